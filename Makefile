@@ -1,0 +1,40 @@
+# `make run` shows it at work, `make test` tests it, `make check` holds it to the rules. Each sets up what it needs.
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+MODELS := .cache/models
+export MEMORY_TEST_MODELS := $(abspath $(MODELS))
+
+.PHONY: run test check lint types docs bench clean
+
+run: $(VENV)/ready $(MODELS)/ready
+	MEMORY_MODEL_DIR=$(abspath $(MODELS)) $(BIN)/python examples/tour.py
+
+test: $(VENV)/ready $(MODELS)/ready
+	$(BIN)/python -m pytest -n auto
+
+check: lint types docs
+
+lint: $(VENV)/ready
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+types: $(VENV)/ready
+	$(BIN)/mypy
+
+docs: $(VENV)/ready
+	$(BIN)/python -m pytest -q tests/test_docs.py
+
+$(VENV)/ready: pyproject.toml
+	$(PYTHON) -c 'import sys; sys.exit("memoryd needs Python 3.11 or newer" if sys.version_info < (3, 11) else 0)'
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
+	touch $@
+
+$(MODELS)/ready: $(VENV)/ready
+	MEMORY_MODEL_DIR=$(abspath $(MODELS)) $(BIN)/memoryd models pull
+	touch $@
+
+clean:
+	rm -rf $(VENV) .cache .mypy_cache .ruff_cache .pytest_cache

@@ -1,0 +1,378 @@
+#!/usr/bin/env python3
+"""A tour of memoryd, seen from a client.
+
+Starts the server as a client would (a process, over stdio), stores the working history beside this file, asks for it in
+other words, kills the server, looks what is left, and prints how to connect a client of your own. Exits with 1 if facts
+were lost or too few questions found theirs, so that CI can run it too.
+"""
+
+import io
+import json
+import os
+import shlex
+import shutil
+import signal
+import sys
+import tempfile
+import time
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import asynccontextmanager, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import anyio
+from mcp import MCPError, StdioServerParameters
+from mcp.client import Client
+from mcp_types import TextContent
+from rich.console import Console
+from rich.panel import Panel
+from rich.progress import track
+from rich.text import Text
+
+from memoryd.settings import Settings
+
+HERE = Path(__file__).parent
+BUDGET = 300
+TASK = "release a change of the planner in the week of the open night"
+LAST_NOTE = "The server was killed the moment it had answered that this line is stored."
+NEEDED = 0.75
+"""The share of the questions whose fact must be among the first three hits."""
+
+PARTS = ("words", "meaning", "context", "reranker")
+"""The parts of a score that say how a fact was found; the others say how it was weighted."""
+
+SAFE_SETTINGS = ("MEMORY_EMBEDD", "MEMORY_RERANKER", "MEMORY_MODEL", "MEMORY_LOG_LEVEL", "MEMORY_DURABILITY")
+"""What of the caller's settings the tour keeps: nothing that leads to the caller's own memories or to an LLM."""
+
+SAVE_PID_AND_RUN = """
+import os, pathlib, runpy, sys
+pathlib.Path(sys.argv.pop(1)).write_text(str(os.getpid()))
+runpy.run_module("memoryd", run_name="__main__", alter_sys=True)
+"""
+"""`python -m memoryd` that first writes down its process id: the SDK does not tell whom to kill."""
+
+
+class TourError(Exception):
+    """The server did not do what the tour asked for."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fact:
+    """One note of the history."""
+
+    content: str
+    tags: list[str]
+    importance: float
+    session: str
+    date: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Question:
+    """A question, and words that only the fact which answers it contains."""
+
+    question: str
+    expects: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answer:
+    """What the server found for a question."""
+
+    asked: Question
+    hits: list[dict[str, Any]]
+    tokens: int
+    seconds: float
+
+    @property
+    def rank(self) -> int | None:
+        """The place of the expected fact among the hits, from 1; None where it is missing."""
+        places = (place for place, hit in enumerate(self.hits, 1) if self.asked.expects in hit["content"])
+        return next(places, None)
+
+    def within(self, places: int) -> bool:
+        """Whether the expected fact is among the first `places` hits."""
+        return self.rank is not None and self.rank <= places
+
+    def shown(self) -> list[tuple[int, dict[str, Any]]]:
+        """The best hit and one more, the expected one if that was not the best, with their places."""
+        more = self.rank if self.rank and self.rank > 1 else 2
+        return [(place, self.hits[place - 1]) for place in (1, more) if place <= len(self.hits)]
+
+
+class Memory:
+    """The server's tools, as far as this tour uses them."""
+
+    def __init__(self, client: Client) -> None:
+        """Speaks through a connected client."""
+        self.client = client
+
+    async def call(self, tool: str, session: str = "", **arguments: Any) -> dict[str, Any]:
+        """The structured result of one tool call; `session` says which conversation it belongs to."""
+        meta: Any = {"memoryd/session": session} if session else None
+        result = await self.client.call_tool(tool, arguments, meta=meta)
+        if result.is_error or not isinstance(result.structured_content, dict):
+            text = " ".join(block.text for block in result.content if isinstance(block, TextContent))
+            raise TourError(f"{tool} failed: {text}")
+        return result.structured_content
+
+    async def store(self, fact: Fact) -> str:
+        """Stores a fact and says what became of it: stored, merged or updated."""
+        about = {"content": fact.content, "tags": fact.tags, "importance": fact.importance}
+        return str((await self.call("memory_store", fact.session, **about))["status"])
+
+    async def ask(self, asked: Question) -> Answer:
+        """Asks twice: `raw` tells why a fact was found, `summary` is what an agent would read."""
+        raw = await self.call("memory_recall", query=asked.question, format="raw", token_budget=4000)
+        start = time.perf_counter()
+        summary = await self.call("memory_recall", query=asked.question, token_budget=BUDGET)
+        seconds = time.perf_counter() - start
+        return Answer(asked=asked, hits=json.loads(raw["text"]), tokens=summary["tokens_used"], seconds=seconds)
+
+    async def stats(self) -> dict[str, Any]:
+        """What the server says about itself."""
+        return await self.call("memory_inspect", view="stats")
+
+
+@dataclass(frozen=True, slots=True)
+class House:
+    """A data directory that exists only for this tour, and the servers on it."""
+
+    data: Path
+
+    @classmethod
+    @contextmanager
+    def temporary(cls) -> Iterator["House"]:
+        """A fresh one; it is gone afterwards."""
+        with tempfile.TemporaryDirectory(prefix="memoryd-tour-", ignore_cleanup_errors=True) as folder:
+            yield cls(Path(folder))
+
+    def environment(self) -> dict[str, str]:
+        """The caller's environment, with this data directory and the models that are already there."""
+        kept = {k: v for k, v in os.environ.items() if not k.startswith("MEMORY_") or k.startswith(SAFE_SETTINGS)}
+        return kept | {"MEMORY_DATA_DIR": str(self.data), "MEMORY_MODEL_DIR": str(Settings.read().models)}
+
+    @asynccontextmanager
+    async def server(self, *arguments: str) -> AsyncIterator[Memory]:
+        """A server process on this data, connected over stdio."""
+        process = StdioServerParameters(command=sys.executable, args=[*arguments], env=self.environment())
+        async with Client(process, read_timeout_seconds=60) as client:
+            yield Memory(client)
+
+    @asynccontextmanager
+    async def mortal_server(self) -> AsyncIterator[tuple[Memory, Callable[[], None]]]:
+        """A server process, and what kills it."""
+        pid = self.data / "tour.pid"
+
+        def kill() -> None:
+            os.kill(int(pid.read_text()), getattr(signal, "SIGKILL", signal.SIGTERM))
+
+        async with self.server("-c", SAVE_PID_AND_RUN, str(pid)) as memory:
+            yield memory, kill
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """Writes what the tour sees."""
+
+    console: Console
+
+    def title(self, text: str) -> None:
+        """A heading."""
+        self.console.print()
+        self.console.rule(Text(text, "bold"), align="left", style="dim")
+
+    def line(self, text: str, style: str = "") -> None:
+        """A sentence, taken as it is."""
+        self.console.print(Text(text, style))
+
+    def row(self, label: tuple[str, str], text: Text) -> None:
+        """A label and a text in one line, cut where the console ends."""
+        self.console.print(Text.assemble((f"{label[0]:8}", label[1]), text), no_wrap=True, overflow="ellipsis")
+
+    def facts(self, facts: Iterable[Fact]) -> None:
+        """Some facts of the history, as a taste of it."""
+        for fact in facts:
+            self.row((f"{fact.date}  ", "dim"), Text(fact.content))
+
+    def answer(self, number: int, answer: Answer) -> None:
+        """A question, the best hit, the expected one or else the runner-up, how it was found, and what that cost."""
+        expects = answer.asked.expects
+        self.line(f"{number}. {answer.asked.question}", "bold")
+        for place, hit in answer.shown():
+            text = Text(excerpt(hit["content"], expects, self.console.width - 8))
+            text.highlight_words([expects], "bold green")
+            self.row(mark(place, answer), text)
+            if place == (answer.rank or 1):
+                self.row(("", ""), Text(found_by(hit["why"]), "cyan"))
+        if answer.rank is None:
+            self.row(("missed", "bold red"), Text(expects, "red"))
+        self.row(("", ""), Text(f"{answer.tokens} of {BUDGET} tokens, {answer.seconds * 1000:.0f} ms", "dim"))
+        self.line("")
+
+    def panel(self, title: str, text: str) -> None:
+        """A text of the server, in a frame."""
+        self.console.print(Panel(Text(text), title=Text(title), title_align="left", border_style="dim"))
+
+    def snippet(self, where: str, code: str) -> None:
+        """Something to copy: never wrapped, never framed."""
+        self.console.print(Text(where, "bold"))
+        self.console.print(Text(code, "cyan"), "", sep="\n", soft_wrap=True)
+
+
+def mark(place: int, answer: Answer) -> tuple[str, str]:
+    """The place of a hit and its style; in words where it is the expected one."""
+    if place != answer.rank:
+        return f"{place}.", "dim"
+    return {1: "first", 2: "second", 3: "third"}.get(place, f"{place}th"), "bold green" if place < 4 else "yellow"
+
+
+def found_by(why: Mapping[str, float]) -> str:
+    """How a fact was found, in figures."""
+    return "  ".join(f"{part} {why[part]:.2f}" for part in PARTS if part in why)
+
+
+def excerpt(text: str, around: str, width: int) -> str:
+    """At most `width` characters of `text`, with `around` among them where that occurs."""
+    end = text.find(around) + len(around)
+    if end < max(width, len(around)):
+        return text
+    cut = max(0, end + (len(text) > end) * 2 - width)
+    return "…" + text[text.index(" ", cut) :]
+
+
+def command() -> list[str]:
+    """What a client has to start: the installed command, by its full path."""
+    beside = shutil.which("memoryd", path=str(Path(sys.executable).parent))
+    found = beside or shutil.which("memoryd")
+    return [found] if found else [sys.executable, "-m", "memoryd"]
+
+
+def snippets(program: str, *arguments: str) -> Iterator[tuple[str, str]]:
+    """What to give to which client."""
+    entry = {"command": program, "args": list(arguments)}
+    toml = "\n".join(f"{key} = {json.dumps(value)}" for key, value in entry.items())
+    yield "Claude Code", f"claude mcp add memory -- {shlex.join([program, *arguments])}"
+    yield "Claude Desktop (claude_desktop_config.json) and Cursor (~/.cursor/mcp.json)", as_json("mcpServers", entry)
+    yield "VS Code (.vscode/mcp.json)", as_json("servers", {"type": "stdio", **entry})
+    yield "Codex (~/.codex/config.toml)", f"[mcp_servers.memory]\n{toml}"
+
+
+def as_json(section: str, entry: Mapping[str, Any]) -> str:
+    """A client's configuration with this one server in it, on as few lines as can be read."""
+    return json.dumps({section: {"memory": entry}})
+
+
+def lines_of(name: str) -> list[dict[str, Any]]:
+    """The objects of a JSONL file beside this one."""
+    return [json.loads(line) for line in (HERE / name).read_text(encoding="utf-8").splitlines()]
+
+
+async def introduce(report: Report, memory: Memory, seconds: float) -> None:
+    """Who answers, how soon, and what its tools cost."""
+    info, tools = memory.client.server_info, (await memory.client.list_tools()).tools
+    cost = sum(len(tool.model_dump_json(by_alias=True, exclude_none=True)) for tool in tools) // 4
+    name = f"{info.name} {info.version}" if info else "The server"
+    report.line(f"{name} answers over stdio after {seconds:.1f} s (MCP {memory.client.protocol_version}).")
+    report.line(f"It has {len(tools)} tools, whose descriptions take {cost:,} tokens.")
+
+
+async def store(report: Report, memory: Memory, facts: Sequence[Fact]) -> None:
+    """Stores every fact and says how long that took."""
+    quiet = not report.console.is_terminal
+    start = time.perf_counter()
+    bar = track(facts, "storing", console=report.console, transient=True, disable=quiet)
+    states = [await memory.store(fact) for fact in bar]
+    seconds = time.perf_counter() - start
+    sessions = len({fact.session for fact in facts})
+    report.line(f"{len(facts)} facts of {sessions} sessions stored in {seconds:.1f} s.", "bold")
+    if merged := len(states) - states.count("stored"):
+        report.line(f"{merged} were taken for one that was there already.", "yellow")
+
+
+async def ask(report: Report, memory: Memory, questions: Sequence[Question]) -> list[Answer]:
+    """Asks every question, and shows each answer as it comes."""
+    answers = []
+    for number, question in enumerate(questions, 1):
+        answers.append(await memory.ask(question))
+        report.answer(number, answers[-1])
+    return answers
+
+
+async def brief(report: Report, memory: Memory) -> None:
+    """Shows what an agent reads when it starts on a task."""
+    briefing = await memory.call("memory_context", task=TASK, token_budget=BUDGET)
+    report.panel(f"{briefing['tokens_used']} of {BUDGET} tokens", briefing["text"])
+
+
+def verdict(answers: Sequence[Answer], facts: Sequence[Fact]) -> str:
+    """All answers in one line."""
+    first, third = (sum(answer.within(places) for answer in answers) for places in (1, 3))
+    tokens = sum(answer.tokens for answer in answers) / len(answers)
+    whole = sum(len(fact.content) / 4 for fact in facts)
+    return (
+        f"{first} of {len(answers)} first, {third} in the top 3, over {len(facts)} facts, "
+        f"{tokens:.0f} tokens on average instead of {whole:,.0f} for the whole history"
+    )
+
+
+async def visit(report: Report, memory: Memory, facts: Sequence[Fact]) -> list[Answer]:
+    """What there is to see while the server lives."""
+    report.title("Six weeks of notes on a telescope scheduler, such as")
+    report.facts(facts[:: len(facts) // 6])
+    await store(report, memory, facts)
+    report.title("Asked in other words")
+    answers = await ask(report, memory, [Question(**line) for line in lines_of("questions.jsonl")])
+    report.title(f"Briefing for the task: {TASK}")
+    await brief(report, memory)
+    return answers
+
+
+async def tour(report: Report) -> bool:
+    """The whole tour; whether the server did what it promises."""
+    facts = [Fact(**line) for line in lines_of("history.jsonl")]
+    start = time.perf_counter()
+    with House.temporary() as house:
+        async with house.mortal_server() as (memory, kill):
+            await introduce(report, memory, time.perf_counter() - start)
+            answers = await visit(report, memory, facts)
+            await memory.call("memory_store", content=LAST_NOTE)
+            kill()
+        async with house.server("-m", "memoryd") as memory:
+            left = (await memory.stats())["total"]
+    report.title("In short")
+    report.line(verdict(answers, facts), "bold")
+    report.line(
+        f"{left} of {len(facts) + 1} facts are there after kill -9, the last one acknowledged just before", "bold"
+    )
+    report.title("Connect your own client")
+    for where, code in snippets(*command()):
+        report.snippet(where, code)
+    return bool(left == len(facts) + 1)
+
+
+def leaves(group: BaseExceptionGroup[Any]) -> Iterator[BaseException]:
+    """The exceptions themselves, however deep the task groups have wrapped them."""
+    for error in group.exceptions:
+        yield from leaves(error) if isinstance(error, BaseExceptionGroup) else [error]
+
+
+def main() -> int:
+    """Runs the tour; the exit code."""
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="replace")
+    report = Report(Console(highlight=False))
+    kept = False
+    try:
+        kept = anyio.run(tour, report)
+    except* (TourError, MCPError, OSError) as group:
+        for error in leaves(group):
+            report.line(f"The tour ended early: {error}", "bold red")
+    except* SystemExit:
+        kept = False  # whoever read the output has gone, as `| head` does
+    return 0 if kept else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

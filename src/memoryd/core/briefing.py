@@ -1,0 +1,157 @@
+"""From hits to a text within a token budget: chosen by score, skipping what does not fit, then laid out."""
+
+import json
+from abc import ABC, abstractmethod
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from memoryd.model import Hit
+from memoryd.text import content_words, estimate_tokens, extract
+
+Format = Literal["summary", "list", "raw", "answer"]
+
+LONGEST = 80  # tokens of one memory in a summary; a longer one is reduced to its sentences that bear on the query
+SHORTEST = 15  # tokens below which an extract says too little
+OTHERS = "Also"
+
+
+@dataclass(frozen=True, slots=True)
+class Briefing:
+    """A text, the hits that are in it, what it costs and how many were left out."""
+
+    text: str
+    hits: tuple[Hit, ...]
+    tokens_used: int
+    omitted: int
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """What one hit contributes to a text."""
+
+    hit: Hit
+    text: str
+
+
+class Layout(ABC):
+    """One format: how a hit becomes a line, and lines a text."""
+
+    def __init__(self, query: str) -> None:
+        self.about = content_words(query)
+
+    @abstractmethod
+    def line(self, hit: Hit, tokens: int | None = None) -> Line:
+        """The line of a hit; with `tokens` an extract of about that many."""
+
+    def text(self, lines: Sequence[Line]) -> str:
+        """The whole text."""
+        return "\n".join(line.text for line in lines)
+
+
+class List(Layout):
+    """Bullets with dates and importance (d)."""
+
+    def line(self, hit: Hit, tokens: int | None = None) -> Line:
+        """`- [2026-03-04, importance 0.8] content`."""
+        date, importance = hit.memory.record.created_at[:10], hit.memory.importance
+        return Line(hit, f"- [{date}, importance {importance:g}] {_content(hit, self.about, tokens)}")
+
+
+class Summary(Layout):
+    """Extractive clusters (d): bullets under the tag that several of them share, long texts reduced."""
+
+    def line(self, hit: Hit, tokens: int | None = None) -> Line:
+        """`- content (2026-03-04)`."""
+        content = _content(hit, self.about, min(tokens or LONGEST, LONGEST))
+        return Line(hit, f"- {content} ({hit.memory.record.created_at[:10]})")
+
+    def text(self, lines: Sequence[Line]) -> str:
+        """The clusters in the order of their best hits."""
+        clusters = _clusters([line.hit for line in lines])
+        if len(set(clusters)) < 2:  # one cluster needs no heading
+            return super().text(lines)
+        parts = []
+        for label in dict.fromkeys(clusters):
+            bullets = [line.text for line, own in zip(lines, clusters, strict=True) if own == label]
+            parts.append("\n".join([f"{label}:", *bullets]))
+        return "\n".join(parts)
+
+
+class Sections(Summary):
+    """A summary under given headings; `labels` has the heading of each record."""
+
+    def __init__(self, query: str, labels: Mapping[str, str]) -> None:
+        super().__init__(query)
+        self._labels = labels
+
+    def text(self, lines: Sequence[Line]) -> str:
+        """The sections in the order of their first lines."""
+        parts: dict[str, list[str]] = {}
+        for line in lines:
+            parts.setdefault(self._labels[line.hit.memory.record.id], []).append(line.text)
+        return "\n\n".join("\n".join([f"## {label}", *bullets]) for label, bullets in parts.items())
+
+
+class Raw(Layout):
+    """JSON with every field, and why each was found."""
+
+    def line(self, hit: Hit, tokens: int | None = None) -> Line:
+        """One memory as a JSON object; never an extract."""
+        return Line(hit, json.dumps(whole(hit), ensure_ascii=False))
+
+    def text(self, lines: Sequence[Line]) -> str:
+        """One memory a line."""
+        return '{"memories": [' + ",\n".join(line.text for line in lines) + "]}"
+
+
+LAYOUTS: dict[Format, type[Layout]] = {"summary": Summary, "list": List, "raw": Raw, "answer": List}
+"""`answer` falls back to `list` without an LLM (d)."""
+
+
+def whole(hit: Hit) -> dict[str, Any]:
+    """Every field of a hit."""
+    memory, record = hit.memory, hit.memory.record
+    return {
+        "id": record.id, "kind": str(record.kind), "key": record.name, "content": record.body,
+        "tags": list(record.tags), "importance": memory.importance, "score": round(hit.score, 4),
+        "created_at": record.created_at, "updated_at": record.updated_at, "accessed_at": memory.accessed_at,
+        "access_count": memory.access_count, "why": {name: round(part, 4) for name, part in hit.why.items()},
+    }  # fmt: skip
+
+
+def brief(hits: Sequence[Hit], budget: int, layout: Layout, empty: str) -> Briefing:
+    """The best hits that fit; `empty` is the text where there are none."""
+    lines = pack(hits, budget, layout)
+    text = layout.text(lines) if lines else empty
+    return Briefing(text, tuple(line.hit for line in lines), estimate_tokens(text), len(hits) - len(lines))
+
+
+def pack(hits: Sequence[Hit], budget: int, layout: Layout) -> list[Line]:
+    """Greedy by score, skip and not break (d): a long memory does not keep shorter ones out.
+
+    If not even one fits, an extract of the best one does, so that a small budget still gets an answer.
+    """
+    lines: list[Line] = []
+    for hit in hits:
+        tried = [*lines, layout.line(hit)]
+        if estimate_tokens(layout.text(tried)) <= budget:
+            lines = tried
+    if hits and not lines and budget >= 2 * SHORTEST:
+        short = [layout.line(hits[0], budget - SHORTEST)]
+        lines = short if estimate_tokens(layout.text(short)) <= budget else []
+    return lines
+
+
+def _content(hit: Hit, about: Sequence[str], tokens: int | None) -> str:
+    record = hit.memory.record
+    text = record.body if tokens is None else extract(record.body, about, tokens)
+    return f"{record.name}: {text}" if record.name else text
+
+
+def _clusters(hits: Sequence[Hit]) -> list[str]:
+    """For each hit the commonest tag that it shares with another one."""
+    numbers = Counter(tag for hit in hits for tag in hit.memory.record.tags)
+    shared = [[tag for tag in hit.memory.record.tags if numbers[tag] > 1] for hit in hits]
+    return [max(tags, key=lambda tag: numbers[tag]) if tags else OTHERS for tags in shared]

@@ -1,0 +1,42 @@
+"""The one clock. Times are ISO 8601 in UTC, fixed width, with milliseconds and Z, so that they sort as text."""
+
+import threading
+from datetime import UTC, datetime, timedelta
+
+from memoryd.errors import InvalidInputError
+
+FOREVER = "9999-12-31T23:59:59.999Z"
+"""After every time: the sentinel of an open bound."""
+
+
+def timestamp(moment: datetime) -> str:
+    """A moment as every row keeps it, e.g. `2026-03-04T05:06:07.089Z`."""
+    return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.") + f"{moment.microsecond // 1000:03d}Z"
+
+
+def moment(text: str) -> datetime:
+    """The moment of an ISO 8601 text; without an offset it is UTC. Raises InvalidInputError."""
+    try:
+        parsed = datetime.fromisoformat(text.strip())
+        return (parsed if parsed.tzinfo else parsed.replace(tzinfo=UTC)).astimezone(UTC)
+    except (ValueError, OverflowError):
+        raise InvalidInputError(f"{text!r} is not an ISO 8601 time such as 2026-03-04T05:06:07Z.") from None
+
+
+def hours_between(earlier: str, later: str) -> float:
+    """The hours from one stored time to another; never negative."""
+    return max(0.0, (moment(later) - moment(earlier)).total_seconds() / 3600)
+
+
+class Clock:
+    """Gives each caller a later time than the one before, so that the order of writing is the order of times."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._last = datetime.min.replace(tzinfo=UTC)
+
+    def now(self) -> str:
+        """The present time, at least a millisecond after the last one given."""
+        with self._lock:
+            self._last = max(datetime.now(UTC), self._last + timedelta(milliseconds=1))
+            return timestamp(self._last)

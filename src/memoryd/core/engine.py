@@ -1,0 +1,77 @@
+"""The composition root: the store, the learned helpers, the clock and the settings of one process."""
+
+from collections.abc import Callable
+from contextlib import ExitStack
+from typing import Self, TypeVar
+
+from memoryd.core import accesses
+from memoryd.core.accesses import Accesses
+from memoryd.core.clock import Clock
+from memoryd.core.embedding import Embedding
+from memoryd.core.maintain import Maintenance
+from memoryd.core.worker import Worker
+from memoryd.core.workspaces import Workspaces
+from memoryd.errors import MemorydError
+from memoryd.model import Workspace
+from memoryd.models.helpers import Helpers
+from memoryd.settings import Settings
+from memoryd.store.base import Queries
+from memoryd.store.files import DataDirectory, SingleFile
+from memoryd.store.sqlite import SqliteStore
+
+T = TypeVar("T")
+
+
+class Engine:
+    """Everything that a process needs to remember. Opening it touches neither files nor models: first use does."""
+
+    def __init__(self, settings: Settings) -> None:
+        files = SingleFile(settings.db_path) if settings.db_path else DataDirectory(settings.data_dir)
+        self.settings = settings
+        self.clock = Clock()
+        self.store = SqliteStore(files, settings.durability)
+        self.workspaces = Workspaces(self.store, self.clock, files.home())
+        self.helpers = Helpers(settings)
+        self.embedding = Embedding(self.store, self.workspaces, self.helpers)
+        self.accesses = Accesses()
+        self.maintenance = Maintenance(self.store, self.workspaces, settings.retention_days)
+        self.worker = Worker([self.embedding.catch_up, self.maintenance.purge])
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def write(self, workspace: Workspace, work: Callable[[Queries], T]) -> T:
+        """One transaction in a workspace; the recalls that were noted since the last one ride along."""
+        noted = self.accesses.take(workspace)
+
+        def both(queries: Queries) -> T:
+            accesses.write(queries, noted)
+            return work(queries)
+
+        with ExitStack() as undo:
+            undo.callback(self.accesses.give_back, workspace, noted)
+            result = self.store.write(workspace, both)
+            undo.pop_all()
+        return result
+
+    def close(self, wait: float = 1.0) -> None:
+        """Finish what was accepted; the background work resumes at the next start."""
+        self.worker.stop(wait)
+        try:
+            self._write_accesses()
+        finally:
+            self.store.close()
+
+    def _write_accesses(self) -> None:
+        waiting = self.accesses.workspaces()
+        if not waiting:
+            return
+        try:
+            for workspace in self.workspaces.all():
+                if workspace.id in waiting:
+                    self.write(workspace, lambda _: None)
+        except MemorydError:  # a read-only database recalls as well; its counts are nobody's loss
+            return

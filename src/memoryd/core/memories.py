@@ -1,0 +1,212 @@
+"""Verbatim memories: stored, recalled, briefed about, forgotten, inspected."""
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from memoryd.core import records
+from memoryd.core.briefing import LAYOUTS, Briefing, Format, Sections, brief, pack
+from memoryd.core.clock import FOREVER, moment, timestamp
+from memoryd.core.engine import Engine
+from memoryd.core.search import Search
+from memoryd.errors import InvalidInputError
+from memoryd.model import GENERAL, Filter, Hit, Kind, Memory, Record, Workspace
+from memoryd.store.base import Queries
+from memoryd.text import fingerprint
+
+FORGOTTEN_BY_QUERY = 10  # d: top-10 matches
+TASK_SHARE = 0.7  # of a briefing's budget
+IMPORTANT = 0.7  # importance from which a memory is in every briefing
+BRIEFED = 20  # recent, and important, memories that a briefing considers
+
+NOTHING_FOUND = "No relevant memories found."
+NOTHING_YET = "No memories found. This appears to be a fresh session."
+
+
+@dataclass(frozen=True, slots=True)
+class Stored:
+    """The id of a memory, and whether it is new or an older one that says the same."""
+
+    id: str
+    status: Literal["stored", "merged"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Criteria:
+    """Which memories to forget; all that are given must hold."""
+
+    ids: tuple[str, ...] | None = None
+    tags: tuple[str, ...] = ()
+    query: str | None = None
+    before: str | None = None
+
+    @property
+    def ids_alone(self) -> bool:
+        """Whether each memory is named by its id."""
+        return self.ids is not None and not (self.tags or self.query or self.before)
+
+
+class Memories:
+    """The memories of one workspace, as one session sees them."""
+
+    def __init__(self, engine: Engine, workspace: Workspace, session: str) -> None:
+        self._engine = engine
+        self._workspace = workspace
+        self._session = session
+        self._search = Search(engine, workspace)
+
+    # storing ---------------------------------------------------------------------------------------------------------
+
+    def store(self, content: str, tags: Sequence[str] = (), importance: float = 0.5) -> Stored:
+        """Keep a text verbatim; durable when this returns. What says the same is merged with what is there."""
+        embedded = self._engine.embedding.passage(content)
+        tags = tuple(dict.fromkeys(tags))
+        now = self._engine.clock.now()
+
+        def work(queries: Queries) -> Stored:
+            print_ = fingerprint(content)
+            if same := queries.one("memories.same", fingerprint=print_, scope=""):
+                union = list(dict.fromkeys([*json.loads(same["tags"]), *tags]))
+                records.change(queries, same["id"], content, union, embedded, now)
+                queries.run("memories.change", id=same["id"], importance=importance)
+                return Stored(same["id"], "merged")
+            record = Record(
+                id=records.new_id(), kind=Kind.MEMORY, body=content, tags=tags, session_id=self._session or None
+            )
+            records.add(queries, record, embedded, now)
+            queries.run("memories.add", id=record.id, fingerprint=print_, importance=importance)
+            return Stored(record.id, "stored")
+
+        stored = self._engine.write(self._workspace, work)
+        if embedded is None:
+            self._engine.worker.wake()
+        return stored
+
+    # recalling -------------------------------------------------------------------------------------------------------
+
+    def recall(
+        self, query: str, budget: int, tags: Sequence[str] = (), kinds: Sequence[Kind] = (), form: Format = "summary"
+    ) -> Briefing:
+        """What bears on a query, within `budget` tokens."""
+        hits = self._search.find(query, Filter(tags=tuple(tags), kinds=tuple(kinds), session=self._session))
+        return self._noted(brief(hits, budget, LAYOUTS[form](query), NOTHING_FOUND))
+
+    def context(self, task: str | None, budget: int) -> Briefing:
+        """What bears on a task, is important or recent, for the start of a conversation."""
+        sections = {
+            "Relevant to the task": self._search.find(task, Filter(session=self._session)) if task else [],
+            "Important": self._listed("memories.important", limit=BRIEFED, least=IMPORTANT),
+            "Recent": self._listed("memories.recent", limit=BRIEFED),
+        }
+        labels: dict[str, str] = {}
+        for label, hits in sections.items():
+            labels = {hit.memory.record.id: label for hit in hits} | labels  # the first section that has it
+        layout = Sections(task or "", labels)
+        about_task, important, recent = sections.values()
+        first = [line.hit for line in pack(about_task, int(TASK_SHARE * budget), layout)]
+        others = [hit for hit in (*about_task, *important, *recent) if hit not in first]
+        unique = {hit.memory.record.id: hit for hit in reversed([*first, *others])}
+        return self._noted(brief([*reversed(unique.values())], budget, layout, NOTHING_YET))
+
+    def _noted(self, briefing: Briefing) -> Briefing:
+        ids = [hit.memory.record.id for hit in briefing.hits if hit.memory.record.kind is Kind.MEMORY]
+        self._engine.accesses.note(self._workspace, ids, self._engine.clock.now())
+        return briefing
+
+    def _listed(self, statement: str, **parameters: object) -> list[Hit]:
+        """The memories that a statement names, in its order."""
+
+        def work(queries: Queries) -> list[Memory]:
+            ids = [row["id"] for row in queries.all(statement, session=self._session, **parameters)]
+            found = records.fetch(queries, ids, self._session)
+            return [found[record_id] for record_id in ids if record_id in found]
+
+        found = self._engine.store.read(self._workspace, work)
+        return [Hit(memory=self._engine.accesses.current(self._workspace, memory), score=0.0) for memory in found]
+
+    # forgetting ------------------------------------------------------------------------------------------------------
+
+    def forget(self, criteria: Criteria, *, confirm: bool = False, dry_run: bool = False) -> list[Memory]:
+        """Delete what all criteria match, softly; returns it. With `dry_run` nothing is deleted.
+
+        Raises InvalidInputError where there are no criteria, or more than ids and no `confirm`.
+        """
+        if criteria == Criteria():
+            raise InvalidInputError("At least one of ids, tags, query, or before must be specified.")
+        if not (criteria.ids_alone or confirm or dry_run):
+            raise InvalidInputError(
+                "Bulk deletion requires confirm=true. Use dry_run=true first to preview what would be forgotten."
+            )
+        best = self._best_matches(criteria) if criteria.query else None
+        if dry_run:
+            return self._engine.store.read(self._workspace, lambda q: self._matching(q, criteria, best))
+        return self._engine.write(self._workspace, lambda q: self._forget(q, criteria, best))
+
+    def _forget(self, queries: Queries, criteria: Criteria, best: Sequence[str] | None) -> list[Memory]:
+        matching = self._matching(queries, criteria, best)
+        records.delete(queries, [memory.record.id for memory in matching], self._engine.clock.now())
+        return matching
+
+    def _matching(self, queries: Queries, criteria: Criteria, best: Sequence[str] | None) -> list[Memory]:
+        tags = list(dict.fromkeys(criteria.tags))
+        rows = queries.all(
+            "memories.forgettable",
+            session=self._session,
+            ids=json.dumps(criteria.ids or ()), any_id=int(criteria.ids is None),
+            tags=json.dumps(tags), tag_count=len(tags),
+            before=timestamp(moment(criteria.before)) if criteria.before else FOREVER,
+        )  # fmt: skip
+        ids = [row["id"] for row in rows]
+        if best is not None:
+            ids = [record_id for record_id in best if record_id in ids][:FORGOTTEN_BY_QUERY]
+        found = records.fetch(queries, ids, self._session)
+        return [found[record_id] for record_id in ids]
+
+    def _best_matches(self, criteria: Criteria) -> list[str]:
+        allowed = Filter(tags=criteria.tags, kinds=(Kind.MEMORY,), session=self._session)
+        return [hit.memory.record.id for hit in self._search.find(criteria.query or "", allowed)]
+
+    # inspecting ------------------------------------------------------------------------------------------------------
+
+    def get(self, ids: Sequence[str]) -> list[Hit]:
+        """Records by id, of any kind, in the order of `ids`; unknown ones are left out."""
+        found = self._engine.store.read(self._workspace, lambda q: records.fetch(q, ids, self._session))
+        return [
+            Hit(memory=self._engine.accesses.current(self._workspace, found[record_id]), score=0.0)
+            for record_id in dict.fromkeys(ids) if record_id in found
+        ]  # fmt: skip
+
+    def recent(self, limit: int) -> list[Hit]:
+        """The newest memories."""
+        return self._listed("memories.recent", limit=limit)
+
+    def important(self, limit: int) -> list[Hit]:
+        """The most important memories."""
+        return self._listed("memories.important", limit=limit, least=0.0)
+
+    def tags(self, limit: int) -> dict[str, int]:
+        """The commonest tags, and how many records have them."""
+        rows = self._engine.store.read(
+            self._workspace, lambda q: q.all("memories.tags", session=self._session, limit=limit)
+        )
+        return {row["tag"]: row["number"] for row in rows}
+
+    def stats(self) -> dict[str, Any]:
+        """What there is, since when, and how far the vectors have come."""
+
+        def work(queries: Queries) -> dict[str, Any]:
+            kinds = queries.all("memories.counts", session=self._session)
+            models = queries.all("embeddings.models", perspective=GENERAL)
+            deleted = queries.one("memories.deleted")
+            return {
+                "workspace": self._workspace.name,
+                "total": sum(row["number"] for row in kinds),
+                "kinds": {row["kind"]: row["number"] for row in kinds},
+                "deleted": deleted["number"] if deleted else 0,
+                "oldest": min((row["oldest"] for row in kinds), default=None),
+                "newest": max((row["newest"] for row in kinds), default=None),
+                "embedded": {row["model"]: row["number"] for row in models},
+            }
+
+        return self._engine.store.read(self._workspace, work) | self._engine.helpers.states()

@@ -1,0 +1,53 @@
+"""The background thread of a process: what need not be done while a caller waits."""
+
+import logging
+import threading
+from collections.abc import Callable, Sequence
+
+from memoryd.errors import MemorydError
+
+log = logging.getLogger(__name__)
+
+START = 2.0  # seconds that a new server belongs to its client alone
+IDLE = 300.0  # seconds between looks for what other processes left undone
+Chore = Callable[[Callable[[], bool]], None]
+"""Gets a function that tells whether to stop early."""
+
+
+class Worker:
+    """Runs its chores one after the other, soon after it is woken and now and then by itself."""
+
+    def __init__(self, chores: Sequence[Chore]) -> None:
+        self._chores = chores
+        self._woken = threading.Event()
+        self._stopping = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="memoryd-worker", daemon=True)
+
+    def start(self) -> None:
+        """Begin; returns at once."""
+        self._thread.start()
+
+    def wake(self) -> None:
+        """There is something to do."""
+        self._woken.set()
+
+    def stop(self, wait: float) -> None:
+        """End, in the middle of a chore if it takes more than `wait` seconds to come to a stop."""
+        self._stopping.set()
+        self._woken.set()
+        if self._thread.is_alive():
+            self._thread.join(wait)
+
+    def _run(self) -> None:
+        self._woken.wait(START)
+        while not self._stopping.is_set():
+            self._woken.clear()
+            for chore in self._chores:
+                self._try(chore)
+            self._woken.wait(IDLE)
+
+    def _try(self, chore: Chore) -> None:
+        try:
+            chore(self._stopping.is_set)
+        except MemorydError as error:
+            log.warning("%s", error)

@@ -1,0 +1,28 @@
+"""What can go wrong, as one small family. A class's docstring is its default message."""
+
+
+class MemorydError(Exception):
+    """memoryd could not do what was asked."""
+
+    def __init__(self, message: str | None = None) -> None:
+        super().__init__(message or type(self).__doc__)
+
+
+class InvalidInputError(MemorydError):
+    """The input is not valid."""
+
+
+class NotFoundError(MemorydError):
+    """There is nothing of that name."""
+
+
+class StoreError(MemorydError):
+    """The database could not be read or written; nothing was stored by this call."""
+
+
+class StoreBusyError(StoreError):
+    """Another process kept the database locked too long; nothing was stored by this call. Try again."""
+
+
+class ModelError(MemorydError):
+    """A model could not be loaded or asked."""

@@ -1,0 +1,84 @@
+"""The concepts of memoryd as frozen values. Every layer speaks in these; none of them knows where it is kept."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+REGISTRY = ""
+"""The place of what belongs to no workspace: projects and sessions."""
+
+GENERAL = "general"
+"""The perspective from which everything is embedded."""
+
+
+class Kind(StrEnum):
+    """What a Record is."""
+
+    MEMORY = "memory"
+    ENTITY = "entity"
+    OBSERVATION = "observation"
+    INTERACTION = "interaction"
+    SUMMARY = "summary"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Workspace:
+    """The unit of isolation: every row belongs to exactly one."""
+
+    id: str
+    name: str
+    description: str = ""
+    db_path: str = ""
+    """The SQLite file that holds it, relative to the data directory; '' where one file holds everything."""
+    status: str = "active"
+    created_at: str = ""
+    updated_at: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Record:
+    """Anything with text in a workspace. Times are ISO 8601 UTC with milliseconds and Z."""
+
+    id: str
+    kind: Kind
+    body: str
+    name: str | None = None
+    type: str = ""
+    tags: tuple[str, ...] = ()
+    scope: str = ""
+    """'' is durable; else the session that may see the record and whose end removes it."""
+    session_id: str | None = None
+    """The session it was written in. Provenance only: nothing is ever deleted by it."""
+    created_at: str = ""
+    updated_at: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Memory:
+    """A Record with what only memories have; other kinds carry the defaults."""
+
+    record: Record
+    importance: float = 0.5
+    access_count: int = 0
+    accessed_at: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Filter:
+    """Which records a search may see. It is applied before candidates are cut off."""
+
+    kinds: tuple[Kind, ...] = ()
+    """Empty: every kind."""
+    tags: tuple[str, ...] = ()
+    """A record must have ALL of them."""
+    session: str = ""
+    """Volatile records of this session are visible; of every other session, none."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Hit:
+    """A found memory, its final score and how that came about."""
+
+    memory: Memory
+    score: float
+    why: Mapping[str, float] = field(default_factory=dict)

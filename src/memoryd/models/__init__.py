@@ -1,0 +1,1 @@
+"""Learned helpers behind small protocols: embedders, rerankers, language models. Each may be absent."""

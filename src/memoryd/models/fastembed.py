@@ -1,0 +1,130 @@
+"""Models from a hub through fastembed, an extra. Downloads on first use."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from fastembed import TextEmbedding  # type: ignore[import-not-found, unused-ignore]
+from fastembed.common.model_description import (  # type: ignore[import-not-found, unused-ignore]
+    ModelSource,
+    PoolingType,
+)
+from fastembed.rerank.cross_encoder import TextCrossEncoder  # type: ignore[import-not-found, unused-ignore]
+from numpy.typing import NDArray
+
+from memoryd.errors import ModelError
+from memoryd.models.base import CHARACTERS, TextEmbedder, clean, unit
+from memoryd.models.onnx import GRAPH_ERRORS
+from memoryd.settings import Settings
+
+DEFAULT = "BAAI/bge-base-en-v1.5"
+DEFAULT_RERANKER = "Xenova/ms-marco-MiniLM-L-6-v2"
+
+_XENOVA = "Xenova/"
+"""An owner of conversions, by which seed d names its models. They lie in files of these names:"""
+_FILES = {"q8": "onnx/model_quantized.onnx", "fp16": "onnx/model_fp16.onnx", "fp32": "onnx/model.onnx"}
+
+_POOLING = {"bge-": PoolingType.CLS, "all-minilm-": PoolingType.MEAN, "gte-": PoolingType.MEAN}
+"""How families of models, by the start of their names, make one vector of many; from their model cards."""
+
+_ERRORS = (OSError, ValueError, RuntimeError, KeyError, *GRAPH_ERRORS)
+_NEXT = "Check the model's name, the network and the room on disk."
+
+
+class FastEmbedder(TextEmbedder):
+    """A model that fastembed knows: see Embedder. `Xenova/NAME` means fastembed's own copy of NAME where it has one."""
+
+    def __init__(self, model: str, settings: Settings) -> None:
+        model, _, dtype = (model or DEFAULT).partition("@")  # its own name is a spec of it
+        dtype = (dtype or settings.embedding_dtype or "").lower()
+        super().__init__("fastembed", f"{model}@{dtype}" if dtype else model)
+        name = _with_dtype(model, dtype) if dtype else _own_name(model)
+        try:
+            self._model = TextEmbedding(name, str(settings.models / "fastembed"), settings.model_threads)
+        except _ERRORS as error:
+            raise _failed(name, error) from error
+        self._learn_dim()
+
+    def embed_query(self, text: str) -> NDArray[np.float32]:
+        """See Embedder. Some models embed a query in a way of their own."""
+        asked = self._asked(text)
+        vector: NDArray[np.float32] = unit(self._answers(self._model.query_embed, [asked]), 1, self.name)[0]
+        return vector
+
+    def _vectors(self, texts: list[str]) -> object:
+        return self._answers(self._model.passage_embed, texts)
+
+    def _answers(self, embed: Any, texts: list[str]) -> object:
+        try:
+            return list(embed(texts, batch_size=1))
+        except _ERRORS as error:
+            raise _failed(self.name, error) from error
+
+
+class FastReranker:
+    """A cross-encoder that fastembed knows: see Reranker."""
+
+    def __init__(self, model: str, settings: Settings) -> None:
+        model = model or DEFAULT_RERANKER
+        self.name = f"fastembed:{model}"
+        try:
+            self._model = TextCrossEncoder(model, str(settings.models / "fastembed"), settings.model_threads)
+        except _ERRORS as error:
+            raise _failed(model, error) from error
+
+    def score(self, query: str, texts: Sequence[str]) -> list[float]:
+        """See Reranker. Texts are cut by characters; of an over-long pair the longer side is cut."""
+        cut = [clean(text[: 4 * CHARACTERS]) for text in texts]
+        try:
+            return [float(score) for score in self._model.rerank(clean(query[:CHARACTERS]), cut, batch_size=1)]
+        except _ERRORS as error:
+            raise _failed(self.name, error) from error
+
+
+def _known() -> list[dict[str, Any]]:
+    return TextEmbedding.list_supported_models()
+
+
+def _twin(model: str) -> dict[str, Any] | None:
+    """What fastembed says of `model`, or of the same model by another owner for a Xenova name."""
+    tail = model.lower().removeprefix(_XENOVA.lower())
+    for description in _known():
+        name = description["model"].lower()
+        if name == model.lower() or (model.startswith(_XENOVA) and name.rpartition("/")[2] == tail):
+            return description
+    return None
+
+
+def _own_name(model: str) -> str:
+    twin = _twin(model)
+    return twin["model"] if twin else model
+
+
+def _with_dtype(model: str, dtype: str) -> str:
+    """The name under which fastembed has `model` in that dtype. Raises ModelError where it cannot have it."""
+    twin = _twin(model)
+    if dtype not in _FILES:
+        raise ModelError(f"MEMORY_EMBEDDING_DTYPE={dtype!r} is not known. Use one of {', '.join(_FILES)}.")
+    if twin and not model.startswith(_XENOVA) and twin["model_file"].endswith(_FILES[dtype].removeprefix("onnx/")):
+        return str(twin["model"])
+    tail = model.removeprefix(_XENOVA).lower()
+    pooling = next((pooling for start, pooling in _POOLING.items() if tail.startswith(start)), None)
+    if twin is None or pooling is None or not model.startswith(_XENOVA):
+        raise ModelError(
+            f"fastembed has {model!r} in one dtype only. Unset MEMORY_EMBEDDING_DTYPE, or name a conversion whose "
+            f"dtypes are known, such as Xenova/bge-base-en-v1.5."
+        )
+    return _register(model, dtype, pooling, twin["dim"])
+
+
+def _register(model: str, dtype: str, pooling: PoolingType, dim: int) -> str:
+    name = f"{model}@{dtype}"
+    if all(description["model"] != name for description in _known()):
+        TextEmbedding.add_custom_model(
+            name, pooling, normalization=True, sources=ModelSource(hf=model), dim=dim, model_file=_FILES[dtype]
+        )
+    return name
+
+
+def _failed(model: str, error: BaseException) -> ModelError:
+    return ModelError(f"fastembed cannot use {model!r}: {str(error)[:300]} {_NEXT}")

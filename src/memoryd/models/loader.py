@@ -1,0 +1,85 @@
+"""Loads one thing once, in the background, and remembers how that went."""
+
+import atexit
+import threading
+import time
+from collections.abc import Callable
+from typing import Generic, Literal, TypeVar
+
+from memoryd.errors import MemorydError
+
+T = TypeVar("T")
+State = Literal["idle", "loading", "ready", "failed"]
+
+RETRY_PAUSE = 60.0
+"""Seconds after a failure before another try: a server whose network is down must not spin."""
+
+EXIT_PATIENCE = 2.0
+"""Seconds that an ending process waits for a load: one that ends while a thread is inside a native library is aborted
+(SIGABRT), because that thread cannot come back into an interpreter that is gone."""
+
+_UNEXPECTED = "It failed unexpectedly; the log has the details."
+
+
+class Loader(Generic[T]):
+    """Calls `load` on a daemon thread and keeps what it returns. Safe to use from several threads.
+
+    `state` and `reason` tell how it stands. A failure is kept for `pause` seconds; then start() tries again.
+    """
+
+    def __init__(self, load: Callable[[], T], *, pause: float = RETRY_PAUSE) -> None:
+        self._load = load
+        self._pause = pause
+        self._changed = threading.Condition()
+        self._state: State = "idle"
+        self._reason = ""
+        self._value: T | None = None
+        self._retry_at = 0.0
+
+    @property
+    def state(self) -> State:
+        """'idle' until start(), 'loading', 'ready' or 'failed'."""
+        return self._state
+
+    @property
+    def reason(self) -> str:
+        """Why it failed, with the next step; '' unless the state is 'failed'."""
+        return self._reason
+
+    def start(self) -> None:
+        """Begin to load, unless it is loading, ready or has failed less than the pause ago. Returns at once."""
+        with self._changed:
+            too_early = self._state == "failed" and time.monotonic() < self._retry_at
+            if self._state in ("loading", "ready") or too_early:
+                return
+            self._state, self._reason = "loading", ""
+        thread = threading.Thread(target=self._run, name="memoryd-load", daemon=True)
+        atexit.register(thread.join, EXIT_PATIENCE)
+        thread.start()
+
+    def get(self, wait: float = 0.0) -> T | None:
+        """What was loaded; None while there is nothing. Waits at most `wait` seconds, and only while it is loading."""
+        with self._changed:
+            self._changed.wait_for(lambda: self._state != "loading", timeout=wait)
+            return self._value
+
+    def _run(self) -> None:
+        reason = _UNEXPECTED
+        try:
+            value = self._load()
+            reason = ""
+            self._settle("ready", value)
+        except MemorydError as error:
+            reason = str(error)
+        except (OSError, ValueError, RuntimeError, ImportError, MemoryError) as error:
+            reason = f"{type(error).__name__}: {error}"
+        finally:  # whatever else happens ends up in the log by way of the thread; nobody waits for ever
+            if reason:
+                self._settle("failed", None, reason)
+            atexit.unregister(threading.current_thread().join)
+
+    def _settle(self, state: State, value: T | None, reason: str = "") -> None:
+        with self._changed:
+            self._state, self._value, self._reason = state, value, reason
+            self._retry_at = time.monotonic() + self._pause
+            self._changed.notify_all()

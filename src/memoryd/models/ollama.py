@@ -1,0 +1,84 @@
+"""Embeddings from an Ollama server."""
+
+from urllib.parse import urlsplit
+
+import httpx2
+
+from memoryd.errors import InvalidInputError, ModelError
+from memoryd.models.base import TextEmbedder
+from memoryd.settings import Settings
+
+DEFAULT = "nomic-embed-text"
+
+TIMEOUT = 60.0
+"""Seconds for an answer: the first one waits until the server has loaded the model."""
+
+_PORTS = {"http": 80, "https": 443}
+_PORT = 11434
+_EVERYWHERE = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104 - what a server binds to is not what a client asks
+
+
+class OllamaEmbedder(TextEmbedder):
+    """A model that an Ollama server at OLLAMA_HOST has pulled: see Embedder."""
+
+    def __init__(self, model: str, settings: Settings, *, timeout: float = TIMEOUT) -> None:
+        self._model = model or DEFAULT
+        super().__init__("ollama", self._model)
+        self._url = base_url(settings.ollama_host)
+        local = urlsplit(self._url).hostname in ("127.0.0.1", "::1", "localhost")
+        self._client = httpx2.Client(timeout=httpx2.Timeout(timeout, connect=5.0), trust_env=not local)
+        try:
+            self._learn_dim()
+        except ModelError:
+            self.close()
+            raise
+
+    def close(self) -> None:
+        """Close its connections."""
+        self._client.close()
+
+    def _vectors(self, texts: list[str]) -> object:
+        try:
+            answer = self._client.post(f"{self._url}/api/embed", json={"model": self._model, "input": texts})
+            body = answer.json()
+        except httpx2.TimeoutException as error:
+            raise ModelError(
+                f"Ollama at {self._url} took too long to answer. Check its load, then try again."
+            ) from error
+        except httpx2.HTTPError as error:
+            raise ModelError(
+                f"Ollama at {self._url} does not answer: {error}. Start it with `ollama serve`, or set OLLAMA_HOST."
+            ) from error
+        except ValueError as error:
+            raise ModelError(
+                f"{self._url} answered without JSON. Check that OLLAMA_HOST is an Ollama server."
+            ) from error
+        return self._rows(answer.status_code, body if isinstance(body, dict) else {})
+
+    def _rows(self, status: int, body: dict[str, object]) -> object:
+        if status == httpx2.codes.NOT_FOUND and "not found" in str(body.get("error", "")):
+            raise ModelError(f"Ollama has no model {self._model!r}. Run `ollama pull {self._model}`.")
+        if status != httpx2.codes.OK:
+            cause = str(body.get("error", ""))[:300] or "no reason given"
+            raise ModelError(f"Ollama at {self._url} refused with status {status}: {cause}. Look into its log.")
+        return body.get("embeddings")
+
+
+def base_url(host: str) -> str:
+    """OLLAMA_HOST as Ollama reads it: the scheme, the host and the port may each be left out.
+
+    Raises InvalidInputError for what is no address.
+    """
+    host = host.strip()
+    try:
+        parts = urlsplit(host if "://" in host else f"//{host}", scheme="http")
+        port = parts.port or (_PORTS.get(parts.scheme, _PORT) if "://" in host else _PORT)
+    except ValueError as error:
+        raise InvalidInputError(f"OLLAMA_HOST={host!r} is not an address: {error}.") from error
+    if parts.scheme not in _PORTS:
+        raise InvalidInputError(
+            f"OLLAMA_HOST={host!r} is not an address of http or https, as in http://127.0.0.1:11434."
+        )
+    name = parts.hostname or "127.0.0.1"
+    name = _EVERYWHERE.get(name, name)
+    return f"{parts.scheme}://{f'[{name}]' if ':' in name else name}:{port}{parts.path.rstrip('/')}"

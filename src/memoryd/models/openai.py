@@ -1,0 +1,73 @@
+"""Embeddings from OpenAI or any endpoint that speaks its protocol."""
+
+import openai
+
+from memoryd.errors import ModelError
+from memoryd.models.base import TextEmbedder
+from memoryd.settings import Settings
+
+DEFAULT = "text-embedding-3-small"
+
+TIMEOUT = 60.0
+"""Seconds for an answer; the SDK's own ten minutes would block a call for too long."""
+
+_NO_KEY = "none"
+"""Compatible servers of one's own mostly want no key, but the SDK does."""
+
+
+class OpenAIEmbedder(TextEmbedder):
+    """A model behind OPENAI_BASE_URL with OPENAI_API_KEY: see Embedder."""
+
+    def __init__(self, model: str, settings: Settings, *, timeout: float = TIMEOUT) -> None:
+        self._model = model or DEFAULT
+        super().__init__("openai", self._model)
+        if not settings.openai_api_key and not settings.openai_base_url:
+            raise ModelError(
+                "openai: needs OPENAI_API_KEY, or OPENAI_BASE_URL for a compatible server without keys. Neither is set."
+            )
+        self._client = openai.OpenAI(
+            api_key=settings.openai_api_key or _NO_KEY,
+            base_url=settings.openai_base_url,
+            timeout=timeout,
+            max_retries=1,
+        )
+        try:
+            self._learn_dim()
+        except ModelError:
+            self.close()
+            raise
+
+    def close(self) -> None:
+        """Close its connections."""
+        self._client.close()
+
+    def _vectors(self, texts: list[str]) -> object:
+        raw = self._client.embeddings.with_raw_response
+        try:
+            answer = raw.create(model=self._model, input=texts, encoding_format="float")
+            return _rows(answer.http_response.json())
+        except openai.OpenAIError as error:
+            raise ModelError(f"{self.name} at {self._client.base_url}: {str(error)[:300]} {_next(error)}") from error
+        except ValueError as error:
+            raise ModelError(f"{self._client.base_url} answered without JSON. {_ADDRESS}") from error
+
+
+_ADDRESS = "Check OPENAI_BASE_URL: it should end where `/embeddings` is added, mostly in `/v1`."
+
+
+def _rows(body: object) -> object:
+    """The vectors in the order of the texts; anything odd as it is, to be refused by the check of all vectors."""
+    data = body.get("data") if isinstance(body, dict) else None
+    if not isinstance(data, list) or not all(isinstance(item, dict) for item in data):
+        return None
+    return [item.get("embedding") for item in sorted(data, key=lambda item: int(item.get("index", 0)))]
+
+
+def _next(error: openai.OpenAIError) -> str:
+    if isinstance(error, openai.AuthenticationError | openai.PermissionDeniedError):
+        return "Check OPENAI_API_KEY."
+    if isinstance(error, openai.NotFoundError):
+        return f"Check the model's name in MEMORY_EMBEDDER. {_ADDRESS}"
+    if isinstance(error, openai.APIConnectionError):
+        return "Check the network and OPENAI_BASE_URL."
+    return "Try again later, or look into the service's log."

@@ -1,0 +1,41 @@
+"""Who calls, and in which session. What the SDK keeps private of a connection is touched here alone."""
+
+import uuid
+from collections.abc import Mapping
+from typing import Any
+
+SESSION_META = "memoryd/session"
+_CLIENT_INFO_META = "io.modelcontextprotocol/clientInfo"
+_STATE = "memoryd/session"
+
+
+class Sessions:
+    """Tells the session of each request: its own handle, the client's, the environment's, or one for this process."""
+
+    def __init__(self, configured: str | None) -> None:
+        self._default = configured or str(uuid.uuid4())
+
+    async def remember(self, ctx: Any, call_next: Any) -> Any:
+        """Middleware. Only the raw parameters of `initialize` still hold `clientInfo.extra`: the SDK's model drops it."""
+        if ctx.method == "initialize":
+            ctx.session._connection.state[_STATE] = _extra_session((ctx.params or {}).get("clientInfo"))  # noqa: SLF001
+        return await call_next(ctx)
+
+    def of(self, ctx: Any) -> str:
+        """The session of one request."""
+        meta = (ctx.params or {}).get("_meta") or {}
+        return (
+            _text(meta.get(SESSION_META))
+            or _extra_session(meta.get(_CLIENT_INFO_META))
+            or ctx.session._connection.state.get(_STATE)  # noqa: SLF001
+            or self._default
+        )
+
+
+def _extra_session(client_info: object) -> str | None:
+    extra = client_info.get("extra") if isinstance(client_info, Mapping) else None
+    return _text(extra.get("sessionId")) if isinstance(extra, Mapping) else None
+
+
+def _text(value: object) -> str | None:
+    return value if isinstance(value, str) and value else None

@@ -1,0 +1,100 @@
+"""Serving over stdin and stdout: nothing but protocol on stdout, a prompt end at EOF and on SIGTERM."""
+
+import json
+import os
+import signal
+from typing import Any
+
+import anyio
+import mcp.types as types
+from anyio.abc import ObjectReceiveStream, ObjectSendStream
+from mcp.server.stdio import stdio_server
+from mcp.shared.message import SessionMessage
+from pydantic import ValidationError
+
+from memoryd.core.engine import Engine
+from memoryd.server.app import MemoryServer
+
+LAST_CALLS = 2.0  # seconds that calls may still take after EOF
+ENDLESS = "subscriptions/listen"
+
+
+def serve(engine: Engine) -> None:
+    """Serve one client until its end of stdin, SIGTERM or SIGINT; then close the engine."""
+    with engine:
+        server = MemoryServer(engine)
+        engine.worker.start()
+        anyio.run(_serve, server, engine)
+
+
+async def _serve(server: MemoryServer, engine: Engine) -> None:
+    async with stdio_server() as (lines_in, lines_out), anyio.create_task_group() as tasks:
+        tasks.start_soon(_end_on_signal, engine)
+        wire = _Wire(lines_in, lines_out)
+        tasks.start_soon(wire.read)
+        tasks.start_soon(wire.write)
+        await server.run(wire.requests, wire.answers, server.create_initialization_options())
+        tasks.cancel_scope.cancel()
+
+
+async def _end_on_signal(engine: Engine) -> None:
+    """The SDK's reader blocks in a thread that nothing can wake, so the process ends here once all is safe."""
+    with anyio.open_signal_receiver(signal.SIGTERM, signal.SIGINT) as signals:
+        async for number in signals:
+            await anyio.to_thread.run_sync(engine.close)
+            os._exit(0 if number == signal.SIGTERM else 130)
+
+
+class _Wire:
+    """Between the SDK's transport and its server: answers lines that are no requests, and lets last calls finish."""
+
+    def __init__(self, lines_in: Any, lines_out: Any) -> None:
+        self._in, self._out = lines_in, lines_out
+        self._requests: ObjectSendStream[SessionMessage | Exception]
+        self._answers: ObjectReceiveStream[SessionMessage]
+        self._requests, self.requests = anyio.create_memory_object_stream[SessionMessage | Exception](0)
+        self.answers, self._answers = anyio.create_memory_object_stream[SessionMessage](0)
+        self._running: set[types.RequestId] = set()
+        self._idle = anyio.Event()
+
+    async def read(self) -> None:
+        """Pass requests on until EOF; then wait for the last answers and close."""
+        async with self._requests:
+            async for line in self._in:
+                if isinstance(line, Exception):
+                    await self._out.send(SessionMessage(_refusal(line)))
+                    continue
+                if isinstance(line.message, types.JSONRPCRequest) and line.message.method != ENDLESS:
+                    self._running.add(line.message.id)
+                await self._requests.send(line)
+            with anyio.move_on_after(LAST_CALLS):
+                while self._running:
+                    self._idle = anyio.Event()
+                    await self._idle.wait()
+
+    async def write(self) -> None:
+        """Pass answers on."""
+        async with self._answers:
+            async for answer in self._answers:
+                await self._out.send(answer)
+                if isinstance(answer.message, types.JSONRPCResponse | types.JSONRPCError):
+                    self._running.discard(answer.message.id)  # type: ignore[arg-type]
+                    self._idle.set()
+
+
+def _refusal(error: Exception) -> types.JSONRPCError:
+    """The answer to a line that is no message: the SDK drops it in silence, and its sender would wait for ever."""
+    line = error.errors()[0]["input"] if isinstance(error, ValidationError) else None
+    broken = isinstance(error, ValidationError) and error.errors()[0]["type"] == "json_invalid"
+    code = types.PARSE_ERROR if broken else types.INVALID_REQUEST
+    text = "Parse error: the line is not valid JSON in UTF-8." if broken else "Invalid request: not a JSON-RPC message."
+    return types.JSONRPCError(jsonrpc="2.0", id=_id_of(line), error=types.ErrorData(code=code, message=text))
+
+
+def _id_of(line: object) -> types.RequestId | None:
+    try:
+        message = json.loads(line) if isinstance(line, str | bytes) else line
+    except (ValueError, RecursionError):
+        return None
+    found = message.get("id") if isinstance(message, dict) else None
+    return found if isinstance(found, int | str) and not isinstance(found, bool) else None

@@ -1,0 +1,114 @@
+"""What the environment and the command line decide, as one frozen object. Nothing else reads the environment."""
+
+import os
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import platformdirs
+from pydantic import AliasChoices, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
+
+from memoryd.errors import InvalidInputError
+
+_OFF = {"", "0", "false", "no", "off", "none"}
+
+
+def _words(value: object) -> object:
+    """`a, b c` as `("a", "b", "c")`."""
+    return tuple(value.replace(",", " ").split()) if isinstance(value, str) else value
+
+
+def _path(value: object) -> object:
+    return Path(value).expanduser().absolute() if isinstance(value, str) and value else value or None
+
+
+def _names(*names: str) -> Any:
+    return AliasChoices(*names)
+
+
+Words = Annotated[tuple[str, ...], BeforeValidator(_words)]
+FilePath = Annotated[Path | None, BeforeValidator(_path)]
+
+
+class Settings(BaseModel):
+    """Every setting, under its field's name; `validation_alias` names the variables that set it, the first one wins."""
+
+    model_config = ConfigDict(frozen=True, extra="ignore", populate_by_name=True)
+
+    data_dir: Annotated[Path, BeforeValidator(_path)] = Field(
+        default_factory=lambda: platformdirs.user_data_path("memoryd", appauthor=False),
+        validation_alias=_names("MEMORY_DATA_DIR"),
+    )
+    db_path: FilePath = Field(None, validation_alias=_names("MEMORY_DB_PATH", "MEMORY_MCP_DB_PATH"))
+    workspace: str = Field("default", min_length=1, validation_alias=_names("MEMORY_NAMESPACE"))
+    toolsets: Words = Field(("recall",), validation_alias=_names("MEMORY_TOOLSETS"))
+    read_only: bool = Field(False, validation_alias=_names("MEMORY_READ_ONLY"))
+    session_id: str | None = Field(None, validation_alias=_names("MEMORY_MCP_SESSION_ID"))
+    embedder: str = Field("bundled", validation_alias=_names("MEMORY_EMBEDDER", "MEMORY_EMBEDDING_MODEL"))
+    embedding_dtype: str | None = Field(None, validation_alias=_names("MEMORY_EMBEDDING_DTYPE"))
+    reranker: str = Field("bundled", validation_alias=_names("MEMORY_RERANKER", "MEMORY_RERANKER_MODEL"))
+    reranker_enabled: bool = Field(True, validation_alias=_names("MEMORY_RERANKER_ENABLED"))
+    model_dir: FilePath = Field(None, validation_alias=_names("MEMORY_MODEL_DIR"))
+    model_threads: int = Field(1, ge=1, le=64, validation_alias=_names("MEMORY_MODEL_THREADS"))
+    token_budget: int = Field(500, ge=1, le=50_000, validation_alias=_names("MEMORY_DEFAULT_TOKEN_BUDGET"))
+    durability: Literal["full", "normal"] = Field("full", validation_alias=_names("MEMORY_DURABILITY"))
+    retention_days: float = Field(30, ge=0, validation_alias=_names("MEMORY_RETENTION_DAYS"))
+    log_level: Literal["debug", "info", "warning", "error"] = Field(
+        "warning", validation_alias=_names("MEMORY_LOG_LEVEL")
+    )
+    ollama_host: str = Field("http://127.0.0.1:11434", validation_alias=_names("OLLAMA_HOST"))
+    openai_base_url: str | None = Field(None, validation_alias=_names("OPENAI_BASE_URL"))
+    openai_api_key: str | None = Field(None, repr=False, validation_alias=_names("OPENAI_API_KEY"))
+
+    @model_validator(mode="before")
+    @classmethod
+    def _blank_is_unset(cls, values: Mapping[str, Any]) -> dict[str, Any]:
+        return {name: value for name, value in values.items() if value not in ("", None)}
+
+    @property
+    def models(self) -> Path:
+        """Where model files lie."""
+        return self.model_dir or self.data_dir / "models"
+
+    @property
+    def reranker_spec(self) -> str:
+        """`provider:model` of the reranker; `none` where it is switched off."""
+        return self.reranker if self.reranker_enabled else "none"
+
+    @classmethod
+    def read(cls, environ: Mapping[str, str] | None = None, **overrides: Any) -> "Settings":
+        """The settings of `environ` (default: the process's), with `overrides` by field name on top.
+
+        Raises InvalidInputError that names each wrong variable, its value and what it should be.
+        """
+        values: dict[str, Any] = dict(os.environ if environ is None else environ)
+        for field, value in overrides.items():
+            if value is not None:
+                values = {k: v for k, v in values.items() if k not in variables(field)} | {field: value}
+        try:
+            return cls.model_validate(values)
+        except ValidationError as error:
+            raise InvalidInputError(_explain(error)) from None
+
+
+def variables(field: str) -> tuple[str, ...]:
+    """The environment variables that set a field of Settings, the first one leading."""
+    alias = Settings.model_fields[field].validation_alias
+    assert isinstance(alias, AliasChoices)
+    return tuple(str(choice) for choice in alias.choices)
+
+
+def subprocess_environment() -> dict[str, str]:
+    """A copy of the environment for a child process."""
+    return dict(os.environ)
+
+
+def in_virtual_environment() -> bool:
+    """Whether this interpreter runs in a virtual environment."""
+    return sys.prefix != sys.base_prefix
+
+
+def _explain(error: ValidationError) -> str:
+    wrong = [f"{e['loc'][0] if e['loc'] else 'settings'}={e['input']!r}: {e['msg']}" for e in error.errors()]
+    return "Wrong settings. " + "; ".join(wrong)

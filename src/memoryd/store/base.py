@@ -1,0 +1,68 @@
+"""What core asks of a store. A store knows rows, words and vectors; it knows nothing of MCP, ranking or models."""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Protocol, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from memoryd.model import Filter, Workspace
+from memoryd.text import WordQuery
+
+T = TypeVar("T")
+Row = dict[str, Any]
+Vector = NDArray[np.float32]
+Scored = list[tuple[str, float]]
+"""(record id, score), best first."""
+
+
+class Queries(Protocol):
+    """The named statements, inside one transaction of one workspace: each may use `:workspace`, which is filled in."""
+
+    def all(self, name: str, /, **parameters: Any) -> list[Row]:
+        """Every row."""
+
+    def one(self, name: str, /, **parameters: Any) -> Row | None:
+        """The first row, if any."""
+
+    def run(self, name: str, /, **parameters: Any) -> int:
+        """Change rows; returns how many."""
+
+    def many(self, name: str, rows: Iterable[Mapping[str, Any]], /) -> None:
+        """Run once for each row of parameters."""
+
+
+class Store(Protocol):
+    """Rows, words and vectors of every workspace.
+
+    `workspace` None is the registry: what belongs to no workspace. Every method raises StoreError (StoreBusyError
+    where another process held the database for too long) with cause and next step.
+    """
+
+    def read(self, workspace: Workspace | None, work: Callable[[Queries], T]) -> T:
+        """Run `work` on one consistent snapshot."""
+
+    def write(self, workspace: Workspace | None, work: Callable[[Queries], T]) -> T:
+        """Run `work` as one transaction; when this returns, it is durable. If `work` raises, nothing was written."""
+
+    def words(self, workspace: Workspace, query: WordQuery, allowed: Filter, limit: int) -> Scored:
+        """The records that match by words, by BM25 (higher is better)."""
+
+    def nearest(self, workspace: Workspace, model: str, vector: Vector, allowed: Filter, limit: int) -> Scored:
+        """The records whose vectors of `model` lie nearest to the unit `vector`, by cosine."""
+
+    def cosines(self, workspace: Workspace, model: str, vector: Vector, ids: Sequence[str]) -> dict[str, float]:
+        """The cosine of `vector` with each of the records that have a vector of `model`."""
+
+    def problems(self, workspace: Workspace | None) -> list[str]:
+        """What is wrong with the stored rows, words and vectors: one sentence each with what to do about it."""
+
+    def backup(self, target: Path, workspaces: Sequence[Workspace], progress: Callable[[float], None]) -> None:
+        """Write everything as one consistent SQLite file while others go on writing; `progress` gets 0 to 1."""
+
+    def describe(self) -> str:
+        """Where the rows are, for people."""
+
+    def close(self) -> None:
+        """Finish what was accepted and let go of files and connections."""

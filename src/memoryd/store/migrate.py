@@ -1,0 +1,19 @@
+"""Brings a database to the present schema: each numbered script once, each in a transaction of its own."""
+
+from collections.abc import Callable
+
+from memoryd.errors import StoreError
+
+
+def migrate(found: int, scripts: tuple[str, ...], apply: Callable[[int, str], None]) -> None:
+    """Apply the scripts that a database of version `found` lacks; `apply(version, script)` runs one atomically.
+
+    Raises StoreError for a version from the future, before anything is touched.
+    """
+    if found > len(scripts):
+        raise StoreError(
+            f"The database has schema version {found}; this memoryd knows versions up to {len(scripts)}. "
+            "It was not touched. Upgrade memoryd to the version that wrote it."
+        )
+    for version, script in enumerate(scripts[found:], start=found + 1):
+        apply(version, script)

@@ -1,0 +1,69 @@
+-- name: memories.add
+-- What only memories have.
+INSERT INTO memory_details (workspace_id, id, fingerprint, importance)
+VALUES (:workspace, :id, :fingerprint, :importance)
+
+-- name: memories.change
+-- Said again: the greater importance counts, and consolidation looks at it anew.
+UPDATE memory_details SET importance = CASE WHEN importance > :importance THEN importance ELSE :importance END,
+  consolidated = 0
+WHERE workspace_id = :workspace AND id = :id
+
+-- name: memories.same
+-- A living memory without a key that says the same, in the same scope.
+SELECT r.id, r.body, r.tags FROM memory_details d JOIN records r ON r.workspace_id = d.workspace_id AND r.id = d.id
+WHERE d.workspace_id = :workspace AND d.fingerprint = :fingerprint
+  AND r.kind = 'memory' AND r.name IS NULL AND r.scope = :scope AND r.deleted_at IS NULL
+ORDER BY r.created_at LIMIT 1
+
+-- name: memories.fetch
+-- Living records of any kind by id.
+SELECT r.id, r.kind, r.name, r.type, r.body, r.tags, r.scope, r.session_id, r.created_at, r.updated_at,
+  coalesce(d.importance, .5) AS importance, coalesce(d.access_count, 0) AS access_count, d.accessed_at
+FROM records r LEFT JOIN memory_details d ON d.workspace_id = r.workspace_id AND d.id = r.id
+WHERE r.workspace_id = :workspace AND r.deleted_at IS NULL AND (r.scope = '' OR r.scope = :session)
+  AND r.id IN (SELECT value FROM json_each(:ids))
+
+-- name: memories.recent
+-- The newest memories.
+SELECT r.id FROM records r
+WHERE r.workspace_id = :workspace AND r.deleted_at IS NULL AND r.kind = 'memory' AND (r.scope = '' OR r.scope = :session)
+ORDER BY r.updated_at DESC, r.id LIMIT :limit
+
+-- name: memories.important
+-- The most important memories, the newest of them first.
+SELECT r.id FROM memory_details d JOIN records r ON r.workspace_id = d.workspace_id AND r.id = d.id
+WHERE d.workspace_id = :workspace AND r.deleted_at IS NULL AND r.kind = 'memory'
+  AND (r.scope = '' OR r.scope = :session) AND d.importance >= :least
+ORDER BY d.importance DESC, r.updated_at DESC, r.id LIMIT :limit
+
+-- name: memories.forgettable
+-- Memories that all given criteria match; without ids, those that have a key are spared.
+SELECT r.id FROM records r
+WHERE r.workspace_id = :workspace AND r.deleted_at IS NULL AND r.kind = 'memory' AND (r.scope = '' OR r.scope = :session)
+  AND (:any_id = 1 OR r.id IN (SELECT value FROM json_each(:ids))) AND (:any_id = 0 OR r.name IS NULL)
+  AND r.created_at < :before
+  AND :tag_count = (
+    SELECT count(DISTINCT t.value) FROM json_each(r.tags) t WHERE t.value IN (SELECT value FROM json_each(:tags)))
+ORDER BY r.created_at, r.id
+
+-- name: memories.touch
+-- It was recalled.
+UPDATE memory_details SET access_count = access_count + :times, accessed_at = :at
+WHERE workspace_id = :workspace AND id = :id
+
+-- name: memories.counts
+-- How much of each kind there is, and since when.
+SELECT kind, count(*) AS number, min(created_at) AS oldest, max(updated_at) AS newest FROM records
+WHERE workspace_id = :workspace AND deleted_at IS NULL AND (scope = '' OR scope = :session)
+GROUP BY kind ORDER BY kind
+
+-- name: memories.deleted
+-- How many records are deleted and not yet purged.
+SELECT count(*) AS number FROM records WHERE workspace_id = :workspace AND deleted_at IS NOT NULL
+
+-- name: memories.tags
+-- The tags in use, the commonest first.
+SELECT t.value AS tag, count(*) AS number FROM records r, json_each(r.tags) t
+WHERE r.workspace_id = :workspace AND r.deleted_at IS NULL AND (r.scope = '' OR r.scope = :session)
+GROUP BY t.value ORDER BY count(*) DESC, t.value LIMIT :limit

@@ -1,0 +1,39 @@
+-- name: search.words
+-- The best matches by words. bm25 is spelled out because ORDER BY rank is slower; scope_tokens weighs nothing.
+SELECT r.id, -bm25(records_fts, 0, :title, :type, :body, :tag) AS score
+FROM records_fts JOIN records r ON r.rid = records_fts.rowid
+WHERE records_fts MATCH :match AND (r.scope = '' OR r.scope = :session)
+  AND (:tag_count = 0 OR :tag_count = (
+    SELECT count(*) FROM record_tags t
+    WHERE t.rid = r.rid AND t.workspace_id = :workspace AND t.tag IN (SELECT value FROM json_each(:tags))))
+ORDER BY bm25(records_fts, 0, :title, :type, :body, :tag) LIMIT :limit
+
+-- name: search.allowed
+-- The records that kinds and ALL tags let through, for the search by vector.
+SELECT r.rid FROM records r
+WHERE r.workspace_id = :workspace AND r.deleted_at IS NULL AND r.kind IN (SELECT value FROM json_each(:kinds))
+  AND (r.scope = '' OR r.scope = :session)
+  AND (:tag_count = 0 OR r.rid IN (
+    SELECT t.rid FROM record_tags t
+    WHERE t.workspace_id = :workspace AND t.tag IN (SELECT value FROM json_each(:tags))
+    GROUP BY t.rid HAVING count(*) = :tag_count))
+
+-- name: search.hidden
+-- Volatile records of other sessions.
+SELECT rid FROM records WHERE scope <> '' AND scope <> :session AND workspace_id = :workspace
+
+-- name: search.ids
+-- From the keys of the index to ids.
+SELECT rid, id FROM records WHERE rid IN (SELECT value FROM json_each(:rids)) AND deleted_at IS NULL
+
+-- name: search.rids
+-- From ids to the keys of the index.
+SELECT rid, id FROM records WHERE workspace_id = :workspace AND id IN (SELECT value FROM json_each(:ids))
+
+-- name: words.check
+-- Fails when the words and the living rows differ; PRAGMA integrity_check does not see that.
+INSERT INTO records_fts(records_fts, rank) VALUES ('integrity-check', 1)
+
+-- name: words.rebuild
+-- Index every living row anew.
+INSERT INTO records_fts(records_fts) VALUES ('rebuild')

@@ -1,0 +1,239 @@
+"""Seed d's toolset: memories that are stored, recalled within a token budget, briefed about, forgotten, inspected."""
+
+import json
+from typing import Annotated, Any, Literal
+
+from pydantic import Field, StringConstraints
+
+from memoryd.core.briefing import Briefing, Format, whole
+from memoryd.core.clock import moment
+from memoryd.core.memories import Criteria, Memories
+from memoryd.model import Hit, Kind
+from memoryd.prompts import TOOL_DESCRIPTIONS
+from memoryd.toolsets.registry import Answer, Arguments, Call, Result, Tool, Toolset
+
+CONTENT, QUERY, TAGS, IDS, BUDGET, LIMIT = 10_000, 2_000, 50, 100, 50_000, 1_000
+CONTEXT_BUDGET = 800
+
+Verbatim = Annotated[str, StringConstraints(min_length=1, max_length=CONTENT, pattern=r"\S")]
+Text = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]
+Tag = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=100)]
+Tags = Annotated[list[Tag], Field(max_length=TAGS)]
+Budget = Annotated[int, Field(ge=1, le=BUDGET)]
+Query = Annotated[Text, Field(max_length=QUERY)]
+
+
+# memory_store --------------------------------------------------------------------------------------------------------
+
+
+class StoreArguments(Arguments):
+    """What to remember."""
+
+    content: Annotated[Verbatim, Field(description="The memory. Store one fact per call.")]
+    tags: Annotated[Tags, Field(description='For filtering, e.g. ["preference", "project:foo"].')] = []
+    importance: Annotated[float, Field(ge=0, le=1, description="0 to 1: how much it must not fade.")] = 0.5
+
+
+class StoreResult(Result):
+    """Where it went."""
+
+    id: str
+    status: Literal["stored", "merged", "updated"]
+
+
+def store(call: Call, arguments: StoreArguments) -> Answer:
+    """memory_store."""
+    stored = _memories(call).store(arguments.content, arguments.tags, arguments.importance)
+    texts = {"stored": "Stored memory {}.", "merged": "Merged with existing memory {} (duplicate detected)."}
+    return Answer(StoreResult(id=stored.id, status=stored.status), texts[stored.status].format(stored.id))
+
+
+# memory_recall and memory_context ------------------------------------------------------------------------------------
+
+
+class RecallArguments(Arguments):
+    """What to find."""
+
+    query: Annotated[Query, Field(description="A question in natural language.")]
+    token_budget: Annotated[Budget | None, Field(description="Most tokens of the answer (default 500).")] = None
+    tags: Annotated[Tags, Field(description="Only memories with ALL of these tags.")] = []
+    kinds: Annotated[list[Kind], Field(description="Only these kinds of records; default: every kind.")] = []
+    format: Annotated[
+        Format, Field(description="summary; list with dates and importance; raw: JSON with all fields; answer.")
+    ] = "summary"
+
+
+class Found(Result):
+    """One memory that was found; the text of the answer has its content."""
+
+    id: str
+    kind: Kind
+    key: str | None
+    score: float
+
+
+class RecallResult(Result):
+    """The found memories, best first, and what they cost."""
+
+    format: Format
+    text: str
+    memories: list[Found]
+    tokens_used: int
+    omitted: int
+    """Found, but did not fit into the budget."""
+
+
+class ContextArguments(Arguments):
+    """What the conversation is about."""
+
+    task: Annotated[Query | None, Field(description="A short description of the current task.")] = None
+    token_budget: Annotated[Budget, Field(description="Most tokens of the briefing.")] = CONTEXT_BUDGET
+
+
+def recall(call: Call, arguments: RecallArguments) -> Answer:
+    """memory_recall."""
+    budget = arguments.token_budget or call.engine.settings.token_budget
+    briefing = _memories(call).recall(arguments.query, budget, arguments.tags, arguments.kinds, arguments.format)
+    return _briefed(briefing, arguments.format)
+
+
+def context(call: Call, arguments: ContextArguments) -> Answer:
+    """memory_context."""
+    return _briefed(_memories(call).context(arguments.task, arguments.token_budget), "summary")
+
+
+def _briefed(briefing: Briefing, form: Format) -> Answer:
+    result = RecallResult(
+        format=form,
+        text=briefing.text,
+        memories=[_found(hit) for hit in briefing.hits],
+        tokens_used=briefing.tokens_used,
+        omitted=briefing.omitted,
+    )
+    return Answer(result, briefing.text)
+
+
+def _found(hit: Hit) -> Found:
+    record = hit.memory.record
+    return Found(id=record.id, kind=record.kind, key=record.name, score=round(hit.score, 4))
+
+
+# memory_forget -------------------------------------------------------------------------------------------------------
+
+
+class ForgetArguments(Arguments):
+    """What to forget; criteria combine with AND."""
+
+    ids: Annotated[list[Text] | None, Field(max_length=IDS, description="Ids of memories.")] = None
+    tags: Annotated[Tags, Field(description="Memories with ALL of these tags.")] = []
+    query: Annotated[Query | None, Field(description="The ten best matches of this query.")] = None
+    before: Annotated[Text | None, Field(description="Stored before this ISO 8601 time.")] = None
+    confirm: Annotated[bool, Field(description="Required for anything but ids alone.")] = False
+    dry_run: Annotated[bool, Field(description="Only show what would be forgotten.")] = False
+
+
+class ForgetResult(Result):
+    """What is gone, or would be."""
+
+    forgotten: int
+    ids: list[str]
+    dry_run: bool
+
+
+def forget(call: Call, arguments: ForgetArguments) -> Answer:
+    """memory_forget."""
+    if arguments.before:
+        moment(arguments.before)
+    criteria = Criteria(
+        ids=tuple(arguments.ids) if arguments.ids is not None else None,
+        tags=tuple(arguments.tags),
+        query=arguments.query,
+        before=arguments.before,
+    )
+    gone = _memories(call).forget(criteria, confirm=arguments.confirm, dry_run=arguments.dry_run)
+    ids = [memory.record.id for memory in gone]
+    lines = [f"- {memory.record.id}: {memory.record.body[:100]}" for memory in gone] if arguments.dry_run else []
+    head = f"{'Would forget' if arguments.dry_run else 'Forgot'} {len(ids)} memories" + (":" if lines else ".")
+    text = "\n".join([head, *lines]) if ids else "No memories match the criteria."
+    return Answer(
+        ForgetResult(forgotten=0 if arguments.dry_run else len(ids), ids=ids, dry_run=arguments.dry_run), text
+    )
+
+
+# memory_inspect ------------------------------------------------------------------------------------------------------
+
+View = Literal["stats", "recent", "important", "tags", "export"]
+
+
+class InspectArguments(Arguments):
+    """What to look at."""
+
+    view: Annotated[View, Field(description="stats, recent, important, tags, or export.")] = "stats"
+    ids: Annotated[list[Text], Field(max_length=IDS, description="Show these memories instead.")] = []
+    limit: Annotated[int, Field(ge=1, le=LIMIT, description="Most items of a view.")] = 20
+
+
+class InspectResult(Result):
+    """The view that was asked for; the other fields are empty."""
+
+    view: Literal["stats", "recent", "important", "tags", "export", "ids"]
+    stats: dict[str, Any] | None = None
+    tags: dict[str, int] | None = None
+    memories: list[dict[str, Any]] | None = None
+    not_found: list[str] = []
+
+
+def inspect(call: Call, arguments: InspectArguments) -> Answer:
+    """memory_inspect."""
+    memories = _memories(call)
+    if arguments.ids:
+        found = memories.get(arguments.ids)
+        known = {hit.memory.record.id for hit in found}
+        missing = [record_id for record_id in arguments.ids if record_id not in known]
+        return _inspected(InspectResult(view="ids", memories=_all_of(found), not_found=missing))
+    match arguments.view:
+        case "stats":
+            return _inspected(InspectResult(view="stats", stats=memories.stats()))
+        case "tags":
+            return _inspected(InspectResult(view="tags", tags=memories.tags(arguments.limit)))
+        case "important":
+            return _inspected(InspectResult(view="important", memories=_all_of(memories.important(arguments.limit))))
+        case "recent" | "export":
+            return _inspected(InspectResult(view=arguments.view, memories=_all_of(memories.recent(arguments.limit))))
+
+
+def _all_of(hits: list[Hit]) -> list[dict[str, Any]]:
+    return [{name: value for name, value in whole(hit).items() if name not in ("score", "why")} for hit in hits]
+
+
+def _inspected(result: InspectResult) -> Answer:
+    return Answer(result, json.dumps(result.model_dump(mode="json", exclude_none=True), ensure_ascii=False, indent=1))
+
+
+def _memories(call: Call) -> Memories:
+    return Memories(call.engine, call.workspace, call.session)
+
+
+TOOLS: Toolset = (
+    Tool(
+        name="memory_store", title="Store a memory", description=TOOL_DESCRIPTIONS["memory_store"],
+        arguments=StoreArguments, result=StoreResult, capability="write", handler=store, idempotent=True,
+    ),
+    Tool(
+        name="memory_recall", title="Recall memories", description=TOOL_DESCRIPTIONS["memory_recall"],
+        arguments=RecallArguments, result=RecallResult, capability="read", handler=recall,
+    ),
+    Tool(
+        name="memory_context", title="Session briefing", description=TOOL_DESCRIPTIONS["memory_context"],
+        arguments=ContextArguments, result=RecallResult, capability="read", handler=context,
+    ),
+    Tool(
+        name="memory_forget", title="Forget memories", description=TOOL_DESCRIPTIONS["memory_forget"],
+        arguments=ForgetArguments, result=ForgetResult, capability="write", handler=forget, destructive=True,
+        idempotent=True,
+    ),
+    Tool(
+        name="memory_inspect", title="Inspect the memory", description=TOOL_DESCRIPTIONS["memory_inspect"],
+        arguments=InspectArguments, result=InspectResult, capability="read", handler=inspect,
+    ),
+)  # fmt: skip

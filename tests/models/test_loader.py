@@ -1,0 +1,119 @@
+import queue
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+import pytest
+
+from memoryd.errors import ModelError
+from memoryd.models.loader import RETRY_PAUSE, Loader
+
+
+class Attempts:
+    """Something to load that fails as often as told, once it is allowed to go on."""
+
+    def __init__(self, *errors: BaseException) -> None:
+        self.errors = list(errors)
+        self.count = 0
+        self.go = threading.Event()
+
+    def __call__(self) -> str:
+        self.count += 1
+        assert self.go.wait(10)
+        if self.errors:
+            raise self.errors.pop(0)
+        return "loaded"
+
+
+def test_it_loads_once_in_the_background() -> None:
+    load = Attempts()
+    loader = Loader(load)
+    assert (loader.state, loader.get()) == ("idle", None)
+    for _ in range(3):
+        loader.start()
+    assert (loader.state, loader.get(), loader.get(0.02)) == ("loading", None, None)
+    load.go.set()
+    assert loader.get(10) == "loaded"
+    loader.start()
+    assert (loader.state, loader.reason, loader.get(), load.count) == ("ready", "", "loaded", 1)
+
+
+def test_it_does_not_wait_for_what_was_not_started() -> None:
+    began = time.monotonic()
+    assert Loader(Attempts()).get(5) is None
+    assert time.monotonic() - began < 2
+
+
+def test_a_failure_is_kept_with_its_reason_until_the_pause_is_over() -> None:
+    load = Attempts(ModelError("No such model. Pull it."))
+    load.go.set()
+    loader = Loader(load, pause=0.3)
+    loader.start()
+    assert loader.get(10) is None
+    assert (loader.state, loader.reason) == ("failed", "No such model. Pull it.")
+    loader.start()
+    assert (loader.state, load.count) == ("failed", 1)
+    time.sleep(0.35)
+    loader.start()
+    assert loader.get(10) == "loaded"
+    assert (loader.state, loader.reason, load.count) == ("ready", "", 2)
+
+
+def test_the_pause_is_a_minute() -> None:
+    assert Loader(Attempts())._pause == RETRY_PAUSE == 60
+
+
+@pytest.mark.parametrize("error", [OSError("no disk"), ValueError("odd"), RuntimeError("broken"), MemoryError("full")])
+def test_failures_of_libraries_are_states_too(error: Exception) -> None:
+    load = Attempts(error)
+    load.go.set()
+    loader = Loader(load)
+    loader.start()
+    loader.get(10)
+    assert loader.state == "failed"
+    assert str(error) in loader.reason
+
+
+def test_nobody_waits_for_ever_after_an_unexpected_failure(monkeypatch: pytest.MonkeyPatch) -> None:
+    logged: queue.Queue[type[BaseException]] = queue.Queue()
+    monkeypatch.setattr(threading, "excepthook", lambda args: logged.put(args.exc_type))
+    load = Attempts(ZeroDivisionError())
+    load.go.set()
+    loader = Loader(load)
+    loader.start()
+    assert loader.get(10) is None
+    assert loader.state == "failed"
+    assert loader.reason
+    assert logged.get(timeout=10) is ZeroDivisionError
+
+
+def test_many_threads_see_one_load() -> None:
+    load = Attempts()
+    loader = Loader(load)
+    seen: list[str | None] = []
+
+    def ask() -> None:
+        loader.start()
+        seen.append(loader.get(10))
+
+    threads = [threading.Thread(target=ask) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    load.go.set()
+    for thread in threads:
+        thread.join()
+    assert (seen, load.count) == (["loaded"] * 8, 1)
+
+
+@pytest.mark.parametrize("wait", [0.1, 0.2])
+def test_a_process_may_end_while_a_model_loads(model_dir: Path, wait: float) -> None:
+    code = (
+        "import time\nfrom memoryd.models.embedders import load_embedder\nfrom memoryd.models.loader import Loader\n"
+        "from memoryd.settings import Settings\n"
+        f"settings = Settings.read({{'MEMORY_MODEL_DIR': {str(model_dir)!r}}})\n"
+        f"loader = Loader(lambda: load_embedder('bundled', settings))\nloader.start()\ntime.sleep({wait})\n"
+    )
+    ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=20, check=False)
+    assert (ended.returncode, ended.stdout) == (0, "")

@@ -1,0 +1,66 @@
+import sys
+
+import pytest
+
+from memoryd.errors import InvalidInputError, ModelError
+from memoryd.models import embedders, rerankers
+from memoryd.models.embedders import load_embedder
+from memoryd.models.providers import parse
+from memoryd.models.rerankers import load_reranker
+from memoryd.settings import Settings
+
+NOTHING = Settings.read({})
+
+
+@pytest.mark.parametrize(
+    ("spec", "parsed"),
+    [
+        ("bundled", ("bundled", "")),
+        (" Bundled:e5-small-v2 ", ("bundled", "e5-small-v2")),
+        ("ollama:nomic-embed-text:v1.5", ("ollama", "nomic-embed-text:v1.5")),
+        ("ollama:library/x", ("ollama", "library/x")),
+        ("openai:BAAI/bge-m3", ("openai", "BAAI/bge-m3")),
+        ("Xenova/bge-base-en-v1.5", ("fastembed", "Xenova/bge-base-en-v1.5")),
+        ("fastembed:BAAI/bge-base-en-v1.5", ("fastembed", "BAAI/bge-base-en-v1.5")),
+        ("none", ("none", "")),
+    ],
+)
+def test_a_spec_names_a_provider_and_a_model(spec: str, parsed: tuple[str, str]) -> None:
+    assert parse(spec, embedders.PROVIDERS) == parsed
+
+
+@pytest.mark.parametrize("spec", ["olama:nomic", "", ":", "e5-small-v2", "olama:library/x"])
+def test_an_unknown_provider_lists_the_known_ones(spec: str) -> None:
+    with pytest.raises(InvalidInputError, match="bundled, fastembed, none, ollama, openai"):
+        load_embedder(spec, NOTHING)
+
+
+def test_rerankers_have_fewer_providers() -> None:
+    with pytest.raises(InvalidInputError, match="bundled, fastembed, none"):
+        load_reranker("ollama:x", NOTHING)
+
+
+def test_none_is_none() -> None:
+    assert load_embedder("none", NOTHING) is None
+    assert load_reranker("NONE", NOTHING) is None
+
+
+@pytest.mark.parametrize(
+    ("provider", "package"), [("fastembed", "fastembed"), ("openai", "openai"), ("bundled", "onnxruntime")]
+)
+def test_what_is_not_installed_says_how_to_install_it(
+    provider: str, package: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, package, None)  # as the import system marks what is not there
+    monkeypatch.delitem(sys.modules, embedders.PROVIDERS[provider].partition(":")[0], raising=False)
+    extra = "memoryd" if provider == "bundled" else rf"memoryd\[{provider}\]"
+    with pytest.raises(ModelError, match=rf"{package}\S* is not installed\. Install it with: pip install '{extra}'"):
+        load_embedder(provider, NOTHING)
+
+
+@pytest.mark.parametrize("spec", ["fastembed", "Xenova/ms-marco-MiniLM-L-6-v2"])
+def test_a_reranker_by_its_hub_name_needs_the_extra(spec: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "fastembed", None)
+    monkeypatch.delitem(sys.modules, rerankers.PROVIDERS["fastembed"].partition(":")[0], raising=False)
+    with pytest.raises(ModelError, match=r"memoryd\[fastembed\]"):
+        load_reranker(spec, NOTHING)

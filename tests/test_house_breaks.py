@@ -1,0 +1,286 @@
+"""Each rule of house.py bites: a small sound house breaks no rule, and one planted fault breaks exactly its own."""
+
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from tests import house
+from tests.test_house import commands
+
+SRC = house.PACKAGE
+SQL = house.SQL
+
+TABLES = "".join(
+    f"CREATE TABLE {name} ({', '.join(['rid'] * (name == 'records') + columns.split())});\n"
+    for name, columns in house.SHARED_TABLES.items()
+)
+
+SOUND = {
+    f"{SRC}/__init__.py": '__version__ = "1"\n',
+    f"{SRC}/errors.py": "class MemorydError(Exception): ...\n",
+    f"{SRC}/model.py": "from memoryd.errors import MemorydError\n",
+    f"{SRC}/text.py": "from memoryd.model import MemorydError\n",
+    f"{SRC}/ranking.py": "import numpy\n",
+    f"{SRC}/settings.py": "import os\nfrom memoryd import errors\n\nHERE = dict(os.environ)\n",
+    f"{SRC}/store/__init__.py": "",
+    f"{SRC}/store/base.py": "import numpy as np\n",
+    f"{SRC}/store/sqlite.py": """
+import apsw
+from .base import np
+from memoryd.settings import HERE
+
+def work(job, queries, deep):
+    try:
+        queries.one("things.get" if deep else "things.find", id="SELECT 1")
+    except BaseException as error:
+        job.set_exception(error)
+""",
+    f"{SRC}/models/__init__.py": "",
+    f"{SRC}/models/loader.py": """
+from importlib import import_module
+
+def load(name):
+    return import_module(name)
+""",
+    f"{SRC}/core/engine.py": '''
+from typing import TYPE_CHECKING
+from memoryd.models.loader import load
+from memoryd.store.sqlite import work
+import memoryd.text
+
+if TYPE_CHECKING:
+    from memoryd.model import MemorydError
+
+def spare(environ):
+    try:
+        """Selected WITH care; things.nobody is no query here."""
+        return environ.run("not a query"), "CREATED AT", "SELECT"
+    except (KeyError, ValueError):
+        return None
+''',
+    f"{SRC}/toolsets/__init__.py": "from memoryd.toolsets import recall, vault\n",
+    f"{SRC}/toolsets/registry.py": "import mcp_types\n",
+    f"{SRC}/toolsets/recall.py": "from memoryd.toolsets.registry import mcp_types\n",
+    f"{SRC}/toolsets/vault.py": "from memoryd.core.engine import work\nfrom . import registry\n",
+    f"{SRC}/server/app.py": """
+from mcp.server import Server
+from memoryd import __version__
+from memoryd.toolsets import recall
+
+def boundary(log, call):
+    try:
+        call()
+    except Exception:
+        log.exception("unexpected")
+""",
+    f"{SRC}/cli.py": "import typer\nfrom memoryd.server.app import Server\n",
+    f"{SRC}/__main__.py": "from memoryd.cli import typer\n",
+    f"{SQL}/__init__.py": "",
+    f"{SQL}/things.sql": """-- Things in general; it's fine to say what they are.
+-- name: things.get
+-- What has this id; why not?
+SELECT 'a;b', "at" FROM (SELECT 1 AS "at") WHERE :id = '?' -- a ; in a remark
+-- name: things.find
+-- What differs between dialects stands in both.
+SELECT 1 WHERE :id <> '$.path';
+""",
+    f"{SQL}/sqlite/things.sql": """-- name: things.find
+-- SQLite's own way.
+SELECT rid FROM records WHERE id = :id
+""",
+    house.MIGRATIONS + "/0001_initial.sql": TABLES,
+    "tests/test_app.py": "import os\n\ndef test_it():\n    import apsw\n    os.environ\n",
+    "README.md": "See `https://example.com/work/` and ../root/x. `memoryd workspace create|list` makes one.\n",
+    "docs/recall.md": "| memory_store | stores |\n",
+}
+
+MANY_LINES = "\n" * 501
+LONG_FUNCTION = "def long():\n" + "    x = 1\n" * 50
+SHORT_ENOUGH = "@decorate(\n    1,\n)\ndef short():\n" + "    x = 1\n" * 49
+THIS, THAT = "wo" + "rk", "ro" + "ot"
+
+# rule, file, what is added at its end
+ADDED = [
+    ("imports_point_down", f"{SRC}/errors.py", "import memoryd.ranking\n"),
+    ("imports_point_down", f"{SRC}/text.py", "import memoryd.settings\n"),
+    ("imports_point_down", f"{SRC}/store/base.py", "from memoryd import models\n"),
+    ("imports_point_down", f"{SRC}/models/llm.py", "from ..store.base import np\n"),
+    ("imports_point_down", f"{SRC}/core/words.py", "from memoryd.toolsets.registry import mcp_types\n"),
+    ("imports_point_down", f"{SRC}/toolsets/graph.py", "from memoryd.server.app import Server\n"),
+    ("imports_point_down", f"{SRC}/server/stdio.py", "import memoryd.cli\n"),
+    ("imports_point_down", f"{SRC}/helpers.py", "x = 1\n"),
+    ("toolsets_stand_alone", f"{SRC}/toolsets/vault.py", "from memoryd.toolsets.recall import mcp_types\n"),
+    ("toolsets_stand_alone", f"{SRC}/toolsets/resources.py", "from memoryd.toolsets import TOOLSETS\n"),
+    ("libraries_have_homes", f"{SRC}/core/a.py", "from mcp.types import Tool\n"),
+    ("libraries_have_homes", f"{SRC}/store/vectors.py", "import numpy, apsw\n"),
+    ("libraries_have_homes", f"{SRC}/store/sqlite.py", "import psycopg_pool.sync\n"),
+    ("libraries_have_homes", f"{SRC}/core/a.py", "import onnxruntime\n"),
+    ("libraries_have_homes", f"{SRC}/server/http.py", "from rich import print\n"),
+    ("libraries_have_homes", f"{SRC}/toolsets/graph.py", "import numpy as np\n"),
+    ("imports_stand_on_top", f"{SRC}/core/a.py", "def f():\n    if True:\n        import json\n"),
+    ("imports_stand_on_top", f"{SRC}/core/a.py", "async def f():\n    from memoryd import text\n"),
+    ("imports_stand_on_top", f"{SRC}/core/a.py", "class A:\n    import json\n"),
+    ("one_dynamic_import", f"{SRC}/models/loader.py", "import_module('json')\n"),
+    ("one_dynamic_import", f"{SRC}/core/a.py", "import importlib\n\nimportlib.import_module('json')\n"),
+    ("one_dynamic_import", f"{SRC}/core/a.py", "__import__('json')\n"),
+    ("errors_are_named", f"{SRC}/core/a.py", "try:\n    x = 1\nexcept Exception:\n    raise\n"),
+    ("errors_are_named", f"{SRC}/core/a.py", "try:\n    x = 1\nexcept (KeyError, BaseException):\n    raise\n"),
+    ("errors_are_named", f"{SRC}/core/a.py", "try:\n    x = 1\nexcept:\n    raise\n"),
+    ("errors_are_named", f"{SRC}/core/a.py", "with contextlib.suppress(Exception):\n    x = 1\n"),
+    ("errors_are_named", f"{SRC}/server/http.py", "try:\n    x = 1\nexcept Exception as e:\n    raise\n"),
+    ("files_and_functions_are_short", f"{SRC}/core/a.py", MANY_LINES),
+    ("files_and_functions_are_short", f"{SQL}/more.sql", MANY_LINES),
+    ("files_and_functions_are_short", f"{SRC}/core/a.py", LONG_FUNCTION),
+    ("files_and_functions_are_short", "tests/test_app.py", "class A:\n    " + LONG_FUNCTION.replace("\n", "\n    ")),
+    ("files_and_functions_are_short", "bench/speed.py", "async " + LONG_FUNCTION),
+    ("settings_alone_read_the_environment", f"{SRC}/core/a.py", "import os\nHOME = os.environ['HOME']\n"),
+    ("settings_alone_read_the_environment", f"{SRC}/core/a.py", "import os\nHOME = os.getenv('HOME')\n"),
+    ("settings_alone_read_the_environment", f"{SRC}/core/a.py", "from os import environ as env\n"),
+    ("settings_alone_read_the_environment", f"{SRC}/cli.py", "x = typer.Option(envvar='HOME')\n"),
+    ("nothing_is_left_over", "docs/recall.md", f"It lies in /{THIS}/main.\n"),
+    ("nothing_is_left_over", "docs/recall.md", f'"file:///{THAT}/notes"\n'),
+    ("nothing_is_left_over", "bench/run.sh", "cd '/ho" + "me/someone/memoryd'\n"),
+    ("nothing_is_left_over", "bench/run.sh", "ls /tmp/t" + "ry\n"),
+    ("nothing_is_left_over", "uv.lock", "url = 'https://files.python" + "hosted.org/x'\n"),
+    ("nothing_is_left_over", "docs/recall.md", "see https://py" + "pi.org/project/memoryd\n"),
+    ("nothing_is_left_over", "pip.conf", "index-" + "url = https://a.mirror/simple\n"),
+    ("nothing_is_left_over", f"{SRC}/core/a.py", "x = 1  # TO" + "DO: later\n"),
+    ("nothing_is_left_over", f"{SRC}/core/a.py", "raise NotImplemented" + "Error\n"),
+    ("queries_are_well_formed", f"{SQL}/things.sql", "-- name: things.get\n-- Once more.\nSELECT 1\n"),
+    ("queries_are_well_formed", f"{SQL}/sqlite/more.sql", "SELECT 1;\n"),
+    ("queries_are_well_formed", f"{SQL}/things.sql", "-- name: unexpected\n-- No noun.\nSELECT 1\n"),
+    ("queries_are_used", f"{SQL}/things.sql", "-- name: things.nobody\n-- For no one.\nSELECT 1\n"),
+    ("queries_are_used", f"{SQL}/postgres/a.sql", "-- name: things.elsewhere\n-- For no one.\nSELECT 1\n"),
+    ("queries_exist", f"{SRC}/core/a.py", "def f(q):\n    q.all('things.lost', id=1)\n"),
+    ("queries_exist", f"{SRC}/core/a.py", "def f(q):\n    q.value('things.get' if q else 'things.lost')\n"),
+    ("migrations_apply", f"{house.MIGRATIONS}/0003_gap.sql", "SELECT 1;\n"),
+    ("migrations_apply", f"{house.MIGRATIONS}/0002_wrong.sql", "CREATE TABLE events (again);\n"),
+    ("shared_tables_agree", f"{house.MIGRATIONS}/0002_more.sql", "ALTER TABLE events ADD COLUMN more TEXT;\n"),
+    ("shared_tables_agree", f"{house.MIGRATIONS}/0002_gone.sql", "DROP TABLE relations;\n"),
+    ("sql_stays_in_the_store", f"{SRC}/core/a.py", "x = 'SELECT 1'\n"),
+    ("sql_stays_in_the_store", f"{SRC}/toolsets/graph.py", 'x = f"""\n  WITH a AS ({x}) SELECT 1"""\n'),
+    ("sql_stays_in_the_store", f"{SRC}/cli.py", "x = 'PRAGMA user_version'\n"),
+]
+
+# rule, file, what stands there, what stands there instead
+CHANGED = [
+    ("errors_are_named", f"{SRC}/server/app.py", "except Exception:", "except ValueError:"),
+    ("errors_are_named", f"{SRC}/server/app.py", 'log.exception("unexpected")', "pass"),
+    ("errors_are_named", f"{SRC}/store/sqlite.py", "job.set_exception(error)", "job.cancel()"),
+    ("queries_are_well_formed", f"{SQL}/things.sql", "-- What has this id; why not?\n", ""),
+    ("queries_are_well_formed", f"{SQL}/things.sql", ":id <> '$.path'", "?"),
+    ("queries_are_well_formed", f"{SQL}/things.sql", ":id <> '$.path'", "@id"),
+    ("queries_are_well_formed", f"{SQL}/things.sql", "SELECT 1 WHERE :id <> '$.path';", ""),
+    ("queries_are_well_formed", f"{SQL}/things.sql", ";\n", "; SELECT 2\n"),
+    ("queries_are_well_formed", f"{SQL}/things.sql", "SELECT 1 WHERE", "INSERT OR REPLACE INTO events SELECT"),
+    ("queries_prepare", f"{SQL}/sqlite/things.sql", "rid FROM", "rid, nothing FROM"),
+    ("queries_prepare", f"{SQL}/sqlite/things.sql", "SELECT", "SELEKT"),
+]
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    for path, text in SOUND.items():
+        _write(tmp_path / path, text)
+    return tmp_path
+
+
+def test_a_sound_house_breaks_no_rule(root: Path) -> None:
+    _write(root / SRC / "core/short.py", SHORT_ENOUGH)
+    _write(root / SRC / "core/full.py", "\n" * 500)
+    assert _broken(root) == {}
+
+
+@pytest.mark.parametrize(("rule", "path", "text"), ADDED)
+def test_what_is_added_breaks_one_rule(root: Path, rule: str, path: str, text: str) -> None:
+    _write(root / path, SOUND.get(path, "") + text)
+    _breaks(root, rule, path)
+
+
+@pytest.mark.parametrize(("rule", "path", "old", "new"), CHANGED)
+def test_what_is_changed_breaks_one_rule(root: Path, rule: str, path: str, old: str, new: str) -> None:
+    assert SOUND[path].count(old) == 1
+    _write(root / path, SOUND[path].replace(old, new))
+    _breaks(root, rule, path)
+
+
+def test_a_break_names_its_line(root: Path) -> None:
+    _write(root / SRC / "core/a.py", "\n\ndef f():\n    import json\n")
+    assert _broken(root) == {"imports_stand_on_top": [f"{SRC}/core/a.py:4 imports inside a function or class."]}
+    _write(root / SRC / "core/a.py", "")
+    _write(root / SQL / "more.sql", "-- For later.\n\n-- name: things.nobody\n-- For no one.\nSELECT 1\n")
+    assert _broken(root) == {"queries_are_used": [f"{SQL}/more.sql:3 things.nobody is used by nobody."]}
+
+
+@pytest.mark.parametrize("text", ["import memoryd.model\n", "if TYPE_CHECKING:\n    from . import model\n"])
+def test_two_modules_make_a_cycle(root: Path, text: str) -> None:
+    _write(root / SRC / "errors.py", text)
+    broken = _broken(root)
+    assert list(broken) == ["no_cycles"]
+    assert "closes a cycle: memoryd." in broken["no_cycles"][0]
+
+
+def test_a_cycle_is_told_whole_and_once(root: Path) -> None:
+    _write(root / SRC / "core/a.py", "import memoryd.core.b\n")
+    _write(root / SRC / "core/b.py", "\nfrom . import c\n")
+    _write(root / SRC / "core/c.py", "from memoryd.core.a import x\n")
+    [told] = _broken(root)["no_cycles"]
+    place, _, way = told.removesuffix(".").partition(" closes a cycle: ")
+    modules = way.replace("memoryd.core.", "").split(" -> ")
+    assert modules in (["a", "b", "c", "a"], ["b", "c", "a", "b"], ["c", "a", "b", "c"])
+    assert place == {"a": f"{SRC}/core/a.py:1", "b": f"{SRC}/core/b.py:2", "c": f"{SRC}/core/c.py:1"}[modules[0]]
+
+
+def test_the_second_place_that_catches_everything_is_told_with_the_first(root: Path) -> None:
+    path = f"{SRC}/store/sqlite.py"
+    _write(root / path, SOUND[path] + "try:\n    x = 1\nexcept BaseException:\n    raise\n")
+    told = _broken(root)["errors_are_named"]
+    assert [sentence.split()[0] for sentence in told] == [f"{path}:9", f"{path}:13"]
+
+
+def test_what_git_ignores_may_hold_anything(root: Path) -> None:
+    _write(root / "notes/mine.txt", f"/{THIS}/main\n")
+    assert list(_broken(root)) == ["nothing_is_left_over"]
+    subprocess.run(["git", "init", "-q", root], check=True)
+    assert list(_broken(root)) == ["nothing_is_left_over"]
+    _write(root / ".gitignore", "notes/\n")
+    assert _broken(root) == {}
+
+
+def test_a_name_that_no_page_has_is_told(root: Path) -> None:
+    tools = {"memory_store": r"\bmemory_store\b", "memory": r"\bmemory\b"}
+    assert house.undocumented(root, "tool", tools) == ["docs:1 no page (nor README.md) names the tool memory."]
+
+
+def test_one_alternation_names_several_commands(root: Path) -> None:
+    shown = Group(create=Group(), list=Group(), lis=Group(), secret=Group(hidden=True))
+    patterns = dict(commands("memoryd", Group(workspace=shown)))
+    assert list(patterns) == ["memoryd workspace create", "memoryd workspace list", "memoryd workspace lis"]
+    [told] = house.undocumented(root, "command", patterns)
+    assert told.endswith("names the command memoryd workspace lis.")
+
+
+class Group:
+    """A command line's command, as far as the rules look at it."""
+
+    def __init__(self, *, hidden: bool = False, **commands: "Group") -> None:
+        self.commands = commands
+        self.hidden = hidden
+
+
+def _write(path: Path, text: str) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text, encoding="utf-8")
+
+
+def _broken(root: Path) -> dict[str, list[str]]:
+    return {rule: found for rule, check in house.CHECKS.items() if (found := check(root))}
+
+
+def _breaks(root: Path, rule: str, path: str) -> None:
+    """This rule alone is broken, and it says where."""
+    broken = _broken(root)
+    assert list(broken) == [rule]
+    folder = house.MIGRATIONS if rule == "shared_tables_agree" else path
+    assert any(sentence.startswith((f"{folder}:", f"{SRC}/server/:")) for sentence in broken[rule])
