@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from memoryd.errors import ModelError
 from memoryd.models.base import CHARACTERS, TextEmbedder, clean, unit
+from memoryd.models.native import GATE
 from memoryd.models.onnx import GRAPH_ERRORS
 from memoryd.settings import Settings
 
@@ -56,7 +57,8 @@ class FastEmbedder(TextEmbedder):
 
     def _answers(self, embed: Any, texts: list[str]) -> object:
         try:
-            return list(embed(texts, batch_size=1))
+            with GATE:
+                return list(embed(texts, batch_size=1))
         except _ERRORS as error:
             raise _failed(self.name, error) from error
 
@@ -76,13 +78,15 @@ class FastReranker:
         """See Reranker. Texts are cut by characters; of an over-long pair the longer side is cut."""
         cut = [clean(text[: 4 * CHARACTERS]) for text in texts]
         try:
-            return [float(score) for score in self._model.rerank(clean(query[:CHARACTERS]), cut, batch_size=1)]
+            with GATE:
+                return [float(score) for score in self._model.rerank(clean(query[:CHARACTERS]), cut, batch_size=1)]
         except _ERRORS as error:
             raise _failed(self.name, error) from error
 
 
 def _known() -> list[dict[str, Any]]:
-    return TextEmbedding.list_supported_models()
+    known: list[dict[str, Any]] = TextEmbedding.list_supported_models()
+    return known
 
 
 def _twin(model: str) -> dict[str, Any] | None:

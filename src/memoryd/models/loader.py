@@ -7,16 +7,13 @@ from collections.abc import Callable
 from typing import Generic, Literal, TypeVar
 
 from memoryd.errors import MemorydError
+from memoryd.models.native import EXIT_PATIENCE
 
 T = TypeVar("T")
 State = Literal["idle", "loading", "ready", "failed"]
 
 RETRY_PAUSE = 60.0
 """Seconds after a failure before another try: a server whose network is down must not spin."""
-
-EXIT_PATIENCE = 2.0
-"""Seconds that an ending process waits for a load: one that ends while a thread is inside a native library is aborted
-(SIGABRT), because that thread cannot come back into an interpreter that is gone."""
 
 _UNEXPECTED = "It failed unexpectedly; the log has the details."
 
@@ -54,7 +51,7 @@ class Loader(Generic[T]):
                 return
             self._state, self._reason = "loading", ""
         thread = threading.Thread(target=self._run, name="memoryd-load", daemon=True)
-        atexit.register(thread.join, EXIT_PATIENCE)
+        atexit.register(thread.join, EXIT_PATIENCE)  # a load is native code too: see native.py
         thread.start()
 
     def get(self, wait: float = 0.0) -> T | None:

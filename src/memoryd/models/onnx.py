@@ -23,6 +23,7 @@ from tokenizers import Tokenizer
 from memoryd.errors import InvalidInputError, ModelError
 from memoryd.models import weights
 from memoryd.models.base import clean, spans, unit
+from memoryd.models.native import GATE
 from memoryd.settings import Settings
 
 WINDOW = 512
@@ -110,7 +111,8 @@ class _Graph:
 
     def tokens(self, text: str) -> list[int]:
         """The ids of `text` without special tokens."""
-        ids: list[int] = self._tokenizer.encode(clean(text), add_special_tokens=False).ids
+        with GATE:
+            ids: list[int] = self._tokenizer.encode(clean(text), add_special_tokens=False).ids
         return ids
 
     def run(self, output: str, first: list[int], second: Sequence[int] = ()) -> NDArray[np.float32]:
@@ -119,7 +121,8 @@ class _Graph:
         types = np.array([[0] * len(first) + [1] * len(second)], dtype=np.int64)
         inputs = {"input_ids": ids, "attention_mask": np.ones_like(ids), "token_type_ids": types}
         try:
-            result: NDArray[np.float32] = self._session.run([output], inputs)[0]
+            with GATE:
+                result: NDArray[np.float32] = self._session.run([output], inputs)[0]
         except GRAPH_ERRORS as error:
             raise ModelError(f"onnxruntime failed on a text of {ids.size} tokens: {error}") from error
         return result

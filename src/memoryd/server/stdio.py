@@ -74,7 +74,7 @@ class _Wire:
 
     async def write(self) -> None:
         """Pass answers on."""
-        async with self._answers:
+        async with self._answers, self._out:
             async for answer in self._answers:
                 await self._out.send(answer)
                 if isinstance(answer.message, types.JSONRPCResponse | types.JSONRPCError):

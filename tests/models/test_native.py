@@ -1,0 +1,45 @@
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import pytest
+
+from memoryd.errors import ModelError
+from memoryd.models.native import Gate
+
+
+def test_a_closed_gate_lets_nobody_in() -> None:
+    gate = Gate()
+    assert gate.close(0)
+    with pytest.raises(ModelError, match="ending"), gate:
+        pass
+
+
+def test_closing_waits_for_those_inside_but_not_for_ever() -> None:
+    gate = Gate()
+    with gate:
+        assert not gate.close(0.02)
+        closing = threading.Timer(0, gate.close, [10])
+        closing.start()
+    closing.join(5)
+    assert not closing.is_alive()
+
+
+@pytest.mark.parametrize("work", ["embedder.embed_passage('the old pump ' * 300)", "embedder.embed_query('who?')"])
+def test_a_process_may_end_while_models_work(model_dir: Path, work: str) -> None:
+    code = f"""
+import threading, time
+from memoryd.models.embedders import load_embedder
+from memoryd.settings import Settings
+embedder = load_embedder("bundled", Settings.read({{"MEMORY_MODEL_DIR": {str(model_dir)!r}}}))
+def work():
+    while True:
+        {work}
+for _ in range(3):
+    threading.Thread(target=work, daemon=True).start()
+threading.excepthook = lambda _: None
+time.sleep(0.1)
+"""
+    ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=30, check=False)
+    assert (ended.returncode, ended.stderr) == (0, "")
