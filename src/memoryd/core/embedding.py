@@ -62,9 +62,13 @@ class Embedding:
         return present if name == present.name else self._helpers.older(name) or present
 
     def _most_complete(self, workspace: Workspace, present: str) -> str:
-        rows = self._store.read(workspace, lambda q: q.all("embeddings.models", perspective=GENERAL))
-        numbers = {row["model"]: row["number"] for row in rows}
+        numbers = self._numbers(workspace)
         return max(numbers, key=lambda name: (numbers[name], name == present), default=present)
+
+    def _numbers(self, workspace: Workspace) -> dict[str, int]:
+        """How many records have vectors of each model."""
+        rows = self._store.read(workspace, lambda q: q.all("embeddings.models", perspective=GENERAL))
+        return {row["model"]: row["number"] for row in rows}
 
     # the backfill ----------------------------------------------------------------------------------------------------
 
@@ -105,12 +109,14 @@ class Embedding:
             lambda q: q.all("embeddings.missing", perspective=GENERAL, model=model, after=after, limit=BATCH),
         )
 
-    def _retire(self, workspace: Workspace, model: str) -> None:
-        """Drop the vectors of other models: the set of this one is complete."""
-        while self._store.write(
-            workspace, lambda q: q.run("embeddings.retire", perspective=GENERAL, model=model, limit=BATCH)
-        ):
-            pass
+    def _retire(self, workspace: Workspace, present: str) -> None:
+        """Drop the vectors of other models: the set of the present one is complete."""
+        for model in self._numbers(workspace):
+            while model != present and self._store.write(
+                workspace,
+                lambda q, model=model: q.run("embeddings.retire", perspective=GENERAL, model=model, limit=BATCH),
+            ):
+                pass
 
 
 def _write(queries: Queries, batch: list[tuple[Row, Embedded]]) -> None:

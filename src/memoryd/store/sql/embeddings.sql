@@ -31,8 +31,8 @@ WHERE workspace_id = :workspace AND perspective = :perspective AND chunk = 0
 GROUP BY model ORDER BY model
 
 -- name: embeddings.retire
--- Drop a part of another model's vectors, once the set of the present model is complete.
-DELETE FROM embeddings WHERE workspace_id = :workspace AND perspective = :perspective AND model <> :model
+-- Drop a part of an older model's vectors.
+DELETE FROM embeddings WHERE workspace_id = :workspace AND perspective = :perspective AND model = :model
   AND id IN (
     SELECT old.id FROM embeddings old
-    WHERE old.workspace_id = :workspace AND old.perspective = :perspective AND old.model <> :model LIMIT :limit)
+    WHERE old.workspace_id = :workspace AND old.perspective = :perspective AND old.model = :model LIMIT :limit)

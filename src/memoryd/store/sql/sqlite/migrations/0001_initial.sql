@@ -33,8 +33,9 @@ CREATE UNIQUE INDEX records_name ON records (workspace_id, kind, scope, name)
 CREATE INDEX records_type ON records (workspace_id, kind, type, updated_at) WHERE deleted_at IS NULL;
 CREATE INDEX records_session ON records (workspace_id, session_id, created_at)
   WHERE session_id IS NOT NULL AND deleted_at IS NULL;
-CREATE INDEX records_volatile ON records (scope) WHERE scope <> '';
-CREATE INDEX records_purge ON records (deleted_at) WHERE deleted_at IS NOT NULL;
+CREATE INDEX records_recent ON records (workspace_id, kind, updated_at) WHERE deleted_at IS NULL;
+CREATE INDEX records_volatile ON records (workspace_id, scope) WHERE scope <> '';
+CREATE INDEX records_purge ON records (workspace_id, deleted_at) WHERE deleted_at IS NOT NULL;
 
 CREATE TABLE memory_details (
   workspace_id TEXT NOT NULL, id TEXT NOT NULL,
@@ -43,7 +44,8 @@ CREATE TABLE memory_details (
   consolidated INTEGER NOT NULL DEFAULT 0, superseded_by TEXT,
   PRIMARY KEY (workspace_id, id),
   FOREIGN KEY (workspace_id, id) REFERENCES records (workspace_id, id) ON DELETE CASCADE) WITHOUT ROWID;
-CREATE INDEX memory_details_fingerprint ON memory_details (workspace_id, fingerprint) WHERE fingerprint <> '';
+CREATE INDEX memory_details_fingerprint ON memory_details (workspace_id, fingerprint);
+CREATE INDEX memory_details_importance ON memory_details (workspace_id, importance);
 
 CREATE TABLE entity_details (
   workspace_id TEXT NOT NULL, id TEXT NOT NULL, summary_updated_at TEXT, next_ordinal INTEGER NOT NULL DEFAULT 0,
@@ -75,7 +77,8 @@ CREATE TABLE relations (                      -- no text, so no record
   FOREIGN KEY (workspace_id, to_entity) REFERENCES records (workspace_id, id) ON DELETE CASCADE) WITHOUT ROWID;
 CREATE UNIQUE INDEX relations_live ON relations (workspace_id, from_entity, to_entity, relation_type)
   WHERE deleted_at IS NULL;
-CREATE INDEX relations_to ON relations (workspace_id, to_entity) WHERE deleted_at IS NULL;
+CREATE INDEX relations_from ON relations (workspace_id, from_entity);
+CREATE INDEX relations_to ON relations (workspace_id, to_entity);
 
 CREATE TABLE events (                         -- no key to the record: they outlive it
   workspace_id TEXT NOT NULL, seq INTEGER PRIMARY KEY AUTOINCREMENT, at TEXT NOT NULL, operation TEXT NOT NULL,
@@ -102,7 +105,7 @@ CREATE TABLE embeddings (
   vector BLOB NOT NULL,                       -- float16, unit length; float32 as sent for perspective 'client'
   UNIQUE (workspace_id, id, perspective, model, chunk),
   FOREIGN KEY (workspace_id, id) REFERENCES records (workspace_id, id) ON DELETE CASCADE);
-CREATE INDEX embeddings_load ON embeddings (workspace_id, perspective, model, seq);
+CREATE INDEX embeddings_load ON embeddings (workspace_id, perspective, model, seq, chunk);
 
 CREATE TABLE embedding_tombstones (
   seq INTEGER PRIMARY KEY AUTOINCREMENT, workspace_id TEXT NOT NULL, embedding INTEGER NOT NULL);

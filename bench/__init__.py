@@ -1,0 +1,1 @@
+"""Speed and retrieval quality, run by hand; the figures are in docs/benchmarks.md."""

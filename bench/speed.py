@@ -1,0 +1,247 @@
+"""How fast it is, as ratios side by side in one run.
+
+    python -m bench.speed start            spawn to tools/list: seconds and memory
+    python -m bench.speed calls            store and recall at 100, 1,000 and 10,000 memories, beside an empty call
+    python -m bench.speed vectors [ROWS]   nearest neighbours against an exact scan: CPU, recall, catching up, deletes
+    python -m bench.speed writes           commits a second: one and sixteen callers, durability full and normal
+
+Times are medians. Each needs only this checkout and, for `calls`, the bundled models.
+"""
+
+import asyncio
+import os
+import statistics
+import sys
+import tempfile
+import time
+import uuid
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import numpy as np
+from mcp import Client, StdioServerParameters
+from mcp.client.stdio import stdio_client
+from numpy.typing import NDArray
+from rich.console import Console
+from rich.table import Table
+
+from memoryd.core import records
+from memoryd.core.engine import Engine
+from memoryd.core.memories import Memories
+from memoryd.core.records import Embedded
+from memoryd.model import Filter, Kind, Record, Workspace
+from memoryd.settings import Settings, subprocess_environment
+from memoryd.store.base import Queries
+
+SIZES = (100, 1_000, 10_000)
+DIM, TOP = 384, 10
+Floats = NDArray[np.float32]
+
+
+def median_ms(work: Callable[[int], object], rounds: int) -> tuple[float, float]:
+    """The median wall and CPU milliseconds of `work(round)`."""
+    wall, cpu = [], []
+    for number in range(rounds):
+        before, before_cpu = time.perf_counter(), time.process_time()
+        work(number)
+        wall.append(time.perf_counter() - before)
+        cpu.append(time.process_time() - before_cpu)
+    return 1e3 * statistics.median(wall), 1e3 * statistics.median(cpu)
+
+
+def show(title: str, head: list[str], rows: list[list[str]]) -> None:
+    table = Table(*head, title=title, title_justify="left")
+    for row in rows:
+        table.add_row(*row)
+    Console().print(table)
+
+
+# start ---------------------------------------------------------------------------------------------------------------
+
+
+def start() -> None:
+    """A server process up to its answer to tools/list, ten times."""
+    seconds, peaks = [], []
+    for _ in range(10):
+        before = time.perf_counter()
+        peak = asyncio.run(_tools_listed())
+        seconds.append(time.perf_counter() - before)
+        peaks.append(peak)
+    rows = [["spawn to tools/list, s", f"{min(seconds):.2f}", f"{statistics.median(seconds):.2f}"]]
+    rows.append(["resident memory then, MB", f"{min(peaks):.0f}", f"{statistics.median(peaks):.0f}"])
+    show("start", ["", "least", "median"], rows)
+
+
+async def _tools_listed() -> float:
+    with tempfile.TemporaryDirectory() as directory:
+        environment = subprocess_environment() | {"MEMORY_DATA_DIR": directory}
+        server = StdioServerParameters(command=sys.executable, args=["-m", "memoryd"], env=environment)
+        async with Client(stdio_client(server)) as client:
+            await client.list_tools()
+            return _resident_mb()
+
+
+def _resident_mb() -> float:
+    """The memory of this process's youngest child (Linux)."""
+    children = Path(f"/proc/self/task/{os.getpid()}/children").read_text().split()
+    status = Path(f"/proc/{children[-1]}/status").read_text()
+    return int(status.split("VmRSS:")[1].split()[0]) / 1024
+
+
+# calls ---------------------------------------------------------------------------------------------------------------
+
+_SUBJECTS = "the parser,our staging server,Alice,the billing job,release 4.2,the login page,a nightly backup".split(",")
+_VERBS = "depends on,was moved to,must not touch,is owned by,prefers,waits for,was rewritten for".split(",")
+_OBJECTS = "the message queue,Postgres,the design team,feature flags,the old importer,a shared cache,Rust".split(",")
+
+
+def fact(number: int) -> str:
+    """A short text; no two say the same."""
+    pick = np.random.default_rng(number)
+    parts = [str(pick.choice(words)) for words in (_SUBJECTS, _VERBS, _OBJECTS, _SUBJECTS, _VERBS, _OBJECTS)]
+    return f"{' '.join(parts[:3])} because {' '.join(parts[3:])}, noted in ticket {number}."
+
+
+def calls() -> None:
+    """Store and recall through the core, at growing sizes, with the real models; growth against the first size."""
+    rows, first = [], None
+    with tempfile.TemporaryDirectory() as directory:
+        settings = Settings.read(data_dir=directory, model_dir=Settings.read().models, reranker="none")
+        with Engine(settings) as engine:
+            embedder = engine.helpers.embedder
+            embedder.start()
+            model = embedder.get(60)
+            assert model is not None, "run `memoryd models pull` first"
+            workspace = engine.workspaces.ensure("default")
+            memories = Memories(engine, workspace, "bench")
+            embed, _ = median_ms(lambda n: model.embed_query(fact(n)), 50)
+            stored = 0
+            for size in SIZES:
+                _fill(engine, workspace, stored, size)
+                stored = size
+                store, _ = median_ms(lambda n: memories.store(fact(10**6 + size + n)), 50)  # noqa: B023
+                recall, _ = median_ms(lambda n: memories.recall(fact(7 * n)[:60], 500), 50)
+                first = first or (store, recall)
+                rows.append([f"{size:,}", f"{store:.1f}", f"{store / first[0]:.2f}", f"{recall:.1f}",
+                             f"{recall / first[1]:.2f}", f"{recall / embed:.2f}"])  # fmt: skip
+    show(f"calls, median ms (one query embedding: {embed:.1f} ms)",
+         ["memories", "store", "growth", "recall", "growth", "recall / embedding"], rows)  # fmt: skip
+
+
+def _fill(engine: Engine, workspace: Workspace, start: int, end: int) -> None:
+    """Facts with vectors of their own words: real ones would take a minute and change nothing that is measured."""
+    texts = [fact(number) for number in range(start, end)]
+    vectors = clustered(end - start, start)
+    name = engine.helpers.embedder.get(60).name  # type: ignore[union-attr]
+
+    def work(queries: Queries) -> None:
+        for text, vector in zip(texts, vectors, strict=True):
+            record = Record(id=str(uuid.uuid4()), kind=Kind.MEMORY, body=text)
+            records.add(queries, record, Embedded(name, vector[None, :]), engine.clock.now())
+            queries.run("memories.add", id=record.id, fingerprint="", importance=0.5)
+
+    engine.store.write(workspace, work)
+
+
+# vectors -------------------------------------------------------------------------------------------------------------
+
+
+def clustered(rows: int, seed: int = 0) -> Floats:
+    """Unit vectors like embeddings: 2,000 topics in 64 dimensions, lifted to 384, with noise."""
+    shape = np.random.default_rng(0)
+    topics = shape.standard_normal((2000, 64), dtype=np.float32)
+    lift = shape.standard_normal((64, DIM), dtype=np.float32) / 8
+    draw = np.random.default_rng(seed + 1)
+    latent = topics[draw.integers(0, 2000, rows)] + 0.7 * draw.standard_normal((rows, 64), dtype=np.float32)
+    vectors = latent @ lift + 0.15 * draw.standard_normal((rows, DIM), dtype=np.float32)
+    unit: Floats = vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
+    return unit
+
+
+def vectors(rows: int = 100_000) -> None:
+    """Search by vector through the store: cold load, steady state, after one insert, after deletes."""
+    with tempfile.TemporaryDirectory() as directory, Engine(Settings.read(data_dir=directory, embedder="none")) as engine:
+        workspace = engine.workspaces.ensure("default")
+        base, queries = clustered(rows), clustered(50, seed=99)
+        ids = _insert(engine, workspace, base)
+        out = []
+        load, _ = median_ms(lambda _: _nearest(engine, workspace, queries[0]), 1)
+        out.append(["first query (loads the index)", f"{load:.0f}", "", ""])
+        out.append(["exact scan in numpy, float32", *_exact_row(base, queries)])
+        out.append(["memoryd", *_measured(engine, workspace, base, ids, queries)])
+        one = clustered(1, seed=5)
+        caught, cpu = median_ms(lambda n: (_insert(engine, workspace, one), _nearest(engine, workspace, queries[n])), 20)
+        plain, plain_cpu = median_ms(lambda n: _insert(engine, workspace, one), 20)
+        out.append(["insert elsewhere + query - insert", f"{caught - plain:.2f}", f"{cpu - plain_cpu:.2f}", ""])
+        gone = set(ids[:: 10])
+        engine.store.write(workspace, lambda q: records.delete(q, list(gone), engine.clock.now()))
+        kept = np.array([number for number, key in enumerate(ids) if key not in gone])
+        out.append(["after deleting a tenth", *_measured(engine, workspace, base[kept], [ids[n] for n in kept], queries)])
+    show(f"vector search, {rows:,} x {DIM}, median ms", ["", "wall", "CPU", f"recall@{TOP}"], out)
+
+
+def _insert(engine: Engine, workspace: Workspace, vectors: Floats) -> list[str]:
+    ids = [str(uuid.uuid4()) for _ in vectors]
+    for start in range(0, len(ids), 50_000):
+        def work(queries: Queries, start: int = start) -> None:
+            now = engine.clock.now()
+            for key, vector in zip(ids[start : start + 50_000], vectors[start : start + 50_000], strict=False):
+                record = Record(id=key, kind=Kind.MEMORY, body=f"row {key[:8]}")
+                records.add(queries, record, Embedded("bench", vector[None, :]), now)
+
+        engine.store.write(workspace, work)
+    return ids
+
+
+def _nearest(engine: Engine, workspace: Workspace, query: Floats) -> list[str]:
+    return [key for key, _ in engine.store.nearest(workspace, "bench", query, Filter(), TOP)]
+
+
+def _exact_row(base: Floats, queries: Floats) -> list[str]:
+    wall, cpu = median_ms(lambda n: np.argpartition(-(base @ queries[n]), TOP), len(queries))
+    return [f"{wall:.2f}", f"{cpu:.2f}", "1.000"]
+
+
+def _measured(engine: Engine, workspace: Workspace, base: Floats, ids: list[str], queries: Floats) -> list[str]:
+    _nearest(engine, workspace, queries[0])
+    wall, cpu = median_ms(lambda n: _nearest(engine, workspace, queries[n]), len(queries))
+    hits = 0
+    for query in queries:
+        truth = {ids[n] for n in np.argsort(-(base @ query))[:TOP]}
+        hits += len(truth & set(_nearest(engine, workspace, query)))
+    return [f"{wall:.2f}", f"{cpu:.2f}", f"{hits / TOP / len(queries):.3f}"]
+
+
+# writes --------------------------------------------------------------------------------------------------------------
+
+
+def writes() -> None:
+    """Memories a second without a model: each store is durable before it returns."""
+    rows = []
+    for durability in ("full", "normal"):
+        for callers in (1, 16):
+            rows.append([durability, str(callers), f"{_rate(durability, callers):,.0f}"])
+    show("writes", ["durability", "callers", "stores a second"], rows)
+
+
+def _rate(durability: str, callers: int, number: int = 1_600) -> float:
+    with tempfile.TemporaryDirectory() as directory:
+        with Engine(Settings.read(data_dir=directory, embedder="none", durability=durability)) as engine:
+            memories = Memories(engine, engine.workspaces.ensure("default"), "bench")
+            memories.store("warm")
+            before = time.perf_counter()
+            with ThreadPoolExecutor(callers) as pool:
+                list(pool.map(lambda n: memories.store(fact(n)), range(number)))
+            return number / (time.perf_counter() - before)
+
+
+def main() -> None:
+    benches: dict[str, Callable[..., None]] = {"start": start, "calls": calls, "vectors": vectors, "writes": writes}
+    if len(sys.argv) < 2 or sys.argv[1] not in benches:
+        sys.exit(__doc__)
+    benches[sys.argv[1]](*map(int, sys.argv[2:]))
+
+
+if __name__ == "__main__":
+    main()
