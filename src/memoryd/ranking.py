@@ -1,54 +1,102 @@
-"""The arithmetic of search: pure functions over scores. Constants stand in a profile beside the seed that asks for them."""
+"""The arithmetic of search: pure functions over scores by record id. An id that is absent scores 0.
+
+words + vectors -> fuse -> lift -> gate -> composite -> (cross-encoder: lift, blend, gap)
+"""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+
+Scores = Mapping[str, float]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Profile:
-    """The constants of one way to search."""
+    """The constants of one way to search. Defaults are seed d's; what it leaves open was measured (docs/search.md)."""
 
-    depth: int = 50
-    """Candidates by words, and as many by vector."""
+    depth: int = 100
+    """Candidates by words, and as many by vector. 50 (d) costs up to .02 of R@30; the deeper list costs nothing."""
     alpha: float = 0.5
-    """The part of the vectors in the fusion; the words have the rest."""
-    relevance: float = 0.65
+    """The share of the vectors in the fusion, the words have the rest (d); .4 to .6 are level."""
+    lift: float = 0.4
+    """How far a record is lifted toward its best neighbour in its session; .3 to .5 are level."""
+    lift_length: int = 300
+    """Characters up to which the lift is full, then it falls as 1 / length: a long text speaks for itself."""
+    lifting: int = 30
+    """So many of the best lift their neighbours, and bring in those that matched nothing themselves."""
+    fusion: float = 0.65
     recency: float = 0.15
     importance: float = 0.1
     access: float = 0.1
+    """The weights of the composite (d)."""
     recency_decay: float = 0.001
-    """An hour."""
     access_decay: float = 0.002
     """An hour."""
     access_full: int = 10
     """Recalls from which on more do not count."""
     gate: float = 0.05
-    """Candidates below this part of the best fusion score are dropped."""
-    reranked: int = 20
+    """Below this part of the best fusion a candidate is dropped (d); level up to .1."""
+    head: int = 30
+    """So many are read by the cross-encoder; 20 costs .01 of R@10, 40 gains .003."""
+    read: int = 512
+    """Characters of each that it reads, about 128 tokens."""
+    prior: float = 3.0
+    """Logits that the best composite is worth beside the cross-encoder's own; 2 to 6 are level."""
     gap: float = 5.0
-    """Reranked candidates this many logits below the best are dropped."""
+    """Logits behind the best from which on a record is dropped (d) ..."""
+    keep: int = 10
+    """... but not of so many first ones: the gap alone costs up to .07 of R@10 ..."""
+    hopeless: float = -10.0
+    """... unless the cross-encoder is as sure as it can be (-11) that they do not bear on the query."""
     same: float = 0.95
-    """Rescaled cosine from which two texts are near-duplicates."""
+    """Rescaled cosine from which on two texts are near-duplicates (d)."""
 
 
 RECALL = Profile()
 """Seed d's retrieval pipeline."""
 
+UNREAD = -11.0
+"""The logit of what the cross-encoder has not read: the floor of the ms-marco MiniLM models."""
 
-def spread(scores: Mapping[str, float]) -> dict[str, float]:
-    """Min-max to [0, 1]; 1.0 for all where they are equal (relativeScoreFusion, Bruch et al. 2023)."""
+
+def spread(scores: Scores) -> dict[str, float]:
+    """Min-max to [0, 1] over one list; 1.0 for all where they are equal (relativeScoreFusion, Bruch et al. 2023)."""
     if not scores:
         return {}
     low, high = min(scores.values()), max(scores.values())
     return {key: (score - low) / (high - low) if high > low else 1.0 for key, score in scores.items()}
 
 
-def fuse(words: Mapping[str, float], vectors: Mapping[str, float], alpha: float) -> dict[str, float]:
-    """(1 - alpha) words + alpha vectors, each already in [0, 1]; a candidate of one list keeps only its part."""
-    return {
-        key: (1 - alpha) * words.get(key, 0.0) + alpha * vectors.get(key, 0.0) for key in dict.fromkeys([*words, *vectors])
-    }
+def fuse(words: Scores, vectors: Scores, alpha: float) -> dict[str, float]:
+    """(1 - alpha) words + alpha vectors, each spread; a candidate of one list keeps only its part (d)."""
+    keys = dict.fromkeys([*vectors, *words])
+    return {key: (1 - alpha) * words.get(key, 0.0) + alpha * vectors.get(key, 0.0) for key in keys}
+
+
+def lift(
+    scores: Scores, neighbours: Mapping[str, Sequence[str]], lengths: Mapping[str, int], profile: Profile, absent: float
+) -> dict[str, float]:
+    """Each score, raised by a part of what its best neighbour is ahead; never lowered, and never above that neighbour.
+
+    A short turn often lacks the question's words because they stand in the turn that it answers. Good neighbours are
+    evidence for it; poor ones are none against it, which is why a mean would hand the ranking to long texts.
+    `neighbours` leads from the records that lift to those around them; `absent` is the score of what has none.
+    """
+    lifted = dict(scores)
+    for key, around in neighbours.items():
+        for other in around:
+            if other in lengths:
+                own = scores.get(other, absent)
+                share = profile.lift * min(1.0, profile.lift_length / max(lengths[other], 1))
+                raised = own + share * max(0.0, scores.get(key, absent) - own)
+                lifted[other] = max(lifted.get(other, absent), raised)
+    return lifted
+
+
+def gate(scores: Scores, share: float) -> dict[str, float]:
+    """Without what scores less than `share` of the best, scaled so that the best is 1."""
+    best = max(scores.values(), default=0.0)
+    return {key: score / best for key, score in scores.items() if score > 0 and score >= share * best}
 
 
 def recency(hours: float, profile: Profile) -> float:
@@ -61,6 +109,36 @@ def access(count: int, hours: float, profile: Profile) -> float:
     return math.exp(-profile.access_decay * hours) * min(count / profile.access_full, 1.0)
 
 
+def composite(parts: Scores, profile: Profile) -> float:
+    """The weighted sum of fusion, recency, importance and access, each in [0, 1] (d)."""
+    return (
+        profile.fusion * parts["fusion"]
+        + profile.recency * parts["recency"]
+        + profile.importance * parts["importance"]
+        + profile.access * parts["access"]
+    )
+
+
+def blend(logits: Scores, composites: Scores, profile: Profile) -> dict[str, float]:
+    """Logit + what was known before. A logit is a log-odds, so what the cross-encoder cannot see is added to it."""
+    return {key: logit + profile.prior * composites[key] / profile.fusion for key, logit in logits.items()}
+
+
+def sigmoid(logit: float) -> float:
+    """A logit as a share of 1."""
+    return 1 / (1 + math.exp(-logit))
+
+
+def close_gap(order: Sequence[str], logits: Scores, profile: Profile) -> list[str]:
+    """`order` without what lies more than the gap behind the best logit; the first `keep` stay unless hopeless."""
+    nearest = max((logits[key] for key in order), default=0.0) - profile.gap
+    return [
+        key
+        for rank, key in enumerate(order)
+        if logits[key] >= nearest or (rank < profile.keep and logits[key] > profile.hopeless)
+    ]
+
+
 def rescale(cosine: float, unrelated: float) -> float:
-    """A cosine on a scale where the model's unrelated texts are at 0 and equal ones at 1: comparable between models."""
+    """A cosine on a scale where the model's unrelated texts lie at 0 and equal ones at 1: comparable between models."""
     return (cosine - unrelated) / (1 - unrelated)

@@ -23,15 +23,18 @@ T = TypeVar("T")
 
 
 class Engine:
-    """Everything that a process needs to remember. Opening it touches neither files nor models: first use does."""
+    """Everything that a process needs to remember. Opening it touches neither files nor models: first use does.
 
-    def __init__(self, settings: Settings) -> None:
+    Without `fetch` missing models stay missing: a process that ends soon must not begin a download.
+    """
+
+    def __init__(self, settings: Settings, *, fetch: bool = True) -> None:
         files = SingleFile(settings.db_path) if settings.db_path else DataDirectory(settings.data_dir)
         self.settings = settings
         self.clock = Clock()
         self.store = SqliteStore(files, settings.durability)
         self.workspaces = Workspaces(self.store, self.clock, files.home())
-        self.helpers = Helpers(settings)
+        self.helpers = Helpers(settings, fetch=fetch)
         self.embedding = Embedding(self.store, self.workspaces, self.helpers)
         self.accesses = Accesses()
         self.maintenance = Maintenance(self.store, self.workspaces, settings.retention_days)

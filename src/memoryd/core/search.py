@@ -1,7 +1,9 @@
-"""The one read path: candidates by words and by vector, fused, scored, gated, reranked, deduplicated."""
+"""The one read path: candidates by words and by vector, fused, lifted, gated, scored, reranked, deduplicated."""
 
+import json
 import logging
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 
 from memoryd import ranking
 from memoryd.core.clock import hours_between
@@ -15,7 +17,19 @@ from memoryd.store.base import Vector
 from memoryd.text import may_differ, parse_query
 
 log = logging.getLogger(__name__)
-Question = tuple[Embedder, Vector] | None
+
+COMPARED = 50  # hits that are compared with each other for near-duplicates
+Neighbours = Mapping[str, Sequence[str]]
+"""From a record to those written right before and after it in its session."""
+
+
+@dataclass(frozen=True, slots=True)
+class Candidates:
+    """What words and vectors found: BM25 and cosine by id, and the embedder of the vectors, if any."""
+
+    words: Mapping[str, float]
+    vectors: Mapping[str, float]
+    embedder: Embedder | None
 
 
 class Search:
@@ -28,41 +42,137 @@ class Search:
 
     def find(self, query: str, allowed: Filter) -> list[Hit]:
         """The records that bear on a query, best first, each with the parts of its score."""
-        question = self._engine.embedding.question(self._workspace, query)
-        words, vectors = self._candidates(query, question, allowed)
-        fused = ranking.fuse(ranking.spread(words), ranking.spread(vectors), self._profile.alpha)
-        memories = self._fetch(list(fused), allowed)
-        hits = [self._score(memories[key], fused[key]) for key in fused if key in memories]
-        hits.sort(key=lambda hit: -hit.score)
-        return hits
+        candidates = self._candidates(query, allowed)
+        hits = self._rerank(query, self._scored(candidates, allowed), allowed)
+        return self._distinct(hits, candidates.embedder)
 
-    def _candidates(
-        self, query: str, question: Question, allowed: Filter
-    ) -> tuple[Mapping[str, float], Mapping[str, float]]:
-        """Records by words with their BM25, and by vector with their cosine."""
+    # candidates ------------------------------------------------------------------------------------------------------
+
+    def _candidates(self, query: str, allowed: Filter) -> Candidates:
         store, depth = self._engine.store, self._profile.depth
         parsed = parse_query(query)
         words = dict(store.words(self._workspace, parsed, allowed, depth)) if parsed else {}
+        question = self._engine.embedding.question(self._workspace, query)
         if question is None:
-            return words, {}
+            return Candidates(words, {}, None)
         embedder, vector = question
         if parsed and parsed.syntax and words:  # who writes operators means them
-            return words, store.cosines(self._workspace, embedder.name, vector, list(words))
-        return words, dict(store.nearest(self._workspace, embedder.name, vector, allowed, depth))
+            vectors = store.cosines(self._workspace, embedder.name, vector, list(words))
+        else:
+            vectors = dict(store.nearest(self._workspace, embedder.name, vector, allowed, depth))
+        return Candidates(words, vectors, embedder)
 
-    def _fetch(self, ids: list[str], allowed: Filter) -> dict[str, Memory]:
+    # scores ----------------------------------------------------------------------------------------------------------
+
+    def _scored(self, candidates: Candidates, allowed: Filter) -> list[Hit]:
+        """Every candidate with its composite score, best first."""
+        profile = self._profile
+        words, vectors = ranking.spread(candidates.words), ranking.spread(candidates.vectors)
+        fused = ranking.fuse(words, vectors, profile.alpha)
+        around = self._neighbours(_best(fused, profile.lifting), allowed)
+        memories = self._fetch(list(dict.fromkeys([*fused, *(key for near in around.values() for key in near)])), allowed)
+        lifted = ranking.lift(fused, around, _lengths(memories), profile, absent=0.0)
+        now = self._engine.clock.now()
+        hits = []
+        for key, fusion in ranking.gate({key: lifted[key] for key in lifted if key in memories}, profile.gate).items():
+            parts = {"fusion": fusion} | self._circumstances(memories[key], now)
+            why = {"words": words.get(key, 0.0), "meaning": vectors.get(key, 0.0),
+                   "context": lifted[key] - fused.get(key, 0.0)} | parts  # fmt: skip
+            hits.append(Hit(memory=memories[key], score=ranking.composite(parts, profile), why=why))
+        return sorted(hits, key=lambda hit: -hit.score)
+
+    def _circumstances(self, memory: Memory, now: str) -> dict[str, float]:
+        """What speaks for a memory whatever the question."""
+        record, profile = memory.record, self._profile
+        recalled = hours_between(memory.accessed_at, now) if memory.accessed_at else 0.0
+        return {
+            "recency": ranking.recency(hours_between(record.updated_at, now), profile),
+            "importance": memory.importance,
+            "access": ranking.access(memory.access_count, recalled, profile),
+        }
+
+    def _neighbours(self, ids: Sequence[str], allowed: Filter) -> Neighbours:
+        """The records around each of `ids` that the filter lets in; none where records have no session."""
+        if not self._profile.lift or allowed.tags or allowed.kinds:
+            return {}
+        rows = self._engine.store.read(
+            self._workspace, lambda q: q.all("records.neighbours", ids=json.dumps(ids), session=allowed.session)
+        )
+        return {row["id"]: [row[place] for place in _PLACES if row[place]] for row in rows}
+
+    def _fetch(self, ids: Sequence[str], allowed: Filter) -> dict[str, Memory]:
         found = self._engine.store.read(self._workspace, lambda q: fetch(q, ids, allowed.session))
         return {key: self._engine.accesses.current(self._workspace, memory) for key, memory in found.items()}
 
-    def _score(self, memory: Memory, fusion: float) -> Hit:
-        profile, now = self._profile, self._engine.clock.now()
-        recency = ranking.recency(hours_between(memory.record.updated_at, now), profile)
-        access = ranking.access(
-            memory.access_count, hours_between(memory.accessed_at or memory.record.created_at, now), profile
-        )
-        why = {"fusion": fusion, "recency": recency, "importance": memory.importance, "access": access}
-        score = (
-            profile.relevance * fusion + profile.recency * recency
-            + profile.importance * memory.importance + profile.access * access
-        )  # fmt: skip
-        return Hit(memory=memory, score=score, why=why)
+    # the cross-encoder -----------------------------------------------------------------------------------------------
+
+    def _rerank(self, query: str, hits: Sequence[Hit], allowed: Filter) -> list[Hit]:
+        """The head as the cross-encoder reads it, then the rest; once the gap has cut something, the list ends there."""
+        profile = self._profile
+        head = {_id(hit): hit for hit in hits[: profile.head]}
+        logits = self._read(query, head)
+        if not logits:
+            return list(hits)
+        around = self._neighbours(list(head), allowed)
+        lifted = ranking.lift(logits, around, _lengths({key: hit.memory for key, hit in head.items()}), profile,
+                              absent=ranking.UNREAD)  # fmt: skip
+        scores = ranking.blend(lifted, {key: hit.score for key, hit in head.items()}, profile)
+        order = sorted(scores, key=lambda key: -scores[key])
+        kept = ranking.close_gap(order, lifted, profile)
+        reranked = [
+            replace(head[key], score=ranking.sigmoid(scores[key]), why={**head[key].why, "reranker": logits[key]})
+            for key in kept
+        ]
+        if len(kept) < len(order):
+            return reranked
+        return reranked + [replace(hit, score=hit.score * reranked[-1].score) for hit in hits[profile.head :]]
+
+    def _read(self, query: str, head: Mapping[str, Hit]) -> dict[str, float]:
+        if not self._profile.head or not head:
+            return {}
+        self._engine.helpers.reranker.start()
+        reranker = self._engine.helpers.reranker.get(self._engine.helpers.patience)
+        if reranker is None:
+            return {}
+        texts = [text_of(hit.memory.record.name, hit.memory.record.body)[: self._profile.read] for hit in head.values()]
+        try:
+            return dict(zip(head, reranker.score(query, texts), strict=True))
+        except ModelError as error:
+            log.warning("not reranked: %s", error)
+            return {}
+
+    # near-duplicates -------------------------------------------------------------------------------------------------
+
+    def _distinct(self, hits: Sequence[Hit], embedder: Embedder | None) -> list[Hit]:
+        """Without what nearly repeats a better hit. Texts that may state different facts are all kept."""
+        if embedder is None or len(hits) < 2:
+            return list(hits)
+        ids = [_id(hit) for hit in hits[:COMPARED]]
+        vectors = self._engine.store.vectors(self._workspace, embedder.name, ids)
+        kept: list[Hit] = []
+        for hit in hits:
+            if not any(self._repeats(hit, other, vectors, embedder) for other in kept[:COMPARED]):
+                kept.append(hit)
+        return kept
+
+    def _repeats(self, hit: Hit, other: Hit, vectors: Mapping[str, Vector], embedder: Embedder) -> bool:
+        one, two = vectors.get(_id(hit)), vectors.get(_id(other))
+        if one is None or two is None:
+            return False
+        near = ranking.rescale(float(one @ two), embedder.unrelated) >= self._profile.same
+        return near and not may_differ(hit.memory.record.body, other.memory.record.body)
+
+
+_PLACES = ("before_id", "before_that_id", "after_id", "after_that_id")
+
+
+def _id(hit: Hit) -> str:
+    return hit.memory.record.id
+
+
+def _best(scores: Mapping[str, float], number: int) -> list[str]:
+    return sorted(scores, key=lambda key: -scores[key])[:number]
+
+
+def _lengths(memories: Mapping[str, Memory]) -> dict[str, int]:
+    return {key: len(memory.record.body) for key, memory in memories.items()}

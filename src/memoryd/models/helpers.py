@@ -19,10 +19,14 @@ _BUNDLED = "bundled"
 
 
 class Helpers:
-    """The embedder and the reranker that the settings name. The bundled models are fetched where they are missing."""
+    """The embedder and the reranker that the settings name.
 
-    def __init__(self, settings: Settings) -> None:
+    The bundled models are fetched where they are missing; without `fetch` they are loaded only if they are there.
+    """
+
+    def __init__(self, settings: Settings, *, fetch: bool = True) -> None:
         self._settings = settings
+        self._fetch = fetch
         self.embedder = self._loader(settings.embedder, lambda: load_embedder(settings.embedder, settings))
         self.reranker = self._loader(settings.reranker_spec, lambda: load_reranker(settings.reranker_spec, settings))
         self._older: dict[str, Loader[Embedder | None]] = {}
@@ -35,7 +39,7 @@ class Helpers:
     @property
     def patience(self) -> float:
         """How long a caller may wait: not at all while files are still to be fetched."""
-        return PATIENCE if weights.present(self._settings.models) else 0.0
+        return PATIENCE if not self._fetch or weights.present(self._settings.models) else 0.0
 
     def states(self) -> dict[str, str]:
         """How each helper stands: its spec, and `ready`, `loading`, or why not."""
@@ -54,7 +58,7 @@ class Helpers:
 
     def _loader(self, spec: str, load: Callable[[], T]) -> Loader[T]:
         def fetch_and_load() -> T:
-            if spec.startswith(_BUNDLED) and not weights.present(self._settings.models):
+            if self._fetch and spec.startswith(_BUNDLED) and not weights.present(self._settings.models):
                 weights.pull(self._settings.models, _tell)
             return load()
 

@@ -55,11 +55,17 @@ class Store(Protocol):
     def cosines(self, workspace: Workspace, model: str, vector: Vector, ids: Sequence[str]) -> dict[str, float]:
         """The cosine of `vector` with each of the records that have a vector of `model`."""
 
+    def vectors(self, workspace: Workspace, model: str, ids: Sequence[str]) -> dict[str, Vector]:
+        """The first vector of `model` of each record that has one: (dim,), unit length."""
+
     def problems(self, workspace: Workspace | None) -> list[str]:
         """What is wrong with the stored rows, words and vectors: one sentence each with what to do about it."""
 
     def backup(self, target: Path, workspaces: Sequence[Workspace], progress: Callable[[float], None]) -> None:
         """Write everything as one consistent SQLite file while others go on writing; `progress` gets 0 to 1."""
+
+    def path(self, workspace: Workspace | None) -> Path | None:
+        """The file that holds a workspace, which may not exist yet; None where a database server holds it."""
 
     def describe(self) -> str:
         """Where the rows are, for people."""

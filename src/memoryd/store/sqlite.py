@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, Literal, TypeVar
 
 import apsw
+import numpy as np
 
 from memoryd.errors import StoreBusyError, StoreError
 from memoryd.model import GENERAL, Filter, Kind, Workspace
@@ -266,15 +267,20 @@ class SqliteStore:
 
     def words(self, workspace: Workspace, query: WordQuery, allowed: Filter, limit: int) -> Scored:
         """The records that match by words, by BM25 over title, type, body and tags."""
-        kinds = " OR ".join(f"k{kind}" for kind in allowed.kinds)
-        place = f"w{workspace.id.replace('-', '')}" + (f" AND ({kinds})" if kinds else "")
-        found = self.read(workspace, lambda q: q.all(
-            "search.words",
-            match=f"scope_tokens : ({place}) AND {{title type body tags}} : ({query.fts5()})",
-            **_visible(allowed),
-            title=TITLE_WEIGHT, type=TYPE_WEIGHT, body=BODY_WEIGHT, tag=TAGS_WEIGHT, limit=limit,
-        ))  # fmt: skip
-        return [(row["id"], row["score"]) for row in found]
+
+        def work(queries: Queries) -> Scored:
+            scope = [f"w{workspace.id.replace('-', '')}"] if queries.one("search.shared") else []
+            scope += [f"({' OR '.join(f'k{kind}' for kind in allowed.kinds)})"] if allowed.kinds else []
+            match = f"{{title type body tags}} : ({query.fts5()})"
+            if scope:
+                match = f"scope_tokens : ({' AND '.join(scope)}) AND {match}"
+            rows = queries.all(
+                "search.words", match=match, **_visible(allowed), limit=limit,
+                title=TITLE_WEIGHT, type=TYPE_WEIGHT, body=BODY_WEIGHT, tag=TAGS_WEIGHT,
+            )  # fmt: skip
+            return [(row["id"], row["score"]) for row in rows]
+
+        return self.read(workspace, work)
 
     def nearest(self, workspace: Workspace, model: str, vector: Vector, allowed: Filter, limit: int) -> Scored:
         """The records whose vectors lie nearest, by cosine of their best chunk."""
@@ -302,6 +308,14 @@ class SqliteStore:
 
         return self.read(workspace, work)
 
+    def vectors(self, workspace: Workspace, model: str, ids: Sequence[str]) -> dict[str, Vector]:
+        """The first vector of `model` of each record that has one."""
+        rows = self.read(
+            workspace,
+            lambda q: q.all("vectors.first", ids=json.dumps(list(ids)), perspective=GENERAL, model=model),
+        )
+        return {row["id"]: np.frombuffer(row["vector"], np.float16).astype(np.float32) for row in rows}
+
     def problems(self, workspace: Workspace | None) -> list[str]:
         """Integrity of the file's pages, of foreign keys, and of the words against the rows."""
         with self._database(workspace) as database:
@@ -324,6 +338,10 @@ class SqliteStore:
             finally:
                 whole.close()
             partial.rename(target)
+
+    def path(self, workspace: Workspace | None) -> Path | None:
+        """The file that holds a workspace."""
+        return self.files.path(workspace)
 
     def describe(self) -> str:
         """Where the rows are, for people."""

@@ -11,8 +11,9 @@ WHERE workspace_id = :workspace AND id = :id
 
 -- name: memories.same
 -- A living memory without a key that says the same, in the same scope.
-SELECT r.id, r.body, r.tags FROM memory_details d JOIN records r ON r.workspace_id = d.workspace_id AND r.id = d.id
-WHERE d.workspace_id = :workspace AND d.fingerprint = :fingerprint
+-- CROSS JOIN keeps SQLite from looking through all memories for the few with this fingerprint.
+SELECT r.id, r.body, r.tags FROM memory_details d CROSS JOIN records r
+WHERE d.workspace_id = :workspace AND d.fingerprint = :fingerprint AND r.workspace_id = d.workspace_id AND r.id = d.id
   AND r.kind = 'memory' AND r.name IS NULL AND r.scope = :scope AND r.deleted_at IS NULL
 ORDER BY r.created_at LIMIT 1
 

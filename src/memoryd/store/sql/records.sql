@@ -22,16 +22,24 @@ DELETE FROM records WHERE workspace_id = :workspace AND deleted_at IS NOT NULL A
     WHERE d.workspace_id = records.workspace_id AND d.id = records.id)
 
 -- name: records.neighbours
--- The records right before and after each of :ids in its session, in the order of writing.
-SELECT r.id, r.session_id,
+-- The two records before and after each of :ids in its session, in the order of writing.
+SELECT r.id,
   (SELECT p.id FROM records p
     WHERE p.workspace_id = r.workspace_id AND p.session_id = r.session_id AND p.deleted_at IS NULL
       AND (p.created_at, p.id) < (r.created_at, r.id) AND (p.scope = '' OR p.scope = :session)
     ORDER BY p.created_at DESC, p.id DESC LIMIT 1) AS before_id,
+  (SELECT p.id FROM records p
+    WHERE p.workspace_id = r.workspace_id AND p.session_id = r.session_id AND p.deleted_at IS NULL
+      AND (p.created_at, p.id) < (r.created_at, r.id) AND (p.scope = '' OR p.scope = :session)
+    ORDER BY p.created_at DESC, p.id DESC LIMIT 1 OFFSET 1) AS before_that_id,
   (SELECT n.id FROM records n
     WHERE n.workspace_id = r.workspace_id AND n.session_id = r.session_id AND n.deleted_at IS NULL
       AND (n.created_at, n.id) > (r.created_at, r.id) AND (n.scope = '' OR n.scope = :session)
-    ORDER BY n.created_at, n.id LIMIT 1) AS after_id
+    ORDER BY n.created_at, n.id LIMIT 1) AS after_id,
+  (SELECT n.id FROM records n
+    WHERE n.workspace_id = r.workspace_id AND n.session_id = r.session_id AND n.deleted_at IS NULL
+      AND (n.created_at, n.id) > (r.created_at, r.id) AND (n.scope = '' OR n.scope = :session)
+    ORDER BY n.created_at, n.id LIMIT 1 OFFSET 1) AS after_that_id
 FROM records r
 WHERE r.workspace_id = :workspace AND r.session_id IS NOT NULL AND r.id IN (SELECT value FROM json_each(:ids))
 

@@ -1,3 +1,8 @@
+-- name: search.shared
+-- Whether the file holds other workspaces too: if not, no word need tell them apart, which takes half the time.
+SELECT 1 AS yes WHERE EXISTS (SELECT 1 FROM records WHERE workspace_id < :workspace)
+  OR EXISTS (SELECT 1 FROM records WHERE workspace_id > :workspace)
+
 -- name: search.words
 -- The best matches by words. bm25 is spelled out because ORDER BY rank is slower; scope_tokens weighs nothing.
 SELECT r.id, -bm25(records_fts, 0, :title, :type, :body, :tag) AS score

@@ -22,3 +22,9 @@ SELECT seq, vector FROM embeddings WHERE seq IN (SELECT value FROM json_each(:se
 -- name: vectors.trim
 -- Forget old removals: an index that is further behind loads anew.
 DELETE FROM embedding_tombstones WHERE seq <= (SELECT max(seq) FROM embedding_tombstones) - :keep
+
+-- name: vectors.first
+-- The first vector of some records.
+SELECT id, vector FROM embeddings
+WHERE workspace_id = :workspace AND id IN (SELECT value FROM json_each(:ids)) AND perspective = :perspective
+  AND model = :model AND chunk = 0

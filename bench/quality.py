@@ -1,0 +1,151 @@
+"""Evidence recall through the real pipeline: does a search bring back what answers the question?
+
+    python -m bench.quality DATA [SET ...] [--half dev] [--one-session] [--keep DIRECTORY]
+
+DATA holds SET/HALF/{corpus,haystacks,queries,qrels}.jsonl.gz: one row a turn {conv?, id, session, text, speaker?,
+caption?}, a store's sessions {conv, sessions: [[session, time], ...]} (none: all of the corpus, without sessions), a
+question {conv, qid, query, abstain?, adversarial?}, its evidence {conv, qid, doc}. Every turn is stored as a memory in
+its session, then each question is searched in four ways: by words, with vectors, with the context of the session, with
+the cross-encoder. `--one-session` stores all of a conversation in one session, as a careless client would.
+`--keep` keeps the stores, so that a second run need not embed again.
+"""
+
+import argparse
+import gzip
+import json
+import tempfile
+import time
+from collections import defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+from rich.progress import track
+from rich.table import Table
+
+from memoryd import ranking
+from memoryd.core import records
+from memoryd.core.engine import Engine
+from memoryd.core.records import text_of
+from memoryd.core.search import Search
+from memoryd.model import Filter, Kind, Record, Workspace
+from memoryd.settings import Settings
+
+CUTS = (1, 5, 10)
+WAYS = {
+    "words": None,
+    "+ vectors": replace(ranking.RECALL, lift=0.0, head=0),
+    "+ context": replace(ranking.RECALL, head=0),
+    "+ reranker": ranking.RECALL,
+}
+
+
+@dataclass
+class Store:
+    """One conversation: what is stored, in order, and what is asked."""
+
+    name: str
+    turns: list[tuple[str, str, str | None]] = field(default_factory=list)
+    """(id, text, session)"""
+    questions: list[tuple[str, set[str]]] = field(default_factory=list)
+    """(question, ids of its evidence)"""
+
+
+def rows(folder: Path, name: str) -> Iterator[dict[str, Any]]:
+    with gzip.open(folder / f"{name}.jsonl.gz", "rt", encoding="utf-8") as file:
+        yield from map(json.loads, file)
+
+
+def text(row: dict[str, Any]) -> str:
+    caption = f" [shared image: {row['caption']}]" if row.get("caption") else ""
+    return (f"{row['speaker']}: " if row.get("speaker") else "") + row["text"] + caption
+
+
+def load(folder: Path) -> list[Store]:
+    corpus, by_session = list(rows(folder, "corpus")), defaultdict(list)
+    for row in corpus:
+        by_session[row.get("conv"), row["session"]].append(row)
+    evidence = defaultdict(set)
+    for row in rows(folder, "qrels"):
+        if row["doc"] is not None:
+            evidence[row["qid"]].add(row["doc"])
+    stores = {}
+    for hay in rows(folder, "haystacks"):
+        store = stores[hay["conv"]] = Store(str(hay["conv"]))
+        if not hay["sessions"]:
+            store.turns = [(row["id"], text(row), None) for row in corpus if row.get("conv") in (hay["conv"], None)]
+        for session, _ in hay["sessions"]:
+            found = by_session.get((hay["conv"], session)) or by_session[None, session]
+            store.turns += [(row["id"], text(row), session) for row in found]
+    for row in rows(folder, "queries"):
+        if evidence[row["qid"]] and not row.get("abstain") and not row.get("adversarial"):
+            stores[row["conv"]].questions.append((row["query"], evidence[row["qid"]]))
+    return list(stores.values())
+
+
+def fill(engine: Engine, workspace: Workspace, store: Store, *, one_session: bool) -> None:
+    """Every turn with its vector, each a millisecond after the one before."""
+    embedder = engine.helpers.embedder.get(60)
+    assert embedder is not None, "run `memoryd models pull` first"
+    for key, body, session in track(store.turns, f"{workspace.name}: embedding", transient=True):
+        vectors = records.Embedded(embedder.name, embedder.embed_passage(text_of(None, body)))
+        record = Record(id=key, kind=Kind.MEMORY, body=body, session_id="one" if one_session else session)
+        engine.store.write(workspace, lambda q: records.add(q, record, vectors, engine.clock.now()))  # noqa: B023
+
+
+def measure(found: list[str], evidence: set[str]) -> list[float]:
+    """Recall at each cut, then the reciprocal rank."""
+    recalls = [len(evidence.intersection(found[:cut])) / len(evidence) for cut in CUTS]
+    return [*recalls, next((1 / rank for rank, key in enumerate(found, 1) if key in evidence), 0.0)]
+
+
+def ask(engine: Engine, stores: dict[str, Store], profile: ranking.Profile, title: str) -> list[str]:
+    """One row of the table: the means over every question, the hits a question and its milliseconds of CPU."""
+    scores, hits, spent = [], 0, 0.0
+    for name, store in stores.items():
+        search = Search(engine, engine.workspaces.ensure(name), profile)
+        for question, evidence in track(store.questions, f"{name}: {title}", transient=True):
+            before = time.process_time()
+            found = [hit.memory.record.id for hit in search.find(question, Filter())]
+            spent += time.process_time() - before
+            scores.append(measure(found, evidence))
+            hits += len(found)
+    number = len(scores)
+    means = [sum(column) / number for column in zip(*scores, strict=True)]
+    return [title, *(f"{mean:.3f}" for mean in means), f"{hits / number:.0f}", f"{1e3 * spent / number:.0f}"]
+
+
+def run(folder: Path, name: str, directory: str, *, one_session: bool) -> None:
+    stores = {f"{name}-{store.name}{'-one' if one_session else ''}": store for store in load(folder)}
+    settings = Settings.read(data_dir=directory, model_dir=Settings.read().models, durability="normal")
+    table = Table("", "R@1", "R@5", "R@10", "MRR", "hits", "CPU ms", title_justify="left",
+                  title=f"{name}: {sum(len(s.questions) for s in stores.values())} questions")  # fmt: skip
+    with Engine(settings) as engine:
+        engine.helpers.start()
+        for workspace, store in stores.items():
+            if engine.workspaces.get(workspace) is None:
+                fill(engine, engine.workspaces.ensure(workspace), store, one_session=one_session)
+    for title, profile in WAYS.items():
+        used = settings if profile else settings.model_copy(update={"embedder": "none", "reranker": "none"})
+        with Engine(used) as engine:
+            table.add_row(*ask(engine, stores, profile or ranking.RECALL, title))
+    Console().print(table)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("data", type=Path)
+    parser.add_argument("sets", nargs="*")
+    parser.add_argument("--half", default="dev")
+    parser.add_argument("--one-session", action="store_true")
+    parser.add_argument("--keep", type=Path)
+    given = parser.parse_args()
+    with tempfile.TemporaryDirectory() as temporary:
+        for name in given.sets or sorted(path.name for path in given.data.iterdir() if (path / given.half).is_dir()):
+            run(given.data / name / given.half, name, str(given.keep or temporary), one_session=given.one_session)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,160 @@
+"""What all commands share: the options that choose settings, where they print, and how errors are told."""
+
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from inspect import Parameter, Signature, signature
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeElapsedColumn
+from rich.text import Text
+
+from memoryd.core.engine import Engine
+from memoryd.errors import InvalidInputError, MemorydError, NotFoundError
+from memoryd.settings import Settings
+
+FAILED, WRONG_INPUT, INTERRUPTED = 1, 2, 130
+"""Exit codes: it went wrong, or doctor found something; what was typed or set is wrong; Ctrl-C."""
+
+PANEL = "Where and what"
+DataDir = Annotated[
+    str | None,
+    typer.Option(metavar="DIR", help="Where databases and models lie (MEMORY_DATA_DIR).", rich_help_panel=PANEL),
+]
+Db = Annotated[
+    str | None,
+    typer.Option("--db", metavar="FILE", help="One file for everything (MEMORY_DB_PATH).", rich_help_panel=PANEL),
+]
+WorkspaceName = Annotated[
+    str | None,
+    typer.Option(metavar="NAME", help="Which workspace (MEMORY_NAMESPACE).", rich_help_panel=PANEL),
+]
+Toolsets = Annotated[
+    str | None,
+    typer.Option(metavar="LIST", help="Which tools to offer, or `all` (MEMORY_TOOLSETS).", rich_help_panel=PANEL),
+]
+ReadOnly = Annotated[
+    bool,
+    typer.Option("--read-only", help="Offer only tools that change nothing (MEMORY_READ_ONLY).", rich_help_panel=PANEL),
+]
+Json = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
+
+OPTIONS: Mapping[str, tuple[Any, Any]] = {
+    "data_dir": (DataDir, None), "db_path": (Db, None), "workspace": (WorkspaceName, None),
+    "toolsets": (Toolsets, None), "read_only": (ReadOnly, False),
+}  # fmt: skip
+"""The options that override a field of Settings, by its name: how each is declared, and its default."""
+
+FILES = ("data_dir", "db_path")
+PLACE = (*FILES, "workspace")
+
+out = Console(markup=False, emoji=False, highlight=False)
+err = Console(markup=False, emoji=False, highlight=False, stderr=True)
+
+
+# commands ------------------------------------------------------------------------------------------------------------
+
+
+def command(*fields: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """A command whose function gets the Settings first.
+
+    They come from the environment, then the options before the command, then its own: those of OPTIONS in `fields`.
+    """
+
+    def decorate(function: Callable[..., None]) -> Callable[..., None]:
+        def run(ctx: typer.Context, **given: Any) -> None:
+            own = overrides(**{name: given.pop(name) for name in fields})
+            with told():
+                function(Settings.read(**{**(ctx.obj or {}), **own}), **given)
+
+        _, *parameters = signature(function).parameters.values()
+        parameters += [_parameter(name, *OPTIONS[name]) for name in fields]
+        parameters.append(_parameter("ctx", typer.Context, Parameter.empty))
+        run.__signature__ = Signature([p.replace(kind=Parameter.KEYWORD_ONLY) for p in parameters])  # type: ignore[attr-defined]
+        run.__name__, run.__doc__ = function.__name__, function.__doc__
+        return run
+
+    return decorate
+
+
+def _parameter(name: str, declared: Any, default: Any) -> Parameter:
+    return Parameter(name, Parameter.KEYWORD_ONLY, annotation=declared, default=default)
+
+
+def overrides(**given: Any) -> dict[str, Any]:
+    """The options that were given; the others leave a setting alone."""
+    return {name: value for name, value in given.items() if value not in (None, False)}
+
+
+@contextmanager
+def told() -> Iterator[None]:
+    """Errors that can be foreseen end the process with one line on stderr and an exit code."""
+    try:
+        yield
+    except InvalidInputError as error:
+        raise fail(str(error), WRONG_INPUT) from None
+    except (MemorydError, OSError) as error:
+        raise fail(str(error), FAILED) from None
+    except KeyboardInterrupt:
+        raise typer.Exit(INTERRUPTED) from None
+
+
+def fail(message: str, code: int) -> typer.Exit:
+    """Print a red line; raise what this returns."""
+    err.print(Text(printable(" ".join(message.split())), style="red"), soft_wrap=True)
+    return typer.Exit(code)
+
+
+def note(message: str) -> None:
+    """Print a line that belongs to no result."""
+    err.print(Text(printable(message), style="yellow"), soft_wrap=True)
+
+
+# what one sees -------------------------------------------------------------------------------------------------------
+
+_HIDDEN = [*range(32), *range(127, 160), *range(0x202A, 0x202F), *range(0x2066, 0x206A), *range(0xD800, 0xE000)]
+_VISIBLE = {code: "\N{REPLACEMENT CHARACTER}" for code in _HIDDEN if chr(code) not in "\n\t"}
+
+
+def printable(text: str) -> str:
+    """`text` without what steers a terminal: memories come from anywhere."""
+    return text.translate(_VISIBLE)
+
+
+def tolerate_encodings() -> None:
+    """What a terminal's encoding lacks is shown as `?`, not as a traceback."""
+    for stream in (sys.stdout, sys.stderr):
+        if reconfigure := getattr(stream, "reconfigure", None):
+            reconfigure(errors="replace")
+
+
+def progress_bar() -> Progress:
+    """A bar on stderr that leaves nothing behind."""
+    columns = (TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(), TimeElapsedColumn())
+    return Progress(*columns, console=err, transient=True)
+
+
+@contextmanager
+def reported() -> Iterator[Callable[[str, float], None]]:
+    """A bar and what moves it: what is being done, and how far it is, 0 to 1."""
+    with progress_bar() as bar:
+        task = bar.add_task("", total=None)
+
+        def report(what: str, done: float) -> None:
+            bar.update(task, description=what, completed=done, total=1.0 if done else None)
+
+        yield report
+
+
+# the database --------------------------------------------------------------------------------------------------------
+
+
+def existing_database(engine: Engine) -> Path | None:
+    """The registry's file. Raises NotFoundError where nothing was ever stored: looking must not make a database."""
+    path = engine.store.path(None)
+    if path is not None and not path.exists():
+        raise NotFoundError(f"There is no database yet at {path}. `memoryd store TEXT` makes one.")
+    return path

@@ -1,0 +1,47 @@
+"""The server's log: one JSON object a line on stderr, since stdout belongs to the protocol."""
+
+import json
+import logging
+import sys
+import threading
+from datetime import UTC, datetime
+from types import TracebackType
+
+log = logging.getLogger(__name__)
+
+
+class JsonLines(logging.Formatter):
+    """A record as `{"time", "level", "logger", "message"}`, and `"exception"` with the traceback where there is one."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        """One line. ASCII, so that any terminal's encoding can carry it."""
+        line = {
+            "time": datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds"),
+            "level": record.levelname.lower(),
+            "logger": record.name,
+            "message": record.getMessage(),
+        }
+        if record.exc_info:
+            line["exception"] = self.formatException(record.exc_info)
+        return json.dumps(line)
+
+
+def set_up(level: str) -> None:
+    """Send every log record from `level` on to stderr, and with them warnings and errors that nobody caught."""
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setFormatter(JsonLines())
+    logging.basicConfig(level=level.upper(), handlers=[handler], force=True)
+    logging.captureWarnings(True)
+    sys.excepthook = _uncaught
+    threading.excepthook = _uncaught_in_thread
+
+
+def _uncaught(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
+    log.critical("memoryd ends: %s", error or kind.__name__, exc_info=(kind, error, trace))
+
+
+def _uncaught_in_thread(failed: threading.ExceptHookArgs) -> None:
+    if failed.exc_value is not None and failed.exc_type is not SystemExit:
+        name = failed.thread.name if failed.thread else "a thread"
+        trace = (failed.exc_type, failed.exc_value, failed.exc_traceback)
+        log.error("%s ended: %s", name, failed.exc_value, exc_info=trace)

@@ -1,0 +1,14 @@
+-- name: doctor.vectors
+-- The stored vectors after :after, a part at a time; those that callers brought are theirs to judge.
+SELECT seq, model, dim, vector FROM embeddings
+WHERE workspace_id = :workspace AND perspective <> 'client' AND seq > :after ORDER BY seq LIMIT :limit
+
+-- name: doctor.drop
+-- Drop damaged vectors, so that their records are embedded anew: a record with one bad chunk loses all of them.
+DELETE FROM embeddings
+WHERE workspace_id = :workspace AND (id, perspective, model) IN (
+  SELECT bad.id, bad.perspective, bad.model FROM embeddings bad WHERE bad.seq IN (SELECT value FROM json_each(:seqs)))
+
+-- name: doctor.journal
+-- How the file is kept safe: wal, unless the file system cannot do it.
+PRAGMA journal_mode

@@ -1,0 +1,304 @@
+"""Clients of a real server process: `Agent` is the MCP SDK's client, driven from synchronous tests; `Wire` is raw lines."""
+
+import json
+import queue
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any, Self, TypeVar
+
+import anyio
+from anyio.from_thread import BlockingPortal, start_blocking_portal
+from mcp import Client, StdioServerParameters, types
+from mcp.client.stdio import get_default_environment, stdio_client
+
+import memoryd
+
+T = TypeVar("T")
+Json = dict[str, Any]
+
+SOURCE = Path(memoryd.__file__).parents[1]
+PATIENCE = 30.0  # seconds for anything that is not the test's subject; a test that waits so long fails
+EXIT = 3.0  # seconds in which a server must have ended
+NO_MODELS = {"MEMORY_EMBEDDER": "none", "MEMORY_RERANKER": "none"}
+MODERN, LEGACY = "2026-07-28", "2025-11-25"
+
+
+def environment(home: Path, models: Path | None = None, **settings: str) -> dict[str, str]:
+    """A clean environment for a server: its data below `home`, the models of a directory or none, and settings."""
+    home.mkdir(parents=True, exist_ok=True)
+    return {
+        **get_default_environment(),
+        "HOME": str(home),
+        "PYTHONPATH": str(SOURCE),
+        "MEMORY_DATA_DIR": str(home / "data"),
+        **({"MEMORY_MODEL_DIR": str(models)} if models else NO_MODELS),
+        **settings,
+    }
+
+
+def until(true: Callable[[], T], what: str, seconds: float = PATIENCE) -> T:
+    """Poll until `true()` is true, and return it."""
+    deadline = time.monotonic() + seconds
+    while not (found := true()):
+        assert time.monotonic() < deadline, f"waited {seconds} s in vain: {what}"
+        time.sleep(0.02)
+    return found
+
+
+# through the SDK -----------------------------------------------------------------------------------------------------
+
+
+class Agent:
+    """An agent that uses its memory through the official client."""
+
+    def __init__(self, portal: BlockingPortal, client: Client) -> None:
+        self._portal = portal
+        self.client = client
+
+    def ask(self, work: Callable[[Client], Awaitable[T]]) -> T:
+        """Whatever else the client can do."""
+
+        async def bounded() -> T:
+            with anyio.fail_after(PATIENCE):
+                return await work(self.client)
+
+        return self._portal.call(bounded)
+
+    def call(self, tool: str, arguments: Mapping[str, Any], meta: Json | None = None) -> types.CallToolResult:
+        """A call that may fail; the client checks structured content against the output schema."""
+        return self.ask(lambda client: client.call_tool(tool, dict(arguments), meta=meta))  # type: ignore[arg-type]
+
+    def ok(self, tool: str, **arguments: Any) -> Json:
+        """The structured content of a call that succeeds."""
+        result = self.call(tool, arguments)
+        assert not result.is_error, text_of(result)
+        assert result.structured_content is not None
+        return result.structured_content
+
+    def said(self, tool: str, **arguments: Any) -> str:
+        """The text of a call that succeeds."""
+        result = self.call(tool, arguments)
+        assert not result.is_error, text_of(result)
+        return text_of(result)
+
+    def refused(self, tool: str, **arguments: Any) -> str:
+        """The text of a call that fails."""
+        result = self.call(tool, arguments)
+        assert result.is_error, f"{tool} took {arguments}"
+        return text_of(result)
+
+    def tools(self) -> list[types.Tool]:
+        return self.ask(lambda client: client.list_tools()).tools
+
+    # the words of seed d ---------------------------------------------------------------------------------------------
+
+    def store(self, content: str, **arguments: Any) -> str:
+        """Store a text; its id."""
+        return str(self.ok("memory_store", content=content, **arguments)["id"])
+
+    def store_all(self, contents: Sequence[str], **arguments: Any) -> list[str]:
+        return [self.store(content, **arguments) for content in contents]
+
+    def raw(self, query: str, **arguments: Any) -> list[Json]:
+        """What a query finds, whole, best first."""
+        wanted = {"token_budget": 50_000} | arguments
+        found: list[Json] = json.loads(self.said("memory_recall", query=query, format="raw", **wanted))["memories"]
+        return found
+
+    def found(self, query: str, **arguments: Any) -> list[str]:
+        """The texts that a query finds, best first."""
+        try:
+            return [memory["content"] for memory in self.raw(query, **arguments)]
+        except json.JSONDecodeError:  # the sentence that there is nothing
+            return []
+
+    def whole(self, *ids: str) -> list[Json]:
+        """Memories by id."""
+        shown: list[Json] = self.ok("memory_inspect", ids=list(ids))["memories"]
+        return shown
+
+    def stats(self) -> Json:
+        stats: Json = self.ok("memory_inspect")["stats"]
+        return stats
+
+    def settle(self) -> Self:
+        """Wait until the models are loaded and every memory has its vector."""
+        until(lambda: _settled(self.stats()), "models and vectors")
+        return self
+
+    def clear(self) -> Self:
+        """Forget everything."""
+        self.ok("memory_forget", before="9999-01-01T00:00:00Z", confirm=True)
+        assert self.stats()["total"] == 0
+        return self
+
+
+def _settled(stats: Json) -> bool:
+    assert "Error" not in (states := f"{stats['embedder']}, {stats['reranker']}"), states
+    ready = all(stats[name].endswith((": ready", "none: idle")) for name in ("embedder", "reranker"))
+    return ready and sum(stats["embedded"].values()) >= (0 if stats["embedder"].startswith("none") else stats["total"])
+
+
+def text_of(result: types.CallToolResult) -> str:
+    """The one text block of a result."""
+    (block,) = result.content
+    assert isinstance(block, types.TextContent)
+    return block.text
+
+
+@contextmanager
+def agent(environ: Mapping[str, str], *arguments: str, mode: str = "auto", log: Path) -> Iterator[Agent]:
+    """Start a server and connect to it; its stderr goes to `log` and must hold no traceback."""
+    server = StdioServerParameters(command=sys.executable, args=["-m", "memoryd", *arguments], env=dict(environ))
+    try:
+        with log.open("a", encoding="utf-8") as errors, start_blocking_portal() as portal:
+            client = Client(stdio_client(server, errors), mode=mode)  # type: ignore[arg-type]
+            with portal.wrap_async_context_manager(client) as connected:
+                yield Agent(portal, connected)
+    finally:
+        written = log.read_text(encoding="utf-8")
+        print(written)
+    assert "Traceback" not in written
+
+
+# raw lines -----------------------------------------------------------------------------------------------------------
+
+
+class Wire:
+    """A server process and its three pipes, a line at a time."""
+
+    def __init__(self, environ: Mapping[str, str], *arguments: str) -> None:
+        self.process = subprocess.Popen(
+            [sys.executable, "-m", "memoryd", *arguments],
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=dict(environ),
+        )  # fmt: skip
+        self.lines: list[bytes] = []
+        """Everything that came over stdout so far."""
+        self.errors: list[bytes] = []
+        self._answers: dict[object, Json] = {}
+        self._without_id: queue.SimpleQueue[Json] = queue.SimpleQueue()
+        self._changed = threading.Condition()
+        self._threads = [threading.Thread(target=run, daemon=True) for run in (self._read, self._read_errors)]
+        for thread in self._threads:
+            thread.start()
+        self._number = 0
+
+    def _read(self) -> None:
+        assert self.process.stdout
+        for line in self.process.stdout:
+            self.lines.append(line)
+            with suppress(ValueError):
+                message = json.loads(line)
+                if message.get("id") is None:
+                    self._without_id.put(message)
+                with self._changed:
+                    self._answers[message.get("id")] = message
+                    self._changed.notify_all()
+
+    def _read_errors(self) -> None:
+        assert self.process.stderr
+        self.errors.extend(self.process.stderr)
+
+    def send(self, line: bytes | object) -> None:
+        """One line: bytes as they are, everything else as JSON."""
+        assert self.process.stdin
+        self.process.stdin.write((line if isinstance(line, bytes) else json.dumps(line).encode()) + b"\n")
+        self.process.stdin.flush()
+
+    def answer(self, number: object, seconds: float = PATIENCE) -> Json:
+        """The answer that carries an id."""
+        with self._changed:
+            came = self._changed.wait_for(lambda: number in self._answers or self._ended(), timeout=seconds)
+        assert came and number in self._answers, f"no answer with id {number!r}. {self.told()}"
+        return self._answers[number]
+
+    def _ended(self) -> bool:
+        return self.process.poll() is not None and not self._threads[0].is_alive()
+
+    def without_id(self, seconds: float = PATIENCE) -> Json:
+        """The next answer whose id is null."""
+        return self._without_id.get(timeout=seconds)
+
+    def post(self, method: str, params: Json | None = None) -> int:
+        """Send a request and do not wait; its id."""
+        self._number += 1
+        self.send({"jsonrpc": "2.0", "id": self._number, "method": method, "params": params or {}})
+        return self._number
+
+    def request(self, method: str, params: Json | None = None) -> Json:
+        """A request and its answer, whole."""
+        return self.answer(self.post(method, params))
+
+    def result(self, method: str, params: Json | None = None) -> Json:
+        """The result of a request that succeeds."""
+        answer = self.request(method, params)
+        assert "result" in answer, answer
+        found: Json = answer["result"]
+        return found
+
+    def handshake(self, version: str = LEGACY, **client_info: Any) -> Json:
+        """Begin a legacy connection; the result of `initialize`."""
+        info = {"name": "wire", "version": "1"} | client_info
+        began = self.result("initialize", {"protocolVersion": version, "capabilities": {}, "clientInfo": info})
+        self.send({"jsonrpc": "2.0", "method": "notifications/initialized"})
+        return began
+
+    def call(self, tool: str, _meta: Json | None = None, **arguments: Any) -> Json:
+        """The result of a tool call."""
+        return self.result("tools/call", {"name": tool, "arguments": arguments} | ({"_meta": _meta} if _meta else {}))
+
+    def close_stdin(self) -> None:
+        assert self.process.stdin
+        with suppress(BrokenPipeError):
+            self.process.stdin.close()
+
+    def wait(self, seconds: float = PATIENCE) -> int:
+        """The exit code, once everything that it wrote has been read."""
+        code = self.process.wait(seconds)
+        for thread in self._threads:
+            thread.join(PATIENCE)
+        return code
+
+    def told(self) -> str:
+        """What it wrote to stderr."""
+        return b"".join(self.errors).decode("utf-8", "replace")
+
+    def messages(self) -> list[Json]:
+        """Every line of stdout as the JSON-RPC message that it must be."""
+        parsed = [json.loads(line) for line in self.lines]
+        assert all(message.get("jsonrpc") == "2.0" for message in parsed), parsed
+        return parsed
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close_stdin()
+        try:
+            self.wait(PATIENCE)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            self.wait()
+            raise
+        finally:
+            for pipe in (self.process.stdout, self.process.stderr):
+                assert pipe
+                pipe.close()
+
+    def signal(self, number: signal.Signals) -> None:
+        self.process.send_signal(number)
+
+
+def envelope(version: str = MODERN, **more: Any) -> Json:
+    """The `_meta` that every request of the modern era carries."""
+    return {
+        "io.modelcontextprotocol/protocolVersion": version,
+        "io.modelcontextprotocol/clientCapabilities": {},
+        **more,
+    }

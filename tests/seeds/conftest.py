@@ -1,0 +1,34 @@
+"""One server with the models and one without, shared by the tests of a worker; each test finds them empty."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.clients import Agent, agent, environment
+
+
+@pytest.fixture(scope="session")
+def _with_models(tmp_path_factory: pytest.TempPathFactory, model_dir: Path) -> Iterator[Agent]:
+    home = tmp_path_factory.mktemp("models")
+    with agent(environment(home, model_dir), log=home / "stderr.log") as server:
+        yield server
+
+
+@pytest.fixture(scope="session")
+def _without_models(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Agent]:
+    home = tmp_path_factory.mktemp("words")
+    with agent(environment(home), log=home / "stderr.log") as server:
+        yield server
+
+
+@pytest.fixture
+def memory(_with_models: Agent) -> Agent:
+    """An empty memory with the bundled models, ready."""
+    return _with_models.clear().settle()
+
+
+@pytest.fixture
+def words(_without_models: Agent) -> Agent:
+    """An empty memory without any models."""
+    return _without_models.clear()
