@@ -2,7 +2,7 @@
 
 import json
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from memoryd import ranking
@@ -12,15 +12,13 @@ from memoryd.core.records import fetch, text_of
 from memoryd.errors import ModelError
 from memoryd.model import Filter, Hit, Memory, Workspace
 from memoryd.models.embedders import Embedder
-from memoryd.ranking import Profile
+from memoryd.ranking import Neighbours, Profile
 from memoryd.store.base import Vector
 from memoryd.text import may_differ, parse_query
 
 log = logging.getLogger(__name__)
 
 COMPARED = 50  # hits that are compared with each other for near-duplicates
-Neighbours = Mapping[str, Sequence[str]]
-"""From a record to those written right before and after it in its session."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +41,7 @@ class Search:
     def find(self, query: str, allowed: Filter) -> list[Hit]:
         """The records that bear on a query, best first, each with the parts of its score."""
         candidates = self._candidates(query, allowed)
-        hits = self._rerank(query, self._scored(candidates, allowed), allowed)
+        hits = self._rerank(query, self._scored(candidates, allowed), candidates.embedder, allowed)
         return self._distinct(hits, candidates.embedder)
 
     # candidates ------------------------------------------------------------------------------------------------------
@@ -67,11 +65,11 @@ class Search:
     def _scored(self, candidates: Candidates, allowed: Filter) -> list[Hit]:
         """Every candidate with its composite score, best first."""
         profile = self._profile
-        words, vectors = ranking.spread(candidates.words), ranking.spread(candidates.vectors)
+        words, vectors = self._spread(candidates)
         fused = ranking.fuse(words, vectors, profile.alpha)
-        around = self._neighbours(_best(fused, profile.lifting), allowed)
+        around = self._neighbours(_best(fused, profile.lifting), candidates.embedder, allowed)
         memories = self._fetch(list(dict.fromkeys([*fused, *(key for near in around.values() for key in near)])), allowed)
-        lifted = ranking.lift(fused, around, _lengths(memories), profile, absent=0.0)
+        lifted = ranking.lift(fused, _among(memories, around), _lengths(memories), profile, absent=0.0)
         now = self._engine.clock.now()
         hits = []
         for key, fusion in ranking.gate({key: lifted[key] for key in lifted if key in memories}, profile.gate).items():
@@ -80,6 +78,14 @@ class Search:
                    "context": lifted[key] - fused.get(key, 0.0)} | parts  # fmt: skip
             hits.append(Hit(memory=memories[key], score=ranking.composite(parts, profile), why=why))
         return sorted(hits, key=lambda hit: -hit.score)
+
+    def _spread(self, candidates: Candidates) -> tuple[dict[str, float], dict[str, float]]:
+        depth = self._profile.depth
+        unrelated = candidates.embedder.unrelated if candidates.embedder else 0.0
+        return (
+            ranking.spread(candidates.words, 0.0, cut=len(candidates.words) >= depth),
+            ranking.spread(candidates.vectors, unrelated, cut=len(candidates.vectors) >= depth),
+        )
 
     def _circumstances(self, memory: Memory, now: str) -> dict[str, float]:
         """What speaks for a memory whatever the question."""
@@ -91,14 +97,23 @@ class Search:
             "access": ranking.access(memory.access_count, recalled, profile),
         }
 
-    def _neighbours(self, ids: Sequence[str], allowed: Filter) -> Neighbours:
-        """The records around each of `ids` that the filter lets in; none where records have no session."""
-        if not self._profile.lift or allowed.tags or allowed.kinds:
+    def _neighbours(self, ids: Sequence[str], embedder: Embedder | None, allowed: Filter) -> Neighbours:
+        """The records around each of `ids`; none where there are no sessions, no vectors, or a filter parts them."""
+        if embedder is None or not self._profile.lift or allowed.tags or allowed.kinds:
             return {}
         rows = self._engine.store.read(
             self._workspace, lambda q: q.all("records.neighbours", ids=json.dumps(ids), session=allowed.session)
         )
-        return {row["id"]: [row[place] for place in _PLACES if row[place]] for row in rows}
+        around = {row["id"]: [row[place] for place in _PLACES if row[place]] for row in rows}
+        every = list(dict.fromkeys([*around, *(key for near in around.values() for key in near)]))
+        vectors = self._engine.store.vectors(self._workspace, embedder.name, every)
+        return {
+            key: {other: self._related(vectors[key], vectors[other], embedder) for other in near if other in vectors}
+            for key, near in around.items() if key in vectors
+        }  # fmt: skip
+
+    def _related(self, one: Vector, other: Vector, embedder: Embedder) -> float:
+        return ranking.related(ranking.rescale(float(one @ other), embedder.unrelated), self._profile)
 
     def _fetch(self, ids: Sequence[str], allowed: Filter) -> dict[str, Memory]:
         found = self._engine.store.read(self._workspace, lambda q: fetch(q, ids, allowed.session))
@@ -106,16 +121,18 @@ class Search:
 
     # the cross-encoder -----------------------------------------------------------------------------------------------
 
-    def _rerank(self, query: str, hits: Sequence[Hit], allowed: Filter) -> list[Hit]:
+    def _rerank(
+        self, query: str, hits: Sequence[Hit], embedder: Embedder | None, allowed: Filter
+    ) -> list[Hit]:
         """The head as the cross-encoder reads it, then the rest; once the gap has cut something, the list ends there."""
         profile = self._profile
-        head = {_id(hit): hit for hit in hits[: profile.head]}
+        head = {_id(hit): hit for hit in hits[: self._head(hits)]}
         logits = self._read(query, head)
         if not logits:
             return list(hits)
-        around = self._neighbours(list(head), allowed)
-        lifted = ranking.lift(logits, around, _lengths({key: hit.memory for key, hit in head.items()}), profile,
-                              absent=ranking.UNREAD)  # fmt: skip
+        around = _among(head, self._neighbours(list(head), embedder, allowed))
+        lengths = _lengths({key: hit.memory for key, hit in head.items()})
+        lifted = ranking.lift(logits, around, lengths, profile, absent=ranking.UNREAD)
         scores = ranking.blend(lifted, {key: hit.score for key, hit in head.items()}, profile)
         order = sorted(scores, key=lambda key: -scores[key])
         kept = ranking.close_gap(order, lifted, profile)
@@ -125,10 +142,20 @@ class Search:
         ]
         if len(kept) < len(order):
             return reranked
-        return reranked + [replace(hit, score=hit.score * reranked[-1].score) for hit in hits[profile.head :]]
+        return reranked + [replace(hit, score=hit.score * reranked[-1].score) for hit in hits[len(head) :]]
+
+    def _head(self, hits: Sequence[Hit]) -> int:
+        """How many of the hits the cross-encoder reads."""
+        number, left = 0, self._profile.reading
+        for hit in hits[: self._profile.head]:
+            left -= min(len(hit.memory.record.body), self._profile.read)
+            if left < 0 and number:
+                break
+            number += 1
+        return number
 
     def _read(self, query: str, head: Mapping[str, Hit]) -> dict[str, float]:
-        if not self._profile.head or not head:
+        if not head:
             return {}
         self._engine.helpers.reranker.start()
         reranker = self._engine.helpers.reranker.get(self._engine.helpers.patience)
@@ -172,6 +199,11 @@ def _id(hit: Hit) -> str:
 
 def _best(scores: Mapping[str, float], number: int) -> list[str]:
     return sorted(scores, key=lambda key: -scores[key])[:number]
+
+
+def _among(known: Container[str], neighbours: Neighbours) -> Neighbours:
+    """The neighbours that are known."""
+    return {key: {other: part for other, part in near.items() if other in known} for key, near in neighbours.items()}
 
 
 def _lengths(memories: Mapping[str, Memory]) -> dict[str, int]:
