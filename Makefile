@@ -3,16 +3,17 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-MODELS := .cache/models
-export MEMORY_TEST_MODELS := $(abspath $(MODELS))
 
-.PHONY: run test check lint types docs bench clean
+.PHONY: run test check lint types docs models clean
 
-run: $(VENV)/ready $(MODELS)/ready
-	MEMORY_MODEL_DIR=$(abspath $(MODELS)) $(BIN)/python examples/tour.py
+run: models
+	$(BIN)/python examples/tour.py
 
-test: $(VENV)/ready $(MODELS)/ready
+test: models
 	$(BIN)/python -m pytest -n auto
+
+models: $(VENV)/ready
+	$(BIN)/memoryd models pull
 
 check: lint types docs
 
@@ -32,9 +33,5 @@ $(VENV)/ready: pyproject.toml
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
 	touch $@
 
-$(MODELS)/ready: $(VENV)/ready
-	MEMORY_MODEL_DIR=$(abspath $(MODELS)) $(BIN)/memoryd models pull
-	touch $@
-
 clean:
-	rm -rf $(VENV) .cache .mypy_cache .ruff_cache .pytest_cache
+	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache

@@ -89,7 +89,7 @@ def fill(engine: Engine, workspace: Workspace, store: Store, *, one_session: boo
     """Every turn with its vector, each a millisecond after the one before."""
     embedder = engine.helpers.embedder.get(60)
     assert embedder is not None, "run `memoryd models pull` first"
-    for key, body, session in track(store.turns, f"{workspace.name}: embedding", transient=True):
+    for key, body, session in track(store.turns, f"{store.name}: embedding", transient=True):
         vectors = records.Embedded(embedder.name, embedder.embed_passage(text_of(None, body)))
         record = Record(id=key, kind=Kind.MEMORY, body=body, session_id="one" if one_session else session)
         engine.store.write(workspace, lambda q: records.add(q, record, vectors, engine.clock.now()))  # noqa: B023
@@ -101,36 +101,38 @@ def measure(found: list[str], evidence: set[str]) -> list[float]:
     return [*recalls, next((1 / rank for rank, key in enumerate(found, 1) if key in evidence), 0.0)]
 
 
-def ask(engine: Engine, stores: dict[str, Store], profile: ranking.Profile, title: str) -> list[str]:
+def ask(base: Settings, stores: dict[Path, Store], profile: ranking.Profile, title: str) -> list[str]:
     """One row of the table: the means over every question, the hits a question and its milliseconds of CPU."""
     scores, hits, spent = [], 0, 0.0
-    for name, store in stores.items():
-        search = Search(engine, engine.workspaces.ensure(name), profile)
-        for question, evidence in track(store.questions, f"{name}: {title}", transient=True):
-            before = time.process_time()
-            found = [hit.memory.record.id for hit in search.find(question, Filter())]
-            spent += time.process_time() - before
-            scores.append(measure(found, evidence))
-            hits += len(found)
+    for path, store in stores.items():
+        with Engine(base.model_copy(update={"db_path": path})) as engine:
+            search = Search(engine, engine.workspaces.ensure("default"), profile)
+            search.find("warm up", Filter())
+            for question, evidence in track(store.questions, f"{path.stem}: {title}", transient=True):
+                before = time.process_time()
+                found = [hit.memory.record.id for hit in search.find(question, Filter())]
+                spent += time.process_time() - before
+                scores.append(measure(found, evidence))
+                hits += len(found)
     number = len(scores)
     means = [sum(column) / number for column in zip(*scores, strict=True)]
     return [title, *(f"{mean:.3f}" for mean in means), f"{hits / number:.0f}", f"{1e3 * spent / number:.0f}"]
 
 
-def run(folder: Path, name: str, directory: str, *, one_session: bool) -> None:
-    stores = {f"{name}-{store.name}{'-one' if one_session else ''}": store for store in load(folder)}
-    settings = Settings.read(data_dir=directory, model_dir=Settings.read().models, durability="normal")
+def run(folder: Path, name: str, directory: Path, *, one_session: bool) -> None:
+    suffix = "-one" if one_session else ""
+    stores = {directory / f"{name}-{store.name}{suffix}.db": store for store in load(folder)}
+    settings = Settings.read(model_dir=Settings.read().models, durability="normal")
+    for path, store in stores.items():
+        if not path.exists():
+            with Engine(settings.model_copy(update={"db_path": path})) as engine:
+                engine.helpers.start()
+                fill(engine, engine.workspaces.ensure("default"), store, one_session=one_session)
     table = Table("", "R@1", "R@5", "R@10", "MRR", "hits", "CPU ms", title_justify="left",
                   title=f"{name}: {sum(len(s.questions) for s in stores.values())} questions")  # fmt: skip
-    with Engine(settings) as engine:
-        engine.helpers.start()
-        for workspace, store in stores.items():
-            if engine.workspaces.get(workspace) is None:
-                fill(engine, engine.workspaces.ensure(workspace), store, one_session=one_session)
     for title, profile in WAYS.items():
         used = settings if profile else settings.model_copy(update={"embedder": "none", "reranker": "none"})
-        with Engine(used) as engine:
-            table.add_row(*ask(engine, stores, profile or ranking.RECALL, title))
+        table.add_row(*ask(used, stores, profile or ranking.RECALL, title))
     Console().print(table)
 
 
@@ -144,7 +146,7 @@ def main() -> None:
     given = parser.parse_args()
     with tempfile.TemporaryDirectory() as temporary:
         for name in given.sets or sorted(path.name for path in given.data.iterdir() if (path / given.half).is_dir()):
-            run(given.data / name / given.half, name, str(given.keep or temporary), one_session=given.one_session)
+            run(given.data / name / given.half, name, given.keep or Path(temporary), one_session=given.one_session)
 
 
 if __name__ == "__main__":

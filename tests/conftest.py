@@ -1,6 +1,5 @@
 """What tests share: the bundled models, and servers to talk to."""
 
-import os
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
@@ -8,9 +7,8 @@ from pathlib import Path
 import pytest
 
 from memoryd.models import weights
+from memoryd.settings import Settings
 from tests.clients import Agent, Wire, agent, environment
-
-_CACHE = Path(__file__).parents[1] / ".cache"
 
 Start = Callable[..., Agent]
 """Starts a server with settings; `mode` names the client's era, `arguments` go to the command line."""
@@ -19,8 +17,8 @@ Open = Callable[..., Wire]
 
 @pytest.fixture(scope="session")
 def model_dir() -> Path:
-    """The bundled models, pulled once into a directory that outlives the run."""
-    directory = Path(os.environ.get("MEMORY_TEST_MODELS") or _CACHE / "models")
+    """The bundled models where memoryd keeps them for this user, pulled once."""
+    directory = Settings.read().models
     weights.pull(directory, lambda _stage, _fraction: None)  # it is safe beside the other workers of a parallel run
     return directory
 

@@ -26,8 +26,8 @@ class Profile:
     """Characters up to which the lift is full, then it falls as 1 / length: a long text speaks for itself."""
     lifting: int = 30
     """So many of the best lift their neighbours, and bring in those that matched nothing themselves."""
-    apart: float = 0.2
-    together: float = 0.4
+    apart: float = 0.1
+    together: float = 0.3
     """Rescaled cosines between which a neighbour comes to count as context. Turns of a conversation lie above (median
     .5), facts that merely were noted one after the other around .25: those must not lift each other."""
     fusion: float = 0.65
@@ -53,9 +53,9 @@ class Profile:
     gap: float = 5.0
     """Logits behind the best from which on a record is dropped (d) ..."""
     keep: int = 10
-    """... but not of so many first ones: the gap alone costs up to .07 of R@10 ..."""
-    hopeless: float = -10.0
-    """... unless the cross-encoder is as sure as it can be (-11) that they do not bear on the query."""
+    """... but not of so many first ones: the gap alone costs up to .07 of R@10."""
+    hopeless: float = -11.0
+    """Where the cross-encoder is as sure as it can be that a record does not bear on the query: dropped anyway."""
     same: float = 0.95
     """Rescaled cosine from which on two texts are near-duplicates (d)."""
 
@@ -146,13 +146,10 @@ def sigmoid(logit: float) -> float:
 
 
 def close_gap(order: Sequence[str], logits: Scores, profile: Profile) -> list[str]:
-    """`order` without what lies more than the gap behind the best logit; the first `keep` stay unless hopeless."""
+    """`order` without the hopeless, and without what lies more than the gap behind the best after the first `keep`."""
     nearest = max((logits[key] for key in order), default=0.0) - profile.gap
-    return [
-        key
-        for rank, key in enumerate(order)
-        if logits[key] >= nearest or (rank < profile.keep and logits[key] > profile.hopeless)
-    ]
+    hopeful = [key for key in order if logits[key] > profile.hopeless]
+    return [key for rank, key in enumerate(hopeful) if rank < profile.keep or logits[key] >= nearest]
 
 
 def rescale(cosine: float, unrelated: float) -> float:

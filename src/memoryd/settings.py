@@ -1,7 +1,6 @@
 """What the environment and the command line decide, as one frozen object. Nothing else reads the environment."""
 
 import os
-import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -10,8 +9,6 @@ import platformdirs
 from pydantic import AliasChoices, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
 
 from memoryd.errors import InvalidInputError
-
-_OFF = {"", "0", "false", "no", "off", "none"}
 
 
 def _words(value: object) -> object:
@@ -39,27 +36,94 @@ class Settings(BaseModel):
     data_dir: Annotated[Path, BeforeValidator(_path)] = Field(
         default_factory=lambda: platformdirs.user_data_path("memoryd", appauthor=False),
         validation_alias=_names("MEMORY_DATA_DIR"),
+        description="Where databases and models lie.",
     )
-    db_path: FilePath = Field(None, validation_alias=_names("MEMORY_DB_PATH", "MEMORY_MCP_DB_PATH"))
-    workspace: str = Field("default", min_length=1, validation_alias=_names("MEMORY_NAMESPACE"))
-    toolsets: Words = Field(("recall",), validation_alias=_names("MEMORY_TOOLSETS"))
-    read_only: bool = Field(False, validation_alias=_names("MEMORY_READ_ONLY"))
-    session_id: str | None = Field(None, validation_alias=_names("MEMORY_MCP_SESSION_ID"))
-    embedder: str = Field("bundled", validation_alias=_names("MEMORY_EMBEDDER", "MEMORY_EMBEDDING_MODEL"))
-    embedding_dtype: str | None = Field(None, validation_alias=_names("MEMORY_EMBEDDING_DTYPE"))
-    reranker: str = Field("bundled", validation_alias=_names("MEMORY_RERANKER", "MEMORY_RERANKER_MODEL"))
-    reranker_enabled: bool = Field(True, validation_alias=_names("MEMORY_RERANKER_ENABLED"))
-    model_dir: FilePath = Field(None, validation_alias=_names("MEMORY_MODEL_DIR"))
-    model_threads: int = Field(1, ge=1, le=64, validation_alias=_names("MEMORY_MODEL_THREADS"))
-    token_budget: int = Field(500, ge=1, le=50_000, validation_alias=_names("MEMORY_DEFAULT_TOKEN_BUDGET"))
-    durability: Literal["full", "normal"] = Field("full", validation_alias=_names("MEMORY_DURABILITY"))
-    retention_days: float = Field(30, ge=0, validation_alias=_names("MEMORY_RETENTION_DAYS"))
+    db_path: FilePath = Field(
+        None,
+        validation_alias=_names("MEMORY_DB_PATH", "MEMORY_MCP_DB_PATH"),
+        description="One file for everything but the models, in place of the database files of the data directory.",
+    )
+    workspace: str = Field(
+        "default",
+        min_length=1,
+        validation_alias=_names("MEMORY_NAMESPACE"),
+        description="The workspace: a separate memory in the same database, made on first use.",
+    )
+    toolsets: Words = Field(
+        ("recall",),
+        validation_alias=_names("MEMORY_TOOLSETS"),
+        description="Which toolsets are offered, separated by commas or blanks; `all`: every one.",
+    )
+    read_only: bool = Field(
+        False, validation_alias=_names("MEMORY_READ_ONLY"), description="Offer only tools that change nothing."
+    )
+    session_id: str | None = Field(
+        None,
+        validation_alias=_names("MEMORY_MCP_SESSION_ID"),
+        description="The session of clients that name none; else each server process has a random one.",
+    )
+    embedder: str = Field(
+        "bundled",
+        validation_alias=_names("MEMORY_EMBEDDER", "MEMORY_EMBEDDING_MODEL"),
+        description="What embeds: `bundled`, `fastembed:NAME`, `ollama:NAME`, `openai:NAME`, `OWNER/NAME` or `none`.",
+    )
+    embedding_dtype: str | None = Field(
+        None,
+        validation_alias=_names("MEMORY_EMBEDDING_DTYPE"),
+        description="For fastembed: `q8`, `fp16` or `fp32`; else the model's own.",
+    )
+    reranker: str = Field(
+        "bundled",
+        validation_alias=_names("MEMORY_RERANKER", "MEMORY_RERANKER_MODEL"),
+        description="What reads the best hits again: `bundled`, `fastembed:NAME`, `OWNER/NAME`, or `none`.",
+    )
+    reranker_enabled: bool = Field(
+        True,
+        validation_alias=_names("MEMORY_RERANKER_ENABLED"),
+        description="`false` switches the reranker off, whichever is named.",
+    )
+    model_dir: FilePath = Field(None, validation_alias=_names("MEMORY_MODEL_DIR"), description="Where model files lie.")
+    model_threads: int = Field(
+        1,
+        ge=1,
+        le=64,
+        validation_alias=_names("MEMORY_MODEL_THREADS"),
+        description="Threads for each local model, 1 to 64.",
+    )
+    token_budget: int = Field(
+        500,
+        ge=1,
+        le=50_000,
+        validation_alias=_names("MEMORY_DEFAULT_TOKEN_BUDGET"),
+        description="Most tokens of an answer of memory_recall that asks for no other, 1 to 50,000.",
+    )
+    durability: Literal["full", "normal"] = Field(
+        "full",
+        validation_alias=_names("MEMORY_DURABILITY"),
+        description="`full`: a write survives a power failure. `normal`: it survives kill -9; faster for one caller.",
+    )
+    retention_days: float = Field(
+        30,
+        ge=0,
+        validation_alias=_names("MEMORY_RETENTION_DAYS"),
+        description="Days until what was forgotten is removed for good, by a running server; `0`: at once.",
+    )
     log_level: Literal["debug", "info", "warning", "error"] = Field(
-        "warning", validation_alias=_names("MEMORY_LOG_LEVEL")
+        "warning",
+        validation_alias=_names("MEMORY_LOG_LEVEL"),
+        description="What the server logs to stderr: `debug`, `info`, `warning` or `error`.",
     )
-    ollama_host: str = Field("http://127.0.0.1:11434", validation_alias=_names("OLLAMA_HOST"))
-    openai_base_url: str | None = Field(None, validation_alias=_names("OPENAI_BASE_URL"))
-    openai_api_key: str | None = Field(None, repr=False, validation_alias=_names("OPENAI_API_KEY"))
+    ollama_host: str = Field(
+        "http://127.0.0.1:11434",
+        validation_alias=_names("OLLAMA_HOST"),
+        description="Where `ollama:` finds its server.",
+    )
+    openai_base_url: str | None = Field(
+        None, validation_alias=_names("OPENAI_BASE_URL"), description="The service of `openai:`, if it is not OpenAI's."
+    )
+    openai_api_key: str | None = Field(
+        None, repr=False, validation_alias=_names("OPENAI_API_KEY"), description="The key for `openai:`; never shown."
+    )
 
     @model_validator(mode="before")
     @classmethod
@@ -102,11 +166,6 @@ def variables(field: str) -> tuple[str, ...]:
 def subprocess_environment() -> dict[str, str]:
     """A copy of the environment for a child process."""
     return dict(os.environ)
-
-
-def in_virtual_environment() -> bool:
-    """Whether this interpreter runs in a virtual environment."""
-    return sys.prefix != sys.base_prefix
 
 
 def _explain(error: ValidationError) -> str:

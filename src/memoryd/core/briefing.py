@@ -15,6 +15,7 @@ Format = Literal["summary", "list", "raw", "answer"]
 LONGEST = 80  # tokens of one memory in a summary; a longer one is reduced to its sentences that bear on the query
 SHORTEST = 15  # tokens below which an extract says too little
 OTHERS = "Also"
+TOO_LITTLE = "{} found; none fits."
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +38,8 @@ class Line:
 
 class Layout(ABC):
     """One format: how a hit becomes a line, and lines a text."""
+
+    empty = "No relevant memories found."
 
     def __init__(self, query: str) -> None:
         self.about = content_words(query)
@@ -82,6 +85,8 @@ class Summary(Layout):
 class Sections(Summary):
     """A summary under given headings; `labels` has the heading of each record."""
 
+    empty = "No memories found. This appears to be a fresh session."
+
     def __init__(self, query: str, labels: Mapping[str, str]) -> None:
         super().__init__(query)
         self._labels = labels
@@ -121,10 +126,10 @@ def whole(hit: Hit) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def brief(hits: Sequence[Hit], budget: int, layout: Layout, empty: str) -> Briefing:
-    """The best hits that fit; `empty` is the text where there are none."""
+def brief(hits: Sequence[Hit], budget: int, layout: Layout) -> Briefing:
+    """The best hits that fit."""
     lines = pack(hits, budget, layout)
-    text = layout.text(lines) if lines else empty
+    text = layout.text(lines) or (TOO_LITTLE.format(len(hits)) if hits else layout.empty)
     return Briefing(text, tuple(line.hit for line in lines), estimate_tokens(text), len(hits) - len(lines))
 
 

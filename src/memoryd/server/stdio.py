@@ -1,8 +1,10 @@
 """Serving over stdin and stdout: nothing but protocol on stdout, a prompt end at EOF and on SIGTERM."""
 
 import json
+import logging
 import os
 import signal
+from collections.abc import Mapping
 from typing import Any
 
 import anyio
@@ -15,6 +17,8 @@ from pydantic import ValidationError
 from memoryd.core.engine import Engine
 from memoryd.server.app import MemoryServer
 
+log = logging.getLogger(__name__)
+
 LAST_CALLS = 2.0  # seconds that calls may still take after EOF
 ENDLESS = "subscriptions/listen"
 
@@ -23,18 +27,27 @@ def serve(engine: Engine) -> None:
     """Serve one client until its end of stdin, SIGTERM or SIGINT; then close the engine."""
     with engine:
         server = MemoryServer(engine)
-        engine.worker.start()
-        anyio.run(_serve, server, engine)
+        if not engine.settings.read_only:
+            engine.worker.start()
+        try:
+            anyio.run(_serve, server, engine)
+        except* (BrokenPipeError, anyio.BrokenResourceError):
+            log.info("the client is gone: nobody reads the answers any more")
 
 
 async def _serve(server: MemoryServer, engine: Engine) -> None:
-    async with stdio_server() as (lines_in, lines_out), anyio.create_task_group() as tasks:
+    async with stdio_server(_stdin()) as (lines_in, lines_out), anyio.create_task_group() as tasks:
         tasks.start_soon(_end_on_signal, engine)
         wire = _Wire(lines_in, lines_out)
         tasks.start_soon(wire.read)
         tasks.start_soon(wire.write)
         await server.run(wire.requests, wire.answers, server.create_initialization_options())
         tasks.cancel_scope.cancel()
+
+
+def _stdin() -> anyio.AsyncFile[str]:
+    """Our own, since the SDK's replaces bytes that are no UTF-8: another text than was sent would be stored."""
+    return anyio.wrap_file(os.fdopen(0, encoding="utf-8", errors="surrogateescape", closefd=False))
 
 
 async def _end_on_signal(engine: Engine) -> None:
@@ -62,7 +75,8 @@ class _Wire:
         async with self._requests:
             async for line in self._in:
                 if isinstance(line, Exception):
-                    await self._out.send(SessionMessage(_refusal(line)))
+                    if refusal := _refusal(line):
+                        await self._out.send(SessionMessage(refusal))
                     continue
                 if isinstance(line.message, types.JSONRPCRequest) and line.message.method != ENDLESS:
                     self._running.add(line.message.id)
@@ -78,23 +92,40 @@ class _Wire:
             async for answer in self._answers:
                 await self._out.send(answer)
                 if isinstance(answer.message, types.JSONRPCResponse | types.JSONRPCError):
-                    self._running.discard(answer.message.id)  # type: ignore[arg-type]
+                    self._running.discard(answer.message.id)
                     self._idle.set()
 
 
-def _refusal(error: Exception) -> types.JSONRPCError:
-    """The answer to a line that is no message: the SDK drops it in silence, and its sender would wait for ever."""
-    line = error.errors()[0]["input"] if isinstance(error, ValidationError) else None
-    broken = isinstance(error, ValidationError) and error.errors()[0]["type"] == "json_invalid"
+def _refusal(error: Exception) -> types.JSONRPCError | None:
+    """The answer to a line that is no message: the SDK drops it in silence, and its sender would wait for ever.
+
+    None where there is nothing to answer: a blank line.
+    """
+    problems = error.errors() if isinstance(error, ValidationError) else []
+    broken = any(problem["type"] in _BROKEN for problem in problems)
+    whole = next((problem["input"] for problem in problems if broken or _of_whole(problem)), None)
+    if isinstance(whole, str) and not whole.strip():
+        return None
     code = types.PARSE_ERROR if broken else types.INVALID_REQUEST
     text = "Parse error: the line is not valid JSON in UTF-8." if broken else "Invalid request: not a JSON-RPC message."
-    return types.JSONRPCError(jsonrpc="2.0", id=_id_of(line), error=types.ErrorData(code=code, message=text))
+    return types.JSONRPCError(jsonrpc="2.0", id=_id_of(whole), error=types.ErrorData(code=code, message=text))
+
+
+_BROKEN = {"json_invalid", "string_unicode"}
+
+
+def _of_whole(problem: Mapping[str, Any]) -> bool:
+    """Whether its input is the whole message: each kind of message misses something of its own at the top."""
+    return problem["type"] == "missing" and len(problem["loc"]) == 2
 
 
 def _id_of(line: object) -> types.RequestId | None:
     try:
-        message = json.loads(line) if isinstance(line, str | bytes) else line
+        message = json.loads(line) if isinstance(line, str) else line
     except (ValueError, RecursionError):
         return None
     found = message.get("id") if isinstance(message, dict) else None
-    return found if isinstance(found, int | str) and not isinstance(found, bool) else None
+    if isinstance(found, str):
+        sendable = found == found.encode("utf-8", "replace").decode()  # a lone surrogate is not
+        return found if sendable else None
+    return found if isinstance(found, int) and not isinstance(found, bool) else None

@@ -18,7 +18,7 @@ class DataDirectory:
 
     def path(self, workspace: Workspace | None) -> Path:
         """The file of a workspace; None is the registry."""
-        return self.root / (workspace.db_path if workspace else "_meta.db")
+        return self.root / (workspace.db_path if workspace and workspace.db_path else "_meta.db")
 
     def home(self) -> str:
         """The `db_path` of a workspace that is made on first use."""

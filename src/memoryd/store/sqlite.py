@@ -1,12 +1,14 @@
 """The Store on SQLite, through apsw: one writer thread a file with group commit, a pool of readers, words by FTS5."""
 
 import json
+import os
 import queue
 import threading
+import time
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, TypeVar
@@ -15,12 +17,12 @@ import apsw
 import numpy as np
 
 from memoryd.errors import StoreBusyError, StoreError
-from memoryd.model import GENERAL, Filter, Kind, Workspace
+from memoryd.model import GENERAL, Filter, Workspace
 from memoryd.store.base import Queries, Row, Scored, Vector
 from memoryd.store.files import Files
 from memoryd.store.migrate import migrate
-from memoryd.store.sql import load, migrations
-from memoryd.store.vectors import VectorIndexes
+from memoryd.store.sql import TABLES, copying, load, migrations
+from memoryd.store.vectors import VectorIndexes, sieve_for
 from memoryd.text import WordQuery
 
 T = TypeVar("T")
@@ -31,10 +33,6 @@ BATCH = 256  # jobs that share one commit at most
 OPEN_FILES = 16
 CLOSING = 2.0  # seconds for a writer to finish; it may be waiting for a lock of another process
 TITLE_WEIGHT, TYPE_WEIGHT, BODY_WEIGHT, TAGS_WEIGHT = 2.0, 1.0, 1.0, 1.0
-TABLES = (  # a table stands after those it refers to; words, tags and tombstones make themselves
-    "projects", "sessions", "session_holders", "records", "memory_details", "entity_details", "observation_details",
-    "interaction_details", "summary_details", "relations", "perspectives", "embeddings", "events",
-)  # fmt: skip
 DURABILITY = {"full": "FULL", "normal": "NORMAL"}
 
 
@@ -48,11 +46,11 @@ class SqliteQueries:
 
     def all(self, name: str, /, **parameters: Any) -> list[Row]:
         """Every row."""
-        return self.connection.execute(self._statements[name], self._bound | parameters).fetchall()
+        return list(_rows(self.connection, self._statements[name], self._bound | parameters))
 
     def one(self, name: str, /, **parameters: Any) -> Row | None:
         """The first row, if any."""
-        return self.connection.execute(self._statements[name], self._bound | parameters).fetchone()
+        return next(_rows(self.connection, self._statements[name], self._bound | parameters), None)
 
     def run(self, name: str, /, **parameters: Any) -> int:
         """Change rows; returns how many."""
@@ -82,6 +80,7 @@ class _Database:
         self._jobs: queue.SimpleQueue[_Job | None] = queue.SimpleQueue()
         self._lock = threading.Lock()
         self._thread: threading.Thread | None = None
+        self._closed = False
         self.users = 0
         self._writer = self._open_writer()
 
@@ -99,13 +98,14 @@ class _Database:
 
     def _prepare(self, connection: apsw.Connection) -> None:
         """Refuse what is not ours or newer, then bring the schema up to date; another process may do the same."""
-        if connection.pragma("application_id") != APPLICATION_ID and _tables(connection):
+        if _foreign(connection):
             raise StoreError(f"{self.path} is a database of another program. It was not touched; choose another file.")
         scripts = migrations("sqlite")
-        if connection.pragma("user_version") == len(scripts):
+        version = connection.pragma("user_version")
+        if version <= len(scripts) and not connection.readonly("main") and connection.pragma("journal_mode") != "wal":
+            _log_ahead(connection)  # a new file, or a backup that is put to use
+        if version == len(scripts):
             return
-        if connection.pragma("user_version") < len(scripts):
-            connection.pragma("journal_mode", "wal")
 
         def apply(version: int, script: str) -> None:
             with immediate(connection):
@@ -129,13 +129,28 @@ class _Database:
             finally:
                 if connection.in_transaction:
                     connection.execute("ROLLBACK")
-                self._readers.append(connection)
+                if self._closed or connection.open_flags & apsw.SQLITE_OPEN_READONLY:  # what is frozen may thaw
+                    connection.close()
+                else:
+                    self._readers.append(connection)
 
     def _take_reader(self) -> apsw.Connection:
         try:
             return self._readers.pop()
         except IndexError:
             return _connect(self.path, self._durability, readonly=True)
+
+    def check_rows(self) -> list[str]:
+        """Integrity of pages and foreign keys; the slow part of a check, which locks nobody out.
+
+        On a connection of its own: what one has cached of FTS5's index is stale after a write of another, and FTS5's
+        part of integrity_check would call that corruption (tried, SQLite 3.54).
+        """
+        with explained(self.path), closing(_connect(self.path, self._durability, readonly=True)) as connection:
+            pages = [row["integrity_check"] for row in _rows(connection, "PRAGMA integrity_check")]
+            broken = list(_rows(connection, "PRAGMA foreign_key_check"))
+        problems = [f"damaged pages: {text}. Restore a backup." for text in pages[:5] if text != "ok"]
+        return problems + [f"a row of {row['table']} refers to nothing. Restore a backup." for row in broken[:5]]
 
     # writing ---------------------------------------------------------------------------------------------------------
 
@@ -187,23 +202,20 @@ class _Database:
                     job.done.set_exception(failure)
 
     def _run(self, job: _Job) -> Any:
-        with self._writer:  # a savepoint
+        with savepoint(self._writer):
             return job.work(SqliteQueries(self._writer, job.workspace))
 
     # backup ----------------------------------------------------------------------------------------------------------
 
-    def copy_from(self, source: Path, progress: Callable[[float], None]) -> None:
-        """Add every row of another file, from one snapshot of it; words and tags follow by trigger."""
-        self._writer.execute("ATTACH ? AS source", (str(source),))
+    def copy_from(self, source: Path) -> Iterator[float]:
+        """Add every row of another file, from one snapshot of it; words and tags follow by trigger. Yields 0 to 1."""
+        mode = "immutable=1" if _frozen(source) else "mode=ro"  # BEGIN IMMEDIATE would lock out its writers else
+        self._writer.execute("ATTACH ? AS source", (f"{source.absolute().as_uri()}?{mode}",))
         with immediate(self._writer):
             for number, table in enumerate(TABLES):
-                columns = [name for _, name, *_ in self._writer.execute(f"PRAGMA table_info({table})")]
-                copied = [name for name in columns if name not in ("rid", "seq")]
-                values = ["''" if name == "db_path" else name for name in copied]  # one file now holds them all
-                self._writer.execute(
-                    f"INSERT INTO main.{table} ({', '.join(copied)}) SELECT {', '.join(values)} FROM source.{table}"
-                )
-                progress((number + 1) / len(TABLES))
+                columns = [row["name"] for row in _rows(self._writer, f"PRAGMA table_info({table})")]
+                self._writer.execute(copying(table, columns))
+                yield (number + 1) / len(TABLES)
         self._writer.execute("DETACH source")
 
     def pack(self) -> None:
@@ -221,6 +233,7 @@ class _Database:
             if self._thread.is_alive():
                 return
             self._thread = None
+        self._closed = True
         while self._readers:
             self._readers.pop().close()
         self._writer.close()
@@ -246,8 +259,8 @@ class SqliteStore:
             self._open.move_to_end(path)
             database.users += 1
             idle = [p for p, d in self._open.items() if not d.users][: max(0, len(self._open) - OPEN_FILES)]
-            closing = [self._open.pop(p) for p in idle]
-        for old in closing:
+            unused = [self._open.pop(p) for p in idle]
+        for old in unused:
             old.close()
         try:
             yield database
@@ -286,12 +299,9 @@ class SqliteStore:
         """The records whose vectors lie nearest, by cosine of their best chunk."""
 
         def work(queries: Queries) -> Scored:
-            only = None
-            if allowed.kinds or allowed.tags:
-                only = [row["rid"] for row in queries.all("search.allowed", **_visible(allowed), **_kinds(allowed))]
-            hidden = [row["rid"] for row in queries.all("search.hidden", session=allowed.session)]
+            sieve = sieve_for(queries, allowed)
             with self._indexes.current(queries, workspace, GENERAL, model, len(vector)) as index:
-                near = index.nearest(queries, vector, limit, only=only, hidden=hidden)
+                near = index.nearest(queries, vector, limit, sieve)
             ids = _ids(queries, [rid for rid, _ in near])
             return [(ids[rid], cosine) for rid, cosine in near if rid in ids]
 
@@ -319,25 +329,26 @@ class SqliteStore:
     def problems(self, workspace: Workspace | None) -> list[str]:
         """Integrity of the file's pages, of foreign keys, and of the words against the rows."""
         with self._database(workspace) as database:
-            found = database.write(workspace, _check)
+            found = database.check_rows() + database.write(workspace, _check_words)
         return [f"{database.path}: {problem}" for problem in found]
 
     def backup(self, target: Path, workspaces: Sequence[Workspace], progress: Callable[[float], None]) -> None:
         """Write everything as one consistent SQLite file, which serves as a MEMORY_DB_PATH of its own."""
         if target.exists():
             raise StoreError(f"{target} exists already. Nothing was written; choose a new file name.")
-        partial = target.with_name(target.name + ".partial")
-        partial.unlink(missing_ok=True)
-        sources = dict.fromkeys(self.files.path(workspace) for workspace in (None, *workspaces))
-        with explained(partial):
-            whole = _Database(partial, "OFF")  # thrown away whole if anything goes wrong
-            try:
-                for number, path in enumerate(sources):
-                    whole.copy_from(path, lambda part, number=number: progress((number + part) / len(sources)))
+        unfinished = target.with_name(target.name + ".partial")
+        unfinished.unlink(missing_ok=True)
+        sources = {self.files.path(workspace): workspace for workspace in (*workspaces, None)}
+        with explained(unfinished), ExitStack() as undo:
+            undo.callback(unfinished.unlink, missing_ok=True)  # thrown away whole if anything goes wrong
+            whole = _Database(unfinished, "OFF")
+            with closing(whole):
+                for number, workspace in enumerate(reversed(sources.values())):
+                    with self._database(workspace) as source:  # made, and brought to the present schema, by opening it
+                        for part in whole.copy_from(source.path):
+                            progress((number + part) / len(sources))
                 whole.pack()
-            finally:
-                whole.close()
-            partial.rename(target)
+            unfinished.rename(target)
 
     def path(self, workspace: Workspace | None) -> Path | None:
         """The file that holds a workspace."""
@@ -350,9 +361,9 @@ class SqliteStore:
     def close(self) -> None:
         """Commit what was accepted and close every file."""
         with self._lock:
-            closing = list(self._open.values())
+            every = list(self._open.values())
             self._open.clear()
-        for database in closing:
+        for database in every:
             database.close()
 
 
@@ -360,27 +371,55 @@ class SqliteStore:
 
 
 def _connect(path: Path, durability: str, *, readonly: bool = False) -> apsw.Connection:
-    flags = apsw.SQLITE_OPEN_READWRITE | (0 if readonly else apsw.SQLITE_OPEN_CREATE)
-    connection = apsw.Connection(str(path), flags=flags)
+    flags = apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_URI | (0 if readonly else apsw.SQLITE_OPEN_CREATE)
+    if _frozen(path):
+        connection = apsw.Connection(
+            f"{path.absolute().as_uri()}?immutable=1", apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI
+        )
+    else:
+        connection = apsw.Connection(str(path), flags)
     connection.set_busy_timeout(BUSY_MS)
-    connection.pragma("foreign_keys", True)  # noqa: FBT003
+    connection.pragma("foreign_keys", True)
     connection.pragma("cache_size", -64_000)  # b: 64 MB
-    connection.pragma("recursive_triggers", True)  # noqa: FBT003  # a REPLACE would else leave its words behind
+    connection.pragma("recursive_triggers", True)  # a REPLACE would else leave its words behind
     connection.pragma("synchronous", durability)
     connection.pragma("query_only", readonly)
-    connection.row_trace = _as_row
     connection.convert_binding = _as_blob
     return connection
 
 
-def _as_row(cursor: apsw.Cursor, values: tuple[Any, ...]) -> Row:
-    return dict(zip((name for name, *_ in cursor.get_description()), values, strict=True))
+def _frozen(path: Path) -> bool:
+    """Whether a database lies where nobody is writing and SQLite cannot make the files beside it that reading takes."""
+    return path.exists() and not os.access(path.parent, os.W_OK) and not path.with_name(f"{path.name}-wal").exists()
+
+
+def _rows(connection: apsw.Connection, sql: str, parameters: Mapping[str, Any] | None = None) -> Iterator[Row]:
+    """Each row as a dict; a row trace would do that too, and take longer than all the rest."""
+    cursor = connection.execute(sql, parameters)
+    try:
+        names = [name for name, *_ in cursor.get_description()]
+    except apsw.ExecutionCompleteError:  # not one row
+        return
+    for values in cursor:
+        yield dict(zip(names, values, strict=True))
 
 
 def _as_blob(_cursor: apsw.Cursor, _place: int, value: Any) -> bytes:
     """Vectors are given as arrays."""
     data: bytes = value.tobytes()
     return data
+
+
+def _log_ahead(connection: apsw.Connection) -> None:
+    """Switch to a write-ahead log. SQLite does not wait by itself for another process that does the same."""
+    deadline = time.monotonic() + BUSY_MS / 1000
+    while connection.pragma("journal_mode") != "wal":
+        try:
+            connection.pragma("journal_mode", "wal")
+        except apsw.BusyError:
+            if time.monotonic() > deadline:
+                raise
+            time.sleep(0.005)
 
 
 @contextmanager
@@ -396,6 +435,22 @@ def immediate(connection: apsw.Connection) -> Iterator[None]:
 
 
 @contextmanager
+def savepoint(connection: apsw.Connection) -> Iterator[None]:
+    """What fails inside leaves nothing; a full disk may end the whole transaction (apsw's own would hide that)."""
+    connection.execute("SAVEPOINT job")
+    try:
+        yield
+    except BaseException:
+        if connection.in_transaction:
+            try:
+                connection.execute("ROLLBACK TO job; RELEASE job")
+            except apsw.Error:  # then nothing of the transaction may stay
+                connection.execute("ROLLBACK")
+        raise
+    connection.execute("RELEASE job")
+
+
+@contextmanager
 def explained(path: Path) -> Iterator[None]:
     """Turn SQLite's and the file system's errors into a StoreError with cause and next step."""
     try:
@@ -404,52 +459,50 @@ def explained(path: Path) -> Iterator[None]:
         raise _told(error, path) from error
 
 
+_TOLD: dict[type[Exception], str] = {
+    apsw.BusyError: "Another process kept {path} locked for {seconds:g} s. Nothing was stored by this call; try again.",
+    apsw.LockedError: "{path} was locked by another process. Nothing was stored by this call; try again.",
+    apsw.FullError: "The disk of {path} is full. Nothing was stored by this call; free some space.",
+    apsw.NotADBError: "{path} is not a SQLite database. It was not touched; choose another file.",
+    apsw.ReadOnlyError: "{path} is read-only. Nothing was stored; make it writable or choose another place.",
+    apsw.CorruptError: "{path} is damaged ({error}). Run `memoryd doctor`, or restore a backup.",
+    apsw.CantOpenError: "{path} cannot be opened ({error}). Check that its directory exists and is writable.",
+    apsw.IOError: "{path} could not be read or written ({error}). Nothing was stored by this call; check the disk.",
+    apsw.Error: "{path} could not be read or written ({error}).",
+    OSError: "{path} cannot be opened ({error}). Check that its directory exists and is writable.",
+}
+"""The first one that fits tells the cause and the next step."""
+
+
 def _told(error: BaseException, path: Path) -> BaseException:
-    match error:
-        case apsw.BusyError() | apsw.LockedError():
-            return StoreBusyError(f"{path} was locked by another process for {BUSY_MS // 1000} s. Try again.")
-        case apsw.FullError():
-            return StoreError(f"The disk of {path} is full. Nothing was stored by this call; free some space.")
-        case apsw.NotADBError():
-            return StoreError(f"{path} is not a SQLite database. It was not touched; choose another file.")
-        case apsw.ReadOnlyError():
-            return StoreError(f"{path} is read-only. Nothing was stored; make it writable or choose another place.")
-        case apsw.CorruptError():
-            return StoreError(f"{path} is damaged ({error}). Run `memoryd doctor`, or restore a backup.")
-        case apsw.CantOpenError() | OSError():
-            return StoreError(f"{path} cannot be opened ({error}). Check that its directory exists and is writable.")
-        case apsw.ConstraintError():
-            return error
-        case apsw.Error():
-            return StoreError(f"{path} could not be read or written ({error}).")
-    return error
+    if isinstance(error, apsw.ConstraintError):
+        return error
+    text = next((text for kind, text in _TOLD.items() if isinstance(error, kind)), None)
+    if text is None:
+        return error
+    busy = isinstance(error, apsw.BusyError | apsw.LockedError)
+    return (StoreBusyError if busy else StoreError)(text.format(path=path, error=error, seconds=BUSY_MS / 1000))
 
 
-def _tables(connection: apsw.Connection) -> int:
-    return len(connection.execute("SELECT name FROM sqlite_schema").fetchall())
+def _foreign(connection: apsw.Connection) -> bool:
+    """Whether another program made this database; in one snapshot, for a process of ours may be making it."""
+    with connection:
+        tables = connection.execute("SELECT name FROM sqlite_schema").fetchall()
+        owner = connection.pragma("application_id")
+    return bool(tables) and owner != APPLICATION_ID
 
 
-def _check(queries: Queries) -> list[str]:
-    assert isinstance(queries, SqliteQueries)
-    run = queries.connection.execute
-    pages = [row["integrity_check"] for row in run("PRAGMA integrity_check") if row["integrity_check"] != "ok"]
-    problems = [f"damaged pages: {text}. Restore a backup." for text in pages[:5]]
-    broken = run("PRAGMA foreign_key_check").fetchall()
-    problems += [f"a row of {row['table']} refers to nothing. Restore a backup." for row in broken[:5]]
+def _check_words(queries: Queries) -> list[str]:
     try:
         queries.run("words.check")
-    except apsw.Error:
-        problems.append("the words do not match the rows. Repair them with `memoryd doctor --repair`.")
-    return problems
+    except apsw.CorruptError:
+        return ["the words do not match the rows. Repair them with `memoryd doctor --repair`."]
+    return []
 
 
 def _visible(allowed: Filter) -> dict[str, Any]:
     tags = list(dict.fromkeys(allowed.tags))
     return {"session": allowed.session, "tags": json.dumps(tags), "tag_count": len(tags)}
-
-
-def _kinds(allowed: Filter) -> dict[str, Any]:
-    return {"kinds": json.dumps([str(kind) for kind in allowed.kinds or Kind])}
 
 
 def _ids(queries: Queries, rids: list[int]) -> dict[int, str]:

@@ -21,6 +21,7 @@ Tag = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_
 Tags = Annotated[list[Tag], Field(max_length=TAGS)]
 Budget = Annotated[int, Field(ge=1, le=BUDGET)]
 Query = Annotated[Text, Field(max_length=QUERY)]
+Short = Annotated[Text, Field(max_length=100)]
 
 
 # memory_store --------------------------------------------------------------------------------------------------------
@@ -57,7 +58,9 @@ class RecallArguments(Arguments):
     query: Annotated[Query, Field(description="A question in natural language.")]
     token_budget: Annotated[Budget | None, Field(description="Most tokens of the answer (default 500).")] = None
     tags: Annotated[Tags, Field(description="Only memories with ALL of these tags.")] = []
-    kinds: Annotated[list[Kind], Field(description="Only these kinds of records; default: every kind.")] = []
+    kinds: Annotated[
+        list[Kind], Field(max_length=len(Kind), description="Only these kinds of records; default: every kind.")
+    ] = []
     format: Annotated[
         Format, Field(description="summary; list with dates and importance; raw: JSON with all fields; answer.")
     ] = "summary"
@@ -124,10 +127,10 @@ def _found(hit: Hit) -> Found:
 class ForgetArguments(Arguments):
     """What to forget; criteria combine with AND."""
 
-    ids: Annotated[list[Text] | None, Field(max_length=IDS, description="Ids of memories.")] = None
+    ids: Annotated[list[Short] | None, Field(max_length=IDS, description="Ids of memories.")] = None
     tags: Annotated[Tags, Field(description="Memories with ALL of these tags.")] = []
     query: Annotated[Query | None, Field(description="The ten best matches of this query.")] = None
-    before: Annotated[Text | None, Field(description="Stored before this ISO 8601 time.")] = None
+    before: Annotated[Short | None, Field(description="Stored before this ISO 8601 time.")] = None
     confirm: Annotated[bool, Field(description="Required for anything but ids alone.")] = False
     dry_run: Annotated[bool, Field(description="Only show what would be forgotten.")] = False
 
@@ -169,7 +172,7 @@ class InspectArguments(Arguments):
     """What to look at."""
 
     view: Annotated[View, Field(description="stats, recent, important, tags, or export.")] = "stats"
-    ids: Annotated[list[Text], Field(max_length=IDS, description="Show these memories instead.")] = []
+    ids: Annotated[list[Short], Field(max_length=IDS, description="Show these memories instead.")] = []
     limit: Annotated[int, Field(ge=1, le=LIMIT, description="Most items of a view.")] = 20
 
 

@@ -1,10 +1,16 @@
-"""The statements, by name. Python never builds SQL: it names a statement and gives parameters."""
+"""The statements, by name. Python never builds SQL outside of here: it names a statement and gives parameters."""
 
 import re
+from collections.abc import Iterable
 from functools import cache
 from importlib.resources import files
 
 _HEADER = re.compile(r"^-- name: *([a-z_.]+) *$", re.MULTILINE)
+
+TABLES = (  # a table stands after those it refers to; words, tags and tombstones make themselves
+    "projects", "sessions", "session_holders", "records", "memory_details", "entity_details", "observation_details",
+    "interaction_details", "summary_details", "relations", "perspectives", "embeddings", "events",
+)  # fmt: skip
 
 
 @cache
@@ -26,3 +32,11 @@ def migrations(dialect: str) -> tuple[str, ...]:
     folder = files(__name__) / dialect / "migrations"
     scripts = sorted((file.name, file) for file in folder.iterdir() if file.name.endswith(".sql"))
     return tuple(file.read_text(encoding="utf-8") for _, file in scripts)
+
+
+def copying(table: str, columns: Iterable[str]) -> str:
+    """Adds the rows of a table of the database that is attached as `source`; one file now holds all workspaces."""
+    copied = [name for name in columns if name not in ("rid", "seq")]
+    values = ["''" if name == "db_path" else name for name in copied]
+    into = f"INSERT INTO main.{table} ({', '.join(copied)})"
+    return f"{into} SELECT {', '.join(values)} FROM source.{table}"  # noqa: S608 - names of our own schema

@@ -2,14 +2,15 @@
 -- How far the embeddings and the removals have come, over all workspaces of the file; oldest removal still known.
 SELECT coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'embeddings'), 0) AS added,
   coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'embedding_tombstones'), 0) AS removed,
-  coalesce((SELECT min(seq) FROM embedding_tombstones), 0) AS oldest
+  coalesce((SELECT min(seq) FROM embedding_tombstones),
+    (SELECT seq + 1 FROM sqlite_sequence WHERE name = 'embedding_tombstones'), 0) AS oldest
 
 -- name: vectors.added
--- What an index that has come to :seq lacks.
-SELECT e.seq, r.rid, e.vector FROM embeddings e
+-- What an index that has come to :seq lacks, or the beginning of it.
+SELECT e.seq, r.rid, r.kind, e.vector FROM embeddings e
 JOIN records r ON r.workspace_id = e.workspace_id AND r.id = e.id
 WHERE e.workspace_id = :workspace AND e.perspective = :perspective AND e.model = :model AND e.dim = :dim AND e.seq > :seq
-ORDER BY e.seq
+ORDER BY e.seq LIMIT :limit
 
 -- name: vectors.removed
 -- What an index that has come to :seq must forget.
@@ -17,7 +18,7 @@ SELECT embedding FROM embedding_tombstones WHERE workspace_id = :workspace AND s
 
 -- name: vectors.exact
 -- The stored vectors of some rows of the index.
-SELECT seq, vector FROM embeddings WHERE seq IN (SELECT value FROM json_each(:seqs))
+SELECT e.seq, e.vector FROM json_each(:seqs) wanted CROSS JOIN embeddings e ON e.seq = wanted.value
 
 -- name: vectors.trim
 -- Forget old removals: an index that is further behind loads anew.

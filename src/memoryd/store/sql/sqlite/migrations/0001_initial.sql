@@ -121,7 +121,8 @@ CREATE VIEW live_text AS
     body, tags
   FROM records WHERE deleted_at IS NULL;
 CREATE VIRTUAL TABLE records_fts USING fts5(
-  scope_tokens, title, type, body, tags, content='live_text', content_rowid='rid', tokenize='porter unicode61');
+  scope_tokens, title, type, body, tags, content='live_text', content_rowid='rid',
+  tokenize='porter unicode61 remove_diacritics 2');
 
 CREATE TRIGGER records_ai AFTER INSERT ON records WHEN new.deleted_at IS NULL BEGIN
   INSERT INTO records_fts(rowid, scope_tokens, title, type, body, tags) SELECT * FROM live_text WHERE rid = new.rid;

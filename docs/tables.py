@@ -1,0 +1,207 @@
+#!/usr/bin/env python3
+"""Fills the tables in the documentation from the code that they describe.
+
+    python docs/tables.py            rewrite what is stale
+    python docs/tables.py --check    change nothing; fail if something is stale
+
+A table stands between `<!-- table: NAME -->` and `<!-- /table -->` in README.md or docs/*.md; TABLES has the names.
+"""
+
+import ast
+import inspect
+import re
+import sys
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from typer.main import get_command
+
+from memoryd.cli import app
+from memoryd.models import weights
+from memoryd.ranking import RECALL, Profile
+from memoryd.settings import Settings, variables
+from memoryd.toolsets import TOOLSETS
+from memoryd.toolsets.registry import Tool
+
+ROOT = Path(__file__).resolve().parents[1]
+BLOCK = re.compile(r"(<!-- table: (?P<name>[\w.-]+) -->\n).*?(<!-- /table -->)", re.DOTALL)
+
+DEFAULTS = {"data_dir": "the platform's data directory", "model_dir": "`models` in the data directory"}
+"""The defaults of settings that depend on the machine or on another setting."""
+
+
+def table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """A Markdown table."""
+    lines = [heads, ["---"] * len(heads), *rows]
+    return "".join("| " + " | ".join(cell.replace("|", "\\|") for cell in line) + " |\n" for line in lines)
+
+
+# tools ---------------------------------------------------------------------------------------------------------------
+
+
+def _tools() -> dict[str, Tool[Any]]:
+    return {tool.name: tool for tools in TOOLSETS.values() for tool in tools}
+
+
+def tools() -> str:
+    """Every tool with what the model is told about it."""
+    return table(
+        ("tool", "what it does", "capability"),
+        [(f"`{tool.name}`", tool.description, tool.capability) for tool in _tools().values()],
+    )
+
+
+def arguments(tool: Tool[Any]) -> str:
+    """What a tool takes."""
+    schema = tool.arguments.model_json_schema()
+    rows = []
+    for name, field in schema["properties"].items():
+        value = "required" if name in schema.get("required", ()) else _default(field.get("default"))
+        rows.append((f"`{name}`", _shape(field, schema.get("$defs", {})), value, field.get("description", "")))
+    return table(("argument", "type", "default", "meaning"), rows)
+
+
+def _default(value: object) -> str:
+    return "none" if value in (None, []) else f"`{str(value).lower() if isinstance(value, bool) else value}`"
+
+
+def _shape(field: dict[str, Any], named: dict[str, Any]) -> str:
+    """The type of one value of a JSON schema, in words."""
+    match field:
+        case {"$ref": reference}:
+            words = _shape(named[reference.rpartition("/")[2]], named)
+        case {"anyOf": choices}:
+            words = _shape(next(one for one in choices if one.get("type") != "null"), named)
+        case {"enum": values}:
+            words = ", ".join(f"`{value}`" for value in values)
+        case {"type": "array", "items": items}:
+            most = f" of at most {field['maxItems']:,}" if "maxItems" in field else ""
+            words = f"list{most}, each: {_shape(items, named)}"
+        case {"type": "string"}:
+            words = f"text, {field['maxLength']:,} characters at most" if "maxLength" in field else "text"
+        case {"type": kind, "minimum": least, "maximum": most}:
+            words = f"{kind}, {least:,} to {most:,}"
+        case _:
+            words = str(field["type"])
+    return words
+
+
+# settings, constants, files, commands --------------------------------------------------------------------------------
+
+
+def settings() -> str:
+    """Every environment variable."""
+    return table(
+        ("variable", "default", "what it does"),
+        [
+            (" or ".join(f"`{variable}`" for variable in variables(name)), _setting(name), field.description or "")
+            for name, field in Settings.model_fields.items()
+        ],
+    )
+
+
+def _setting(name: str) -> str:
+    value = Settings.model_fields[name].default
+    if name in DEFAULTS:
+        return DEFAULTS[name]
+    return f"`{' '.join(value)}`" if isinstance(value, tuple) else _default(value).replace("none", "not set")
+
+
+def profile() -> str:
+    """The constants of search, in the order of the code; a docstring belongs to the fields since the last one."""
+    (owner,) = ast.parse(inspect.getsource(Profile)).body
+    assert isinstance(owner, ast.ClassDef)
+    rows: list[tuple[str, str, str]] = []
+    for node in owner.body:
+        match node:
+            case ast.AnnAssign(target=ast.Name(id=name)):
+                rows.append((f"`{name}`", f"`{getattr(RECALL, name)}`", ""))
+            case ast.Expr(value=ast.Constant(value=str(text))) if rows:
+                rows[-1] = (*rows[-1][:2], " ".join(text.split()))
+    return table(("constant", "value", "why (a text closes the group of constants above it)"), rows)
+
+
+def files() -> str:
+    """The files of the bundled models."""
+    return table(
+        ("file in the models' directory", "bytes", "sha256"),
+        [(f"`{weight.path}`", f"{weight.size:,}", f"`{weight.sha256}`") for weight in weights.WEIGHTS],
+    )
+
+
+def _commands(path: str, command: Any) -> Iterator[tuple[str, Any]]:
+    """Each command in full, bare `memoryd` first; groups that do nothing alone are left out."""
+    inner = getattr(command, "commands", {})
+    if not inner or path == "memoryd":
+        yield path, command
+    for name, one in inner.items():
+        if not one.hidden:
+            yield from _commands(f"{path} {name}", one)
+
+
+def commands() -> str:
+    """Every command, with the sentence of its help."""
+    bare = "Serve MCP on stdin and stdout."
+    return table(
+        ("command", "what it does"),
+        [
+            (f"`{path}{_operands(one)}`", bare if path == "memoryd" else one.get_short_help_str(limit=200))
+            for path, one in _commands("memoryd", get_command(app))
+        ],
+    )
+
+
+def _operands(command: Any) -> str:
+    names = [parameter for parameter in command.params if parameter.param_type_name == "argument"]
+    return "".join(f" {one.name.upper()}" if one.required else f" [{one.name.upper()}]" for one in names)
+
+
+def options() -> str:
+    """Every option, and which commands take it."""
+    takers: dict[tuple[str, str], list[str]] = {}
+    for path, one in _commands("memoryd", get_command(app)):
+        for option in (parameter for parameter in one.params if parameter.param_type_name == "option"):
+            metavar = "" if option.is_flag else f" {option.metavar or option.name.upper()}"
+            names = ", ".join(f"`{name}{metavar}`" for name in sorted(option.opts, key=len, reverse=True))
+            takers.setdefault((names, option.help or ""), []).append(path.removeprefix("memoryd "))
+    return table(
+        ("option", "what it does", "taken by"),
+        [(names, text, ", ".join(f"`{path}`" for path in paths)) for (names, text), paths in takers.items()],
+    )
+
+
+TABLES: dict[str, Callable[[], str]] = {
+    "tools": tools, "settings": settings, "profile": profile, "files": files, "commands": commands, "options": options,
+    **{name: lambda tool=tool: arguments(tool) for name, tool in _tools().items()},  # type: ignore[misc]
+}  # fmt: skip
+
+
+# pages ---------------------------------------------------------------------------------------------------------------
+
+
+def pages() -> list[Path]:
+    """Every page that may hold a table."""
+    return [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+
+
+def filled(page: str) -> str:
+    """A page with its tables up to date. Raises KeyError for the name of no table."""
+    return BLOCK.sub(lambda found: f"{found[1]}{TABLES[found['name']]()}{found[3]}", page)
+
+
+def main(*given: str) -> int:
+    """Rewrite or check every page; the exit code."""
+    stale = 0
+    for path in pages():
+        page = path.read_text(encoding="utf-8")
+        if (new := filled(page)) != page:
+            stale += 1
+            if "--check" not in given:
+                path.write_text(new, encoding="utf-8")
+            sys.stdout.write(f"{path.name} {'is stale' if '--check' in given else 'is rewritten'}\n")
+    return 1 if stale and "--check" in given else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(*sys.argv[1:]))

@@ -1,0 +1,95 @@
+"""Commands for people. Bare `memoryd` is the stdio server."""
+
+import sys
+from typing import Annotated
+
+import typer
+
+from memoryd import __version__
+from memoryd.cli import memories, upkeep
+from memoryd.cli.frame import (
+    OPTIONS,
+    DataDir,
+    Db,
+    ReadOnly,
+    Toolsets,
+    WorkspaceName,
+    command,
+    note,
+    overrides,
+    told,
+    tolerate_encodings,
+)
+from memoryd.core.engine import Engine
+from memoryd.errors import InvalidInputError
+from memoryd.server import logs, stdio
+from memoryd.settings import Settings
+
+app = typer.Typer(
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+AT_A_TERMINAL = (
+    "memoryd is an MCP server: it waits for a client on stdin now (Ctrl-C ends it). "
+    "Connect one with `claude mcp add memory -- memoryd`; `memoryd --help` lists the commands for people."
+)
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"memoryd {__version__}")
+        raise typer.Exit
+
+
+@app.callback(invoke_without_command=True)
+def root(
+    ctx: typer.Context,
+    *,
+    data_dir: DataDir = None,
+    db_path: Db = None,
+    workspace: WorkspaceName = None,
+    toolsets: Toolsets = None,
+    read_only: ReadOnly = False,
+    _wanted: Annotated[
+        bool, typer.Option("--version", help="Show the version.", callback=_version, is_eager=True)
+    ] = False,
+) -> None:
+    """The memory of LLM agents.
+
+    Without a command it serves MCP on stdin and stdout.
+    """
+    ctx.obj = overrides(data_dir=data_dir, db_path=db_path, workspace=workspace, toolsets=toolsets, read_only=read_only)
+    if ctx.invoked_subcommand is None:
+        with told():
+            _serve(Settings.read(**ctx.obj))
+
+
+@app.command()
+@command(*OPTIONS)
+def serve(settings: Settings) -> None:
+    """Serve MCP on stdin and stdout, as bare `memoryd` does."""
+    _serve(settings)
+
+
+def _serve(settings: Settings) -> None:
+    if sys.__stdin__ is None or sys.__stdout__ is None:
+        raise InvalidInputError("stdin or stdout is closed: the MCP protocol needs both.")
+    if sys.stdin.isatty():
+        note(AT_A_TERMINAL)
+    logs.set_up(settings.log_level)
+    stdio.serve(Engine(settings))
+
+
+for each in (memories.store, memories.recall, memories.context, memories.forget, memories.inspect):
+    app.command()(each)
+app.command()(upkeep.doctor)
+app.command()(upkeep.backup)
+app.add_typer(upkeep.models, name="models")
+
+
+def main() -> None:
+    """The `memoryd` command."""
+    tolerate_encodings()
+    app(prog_name="memoryd")

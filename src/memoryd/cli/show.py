@@ -1,0 +1,101 @@
+"""How results look: cards for memories, tables for numbers, JSON for programs."""
+
+import json
+import sys
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from memoryd.cli.frame import out, printable
+from memoryd.toolsets.recall import InspectResult
+
+SHOWN = 400  # characters of a memory in a list
+
+
+def as_json(value: object) -> None:
+    """One JSON value; beyond ASCII only where the stream can carry it."""
+    unicode = (sys.stdout.encoding or "").lower().startswith("utf")
+    out.file.write(json.dumps(value, ensure_ascii=not unicode, indent=1) + "\n")
+
+
+def verbatim(text: str, console: Console = out) -> None:
+    """A text as it is, not folded; what would steer the terminal is made visible."""
+    if text:
+        console.print(Text(printable(text)), soft_wrap=True)
+
+
+def cards(memories: Sequence[Mapping[str, Any]], scores: Mapping[str, float], shown: int = SHOWN) -> None:
+    """Each memory with its text, and a dim line with its id, date, importance, tags and score."""
+    for memory in memories:
+        content = memory["content"] if len(memory["content"]) <= shown else memory["content"][:shown] + " ..."
+        title = f"{memory['key']}: " if memory["key"] else ""
+        out.print(Text(printable(f"- {title}{content}")), soft_wrap=True)
+        out.print(Text(printable(f"  {_details(memory, scores)}"), style="dim"), soft_wrap=True)
+
+
+def _details(memory: Mapping[str, Any], scores: Mapping[str, float]) -> str:
+    parts = [
+        memory["id"],
+        memory["kind"] if memory["kind"] != "memory" else "",
+        memory["created_at"][:10],
+        f"importance {memory['importance']:g}",
+        f"recalled {memory['access_count']}x" if memory["access_count"] else "",
+        f"score {scores[memory['id']]:.2f}" if memory["id"] in scores else "",
+        " ".join(f"#{tag}" for tag in memory["tags"]),
+    ]
+    return "  ".join(part for part in parts if part)
+
+
+def inspected(result: InspectResult) -> None:
+    """A view of memory_inspect."""
+    if result.stats is not None:
+        skipped = ("embedder", "reranker")  # a command that only counts loads no models; doctor does
+        facts([(name, value) for name, value in result.stats.items() if name not in skipped])
+    elif result.tags is not None:
+        numbers(("tag", "records"), result.tags.items())
+    elif result.memories:
+        cards(result.memories, {}, sys.maxsize if result.view == "ids" else SHOWN)
+    elif result.view != "ids":
+        verbatim("No memories yet.")
+
+
+def facts(rows: Iterable[tuple[str, object]]) -> None:
+    """Names and values, side by side."""
+    table = Table.grid(padding=(0, 2))
+    table.add_column(style="bold", no_wrap=True)
+    table.add_column(overflow="fold")
+    for name, value in rows:
+        table.add_row(printable(name), Text(printable(_plain(value))))
+    out.print(table)
+
+
+def numbers(heads: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
+    """A table under heads."""
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for head in heads:
+        table.add_column(head, overflow="fold")
+    for row in rows:
+        table.add_row(*(Text(printable(_plain(value))) for value in row))
+    out.print(table)
+
+
+def size(count: int) -> str:
+    """Bytes, for people."""
+    amount = float(count)
+    for unit in ("bytes", "kB", "MB"):
+        if amount < 1000:
+            return f"{amount:.3g} {unit}"
+        amount /= 1000
+    return f"{amount:.3g} GB"
+
+
+def _plain(value: object) -> str:
+    """A value without braces and quotes."""
+    if isinstance(value, Mapping):
+        return ", ".join(f"{name}: {_plain(part)}" for name, part in value.items()) or "none"
+    if isinstance(value, list | tuple):
+        return ", ".join(map(_plain, value)) or "none"
+    return "none" if value is None else str(value)

@@ -1,0 +1,337 @@
+"""What is in force, and whether all is well: settings, models, disk, database files, words, vectors."""
+
+import difflib
+import json
+import os
+import platform
+import shutil
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from memoryd import __version__
+from memoryd.core.engine import Engine
+from memoryd.errors import InvalidInputError, StoreError
+from memoryd.model import GENERAL, Workspace
+from memoryd.models import weights
+from memoryd.models.loader import Loader
+from memoryd.settings import Settings, subprocess_environment, variables
+from memoryd.store.base import Row
+
+LOAD = 60.0  # seconds that a model may take: a provider may have to fetch it
+LARGE_LOG = 256 * 2**20  # bytes of write-ahead log; in daily use it stays at a few megabytes
+LITTLE_SPACE = 100 * 2**20  # bytes
+BATCH = 2_000  # vectors that are looked at together
+UNIT = 0.01  # how far from 1 the length of a vector may be; float16 leaves it within .001
+ALIKE = 0.8  # how like a known variable an unknown one must be to be taken for a slip
+BUNDLED = "bundled"
+
+Report = Callable[[str, float], None]
+"""Told what is being done and how far that is, 0 to 1; 0 where nobody knows."""
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """Something that is not as it should be, and what to do about it."""
+
+    subject: str
+    problem: str
+    remedy: str
+
+
+@dataclass(frozen=True, slots=True)
+class Diagnosis:
+    """What is in force, by name, and what is wrong."""
+
+    facts: dict[str, Any]
+    findings: list[Finding]
+
+    def as_dict(self) -> dict[str, Any]:
+        """For JSON."""
+        return asdict(self)
+
+
+class Doctor:
+    """Examines what one engine's settings lead to, and repairs what can be repaired without a backup."""
+
+    def __init__(self, engine: Engine, report: Report) -> None:
+        self._engine = engine
+        self._store = engine.store
+        self._settings = engine.settings
+        self._report = report
+        self._workspaces: list[Workspace] = []
+        """Those whose file is there; filled by examine()."""
+        self._known = False
+        """Whether the registry could be read."""
+
+    def examine(self) -> Diagnosis:
+        """Look at everything. Changes nothing, but brings an older database to the present schema."""
+        findings = [*slips(subprocess_environment()), *self._models(), *self._registry(), *self._place()]
+        for path, workspace in self._files().items():
+            findings += _guarded(str(path), self._file(path, workspace))
+        for workspace in self._workspaces:
+            findings += _guarded(_named(workspace), self._vectors(workspace))
+        return Diagnosis(self._facts(), findings)
+
+    def repair(self) -> None:
+        """After examine(): index the words anew, drop damaged vectors, embed what lacks one. Raises MemorydError."""
+        if self._settings.read_only:
+            raise InvalidInputError("--repair changes the database, which --read-only (MEMORY_READ_ONLY) forbids.")
+        for path, workspace in self._files().items():
+            self._report(f"indexing the words of {path.name}", 0.0)
+            self._store.write(workspace, lambda q: q.run("words.rebuild"))
+        for workspace in self._workspaces:
+            self._drop(workspace, self._damaged(workspace))
+        self._embed()
+
+    def _drop(self, workspace: Workspace, bad: list[int]) -> None:
+        if bad:
+            self._store.write(workspace, lambda q: q.run("doctor.drop", seqs=json.dumps(bad)))
+
+    def _embed(self) -> None:
+        """Make the vectors that are missing, and let go of other models' then."""
+        total = sum(map(self._unembedded, self._workspaces))
+        done = 0
+
+        def asked_whether_to_stop() -> bool:
+            """Before each record; a good place to tell how far it has come."""
+            nonlocal done
+            self._report("embedding", min(done / max(total, 1), 1.0))
+            done += 1
+            return False
+
+        self._engine.embedding.catch_up(asked_whether_to_stop)
+
+    # what is in force ------------------------------------------------------------------------------------------------
+
+    def _facts(self) -> dict[str, Any]:
+        path = self._store.path(None)
+        empty = " (nothing is stored yet)" if path is not None and not path.exists() else ""
+        return {
+            "memoryd": __version__,
+            "python": f"{platform.python_version()} on {platform.system()} {platform.machine()}",
+            "store": self._store.describe() + empty,
+            "durability": self._settings.durability,
+            "models": str(self._settings.models),
+            **self._engine.helpers.states(),
+            "settings": changed(self._settings),
+            "files": {str(path): _size(path) for path in self._files()},
+            "workspaces": [dict(self._counts(workspace)) for workspace in self._workspaces],
+        }
+
+    def _counts(self, workspace: Workspace) -> Iterator[tuple[str, Any]]:
+        """How much a workspace holds; of one that cannot be read its name, and a finding elsewhere."""
+        yield "name", workspace.name
+        try:
+            kinds = self._store.read(workspace, lambda q: q.all("doctor.counts"))
+            models = self._sets(workspace)
+        except StoreError:
+            return
+        yield "records", {row["kind"]: row["living"] for row in kinds}
+        yield "deleted", sum(row["number"] - row["living"] for row in kinds)
+        yield "embedded", models
+
+    def _sets(self, workspace: Workspace) -> dict[str, int]:
+        """The models that have vectors here, and of how many records."""
+        rows = self._store.read(workspace, lambda q: q.all("embeddings.models", perspective=GENERAL))
+        return {row["model"]: row["number"] for row in rows}
+
+    # models and disk -------------------------------------------------------------------------------------------------
+
+    def _models(self) -> Iterator[Finding]:
+        """The bundled files, where they are in use, and both helpers by loading them."""
+        helpers = self._engine.helpers
+        self._report("loading the models", 0.0)
+        helpers.start()
+        specs = (self._settings.embedder, self._settings.reranker_spec)
+        broken = self._weights() if any(spec.startswith(BUNDLED) for spec in specs) else []
+        yield from broken
+        yield from _load(self._settings.embedder, helpers.embedder, told=bool(broken))
+        yield from _load(self._settings.reranker_spec, helpers.reranker, told=bool(broken))
+
+    def _weights(self) -> list[Finding]:
+        directory = self._settings.models
+        states = {weight.path: weights.check(directory, weight) for weight in weights.WEIGHTS}
+        return [
+            Finding(str(directory / path), f"the model file is {state}", "Run `memoryd models pull`.")
+            for path, state in states.items() if state != "verified"
+        ]  # fmt: skip
+
+    def _place(self) -> Iterator[Finding]:
+        """Whether the database may be written, and has room."""
+        path = self._store.path(None)
+        if path is None:
+            return
+        folder = next(parent for parent in path.parents if parent.exists())
+        if not os.access(folder, os.W_OK) or (path.exists() and not os.access(path, os.W_OK)):
+            yield Finding(str(path), "this user cannot write it", "Give the user write access to it and its directory.")
+        needed = max(LITTLE_SPACE, sum(map(_size, self._files())))
+        if (free := shutil.disk_usage(folder).free) < needed:
+            yield Finding(str(folder), f"the disk has {_mib(free)} left", f"Free some; a backup takes {_mib(needed)}.")
+
+    # database files --------------------------------------------------------------------------------------------------
+
+    def _registry(self) -> Iterator[Finding]:
+        """Which workspaces there are; nothing is made where nothing was ever stored."""
+        path = self._store.path(None)
+        if path is not None and not path.exists():
+            return
+        try:
+            active = [w for w in self._engine.workspaces.all() if w.status == "active"]
+        except StoreError as error:
+            yield _finding(str(path or "database"), str(error))
+            return
+        files = {w.id: self._store.path(w) for w in active}
+        lost = {key: file for key, file in files.items() if file is not None and not file.exists()}
+        self._known, self._workspaces = True, [w for w in active if w.id not in lost]
+        for workspace in (w for w in active if w.id in lost):
+            yield Finding(
+                _named(workspace), f"its file {lost[workspace.id]} is missing", "Put it back from a copy or a backup."
+            )
+
+    def _files(self) -> dict[Path, Workspace | None]:
+        """Each file that can be looked into, with one of those who live in it."""
+        found: dict[Path, Workspace | None] = {}
+        for workspace in (None, *self._workspaces) if self._known else ():
+            if (path := self._store.path(workspace)) is not None:
+                found.setdefault(path, workspace)
+        return found
+
+    def _file(self, path: Path, workspace: Workspace | None) -> Iterator[Finding]:
+        """Pages, keys and words of one file, its journal, and whether its rows have an owner."""
+        self._report(f"checking {path.name}", 0.0)
+        log = _size(path.with_name(f"{path.name}-wal"))
+        if log > LARGE_LOG:
+            yield Finding(
+                str(path), f"its write-ahead log has grown to {_mib(log)}",
+                "Close what has it open (a server that hangs?): the last one to close it folds the log in.",
+            )  # fmt: skip
+        for problem in self._store.problems(workspace):
+            yield _finding(str(path), problem.removeprefix(f"{path}: "))
+        journal = self._store.read(workspace, lambda q: q.one("doctor.journal")) or {}
+        if (mode := journal.get("journal_mode")) != "wal":
+            yield Finding(
+                str(path), f"its journal is {mode} instead of wal, so readers and writers wait for each other",
+                "Move it to a local disk: network drives and synchronised folders cannot hold a live database.",
+            )  # fmt: skip
+        known = {w.id for w in self._workspaces}
+        owners = self._store.read(workspace, lambda q: q.all("doctor.owners"))
+        if lost := sum(row["number"] for row in owners if row["workspace_id"] not in known):
+            yield Finding(
+                str(path), f"{lost} records belong to a workspace that the registry does not know",
+                f"Put {self._store.path(None)} back from a copy or a backup.",
+            )  # fmt: skip
+
+    # vectors ---------------------------------------------------------------------------------------------------------
+
+    def _vectors(self, workspace: Workspace) -> Iterator[Finding]:
+        """Vectors that are damaged, missing, or of another model."""
+        subject = _named(workspace)
+        if bad := self._damaged(workspace):
+            yield Finding(subject, f"{len(bad)} vectors are damaged", "Make them anew with `memoryd doctor --repair`.")
+        embedder = self._engine.helpers.embedder.get()
+        if embedder is None:
+            return
+        if missing := self._unembedded(workspace):
+            yield Finding(
+                subject, f"{missing} records have no vector of {embedder.name} yet",
+                "A running server makes them in the background; `memoryd doctor --repair` makes them now.",
+            )  # fmt: skip
+        for model, number in self._sets(workspace).items():
+            if model != embedder.name:
+                yield Finding(
+                    subject, f"{number} records still have vectors of {model}",
+                    f"They go when {embedder.name} is complete; `memoryd doctor --repair` sees to it now.",
+                )  # fmt: skip
+
+    def _unembedded(self, workspace: Workspace) -> int:
+        embedder = self._engine.helpers.embedder.get()
+        if embedder is None:
+            return 0
+        row = self._store.read(
+            workspace, lambda q: q.one("doctor.unembedded", perspective=GENERAL, model=embedder.name)
+        )
+        return row["number"] if row else 0
+
+    def _damaged(self, workspace: Workspace) -> list[int]:
+        """The vectors that no search could use."""
+        self._report(f"checking the vectors of {workspace.name}", 0.0)
+        embedder = self._engine.helpers.embedder.get()
+        dims = {embedder.name: embedder.dim} if embedder else {}
+        bad: list[int] = []
+        after = 0
+        while rows := self._batch(workspace, after):
+            bad += [row["seq"] for row in rows if not sound(row, dims)]
+            after = rows[-1]["seq"]
+        return bad
+
+    def _batch(self, workspace: Workspace, after: int) -> list[Row]:
+        return self._store.read(workspace, lambda q: q.all("doctor.vectors", after=after, limit=BATCH))
+
+
+# parts that need no engine -------------------------------------------------------------------------------------------
+
+
+def _load(spec: str, loader: Loader[Any], *, told: bool) -> Iterator[Finding]:
+    """Wait for a helper; `told` says that broken files of the bundled models are known already."""
+    loader.get(LOAD)
+    if loader.state != "ready" and not (told and spec.startswith(BUNDLED)):
+        yield _finding(f"model {spec}", loader.reason or f"it is not loaded after {LOAD:.0f} s. Try again later.")
+
+
+def slips(environ: Mapping[str, str]) -> Iterator[Finding]:
+    """Variables that look like one of ours and are none."""
+    known = {name for field in Settings.model_fields for name in variables(field)}
+    for name in sorted(name for name in environ if name.startswith("MEMORY_") and name not in known):
+        if meant := difflib.get_close_matches(name, known, 1, ALIKE):
+            yield Finding(name, "memoryd knows no such variable, so it has no effect", f"Did you mean {meant[0]}?")
+
+
+def changed(settings: Settings) -> dict[str, str]:
+    """The settings that are not the default, by their variable; what is secret is only said to be set."""
+    return {
+        variables(name)[0]: str(getattr(settings, name)) if field.repr else "(set)"
+        for name, field in Settings.model_fields.items()
+        if getattr(settings, name) != field.get_default(call_default_factory=True)
+    }
+
+
+def sound(row: Row, dims: Mapping[str, int]) -> bool:
+    """Whether a stored vector has the length that it claims and its model's `dims` ask for, and is of unit length."""
+    if len(row["vector"]) != 2 * row["dim"] or row["dim"] != dims.get(row["model"], row["dim"]):
+        return False
+    vector = np.frombuffer(row["vector"], np.float16).astype(np.float32)
+    return bool(abs(np.linalg.norm(vector) - 1) <= UNIT)  # NaN is not
+
+
+def _guarded(subject: str, check: Iterable[Finding]) -> list[Finding]:
+    """What a check finds, and what kept it from looking further."""
+    found: list[Finding] = []
+    try:
+        found.extend(check)
+    except StoreError as error:
+        found.append(_finding(subject, str(error)))
+    return found
+
+
+def _finding(subject: str, text: str) -> Finding:
+    """From an error's text: its last sentence is the next step, and the subject need not be named twice."""
+    problem, _, remedy = text.removeprefix(f"{subject} ").rstrip(".").rpartition(". ")
+    if not problem:
+        problem, remedy = remedy, "Run `memoryd doctor` again; if this stays, restore a backup"
+    return Finding(subject, problem, f"{remedy}.")
+
+
+def _named(workspace: Workspace) -> str:
+    return f"workspace {workspace.name}"
+
+
+def _mib(count: int) -> str:
+    return f"{count / 2**20:.0f} MiB"
+
+
+def _size(path: Path) -> int:
+    return path.stat().st_size if path.exists() else 0

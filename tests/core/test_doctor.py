@@ -1,0 +1,282 @@
+"""What doctor finds, fault by fault, and what a repair leaves."""
+
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import apsw
+import numpy as np
+import pytest
+
+from memoryd.core import doctor
+from memoryd.core.doctor import Doctor, Finding, changed, slips
+from memoryd.core.engine import Engine
+from memoryd.core.memories import Memories
+from memoryd.errors import InvalidInputError, StoreError
+from memoryd.models import weights
+from memoryd.settings import Settings
+from tests.clients import NO_MODELS
+
+
+class Patient:
+    """A data directory: store into it, break it, have it examined."""
+
+    def __init__(self, home: Path, **settings: str) -> None:
+        self.data = home / "data"
+        self.settings = Settings.read({"MEMORY_DATA_DIR": str(self.data)} | NO_MODELS | settings)
+        self.steps: list[tuple[str, float]] = []
+
+    def store(self, *texts: str, workspace: str = "default") -> None:
+        with Engine(self.settings, fetch=False) as engine:
+            memories = Memories(engine, engine.workspaces.ensure(workspace), "")
+            engine.helpers.embedder.start()
+            engine.helpers.embedder.get(60)
+            for text in texts:
+                memories.store(text)
+
+    def sql(self, statement: str, *values: Any, file: str = "memory.db") -> list[Any]:
+        database = apsw.Connection(str(self.data / file))
+        try:
+            return database.execute(statement, values).fetchall()
+        finally:
+            database.close()
+
+    def examine(self) -> doctor.Diagnosis:
+        with Engine(self.settings, fetch=False) as engine:
+            return Doctor(engine, lambda *step: self.steps.append(step)).examine()
+
+    def finding(self) -> Finding:
+        """The one thing that is wrong."""
+        (finding,) = self.examine().findings
+        return finding
+
+    def repair(self) -> list[Finding]:
+        """What remains after a repair."""
+        with Engine(self.settings, fetch=False) as engine:
+            examiner = Doctor(engine, lambda *step: self.steps.append(step))
+            examiner.examine()
+            examiner.repair()
+            return examiner.examine().findings
+
+
+@pytest.fixture(autouse=True)
+def _no_slips(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(doctor, "subprocess_environment", dict)
+
+
+@pytest.fixture
+def patient(home: Path) -> Patient:
+    return Patient(home)
+
+
+@pytest.fixture
+def embedded(home: Path, model_dir: Path) -> Patient:
+    """One that has the bundled embedder, and a few memories."""
+    patient = Patient(home, MEMORY_EMBEDDER="bundled", MEMORY_MODEL_DIR=str(model_dir))
+    patient.store("The cat sleeps.", "The port is 5433.", "Tea at four.")
+    return patient
+
+
+# what is in force ----------------------------------------------------------------------------------------------------
+
+
+def test_nothing_is_made_where_nothing_was_stored(patient: Patient) -> None:
+    diagnosis = patient.examine()
+    assert diagnosis.findings == []
+    assert diagnosis.facts["files"] == {}
+    assert "nothing is stored yet" in diagnosis.facts["store"]
+    assert not patient.data.exists()
+
+
+def test_facts(patient: Patient) -> None:
+    patient.store("one", "two")
+    patient.store("three", workspace="other")
+    patient.sql("UPDATE records SET deleted_at = updated_at WHERE body = 'two'")
+    diagnosis = patient.examine()
+    assert diagnosis.findings == []
+    facts = diagnosis.facts
+    assert {"memoryd", "python", "store", "durability", "models", "embedder", "reranker"} <= facts.keys()
+    assert facts["workspaces"] == [
+        {"name": "default", "records": {"memory": 1}, "deleted": 1, "embedded": {}},
+        {"name": "other", "records": {"memory": 1}, "deleted": 0, "embedded": {}},
+    ]
+    assert [Path(path).name for path in facts["files"]] == ["_meta.db", "memory.db"]
+    assert diagnosis.as_dict()["facts"] == facts
+
+
+def test_changed_settings_go_by_their_variables_and_keep_secrets() -> None:
+    settings = Settings.read({"MEMORY_NAMESPACE": "work", "OPENAI_API_KEY": "sk-secret", "MEMORY_DURABILITY": "full"})
+    assert changed(settings) == {"MEMORY_NAMESPACE": "work", "OPENAI_API_KEY": "(set)"}
+
+
+def test_a_slip_in_a_variable_is_told_what_was_meant() -> None:
+    environ = {"MEMORY_NAMESPCE": "x", "MEMORY_NAMESPACE": "y", "MEMORY_LIMIT_OF_A_CONTAINER": "1", "OTHER": "z"}
+    (finding,) = slips(environ)
+    assert (finding.subject, finding.remedy) == ("MEMORY_NAMESPCE", "Did you mean MEMORY_NAMESPACE?")
+
+
+# models and disk -----------------------------------------------------------------------------------------------------
+
+
+def test_missing_and_corrupt_model_files_are_named_once(home: Path, model_dir: Path) -> None:
+    patient = Patient(home, MEMORY_EMBEDDER="bundled", MEMORY_RERANKER="bundled", MEMORY_MODEL_DIR=str(home / "models"))
+    shutil.copytree(model_dir, home / "models")
+    corrupt, missing = home / "models" / weights.EMBEDDER / "model.onnx", home / "models" / weights.RERANKER
+    with corrupt.open("r+b") as file:
+        file.write(b"#")
+    shutil.rmtree(missing)
+    problems = {finding.subject: finding.problem for finding in patient.examine().findings}
+    assert problems == {
+        str(corrupt): "the model file is corrupt",
+        str(missing / "model.onnx"): "the model file is missing",
+        str(missing / "tokenizer.json"): "the model file is missing",
+    }
+
+
+def test_a_model_that_does_not_load(home: Path) -> None:
+    finding = Patient(home, MEMORY_EMBEDDER="nobody:nothing").finding()
+    assert finding.subject == "model nobody:nothing"
+    assert "Unknown model provider" in finding.problem
+    assert finding.remedy
+
+
+def test_a_disk_that_is_nearly_full(patient: Patient, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(shutil, "disk_usage", lambda _: shutil._ntuple_diskusage(100, 99, 1))
+    assert "the disk has 0 MiB left" in patient.finding().problem
+
+
+# database files ------------------------------------------------------------------------------------------------------
+
+
+def test_words_that_do_not_match_are_indexed_anew(patient: Patient) -> None:
+    patient.store("findable")
+    patient.sql("INSERT INTO records_fts(records_fts) VALUES ('delete-all')")
+    finding = patient.finding()
+    assert finding.subject == str(patient.data / "memory.db")
+    assert "words do not match" in finding.problem
+    assert "--repair" in finding.remedy
+    assert patient.repair() == []
+
+
+def test_damaged_pages_do_not_hide_the_rest(patient: Patient) -> None:
+    patient.store(*(f"memory number {number} " * 40 for number in range(60)))
+    patient.sql("PRAGMA wal_checkpoint(TRUNCATE)")
+    with (patient.data / "memory.db").open("r+b") as file:
+        file.seek(4096 * 60)
+        file.write(b"\xff" * 4096 * 3)
+    findings = patient.examine().findings
+    assert {finding.subject for finding in findings} <= {str(patient.data / "memory.db"), "workspace default"}
+    assert any("damaged" in finding.problem for finding in findings)
+    assert all(finding.remedy for finding in findings)
+
+
+@pytest.mark.parametrize("file", ["_meta.db", "memory.db"])
+def test_a_file_that_is_no_database(patient: Patient, file: str) -> None:
+    patient.store("x")
+    (patient.data / file).write_bytes(b"something else" * 500)
+    finding = patient.examine().findings[0]
+    assert (finding.subject, finding.problem) == (str(patient.data / file), "is not a SQLite database")
+
+
+def test_a_database_from_the_future(patient: Patient) -> None:
+    patient.store("x")
+    patient.sql("PRAGMA user_version = 9999", file="_meta.db")
+    finding = patient.finding()
+    assert "schema version 9999" in finding.problem
+    assert "Upgrade memoryd" in finding.remedy
+
+
+def test_a_workspace_whose_file_is_gone(patient: Patient) -> None:
+    patient.store("x")
+    (patient.data / "memory.db").unlink()
+    finding = patient.finding()
+    assert (finding.subject, "memory.db is missing" in finding.problem) == ("workspace default", True)
+    assert not (patient.data / "memory.db").exists()
+
+
+def test_rows_whose_registry_is_lost(patient: Patient) -> None:
+    patient.store("one", "two")
+    for path in patient.data.glob("_meta.db*"):
+        path.unlink()
+    patient.store("three")
+    finding = patient.finding()
+    assert finding.problem == "2 records belong to a workspace that the registry does not know"
+    assert "_meta.db" in finding.remedy
+
+
+def test_a_journal_that_is_no_write_ahead_log(patient: Patient, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As on a drive that cannot share memory: SQLite stays with a rollback journal there."""
+    monkeypatch.setattr("memoryd.store.sqlite._log_ahead", lambda _: None)
+    patient.store("x")
+    problems = {finding.problem for finding in patient.examine().findings}
+    assert any("journal is delete instead of wal" in problem for problem in problems)
+
+
+def test_a_large_write_ahead_log(patient: Patient, monkeypatch: pytest.MonkeyPatch) -> None:
+    patient.store("x")
+    monkeypatch.setattr(doctor, "LARGE_LOG", -1)
+    findings = patient.examine().findings
+    assert len(findings) == 2
+    assert "write-ahead log has grown" in findings[0].problem
+
+
+# vectors -------------------------------------------------------------------------------------------------------------
+
+
+def _vector(value: float) -> bytes:
+    return np.full(384, value, np.float16).tobytes()
+
+
+@pytest.mark.parametrize(
+    "bad", [b"\0" * 10, b"", _vector(0), _vector(1), _vector(float("nan")), np.ones(384, np.float32).tobytes()]
+)
+def test_damaged_vectors_are_made_anew(embedded: Patient, bad: bytes) -> None:
+    assert embedded.examine().findings == []
+    embedded.sql("UPDATE embeddings SET vector = ? WHERE seq = 2", bad)
+    finding = embedded.finding()
+    assert (finding.subject, finding.problem) == ("workspace default", "1 vectors are damaged")
+    assert embedded.repair() == []
+    assert embedded.sql("SELECT count(*), min(length(vector)) FROM embeddings") == [(3, 768)]
+    assert ("embedding", 1.0) in embedded.steps
+
+
+def test_a_vector_of_another_dimension_is_damaged(embedded: Patient) -> None:
+    short = np.zeros(128, np.float16)
+    short[0] = 1
+    embedded.sql("UPDATE embeddings SET dim = 128, vector = ? WHERE seq = 1", short.tobytes())
+    assert "1 vectors are damaged" in embedded.finding().problem
+    assert embedded.repair() == []
+
+
+def test_vectors_that_callers_brought_are_theirs(embedded: Patient) -> None:
+    embedded.sql(
+        "INSERT INTO embeddings (workspace_id, id, chunk, perspective, model, dim, vector)"
+        " SELECT workspace_id, id, 0, 'client', 'client', 3, ? FROM embeddings LIMIT 1",
+        np.array([3, 4, 5], np.float32).tobytes(),
+    )
+    assert embedded.repair() == []
+    assert embedded.sql("SELECT count(*) FROM embeddings WHERE perspective = 'client'") == [(1,)]
+
+
+def test_missing_vectors_and_those_of_another_model(embedded: Patient) -> None:
+    embedded.sql("UPDATE embeddings SET model = 'older:model' WHERE seq = 1")
+    embedded.sql("DELETE FROM embeddings WHERE seq = 2")
+    missing, older = embedded.examine().findings
+    assert missing.problem == "2 records have no vector of bundled:e5-small-v2 yet"
+    assert older.problem == "1 records still have vectors of older:model"
+    assert embedded.repair() == []
+    assert embedded.sql("SELECT DISTINCT model FROM embeddings") == [("bundled:e5-small-v2",)]
+
+
+def test_a_read_only_engine_repairs_nothing(home: Path) -> None:
+    with Engine(Patient(home, MEMORY_READ_ONLY="1").settings, fetch=False) as engine, pytest.raises(InvalidInputError):
+        Doctor(engine, lambda *_: None).repair()
+
+
+def test_a_check_that_is_cut_short_keeps_what_it_found(patient: Patient) -> None:
+    def check() -> Iterator[Finding]:
+        yield Finding("a", "b", "c")
+        raise StoreError("the file is gone. Look for it.")
+
+    assert doctor._guarded("s", check()) == [Finding("a", "b", "c"), Finding("s", "the file is gone", "Look for it.")]

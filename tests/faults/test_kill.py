@@ -1,0 +1,416 @@
+"""No acknowledged write is ever lost: real processes that are killed, crowd each other, or run out of disk."""
+
+import json
+import os
+import random
+import shutil
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import closing, suppress
+from pathlib import Path
+from typing import Any
+
+import apsw
+import pytest
+
+from memoryd.core.engine import Engine
+from memoryd.core.memories import Memories
+from memoryd.errors import StoreBusyError, StoreError
+from memoryd.settings import Settings
+from memoryd.store import sqlite
+from memoryd.store.base import Queries
+from memoryd.store.files import SingleFile
+from memoryd.store.sqlite import SqliteQueries, SqliteStore
+from tests.clients import NO_MODELS, Wire, environment, until
+from tests.store.kit import put, together, words, workspace
+
+PATIENCE = 60.0
+
+
+def integrity(file: Path) -> None:
+    """The pages, the foreign keys and the words are as they should be."""
+    with closing(apsw.Connection(str(file))) as connection:
+        assert connection.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
+        assert connection.execute("PRAGMA foreign_key_check").fetchall() == []
+        connection.execute("INSERT INTO records_fts(records_fts, rank) VALUES ('integrity-check', 1)")
+
+
+def rows(file: Path, statement: str) -> list[Any]:
+    with closing(apsw.Connection(str(file))) as connection:
+        return [values[0] for values in connection.execute(statement)]
+
+
+class Writer:
+    """A server that stores numbered memories as fast as it is answered."""
+
+    def __init__(self, name: str, environ: dict[str, str]) -> None:
+        self.name = name
+        self.wire = Wire(environ)
+        self.wire.handshake()
+        self.stored: dict[str, str] = {}
+        """What it acknowledged: text by id."""
+        self._thread = threading.Thread(target=self._run, daemon=True)
+
+    def start(self) -> None:
+        self._thread.start()
+
+    def _run(self) -> None:
+        with suppress(AssertionError, OSError):  # the end of the process, as planned
+            for number in range(100_000):
+                text = f"{self.name} number{number} {'padding ' * (number % 40)}"
+                answer = self.wire.call("memory_store", content=text)
+                if not answer.get("isError"):
+                    self.stored[answer["structuredContent"]["id"]] = text
+
+    def kill(self) -> None:
+        self.wire.signal(signal.SIGKILL)
+        assert self.wire.wait() == -signal.SIGKILL
+        with self.wire._changed:  # who waits for an answer need not wait any longer
+            self.wire._changed.notify_all()
+        self._thread.join(PATIENCE)
+        self.wire.close_stdin()
+        for pipe in (self.wire.process.stdout, self.wire.process.stderr):
+            assert pipe
+            pipe.close()
+
+
+def kept(environ: dict[str, str], stored: dict[str, str]) -> None:
+    """Another process finds all of them."""
+    with Wire(environ) as wire:
+        wire.handshake()
+        ids = sorted(stored)
+        for start in range(0, len(ids), 100):
+            result = wire.call("memory_inspect", ids=ids[start : start + 100])["structuredContent"]
+            assert result["not_found"] == []
+            assert {one["id"]: one["content"] for one in result["memories"]} == {
+                key: stored[key] for key in ids[start : start + 100]
+            }
+        some = stored[ids[len(ids) // 2]]
+        found = wire.call("memory_recall", query=f'"{" ".join(some.split()[:3])}"')["structuredContent"]["memories"]
+        assert ids[len(ids) // 2] in {one["id"] for one in found}
+
+
+@pytest.mark.parametrize("durability", ["full", "normal"])
+def test_killed_servers_lose_nothing_that_was_acknowledged(tmp_path: Path, durability: str) -> None:
+    dice, stored = random.Random(durability), dict[str, str]()
+    environ = environment(tmp_path, MEMORY_DURABILITY=durability)
+    for turn in range(2):
+        writers = [Writer(f"turn{turn} writer{number}", environ) for number in range(3)]
+        for writer in writers:
+            writer.start()
+        for writer in writers:
+            enough = len(writer.stored) + dice.randint(5, 40)
+            until(lambda writer=writer, enough=enough: len(writer.stored) >= enough, "memories", PATIENCE)
+            time.sleep(dice.random() / 50)  # at a random moment of a write
+            writer.kill()
+            stored |= writer.stored
+        integrity(tmp_path / "data" / "memory.db")
+    kept(environ, stored)
+    number = len(rows(tmp_path / "data" / "memory.db", "SELECT id FROM records"))
+    assert len(stored) <= number <= len(stored) + 6  # one a writer may have been written and not answered
+
+
+def test_killed_servers_with_models_lose_nothing(tmp_path: Path, model_dir: Path) -> None:
+    environ = environment(tmp_path, model_dir, MEMORY_RERANKER="none")
+    stored: dict[str, str] = {}
+    writers = [Writer(f"writer{number}", environ) for number in range(2)]
+    for writer in writers:
+        writer.start()
+    for writer in writers:
+        until(lambda writer=writer: len(writer.stored) >= 15, "memories", PATIENCE)
+        writer.kill()
+        stored |= writer.stored
+    file = tmp_path / "data" / "memory.db"
+    integrity(file)
+    assert rows(
+        file, "SELECT count(*) FROM embeddings e LEFT JOIN records r USING (workspace_id, id) WHERE r.id IS NULL"
+    ) == [0]
+    kept(environ, stored)
+    with Wire(environ) as wire:  # what was killed before it got a vector gets one now
+        wire.handshake()
+        until(lambda: not rows(file, MISSING), "vectors", PATIENCE)
+
+
+MISSING = "SELECT id FROM records EXCEPT SELECT id FROM embeddings"
+
+STORE = """
+import json, sys
+from memoryd.core.engine import Engine
+from memoryd.core.memories import Memories
+from memoryd.settings import Settings
+
+name, count = sys.argv[1], int(sys.argv[2])
+engine = Engine(Settings.read())
+memories = Memories(engine, engine.workspaces.ensure("default"), name)
+print("ready", flush=True)
+sys.stdin.readline()
+stored = [memories.store(f"process {name} memory {n}").id for n in range(count)]
+print(json.dumps(stored), flush=True)
+engine.close()
+"""
+
+
+def script(code: str, environ: dict[str, str], *arguments: object, **options: Any) -> subprocess.Popen[str]:
+    """A process that says `ready`, then waits for a line."""
+    process = subprocess.Popen(
+        [sys.executable, "-c", code, *map(str, arguments)],
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environ, **options,
+    )  # fmt: skip
+    assert process.stdout
+    assert process.stdout.readline() == "ready\n", process.communicate()[1]
+    return process
+
+
+def output(process: subprocess.Popen[str]) -> str:
+    out, errors = process.communicate("go\n", timeout=PATIENCE)
+    assert process.returncode == 0, errors
+    return out
+
+
+def test_eight_processes_store_at_once(tmp_path: Path) -> None:
+    environ = environment(tmp_path)
+    processes = [script(STORE, environ, number, 40) for number in range(8)]
+    printed: dict[int, str] = {}
+    assert together(lambda n: printed.update({n: output(processes[n])}), 8) == []
+    ids = [key for out in printed.values() for key in json.loads(out)]
+    assert len(ids) == len(set(ids)) == 8 * 40
+    file = tmp_path / "data" / "memory.db"
+    integrity(file)
+    assert set(rows(file, "SELECT id FROM records")) == set(ids)
+    assert len(set(rows(file, "SELECT workspace_id FROM records"))) == 1
+    assert rows(tmp_path / "data" / "_meta.db", "SELECT name FROM projects") == ["default"]
+
+
+def test_processes_that_say_the_same_merge_it(tmp_path: Path) -> None:
+    environ = environment(tmp_path)
+    processes = [script(STORE.replace("process {name} ", ""), environ, number, 20) for number in range(4)]
+    printed: dict[int, str] = {}
+    assert together(lambda n: printed.update({n: output(processes[n])}), 4) == []
+    assert len({tuple(json.loads(out)) for out in printed.values()}) == 1
+    assert len(rows(tmp_path / "data" / "memory.db", "SELECT id FROM records")) == 20
+
+
+# locks ---------------------------------------------------------------------------------------------------------------
+
+HOLD = """
+import sys, apsw
+connection = apsw.Connection(sys.argv[1])
+connection.execute("BEGIN IMMEDIATE")
+print("ready", flush=True)
+sys.stdin.readline()
+connection.execute("COMMIT")
+connection.close()
+"""
+
+
+def test_a_write_waits_for_a_lock_of_another_process(tmp_path: Path) -> None:
+    file, here = tmp_path / "memory.db", workspace()
+    with closing(SqliteStore(SingleFile(file))) as store:
+        put(store, here, "earlier")
+        holder = script(HOLD, environment(tmp_path), file)
+        done = threading.Event()
+        raised: list[BaseException] = []
+
+        def write() -> None:
+            try:
+                put(store, here, "waited for")
+            except StoreError as error:
+                raised.append(error)
+            done.set()
+
+        writer = threading.Thread(target=write)
+        writer.start()
+        assert not done.wait(1.0)  # it is still waiting
+        assert words(store, here, "earlier waited") == ["earlier"]
+        output(holder)
+        assert done.wait(PATIENCE)
+        writer.join()
+        assert raised == []
+        assert set(words(store, here, "earlier waited")) == {"earlier", "waited for"}
+
+
+def test_a_lock_that_is_kept_too_long_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sqlite, "BUSY_MS", 300)
+    environ = environment(tmp_path)
+    settings = Settings.read({"MEMORY_DATA_DIR": environ["MEMORY_DATA_DIR"], **NO_MODELS})
+    with Engine(settings) as engine:
+        memories = Memories(engine, engine.workspaces.ensure("default"), "")
+        first = memories.store("first")
+        holder = script(HOLD, environ, settings.data_dir / "memory.db")
+        with pytest.raises(StoreBusyError, match=r"kept .*memory\.db locked for 0\.3 s.*Nothing was stored.*try again"):
+            memories.store("second")
+        output(holder)
+        memories.store("third")
+        assert {hit.memory.record.body for hit in memories.recent(5)} == {"first", "third"}
+        assert memories.get([first.id])
+
+
+def test_closing_does_not_hang_on_a_lock(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sqlite, "CLOSING", 0.1)
+    file, here = tmp_path / "memory.db", workspace()
+    store = SqliteStore(SingleFile(file))
+    put(store, here, "earlier")
+    holder = script(HOLD, environment(tmp_path), file)
+    writer = threading.Thread(target=put, args=(store, here, "late"))
+    writer.start()
+    until(lambda: store._open[file]._writer.is_interrupted is False and store._open[file].users, "the write")
+    store.close()
+    output(holder)
+    writer.join(PATIENCE)
+    assert not writer.is_alive()
+    with closing(SqliteStore(SingleFile(file))) as again:
+        assert set(words(again, here, "earlier late")) == {"earlier", "late"}
+
+
+# a full disk ---------------------------------------------------------------------------------------------------------
+
+
+def fill_up(write: Callable[[int], object]) -> tuple[list[int], StoreError]:
+    """Write until it fails: what was acknowledged, and the failure."""
+    written: list[int] = []
+    with pytest.raises(StoreError) as caught:
+        for number in range(10_000):
+            write(number)
+            written.append(number)
+    return written, caught.value
+
+
+def limit(store: SqliteStore, pages: int) -> None:
+    """The most pages that the file may have: to SQLite, the same as a full disk."""
+
+    def work(queries: Queries) -> None:
+        assert isinstance(queries, SqliteQueries)
+        queries.connection.pragma("max_page_count", pages)
+
+    store.write(workspace(), work)
+
+
+def big(number: int) -> str:
+    return f"item{number} " + "x" * 9_000
+
+
+def test_a_full_database_is_told_and_recovers(tmp_path: Path) -> None:
+    file, here = tmp_path / "memory.db", workspace()
+    with closing(SqliteStore(SingleFile(file), "normal")) as store:
+        put(store, here, "earlier")
+        limit(store, 120)
+        written, failure = fill_up(lambda n: put(store, here, big(n)))
+        assert "The disk of" in str(failure)
+        assert "Nothing was stored by this call" in str(failure)
+        assert words(store, here, "earlier") == ["earlier"]
+        assert set(words(store, here, "item*", limit=10_000)) == {big(n) for n in written}
+        limit(store, 100_000)
+        put(store, here, big(len(written)))
+        assert len(words(store, here, "item*", limit=10_000)) == len(written) + 1
+        assert store.problems(here) == []
+    integrity(file)
+
+
+def test_a_full_database_fails_everyone_of_a_group_that_is_not_written(tmp_path: Path) -> None:
+    file, here = tmp_path / "memory.db", workspace()
+    with closing(SqliteStore(SingleFile(file), "normal")) as store:
+        put(store, here, "earlier")
+        limit(store, 200)
+        acknowledged: list[int] = []
+
+        def write(number: int) -> None:
+            for turn in range(10):
+                put(store, here, big(100 * number + turn))
+                acknowledged.append(100 * number + turn)
+
+        raised = together(write, 16)
+        assert raised
+        assert {type(error) for error in raised} == {StoreError}
+        assert all("disk" in str(error) for error in raised)
+        assert set(words(store, here, "item*", limit=10_000)) == {big(n) for n in acknowledged}
+        assert store.problems(here) == []
+
+
+LIMITED = """
+import resource, sys
+from pathlib import Path
+from memoryd.errors import StoreError
+from memoryd.model import Workspace
+from memoryd.store.files import SingleFile
+from memoryd.store.sqlite import SqliteStore
+from tests.store.kit import put, words
+
+here, store = Workspace(id=sys.argv[2], name="one"), SqliteStore(SingleFile(Path(sys.argv[1])), "full")
+put(store, here, "earlier")
+print("ready", flush=True)
+sys.stdin.readline()
+hard = resource.getrlimit(resource.RLIMIT_FSIZE)[1]
+resource.setrlimit(resource.RLIMIT_FSIZE, (600_000, hard))
+written = 0
+try:
+    while True:
+        put(store, here, f"item{written} " + "x" * 9_000)
+        written += 1
+except StoreError as error:
+    print(error)
+resource.setrlimit(resource.RLIMIT_FSIZE, (hard, hard))
+print(len(words(store, here, "item*", limit=10_000)) - written)
+put(store, here, "item last")
+print(len(words(store, here, "item*", limit=10_000)) - written, store.problems(here))
+store.close()
+"""
+
+
+def test_a_file_that_may_not_grow_is_told_and_recovers(tmp_path: Path) -> None:
+    file = tmp_path / "memory.db"
+    environ = environment(tmp_path)
+    environ["PYTHONPATH"] += f":{Path(__file__).parents[2]}"
+    told, *after = output(script(LIMITED, environ, file, workspace().id)).splitlines()
+    assert "Nothing was stored by this call" in told
+    assert "disk" in told
+    assert after == ["0", "1 []"]
+    integrity(file)
+
+
+@pytest.fixture
+def small_disk(tmp_path: Path) -> Iterator[Path]:
+    place = tmp_path / "disk"
+    place.mkdir()
+    mounted = os.getuid() == 0 and shutil.which("mount") and sys.platform == "linux" and not subprocess.run(
+        ["mount", "-t", "tmpfs", "-o", "size=1536k", "tmpfs", str(place)], capture_output=True, check=False
+    ).returncode  # fmt: skip
+    if not mounted:
+        pytest.skip("takes the right to mount a small disk")
+    yield place
+    subprocess.run(["umount", "-l", str(place)], check=True)
+
+
+def test_a_full_disk_is_told_and_recovers(small_disk: Path) -> None:
+    here = workspace()
+    file, ballast = small_disk / "memory.db", small_disk / "ballast"
+    ballast.write_bytes(bytes(400_000))
+    with closing(SqliteStore(SingleFile(file))) as store:
+        put(store, here, "earlier")
+        written, failure = fill_up(lambda n: put(store, here, big(n)))
+        assert "disk" in str(failure)
+        assert "Nothing was stored by this call" in str(failure)
+        assert len(words(store, here, "item*", limit=10_000)) == len(written) > 0
+        ballast.unlink()
+        put(store, here, big(len(written)))
+        assert len(words(store, here, "item*", limit=10_000)) == len(written) + 1
+        assert store.problems(here) == []
+    integrity(file)
+
+
+def test_a_server_on_a_full_disk_answers(small_disk: Path, tmp_path: Path) -> None:
+    environ = environment(tmp_path, MEMORY_DATA_DIR=str(small_disk / "data"))
+    with Wire(environ) as wire:
+        wire.handshake()
+        answer: dict[str, Any] = {}
+        stored = 0
+        while not answer.get("isError"):
+            answer = wire.call("memory_store", content=big(stored))
+            stored += 1
+            assert stored < 1000
+        assert "Nothing was stored by this call" in answer["content"][0]["text"]
+        found = wire.call("memory_inspect")["structuredContent"]["stats"]
+        assert found["total"] == stored - 1

@@ -1,0 +1,157 @@
+"""Seed d: memory_forget and memory_inspect, sentence by sentence."""
+
+import json
+from datetime import datetime
+
+import pytest
+
+from tests.clients import Agent, Json
+from tests.seeds.test_recall import FACTS
+
+# memory_forget -------------------------------------------------------------------------------------------------------
+
+
+def test_forget_by_ids_needs_no_confirmation(memory: Agent) -> None:
+    # "ids (string[], optional) - Specific memory IDs to forget"
+    first, second, third = memory.store_all(FACTS[:3])
+    gone = memory.ok("memory_forget", ids=[first, third, first, "unknown"])
+    assert (gone["forgotten"], sorted(gone["ids"]), gone["dry_run"]) == (2, sorted([first, third]), False)
+    assert [found["id"] for found in memory.ok("memory_inspect", view="export")["memories"]] == [second]
+    assert memory.found(FACTS[0]) in ([], [FACTS[1]]), "out of words and vectors at once"
+    assert FACTS[0] not in memory.said("memory_context", task="staging database")
+    assert memory.said("memory_forget", ids=[first]) == "No memories match the criteria."
+
+
+def test_what_was_forgotten_can_be_stored_anew(memory: Agent) -> None:
+    first = memory.store(FACTS[0], tags=["old"])
+    memory.ok("memory_forget", ids=[first])
+    again = memory.ok("memory_store", content=FACTS[0])
+    assert again["status"] == "stored"
+    assert again["id"] != first
+    assert memory.whole(again["id"])[0]["tags"] == []
+
+
+@pytest.mark.parametrize(
+    "criteria",
+    [
+        {"tags": ["x"]},
+        {"query": "staging"},
+        {"before": "2999-01-01T00:00:00Z"},
+        {"ids": ["some"], "tags": ["x"]},
+        {"ids": ["some"], "query": "staging"},
+        {"ids": ["some"], "before": "2999-01-01"},
+    ],
+)
+def test_anything_but_ids_alone_needs_confirmation(words: Agent, criteria: dict[str, object]) -> None:
+    # "confirm (boolean, optional) - Required for query-based or bulk deletion"
+    kept = words.store(FACTS[0], tags=["x"])
+    if "ids" in criteria:
+        criteria = criteria | {"ids": [kept]}
+    assert "confirm=true" in words.refused("memory_forget", **criteria)
+    assert "confirm=true" in words.refused("memory_forget", **criteria, confirm=False)
+    assert words.stats()["total"] == 1
+    preview = words.ok("memory_forget", **criteria, dry_run=True)
+    assert (preview["forgotten"], preview["ids"], preview["dry_run"]) == (0, [kept], True)
+    assert words.ok("memory_forget", **criteria, dry_run=True, confirm=True)["forgotten"] == 0
+    assert words.stats()["total"] == 1, "a preview deletes nothing"
+    assert words.ok("memory_forget", **criteria, confirm=True) == {"forgotten": 1, "ids": [kept], "dry_run": False}
+    assert words.stats()["total"] == 0
+
+
+def test_a_preview_shows_what_would_go(words: Agent) -> None:
+    # "dry_run (boolean, optional) - Preview what would be deleted. Default false."
+    kept = words.store(FACTS[0])
+    text = words.said("memory_forget", ids=[kept], dry_run=True)
+    assert kept in text
+    assert FACTS[0] in text
+    assert words.found("staging") == [FACTS[0]]
+
+
+def test_criteria_combine_with_and(words: Agent) -> None:
+    ab, only_a, only_b = (words.store(f"Report {tags}", tags=list(tags)) for tags in ("ab", "a", "b"))
+    assert words.ok("memory_forget", tags=["a", "b"], confirm=True)["ids"] == [ab]  # "with ALL these tags"
+    assert words.ok("memory_forget", ids=[only_a], tags=["b"], confirm=True)["ids"] == []
+    assert words.ok("memory_forget", ids=[only_a, only_b], query="report", tags=["b"], confirm=True)["ids"] == [only_b]
+    assert [found["id"] for found in words.ok("memory_inspect", view="recent")["memories"]] == [only_a]
+
+
+def test_forget_by_query_takes_the_ten_best_matches(memory: Agent) -> None:
+    # "query (string, optional) - Forget top-10 matches"
+    for i in range(14):
+        memory.store(f"The zeppelin {i} has landed in field {i}")
+    other = memory.store(FACTS[1])
+    gone = memory.ok("memory_forget", query="zeppelin landed", confirm=True)
+    assert gone["forgotten"] == len(set(gone["ids"])) == 10
+    assert memory.stats()["total"] == 5
+    assert memory.whole(other)
+
+
+def test_forget_before_a_time(words: Agent) -> None:
+    # "before (string, optional) - ISO 8601 timestamp cutoff"
+    first, second, third = words.store_all(FACTS[:3])
+    times = [words.whole(kept)[0]["created_at"] for kept in (first, second, third)]
+    assert times == sorted(set(times))
+    shifted = datetime.fromisoformat(times[1]).astimezone(datetime.strptime("+0530", "%z").tzinfo).isoformat()
+    assert words.ok("memory_forget", before=shifted, dry_run=True)["ids"] == [first], "with its offset, not as a text"
+    assert words.ok("memory_forget", before=times[2], confirm=True)["ids"] == [first, second]
+    for wrong in ("yesterday", "2026-13-01", "99999-01-01", "12"):
+        assert "ISO 8601" in words.refused("memory_forget", before=wrong, confirm=True)
+    assert words.stats()["total"] == 1
+
+
+def test_no_criteria_forget_nothing(words: Agent) -> None:
+    words.store(FACTS[0])
+    none: tuple[Json, ...] = ({}, {"confirm": True}, {"tags": [], "confirm": True}, {"dry_run": True})
+    for arguments in none:
+        assert "ids, tags, query, or before" in words.refused("memory_forget", **arguments)
+    empty: tuple[Json, ...] = ({}, {"confirm": True}, {"before": "2999-01-01", "confirm": True})
+    for arguments in empty:
+        result = words.call("memory_forget", {"ids": []} | arguments)
+        assert result.is_error or (result.structured_content or {})["forgotten"] == 0
+    blank: tuple[Json, ...] = ({"query": " "}, {"before": ""}, {"tags": [""]})
+    for arguments in blank:
+        assert next(iter(arguments)) in words.refused("memory_forget", **arguments, confirm=True)
+    assert words.stats()["total"] == 1
+
+
+def test_at_most_a_hundred_ids(words: Agent) -> None:
+    assert words.ok("memory_forget", ids=[str(i) for i in range(100)])["forgotten"] == 0
+    assert "ids" in words.refused("memory_forget", ids=[str(i) for i in range(101)])
+
+
+# memory_inspect ------------------------------------------------------------------------------------------------------
+
+
+def test_inspect_views(words: Agent) -> None:
+    # "View memory statistics or inspect specific memories." "stats (default), recent, important, tags, export"
+    ids = [words.store(fact, tags=["all", f"t{i % 2}"], importance=i / 10) for i, fact in enumerate(FACTS)]
+    stats = words.ok("memory_inspect")
+    assert stats["view"] == "stats"
+    assert (stats["stats"]["total"], stats["stats"]["kinds"]) == (7, {"memory": 7})
+    assert stats["stats"]["oldest"] < stats["stats"]["newest"]
+    for view in ("recent", "important", "export"):
+        shown = [found["id"] for found in words.ok("memory_inspect", view=view)["memories"]]
+        assert sorted(shown) == sorted(ids)
+        assert view == "export" or shown == ids[::-1]
+    assert words.ok("memory_inspect", view="tags")["tags"] == {"all": 7, "t0": 4, "t1": 3}
+    assert "view" in words.refused("memory_inspect", view="everything")
+
+
+def test_inspect_by_ids(words: Agent) -> None:
+    # "ids (string[], optional) - Inspect specific memories by ID"
+    first, second = words.store_all(FACTS[:2])
+    shown = words.ok("memory_inspect", ids=[second, "unknown", first])
+    assert [found["content"] for found in shown["memories"]] == [FACTS[1], FACTS[0]]
+    assert (shown["view"], shown["not_found"]) == ("ids", ["unknown"])
+    assert json.loads(words.said("memory_inspect", ids=[first]))["memories"][0]["content"] == FACTS[0]
+
+
+def test_inspect_limit(words: Agent) -> None:
+    # "limit (integer, optional) - Max items returned. Default 20."
+    words.store_all([f"Note {i}" for i in range(25)], tags=["x"])
+    for view in ("recent", "important", "export"):
+        assert len(words.ok("memory_inspect", view=view)["memories"]) == 20
+        assert len(words.ok("memory_inspect", view=view, limit=3)["memories"]) == 3
+        assert len(words.ok("memory_inspect", view=view, limit=1_000)["memories"]) == 25
+    for limit in (0, 1_001):
+        assert "limit" in words.refused("memory_inspect", limit=limit)

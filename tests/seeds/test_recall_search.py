@@ -1,0 +1,282 @@
+"""Seed d, its retrieval pipeline sentence by sentence: what queries find, by words and by meaning."""
+
+import pytest
+
+from tests.clients import Agent
+from tests.seeds.test_recall import FACTS
+
+PASTRIES = ("apple pie recipe", "apple tart", "banana bread recipe", "cherry pie", "a list of knives")
+
+
+# "FTS5 BM25 keyword search"; the design: operators in capitals, phrases and prefixes are syntax ----------------------
+
+SYNTAX = [
+    ("apple AND pie", {"apple pie recipe"}),
+    ("apple AND recipe AND pie", {"apple pie recipe"}),
+    ("apple AND banana", set()),
+    ("apple OR banana", {"apple pie recipe", "apple tart", "banana bread recipe"}),
+    ("apple NOT pie", {"apple tart"}),
+    ("pie NOT apple NOT banana", {"cherry pie"}),
+    ('"pie recipe"', {"apple pie recipe"}),
+    ('"recipe pie"', set()),
+    ('"bread recipe" OR tart', {"apple tart", "banana bread recipe"}),
+    ("ban*", {"banana bread recipe"}),
+    ("che* OR tar*", {"apple tart", "cherry pie"}),
+    ('"apple ta"*', {"apple tart"}),
+    ("recipe NOT (apple OR cherry)", {"banana bread recipe"}),
+    ("(apple OR cherry) AND pie", {"apple pie recipe", "cherry pie"}),
+    ("((cherry))AND((pie))", {"cherry pie"}),
+    ("apple pie AND recipe", {"apple pie recipe"}),
+    ("recipes AND apples", {"apple pie recipe"}),  # "Porter stemming"
+]
+
+
+@pytest.mark.parametrize(("query", "expected"), SYNTAX)
+def test_syntax(words: Agent, query: str, expected: set[str]) -> None:
+    words.store_all(PASTRIES)
+    assert set(words.found(query)) == expected
+
+
+def test_syntax_is_meant_also_where_there_is_meaning(memory: Agent) -> None:
+    memory.store_all(PASTRIES)
+    for query, expected in SYNTAX:
+        found = set(memory.found(query))
+        assert not expected or found == expected, query
+
+
+def test_lower_case_operators_are_words(words: Agent) -> None:
+    words.store_all(["cats and dogs", "ships or planes", "to be or not to be"])
+    assert "cats and dogs" in words.found("cats or dogs")
+    assert words.found("to be or not to be")[0] == "to be or not to be", "stop words alone still find"
+
+
+# "Porter stemming, bigram phrases" -----------------------------------------------------------------------------------
+
+
+def test_any_word_of_a_question_may_match(words: Agent) -> None:
+    words.store_all(FACTS)
+    assert words.found("Who is it that leads the billing team these days?")[0] == FACTS[1]
+    assert words.found("when do we do deployment?")[0] == FACTS[2]
+    assert words.found("archive an invoice")[0] == FACTS[5]
+
+
+def test_tags_are_words_too(words: Agent) -> None:
+    words.store_all(FACTS)
+    kept = words.store("Ask at the front desk.", tags=["visitor-badge"])
+    assert words.raw("badge")[0]["id"] == kept
+
+
+def test_accents_do_not_matter(words: Agent) -> None:
+    words.store("José prefers the café in Zürich")
+    assert words.found("jose cafe zurich") == ["José prefers the café in Zürich"]
+
+
+# what is no syntax is searched literally: a query never fails --------------------------------------------------------
+
+WITH_A_WORD = [
+    "staging AND",
+    "AND staging",
+    "staging NOT",
+    "NOT staging",
+    "OR staging OR",
+    "AND OR NOT staging",
+    "staging AND AND database",
+    '"staging',
+    'staging"',
+    '"staging" "',
+    '"" staging',
+    "(staging",
+    "staging)",
+    "((staging) OR",
+    ")staging(",
+    "staging AND (database",
+    "{staging}",
+    "[staging]",
+    "scope_tokens: staging",
+    "scope_tokens : staging",
+    "body:staging",
+    "- body : staging",
+    "{title body} : staging",
+    "NEAR(staging database)",
+    "NEAR(staging database, 5)",
+    "NEAR(staging",
+    "NEAR/3 staging",
+    "^staging",
+    "^ staging",
+    "staging^2",
+    "*staging",
+    "staging *",
+    "staging**",
+    "-staging",
+    "+staging",
+    "+ staging + database",
+    "staging:",
+    "staging\\",
+    "staging%",
+    "stag_ng staging",
+    "'staging'",
+    "'; DROP TABLE records; -- staging",
+    'staging" OR 1=1 --',
+    "staging\x01\x02",
+    "staging\n\r\tdatabase",
+    "\ufeffstaging",
+    "\u200bstaging\u200b database",
+    "💥 staging 💥",
+    "数据库 staging",
+    "staging。数据库",
+    "קובץ staging",
+    "staging " * 250,
+    "(" * 100 + "staging" + ")" * 100,
+    "(" * 900 + "staging" + ")" * 900,
+    "staging AND (" * 150,
+    "staging" + " OR staging" * 150,
+    "staging" + " AND staging" * 150,
+    "staging " + "x" * 1_990,
+    " ".join(f"staging{i}" for i in range(190)) + " staging",
+    "SELECT * FROM records WHERE body MATCH 'staging'",
+    "$staging #staging @staging",
+    "<b>staging</b>",
+    "staging\u2019s",
+    "\uff33\uff34\uff21\uff27\uff29\uff2e\uff27 staging",
+]
+WITHOUT_A_WORD = [
+    "AND", "OR", "NOT", "AND AND", "OR NOT", "NEAR(", "*", "**", '"', '""', '"""', '"*"', "()", "(", ")", ")(", "^",
+    ":", "-", "\\", "'", "''", ";--", "%", "_", "?", "?1", ":name", "💥", "👩🏽‍💻", "数据库", "。", "\u200b", "\x01",
+    "(" * 2_000, ")" * 2_000, '"' * 2_000, "*" * 2_000, "-" * 2_000, "x" * 2_000, "💥" * 2_000, "字" * 2_000,
+    "AND " * 500, "NOT " * 500, '"a" ' * 500, "a*" * 1_000, "(a OR " * 330, "a b " * 500,
+]  # fmt: skip
+
+
+def test_what_does_not_parse_is_searched_literally(words: Agent) -> None:
+    words.store_all(FACTS)
+    missed = [query[:60] for query in WITH_A_WORD if FACTS[0] not in words.found(query[:2_000])]
+    assert missed == []
+
+
+def test_a_query_never_fails(words: Agent) -> None:
+    words.store_all(FACTS)
+    for query in (*WITHOUT_A_WORD, *WITH_A_WORD):
+        words.ok("memory_recall", query=query[:2_000])
+        words.ok("memory_context", task=query[:2_000])
+        words.ok("memory_forget", query=query[:2_000], dry_run=True)
+    assert words.stats()["total"] == len(FACTS)
+
+
+def test_a_query_never_fails_with_models(memory: Agent) -> None:
+    memory.store_all(FACTS)
+    short = [query for query in (*WITHOUT_A_WORD, *WITH_A_WORD) if len(query) < 100]
+    for query in (*short[::3], "x" * 2_000, "💥" * 2_000, "字" * 2_000, "NOT " * 500):
+        memory.ok("memory_recall", query=query)
+
+
+def test_a_question_may_hold_a_phrase(words: Agent) -> None:
+    # a phrase makes it syntax; but to require "which", "does" and "have" too would find nothing
+    words.store_all(FACTS)
+    assert words.found('Which port does the "staging database" have?')[:1] == [FACTS[0]]
+
+
+def test_words_of_other_scripts(words: Agent) -> None:
+    texts = ("数据库端口是5433", "Порт базы данных 5433", "ポート", "δοκιμή βάσης", "मुख्य सर्वर", "🦊 fox")
+    words.store_all(texts)
+    for query, expected in (
+        ("数据库端口是5433", texts[0]),
+        ("ПОРТ базы", texts[1]),
+        ("ポート", texts[2]),
+        ("ΔΟΚΙΜΉ", texts[3]),
+        ("मुख्य", texts[4]),
+        ("🦊 fox", texts[5]),
+    ):
+        assert words.found(query)[:1] == [expected], query
+
+
+def test_column_names_are_nobodys_way_in(words: Agent) -> None:
+    words.store_all(FACTS)
+    for query in ("kmemory", "scope_tokens: kmemory", "kmemory OR staging", "scope_tokens", '"kmemory"', "kmem*"):
+        assert set(words.found(query)) <= {FACTS[0]}, query
+
+
+# "vector KNN": found by meaning --------------------------------------------------------------------------------------
+
+MEANT = [
+    ("Is anyone in the house allergic to something?", "Ben must never eat peanuts; he swells up at once."),
+    ("Which animal lives with the family?", "The neighbours gave us their old tabby, Miso, in June."),
+    ("How does she get to work?", "Ana cycles eleven kilometres to her desk every morning."),
+    ("What is the salary?", "Her monthly pay is 4,200 euros after tax."),
+    ("Where did they spend their holiday?", "Last August the whole clan camped on the shore of Lake Bled."),
+    (
+        "Which programming language should I write new code in?",
+        "Fresh services are to be implemented in Rust, never in C++ any more.",
+    ),
+    ("How do I get in when I lost my key?", "A locksmith called Petrov opens our door for 60 euros."),
+    ("What illness does grandfather have?", "Opa Karl was diagnosed with Parkinson's in 2019."),
+]
+
+
+def test_questions_in_other_words_find_the_fact(memory: Agent) -> None:
+    memory.store_all([fact for _, fact in MEANT])
+    memory.store_all(FACTS)
+    ranks = {question: [*memory.found(question), fact].index(fact) for question, fact in MEANT}
+    assert max(ranks.values()) < 3, ranks
+    assert sum(rank == 0 for rank in ranks.values()) >= len(MEANT) - 2, ranks
+
+
+def test_long_texts_are_found_by_their_last_sentence(memory: Agent) -> None:
+    # The design: "Long texts are embedded in chunks of at most the model's window and scored by their best chunk."
+    filler = {
+        "garden": "The roses were pruned and the beds were mulched with bark. ",
+        "accounts": "The ledger was balanced and the receipts were filed by month. ",
+        "kitchen": "The oven was scrubbed and the shelves were lined with paper. ",
+    }
+    last = {
+        "garden": "Grandmother's maiden name was Kowalczyk.",
+        "accounts": "The spare key of the cottage hangs behind the barometer.",
+        "kitchen": "The boiler is serviced by a man named Ortega each autumn.",
+    }
+    for name, sentence in filler.items():
+        text = sentence * (9_500 // len(sentence)) + last[name]
+        assert 8_000 < len(text) <= 10_000
+        memory.store(text, tags=[name])
+    memory.settle()
+    for question, name in (
+        ("What was grandma called before she married?", "garden"),
+        ("How can I unlock the holiday house?", "accounts"),
+        ("Who looks after the heating?", "kitchen"),
+    ):
+        assert memory.raw(question)[0]["tags"] == [name], question
+    assert "Kowalczyk" in memory.said("memory_recall", query="grandmother's maiden name", token_budget=100)
+
+
+# "Relevance gating", "relative gap filter" ---------------------------------------------------------------------------
+
+
+def test_nothing_irrelevant_stands_beside_a_perfect_match(memory: Agent) -> None:
+    memory.store_all(FACTS)
+    for question, fact, strangers in (
+        ("Which port does the staging database run on?", FACTS[0], (FACTS[1], FACTS[2], FACTS[3], FACTS[4], FACTS[5])),
+        ("What is our office cat called?", FACTS[4], (FACTS[0], FACTS[2], FACTS[3], FACTS[6])),
+        ("Does the user prefer tabs or spaces?", FACTS[3], (FACTS[0], FACTS[1], FACTS[4], FACTS[5])),
+    ):
+        found = memory.found(question)
+        assert found[0] == fact
+        assert not set(found) & set(strangers), question
+
+
+def test_both_of_two_facts_that_answer_are_returned(memory: Agent) -> None:
+    # min-max over two candidates puts the second at 0: it must not fall through the gate for that
+    pair = {"Alice was born on 3 March 1990.", "Alice was born on 4 March 1990."}
+    memory.store_all(sorted(pair))
+    assert set(memory.found("When was Alice born?")) == pair
+    memory.store_all(FACTS)
+    assert set(memory.found("When was Alice born?")[:2]) == pair
+
+
+def test_both_of_two_facts_are_returned_by_words_alone(words: Agent) -> None:
+    pair = {"Alice was born on 3 March 1990.", "Alice, whom we all know from the office, was born on 4 March."}
+    words.store_all(sorted(pair))
+    assert set(words.found("When was Alice born?")) == pair
+
+
+def test_a_single_memory_is_found(memory: Agent) -> None:
+    memory.store(FACTS[0])
+    assert memory.found("Which port does staging use?") == [FACTS[0]]
+    assert memory.raw("Which port does staging use?")[0]["score"] > 0

@@ -1,0 +1,370 @@
+"""The stdio transport: lines that are no messages, a pure stdout, a prompt and clean end."""
+
+import json
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+
+import apsw
+import pytest
+
+from tests.clients import EXIT, NO_MODELS, PATIENCE, Wire, environment, until
+from tests.conftest import Open
+
+posix = pytest.mark.skipif(sys.platform == "win32", reason="signals are POSIX's")
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Wire]:
+    """One raw server for all bad lines: each test shows that it goes on serving."""
+    with Wire(environment(tmp_path_factory.mktemp("stdio"))) as wire:
+        wire.handshake()
+        yield wire
+        wire.messages()
+
+
+def call(number: str, content: bytes) -> bytes:
+    """The line of a call with its content as raw JSON."""
+    return (
+        b'{"jsonrpc":"2.0","id":%s,"method":"tools/call","params":{"name":"memory_store","arguments":{"content":%s}}}'
+        % (number.encode(), content)
+    )
+
+
+# lines that are no messages ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "content",
+    [rb'"a\ud800b"', rb'"a\udc00"', rb'"\udc00\ud800"', rb'"\uD83D"', rb'{"\ud800":1}', rb'["\ud800"]'],
+)
+@pytest.mark.parametrize("number", ["9001", '"text id"'])
+def test_lone_surrogates_are_answered_with_their_id(server: Wire, content: bytes, number: str) -> None:
+    wanted = json.loads(number)
+    server._answers.pop(wanted, None)
+    server.send(call(number, content))
+    answer = server.answer(wanted)
+    assert "error" in answer or answer["result"]["isError"] is True
+    assert server.result("ping") == {}
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        rb'{"jsonrpc":"2.0","id":9101,"method":"tools/call","params":{"name":"memory_\ud800"}}',
+        rb'{"jsonrpc":"2.0","id":9101,"method":"\ud800"}',
+        rb'{"jsonrpc":"2.0","id":9101,"method":"tools/call","params":[1]}',
+        rb'{"jsonrpc":"2.0","id":9101,"method":"tools/call","params":"x"}',
+        rb'{"jsonrpc":"2.0","id":9101,"method":5}',
+        rb'{"jsonrpc":"2.0","id":9101}',
+        rb'{"jsonrpc":"1.0","id":9101,"method":"ping"}',
+        rb'{"id":9101,"method":"ping"}',
+        call("9101", b'{"a":' * 250 + b"1" + b"}" * 250),
+        call("9101", b"[" * 250 + b"]" * 250),
+        call("9101", b"1e999"),
+        call("9101", b"NaN"),
+        call("9101", b"1" + b"0" * 4_000),
+    ],
+)
+def test_what_is_no_request_is_answered_with_its_id(server: Wire, line: bytes) -> None:
+    server._answers.pop(9101, None)
+    server.send(line)
+    answer = server.answer(9101)
+    assert "error" in answer or answer["result"]["isError"] is True
+    assert server.result("ping") == {}
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        b"{",
+        b"}{",
+        b"not json",
+        b"\x00",
+        b"\xff\xfe",
+        b"42",
+        b"null",
+        b"true",
+        b'"text"',
+        b"[]",
+        b"{}",
+        b"[1, 2]",
+        b'[{"jsonrpc":"2.0","id":9201,"method":"ping"}]',  # batches left the protocol in 2025-06-18
+        b"[" * 1_000_000,
+        b'{"a":' * 200_000 + b"1" + b"}" * 200_000,
+        call("9202", b"[" * 100_000 + b"]" * 100_000),
+        rb'{"jsonrpc":"2.0","id":"\ud800","method":"ping"}',
+        b"Content-Length: 20",
+        b"GET / HTTP/1.1",
+    ],
+)
+def test_what_is_nobodys_is_answered_without_an_id(server: Wire, line: bytes) -> None:
+    server.send(line)
+    answer = server.without_id()
+    assert answer["error"]["code"] in (-32700, -32600)
+    assert len(json.dumps(answer)) < 1_000
+    assert server.result("ping") == {}
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        b"",
+        b"   ",
+        b"\r",
+        b'{"jsonrpc":"2.0","id":null,"method":"ping"}',
+        b'{"jsonrpc":"2.0","id":1.5,"method":"ping"}',
+        b'{"jsonrpc":"2.0","id":[1],"method":"ping"}',
+        b'{"jsonrpc":"2.0","id":true,"method":"ping"}',
+        b'{"jsonrpc":"2.0","id":424242,"result":{}}',
+        b'{"jsonrpc":"2.0","id":424242,"error":{"code":1,"message":"x"}}',
+        b'{"jsonrpc":"2.0","method":"notifications/potato"}',
+        b'{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":999}}',
+        b'{"jsonrpc":"2.0","method":"notifications/cancelled","params":{}}',
+        b'{"jsonrpc":"2.0","method":"tools/call","params":{"name":"memory_inspect"}}',
+    ],
+)
+def test_what_needs_no_answer_does_no_harm(server: Wire, line: bytes) -> None:
+    server.send(line)
+    assert server.result("ping") == {}
+
+
+def test_bytes_that_are_no_utf8_are_never_stored_as_other_text(server: Wire) -> None:
+    before = server.call("memory_inspect")["structuredContent"]["stats"]["total"]
+    for number, content in (("9301", b'"a\xff\xfeb"'), ("9302", b'"a\xed\xa0\x80b"'), ("9303", b'"caf\xe9"')):
+        server.send(call(number, content))
+        answer = server.answer(int(number))
+        assert "error" in answer or answer["result"]["isError"] is True, answer
+    assert server.call("memory_inspect")["structuredContent"]["stats"]["total"] == before
+
+
+def test_a_carriage_return_before_the_line_feed_is_no_part_of_it(server: Wire) -> None:
+    server.send(b'{"jsonrpc":"2.0","id":9401,"method":"ping"}\r')
+    assert server.answer(9401)["result"] == {}
+
+
+def test_a_long_line_is_refused_and_not_the_end(server: Wire) -> None:
+    server.send(call("9501", b'"' + b"x" * 5_000_000 + b'"'))
+    result = server.answer(9501)["result"]
+    assert result["isError"] is True
+    assert len(json.dumps(result)) < 1_000
+    assert server.result("ping") == {}
+
+
+def test_the_same_id_twice(server: Wire) -> None:
+    """A client's mistake is its own; the next request is served."""
+    for _ in range(2):
+        server.send({"jsonrpc": "2.0", "id": 9601, "method": "ping"})
+    assert server.answer(9601)["result"] == {}
+    assert server.result("ping") == {}
+
+
+def test_requests_are_served_side_by_side(server: Wire) -> None:
+    numbers = [
+        server.post("tools/call", {"name": "memory_store", "arguments": {"content": f"Side by side {i}."}})
+        for i in range(100)
+    ]
+    ids = {server.answer(number)["result"]["structuredContent"]["id"] for number in numbers}
+    assert len(ids) == 100
+
+
+# stdout --------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("level", ["debug", "warning"])
+def test_stdout_is_protocol_alone(wire: Open, model_dir: Path, level: str) -> None:
+    server = wire(models=model_dir, MEMORY_LOG_LEVEL=level, PYTHONWARNINGS="always", PYTHONDEVMODE="1")
+    server.handshake()
+    server.send(b"not json")
+    server.call("memory_store", content="Said to a chatty server.")
+    server.call("memory_recall", query="What was said?")
+    server.request("tools/call", {"name": "nope"})
+    server.call("memory_store", potato=1)
+    server.close_stdin()
+    assert server.wait() == 0
+    assert len(server.messages()) == 6
+
+
+# the end -------------------------------------------------------------------------------------------------------------
+
+
+def ended(server: Wire, started: float) -> int:
+    code = server.wait()
+    assert time.monotonic() - started < EXIT + server.pace, (
+        f"it took too long to end; it started in {server.pace:.1f} s"
+    )
+    assert "Traceback" not in server.told(), server.told()
+    return code
+
+
+def total(home: Path) -> set[str]:
+    """What the file holds."""
+    path = home / "data/memory.db"
+    if not path.exists():
+        return set()
+    connection = apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READONLY)
+    found = {str(body) for (body,) in connection.execute("SELECT body FROM records WHERE deleted_at IS NULL")}
+    connection.close()
+    return found
+
+
+def test_the_end_of_stdin_is_the_end(wire: Open) -> None:
+    server = wire()
+    server.handshake()
+    started = time.monotonic()
+    server.close_stdin()
+    assert ended(server, started) == 0
+
+
+def test_the_end_of_stdin_before_any_line(wire: Open) -> None:
+    server = wire()
+    server.close_stdin()
+    assert server.wait() == 0
+    assert server.lines == []
+    assert server.told() == ""
+
+
+def test_the_last_line_may_lack_its_end(wire: Open) -> None:
+    server = wire()
+    server.handshake()
+    assert server.process.stdin
+    server.process.stdin.write(b'{"jsonrpc":"2.0","id":7001,"method":"ping"}')
+    server.close_stdin()
+    assert server.answer(7001)["result"] == {}
+
+
+def test_pending_answers_are_delivered_at_the_end(wire: Open, home: Path) -> None:
+    server = wire()
+    server.handshake()
+    contents = [f"Last minute note {i}." for i in range(60)]
+    numbers = [
+        server.post("tools/call", {"name": "memory_store", "arguments": {"content": content}}) for content in contents
+    ]
+    started = time.monotonic()
+    server.close_stdin()
+    assert ended(server, started) == 0
+    assert all(server.answer(number)["result"]["isError"] is False for number in numbers)
+    assert total(home) == set(contents)
+
+
+def test_the_end_while_models_are_loaded_and_asked(wire: Open, home: Path, model_dir: Path) -> None:
+    server = wire(models=model_dir)
+    server.handshake()
+    for i in range(4):
+        server.post(
+            "tools/call", {"name": "memory_store", "arguments": {"content": f"Note {i}. " + "Long words. " * 700}}
+        )
+        server.post("tools/call", {"name": "memory_recall", "arguments": {"query": f"Which note is number {i}?"}})
+    started = time.monotonic()
+    server.close_stdin()
+    assert ended(server, started) == 0
+    stored = {line["result"]["structuredContent"]["id"] for line in server.messages() if "Stored" in json.dumps(line)}
+    assert len(total(home)) >= len(stored)
+
+
+def test_the_end_while_models_are_fetched(wire: Open, home: Path) -> None:
+    server = wire(
+        models=home / "none", PIP_INDEX_URL="http://10.255.255.1/", PIP_NO_INDEX="", PIP_RETRIES="0", PIP_TIMEOUT="60"
+    )
+    server.handshake()
+    server.call("memory_store", content="Before the models came.")
+    until(lambda: "loading" in json.dumps(server.call("memory_inspect")), "the pull")
+    started = time.monotonic()
+    server.close_stdin()
+    assert ended(server, started) == 0
+    assert total(home) == {"Before the models came."}
+
+
+@posix
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGTERM, 0), (signal.SIGINT, 130)])
+def test_signals_end_it_cleanly(wire: Open, home: Path, number: signal.Signals, code: int) -> None:
+    server = wire()
+    server.handshake()
+    acknowledged = {f"Before the signal {i}." for i in range(20)}
+    for content in sorted(acknowledged):
+        server.call("memory_store", content=content)
+    started = time.monotonic()
+    server.signal(number)
+    assert ended(server, started) in (code, -number)
+    assert total(home) == acknowledged
+
+
+@posix
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_signals_while_it_writes_lose_nothing_acknowledged(wire: Open, home: Path, number: signal.Signals) -> None:
+    server = wire()
+    server.handshake()
+    contents = [f"Under fire {i}." for i in range(300)]
+    posted = {
+        server.post("tools/call", {"name": "memory_store", "arguments": {"content": text}}): text for text in contents
+    }
+    first = next(iter(posted))
+    server.answer(first)
+    started = time.monotonic()
+    server.signal(number)
+    ended(server, started)
+    stored = {posted[m["id"]] for m in server.messages() if m["id"] in posted and not m["result"]["isError"]}
+    assert posted[first] in stored
+    assert stored <= total(home)
+
+
+@posix
+def test_a_signal_before_any_line(wire: Open) -> None:
+    server = wire()
+    server.handshake()
+    started = time.monotonic()
+    server.signal(signal.SIGTERM)
+    assert ended(server, started) in (0, -signal.SIGTERM)
+
+
+def test_a_client_that_is_gone_is_no_crash(home: Path, tmp_path: Path) -> None:
+    """Nobody reads its stdout any more, as when a client died: what was acknowledged is kept, and it ends."""
+    hello = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "x", "version": "1"}}
+    first = [json.dumps({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": hello}).encode()]
+    later = [call(str(i), b'"Before it died %d."' % i) for i in range(2, 40)]
+    with (tmp_path / "log").open("wb") as log, subprocess.Popen(
+        [sys.executable, "-m", "memoryd"],
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=log, env=environment(home),
+    ) as process:  # fmt: skip
+        assert process.stdin
+        assert process.stdout
+        process.stdin.write(b"\n".join([*first, call("1", b'"Before it died."'), b""]))
+        process.stdin.flush()
+        answers = [json.loads(process.stdout.readline()) for _ in range(2)]
+        assert {answer["id"] for answer in answers} == {0, 1}
+        process.stdout.close()
+        with suppress(BrokenPipeError):
+            process.stdin.write(b"\n".join([*later, b""]))
+            process.stdin.close()
+        process.wait(PATIENCE)
+    assert "Before it died." in total(home)
+    assert b"Traceback" not in (tmp_path / "log").read_bytes(), (tmp_path / "log").read_text()
+
+
+# the start -----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.skipif(not Path("/proc/self/maps").exists(), reason="looks into /proc")
+def test_nothing_heavy_is_loaded_for_the_list(wire: Open, model_dir: Path) -> None:
+    server = wire(models=model_dir)
+    server.handshake()
+    assert len(server.result("tools/list")["tools"]) == 5
+    maps = Path(f"/proc/{server.process.pid}/maps").read_text()
+    assert "python" in maps
+    assert "onnxruntime" not in maps
+    assert str(model_dir) not in maps
+    server.call("memory_store", content="Now the models are needed.")
+    until(lambda: "onnxruntime" in Path(f"/proc/{server.process.pid}/maps").read_text(), "the models")
+
+
+def test_nothing_is_written_for_the_list(wire: Open, home: Path) -> None:
+    server = wire(**NO_MODELS)
+    server.handshake()
+    server.result("tools/list")
+    server.close_stdin()
+    assert server.wait() == 0
+    assert not (home / "data").exists() or not any(path.is_file() for path in (home / "data").rglob("*.onnx"))

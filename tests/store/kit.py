@@ -1,0 +1,109 @@
+"""What tests of a store need: workspaces, records in one line, vectors that are known."""
+
+import threading
+import uuid
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from memoryd.core import records
+from memoryd.core.records import Embedded
+from memoryd.model import Filter, Kind, Record, Workspace
+from memoryd.store.base import Queries, Store, Vector
+from memoryd.text import parse_query
+
+NOW = "2026-03-04T05:06:07.000Z"
+LATER = "2026-03-04T05:06:08.000Z"
+MODEL = "test:model"
+EVERY = Filter()
+
+
+def workspace(name: str = "one", db_path: str = "") -> Workspace:
+    """A workspace with an id of its own; the store asks no registry about it."""
+    return Workspace(id=str(uuid.uuid4()), name=name, db_path=db_path)
+
+
+def add(
+    queries: Queries, body: str, vectors: Vector | Sequence[Vector] | None = None, *, now: str = NOW, **fields: Any
+) -> str:
+    """Write a record inside a transaction; its id."""
+    record = Record(id=fields.pop("id", "") or records.new_id(), body=body, **({"kind": Kind.MEMORY} | fields))
+    embedded = None if vectors is None else Embedded(MODEL, np.atleast_2d(np.asarray(vectors, np.float32)))
+    records.add(queries, record, embedded, now)
+    if record.kind is Kind.MEMORY:
+        queries.run("memories.add", id=record.id, fingerprint="", importance=0.5)
+    return record.id
+
+
+def put(store: Store, place: Workspace, body: str, vectors: Any = None, **fields: Any) -> str:
+    """Write a record in a transaction of its own; its id."""
+    return store.write(place, lambda q: add(q, body, vectors, **fields))
+
+
+def change(store: Store, place: Workspace, record_id: str, body: str, tags: Sequence[str] = ()) -> None:
+    """Give a record another text."""
+    store.write(place, lambda q: records.change(q, record_id, body, tags, None, LATER))
+
+
+def forget(store: Store, place: Workspace, *ids: str) -> int:
+    """Delete records softly."""
+    return store.write(place, lambda q: records.delete(q, ids, LATER))
+
+
+def purge(store: Store, place: Workspace) -> int:
+    """Remove for good what is deleted."""
+    return store.write(place, lambda q: q.run("records.purge", before="9999"))
+
+
+def bodies(store: Store, place: Workspace, ids: Sequence[str], session: str = "") -> list[str]:
+    """The texts of living records, in the order of their ids."""
+    found = store.read(place, lambda q: records.fetch(q, ids, session))
+    return [found[record_id].record.body for record_id in ids if record_id in found]
+
+
+def words(store: Store, place: Workspace, query: str, allowed: Filter = EVERY, limit: int = 50) -> list[str]:
+    """The texts that a query finds by words, best first."""
+    parsed = parse_query(query)
+    assert parsed
+    return bodies(store, place, [key for key, _ in store.words(place, parsed, allowed, limit)], allowed.session)
+
+
+def near(store: Store, place: Workspace, vector: Vector, allowed: Filter = EVERY, limit: int = 10) -> list[str]:
+    """The texts whose vectors lie nearest, best first."""
+    found = store.nearest(place, MODEL, vector, allowed, limit)
+    return bodies(store, place, [key for key, _ in found], allowed.session)
+
+
+def unit(rows: NDArray[Any]) -> Vector:
+    """Rows of length one, as float16 can hold them."""
+    rows = np.atleast_2d(rows)
+    return (rows / np.linalg.norm(rows, axis=1, keepdims=True)).astype(np.float16).astype(np.float32)
+
+
+def axis(number: int, dim: int = 8) -> Vector:
+    """A unit vector along one axis."""
+    vector = np.zeros(dim, np.float32)
+    vector[number] = 1
+    return vector
+
+
+def together(work: Callable[[int], object], count: int) -> list[BaseException]:
+    """Run `work` in so many threads that begin at the same moment; what they raised."""
+    start, raised = threading.Barrier(count), list[BaseException]()
+
+    def run(number: int) -> None:
+        start.wait(30)
+        try:
+            work(number)
+        except BaseException as error:  # noqa: BLE001 - the test looks at it
+            raised.append(error)
+
+    threads = [threading.Thread(target=run, args=(number,)) for number in range(count)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(60)
+        assert not thread.is_alive()
+    return raised

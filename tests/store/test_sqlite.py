@@ -1,0 +1,694 @@
+"""What is particular to the store on SQLite: files, schema, durability, permissions, words that never drift."""
+
+import json
+import os
+import random
+import re
+import shutil
+import stat
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+
+import apsw
+import pytest
+
+from memoryd.core import records
+from memoryd.errors import StoreBusyError, StoreError
+from memoryd.model import Filter, Kind, Workspace
+from memoryd.store import sql, sqlite
+from memoryd.store.files import DataDirectory, SingleFile
+from memoryd.store.migrate import migrate
+from memoryd.store.sqlite import APPLICATION_ID, SqliteQueries, SqliteStore
+from tests.clients import SOURCE
+from tests.store.kit import LATER, add, axis, bodies, change, forget, near, purge, put, together, words, workspace
+
+VERSION = len(sql.migrations("sqlite"))
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    return tmp_path / "memory.db"
+
+
+@pytest.fixture
+def here() -> Workspace:
+    return workspace()
+
+
+@pytest.fixture
+def store(file: Path) -> Iterator[SqliteStore]:
+    with closing(SqliteStore(SingleFile(file), "normal")) as store:
+        yield store
+
+
+def value(file: Path, statement: str) -> object:
+    """One value, by a connection of our own."""
+    with closing(apsw.Connection(str(file))) as connection:
+        return connection.execute(statement).get
+
+
+def schema(file: Path) -> list[tuple[object, ...]]:
+    with closing(apsw.Connection(str(file))) as connection:
+        return connection.execute("SELECT type, name, sql FROM sqlite_schema ORDER BY type, name").fetchall()
+
+
+def python(code: str, *arguments: object) -> subprocess.Popen[str]:
+    """Another process of ours."""
+    return subprocess.Popen(
+        [sys.executable, "-c", code, *map(str, arguments)], text=True, cwd="/",
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+        env={**os.environ, "PYTHONPATH": f"{SOURCE}:{SOURCE.parent}", "PYTHONDONTWRITEBYTECODE": "1"},
+    )  # fmt: skip
+
+
+def output(process: subprocess.Popen[str], said: str = "") -> str:
+    """What it printed; it must end well."""
+    out, errors = process.communicate(said, timeout=60)
+    assert process.returncode == 0, errors
+    return out
+
+
+# schema --------------------------------------------------------------------------------------------------------------
+
+
+def test_opening_again_changes_nothing(file: Path, here: Workspace) -> None:
+    with closing(SqliteStore(SingleFile(file))) as store:
+        put(store, here, "kept")
+    before = schema(file)
+    assert value(file, "PRAGMA user_version") == VERSION
+    assert value(file, "PRAGMA application_id") == APPLICATION_ID
+    with closing(SqliteStore(SingleFile(file))) as store:
+        assert words(store, here, "kept") == ["kept"]
+    assert schema(file) == before
+
+
+def test_each_script_runs_once_in_order() -> None:
+    ran: list[tuple[int, str]] = []
+    migrate(1, ("a", "b", "c"), lambda version, script: ran.append((version, script)))
+    assert ran == [(2, "b"), (3, "c")]
+    migrate(3, ("a", "b", "c"), lambda version, script: ran.append((version, script)))
+    assert len(ran) == 2
+
+
+def test_a_script_that_fails_leaves_the_version_before_it(
+    file: Path, here: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with closing(SqliteStore(SingleFile(file))) as store:
+        put(store, here, "kept")
+    before = schema(file)
+    broken = (*sql.migrations("sqlite"), "CREATE TABLE good (a); CREATE TABLE bad (a, a);")
+    with monkeypatch.context() as patch:
+        patch.setattr(sqlite, "migrations", lambda _dialect: broken)
+        with closing(SqliteStore(SingleFile(file))) as store, pytest.raises(StoreError, match="duplicate column"):
+            words(store, here, "kept")
+    assert schema(file) == before
+    assert value(file, "PRAGMA user_version") == VERSION
+    with closing(SqliteStore(SingleFile(file))) as store:
+        assert words(store, here, "kept") == ["kept"]
+
+
+def test_a_newer_version_is_refused_and_not_touched(file: Path, here: Workspace) -> None:
+    with closing(SqliteStore(SingleFile(file))) as store:
+        put(store, here, "kept")
+    value(file, f"PRAGMA user_version = {VERSION + 1}")
+    before = file.read_bytes()
+    with closing(SqliteStore(SingleFile(file))) as store:
+        for access in (lambda: words(store, here, "kept"), lambda: put(store, here, "more")):
+            with pytest.raises(StoreError, match=rf"version {VERSION + 1}.*Upgrade memoryd"):
+                access()
+    assert file.read_bytes() == before
+
+
+@pytest.mark.parametrize("content", [b"this is no database, but it is longer than a header of SQLite" * 20, b"short"])
+def test_a_file_that_is_no_database_is_refused_and_not_touched(file: Path, here: Workspace, content: bytes) -> None:
+    file.write_bytes(content)
+    with closing(SqliteStore(SingleFile(file))) as store, pytest.raises(StoreError, match="not a SQLite database"):
+        put(store, here, "text")
+    assert file.read_bytes() == content
+
+
+@pytest.mark.parametrize("mode", ["delete", "wal"])
+def test_another_programs_database_is_refused_and_not_touched(file: Path, here: Workspace, mode: str) -> None:
+    with closing(apsw.Connection(str(file))) as connection:
+        connection.pragma("journal_mode", mode)
+        connection.execute("CREATE TABLE records (theirs); INSERT INTO records VALUES (1)")
+    before = file.read_bytes()
+    with closing(SqliteStore(SingleFile(file))) as store, pytest.raises(StoreError, match="another program"):
+        put(store, here, "text")
+    assert file.read_bytes() == before
+
+
+def test_an_empty_file_is_a_new_database(file: Path, here: Workspace) -> None:
+    file.touch()
+    with closing(SqliteStore(SingleFile(file))) as store:
+        put(store, here, "text")
+        assert words(store, here, "text") == ["text"]
+
+
+OPEN_TOGETHER = """
+import sys, time
+from pathlib import Path
+from memoryd.model import Workspace
+from memoryd.store.files import SingleFile
+from memoryd.store.sqlite import SqliteStore
+
+place = Workspace(id="w", name="w")
+print("ready", flush=True)
+for line in sys.stdin:
+    name, at = line.split()
+    while time.time() < float(at):
+        pass
+    store = SqliteStore(SingleFile(Path(name)), "normal")
+    store.write(place, lambda q: q.run("events.add", operation="opened", subject=None, now="now"))
+    store.close()
+    print("written", flush=True)
+"""
+
+
+def test_processes_that_open_a_new_file_at_once(tmp_path: Path) -> None:
+    processes = [python(OPEN_TOGETHER) for _ in range(3)]
+    for process in processes:
+        assert process.stdout
+        assert process.stdout.readline() == "ready\n"
+    for turn in range(40):
+        at = f"{tmp_path / str(turn)} {__import__('time').time() + 0.01}\n"
+        for process in processes:
+            assert process.stdin
+            process.stdin.write(at)
+            process.stdin.flush()
+        for process in processes:
+            assert process.stdout
+            assert process.stdout.readline() == "written\n", output(process)
+        assert value(tmp_path / str(turn), "SELECT count(*) FROM events") == len(processes)
+    for process in processes:
+        output(process)
+
+
+def test_the_specifications_own_names_are_views(store: SqliteStore, file: Path, here: Workspace) -> None:
+    put(store, here, "about it", kind=Kind.ENTITY, name="thing", type="tool", tags=("t",))
+    put(store, here, "noted", kind=Kind.OBSERVATION, id="o")
+    put(store, here, "volatile", scope="s", name="k")
+    put(store, here, "durable", name="k")
+    gone = put(store, here, "gone", name="g")
+    forget(store, here, gone)
+    with closing(apsw.Connection(str(file))) as connection:
+        connection.execute(
+            "INSERT INTO observation_details SELECT workspace_id, id, 0, 'o' FROM records WHERE kind = 'entity'"
+        )
+        rows = {
+            name: connection.execute(f"SELECT {columns} FROM {name}").fetchall()
+            for name, columns in {
+                "entities": "name, entity_type, summary, tags",
+                "observations": "ordinal, content",
+                "session_memories": "session_id, key, content",
+                "vault_memories": "key, content, embedding",
+            }.items()
+        }
+    assert rows == {
+        "entities": [("thing", "tool", "about it", '["t"]')],
+        "observations": [(0, "noted")],
+        "session_memories": [("s", "k", "volatile")],
+        "vault_memories": [("k", "durable", None)],
+    }
+
+
+def test_nothing_replaces_rows() -> None:
+    texts = [*sql.load("sqlite").values(), *sql.migrations("sqlite")]
+    assert not [text for text in texts if re.search(r"(?i)\bor\s+replace\b|\breplace\s+into\b", text)]
+
+
+def test_a_replace_by_hand_does_not_corrupt_the_words(store: SqliteStore, here: Workspace) -> None:
+    record_id = put(store, here, "before")
+
+    def replace_it(queries: records.Queries) -> None:
+        assert isinstance(queries, SqliteQueries)
+        queries.connection.execute(
+            "INSERT OR REPLACE INTO records (workspace_id, id, kind, body, created_at, updated_at) "
+            "VALUES (?, ?, 'memory', 'after', '', '')", (here.id, record_id),
+        )  # fmt: skip
+
+    store.write(here, replace_it)
+    assert words(store, here, "before") == []
+    assert words(store, here, "after") == ["after"]
+    assert store.problems(here) == []
+
+
+def test_foreign_keys_hold(store: SqliteStore, here: Workspace) -> None:
+    with pytest.raises(Exception, match="(?i)foreign key"):
+        store.write(here, lambda q: q.run("memories.add", id="none", fingerprint="", importance=0.5))
+    record_id = put(store, here, "text", axis(0))
+    forget(store, here, record_id)
+    purge(store, here)
+    for table in ("memory_details", "embeddings", "records", "record_tags"):
+        assert value(store.files.path(here), f"SELECT count(*) FROM {table}") == 0
+
+
+@pytest.mark.parametrize(("durability", "synchronous"), [("full", 2), ("normal", 1)])
+def test_pragmas(file: Path, here: Workspace, durability: str, synchronous: int) -> None:
+    found: dict[str, object] = {}
+
+    def look(queries: records.Queries) -> None:
+        assert isinstance(queries, SqliteQueries)
+        names = ("journal_mode", "synchronous", "foreign_keys", "recursive_triggers", "busy_timeout", "query_only")
+        found.update({name: queries.connection.pragma(name) for name in names})
+
+    with closing(SqliteStore(SingleFile(file), durability)) as store:  # type: ignore[arg-type]
+        store.write(here, look)
+        expected = {"journal_mode": "wal", "synchronous": synchronous, "foreign_keys": 1, "recursive_triggers": 1}
+        assert found == expected | {"busy_timeout": sqlite.BUSY_MS, "query_only": 0}
+        store.read(here, look)
+        assert found == expected | {"busy_timeout": sqlite.BUSY_MS, "query_only": 1}
+
+
+# placement -----------------------------------------------------------------------------------------------------------
+
+
+def test_one_file_holds_everything(tmp_path: Path, file: Path) -> None:
+    one, two = workspace("one"), workspace("two", "projects/two.db")
+    with closing(SqliteStore(SingleFile(file))) as store:
+        for place in (one, two):
+            put(store, place, f"in {place.name}")
+        store.read(None, lambda q: q.all("workspaces.all"))
+        assert store.path(one) == store.path(two) == store.path(None) == file
+    assert [path.name for path in tmp_path.iterdir()] == ["memory.db"]
+
+
+def test_a_data_directory_has_a_file_a_workspace(tmp_path: Path) -> None:
+    root = tmp_path / "new" / "data"
+    one, two = workspace("one", "memory.db"), workspace("two", "projects/two.db")
+    with closing(SqliteStore(DataDirectory(root))) as store:
+        for place in (one, two):
+            put(store, place, f"text in {place.name}", axis(0))
+        store.read(None, lambda q: q.all("workspaces.all"))
+        for place in (one, two):
+            assert words(store, place, "text") == near(store, place, axis(0)) == [f"text in {place.name}"]
+    files = sorted(str(path.relative_to(root)) for path in root.rglob("*") if path.is_file())
+    assert files == ["_meta.db", "memory.db", "projects/two.db"]
+    assert len({tuple(schema(root / name)) for name in files}) == 1
+
+
+def test_the_least_recently_used_files_are_closed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sqlite, "OPEN_FILES", 3)
+    places = [workspace(str(n), f"{n}.db") for n in range(8)]
+    with closing(SqliteStore(DataDirectory(tmp_path))) as store:
+        for _ in range(2):
+            for place in places:
+                put(store, place, f"text {place.name}")
+                words(store, place, "text")
+        assert [path.name for path in store._open] == ["5.db", "6.db", "7.db"]
+        assert len(list(tmp_path.glob("*.db-wal"))) <= 3  # the last connection takes its log along
+        words(store, places[5], "text")
+        words(store, places[0], "text")
+        assert [path.name for path in store._open] == ["7.db", "5.db", "0.db"]
+
+
+def test_files_in_use_are_not_closed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sqlite, "OPEN_FILES", 2)
+    places = [workspace(str(n), f"{n}.db") for n in range(6)]
+    with closing(SqliteStore(DataDirectory(tmp_path), "normal")) as store:
+
+        def work(number: int) -> None:
+            for turn in range(12):
+                place = places[(number + turn) % len(places)]
+                put(store, place, f"text {number} {turn}")
+                assert f"text {number} {turn}" in words(store, place, f"text {number} {turn}", limit=200)
+
+        assert together(work, 8) == []
+        assert sum(len(words(store, place, "text", limit=200)) for place in places) == 8 * 12
+
+
+# words never drift ---------------------------------------------------------------------------------------------------
+
+
+@dataclass
+class Twin:
+    """A plain Python model of one record."""
+
+    kind: Kind
+    scope: str
+    terms: set[str]
+    tags: set[str]
+    place: Workspace
+    deleted: bool = False
+
+
+TERMS = ("alpha", "beta", "gamma", "delta", "epsilon", "zeta", "日本", "ünïcode", "emoji🚀x")
+TAGS = ("red", "green", "blue", "it's", "ünï")
+
+
+class Workload:
+    """Random changes of a store, done to a model too."""
+
+    def __init__(self, store: SqliteStore, seed: int) -> None:
+        self.store = store
+        self.dice = random.Random(seed)
+        self.places = [workspace("one"), workspace("two")]
+        self.twins: dict[str, Twin] = {}
+        self.added = 0
+
+    def some(self, of: tuple[str, ...]) -> set[str]:
+        return set(self.dice.sample(of, self.dice.randint(0, 3)))
+
+    def pick(self, *, deleted: bool = False) -> str | None:
+        keys = sorted(key for key, twin in self.twins.items() if twin.deleted == deleted)
+        return self.dice.choice(keys) if keys else None
+
+    def add(self) -> None:
+        twin = Twin(self.dice.choice(list(Kind)), self.dice.choice(("", "", "s1", "s2")), self.some(TERMS),
+                    self.some(TAGS), self.dice.choice(self.places))  # fmt: skip
+        self.added += 1
+        key = f"r{self.added:04}"
+        put(self.store, twin.place, " ".join(sorted(twin.terms)), id=key, kind=twin.kind, scope=twin.scope,
+            tags=tuple(sorted(twin.tags)))  # fmt: skip
+        self.twins[key] = twin
+
+    def change(self) -> None:
+        if key := self.pick():
+            twin = self.twins[key]
+            twin.terms, twin.tags = self.some(TERMS), self.some(TAGS)
+            change(self.store, twin.place, key, " ".join(sorted(twin.terms)), sorted(twin.tags))
+
+    def delete(self) -> None:
+        if key := self.pick():
+            self.twins[key].deleted = True
+            assert forget(self.store, self.twins[key].place, key) == 1
+
+    def restore(self) -> None:
+        if key := self.pick(deleted=True):
+            self.twins[key].deleted = False
+            self.raw("UPDATE records SET deleted_at = NULL WHERE id = ?", key)
+
+    def purge(self) -> None:
+        place = self.dice.choice(self.places)
+        purge(self.store, place)
+        self.twins = {
+            key: twin for key, twin in self.twins.items() if not (twin.deleted and twin.place is place)
+        }  # fmt: skip
+
+    def fail(self) -> None:
+        place = self.dice.choice(self.places)
+
+        def work(queries: records.Queries) -> None:
+            add(queries, "alpha beta", tags=("red",))
+            records.delete(queries, sorted(self.twins), LATER)
+            raise LookupError
+
+        with pytest.raises(LookupError):
+            self.store.write(place, work)
+
+    def raw(self, statement: str, *parameters: object) -> None:
+        def work(queries: records.Queries) -> None:
+            assert isinstance(queries, SqliteQueries)
+            queries.connection.execute(statement, parameters)  # type: ignore[arg-type]
+
+        self.store.write(self.places[0], work)
+
+    def step(self) -> None:
+        actions: list[Callable[[], None]] = [self.add, self.change, self.delete, self.restore, self.purge, self.fail]
+        self.dice.choices(actions, weights=[50, 20, 15, 8, 2, 3])[0]()
+
+    def compare(self) -> None:
+        """A random question has the answer of the model."""
+        place, term = self.dice.choice(self.places), self.dice.choice(TERMS)
+        allowed = Filter(
+            kinds=tuple(self.dice.sample(list(Kind), self.dice.randint(0, 2))),
+            tags=tuple(sorted(self.some(TAGS))[:2]), session=self.dice.choice(("", "s1", "s2", "s3")),
+        )  # fmt: skip
+        expected = {
+            key for key, twin in self.twins.items()
+            if twin.place is place and not twin.deleted and term in twin.terms
+            and (not allowed.kinds or twin.kind in allowed.kinds) and twin.tags.issuperset(allowed.tags)
+            and twin.scope in ("", allowed.session)
+        }  # fmt: skip
+        query = sqlite_query(term)
+        assert {key for key, _ in self.store.words(place, query, allowed, 10_000)} == expected, (term, allowed)
+
+
+def sqlite_query(term: str):  # type: ignore[no-untyped-def]  # noqa: ANN201
+    from memoryd.text import parse_query
+
+    found = parse_query(f'"{term}"')
+    assert found
+    return found
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_a_random_workload_agrees_with_a_model(store: SqliteStore, seed: int) -> None:
+    work = Workload(store, seed)
+    for step in range(400):
+        work.step()
+        if step % 5 == 0:
+            work.compare()
+        if step % 100 == 99:
+            assert store.problems(work.places[0]) == []
+    living = [twin for twin in work.twins.values() if not twin.deleted]
+    file = store.files.path(None)
+    assert value(file, "SELECT count(*) FROM records WHERE deleted_at IS NULL") == len(living)
+    assert value(file, "SELECT count(*) FROM record_tags") == sum(len(twin.tags) for twin in living)
+
+
+def test_drifted_words_are_told_and_rebuilt(store: SqliteStore, here: Workspace) -> None:
+    put(store, here, "genuine")
+    Workload.raw(holder(store, here), "INSERT INTO records_fts(rowid, body) VALUES (99, 'ghost')")
+    (problem,) = store.problems(here)
+    assert "doctor --repair" in problem
+    store.write(here, lambda q: q.run("words.rebuild"))
+    assert store.problems(here) == []
+    assert words(store, here, "genuine") == ["genuine"]
+
+
+def holder(store: SqliteStore, place: Workspace) -> Workload:
+    work = Workload(store, 0)
+    work.places = [place]
+    return work
+
+
+def test_damaged_pages_are_told(file: Path, here: Workspace) -> None:
+    with closing(SqliteStore(SingleFile(file))) as store:
+        store.write(here, lambda q: [add(q, f"text {n} " + "x" * 500) for n in range(200)])
+    with file.open("r+b") as raw:
+        size = raw.seek(0, os.SEEK_END)
+        raw.seek(size // 2)
+        raw.write(b"\xff" * 20_000)
+    with closing(SqliteStore(SingleFile(file))) as store:
+        try:
+            assert store.problems(here)
+        except StoreError as error:
+            assert "damaged" in str(error)  # noqa: PT017 - either way of telling is right
+
+
+# permissions ---------------------------------------------------------------------------------------------------------
+
+READ_ONLY = """
+import os, sys
+from pathlib import Path
+from memoryd.errors import MemorydError
+from memoryd.model import Filter
+from memoryd.store import sql
+from memoryd.store.files import SingleFile
+from memoryd.store.sqlite import SqliteStore
+from memoryd.text import parse_query
+from memoryd.model import Workspace
+from tests.store.kit import MODEL, axis, put
+
+if len(sys.argv) > 3:  # only now: another user may have no right to read the interpreter or the package
+    sql.load("sqlite"), sql.migrations("sqlite")
+    os.setgroups([])
+    os.setgid(int(sys.argv[3]))
+    os.setuid(int(sys.argv[3]))
+here, store = Workspace(id=sys.argv[2], name="one"), SqliteStore(SingleFile(Path(sys.argv[1])))
+for _ in range(2):
+    print(len(store.words(here, parse_query("kept"), Filter(), 5)), len(store.nearest(here, MODEL, axis(0), Filter(), 5)))
+try:
+    put(store, here, "more")
+except MemorydError as error:
+    print("refused:", error)
+print(len(store.words(here, parse_query("kept"), Filter(), 5)))
+store.close()
+"""
+
+
+@pytest.fixture
+def nobody(tmp_path: Path) -> Iterator[tuple[list[int], Path]]:
+    """A user without rights and a directory that it can reach; where we are that user already, none."""
+    if os.getuid() != 0:
+        yield [], tmp_path
+        return
+    reachable = Path("/tmp") / f"memoryd-test-{os.getpid()}-{random.getrandbits(32):x}"
+    reachable.mkdir(mode=0o755)
+    yield [65534], reachable
+    for path in (reachable, *reachable.rglob("*")):
+        path.chmod(0o700 if path.is_dir() else 0o600)
+    shutil.rmtree(reachable)
+
+
+def prepared(directory: Path, here: Workspace) -> Path:
+    file = directory / "memory.db"
+    with closing(SqliteStore(SingleFile(file))) as store:
+        put(store, here, "kept", axis(0))
+    return file
+
+
+def test_a_file_in_a_read_only_directory_is_read(nobody: tuple[list[int], Path], here: Workspace) -> None:
+    user, directory = nobody
+    file = prepared(directory, here)
+    file.chmod(0o444)
+    directory.chmod(0o555)
+    before = file.read_bytes()
+    lines = output(python(READ_ONLY, file, here.id, *user)).splitlines()
+    assert lines[:2] == ["1 1", "1 1"]
+    assert lines[2].startswith("refused:")
+    assert "read-only" in lines[2]
+    assert "writable" in lines[2]
+    assert lines[3:] == ["1"]
+    assert file.read_bytes() == before
+    assert [path.name for path in directory.iterdir()] == ["memory.db"]
+
+
+def test_a_read_only_file_is_read(nobody: tuple[list[int], Path], here: Workspace) -> None:
+    user, directory = nobody
+    file = prepared(directory, here)
+    file.chmod(0o444)
+    directory.chmod(0o777)
+    lines = output(python(READ_ONLY, file, here.id, *user)).splitlines()
+    assert lines[:2] == ["1 1", "1 1"]
+    assert "read-only" in lines[2]
+    assert lines[3:] == ["1"]
+
+
+def test_a_read_only_directory_is_read_while_another_user_writes(
+    nobody: tuple[list[int], Path], here: Workspace
+) -> None:
+    user, directory = nobody
+    if not user:
+        pytest.skip("takes two users, and so root")
+    file = prepared(directory, here)
+    directory.chmod(0o755)
+    with closing(SqliteStore(SingleFile(file))) as store:
+        put(store, here, "kept too", axis(0))  # its log lies beside the file now
+        for path in directory.iterdir():
+            path.chmod(0o644)
+        lines = output(python(READ_ONLY, file, here.id, *user)).splitlines()
+    assert lines[0] == "2 2"
+    assert "read-only" in lines[2]
+
+
+def test_a_place_that_cannot_be_made_is_told(nobody: tuple[list[int], Path], here: Workspace) -> None:
+    user, directory = nobody
+    directory.chmod(0o555)
+    code = READ_ONLY.replace("for _ in range(2):", "for _ in ():").rpartition("print(len")[0]
+    out = output(python(code, directory / "new" / "memory.db", here.id, *user))
+    assert out.startswith("refused:")
+    assert "cannot be opened" in out
+    assert "exists and is writable" in out
+
+
+def test_a_directory_in_place_of_a_file_is_told(tmp_path: Path, here: Workspace) -> None:
+    with closing(SqliteStore(SingleFile(tmp_path))) as store, pytest.raises(StoreError, match="cannot be opened"):
+        put(store, here, "text")
+
+
+# locks and backups ---------------------------------------------------------------------------------------------------
+
+
+def test_a_database_that_stays_locked_is_told(file: Path, here: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sqlite, "BUSY_MS", 200)
+    with closing(SqliteStore(SingleFile(file))) as store, closing(apsw.Connection(str(file))) as other:
+        put(store, here, "earlier")
+        other.execute("BEGIN IMMEDIATE")
+        with pytest.raises(
+            StoreBusyError, match=r"Another process kept .* locked for 0\.2 s.*Nothing was stored.*again"
+        ):
+            put(store, here, "meanwhile")
+        assert words(store, here, "earlier meanwhile") == ["earlier"]  # readers do not mind
+        other.execute("ROLLBACK")
+        put(store, here, "later")
+        assert set(words(store, here, "earlier meanwhile later")) == {"earlier", "later"}
+
+
+def test_a_backup_is_whole_while_others_write(tmp_path: Path) -> None:
+    root, target = tmp_path / "data", tmp_path / "backups" / "all.db"
+    places = [workspace("one", "memory.db"), workspace("two", "projects/two.db")]
+    stop, parts = threading.Event(), list[float]()
+    with closing(SqliteStore(DataDirectory(root), "normal")) as store:
+        for place in places:
+            store.write(None, lambda q, place=place: q.run("workspaces.add", id=place.id, name=place.name,
+                        description="", db_path=place.db_path, now=LATER))  # fmt: skip
+            store.write(place, lambda q, place=place: [
+                add(q, f"text {n} of {place.name}", axis(n % 8), tags=("t",)) for n in range(300)])  # fmt: skip
+        gone = put(store, places[0], "text deleted", axis(0))
+        forget(store, places[0], gone)
+
+        def pairs() -> None:
+            number = 0
+            while not stop.is_set():
+                number += 1
+                store.write(places[0], lambda q: [add(q, f"pair{number} {side}") for side in ("left", "right")])  # noqa: B023
+
+        writer = threading.Thread(target=pairs)
+        writer.start()
+        try:
+            store.backup(target, places, parts.append)
+        finally:
+            stop.set()
+            writer.join(30)
+    assert parts == sorted(parts)
+    assert parts[-1] == pytest.approx(1.0)
+    assert [path.name for path in target.parent.iterdir()] == ["all.db"]
+    check_backup(target, places)
+
+
+def check_backup(target: Path, places: list[Workspace]) -> None:
+    with closing(SqliteStore(SingleFile(target))) as copy:
+        assert copy.problems(None) == []
+        rows = copy.read(None, lambda q: q.all("workspaces.all"))
+        assert {(row["id"], row["name"], row["db_path"]) for row in rows} == {(p.id, p.name, "") for p in places}
+        for place in places:
+            found = words(copy, place, "text", Filter(tags=("t",)), 1000)
+            assert sorted(found) == sorted(f"text {n} of {place.name}" for n in range(300))
+            assert len(near(copy, place, axis(0), limit=1000)) == 300
+        assert copy.read(places[0], lambda q: q.one("memories.deleted")) == {"number": 1}
+        left, right = (words(copy, places[0], side, limit=100_000) for side in ("left", "right"))
+        assert {text.split()[0] for text in left} == {text.split()[0] for text in right}
+
+
+def test_a_backup_of_a_workspace_without_a_file_yet(tmp_path: Path) -> None:
+    places = [workspace("one", "memory.db")]
+    with closing(SqliteStore(DataDirectory(tmp_path / "data"))) as store:
+        store.backup(tmp_path / "all.db", places, lambda _part: None)
+    with closing(SqliteStore(SingleFile(tmp_path / "all.db"))) as copy:
+        assert copy.problems(None) == []
+        assert words(copy, places[0], "text") == []
+
+
+def test_a_backup_does_not_overwrite(tmp_path: Path, here: Workspace, store: SqliteStore) -> None:
+    put(store, here, "text")
+    target = tmp_path / "all.db"
+    target.write_text("mine")
+    with pytest.raises(StoreError, match="exists already"):
+        store.backup(target, [here], lambda _part: None)
+    assert target.read_text() == "mine"
+
+
+def test_a_backup_that_fails_leaves_nothing_behind(tmp_path: Path, here: Workspace, store: SqliteStore) -> None:
+    put(store, here, "text")
+
+    def stop(part: float) -> None:
+        if part > 0.5:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        store.backup(tmp_path / "backup" / "all.db", [here], stop)
+    assert list((tmp_path / "backup").iterdir()) == []
+    store.backup(tmp_path / "backup" / "all.db", [here], lambda _part: None)
+    assert bodies(store, here, json.loads("[]")) == []
+
+
+def test_files_are_private_to_their_owner_or_as_the_umask_says(file: Path, here: Workspace, store: SqliteStore) -> None:
+    put(store, here, "text")
+    assert stat.S_IMODE(file.stat().st_mode) & 0o022 == 0

@@ -1,0 +1,476 @@
+"""What every store must do. A backend is one small subclass of `Storage` that opens it."""
+
+import json
+import threading
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from memoryd.core import records
+from memoryd.core.records import Embedded
+from memoryd.errors import StoreError
+from memoryd.model import Filter, Kind, Workspace
+from memoryd.store.base import Queries, Store
+from memoryd.store.files import SingleFile
+from memoryd.store.sqlite import SqliteStore
+from memoryd.text import parse_query
+from tests.store.kit import (
+    LATER,
+    MODEL,
+    NOW,
+    add,
+    axis,
+    bodies,
+    change,
+    forget,
+    near,
+    purge,
+    put,
+    together,
+    words,
+    workspace,
+)
+
+MANY = 5_000
+
+
+class Storage:
+    """The suite; a subclass says how to open a store on an empty place, again and again."""
+
+    def open(self, place: Path) -> Store:
+        raise NotImplementedError
+
+    @pytest.fixture
+    def store(self, tmp_path: Path) -> Iterator[Store]:
+        with closing(self.open(tmp_path)) as store:
+            yield store
+
+    @pytest.fixture
+    def here(self) -> Workspace:
+        return workspace()
+
+    # transactions ----------------------------------------------------------------------------------------------------
+
+    def test_what_was_written_is_there_after_a_new_start(self, tmp_path: Path, here: Workspace) -> None:
+        with closing(self.open(tmp_path)) as store:
+            record_id = put(store, here, "kept", axis(0), tags=("a", "b"), name="key", session_id="s")
+        with closing(self.open(tmp_path)) as store:
+            memory = store.read(here, lambda q: records.fetch(q, [record_id], ""))[record_id]
+            assert (memory.record.body, memory.record.tags, memory.record.name) == ("kept", ("a", "b"), "key")
+            assert memory.record.created_at == NOW
+            assert words(store, here, "kept") == ["kept"]
+            assert near(store, here, axis(0)) == ["kept"]
+
+    def test_a_job_that_fails_leaves_nothing(self, store: Store, here: Workspace) -> None:
+        def work(queries: Queries) -> None:
+            add(queries, "half", axis(0))
+            raise LookupError("as planned")
+
+        with pytest.raises(LookupError, match="as planned"):
+            store.write(here, work)
+        assert words(store, here, "half") == []
+        assert near(store, here, axis(0)) == []
+        assert store.read(here, lambda q: q.all("memories.counts", session="")) == []
+
+    def test_a_statement_that_fails_leaves_nothing(self, store: Store, here: Workspace) -> None:
+        def work(queries: Queries) -> None:
+            add(queries, "first", id="same")
+            add(queries, "second", id="same")
+
+        with pytest.raises(Exception, match="(?i)unique|constraint"):
+            store.write(here, work)
+        assert words(store, here, "first second") == []
+        assert put(store, here, "third", id="same") == "same"
+
+    def test_jobs_that_fail_do_not_harm_those_that_are_committed_with_them(self, store: Store, here: Workspace) -> None:
+        held, release = threading.Event(), threading.Event()
+
+        def hold(queries: Queries) -> None:
+            held.set()
+            assert release.wait(30)
+
+        def work(number: int) -> None:
+            if number == 0:
+                store.write(here, hold)
+                return
+            assert held.wait(30)
+            if number == 20:  # the others have had time to queue up behind the one that holds
+                release.set()
+            if number % 3 == 0:
+                with pytest.raises(LookupError):
+                    store.write(here, lambda q: fail(q, number))
+            else:
+                put(store, here, f"number {number}")
+
+        def fail(queries: Queries, number: int) -> None:
+            add(queries, f"number {number}")
+            raise LookupError
+
+        assert together(work, 21) == []
+        expected = {f"number {n}" for n in range(1, 21) if n % 3}
+        assert set(words(store, here, "number")) == expected
+
+    def test_many_threads_write_at_once(self, store: Store, here: Workspace) -> None:
+        ids: list[str] = []
+        assert together(lambda n: ids.append(put(store, here, f"thread {n}", axis(n % 8))), 60) == []
+        assert len(set(ids)) == 60
+        assert sorted(bodies(store, here, ids)) == sorted(f"thread {n}" for n in range(60))
+        assert len(words(store, here, "thread", limit=100)) == 60
+        assert len(near(store, here, axis(0), limit=100)) == 60
+
+    def test_a_write_is_seen_by_the_next_read_of_every_thread(self, store: Store, here: Workspace) -> None:
+        def work(number: int) -> None:
+            for turn in range(5):
+                put(store, here, f"t{number}x{turn}")
+                assert words(store, here, f"t{number}x{turn}") == [f"t{number}x{turn}"]
+
+        assert together(work, 8) == []
+
+    def test_a_read_sees_one_snapshot(self, store: Store, here: Workspace) -> None:
+        put(store, here, "old")
+
+        def count(queries: Queries) -> int:
+            return int(queries.all("memories.counts", session="")[0]["number"])
+
+        def work(queries: Queries) -> tuple[int, int]:
+            before = count(queries)
+            writer = threading.Thread(target=put, args=(store, here, "new"))
+            writer.start()
+            writer.join(30)
+            return before, count(queries)
+
+        assert store.read(here, work) == (1, 1)
+        assert store.read(here, count) == 2
+
+    def test_a_read_cannot_write(self, store: Store, here: Workspace) -> None:
+        with pytest.raises(StoreError):
+            store.read(here, lambda q: add(q, "sly"))
+        assert words(store, here, "sly") == []
+
+    def test_run_counts_what_it_changed(self, store: Store, here: Workspace) -> None:
+        ids = [put(store, here, f"n{n}") for n in range(3)]
+        assert forget(store, here, *ids[:2], "unknown") == 2
+        assert forget(store, here, *ids[:2]) == 0
+        assert purge(store, here) == 2
+        assert purge(store, here) == 0
+
+    # words -----------------------------------------------------------------------------------------------------------
+
+    def test_what_matches_better_comes_first(self, store: Store, here: Workspace) -> None:
+        put(store, here, "the river and the long road and the old mill and many other things")
+        put(store, here, "river river road")
+        put(store, here, "a hill")
+        for n in range(10):
+            put(store, here, f"filler {n}")
+        assert words(store, here, "river road")[0] == "river river road"
+        scores = [score for _, score in store.words(here, parsed("river road"), Filter(), 10)]
+        assert scores == sorted(scores, reverse=True)
+        assert all(score > 0 for score in scores)
+        assert len(words(store, here, "filler", limit=3)) == 3
+
+    @pytest.mark.parametrize(
+        ("text", "query"),
+        [
+            ("she was running home", "run"),
+            ("the connections dropped", "connected"),
+            ("studies of cities", "city study"),
+        ],
+    )
+    def test_words_are_found_by_their_stems(self, store: Store, here: Workspace, text: str, query: str) -> None:
+        put(store, here, text)
+        put(store, here, "something else")
+        assert words(store, here, query) == [text]
+
+    def test_title_type_and_tags_are_searched_too(self, store: Store, here: Workspace) -> None:
+        put(store, here, "by name", name="Amsterdam")
+        put(store, here, "by type", type="locomotive", kind=Kind.ENTITY, name="E")
+        put(store, here, "by tag", tags=("marzipan",))
+        assert words(store, here, "amsterdam") == ["by name"]
+        assert words(store, here, "locomotives") == ["by type"]
+        assert words(store, here, "marzipan") == ["by tag"]
+
+    @pytest.mark.parametrize(
+        ("query", "found"),
+        [
+            ("apple banana", {"apple banana", "apple cherry", "banana apple split"}),
+            ("apple AND banana", {"apple banana", "banana apple split"}),
+            ('"apple banana"', {"apple banana"}),
+            ("apple NOT banana", {"apple cherry"}),
+            ("cher*", {"apple cherry"}),
+            ("(cherry OR split) AND apple", {"apple cherry", "banana apple split"}),
+            ("nothing", set()),
+        ],
+    )
+    def test_operators(self, store: Store, here: Workspace, query: str, found: set[str]) -> None:
+        for text in ("apple banana", "apple cherry", "banana apple split", "date"):
+            put(store, here, text)
+        assert set(words(store, here, query)) == found
+
+    @pytest.mark.parametrize(
+        "query",
+        ['"', "a AND", "NEAR(a b)", "title: x", "{a}", "-b", "a* b^2", "' OR 1=1 --", "(((", "AND OR NOT", "x" * 2000,
+         '"un"balanced"', "body : y", "\u202etxt", "a\tb\n", "%s %d {0}", "\\", "w00 kmemory"],
+    )  # fmt: skip
+    def test_no_query_fails(self, store: Store, here: Workspace, query: str) -> None:
+        put(store, here, "a b x y un txt")
+        query_ = parse_query(query)
+        if query_:
+            store.words(here, query_, Filter(kinds=(Kind.MEMORY,), tags=("t",)), 10)
+
+    @pytest.mark.parametrize(
+        ("text", "query"),
+        [
+            ("café crème", "cafe"), ("ЖЁЛТЫЙ дом", "жёлтый"), ("naïve façade", "NAÏVE"), ("שלום עולם", "שלום"),
+            ("مرحبا بالعالم", "مرحبا"), ("東京 タワー", "東京"), ("서울 날씨", "날씨"), ("tiê\u0301ng Viê\u0323t", "tiếng"),
+            ("tiếng Việt", "tieng"), ("rocket 🚀 launch", "rocket"), ("snake_case name", "snake_case"), ("C3PO r2d2", "c3po"),
+        ],
+    )  # fmt: skip
+    def test_words_of_many_scripts(self, store: Store, here: Workspace, text: str, query: str) -> None:
+        put(store, here, text)
+        put(store, here, "plain other")
+        assert words(store, here, query) == [text]
+
+    @pytest.mark.parametrize(
+        "text",
+        ["👩‍👩‍👧‍👦 family 🏳️‍🌈", "مرحبا \u202bRTL\u202c", "漢字かな交じり文", "a\u0301 vs á", "line\nline\r\n\ttab ", "  spaces  ",
+         "quote ' \" ; -- /* */", "\U0010ffff", "%00 \\0 {}", "'); DROP TABLE records; --"],
+    )  # fmt: skip
+    def test_texts_are_kept_verbatim(self, store: Store, here: Workspace, text: str) -> None:
+        record_id = put(store, here, text, tags=(text,), name=text)
+        memory = store.read(here, lambda q: records.fetch(q, [record_id], ""))[record_id]
+        assert (memory.record.body, memory.record.tags, memory.record.name) == (text, (text,), text)
+
+    def test_a_megabyte_is_kept_and_found(self, store: Store, here: Workspace) -> None:
+        text = "lorem ipsum dolor 🚀 " * 60_000 + "needle"
+        assert len(text) > 2**20
+        put(store, here, text)
+        assert words(store, here, "needle") == [text]
+
+    # filters ---------------------------------------------------------------------------------------------------------
+
+    def test_a_rare_tag_among_many_matches_is_found(self, store: Store, here: Workspace) -> None:
+        def work(queries: Queries) -> None:
+            for n in range(MANY):
+                rare = n == MANY // 2
+                vector = axis(0) if not rare else axis(1)
+                add(queries, "common words" + (" padded so that it ranks last" if rare else ""), vector,
+                    tags=("rare", "all") if rare else ("all",), kind=Kind.SUMMARY if n == 7 else Kind.OBSERVATION)  # fmt: skip
+
+        store.write(here, work)
+        rare = ["common words padded so that it ranks last"]
+        assert words(store, here, "common", Filter(tags=("rare",)), limit=3) == rare
+        assert near(store, here, axis(0), Filter(tags=("rare",)), limit=3) == rare
+        assert words(store, here, "common", Filter(tags=("all", "rare")), limit=3) == rare
+        assert near(store, here, axis(0), Filter(tags=("rare", "all", "rare")), limit=3) == rare
+        assert len(words(store, here, "common", Filter(kinds=(Kind.SUMMARY,)), limit=3)) == 1
+        assert len(near(store, here, axis(0), Filter(kinds=(Kind.SUMMARY,)), limit=3)) == 1
+        both = Filter(kinds=(Kind.SUMMARY, Kind.OBSERVATION))
+        assert len(words(store, here, "common", both, MANY + 1)) == MANY
+        assert (
+            words(store, here, "common", Filter(tags=("none",)))
+            == near(store, here, axis(0), Filter(tags=("none",)))
+            == []
+        )
+
+    def test_a_record_must_have_all_tags(self, store: Store, here: Workspace) -> None:
+        for tags in (("a",), ("b",), ("a", "b"), ("a", "b", "c"), ("A", "B"), ()):
+            put(store, here, f"tagged {'+'.join(tags)}", axis(0), tags=tags)
+        for tags, found in {
+            ("a",): {"tagged a", "tagged a+b", "tagged a+b+c"},
+            ("a", "b"): {"tagged a+b", "tagged a+b+c"},
+            ("b", "a", "b"): {"tagged a+b", "tagged a+b+c"},
+            ("A",): {"tagged A+B"},
+            ("a", "A"): set(),
+        }.items():
+            assert set(words(store, here, "tagged", Filter(tags=tags))) == found
+            assert set(near(store, here, axis(0), Filter(tags=tags))) == found
+
+    @pytest.mark.parametrize("tag", ["it's", 'quo"te', "[x]", "a,b", "ünï", "🏷️", " ", "null", "1", "%"])
+    def test_any_text_is_a_tag(self, store: Store, here: Workspace, tag: str) -> None:
+        put(store, here, "marked", axis(0), tags=(tag, "other"))
+        put(store, here, "plain", axis(0), tags=("other",))
+        assert words(store, here, "marked plain", Filter(tags=(tag,))) == ["marked"]
+        assert near(store, here, axis(0), Filter(tags=(tag, "other"))) == ["marked"]
+
+    def test_kinds(self, store: Store, here: Workspace) -> None:
+        for kind in Kind:
+            put(store, here, f"thing {kind}", axis(0), kind=kind)
+        for kind in Kind:
+            assert words(store, here, "thing", Filter(kinds=(kind,))) == [f"thing {kind}"]
+            assert near(store, here, axis(0), Filter(kinds=(kind,))) == [f"thing {kind}"]
+        two = Filter(kinds=(Kind.ENTITY, Kind.SUMMARY))
+        assert set(words(store, here, "thing", two)) == {"thing entity", "thing summary"}
+        assert set(near(store, here, axis(0), two)) == {"thing entity", "thing summary"}
+
+    def test_volatile_records_are_seen_by_their_session_alone(self, store: Store, here: Workspace) -> None:
+        for scope in ("", "s1", "s2"):
+            put(store, here, f"scoped {scope}".strip(), axis(0), scope=scope)
+        for session, found in {"": {"scoped"}, "s1": {"scoped", "scoped s1"}, "s3": {"scoped"}}.items():
+            assert set(words(store, here, "scoped", Filter(session=session))) == found
+            assert set(near(store, here, axis(0), Filter(session=session))) == found
+
+    def test_many_volatile_records_of_others_do_not_crowd_out_ours(self, store: Store, here: Workspace) -> None:
+        store.write(here, lambda q: [add(q, "crowd", axis(0), scope="theirs") for _ in range(300)])
+        put(store, here, "crowd of one", axis(1), scope="ours")
+        assert words(store, here, "crowd", Filter(session="ours"), limit=2) == ["crowd of one"]
+        assert near(store, here, axis(0), Filter(session="ours"), limit=2) == ["crowd of one"]
+
+    def test_workspaces_do_not_see_each_other(self, store: Store) -> None:
+        one, two = workspace("one"), workspace("two")
+        put(store, one, "secret of one", axis(0), tags=("t",), name="key")
+        put(store, two, "secret of two", axis(0), tags=("t",), name="key")
+        for place in (one, two):
+            text = f"secret of {place.name}"
+            assert words(store, place, "secret") == [text]
+            assert words(store, place, "secret", Filter(tags=("t",), kinds=(Kind.MEMORY,))) == [text]
+            assert near(store, place, axis(0)) == near(store, place, axis(0), Filter(tags=("t",))) == [text]
+        assert words(store, workspace("empty"), "secret") == near(store, workspace("empty"), axis(0)) == []
+        (theirs,) = store.nearest(two, MODEL, axis(0), Filter(), 1)
+        assert store.cosines(one, MODEL, axis(0), [theirs[0]]) == {}
+        assert store.vectors(one, MODEL, [theirs[0]]) == {}
+
+    # changes and deletes ---------------------------------------------------------------------------------------------
+
+    def test_a_changed_text_is_found_as_it_is_now(self, store: Store, here: Workspace) -> None:
+        record_id = put(store, here, "before", axis(0), tags=("old",))
+        change(store, here, record_id, "after", ("new",))
+        assert words(store, here, "before") == words(store, here, "after", Filter(tags=("old",))) == []
+        assert words(store, here, "after", Filter(tags=("new",))) == ["after"]
+        assert near(store, here, axis(0)) == []  # the vector was of another text
+        store.write(here, lambda q: records.embed(q, record_id, Embedded(MODEL, axis(1)[None, :])))
+        assert near(store, here, axis(0)) == ["after"]
+
+    def test_deleted_softly_it_is_out_of_words_and_vectors_at_once(self, store: Store, here: Workspace) -> None:
+        gone, kept = put(store, here, "twin gone", axis(0), tags=("t",)), put(store, here, "twin kept", axis(0))
+        assert near(store, here, axis(0)) == ["twin gone", "twin kept"]  # the index is loaded
+        assert forget(store, here, gone) == 1
+        assert words(store, here, "twin") == near(store, here, axis(0), limit=1) == ["twin kept"]
+        assert words(store, here, "twin", Filter(tags=("t",))) == near(store, here, axis(0), Filter(tags=("t",))) == []
+        assert store.cosines(here, MODEL, axis(0), [gone, kept]) == pytest.approx({kept: 1.0})
+        assert store.vectors(here, MODEL, [gone, kept]).keys() == {kept}
+        assert bodies(store, here, [gone, kept]) == ["twin kept"]
+        assert store.read(here, lambda q: q.one("memories.deleted")) == {"number": 1}
+
+    def test_a_purge_removes_for_good_and_leaves_the_rest(self, store: Store, here: Workspace) -> None:
+        gone, kept = put(store, here, "twin gone", axis(0)), put(store, here, "twin kept", axis(0))
+        forget(store, here, gone)
+        assert store.write(here, lambda q: q.run("records.purge", before=NOW)) == 0  # it was deleted later
+        assert purge(store, here) == 1
+        assert store.read(here, lambda q: q.one("memories.deleted")) == {"number": 0}
+        assert words(store, here, "twin") == near(store, here, axis(0)) == ["twin kept"]
+        assert put(store, here, "again", id=gone) == gone
+        assert bodies(store, here, [gone, kept]) == ["again", "twin kept"]
+
+    def test_a_key_is_unique_among_the_living_of_a_scope(self, store: Store, here: Workspace) -> None:
+        first = put(store, here, "first", name="key")
+        put(store, here, "volatile", name="key", scope="s")
+        put(store, here, "entity", name="key", kind=Kind.ENTITY)
+        with pytest.raises(Exception, match="(?i)unique"):
+            put(store, here, "second", name="key")
+        forget(store, here, first)
+        put(store, here, "second", name="key")
+        assert words(store, here, "first second") == ["second"]
+
+    # vectors ---------------------------------------------------------------------------------------------------------
+
+    def test_nearest_is_by_cosine_of_the_best_chunk(self, store: Store, here: Workspace) -> None:
+        put(store, here, "half", (axis(0) + axis(1)) / np.float32(np.sqrt(2)))
+        put(store, here, "long", np.stack([axis(2), axis(0), axis(3)]))
+        put(store, here, "far", axis(4))
+        put(store, here, "none")
+        assert near(store, here, axis(0)) == ["long", "half", "far"]
+        scores = [score for _, score in store.nearest(here, MODEL, axis(0), Filter(), 3)]
+        assert scores == pytest.approx([1.0, np.sqrt(0.5), 0.0], abs=1e-3)
+        assert near(store, here, axis(2), limit=1) == ["long"]
+
+    def test_cosines_and_first_vectors_of_given_records(self, store: Store, here: Workspace) -> None:
+        ids = [put(store, here, f"n{n}", axis(n)) for n in range(3)]
+        bare = put(store, here, "bare")
+        assert store.cosines(here, MODEL, axis(1), [*ids, bare, "unknown"]) == pytest.approx(
+            {ids[0]: 0, ids[1]: 1, ids[2]: 0}
+        )
+        assert store.cosines(here, MODEL, axis(1), []) == store.vectors(here, MODEL, []) == {}
+        found = store.vectors(here, MODEL, [*ids, bare, "unknown"])
+        assert found.keys() == set(ids)
+        np.testing.assert_allclose(found[ids[2]], axis(2))
+
+    def test_models_and_dimensions_are_apart(self, store: Store, here: Workspace) -> None:
+        record_id = put(store, here, "both", axis(0))
+        other = Embedded("test:other", axis(1, 16)[None, :])
+        store.write(here, lambda q: records.embed(q, record_id, other))
+        assert near(store, here, axis(0)) == ["both"]
+        assert store.nearest(here, "test:other", axis(0, 16), Filter(), 5) == [(record_id, pytest.approx(0.0))]
+        assert store.nearest(here, MODEL, axis(0, 16), Filter(), 5) == []
+        assert store.nearest(here, "test:none", axis(0), Filter(), 5) == []
+
+    # neighbours and events -------------------------------------------------------------------------------------------
+
+    def test_neighbours_are_those_before_and_after_in_the_session(self, store: Store, here: Workspace) -> None:
+        times = [f"2026-01-01T00:00:0{n}.000Z" for n in range(6)]
+        ids = [put(store, here, f"turn {n}", session_id="talk", now=time) for n, time in enumerate(times)]
+        alone = put(store, here, "no session", now=times[2])
+        put(store, here, "elsewhere", session_id="other talk", now=times[2])
+        hidden = put(store, here, "volatile of another", session_id="talk", scope="x", now="2026-01-01T00:00:02.500Z")
+        forget(store, here, ids[4])
+        rows = neighbours(store, here, [ids[0], ids[2], ids[5], alone], session="")
+        assert rows == {ids[0]: (None, ids[1]), ids[2]: (ids[1], ids[3]), ids[5]: (ids[3], None)}
+        assert neighbours(store, here, [ids[2]], session="x") == {ids[2]: (ids[1], hidden)}
+
+    def test_neighbours_of_the_same_moment_have_an_order(self, store: Store, here: Workspace) -> None:
+        ids = sorted(put(store, here, f"turn {n}", session_id="talk") for n in range(4))
+        rows = neighbours(store, here, ids, session="")
+        assert rows == dict(zip(ids, zip([None, *ids], [*ids[1:], None], strict=False), strict=True))
+
+    def test_events_outlive_what_they_are_about(self, store: Store, here: Workspace) -> None:
+        record_id = put(store, here, "short-lived")
+        forget(store, here, record_id)
+        purge(store, here)
+        store.write(here, lambda q: records.event(q, "later", None, LATER))  # and the table still takes more
+
+    # upkeep ----------------------------------------------------------------------------------------------------------
+
+    def test_there_are_no_problems_after_all_kinds_of_changes(self, store: Store, here: Workspace) -> None:
+        ids = [put(store, here, f"text {n}", axis(n % 8), tags=(f"t{n % 3}",)) for n in range(30)]
+        for record_id in ids[::3]:
+            change(store, here, record_id, "changed", ("t9",))
+        forget(store, here, *ids[::4])
+        purge(store, here)
+        assert store.problems(here) == []
+        assert store.problems(None) == []
+
+    def test_the_registry_belongs_to_no_workspace(self, store: Store) -> None:
+        def register(queries: Queries) -> int:
+            return queries.run("workspaces.add", id="i", name="n", description="", db_path="", now=NOW)
+
+        assert store.write(None, register) == 1
+        assert store.write(None, register) == 0
+        assert [row["name"] for row in store.read(None, lambda q: q.all("workspaces.all"))] == ["n"]
+        assert store.read(None, lambda q: q.one("workspaces.by_name", name="none")) is None
+
+    def test_close_may_be_called_twice_and_the_store_used_again(self, store: Store, here: Workspace) -> None:
+        put(store, here, "kept")
+        store.close()
+        store.close()
+        assert words(store, here, "kept") == ["kept"]
+
+
+def parsed(query: str) -> Any:
+    found = parse_query(query)
+    assert found
+    return found
+
+
+def neighbours(
+    store: Store, place: Workspace, ids: list[str], session: str
+) -> dict[str, tuple[str | None, str | None]]:
+    rows = store.read(place, lambda q: q.all("records.neighbours", ids=json.dumps(ids), session=session))
+    return {row["id"]: (row["before_id"], row["after_id"]) for row in rows}
+
+
+class TestSqlite(Storage):
+    def open(self, place: Path) -> Store:
+        return SqliteStore(SingleFile(place / "memory.db"), "normal")

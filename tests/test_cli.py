@@ -1,0 +1,457 @@
+"""Commands as a person or a script meets them: what they print, where, and with which exit code."""
+
+import json
+import os
+import pty
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import apsw
+import pytest
+from typer.testing import CliRunner, Result
+
+from memoryd import __version__
+from memoryd.cli import app
+from memoryd.core.engine import Engine
+from memoryd.core.memories import Memories
+from memoryd.models import weights
+from memoryd.settings import Settings
+from tests.clients import NO_MODELS, PATIENCE, Wire, environment
+
+Run = Callable[..., Result]
+NOBODY = 65534
+
+
+@pytest.fixture
+def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
+    """Commands in this process, without models, on a data directory of the test's own."""
+    for name in [name for name in os.environ if name.startswith("MEMORY_")]:
+        monkeypatch.delenv(name)
+    for name, value in ({"MEMORY_DATA_DIR": str(tmp_path / "data")} | NO_MODELS).items():
+        monkeypatch.setenv(name, value)
+
+    def invoke(*arguments: str, code: int = 0, stdin: str | bytes | None = None, **env: str) -> Result:
+        result = CliRunner().invoke(app, arguments, input=stdin, env=env)
+        assert result.exit_code == code, (result.exit_code, result.output, result.exception)
+        assert result.exception is None or isinstance(result.exception, SystemExit)
+        return result
+
+    return invoke
+
+
+@pytest.fixture
+def data(tmp_path: Path) -> Path:
+    return tmp_path / "data"
+
+
+def stored(run: Run, text: str, *options: str) -> str:
+    """Store a text; its id."""
+    return str(json.loads(run("store", text, "--json", *options).stdout)["id"])
+
+
+def told(result: Result) -> str:
+    """The one line that a command complains with; nothing else is printed."""
+    assert result.stdout == ""
+    assert result.stderr.count("\n") == 1
+    return result.stderr
+
+
+# storing and finding -------------------------------------------------------------------------------------------------
+
+
+def test_version(run: Run) -> None:
+    assert run("--version").stdout == f"memoryd {__version__}\n"
+
+
+def test_every_command_explains_itself(run: Run) -> None:
+    for command in ("serve", "store", "recall", "context", "forget", "inspect", "doctor", "backup"):
+        assert f"memoryd {command}" in run(command, "-h").stdout.replace("root ", "memoryd ")
+
+
+def test_words_of_a_text_are_one_memory(run: Run) -> None:
+    said = run("store", "The", "staging", "port", "is", "5433.", "--tag", "db", "--importance", ".9").stdout
+    (memory_id,) = re.findall(r"[0-9a-f-]{36}", said)
+    (memory,) = json.loads(run("inspect", memory_id, "--json").stdout)["memories"]
+    assert (memory["content"], memory["tags"], memory["importance"]) == ("The staging port is 5433.", ["db"], 0.9)
+
+
+@pytest.mark.parametrize("arguments", [("store",), ("store", "-")])
+def test_a_pipe_is_stored_verbatim_but_for_its_last_line_break(run: Run, arguments: tuple[str, ...]) -> None:
+    run(*arguments, stdin="  two\nlines \N{SNOWMAN}\n")
+    (memory,) = json.loads(run("inspect", "--view", "recent", "--json").stdout)["memories"]
+    assert memory["content"] == "  two\nlines \N{SNOWMAN}"
+
+
+def test_recall_shows_text_and_id_or_what_agents_see(run: Run) -> None:
+    memory_id = stored(run, "The staging port is 5433.", "--tag", "db")
+    shown = run("recall", "staging", "port").stdout
+    assert shown.startswith("- The staging port is 5433.\n")
+    assert memory_id in shown
+    assert "#db" in shown
+    assert "importance 0.5] The staging" in run("recall", "port", "--format", "list").stdout
+    assert json.loads(run("recall", "port", "--json").stdout)["memories"][0]["id"] == memory_id
+    assert run("recall", "port", "--tag", "other").stdout == "No relevant memories found.\n"
+    assert run("recall", "port", "--kind", "entity").stdout == "No relevant memories found.\n"
+
+
+def test_what_the_budget_keeps_out_is_counted_on_stderr(run: Run) -> None:
+    for number in range(5):
+        stored(run, f"port {number} " + f"is written down in detail {number} " * 8)
+    result = run("recall", "port", "--budget", "90")
+    assert "more did not fit" in result.stderr
+    assert "did not fit" not in result.stdout
+
+
+def test_context_and_inspect(run: Run) -> None:
+    stored(run, "Tabs, not spaces.", "--tag", "style")
+    assert "Tabs, not spaces." in run("context").stdout
+    assert "Tabs, not spaces." in run("context", "style", "of", "code").stdout
+    assert json.loads(run("context", "--json").stdout)["memories"]
+    assert re.search(r"total +1", run("inspect").stdout)
+    assert re.search(r"style +1", run("inspect", "--view", "tags").stdout)
+    assert "Tabs" in run("inspect", "--view", "important").stdout
+
+
+def test_a_long_memory_is_cut_in_a_list_and_whole_by_its_id(run: Run) -> None:
+    text = "word " * 200
+    memory_id = stored(run, text)
+    assert text not in run("inspect", "--view", "recent").stdout
+    assert text in run("inspect", memory_id).stdout
+
+
+def test_what_steers_a_terminal_is_shown_not_obeyed(run: Run) -> None:
+    run("store", stdin="red \x1b[31m and \x9b2J and \N{RIGHT-TO-LEFT OVERRIDE}txt [bold]tag[/bold]")
+    for arguments in (
+        ("recall", "red"),
+        ("context",),
+        ("inspect", "--view", "recent"),
+        ("forget", "--query", "red", "--dry-run"),
+    ):
+        shown = run(*arguments).stdout
+        assert not re.search("[\x1b\x9b\N{RIGHT-TO-LEFT OVERRIDE}]", shown)
+        assert "[bold]tag[/bold]" in shown
+
+
+def test_workspaces_are_apart_wherever_the_option_stands(run: Run) -> None:
+    run("--workspace", "work", "store", "secret of work")
+    run("store", "secret of home", "--workspace", "home")
+    assert run("recall", "secret", "--workspace", "work").stdout.count("secret") == 1
+    assert "secret of home" in run("--workspace", "work", "recall", "secret", "--workspace", "home").stdout
+    assert "secret of work" in run("recall", "secret", MEMORY_NAMESPACE="work").stdout
+
+
+def test_options_say_where(run: Run, tmp_path: Path) -> None:
+    run("store", "in a file", "--db", str(tmp_path / "one.db"))
+    run("--data-dir", str(tmp_path / "other"), "store", "in a directory")
+    assert (tmp_path / "one.db").exists()
+    assert (tmp_path / "other/memory.db").exists()
+    assert not (tmp_path / "data").exists()
+
+
+# forgetting ----------------------------------------------------------------------------------------------------------
+
+
+def test_forgetting_asks_first_and_a_script_says_yes(run: Run) -> None:
+    memory_id = stored(run, "to go", "--tag", "old")
+    stored(run, "to stay")
+    assert "--yes" in told(run("forget", memory_id, code=2))
+    assert memory_id in run("forget", "--tag", "old", "--dry-run").stdout
+    assert re.search(r"total +2", run("inspect").stdout)
+    assert run("forget", "--tag", "old", "--yes").stdout == "Forgot 1 memories.\n"
+    assert run("forget", "--tag", "old", "--yes").stdout == "No memories match the criteria.\n"
+    assert run("forget", "--tag", "old").stdout == "No memories match the criteria.\n"
+    assert re.search(r"total +1", run("inspect").stdout)
+
+
+@pytest.mark.parametrize(("answer", "code", "left"), [(b"n\n", 1, 130), (b"y\n", 0, 0), (b"\x04", 1, 130)])
+def test_at_a_terminal_exactly_what_was_shown_is_forgotten(
+    run: Run, home: Path, answer: bytes, code: int, left: int
+) -> None:
+    with Engine(Settings.read()) as engine:
+        memories = Memories(engine, engine.workspaces.ensure("default"), "")
+        for number in range(130):  # more than a tool takes ids at once
+            memories.store(f"number {number} of them", ["many"])
+    environ = environment(home) | {"MEMORY_DATA_DIR": str(Settings.read().data_dir)}
+    ended = _at_a_terminal(environ, answer, "forget", "--tag", "many")
+    assert ended.returncode == code, ended.stderr
+    assert b"and 110 more" in ended.stderr
+    assert re.search(rf"total +{left}\b", run("inspect").stdout)
+
+
+def _at_a_terminal(environ: dict[str, str], typed: bytes, *arguments: str) -> subprocess.CompletedProcess[bytes]:
+    """A command whose stdin is a terminal where somebody types."""
+    ours, theirs = pty.openpty()
+    try:
+        os.write(ours, typed)
+        return subprocess.run(
+            [sys.executable, "-m", "memoryd", *arguments],
+            stdin=theirs, capture_output=True, env=environ, timeout=PATIENCE, check=False,
+        )  # fmt: skip
+    finally:
+        os.close(ours)
+        os.close(theirs)
+
+
+# what is wrong is said in one line -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("store", ""), "content"),
+        (("store", "x" * 10_001), "it has 10001"),
+        (("store", "x", "--importance", "2"), "importance"),
+        (("recall", "x", "--budget", "0"), "token_budget"),
+        (("recall", "x", "--format", "prose"), "'summary', 'list', 'raw' or 'answer'"),
+        (("recall", "x", "--kind", "nothing"), "kinds"),
+        (("inspect", "--view", "nothing"), "'stats', 'recent', 'important', 'tags' or 'export'"),
+        (("inspect", "--limit", "0"), "limit"),
+        (("forget", "--before", "yesterday", "--yes"), "'yesterday' is not an ISO 8601 time"),
+        (("forget",), "At least one of ids, tags, query, or before"),
+        (("--read-only", "store", "x"), "--read-only"),
+        (("--workspace", " ", "store", "x"), "cannot name a workspace"),
+    ],
+)
+def test_wrong_input_is_named_and_exits_2(run: Run, arguments: tuple[str, ...], said: str) -> None:
+    run("store", "a database must be there to look into")
+    assert said in told(run(*arguments, code=2))
+
+
+def test_a_pipe_that_is_no_text_is_refused(run: Run) -> None:
+    assert "not UTF-8" in told(run("store", stdin=b"caf\xe9", code=2))
+    assert "10000 characters" in told(run("store", stdin="x" * 1_000_000, code=2))
+    assert "content" in told(run("store", stdin="", code=2))
+
+
+def test_wrong_settings_exit_2(run: Run) -> None:
+    assert "MEMORY_DURABILITY='maybe'" in told(run("store", "x", MEMORY_DURABILITY="maybe", code=2))
+    assert "There are: recall" in told(run("--toolsets", "nothing", code=2))
+    assert "MEMORY_LOG_LEVEL" in told(run("serve", MEMORY_LOG_LEVEL="loud", code=2))
+
+
+def test_looking_makes_no_database_and_no_workspace(run: Run, data: Path) -> None:
+    for arguments in (("recall", "x"), ("context",), ("inspect",), ("forget", "--tag", "x"), ("backup", "b.db")):
+        assert "There is no database yet" in told(run(*arguments, code=1))
+    run("doctor")
+    assert not data.exists()
+    run("store", "x")
+    assert "There is no workspace 'typo'. There are: default." in told(run("--workspace", "typo", "inspect", code=1))
+
+
+def test_an_unknown_id_is_named(run: Run) -> None:
+    memory_id = stored(run, "here")
+    result = run("inspect", memory_id, "nowhere", code=1)
+    assert "here" in result.stdout
+    assert "There is no memory nowhere in 'default'." in result.stderr
+
+
+def test_a_damaged_database_is_told_without_a_traceback(run: Run, data: Path) -> None:
+    run("store", "x")
+    (data / "_meta.db").write_bytes(b"not a database, but long enough to be looked into" * 100)
+    assert "is not a SQLite database" in told(run("recall", "x", code=1))
+    assert "is not a SQLite database" in told(run("store", "x", code=1))
+
+
+def test_a_database_of_another_program_is_left_alone(run: Run, tmp_path: Path) -> None:
+    path = tmp_path / "theirs.db"
+    theirs = apsw.Connection(str(path))
+    theirs.execute("CREATE TABLE t (x)")
+    theirs.close()
+    before = path.read_bytes()
+    assert "another program" in told(run("store", "x", "--db", str(path), code=1))
+    assert path.read_bytes() == before
+
+
+def test_a_database_from_the_future_is_left_alone(run: Run, tmp_path: Path) -> None:
+    path = tmp_path / "future.db"
+    run("store", "x", "--db", str(path))
+    future = apsw.Connection(str(path))
+    future.pragma("user_version", 9_999)
+    future.close()
+    assert "Upgrade memoryd" in told(run("recall", "x", "--db", str(path), code=1))
+
+
+def test_a_place_that_is_no_directory(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("x")
+    assert "cannot be opened" in told(run("--data-dir", str(tmp_path / "file"), "store", "x", code=1))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("store", "x"), "Permission denied"),
+        (("recall", "x"), "There is no database yet"),
+        (("doctor",), "this user cannot write it"),
+        (("models", "pull"), "choose another directory with MEMORY_MODEL_DIR"),
+    ],
+)
+def test_a_directory_that_may_not_be_written(home: Path, arguments: tuple[str, ...], said: str) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        Path(folder).chmod(0o555)
+        ended = script(
+            f"if os.getuid() == 0: os.setuid({NOBODY})", *arguments, home=home, MEMORY_DATA_DIR=f"{folder}/x"
+        )
+    assert ended.returncode == 1
+    assert said in ended.stdout + ended.stderr
+    assert "Traceback" not in ended.stderr
+
+
+def test_a_full_disk(home: Path) -> None:
+    full = "import resource, signal; signal.signal(signal.SIGXFSZ, signal.SIG_IGN)"
+    full += "; resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, 100_000))"  # less than an empty database takes
+    ended = script(full, "store", "x", home=home)
+    assert ended.returncode == 1
+    assert ended.stderr.count("\n") == 1
+    assert "Nothing was stored" in ended.stderr
+
+
+def script(first: str, *arguments: str, home: Path, **settings: str) -> subprocess.CompletedProcess[str]:
+    """A command in a process where something happens first."""
+    lines = f"import os, sys, memoryd.cli\n{first}\nsys.argv = ['memoryd', *{arguments!r}]\nmemoryd.cli.main()"
+    return subprocess.run(
+        [sys.executable, "-c", lines], env=environment(home) | settings,
+        capture_output=True, text=True, timeout=PATIENCE, check=False,
+    )  # fmt: skip
+
+
+# models --------------------------------------------------------------------------------------------------------------
+
+
+def test_without_models_a_command_says_so_and_fetches_nothing(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(weights, "pull", lambda *_: pytest.fail("a command fetches"))
+    empty = {"MEMORY_EMBEDDER": "bundled", "MEMORY_RERANKER": "bundled", "MEMORY_MODEL_DIR": str(tmp_path / "none")}
+    for arguments in (("store", "words only"), ("recall", "words"), ("context", "words")):
+        result = run(*arguments, **empty)
+        assert result.stderr.count("\n") == 1
+        assert "memoryd models pull" in result.stderr
+    assert "words only" in run("recall", "words", **empty).stdout
+
+
+def test_with_models_the_vector_is_written_at_once(run: Run, model_dir: Path) -> None:
+    models = {"MEMORY_EMBEDDER": "bundled", "MEMORY_RERANKER": "bundled", "MEMORY_MODEL_DIR": str(model_dir)}
+    run("store", "The cat sleeps on the sofa.", **models)
+    stats = json.loads(run("inspect", "--json", **models).stdout)["stats"]
+    assert list(stats["embedded"].values()) == [1]
+    assert "The cat sleeps" in run("recall", "where does the kitten rest?", **models).stdout
+
+
+def test_models_are_listed_with_their_state(run: Run, model_dir: Path, tmp_path: Path) -> None:
+    models = {"MEMORY_EMBEDDER": "bundled", "MEMORY_MODEL_DIR": str(tmp_path / "copy")}
+    shutil.copytree(model_dir / weights.EMBEDDER, tmp_path / "copy" / weights.EMBEDDER)
+    with (tmp_path / "copy" / weights.EMBEDDER / "tokenizer.json").open("r+b") as file:
+        file.write(b"#")
+    listed = json.loads(run("models", "list", "--json", **models).stdout)
+    assert [(model["state"], model["in_force"]) for model in listed["models"]] == [
+        ("corrupt", True),
+        ("missing", False),
+    ]
+    assert listed["in_force"] == {"embedder": "bundled", "reranker": "none"}
+    assert re.search(r"embedder +corrupt", run("models", "list", **models).stdout)
+    assert "is corrupt. Run `memoryd models pull`" in run("store", "x", **models).stderr
+
+
+def test_pulling_what_is_there_only_verifies(run: Run, model_dir: Path) -> None:
+    said = run("models", "pull", MEMORY_MODEL_DIR=str(model_dir), PIP_NO_INDEX="1").stdout
+    assert said == f"The models in {model_dir} are verified.\n"
+
+
+def test_a_pull_that_fails_says_why(run: Run, tmp_path: Path) -> None:
+    nothing = {"MEMORY_MODEL_DIR": str(tmp_path / "none"), "PIP_NO_INDEX": "1", "PIP_FIND_LINKS": str(tmp_path)}
+    assert "pip could not download" in told(run("models", "pull", code=1, **nothing))
+
+
+# doctor and backup ---------------------------------------------------------------------------------------------------
+
+
+def test_doctor_says_that_all_is_well(run: Run, data: Path) -> None:
+    run("store", "x")
+    said = run("doctor").stdout
+    assert f"memoryd {__version__}" in re.sub(" +", " ", said)
+    assert str(data / "memory.db") in said
+    assert re.search(r"default +memory: 1", said)
+    assert "All is well." in said
+
+
+def test_doctor_finds_repairs_and_exits_by_it(run: Run, data: Path) -> None:
+    run("store", "findable")
+    broken = apsw.Connection(str(data / "memory.db"))
+    broken.execute("INSERT INTO records_fts(records_fts) VALUES ('delete-all')")
+    broken.close()
+    said = run("doctor", code=1).stdout
+    assert "! " in said
+    assert "memoryd doctor --repair" in said
+    (finding,) = json.loads(run("doctor", "--json", code=1).stdout)["findings"]
+    assert finding["subject"] == str(data / "memory.db")
+    assert "--read-only" in told(run("--read-only", "doctor", "--repair", code=2))
+    assert "All is well." in run("doctor", "--repair").stdout
+    assert "findable" in run("recall", "findable").stdout
+
+
+def test_a_backup_serves_as_a_database(run: Run, tmp_path: Path) -> None:
+    run("store", "of default")
+    run("--workspace", "other", "store", "of other")
+    target = tmp_path / "new folder/backup file.db"
+    result = json.loads(run("backup", str(target), "--json").stdout)
+    assert (result["file"], result["records"]) == (str(target), 2)
+    assert "of other" in run("--db", str(target), "recall", "other", "--workspace", "other").stdout
+    assert "All is well" in run("doctor", "--db", str(target)).stdout  # not least: it has a write-ahead log again
+    assert "exists already" in told(run("backup", str(target), code=1))
+    assert sorted(path.name for path in target.parent.iterdir()) == ["backup file.db"]
+
+
+def test_a_backup_while_others_write(run: Run, home: Path, tmp_path: Path) -> None:
+    data = {"MEMORY_DATA_DIR": str(Settings.read().data_dir)}
+    writing = threading.Event()
+    stop = threading.Event()
+    written: list[str] = []
+
+    def write() -> None:
+        with Wire(environment(home) | data) as other:
+            other.handshake()
+            while not stop.is_set():
+                answer = other.call("memory_store", content=f"number {len(written)}")
+                written.append(answer["structuredContent"]["id"])
+                writing.set()
+
+    thread = threading.Thread(target=write)
+    thread.start()
+    try:
+        assert writing.wait(PATIENCE)
+        acknowledged = len(written)
+        result: dict[str, Any] = json.loads(run("backup", str(tmp_path / "b.db"), "--json").stdout)
+    finally:
+        stop.set()
+        thread.join(PATIENCE)
+    assert acknowledged <= result["records"] <= len(written)
+    shown = json.loads(
+        run("--db", str(tmp_path / "b.db"), "inspect", "--view", "export", "--limit", "1000", "--json").stdout
+    )
+    assert {memory["id"] for memory in shown["memories"]} == set(written[: result["records"]])
+
+
+# the server ----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("arguments", [("--read-only",), ("serve", "--read-only"), ("--read-only", "serve")])
+def test_the_server_takes_its_options_before_and_after_serve(home: Path, arguments: tuple[str, ...]) -> None:
+    with Wire(environment(home), *arguments) as wire:
+        wire.handshake()
+        names = {tool["name"] for tool in wire.result("tools/list")["tools"]}
+    assert names == {"memory_recall", "memory_context", "memory_inspect"}
+
+
+def test_a_person_who_types_memoryd_is_told_what_it_waits_for(home: Path) -> None:
+    ended = _at_a_terminal(environment(home), b"\x04")
+    assert ended.returncode == 0
+    assert ended.stdout == b""
+    assert b"claude mcp add memory -- memoryd" in ended.stderr
+    assert ended.stderr.count(b"\n") == 1

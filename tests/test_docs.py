@@ -1,0 +1,207 @@
+"""What the documentation says is so: tables, links, snippets, commands, variables."""
+
+import ast
+import importlib.util
+import json
+import re
+import shlex
+import tomllib
+from collections.abc import Iterator
+from functools import cache
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.main import get_command
+
+from memoryd.cli import app
+from memoryd.settings import Settings, variables
+
+ROOT = Path(__file__).parents[1]
+PAGES = [ROOT / f"{name}.md" for name in ("README", "CHANGELOG", "CONTRIBUTING")] + sorted((ROOT / "docs").glob("*.md"))
+NO_SETTINGS = {"MEMORY_SYSTEM_PROMPT"}
+"""What looks like a variable of ours and is none."""
+
+FENCE = re.compile(r"^(?P<indent> *)```(?P<language>\w*)\n(?P<text>.*?)^(?P=indent)```$", re.DOTALL | re.MULTILINE)
+LINK = re.compile(r"(?<!!)\[[^\]]*\]\((?P<target>[^)\s]+)\)")
+
+
+def page_id(page: Path) -> str:
+    return page.relative_to(ROOT).as_posix()
+
+
+every_page = pytest.mark.parametrize("page", PAGES, ids=page_id)
+
+
+def fences(page: Path, *languages: str) -> Iterator[str]:
+    """The code blocks of these languages."""
+    for fence in FENCE.finditer(page.read_text(encoding="utf-8")):
+        if fence["language"] in languages:
+            yield fence["text"]
+
+
+def prose(page: Path) -> str:
+    """A page without its code blocks."""
+    return FENCE.sub("", page.read_text(encoding="utf-8"))
+
+
+# tables --------------------------------------------------------------------------------------------------------------
+
+
+@cache
+def tables() -> Any:
+    """docs/tables.py, which is a script and no package's module."""
+    spec = importlib.util.spec_from_file_location("tables", ROOT / "docs" / "tables.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@every_page
+def test_the_tables_are_up_to_date(page: Path) -> None:
+    text = page.read_text(encoding="utf-8")
+    assert tables().filled(text) == text, "run `python docs/tables.py`"
+
+
+def test_every_table_is_shown() -> None:
+    shown = {found["name"] for page in PAGES for found in tables().BLOCK.finditer(page.read_text(encoding="utf-8"))}
+    assert shown == set(tables().TABLES)
+
+
+def test_a_stale_table_is_noticed() -> None:
+    page = "<!-- table: tools -->\n| old |\n<!-- /table -->\n"
+    assert "memory_store" in tables().filled(page)
+
+
+# links ---------------------------------------------------------------------------------------------------------------
+
+
+def anchors(page: Path) -> set[str]:
+    """The anchors that a forge gives the headings of a page."""
+    headings = re.findall(r"^#+ (.*)$", prose(page), re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", heading).strip().lower().replace(" ", "-") for heading in headings}
+
+
+@every_page
+def test_links_lead_somewhere(page: Path) -> None:
+    for link in LINK.finditer(prose(page)):
+        target, _, anchor = link["target"].partition("#")
+        if target.startswith(("http://", "https://")):
+            continue
+        path = (page.parent / target).resolve() if target else page
+        assert path.exists(), link[0]
+        assert path.is_relative_to(ROOT), link[0]
+        assert not anchor or anchor in anchors(path), link[0]
+
+
+def test_every_page_can_be_reached_from_the_readme() -> None:
+    seen: set[Path] = set()
+    waiting = [ROOT / "README.md"]
+    while waiting:
+        page = waiting.pop()
+        if page not in seen and page.suffix == ".md":
+            seen.add(page)
+            waiting += [
+                path
+                for link in LINK.finditer(prose(page))
+                if (path := (page.parent / link["target"].partition("#")[0]).resolve()).is_file()
+            ]
+    assert seen == set(PAGES)
+
+
+# snippets ------------------------------------------------------------------------------------------------------------
+
+
+@every_page
+def test_snippets_parse(page: Path) -> None:
+    for text in fences(page, "json"):
+        json.loads(text)
+    for text in fences(page, "toml"):
+        tomllib.loads(text)
+
+
+@every_page
+def test_python_imports_what_there_is(page: Path) -> None:
+    for text in fences(page, "python"):
+        for node in ast.walk(ast.parse(text)):
+            if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("memoryd"):
+                module = import_module(node.module or "")
+                assert all(hasattr(module, alias.name) for alias in node.names), ast.unparse(node)
+
+
+@every_page
+def test_code_blocks_say_what_they_are(page: Path) -> None:
+    assert list(fences(page, "")) == [], "name a language, or `text`"
+
+
+# commands ------------------------------------------------------------------------------------------------------------
+
+
+def commands(page: Path) -> Iterator[list[str]]:
+    """Each command of the `sh` blocks as words; pipes and lists are taken apart, comments left out."""
+    for text in fences(page, "sh"):
+        for line in text.replace("\\\n", " ").splitlines():
+            words = shlex.shlex(line, posix=True, punctuation_chars="|&;")
+            words.whitespace_split = True
+            command: list[str] = []
+            for word in [*words, ";"]:
+                if set(word) <= set("|&;"):
+                    yield command
+                    command = []
+                else:
+                    command.append(word)
+
+
+def program(command: list[str]) -> list[str]:
+    """A command without the variables that are set for it alone, and without the client that is told to start it."""
+    while command and re.match(r"[A-Za-z_]+=", command[0]):
+        command = command[1:]
+    return command[command.index("--") + 1 :] if command[:3] == ["claude", "mcp", "add"] else command
+
+
+def check_memoryd(words: list[str]) -> None:
+    """Every command and option exists."""
+    command: Any = get_command(app)
+    rest = iter(words)
+    for word in rest:
+        options = {name: option for option in command.params for name in option.opts}
+        if word.startswith("-") and word != "-":
+            name, _, value = word.partition("=")
+            assert name in {*options, "--help", "-h"}, f"{word} is no option of memoryd {command.name}"
+            if not value and name in options and not options[name].is_flag:
+                next(rest)
+        elif inner := getattr(command, "commands", None):
+            assert word in inner, f"{word} is no command of memoryd"
+            command = inner[word]
+    assert not words or command.name != "models", f"memoryd {' '.join(words)} names no command"
+
+
+@every_page
+def test_commands_exist(page: Path) -> None:
+    targets = re.findall(r"^([a-z]+):", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE)
+    for command in map(program, commands(page)):
+        match command:
+            case ["memoryd", *words]:
+                check_memoryd(words)
+            case ["make", *words]:
+                assert set(words) <= set(targets), command
+            case ["python", "-m", module, *_]:
+                assert importlib.util.find_spec(module), command
+            case ["python", script, *_] if script.endswith(".py"):
+                assert (ROOT / script).is_file(), command
+
+
+@pytest.mark.parametrize("words", [["stroe", "x"], ["recall", "--limit", "3", "x"], ["models"], ["--htp"]])
+def test_a_wrong_command_is_noticed(words: list[str]) -> None:
+    with pytest.raises(AssertionError):
+        check_memoryd(words)
+
+
+@every_page
+def test_variables_exist(page: Path) -> None:
+    known = {name for field in Settings.model_fields for name in variables(field)} | NO_SETTINGS
+    named = set(re.findall(r"\bMEMORY_[A-Z_]+[A-Z]\b", page.read_text(encoding="utf-8")))
+    assert named <= known

@@ -1,0 +1,170 @@
+"""What every tool must have, in process; toolsets that come later are held to it too."""
+
+from collections.abc import Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pydantic import BaseModel, ValidationError
+
+from memoryd.core.engine import Engine
+from memoryd.errors import InvalidInputError, MemorydError
+from memoryd.settings import Settings
+from memoryd.toolsets import TOOLSETS, chosen
+from memoryd.toolsets.registry import Arguments, Call, Result, Tool
+from tests.clients import NO_MODELS
+
+TOOLS = [tool for tools in TOOLSETS.values() for tool in tools]
+every_tool = pytest.mark.parametrize("tool", TOOLS, ids=lambda tool: tool.name)
+
+
+@every_tool
+def test_a_tool_is_whole(tool: Tool[Any]) -> None:
+    assert tool.name.isidentifier()
+    assert tool.name == tool.name.lower()
+    assert tool.title
+    assert tool.title != tool.name
+    assert tool.description.endswith(".")
+    assert 40 < len(tool.description) < 1_000
+    assert issubclass(tool.arguments, Arguments)
+    assert issubclass(tool.result, Result)
+    assert tool.capability in ("read", "write", "admin")
+    assert not (tool.destructive and tool.capability == "read")
+    assert callable(tool.handler)
+
+
+@every_tool
+def test_arguments_are_described_and_strict(tool: Tool[Any]) -> None:
+    assert tool.arguments.model_config["extra"] == "forbid"
+    for name, field in tool.arguments.model_fields.items():
+        assert field.description, f"{tool.name}.{name} says nothing to the model"
+        assert name.isidentifier()
+    with pytest.raises(ValidationError, match="Extra inputs"):
+        tool.arguments.model_validate({"surely_unknown": 1})
+
+
+@every_tool
+def test_texts_and_lists_are_bounded(tool: Tool[Any]) -> None:
+    """Nothing that a client sends is of any size: each text, list and number of a schema has its limit."""
+    unbounded = [path for path, part in _parts(tool.arguments.model_json_schema()) if not _bounded(part)]
+    assert unbounded == []
+
+
+def _parts(schema: Mapping[str, Any], path: str = "") -> list[tuple[str, Mapping[str, Any]]]:
+    found = [(path, schema)] if "type" in schema else []
+    for name, part in schema.get("properties", {}).items():
+        found += _parts(part, f"{path}.{name}")
+    for part in schema.get("anyOf", ()):
+        found += _parts(part, path)
+    return found + (_parts(schema["items"], f"{path}[]") if "items" in schema else [])
+
+
+def _bounded(part: Mapping[str, Any]) -> bool:
+    limits = {"string": {"maxLength", "enum", "const", "format"}, "array": {"maxItems"}, "integer": {"maximum"},
+              "number": {"maximum"}}  # fmt: skip
+    needed = limits.get(part["type"])
+    return needed is None or bool(needed & set(part))
+
+
+@every_tool
+def test_schemas_can_be_made(tool: Tool[Any]) -> None:
+    for model in (tool.arguments, tool.result):
+        assert issubclass(model, BaseModel)
+        assert model.model_json_schema()["type"] == "object"
+        assert model.__doc__
+
+
+def test_names_never_clash() -> None:
+    names = [tool.name for tool in TOOLS]
+    assert len(names) == len(set(names))
+
+
+# what no store can keep ----------------------------------------------------------------------------------------------
+
+
+class Kept(Arguments):
+    text: str = ""
+    texts: tuple[str, ...] | list[str] = ()
+    number: float = 0
+
+
+@pytest.mark.parametrize(
+    "bad", ["\0", "a\0b", chr(0xD800), chr(0xDFFF), f"a{chr(0xDC00)}{chr(0xD800)}b", "x" * 1_000 + chr(0xD83D)]
+)
+def test_nul_and_lone_surrogates_are_refused(bad: str) -> None:
+    place = next(i for i, character in enumerate(bad) if character == "\0" or "\ud800" <= character <= "\udfff")
+    told = rf"holds U\+(0000|D[8-F][0-9A-F]{{2}}) at character {place}, which is no text"
+    for arguments in ({"text": bad}, {"texts": ["good", bad]}):
+        with pytest.raises(ValidationError, match=told) as caught:
+            Kept.model_validate(arguments)
+        assert caught.value.errors()[0]["loc"][0] == next(iter(arguments))
+
+
+@pytest.mark.parametrize(
+    "good", ["", "plain", "\ud7ff\ue000", "\U0001f4a5", "\x01\x7f\ufffe\uffff\U0010ffff", "\\u0000"]
+)
+def test_all_other_text_is_kept(good: str) -> None:
+    kept = Kept.model_validate({"text": good, "texts": [good]})
+    assert (kept.text, *kept.texts) == (good, good)
+
+
+@every_tool
+def test_no_tool_lets_them_through(tool: Tool[Any]) -> None:
+    required = {name: "x" for name, field in tool.arguments.model_fields.items() if field.is_required()}
+    for name, field in tool.arguments.model_fields.items():
+        if "str" not in str(field.annotation):
+            continue
+        for bad in ("a\0b", "a\ud800b"):
+            value = [bad] if "list[" in str(field.annotation) else bad
+            with pytest.raises(ValidationError, match="which is no text"):
+                tool.arguments.model_validate(required | {name: value})
+
+
+# capabilities --------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("names", [[name] for name in TOOLSETS] + [["all"], list(TOOLSETS)])
+def test_read_only_is_the_capability_read(names: list[str]) -> None:
+    every, reading = chosen(names, read_only=False), chosen(names, read_only=True)
+    assert list(reading) == [name for name, tool in every.items() if tool.capability == "read"]
+    assert all(reading[name] is every[name] for name in reading)
+
+
+def test_recall_is_chosen_by_default() -> None:
+    assert Settings.read({}).toolsets == ("recall",)
+    assert list(chosen(["recall"], read_only=False)) == [tool.name for tool in TOOLSETS["recall"]]
+    assert list(chosen(["recall", "recall"], read_only=False)) == [tool.name for tool in TOOLSETS["recall"]]
+
+
+@pytest.mark.parametrize("names", [["potato"], ["recall", "potato"], ["all", "potato"], ["Recall"], []])
+def test_unknown_toolsets_are_named_with_the_known_ones(names: list[str]) -> None:
+    with pytest.raises(InvalidInputError) as caught:
+        chosen(names, read_only=False)
+    assert ("potato" in names) <= ("potato" in str(caught.value))
+    assert all(name in str(caught.value) for name in (*TOOLSETS, "all"))
+
+
+# running -------------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def call(tmp_path: Path) -> Any:
+    with Engine(Settings.read({"MEMORY_DATA_DIR": str(tmp_path), **NO_MODELS})) as engine:
+        yield Call(engine, engine.workspaces.ensure("default"), "session")
+
+
+@every_tool
+def test_running_validates_first(call: Call, tool: Tool[Any]) -> None:
+    with pytest.raises(ValidationError):
+        tool.run(call, {"surely_unknown": 1})
+
+
+@pytest.mark.parametrize("tool", [tool for tool in TOOLS if tool.capability == "read"], ids=lambda tool: tool.name)
+def test_reading_writes_no_row(call: Call, tool: Tool[Any]) -> None:
+    TOOLSETS["recall"][0].run(call, {"content": "Something to read.", "tags": ["x"]})
+    before = call.engine.store.read(call.workspace, lambda q: q.all("memories.counts", session="session"))
+    required = {name: "something" for name, field in tool.arguments.model_fields.items() if field.is_required()}
+    with suppress(MemorydError):  # a tool may need more than a word for each argument
+        assert isinstance(tool.run(call, required).result, tool.result)
+    assert call.engine.store.read(call.workspace, lambda q: q.all("memories.counts", session="session")) == before
