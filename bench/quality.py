@@ -60,7 +60,8 @@ def rows(folder: Path, name: str) -> Iterator[dict[str, Any]]:
 
 def text(row: dict[str, Any]) -> str:
     caption = f" [shared image: {row['caption']}]" if row.get("caption") else ""
-    return (f"{row['speaker']}: " if row.get("speaker") else "") + row["text"] + caption
+    speaker = f"{row['speaker']}: " if row.get("speaker") else ""
+    return f"{speaker}{row['text']}{caption}"
 
 
 def load(folder: Path) -> list[Store]:

@@ -161,7 +161,10 @@ def clustered(rows: int, seed: int = 0) -> Floats:
 
 def vectors(rows: int = 100_000) -> None:
     """Search by vector through the store: cold load, steady state, after one insert, after deletes."""
-    with tempfile.TemporaryDirectory() as directory, Engine(Settings.read(data_dir=directory, embedder="none")) as engine:
+    with (
+        tempfile.TemporaryDirectory() as directory,
+        Engine(Settings.read(data_dir=directory, embedder="none")) as engine,
+    ):
         workspace = engine.workspaces.ensure("default")
         base, queries = clustered(rows), clustered(50, seed=99)
         ids = _insert(engine, workspace, base)
@@ -171,19 +174,24 @@ def vectors(rows: int = 100_000) -> None:
         out.append(["exact scan in numpy, float32", *_exact_row(base, queries)])
         out.append(["memoryd", *_measured(engine, workspace, base, ids, queries)])
         one = clustered(1, seed=5)
-        caught, cpu = median_ms(lambda n: (_insert(engine, workspace, one), _nearest(engine, workspace, queries[n])), 20)
-        plain, plain_cpu = median_ms(lambda n: _insert(engine, workspace, one), 20)
+        caught, cpu = median_ms(
+            lambda n: (_insert(engine, workspace, one), _nearest(engine, workspace, queries[n])), 20
+        )
+        plain, plain_cpu = median_ms(lambda _: _insert(engine, workspace, one), 20)
         out.append(["insert elsewhere + query - insert", f"{caught - plain:.2f}", f"{cpu - plain_cpu:.2f}", ""])
-        gone = set(ids[:: 10])
+        gone = set(ids[::10])
         engine.store.write(workspace, lambda q: records.delete(q, list(gone), engine.clock.now()))
         kept = np.array([number for number, key in enumerate(ids) if key not in gone])
-        out.append(["after deleting a tenth", *_measured(engine, workspace, base[kept], [ids[n] for n in kept], queries)])
+        out.append(
+            ["after deleting a tenth", *_measured(engine, workspace, base[kept], [ids[n] for n in kept], queries)]
+        )
     show(f"vector search, {rows:,} x {DIM}, median ms", ["", "wall", "CPU", f"recall@{TOP}"], out)
 
 
 def _insert(engine: Engine, workspace: Workspace, vectors: Floats) -> list[str]:
     ids = [str(uuid.uuid4()) for _ in vectors]
     for start in range(0, len(ids), 50_000):
+
         def work(queries: Queries, start: int = start) -> None:
             now = engine.clock.now()
             for key, vector in zip(ids[start : start + 50_000], vectors[start : start + 50_000], strict=False):
@@ -218,22 +226,25 @@ def _measured(engine: Engine, workspace: Workspace, base: Floats, ids: list[str]
 
 def writes() -> None:
     """Memories a second without a model: each store is durable before it returns."""
-    rows = []
-    for durability in ("full", "normal"):
-        for callers in (1, 16):
-            rows.append([durability, str(callers), f"{_rate(durability, callers):,.0f}"])
+    rows = [
+        [durability, str(callers), f"{_rate(durability, callers):,.0f}"]
+        for durability in ("full", "normal")
+        for callers in (1, 16)
+    ]
     show("writes", ["durability", "callers", "stores a second"], rows)
 
 
 def _rate(durability: str, callers: int, number: int = 1_600) -> float:
-    with tempfile.TemporaryDirectory() as directory:
-        with Engine(Settings.read(data_dir=directory, embedder="none", durability=durability)) as engine:
-            memories = Memories(engine, engine.workspaces.ensure("default"), "bench")
-            memories.store("warm")
-            before = time.perf_counter()
-            with ThreadPoolExecutor(callers) as pool:
-                list(pool.map(lambda n: memories.store(fact(n)), range(number)))
-            return number / (time.perf_counter() - before)
+    with (
+        tempfile.TemporaryDirectory() as directory,
+        Engine(Settings.read(data_dir=directory, embedder="none", durability=durability)) as engine,
+    ):
+        memories = Memories(engine, engine.workspaces.ensure("default"), "bench")
+        memories.store("warm")
+        before = time.perf_counter()
+        with ThreadPoolExecutor(callers) as pool:
+            list(pool.map(lambda n: memories.store(fact(n)), range(number)))
+        return number / (time.perf_counter() - before)
 
 
 def main() -> None:

@@ -23,7 +23,9 @@ STOP_WORDS = frozenset(
 
 _WORD = re.compile(r"\w+")
 _SYNTAX = re.compile(r'"|\b(?:AND|OR|NOT)\b|\w\*')
-_TOKEN = re.compile(r'"(?P<phrase>[^"]*)"(?P<begins>\*?)|(?P<bracket>[()])|(?P<word>\w+(?:[^\s()"*\w]+\w+)*)(?P<star>\*?)')
+_TOKEN = re.compile(
+    r'"(?P<phrase>[^"]*)"(?P<begins>\*?)|(?P<bracket>[()])|(?P<word>\w+(?:[^\s()"*\w]+\w+)*)(?P<star>\*?)'
+)
 _SENTENCE = re.compile(r"(?<=[.!?…])\s+(?=\S)|\n+")
 
 
@@ -172,7 +174,7 @@ class _Parser:
 
 
 class _NotParsedError(Exception):
-    """This is no query syntax."""
+    """It is no query syntax."""
 
 
 # what texts say ------------------------------------------------------------------------------------------------------

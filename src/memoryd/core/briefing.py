@@ -102,7 +102,7 @@ class Sections(Summary):
 class Raw(Layout):
     """JSON with every field, and why each was found."""
 
-    def line(self, hit: Hit, tokens: int | None = None) -> Line:
+    def line(self, hit: Hit, _tokens: int | None = None) -> Line:
         """One memory as a JSON object; never an extract."""
         return Line(hit, json.dumps(whole(hit), ensure_ascii=False))
 

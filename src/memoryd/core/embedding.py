@@ -4,7 +4,8 @@ Each vector knows its model. After a change of model the old set serves alone un
 """
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from functools import partial
 
 from memoryd.core.records import Embedded, embed, text_of
 from memoryd.core.workspaces import Workspaces
@@ -97,7 +98,7 @@ class Embedding:
                     log.warning("record %s is not embedded: %s", row["id"], error)
                     if refused >= FAILURES:
                         return
-            self._store.write(workspace, lambda q, embedded=embedded: _write(q, embedded))
+            self._store.write(workspace, partial(_write, embedded))
             after = rows[-1]["id"]
         if not refused:
             self._serving[workspace.id] = embedder.name
@@ -112,14 +113,15 @@ class Embedding:
     def _retire(self, workspace: Workspace, present: str) -> None:
         """Drop the vectors of other models: the set of the present one is complete."""
         for model in self._numbers(workspace):
-            while model != present and self._store.write(
-                workspace,
-                lambda q, model=model: q.run("embeddings.retire", perspective=GENERAL, model=model, limit=BATCH),
-            ):
+            while model != present and self._store.write(workspace, partial(_retire, model)):
                 pass
 
 
-def _write(queries: Queries, batch: list[tuple[Row, Embedded]]) -> None:
+def _retire(model: str, queries: Queries) -> int:
+    return queries.run("embeddings.retire", perspective=GENERAL, model=model, limit=BATCH)
+
+
+def _write(batch: Sequence[tuple[Row, Embedded]], queries: Queries) -> None:
     for row, embedded in batch:
         still = queries.one(
             "embeddings.unchanged",

@@ -68,7 +68,8 @@ class Search:
         words, vectors = self._spread(candidates)
         fused = ranking.fuse(words, vectors, profile.alpha)
         around = self._neighbours(_best(fused, profile.lifting), candidates.embedder, allowed)
-        memories = self._fetch(list(dict.fromkeys([*fused, *(key for near in around.values() for key in near)])), allowed)
+        nearby = (key for near in around.values() for key in near)
+        memories = self._fetch(list(dict.fromkeys([*fused, *nearby])), allowed)
         lifted = ranking.lift(fused, _among(memories, around), _lengths(memories), profile, absent=0.0)
         now = self._engine.clock.now()
         hits = []
@@ -121,10 +122,8 @@ class Search:
 
     # the cross-encoder -----------------------------------------------------------------------------------------------
 
-    def _rerank(
-        self, query: str, hits: Sequence[Hit], embedder: Embedder | None, allowed: Filter
-    ) -> list[Hit]:
-        """The head as the cross-encoder reads it, then the rest; once the gap has cut something, the list ends there."""
+    def _rerank(self, query: str, hits: Sequence[Hit], embedder: Embedder | None, allowed: Filter) -> list[Hit]:
+        """The head as the cross-encoder orders it, then the rest; once something was cut off, the list ends there."""
         profile = self._profile
         head = {_id(hit): hit for hit in hits[: self._head(hits)]}
         logits = self._read(query, head)

@@ -8,7 +8,7 @@ from memoryd.models import weights
 from memoryd.models.embedders import Embedder, load_embedder
 from memoryd.models.loader import Loader
 from memoryd.models.providers import NONE
-from memoryd.models.rerankers import Reranker, load_reranker
+from memoryd.models.rerankers import load_reranker
 from memoryd.settings import Settings
 
 log = logging.getLogger(__name__)

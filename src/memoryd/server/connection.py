@@ -16,7 +16,7 @@ class Sessions:
         self._default = configured or str(uuid.uuid4())
 
     async def remember(self, ctx: Any, call_next: Any) -> Any:
-        """Middleware. Only the raw parameters of `initialize` still hold `clientInfo.extra`: the SDK's model drops it."""
+        """Middleware. Only the raw parameters of `initialize` hold `clientInfo.extra`: the SDK's model drops it."""
         if ctx.method == "initialize":
             ctx.session._connection.state[_STATE] = _extra_session((ctx.params or {}).get("clientInfo"))  # noqa: SLF001
         return await call_next(ctx)

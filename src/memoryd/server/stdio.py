@@ -8,8 +8,8 @@ from collections.abc import Mapping
 from typing import Any
 
 import anyio
-import mcp.types as types
 from anyio.abc import ObjectReceiveStream, ObjectSendStream
+from mcp import types
 from mcp.server.stdio import stdio_server
 from mcp.shared.message import SessionMessage
 from pydantic import ValidationError

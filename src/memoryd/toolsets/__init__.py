@@ -14,6 +14,8 @@ def chosen(names: Sequence[str], *, read_only: bool) -> dict[str, Tool[Any]]:
     """The tools of the named toolsets (`all`: every one) by name; with `read_only` those that change nothing."""
     unknown = [name for name in names if name not in TOOLSETS and name != "all"]
     if unknown or not names:
-        raise InvalidInputError(f"Unknown toolset {', '.join(unknown) or '(none)'}. There are: {', '.join(TOOLSETS)}, all.")
+        raise InvalidInputError(
+            f"Unknown toolset {', '.join(unknown) or '(none)'}. There are: {', '.join(TOOLSETS)}, all."
+        )
     groups = TOOLSETS.values() if "all" in names else [TOOLSETS[name] for name in dict.fromkeys(names)]
     return {tool.name: tool for group in groups for tool in group if not read_only or tool.capability == "read"}
