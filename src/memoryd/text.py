@@ -85,10 +85,12 @@ def parse_query(text: str) -> WordQuery | None:
 
     What does not parse is searched literally: a query never fails. None where there is no word in it.
     """
-    if _SYNTAX.search(text):
-        expression = _Parser(text).parse()
-        if expression is not None:
-            return WordQuery(expression, syntax=True)
+    expression = _Parser(text).parse() if _SYNTAX.search(text) else None
+    return WordQuery(expression, syntax=True) if expression is not None else literal_query(text)
+
+
+def literal_query(text: str) -> WordQuery | None:
+    """Any of the words that a text is about. None where there is no word in it."""
     terms = content_words(text)
     return WordQuery(_any([Phrase(term) for term in terms])) if terms else None
 
@@ -179,7 +181,8 @@ class _NotParsedError(Exception):
 
 # what texts say ------------------------------------------------------------------------------------------------------
 
-_EDGES = ".,;:!?\"'`()[]{}…“”‘’«»"
+_OPENING, _CLOSING = "\"'`([{“‘«", ".,;:\"'`)]}”’»"
+_EDGES = _OPENING + _CLOSING + "!?…"
 _ARTICLES = frozenset({"a", "an", "the"})
 _TURNS = frozenset(
     """no not never none nobody nothing neither nor cannot without except unless dont doesnt didnt isnt arent wasnt
@@ -193,19 +196,35 @@ _TURNS = frozenset(
 
 
 def fingerprint(text: str) -> str:
-    """Equal for texts that say the same in the same words: case, articles and the punctuation around words aside.
+    """Equal for texts that say the same in the same words: articles, the capital that begins a sentence and the
+    punctuation that ends one aside.
 
     Everything else counts, so texts that differ in a number, a name, a date, a negation or the order of words differ.
+    A cosine could not tell: embeddings put `stopped smoking` beside `stopped to smoke`.
     """
     return hashlib.sha256(" ".join(_bare(text)).encode("utf-8", "surrogatepass")).hexdigest()[:32]
 
 
 def _bare(text: str) -> Iterator[str]:
-    for place, token in enumerate(unicodedata.normalize("NFKC", text).split()):
-        word = token.strip(_EDGES)
-        article = word.casefold() in _ARTICLES and (place == 0 or word.islower())  # plan A is no article
+    tokens = unicodedata.normalize("NFC", text).split()
+    begins = True
+    for place, token in enumerate(tokens):
+        word = _stripped(token)
+        article = word.casefold() in _ARTICLES if begins else word in _ARTICLES and place + 1 < len(tokens)
         if word and not article:
-            yield word.casefold()
+            yield word[:1].casefold() + word[1:] if begins else word
+            begins = _ends(token)
+
+
+def _stripped(token: str) -> str:
+    """A word without the marks around it; what stands beside a digit or before a word may be part of it."""
+    if any(character.isdigit() for character in token):
+        return token.rstrip(".,;:")
+    return token.lstrip(_OPENING).rstrip(_CLOSING)
+
+
+def _ends(token: str) -> bool:
+    return token.rstrip(_CLOSING.replace(".", "")).endswith((".", "!", "?", ":", "…"))
 
 
 def may_differ(one: str, other: str) -> bool:
@@ -229,7 +248,7 @@ def _turning_points(text: str) -> Counter[str]:
         named = any(c.isupper() for c in (word[1:] if begins else word))
         if plain in _TURNS or named or not word.replace("'", "").replace("’", "").replace("-", "").isalpha():
             found[plain] += 1
-        begins = token.rstrip("\"')]”’»").endswith((".", "!", "?", ":", "…"))
+        begins = _ends(token)
     found.pop("", None)
     return found
 

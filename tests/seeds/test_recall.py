@@ -117,13 +117,6 @@ def test_near_exact_duplicates_are_merged(memory: Agent, again: str) -> None:
     assert memory.found("anything", tags=["staging", "infra"]) == [only["content"]]
 
 
-def test_near_duplicates_by_cosine_are_merged(memory: Agent) -> None:
-    # "(cosine distance < 0.05)": another form of a word, every number, name and negation the same
-    first = memory.store("The user likes to drink strong coffee with milk for breakfast.")
-    merged = memory.ok("memory_store", content="The user likes drinking strong coffee with milk for breakfast.")
-    assert merged == {"id": first, "status": "merged"}
-
-
 # memory_recall -------------------------------------------------------------------------------------------------------
 
 

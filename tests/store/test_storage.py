@@ -2,6 +2,7 @@
 
 import json
 import threading
+from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
@@ -38,11 +39,11 @@ from tests.store.kit import (
 MANY = 5_000
 
 
-class Storage:
-    """The suite; a subclass says how to open a store on an empty place, again and again."""
+class Storage(ABC):
+    """The suite; a subclass says how to open a store at a place, which is empty at first."""
 
-    def open(self, place: Path) -> Store:
-        raise NotImplementedError
+    @abstractmethod
+    def open(self, place: Path) -> Store: ...
 
     @pytest.fixture
     def store(self, tmp_path: Path) -> Iterator[Store]:

@@ -15,7 +15,7 @@ from memoryd.core.engine import Engine
 from memoryd.errors import InvalidInputError, NotFoundError
 from memoryd.model import Workspace
 from memoryd.models.providers import NONE
-from memoryd.server.app import _explain as explain
+from memoryd.server.app import explain
 from memoryd.settings import Settings
 from memoryd.toolsets import chosen
 from memoryd.toolsets.recall import CONTENT, IDS, ForgetResult, InspectResult, RecallResult

@@ -130,6 +130,8 @@ def brief(hits: Sequence[Hit], budget: int, layout: Layout) -> Briefing:
     """The best hits that fit."""
     lines = pack(hits, budget, layout)
     text = layout.text(lines) or (TOO_LITTLE.format(len(hits)) if hits else layout.empty)
+    if estimate_tokens(text) > budget:
+        text = ""
     return Briefing(text, tuple(line.hit for line in lines), estimate_tokens(text), len(hits) - len(lines))
 
 

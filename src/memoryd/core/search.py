@@ -14,7 +14,7 @@ from memoryd.model import Filter, Hit, Memory, Workspace
 from memoryd.models.embedders import Embedder
 from memoryd.ranking import Neighbours, Profile
 from memoryd.store.base import Vector
-from memoryd.text import may_differ, parse_query
+from memoryd.text import literal_query, may_differ, parse_query
 
 log = logging.getLogger(__name__)
 
@@ -28,6 +28,8 @@ class Candidates:
     words: Mapping[str, float]
     vectors: Mapping[str, float]
     embedder: Embedder | None
+    closed: bool = False
+    """Whether the query's operators decide what belongs in: no neighbours then."""
 
 
 class Search:
@@ -41,7 +43,7 @@ class Search:
     def find(self, query: str, allowed: Filter) -> list[Hit]:
         """The records that bear on a query, best first, each with the parts of its score."""
         candidates = self._candidates(query, allowed)
-        hits = self._rerank(query, self._scored(candidates, allowed), candidates.embedder, allowed)
+        hits = self._rerank(query, self._scored(candidates, allowed), candidates, allowed)
         return self._distinct(hits, candidates.embedder)
 
     # candidates ------------------------------------------------------------------------------------------------------
@@ -50,15 +52,18 @@ class Search:
         store, depth = self._engine.store, self._profile.depth
         parsed = parse_query(query)
         words = dict(store.words(self._workspace, parsed, allowed, depth)) if parsed else {}
+        closed = bool(words and parsed and parsed.syntax)  # who writes operators means them, unless nothing is left
+        if not words and parsed and parsed.syntax and (literal := literal_query(query)):
+            words = dict(store.words(self._workspace, literal, allowed, depth))
         question = self._engine.embedding.question(self._workspace, query)
         if question is None:
-            return Candidates(words, {}, None)
+            return Candidates(words, {}, None, closed)
         embedder, vector = question
-        if parsed and parsed.syntax and words:  # who writes operators means them
+        if closed:
             vectors = store.cosines(self._workspace, embedder.name, vector, list(words))
         else:
             vectors = dict(store.nearest(self._workspace, embedder.name, vector, allowed, depth))
-        return Candidates(words, vectors, embedder)
+        return Candidates(words, vectors, embedder, closed)
 
     # scores ----------------------------------------------------------------------------------------------------------
 
@@ -67,7 +72,7 @@ class Search:
         profile = self._profile
         words, vectors = self._spread(candidates)
         fused = ranking.fuse(words, vectors, profile.alpha)
-        around = self._neighbours(_best(fused, profile.lifting), candidates.embedder, allowed)
+        around = self._neighbours(_best(fused, profile.lifting), candidates, allowed)
         nearby = (key for near in around.values() for key in near)
         memories = self._fetch(list(dict.fromkeys([*fused, *nearby])), allowed)
         lifted = ranking.lift(fused, _among(memories, around), _lengths(memories), profile, absent=0.0)
@@ -98,9 +103,10 @@ class Search:
             "access": ranking.access(memory.access_count, recalled, profile),
         }
 
-    def _neighbours(self, ids: Sequence[str], embedder: Embedder | None, allowed: Filter) -> Neighbours:
-        """The records around each of `ids`; none where there are no sessions, no vectors, or a filter parts them."""
-        if embedder is None or not self._profile.lift or allowed.tags or allowed.kinds:
+    def _neighbours(self, ids: Sequence[str], candidates: Candidates, allowed: Filter) -> Neighbours:
+        """The records around each of `ids`; none where there are no sessions, no vectors, or something parts them."""
+        embedder = candidates.embedder
+        if embedder is None or not self._profile.lift or candidates.closed or allowed.tags or allowed.kinds:
             return {}
         rows = self._engine.store.read(
             self._workspace, lambda q: q.all("records.neighbours", ids=json.dumps(ids), session=allowed.session)
@@ -122,14 +128,14 @@ class Search:
 
     # the cross-encoder -----------------------------------------------------------------------------------------------
 
-    def _rerank(self, query: str, hits: Sequence[Hit], embedder: Embedder | None, allowed: Filter) -> list[Hit]:
+    def _rerank(self, query: str, hits: Sequence[Hit], candidates: Candidates, allowed: Filter) -> list[Hit]:
         """The head as the cross-encoder orders it, then the rest; once something was cut off, the list ends there."""
         profile = self._profile
         head = {_id(hit): hit for hit in hits[: self._head(hits)]}
         logits = self._read(query, head)
         if not logits:
             return list(hits)
-        around = _among(head, self._neighbours(list(head), embedder, allowed))
+        around = _among(head, self._neighbours(list(head), candidates, allowed))
         lengths = _lengths({key: hit.memory for key, hit in head.items()})
         lifted = ranking.lift(logits, around, lengths, profile, absent=ranking.UNREAD)
         scores = ranking.blend(lifted, {key: hit.score for key, hit in head.items()}, profile)

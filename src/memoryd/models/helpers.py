@@ -40,7 +40,9 @@ class Helpers:
     @property
     def patience(self) -> float:
         """How long a caller may wait: not at all while files are still to be fetched."""
-        return PATIENCE if not self._fetch or weights.present(self._settings.models) else 0.0
+        bundled = any(spec.startswith(_BUNDLED) for spec in (self._settings.embedder, self._settings.reranker_spec))
+        fetching = self._fetch and bundled and not weights.present(self._settings.models)
+        return 0.0 if fetching else PATIENCE
 
     def states(self) -> dict[str, str]:
         """How each helper stands: `off`, or its spec and `ready`, `idle`, `loading`, or why not."""

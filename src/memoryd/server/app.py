@@ -65,7 +65,7 @@ class MemoryServer(Server[Any]):
             workspace = self._engine.workspaces.ensure(self._engine.settings.workspace)
             answer = tool.run(Call(self._engine, workspace, session), arguments)
         except ValidationError as error:
-            return _failed(_explain(tool, error))
+            return _failed(explain(tool, error))
         except MemorydError as error:
             return _failed(str(error))
         except Exception:  # the one boundary: whatever else goes wrong is logged here and told without internals
@@ -114,7 +114,7 @@ def _failed(text: str) -> types.CallToolResult:
     return types.CallToolResult(content=[types.TextContent(text=text)], is_error=True)
 
 
-def _explain(tool: Tool[Any], error: ValidationError) -> str:
+def explain(tool: Tool[Any], error: ValidationError) -> str:
     """Each wrong argument with what is wrong about it, and what the tool takes where one is unknown."""
     wrong = []
     for one in error.errors():

@@ -4,6 +4,7 @@ import json
 import logging
 import os
 import signal
+import threading
 from collections.abc import Mapping
 from typing import Any
 
@@ -20,6 +21,7 @@ from memoryd.server.app import MemoryServer
 log = logging.getLogger(__name__)
 
 LAST_CALLS = 2.0  # seconds that calls may still take after EOF
+EXIT = 2.8  # seconds after which the process ends whatever it is doing; all that was acknowledged is durable
 ENDLESS = "subscriptions/listen"
 
 
@@ -54,8 +56,16 @@ async def _end_on_signal(engine: Engine) -> None:
     """The SDK's reader blocks in a thread that nothing can wake, so the process ends here once all is safe."""
     with anyio.open_signal_receiver(signal.SIGTERM, signal.SIGINT) as signals:
         async for number in signals:
+            _end_soon()
             await anyio.to_thread.run_sync(engine.close)
             os._exit(0 if number == signal.SIGTERM else 130)
+
+
+def _end_soon() -> None:
+    """A model in the middle of a text, or a lock of another process, must not keep a client waiting."""
+    timer = threading.Timer(EXIT, os._exit, [0])
+    timer.daemon = True
+    timer.start()
 
 
 class _Wire:
@@ -81,6 +91,7 @@ class _Wire:
                 if isinstance(line.message, types.JSONRPCRequest) and line.message.method != ENDLESS:
                     self._running.add(line.message.id)
                 await self._requests.send(line)
+            _end_soon()
             with anyio.move_on_after(LAST_CALLS):
                 while self._running:
                     self._idle = anyio.Event()

@@ -169,15 +169,12 @@ class _Database:
     def _serve(self) -> None:
         while job := self._jobs.get():
             batch = [job]
-            last = False
             while len(batch) < BATCH and not self._jobs.empty():
                 if (following := self._jobs.get()) is None:
-                    last = True
+                    self._jobs.put(None)  # for the outer loop
                     break
                 batch.append(following)
             self._commit(batch)
-            if last:
-                return
 
     def _commit(self, batch: list[_Job]) -> None:
         """Run the jobs in one transaction, each in a savepoint of its own, and answer after the commit."""
@@ -361,9 +358,8 @@ class SqliteStore:
     def close(self) -> None:
         """Commit what was accepted and close every file."""
         with self._lock:
-            every = list(self._open.values())
-            self._open.clear()
-        for database in every:
+            every, self._open = self._open, OrderedDict()
+        for database in every.values():
             database.close()
 
 
@@ -371,13 +367,10 @@ class SqliteStore:
 
 
 def _connect(path: Path, durability: str, *, readonly: bool = False) -> apsw.Connection:
-    flags = apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_URI | (0 if readonly else apsw.SQLITE_OPEN_CREATE)
+    name, flags = str(path), apsw.SQLITE_OPEN_READWRITE | (0 if readonly else apsw.SQLITE_OPEN_CREATE)
     if _frozen(path):
-        connection = apsw.Connection(
-            f"{path.absolute().as_uri()}?immutable=1", apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI
-        )
-    else:
-        connection = apsw.Connection(str(path), flags)
+        name, flags = f"{path.absolute().as_uri()}?immutable=1", apsw.SQLITE_OPEN_READONLY
+    connection = apsw.Connection(name, flags | apsw.SQLITE_OPEN_URI)
     connection.set_busy_timeout(BUSY_MS)
     connection.pragma("foreign_keys", True)
     connection.pragma("cache_size", -64_000)  # b: 64 MB
@@ -406,8 +399,7 @@ def _rows(connection: apsw.Connection, sql: str, parameters: Mapping[str, Any] |
 
 def _as_blob(_cursor: apsw.Cursor, _place: int, value: Any) -> bytes:
     """Vectors are given as arrays."""
-    data: bytes = value.tobytes()
-    return data
+    return bytes(value.data)
 
 
 def _log_ahead(connection: apsw.Connection) -> None:
@@ -436,18 +428,19 @@ def immediate(connection: apsw.Connection) -> Iterator[None]:
 
 @contextmanager
 def savepoint(connection: apsw.Connection) -> Iterator[None]:
-    """What fails inside leaves nothing; a full disk may end the whole transaction (apsw's own would hide that)."""
+    """What fails inside leaves nothing. A full disk may end the whole transaction, which apsw's own would hide."""
     connection.execute("SAVEPOINT job")
+    done = False
     try:
         yield
-    except BaseException:
+        done = True
+    finally:
         if connection.in_transaction:
             try:
-                connection.execute("ROLLBACK TO job; RELEASE job")
-            except apsw.Error:  # then nothing of the transaction may stay
+                connection.execute("RELEASE job" if done else "ROLLBACK TO job; RELEASE job")
+            except apsw.Error:
                 connection.execute("ROLLBACK")
-        raise
-    connection.execute("RELEASE job")
+                raise
 
 
 @contextmanager
@@ -471,14 +464,11 @@ _TOLD: dict[type[Exception], str] = {
     apsw.Error: "{path} could not be read or written ({error}).",
     OSError: "{path} cannot be opened ({error}). Check that its directory exists and is writable.",
 }
-"""The first one that fits tells the cause and the next step."""
 
 
 def _told(error: BaseException, path: Path) -> BaseException:
-    if isinstance(error, apsw.ConstraintError):
-        return error
     text = next((text for kind, text in _TOLD.items() if isinstance(error, kind)), None)
-    if text is None:
+    if text is None or isinstance(error, apsw.ConstraintError):
         return error
     busy = isinstance(error, apsw.BusyError | apsw.LockedError)
     return (StoreBusyError if busy else StoreError)(text.format(path=path, error=error, seconds=BUSY_MS / 1000))
