@@ -26,6 +26,7 @@ _SYNTAX = re.compile(r'"|\b(?:AND|OR|NOT)\b|\w\*')
 _TOKEN = re.compile(
     r'"(?P<phrase>[^"]*)"(?P<begins>\*?)|(?P<bracket>[()])|(?P<word>\w+(?:[^\s()"*\w]+\w+)*)(?P<star>\*?)'
 )
+_OPERATORS = frozenset({"AND", "OR", "NOT"})
 _SENTENCE = re.compile(r"(?<=[.!?…])\s+(?=\S)|\n+")
 
 
@@ -70,10 +71,14 @@ Expression = Phrase | Both
 
 @dataclass(frozen=True, slots=True)
 class WordQuery:
-    """A parsed query by words, to be emitted for a text index. `syntax` tells whether it used operators."""
+    """A parsed query by words, to be emitted for a text index."""
 
     expression: Expression
     syntax: bool = False
+    """Whether it was written in query syntax."""
+    binding: bool = False
+    """Whether that syntax is all there is, so that what it does not match is not wanted: not so where a question
+    merely quotes something."""
 
     def fts5(self) -> str:
         """The query for SQLite's FTS5; every word is quoted, so that nothing a user types is syntax by accident."""
@@ -85,8 +90,12 @@ def parse_query(text: str) -> WordQuery | None:
 
     What does not parse is searched literally: a query never fails. None where there is no word in it.
     """
-    expression = _Parser(text).parse() if _SYNTAX.search(text) else None
-    return WordQuery(expression, syntax=True) if expression is not None else literal_query(text)
+    if _SYNTAX.search(text):
+        parser = _Parser(text)
+        expression = parser.parse()
+        if expression is not None:
+            return WordQuery(expression, syntax=True, binding=parser.binding)
+    return literal_query(text)
 
 
 def literal_query(text: str) -> WordQuery | None:
@@ -120,7 +129,12 @@ class _Parser:
     DEPTH = 50
 
     def __init__(self, text: str) -> None:
-        self._tokens = [match for match in _TOKEN.finditer(text) if match["phrase"] is None or words(match["phrase"])]
+        found = [match for match in _TOKEN.finditer(text) if match["phrase"] is None or words(match["phrase"])]
+        bare = [match for match in found if match["word"] and not match["star"] and match["word"] not in _OPERATORS]
+        operators = any(match["bracket"] or match["word"] in _OPERATORS for match in found)
+        self.binding = operators or not bare
+        idle = [] if operators else [match for match in bare if match["word"].casefold() in STOP_WORDS]
+        self._tokens = [match for match in found if match not in idle]
         self._place = self._depth = 0
 
     def parse(self) -> Expression | None:
@@ -196,10 +210,9 @@ _TURNS = frozenset(
 
 
 def fingerprint(text: str) -> str:
-    """Equal for texts that say the same in the same words: articles, the capital that begins a sentence and the
-    punctuation that ends one aside.
+    """Equal for texts that say the same in the same words.
 
-    Everything else counts, so texts that differ in a number, a name, a date, a negation or the order of words differ.
+    Articles, the capital that begins a sentence and the punctuation that ends one do not count. Everything else counts, so texts that differ in a number, a name, a date, a negation or the order of words differ.
     A cosine could not tell: embeddings put `stopped smoking` beside `stopped to smoke`.
     """
     return hashlib.sha256(" ".join(_bare(text)).encode("utf-8", "surrogatepass")).hexdigest()[:32]
@@ -219,7 +232,7 @@ def _bare(text: str) -> Iterator[str]:
 def _stripped(token: str) -> str:
     """A word without the marks around it; what stands beside a digit or before a word may be part of it."""
     if any(character.isdigit() for character in token):
-        return token.rstrip(".,;:")
+        return token.lstrip("“‘«").rstrip(".,;:!”’»")
     return token.lstrip(_OPENING).rstrip(_CLOSING)
 
 

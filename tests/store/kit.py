@@ -1,10 +1,16 @@
-"""What tests of a store need: workspaces, records in one line, vectors that are known."""
+"""What tests of a store need: workspaces, records in one line, vectors that are known, other processes."""
 
+import os
+import subprocess
+import sys
 import threading
 import uuid
 from collections.abc import Callable, Sequence
+from contextlib import closing
+from pathlib import Path
 from typing import Any
 
+import apsw
 import numpy as np
 from numpy.typing import NDArray
 
@@ -13,6 +19,7 @@ from memoryd.core.records import Embedded
 from memoryd.model import Filter, Kind, Record, Workspace
 from memoryd.store.base import Queries, Store, Vector
 from memoryd.text import parse_query
+from tests.clients import SOURCE
 
 NOW = "2026-03-04T05:06:07.000Z"
 LATER = "2026-03-04T05:06:08.000Z"
@@ -107,3 +114,30 @@ def together(work: Callable[[int], object], count: int) -> list[BaseException]:
         thread.join(60)
         assert not thread.is_alive()
     return raised
+
+
+def value(file: Path, statement: str) -> object:
+    """One value, by a connection of our own."""
+    with closing(apsw.Connection(str(file))) as connection:
+        return connection.execute(statement).get
+
+
+def schema(file: Path) -> list[tuple[object, ...]]:
+    with closing(apsw.Connection(str(file))) as connection:
+        return connection.execute("SELECT type, name, sql FROM sqlite_schema ORDER BY type, name").fetchall()
+
+
+def python(code: str, *arguments: object) -> subprocess.Popen[str]:
+    """Another process of ours."""
+    return subprocess.Popen(
+        [sys.executable, "-c", code, *map(str, arguments)], text=True, cwd="/",
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+        env={**os.environ, "PYTHONPATH": f"{SOURCE}:{SOURCE.parent}", "PYTHONDONTWRITEBYTECODE": "1"},
+    )  # fmt: skip
+
+
+def output(process: subprocess.Popen[str], said: str = "") -> str:
+    """What it printed; it must end well."""
+    out, errors = process.communicate(said, timeout=60)
+    assert process.returncode == 0, errors
+    return out

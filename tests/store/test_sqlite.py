@@ -1,14 +1,9 @@
 """What is particular to the store on SQLite: files, schema, durability, permissions, words that never drift."""
 
-import json
 import os
 import random
 import re
-import shutil
-import stat
-import subprocess
-import sys
-import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from dataclasses import dataclass
@@ -18,14 +13,13 @@ import apsw
 import pytest
 
 from memoryd.core import records
-from memoryd.errors import StoreBusyError, StoreError
+from memoryd.errors import StoreError
 from memoryd.model import Filter, Kind, Workspace
 from memoryd.store import sql, sqlite
 from memoryd.store.files import DataDirectory, SingleFile
 from memoryd.store.migrate import migrate
 from memoryd.store.sqlite import APPLICATION_ID, SqliteQueries, SqliteStore
-from tests.clients import SOURCE
-from tests.store.kit import LATER, add, axis, bodies, change, forget, near, purge, put, together, words, workspace
+from tests.store.kit import LATER, add, axis, change, forget, near, purge, put, together, words, workspace
 
 VERSION = len(sql.migrations("sqlite"))
 
@@ -44,33 +38,6 @@ def here() -> Workspace:
 def store(file: Path) -> Iterator[SqliteStore]:
     with closing(SqliteStore(SingleFile(file), "normal")) as store:
         yield store
-
-
-def value(file: Path, statement: str) -> object:
-    """One value, by a connection of our own."""
-    with closing(apsw.Connection(str(file))) as connection:
-        return connection.execute(statement).get
-
-
-def schema(file: Path) -> list[tuple[object, ...]]:
-    with closing(apsw.Connection(str(file))) as connection:
-        return connection.execute("SELECT type, name, sql FROM sqlite_schema ORDER BY type, name").fetchall()
-
-
-def python(code: str, *arguments: object) -> subprocess.Popen[str]:
-    """Another process of ours."""
-    return subprocess.Popen(
-        [sys.executable, "-c", code, *map(str, arguments)], text=True, cwd="/",
-        stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-        env={**os.environ, "PYTHONPATH": f"{SOURCE}:{SOURCE.parent}", "PYTHONDONTWRITEBYTECODE": "1"},
-    )  # fmt: skip
-
-
-def output(process: subprocess.Popen[str], said: str = "") -> str:
-    """What it printed; it must end well."""
-    out, errors = process.communicate(said, timeout=60)
-    assert process.returncode == 0, errors
-    return out
 
 
 # schema --------------------------------------------------------------------------------------------------------------
@@ -176,7 +143,7 @@ def test_processes_that_open_a_new_file_at_once(tmp_path: Path) -> None:
         assert process.stdout
         assert process.stdout.readline() == "ready\n"
     for turn in range(40):
-        at = f"{tmp_path / str(turn)} {__import__('time').time() + 0.01}\n"
+        at = f"{tmp_path / str(turn)} {time.time() + 0.01}\n"
         for process in processes:
             assert process.stdin
             process.stdin.write(at)
@@ -480,215 +447,3 @@ def test_damaged_pages_are_told(file: Path, here: Workspace) -> None:
             assert store.problems(here)
         except StoreError as error:
             assert "damaged" in str(error)  # noqa: PT017 - either way of telling is right
-
-
-# permissions ---------------------------------------------------------------------------------------------------------
-
-READ_ONLY = """
-import os, sys
-from pathlib import Path
-from memoryd.errors import MemorydError
-from memoryd.model import Filter
-from memoryd.store import sql
-from memoryd.store.files import SingleFile
-from memoryd.store.sqlite import SqliteStore
-from memoryd.text import parse_query
-from memoryd.model import Workspace
-from tests.store.kit import MODEL, axis, put
-
-if len(sys.argv) > 3:  # only now: another user may have no right to read the interpreter or the package
-    sql.load("sqlite"), sql.migrations("sqlite")
-    os.setgroups([])
-    os.setgid(int(sys.argv[3]))
-    os.setuid(int(sys.argv[3]))
-here, store = Workspace(id=sys.argv[2], name="one"), SqliteStore(SingleFile(Path(sys.argv[1])))
-for _ in range(2):
-    print(len(store.words(here, parse_query("kept"), Filter(), 5)), len(store.nearest(here, MODEL, axis(0), Filter(), 5)))
-try:
-    put(store, here, "more")
-except MemorydError as error:
-    print("refused:", error)
-print(len(store.words(here, parse_query("kept"), Filter(), 5)))
-store.close()
-"""
-
-
-@pytest.fixture
-def nobody(tmp_path: Path) -> Iterator[tuple[list[int], Path]]:
-    """A user without rights and a directory that it can reach; where we are that user already, none."""
-    if os.getuid() != 0:
-        yield [], tmp_path
-        return
-    reachable = Path("/tmp") / f"memoryd-test-{os.getpid()}-{random.getrandbits(32):x}"
-    reachable.mkdir(mode=0o755)
-    yield [65534], reachable
-    for path in (reachable, *reachable.rglob("*")):
-        path.chmod(0o700 if path.is_dir() else 0o600)
-    shutil.rmtree(reachable)
-
-
-def prepared(directory: Path, here: Workspace) -> Path:
-    file = directory / "memory.db"
-    with closing(SqliteStore(SingleFile(file))) as store:
-        put(store, here, "kept", axis(0))
-    return file
-
-
-def test_a_file_in_a_read_only_directory_is_read(nobody: tuple[list[int], Path], here: Workspace) -> None:
-    user, directory = nobody
-    file = prepared(directory, here)
-    file.chmod(0o444)
-    directory.chmod(0o555)
-    before = file.read_bytes()
-    lines = output(python(READ_ONLY, file, here.id, *user)).splitlines()
-    assert lines[:2] == ["1 1", "1 1"]
-    assert lines[2].startswith("refused:")
-    assert "read-only" in lines[2]
-    assert "writable" in lines[2]
-    assert lines[3:] == ["1"]
-    assert file.read_bytes() == before
-    assert [path.name for path in directory.iterdir()] == ["memory.db"]
-
-
-def test_a_read_only_file_is_read(nobody: tuple[list[int], Path], here: Workspace) -> None:
-    user, directory = nobody
-    file = prepared(directory, here)
-    file.chmod(0o444)
-    directory.chmod(0o777)
-    lines = output(python(READ_ONLY, file, here.id, *user)).splitlines()
-    assert lines[:2] == ["1 1", "1 1"]
-    assert "read-only" in lines[2]
-    assert lines[3:] == ["1"]
-
-
-def test_a_read_only_directory_is_read_while_another_user_writes(
-    nobody: tuple[list[int], Path], here: Workspace
-) -> None:
-    user, directory = nobody
-    if not user:
-        pytest.skip("takes two users, and so root")
-    file = prepared(directory, here)
-    directory.chmod(0o755)
-    with closing(SqliteStore(SingleFile(file))) as store:
-        put(store, here, "kept too", axis(0))  # its log lies beside the file now
-        for path in directory.iterdir():
-            path.chmod(0o644)
-        lines = output(python(READ_ONLY, file, here.id, *user)).splitlines()
-    assert lines[0] == "2 2"
-    assert "read-only" in lines[2]
-
-
-def test_a_place_that_cannot_be_made_is_told(nobody: tuple[list[int], Path], here: Workspace) -> None:
-    user, directory = nobody
-    directory.chmod(0o555)
-    code = READ_ONLY.replace("for _ in range(2):", "for _ in ():").rpartition("print(len")[0]
-    out = output(python(code, directory / "new" / "memory.db", here.id, *user))
-    assert out.startswith("refused:")
-    assert "cannot be opened" in out
-    assert "exists and is writable" in out
-
-
-def test_a_directory_in_place_of_a_file_is_told(tmp_path: Path, here: Workspace) -> None:
-    with closing(SqliteStore(SingleFile(tmp_path))) as store, pytest.raises(StoreError, match="cannot be opened"):
-        put(store, here, "text")
-
-
-# locks and backups ---------------------------------------------------------------------------------------------------
-
-
-def test_a_database_that_stays_locked_is_told(file: Path, here: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sqlite, "BUSY_MS", 200)
-    with closing(SqliteStore(SingleFile(file))) as store, closing(apsw.Connection(str(file))) as other:
-        put(store, here, "earlier")
-        other.execute("BEGIN IMMEDIATE")
-        with pytest.raises(
-            StoreBusyError, match=r"Another process kept .* locked for 0\.2 s.*Nothing was stored.*again"
-        ):
-            put(store, here, "meanwhile")
-        assert words(store, here, "earlier meanwhile") == ["earlier"]  # readers do not mind
-        other.execute("ROLLBACK")
-        put(store, here, "later")
-        assert set(words(store, here, "earlier meanwhile later")) == {"earlier", "later"}
-
-
-def test_a_backup_is_whole_while_others_write(tmp_path: Path) -> None:
-    root, target = tmp_path / "data", tmp_path / "backups" / "all.db"
-    places = [workspace("one", "memory.db"), workspace("two", "projects/two.db")]
-    stop, parts = threading.Event(), list[float]()
-    with closing(SqliteStore(DataDirectory(root), "normal")) as store:
-        for place in places:
-            store.write(None, lambda q, place=place: q.run("workspaces.add", id=place.id, name=place.name,
-                        description="", db_path=place.db_path, now=LATER))  # fmt: skip
-            store.write(place, lambda q, place=place: [
-                add(q, f"text {n} of {place.name}", axis(n % 8), tags=("t",)) for n in range(300)])  # fmt: skip
-        gone = put(store, places[0], "text deleted", axis(0))
-        forget(store, places[0], gone)
-
-        def pairs() -> None:
-            number = 0
-            while not stop.is_set():
-                number += 1
-                store.write(places[0], lambda q: [add(q, f"pair{number} {side}") for side in ("left", "right")])  # noqa: B023
-
-        writer = threading.Thread(target=pairs)
-        writer.start()
-        try:
-            store.backup(target, places, parts.append)
-        finally:
-            stop.set()
-            writer.join(30)
-    assert parts == sorted(parts)
-    assert parts[-1] == pytest.approx(1.0)
-    assert [path.name for path in target.parent.iterdir()] == ["all.db"]
-    check_backup(target, places)
-
-
-def check_backup(target: Path, places: list[Workspace]) -> None:
-    with closing(SqliteStore(SingleFile(target))) as copy:
-        assert copy.problems(None) == []
-        rows = copy.read(None, lambda q: q.all("workspaces.all"))
-        assert {(row["id"], row["name"], row["db_path"]) for row in rows} == {(p.id, p.name, "") for p in places}
-        for place in places:
-            found = words(copy, place, "text", Filter(tags=("t",)), 1000)
-            assert sorted(found) == sorted(f"text {n} of {place.name}" for n in range(300))
-            assert len(near(copy, place, axis(0), limit=1000)) == 300
-        assert copy.read(places[0], lambda q: q.one("memories.deleted")) == {"number": 1}
-        left, right = (words(copy, places[0], side, limit=100_000) for side in ("left", "right"))
-        assert {text.split()[0] for text in left} == {text.split()[0] for text in right}
-
-
-def test_a_backup_of_a_workspace_without_a_file_yet(tmp_path: Path) -> None:
-    places = [workspace("one", "memory.db")]
-    with closing(SqliteStore(DataDirectory(tmp_path / "data"))) as store:
-        store.backup(tmp_path / "all.db", places, lambda _part: None)
-    with closing(SqliteStore(SingleFile(tmp_path / "all.db"))) as copy:
-        assert copy.problems(None) == []
-        assert words(copy, places[0], "text") == []
-
-
-def test_a_backup_does_not_overwrite(tmp_path: Path, here: Workspace, store: SqliteStore) -> None:
-    put(store, here, "text")
-    target = tmp_path / "all.db"
-    target.write_text("mine")
-    with pytest.raises(StoreError, match="exists already"):
-        store.backup(target, [here], lambda _part: None)
-    assert target.read_text() == "mine"
-
-
-def test_a_backup_that_fails_leaves_nothing_behind(tmp_path: Path, here: Workspace, store: SqliteStore) -> None:
-    put(store, here, "text")
-
-    def stop(part: float) -> None:
-        if part > 0.5:
-            raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt):
-        store.backup(tmp_path / "backup" / "all.db", [here], stop)
-    assert list((tmp_path / "backup").iterdir()) == []
-    store.backup(tmp_path / "backup" / "all.db", [here], lambda _part: None)
-    assert bodies(store, here, json.loads("[]")) == []
-
-
-def test_files_are_private_to_their_owner_or_as_the_umask_says(file: Path, here: Workspace, store: SqliteStore) -> None:
-    put(store, here, "text")
-    assert stat.S_IMODE(file.stat().st_mode) & 0o022 == 0

@@ -3,7 +3,6 @@
 import json
 import subprocess
 import sys
-import threading
 from collections.abc import Iterator, Sequence
 from contextlib import closing
 from pathlib import Path
@@ -81,7 +80,7 @@ def fill(
 
 def numbers(
     store: SqliteStore, place: Workspace, vector: Vector, allowed: Filter = Filter(), limit: int = K
-) -> list[int]:  # noqa: B008
+) -> list[int]:
     return [int(key) for key, _ in store.nearest(place, MODEL, vector, allowed, limit)]
 
 

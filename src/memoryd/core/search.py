@@ -5,6 +5,8 @@ import logging
 from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+import numpy as np
+
 from memoryd import ranking
 from memoryd.core.clock import hours_between
 from memoryd.core.engine import Engine
@@ -28,8 +30,10 @@ class Candidates:
     words: Mapping[str, float]
     vectors: Mapping[str, float]
     embedder: Embedder | None
+    vector: Vector
+    """The question's own; empty where there is no embedder."""
     closed: bool = False
-    """Whether the query's operators decide what belongs in: no neighbours then."""
+    """Whether the query's syntax decides what belongs in: no others then, however near."""
 
 
 class Search:
@@ -43,8 +47,10 @@ class Search:
     def find(self, query: str, allowed: Filter) -> list[Hit]:
         """The records that bear on a query, best first, each with the parts of its score."""
         candidates = self._candidates(query, allowed)
-        hits = self._rerank(query, self._scored(candidates, allowed), candidates, allowed)
-        return self._distinct(hits, candidates.embedder)
+        hits = self._scored(candidates, allowed)
+        if not candidates.closed:
+            hits = self._rerank(query, hits, candidates, allowed)
+        return self._distinct(hits, candidates)
 
     # candidates ------------------------------------------------------------------------------------------------------
 
@@ -52,18 +58,19 @@ class Search:
         store, depth = self._engine.store, self._profile.depth
         parsed = parse_query(query)
         words = dict(store.words(self._workspace, parsed, allowed, depth)) if parsed else {}
-        closed = bool(words and parsed and parsed.syntax)  # who writes operators means them, unless nothing is left
-        if not words and parsed and parsed.syntax and (literal := literal_query(query)):
-            words = dict(store.words(self._workspace, literal, allowed, depth))
+        if not words and parsed and parsed.syntax and not parsed.binding:
+            parsed = literal_query(query)
+            words = dict(store.words(self._workspace, parsed, allowed, depth)) if parsed else {}
+        closed = bool(parsed and parsed.syntax)
         question = self._engine.embedding.question(self._workspace, query)
         if question is None:
-            return Candidates(words, {}, None, closed)
+            return Candidates(words, {}, None, np.empty(0, np.float32), closed)
         embedder, vector = question
         if closed:
             vectors = store.cosines(self._workspace, embedder.name, vector, list(words))
         else:
             vectors = dict(store.nearest(self._workspace, embedder.name, vector, allowed, depth))
-        return Candidates(words, vectors, embedder, closed)
+        return Candidates(words, vectors, embedder, vector, closed)
 
     # scores ----------------------------------------------------------------------------------------------------------
 
@@ -105,22 +112,22 @@ class Search:
 
     def _neighbours(self, ids: Sequence[str], candidates: Candidates, allowed: Filter) -> Neighbours:
         """The records around each of `ids`; none where there are no sessions, no vectors, or something parts them."""
-        embedder = candidates.embedder
-        if embedder is None or not self._profile.lift or candidates.closed or allowed.tags or allowed.kinds:
+        if candidates.embedder is None or not self._profile.lift or candidates.closed or allowed.tags or allowed.kinds:
             return {}
         rows = self._engine.store.read(
             self._workspace, lambda q: q.all("records.neighbours", ids=json.dumps(ids), session=allowed.session)
         )
         around = {row["id"]: [row[place] for place in _PLACES if row[place]] for row in rows}
         every = list(dict.fromkeys([*around, *(key for near in around.values() for key in near)]))
-        vectors = self._engine.store.vectors(self._workspace, embedder.name, every)
+        vectors = self._vectors(every, candidates)
+
+        def related(one: str, other: str) -> float:
+            return ranking.related(_similarities(vectors[one][:1], vectors[other][:1], candidates)[0], self._profile)
+
         return {
-            key: {other: self._related(vectors[key], vectors[other], embedder) for other in near if other in vectors}
+            key: {other: related(key, other) for other in near if other in vectors}
             for key, near in around.items() if key in vectors
         }  # fmt: skip
-
-    def _related(self, one: Vector, other: Vector, embedder: Embedder) -> float:
-        return ranking.related(ranking.rescale(float(one @ other), embedder.unrelated), self._profile)
 
     def _fetch(self, ids: Sequence[str], allowed: Filter) -> dict[str, Memory]:
         found = self._engine.store.read(self._workspace, lambda q: fetch(q, ids, allowed.session))
@@ -132,7 +139,7 @@ class Search:
         """The head as the cross-encoder orders it, then the rest; once something was cut off, the list ends there."""
         profile = self._profile
         head = {_id(hit): hit for hit in hits[: self._head(hits)]}
-        logits = self._read(query, head)
+        logits = self._read(query, head, candidates)
         if not logits:
             return list(hits)
         around = _among(head, self._neighbours(list(head), candidates, allowed))
@@ -160,43 +167,67 @@ class Search:
             number += 1
         return number
 
-    def _read(self, query: str, head: Mapping[str, Hit]) -> dict[str, float]:
+    def _read(self, query: str, head: Mapping[str, Hit], candidates: Candidates) -> dict[str, float]:
+        """What the cross-encoder says of each; nothing where there is none."""
         if not head:
             return {}
         self._engine.helpers.reranker.start()
         reranker = self._engine.helpers.reranker.get(self._engine.helpers.patience)
         if reranker is None:
             return {}
-        texts = [text_of(hit.memory.record.name, hit.memory.record.body)[: self._profile.read] for hit in head.values()]
         try:
-            return dict(zip(head, reranker.score(query, texts), strict=True))
+            return dict(zip(head, reranker.score(query, self._passages(head, candidates)), strict=True))
         except ModelError as error:
             log.warning("not reranked: %s", error)
             return {}
 
+    def _passages(self, head: Mapping[str, Hit], candidates: Candidates) -> list[str]:
+        """The beginning of each text; of one that was embedded in chunks the one nearest to the question."""
+        texts = {key: text_of(hit.memory.record.name, hit.memory.record.body) for key, hit in head.items()}
+        long = [key for key, text in texts.items() if len(text) > 2 * self._profile.read]
+        chunks = self._vectors(long, candidates)
+        return [
+            _nearest_part(text, chunks[key] @ candidates.vector) if key in chunks else text[: self._profile.read]
+            for key, text in texts.items()
+        ]
+
+    def _vectors(self, ids: Sequence[str], candidates: Candidates) -> dict[str, Vector]:
+        if not ids or candidates.embedder is None:
+            return {}
+        return self._engine.store.vectors(self._workspace, candidates.embedder.name, ids)
+
     # near-duplicates -------------------------------------------------------------------------------------------------
 
-    def _distinct(self, hits: Sequence[Hit], embedder: Embedder | None) -> list[Hit]:
+    def _distinct(self, hits: Sequence[Hit], candidates: Candidates) -> list[Hit]:
         """Without what nearly repeats a better hit. Texts that may state different facts are all kept."""
-        if embedder is None or len(hits) < 2:
-            return list(hits)
-        ids = [_id(hit) for hit in hits[:COMPARED]]
-        vectors = self._engine.store.vectors(self._workspace, embedder.name, ids)
+        vectors = self._vectors([_id(hit) for hit in hits[:COMPARED]], candidates)
         kept: list[Hit] = []
         for hit in hits:
-            if not any(self._repeats(hit, other, vectors, embedder) for other in kept[:COMPARED]):
+            if not any(self._repeats(hit, other, vectors, candidates) for other in kept[:COMPARED]):
                 kept.append(hit)
         return kept
 
-    def _repeats(self, hit: Hit, other: Hit, vectors: Mapping[str, Vector], embedder: Embedder) -> bool:
+    def _repeats(self, hit: Hit, other: Hit, vectors: Mapping[str, Vector], candidates: Candidates) -> bool:
         one, two = vectors.get(_id(hit)), vectors.get(_id(other))
-        if one is None or two is None:
+        if one is None or two is None or one.shape != two.shape:
             return False
-        near = ranking.rescale(float(one @ two), embedder.unrelated) >= self._profile.same
+        near = all(similarity >= self._profile.same for similarity in _similarities(one, two, candidates))
         return near and not may_differ(hit.memory.record.body, other.memory.record.body)
 
 
 _PLACES = ("before_id", "before_that_id", "after_id", "after_that_id")
+
+
+def _similarities(one: Vector, other: Vector, candidates: Candidates) -> list[float]:
+    """The rescaled cosines of the chunks of two texts, pair by pair."""
+    unrelated = candidates.embedder.unrelated if candidates.embedder else 0.0
+    return [ranking.rescale(float(a @ b), unrelated) for a, b in zip(one, other, strict=True)]
+
+
+def _nearest_part(text: str, cosines: Vector) -> str:
+    """The part of a text whose chunk has the best cosine; chunks are evenly long."""
+    size, best = len(text) / len(cosines), int(cosines.argmax())
+    return text[int(best * size) : int((best + 1) * size) + 1]
 
 
 def _id(hit: Hit) -> str:

@@ -56,7 +56,7 @@ class Store(Protocol):
         """The cosine of `vector` with each of the records that have a vector of `model`."""
 
     def vectors(self, workspace: Workspace, model: str, ids: Sequence[str]) -> dict[str, Vector]:
-        """The first vector of `model` of each record that has one: (dim,), unit length."""
+        """The vectors of `model` of each record that has some: (chunks, dim), unit length, in the order of its text."""
 
     def problems(self, workspace: Workspace | None) -> list[str]:
         """What is wrong with the stored rows, words and vectors: one sentence each with what to do about it."""

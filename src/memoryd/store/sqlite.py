@@ -8,7 +8,7 @@ import time
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
-from contextlib import ExitStack, closing, contextmanager
+from contextlib import ExitStack, closing, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, TypeVar
@@ -316,12 +316,18 @@ class SqliteStore:
         return self.read(workspace, work)
 
     def vectors(self, workspace: Workspace, model: str, ids: Sequence[str]) -> dict[str, Vector]:
-        """The first vector of `model` of each record that has one."""
+        """The vectors of `model` of each record that has some, one a chunk."""
         rows = self.read(
-            workspace,
-            lambda q: q.all("vectors.first", ids=json.dumps(list(ids)), perspective=GENERAL, model=model),
+            workspace, lambda q: q.all("vectors.of", ids=json.dumps(list(ids)), perspective=GENERAL, model=model)
         )
-        return {row["id"]: np.frombuffer(row["vector"], np.float16).astype(np.float32) for row in rows}
+        joined: dict[str, bytes] = {}
+        for row in rows:
+            joined[row["id"]] = joined.get(row["id"], b"") + row["vector"]
+        dims = {row["id"]: len(row["vector"]) // 2 for row in rows}
+        return {
+            key: np.frombuffer(blob, np.float16).astype(np.float32).reshape(-1, dims[key])
+            for key, blob in joined.items()
+        }
 
     def problems(self, workspace: Workspace | None) -> list[str]:
         """Integrity of the file's pages, of foreign keys, and of the words against the rows."""
@@ -430,17 +436,18 @@ def immediate(connection: apsw.Connection) -> Iterator[None]:
 def savepoint(connection: apsw.Connection) -> Iterator[None]:
     """What fails inside leaves nothing. A full disk may end the whole transaction, which apsw's own would hide."""
     connection.execute("SAVEPOINT job")
-    done = False
+    settled = False
     try:
         yield
-        done = True
+        connection.execute("RELEASE job")
+        settled = True
     finally:
-        if connection.in_transaction:
-            try:
-                connection.execute("RELEASE job" if done else "ROLLBACK TO job; RELEASE job")
-            except apsw.Error:
-                connection.execute("ROLLBACK")
-                raise
+        if not settled and connection.in_transaction:
+            with suppress(apsw.Error):
+                connection.execute("ROLLBACK TO job; RELEASE job")
+                settled = True
+        if not settled and connection.in_transaction:
+            connection.execute("ROLLBACK")
 
 
 @contextmanager

@@ -49,4 +49,10 @@ INSERT INTO events (workspace_id, at, operation, subject) VALUES (:workspace, :n
 
 -- name: records.purgeable
 -- Whether there is anything to purge: asked first, so that an idle server does not write.
-SELECT 1 AS yes FROM records WHERE deleted_at IS NOT NULL AND deleted_at <= :before AND workspace_id = :workspace LIMIT 1
+SELECT 1 AS yes FROM records r
+WHERE r.deleted_at IS NOT NULL AND r.deleted_at <= :before AND r.workspace_id = :workspace
+  AND NOT EXISTS (
+    SELECT 1 FROM memory_details d JOIN records living
+      ON living.workspace_id = d.workspace_id AND living.id = d.superseded_by AND living.deleted_at IS NULL
+    WHERE d.workspace_id = r.workspace_id AND d.id = r.id)
+LIMIT 1

@@ -24,8 +24,9 @@ SELECT e.seq, e.vector FROM json_each(:seqs) wanted CROSS JOIN embeddings e ON e
 -- Forget old removals: an index that is further behind loads anew.
 DELETE FROM embedding_tombstones WHERE seq <= (SELECT max(seq) FROM embedding_tombstones) - :keep
 
--- name: vectors.first
--- The first vector of some records.
+-- name: vectors.of
+-- The vectors of some records, in the order of their texts.
 SELECT id, vector FROM embeddings
 WHERE workspace_id = :workspace AND id IN (SELECT value FROM json_each(:ids)) AND perspective = :perspective
-  AND model = :model AND chunk = 0
+  AND model = :model
+ORDER BY id, chunk

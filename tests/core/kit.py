@@ -1,0 +1,87 @@
+"""Engines without a server, and an Ollama that answers over real HTTP."""
+
+import hashlib
+import json
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from memoryd.core.engine import Engine
+from memoryd.core.memories import Memories
+from memoryd.model import GENERAL
+from memoryd.settings import Settings
+
+NONE = {"MEMORY_EMBEDDER": "none", "MEMORY_RERANKER": "none"}
+
+
+def engine(home: Path, **variables: str) -> Engine:
+    """An engine whose background work is done when a test asks for it."""
+    return Engine(Settings.read({"MEMORY_DATA_DIR": str(home), **NONE, **variables}))
+
+
+def memories(of: Engine, session: str = "", name: str = "default") -> Memories:
+    return Memories(of, of.workspaces.ensure(name), session)
+
+
+def never() -> bool:
+    return False
+
+
+def embedded(of: Engine, name: str = "default") -> dict[str, int]:
+    """How many records have vectors of each model."""
+    rows = of.store.read(of.workspaces.ensure(name), lambda q: q.all("embeddings.models", perspective=GENERAL))
+    return {row["model"]: row["number"] for row in rows}
+
+
+class Ollama:
+    """Answers embeddings made of a text's words, unless it is told to fail."""
+
+    dim = 64
+
+    def __init__(self, url: str) -> None:
+        self.url = url
+        self.asked: list[str] = []
+        self.fails: Callable[[str], bool] = lambda _text: False
+
+    def embed(self, text: str) -> list[float]:
+        vector = np.zeros(self.dim)
+        for word in text.casefold().replace("search_query:", "").replace("search_document:", "").split():
+            vector[int(hashlib.sha256(word.encode()).hexdigest(), 16) % self.dim] += 1
+        return [float(value) for value in vector + 0.01]
+
+
+@contextmanager
+def ollama() -> Iterator[Ollama]:
+    class Handler(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            texts: list[str] = json.loads(self.rfile.read(int(self.headers["Content-Length"])))["input"]
+            here.asked.extend(texts)
+            refused = any(here.fails(text) for text in texts)
+            body: dict[str, Any] = (
+                {"error": "out of memory"} if refused else {"embeddings": [here.embed(text) for text in texts]}
+            )
+            content = json.dumps(body).encode()
+            self.send_response(500 if refused else 200)
+            self.send_header("Content-Type", "application/json")
+            self.send_header("Content-Length", str(len(content)))
+            self.end_headers()
+            self.wfile.write(content)
+
+        def log_message(self, *_: object) -> None:
+            """A test's output stays clean."""
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    here = Ollama(f"http://127.0.0.1:{server.server_port}")
+    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)
+    thread.start()
+    try:
+        yield here
+    finally:
+        server.shutdown()
+        server.server_close()
+        thread.join()

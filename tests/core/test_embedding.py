@@ -1,0 +1,220 @@
+"""Vectors follow rows: the backfill resumes, and after a change of model the old set serves until the new is whole."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from memoryd.core import embedding
+from memoryd.core.engine import Engine
+from memoryd.core.memories import Criteria
+from memoryd.model import Filter
+from memoryd.models import helpers
+from tests.core.kit import Ollama, embedded, engine, memories, never, ollama
+from tests.store.kit import put
+
+BUNDLED = "bundled:e5-small-v2"
+NOMIC = "ollama:nomic-embed-text"
+TEXTS = ["The ship sails north.", "Bread needs yeast.", "Mount Etna is a volcano.", "Jazz began in New Orleans."]
+
+
+@pytest.fixture
+def server() -> Iterator[Ollama]:
+    with ollama() as server:
+        yield server
+
+
+def with_ollama(home: Path, server: Ollama) -> Engine:
+    """An engine whose model is loaded."""
+    here = engine(home, MEMORY_EMBEDDER=NOMIC, OLLAMA_HOST=server.url)
+    here.helpers.embedder.start()
+    assert here.helpers.embedder.get(wait=30)
+    server.asked.clear()
+    return here
+
+
+def bundled(home: Path, models: Path, server: Ollama) -> Engine:
+    here = engine(home, MEMORY_EMBEDDER="bundled", MEMORY_MODEL_DIR=str(models), OLLAMA_HOST=server.url)
+    here.helpers.embedder.start()
+    assert here.helpers.embedder.get(wait=30)
+    return here
+
+
+def stored(home: Path, texts: list[str]) -> None:
+    """Memories without vectors."""
+    with engine(home) as here:
+        for text in texts:
+            memories(here).store(text)
+
+
+def found(here: Engine, query: str) -> list[str]:
+    """What is nearest by the vectors that serve."""
+    place = here.workspaces.ensure("default")
+    question = here.embedding.question(place, query)
+    assert question
+    model, vector = question
+    ids = [key for key, _ in here.store.nearest(place, model.name, vector, Filter(), 10)]
+    return [hit.memory.record.body for hit in memories(here).get(ids)]
+
+
+def test_a_small_text_gets_its_vector_with_its_row_and_a_long_one_later(
+    tmp_path: Path, server: Ollama, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(embedding, "INLINE", 100)
+    with with_ollama(tmp_path, server) as here:
+        memories(here).store("short")
+        assert embedded(here) == {NOMIC: 1}
+        memories(here).store("long " * 100)
+        assert embedded(here) == {NOMIC: 1}
+        here.embedding.catch_up(never)
+        assert embedded(here) == {NOMIC: 2}
+
+
+def test_the_backfill_embeds_what_has_no_vector_once(
+    tmp_path: Path, server: Ollama, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(embedding, "BATCH", 8)
+    stored(tmp_path, [f"number {n}" for n in range(30)])
+    with with_ollama(tmp_path, server) as here:
+        assert embedded(here) == {}
+        here.embedding.catch_up(never)
+        assert embedded(here) == {NOMIC: 30}
+        assert len(server.asked) == len(set(server.asked)) == 30
+        here.embedding.catch_up(never)
+        assert len(server.asked) == 30
+        key = memories(here).recent(1)[0].memory.record.id
+        memories(here).forget(Criteria(ids=(key,)))
+        here.embedding.catch_up(never)
+        assert (embedded(here), len(server.asked)) == ({NOMIC: 29}, 30)
+
+
+def test_a_restart_resumes_where_the_last_one_stopped(
+    tmp_path: Path, server: Ollama, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(embedding, "BATCH", 5)
+    stored(tmp_path, [f"number {n}" for n in range(30)])
+    for done in (10, 20, 30):
+        with with_ollama(tmp_path, server) as here:
+            here.embedding.catch_up(lambda: len(server.asked) >= 10)  # the process ends in the middle
+            assert embedded(here) == {NOMIC: done}
+    with with_ollama(tmp_path, server) as here:
+        here.embedding.catch_up(never)
+        assert server.asked == []
+
+
+def test_a_model_that_fails_for_a_while(tmp_path: Path, server: Ollama) -> None:
+    with with_ollama(tmp_path, server) as here:
+        server.fails = lambda _text: True
+        for text in TEXTS:
+            assert memories(here).store(text).status == "stored"  # by words alone
+        assert embedded(here) == {}
+        here.embedding.catch_up(never)
+        assert embedded(here) == {}
+        assert len(server.asked) == len(TEXTS) + embedding.FAILURES  # it gives up for now
+        assert "yeast" in memories(here).recall("yeast", 500).text
+        server.fails = lambda _text: False
+        here.embedding.catch_up(never)
+        assert embedded(here) == {NOMIC: len(TEXTS)}
+        assert found(here, "Bread needs yeast.")[0] == "Bread needs yeast."
+
+
+@pytest.mark.xfail(reason="FAILURES counts refusals of a whole pass, not in a row; a batch with a third one is dropped")
+def test_single_texts_that_are_refused_do_not_keep_the_others_from_their_vectors(
+    tmp_path: Path, server: Ollama, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(embedding, "BATCH", 4)
+    stored(tmp_path, [f"{'poison' if n % 6 == 0 else 'number'} {n}" for n in range(60)])
+    with with_ollama(tmp_path, server) as here:
+        server.fails = lambda text: "poison" in text
+        for _ in range(3):
+            here.embedding.catch_up(never)
+        assert embedded(here) == {NOMIC: 50}
+
+
+def test_a_text_that_changes_while_it_is_embedded_gets_no_old_vector(tmp_path: Path, server: Ollama) -> None:
+    stored(tmp_path, ["the old words"])
+    with with_ollama(tmp_path, server) as here:
+        (hit,) = memories(here).recent(1)
+
+        def change(text: str) -> bool:
+            if "old" in text:
+                server.fails = lambda _text: False
+                with engine(tmp_path) as other:
+                    memories(other).store("The old words.")  # says the same, so it is merged
+            return False
+
+        server.fails = change
+        here.embedding.catch_up(never)
+        assert embedded(here) == {}
+        here.embedding.catch_up(never)
+        assert embedded(here) == {NOMIC: 1}
+        assert memories(here).get([hit.memory.record.id])[0].memory.record.body == "The old words."
+
+
+def test_processes_that_embed_the_same_do_not_get_in_each_others_way(tmp_path: Path, server: Ollama) -> None:
+    stored(tmp_path, [f"number {n}" for n in range(10)])
+    with with_ollama(tmp_path, server) as one, with_ollama(tmp_path, server) as two:
+        rows = one.embedding._missing(one.workspaces.ensure("default"), NOMIC, "")
+        assert len(rows) == 10
+        two.embedding.catch_up(never)
+        one.embedding.catch_up(never)
+        assert embedded(one) == {NOMIC: 10}
+
+
+def test_the_old_set_serves_alone_until_the_new_one_is_complete(
+    tmp_path: Path, server: Ollama, model_dir: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(embedding, "BATCH", 2)
+    with bundled(tmp_path, model_dir, server) as here:
+        for text in TEXTS:
+            memories(here).store(text)
+        here.embedding.catch_up(never)
+        assert embedded(here) == {BUNDLED: 4}
+        assert found(here, "Which mountain erupts?")[0] == "Mount Etna is a volcano."
+    monkeypatch.setenv("MEMORY_MODEL_DIR", str(model_dir))
+    with engine(tmp_path, MEMORY_EMBEDDER=NOMIC, OLLAMA_HOST=server.url, MEMORY_MODEL_DIR=str(model_dir)) as here:
+        here.helpers.embedder.start()
+        assert here.helpers.embedder.get(wait=30)
+        server.asked.clear()
+        here.embedding.catch_up(lambda: len(server.asked) >= 2)
+        assert embedded(here) == {BUNDLED: 4, NOMIC: 2}
+        place = here.workspaces.ensure("default")
+        question = here.embedding.question(place, "Which mountain erupts?")
+        assert question
+        assert question[0].name == BUNDLED  # not the two vectors of the new model
+        assert found(here, "Which mountain erupts?")[0] == "Mount Etna is a volcano."
+        here.embedding.catch_up(never)
+        assert embedded(here) == {NOMIC: 4}
+        question = here.embedding.question(place, "Bread needs yeast.")
+        assert question
+        assert question[0].name == NOMIC
+        assert found(here, "Bread needs yeast.")[0] == "Bread needs yeast."
+
+
+def test_an_old_model_that_is_gone_leaves_the_present_one(
+    tmp_path: Path, server: Ollama, model_dir: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with bundled(tmp_path, model_dir, server) as here:
+        place = here.workspaces.ensure("default")
+        for text in TEXTS:
+            put(here.store, place, text)
+        here.embedding.catch_up(never)
+    monkeypatch.setattr(helpers, "PATIENCE", 0.0)
+    settings = {"MEMORY_EMBEDDER": NOMIC, "OLLAMA_HOST": server.url, "MEMORY_MODEL_DIR": str(tmp_path / "empty")}
+    with engine(tmp_path, **settings) as here:
+        monkeypatch.setattr(here.helpers, "older", lambda _name: None)
+        here.helpers.embedder.start()
+        assert here.helpers.embedder.get(wait=30)
+        question = here.embedding.question(here.workspaces.ensure("default"), "bread")
+        assert question
+        assert question[0].name == NOMIC
+        here.embedding.catch_up(never)
+        assert embedded(here) == {NOMIC: 4}
+
+
+def test_without_a_model_rows_and_words_are_served(tmp_path: Path) -> None:
+    with engine(tmp_path) as here:
+        memories(here).store("Bread needs yeast.")
+        here.embedding.catch_up(never)
+        assert embedded(here) == {}
+        assert "yeast" in memories(here).recall("yeast", 500).text
