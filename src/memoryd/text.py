@@ -212,8 +212,9 @@ _TURNS = frozenset(
 def fingerprint(text: str) -> str:
     """Equal for texts that say the same in the same words.
 
-    Articles, the capital that begins a sentence and the punctuation that ends one do not count. Everything else counts, so texts that differ in a number, a name, a date, a negation or the order of words differ.
-    A cosine could not tell: embeddings put `stopped smoking` beside `stopped to smoke`.
+    Articles, the capital that begins a sentence and the punctuation that ends one do not count. Everything else does,
+    so texts that differ in a number, a name, a date, a negation or the order of words differ. A cosine could not tell:
+    embeddings put `stopped smoking` beside `stopped to smoke`.
     """
     return hashlib.sha256(" ".join(_bare(text)).encode("utf-8", "surrogatepass")).hexdigest()[:32]
 

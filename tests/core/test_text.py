@@ -77,7 +77,7 @@ def test_words_as_the_index_folds_them() -> None:
     ("one", "other"),
     [
         ("The cat sat.", "the cat sat"),
-        ("A cat sat!", "cat sat"),
+        ("A cat sat.", "Cat sat"),
         ("Then (it is said) it works", "then it is said it works"),
         (" fine  line\n", "fine line"),
         ("Café", "cafe\u0301"),
@@ -90,8 +90,9 @@ def test_the_same_in_other_clothes_has_the_same_fingerprint(one: str, other: str
 @pytest.mark.parametrize(
     ("one", "other"),
     [
-        ("port 80", "port 81"), ("it works", "it works not"), ("Ann called Bob", "Bob called Ann"), ("plan A", "plan B"),
-        ("version 1.2", "version 12"), ("C", "C++"), ("5 %", "-5 %"), ("👍", "👎"), ("yes", "no"), ("x > y", "x < y"),
+        ("port 80", "port 81"), ("it works", "it works not"), ("Ann called Bob", "Bob called Ann"),
+        ("plan A", "plan B"), ("version 1.2", "version 12"), ("C", "C++"), ("5 %", "-5 %"), ("👍", "👎"),
+        ("yes", "no"), ("x > y", "x < y"),
     ],
 )  # fmt: skip
 def test_what_differs_has_another_fingerprint(one: str, other: str) -> None:

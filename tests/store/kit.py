@@ -86,7 +86,8 @@ def near(store: Store, place: Workspace, vector: Vector, allowed: Filter = EVERY
 def unit(rows: NDArray[Any]) -> Vector:
     """Rows of length one, as float16 can hold them."""
     rows = np.atleast_2d(rows)
-    return (rows / np.linalg.norm(rows, axis=1, keepdims=True)).astype(np.float16).astype(np.float32)
+    stored: Vector = (rows / np.linalg.norm(rows, axis=1, keepdims=True)).astype(np.float16).astype(np.float32)
+    return stored
 
 
 def axis(number: int, dim: int = 8) -> Vector:

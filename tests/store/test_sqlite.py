@@ -16,10 +16,28 @@ from memoryd.core import records
 from memoryd.errors import StoreError
 from memoryd.model import Filter, Kind, Workspace
 from memoryd.store import sql, sqlite
+from memoryd.store.base import Queries
 from memoryd.store.files import DataDirectory, SingleFile
 from memoryd.store.migrate import migrate
 from memoryd.store.sqlite import APPLICATION_ID, SqliteQueries, SqliteStore
-from tests.store.kit import LATER, add, axis, change, forget, near, purge, put, together, words, workspace
+from memoryd.text import WordQuery, parse_query
+from tests.store.kit import (
+    LATER,
+    add,
+    axis,
+    change,
+    forget,
+    near,
+    output,
+    purge,
+    put,
+    python,
+    schema,
+    together,
+    value,
+    words,
+    workspace,
+)
 
 VERSION = len(sql.migrations("sqlite"))
 
@@ -121,6 +139,7 @@ OPEN_TOGETHER = """
 import sys, time
 from pathlib import Path
 from memoryd.model import Workspace
+from memoryd.store.base import Queries
 from memoryd.store.files import SingleFile
 from memoryd.store.sqlite import SqliteStore
 
@@ -192,7 +211,7 @@ def test_nothing_replaces_rows() -> None:
 def test_a_replace_by_hand_does_not_corrupt_the_words(store: SqliteStore, here: Workspace) -> None:
     record_id = put(store, here, "before")
 
-    def replace_it(queries: records.Queries) -> None:
+    def replace_it(queries: Queries) -> None:
         assert isinstance(queries, SqliteQueries)
         queries.connection.execute(
             "INSERT OR REPLACE INTO records (workspace_id, id, kind, body, created_at, updated_at) "
@@ -206,7 +225,7 @@ def test_a_replace_by_hand_does_not_corrupt_the_words(store: SqliteStore, here: 
 
 
 def test_foreign_keys_hold(store: SqliteStore, here: Workspace) -> None:
-    with pytest.raises(Exception, match="(?i)foreign key"):
+    with pytest.raises(Exception, match=r"(?i)foreign key"):
         store.write(here, lambda q: q.run("memories.add", id="none", fingerprint="", importance=0.5))
     record_id = put(store, here, "text", axis(0))
     forget(store, here, record_id)
@@ -219,7 +238,7 @@ def test_foreign_keys_hold(store: SqliteStore, here: Workspace) -> None:
 def test_pragmas(file: Path, here: Workspace, durability: str, synchronous: int) -> None:
     found: dict[str, object] = {}
 
-    def look(queries: records.Queries) -> None:
+    def look(queries: Queries) -> None:
         assert isinstance(queries, SqliteQueries)
         names = ("journal_mode", "synchronous", "foreign_keys", "recursive_triggers", "busy_timeout", "query_only")
         found.update({name: queries.connection.pragma(name) for name in names})
@@ -360,7 +379,7 @@ class Workload:
     def fail(self) -> None:
         place = self.dice.choice(self.places)
 
-        def work(queries: records.Queries) -> None:
+        def work(queries: Queries) -> None:
             add(queries, "alpha beta", tags=("red",))
             records.delete(queries, sorted(self.twins), LATER)
             raise LookupError
@@ -369,9 +388,9 @@ class Workload:
             self.store.write(place, work)
 
     def raw(self, statement: str, *parameters: object) -> None:
-        def work(queries: records.Queries) -> None:
+        def work(queries: Queries) -> None:
             assert isinstance(queries, SqliteQueries)
-            queries.connection.execute(statement, parameters)  # type: ignore[arg-type]
+            queries.connection.execute(statement, parameters)
 
         self.store.write(self.places[0], work)
 
@@ -396,9 +415,7 @@ class Workload:
         assert {key for key, _ in self.store.words(place, query, allowed, 10_000)} == expected, (term, allowed)
 
 
-def sqlite_query(term: str):  # type: ignore[no-untyped-def]  # noqa: ANN201
-    from memoryd.text import parse_query
-
+def sqlite_query(term: str) -> WordQuery:
     found = parse_query(f'"{term}"')
     assert found
     return found

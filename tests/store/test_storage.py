@@ -37,6 +37,12 @@ from tests.store.kit import (
 )
 
 MANY = 5_000
+NOTS = pytest.param(
+    "a" + " NOT b" * 300,
+    marks=pytest.mark.xfail(
+        raises=StoreError, reason="FTS5 takes 256 levels; text._fts5 could emit a NOT (b OR b ...)"
+    ),
+)
 
 
 class Storage(ABC):
@@ -82,7 +88,7 @@ class Storage(ABC):
             add(queries, "first", id="same")
             add(queries, "second", id="same")
 
-        with pytest.raises(Exception, match="(?i)unique|constraint"):
+        with pytest.raises(Exception, match=r"(?i)unique|constraint"):
             store.write(here, work)
         assert words(store, here, "first second") == []
         assert put(store, here, "third", id="same") == "same"
@@ -213,7 +219,8 @@ class Storage(ABC):
 
     @pytest.mark.parametrize(
         "query",
-        ['"', "a AND", "NEAR(a b)", "title: x", "{a}", "-b", "a* b^2", "' OR 1=1 --", "(((", "AND OR NOT", "x" * 2000,
+        ['"', "a AND", "NEAR(a b)", "title: x", "{a}", "-b", "a* b^2", "' OR 1=1 --", "(((", "AND OR NOT", "x" * 2000, "a" + " OR b" * 400, "a" + " AND b" * 400,
+         NOTS,
          '"un"balanced"', "body : y", "\u202etxt", "a\tb\n", "%s %d {0}", "\\", "w00 kmemory"],
     )  # fmt: skip
     def test_no_query_fails(self, store: Store, here: Workspace, query: str) -> None:
@@ -226,8 +233,9 @@ class Storage(ABC):
         ("text", "query"),
         [
             ("café crème", "cafe"), ("ЖЁЛТЫЙ дом", "жёлтый"), ("naïve façade", "NAÏVE"), ("שלום עולם", "שלום"),
-            ("مرحبا بالعالم", "مرحبا"), ("東京 タワー", "東京"), ("서울 날씨", "날씨"), ("tiê\u0301ng Viê\u0323t", "tiếng"),
-            ("tiếng Việt", "tieng"), ("rocket 🚀 launch", "rocket"), ("snake_case name", "snake_case"), ("C3PO r2d2", "c3po"),
+            ("مرحبا بالعالم", "مرحبا"), ("東京 タワー", "東京"), ("서울 날씨", "날씨"), ("tiếng Việt", "tieng"),
+            ("tiê\u0301ng Viê\u0323t", "tiếng"), ("rocket 🚀 launch", "rocket"), ("snake_case name", "snake_case"),
+            ("C3PO r2d2", "c3po"),
         ],
     )  # fmt: skip
     def test_words_of_many_scripts(self, store: Store, here: Workspace, text: str, query: str) -> None:
@@ -237,7 +245,8 @@ class Storage(ABC):
 
     @pytest.mark.parametrize(
         "text",
-        ["👩‍👩‍👧‍👦 family 🏳️‍🌈", "مرحبا \u202bRTL\u202c", "漢字かな交じり文", "a\u0301 vs á", "line\nline\r\n\ttab ", "  spaces  ",
+        ["👩‍👩‍👧‍👦 family 🏳️‍🌈", "مرحبا \u202bRTL\u202c", "漢字かな交じり文", "a\u0301 vs á", "  spaces  ",
+         "line\nline\r\n\ttab ",
          "quote ' \" ; -- /* */", "\U0010ffff", "%00 \\0 {}", "'); DROP TABLE records; --"],
     )  # fmt: skip
     def test_texts_are_kept_verbatim(self, store: Store, here: Workspace, text: str) -> None:
@@ -257,9 +266,9 @@ class Storage(ABC):
         def work(queries: Queries) -> None:
             for n in range(MANY):
                 rare = n == MANY // 2
-                vector = axis(0) if not rare else axis(1)
-                add(queries, "common words" + (" padded so that it ranks last" if rare else ""), vector,
-                    tags=("rare", "all") if rare else ("all",), kind=Kind.SUMMARY if n == 7 else Kind.OBSERVATION)  # fmt: skip
+                text = "common words" + (" padded so that it ranks last" if rare else "")
+                tags, kind = ("rare", "all") if rare else ("all",), Kind.SUMMARY if n == 7 else Kind.OBSERVATION
+                add(queries, text, axis(1) if rare else axis(0), tags=tags, kind=kind)
 
         store.write(here, work)
         rare = ["common words padded so that it ranks last"]
@@ -278,7 +287,8 @@ class Storage(ABC):
         )
 
     def test_a_record_must_have_all_tags(self, store: Store, here: Workspace) -> None:
-        for tags in (("a",), ("b",), ("a", "b"), ("a", "b", "c"), ("A", "B"), ()):
+        every: list[tuple[str, ...]] = [("a",), ("b",), ("a", "b"), ("a", "b", "c"), ("A", "B"), ()]
+        for tags in every:
             put(store, here, f"tagged {'+'.join(tags)}", axis(0), tags=tags)
         for tags, found in {
             ("a",): {"tagged a", "tagged a+b", "tagged a+b+c"},
@@ -370,7 +380,7 @@ class Storage(ABC):
         first = put(store, here, "first", name="key")
         put(store, here, "volatile", name="key", scope="s")
         put(store, here, "entity", name="key", kind=Kind.ENTITY)
-        with pytest.raises(Exception, match="(?i)unique"):
+        with pytest.raises(Exception, match=r"(?i)unique"):
             put(store, here, "second", name="key")
         forget(store, here, first)
         put(store, here, "second", name="key")
@@ -388,7 +398,7 @@ class Storage(ABC):
         assert scores == pytest.approx([1.0, np.sqrt(0.5), 0.0], abs=1e-3)
         assert near(store, here, axis(2), limit=1) == ["long"]
 
-    def test_cosines_and_first_vectors_of_given_records(self, store: Store, here: Workspace) -> None:
+    def test_cosines_and_vectors_of_given_records(self, store: Store, here: Workspace) -> None:
         ids = [put(store, here, f"n{n}", axis(n)) for n in range(3)]
         bare = put(store, here, "bare")
         assert store.cosines(here, MODEL, axis(1), [*ids, bare, "unknown"]) == pytest.approx(
@@ -397,14 +407,16 @@ class Storage(ABC):
         assert store.cosines(here, MODEL, axis(1), []) == store.vectors(here, MODEL, []) == {}
         found = store.vectors(here, MODEL, [*ids, bare, "unknown"])
         assert found.keys() == set(ids)
-        np.testing.assert_allclose(found[ids[2]], axis(2))
+        np.testing.assert_allclose(found[ids[2]], axis(2)[None, :])
+        long = put(store, here, "long", np.stack([axis(3), axis(4)]))
+        np.testing.assert_allclose(store.vectors(here, MODEL, [long])[long], [axis(3), axis(4)])
 
     def test_models_and_dimensions_are_apart(self, store: Store, here: Workspace) -> None:
         record_id = put(store, here, "both", axis(0))
         other = Embedded("test:other", axis(1, 16)[None, :])
         store.write(here, lambda q: records.embed(q, record_id, other))
         assert near(store, here, axis(0)) == ["both"]
-        assert store.nearest(here, "test:other", axis(0, 16), Filter(), 5) == [(record_id, pytest.approx(0.0))]
+        assert dict(store.nearest(here, "test:other", axis(0, 16), Filter(), 5)) == pytest.approx({record_id: 0.0})
         assert store.nearest(here, MODEL, axis(0, 16), Filter(), 5) == []
         assert store.nearest(here, "test:none", axis(0), Filter(), 5) == []
 

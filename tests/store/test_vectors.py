@@ -5,6 +5,7 @@ import subprocess
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import closing
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +23,7 @@ from memoryd.store.files import SingleFile
 from memoryd.store.sqlite import SqliteStore
 from memoryd.store.vectors import VectorIndex
 from tests.clients import environment
-from tests.store.kit import MODEL, add, change, forget, near, purge, put, together, unit, workspace
+from tests.store.kit import EVERY, MODEL, add, axis, change, forget, near, purge, put, together, unit, workspace
 
 DIM, MANY, K = 384, 30_000, 10
 TOPICS = 600
@@ -78,9 +79,7 @@ def fill(
     store.write(place, work)
 
 
-def numbers(
-    store: SqliteStore, place: Workspace, vector: Vector, allowed: Filter = Filter(), limit: int = K
-) -> list[int]:
+def numbers(store: SqliteStore, place: Workspace, vector: Vector, allowed: Filter = EVERY, limit: int = K) -> list[int]:
     return [int(key) for key, _ in store.nearest(place, MODEL, vector, allowed, limit)]
 
 
@@ -93,6 +92,14 @@ def best(rows: Vector, vector: Vector, among: NDArray[Any] | None = None, limit:
 def recall(found: Sequence[Sequence[int]], expected: Sequence[Sequence[int]]) -> float:
     hits = sum(len(set(one) & set(other)) for one, other in zip(found, expected, strict=True))
     return hits / sum(len(one) for one in expected)
+
+
+def embed(record_id: str, vector: Vector, queries: Queries) -> None:
+    records.embed(queries, record_id, Embedded(MODEL, vector[None, :]))
+
+
+def trim(store: SqliteStore, place: Workspace, keep: int) -> int:
+    return store.write(place, lambda q: q.run("vectors.trim", keep=keep))
 
 
 def index(store: SqliteStore) -> VectorIndex:
@@ -203,11 +210,6 @@ def test_filters_hold_before_the_candidates_are_cut_off(
         assert recall(found, expected) >= 0.95
 
 
-def test_a_sparse_filter_gathers_its_rows(large: Large) -> None:
-    rare = large.find(Filter(tags=("rare",)), limit=100)
-    assert all(sorted(one) == list(range(7, MANY, 1000)) for one in rare)
-
-
 def test_volatile_rows_of_others_are_hidden(large: Large) -> None:
     question = large.rows[11]
     found = large.store.nearest(large.here, MODEL, question, Filter(session="theirs"), 2)
@@ -314,7 +316,7 @@ def test_it_follows_a_random_workload(
             else:
                 change(store, here, key, "changed")
                 living[key] = draws(1)[0]
-                store.write(here, lambda q, key=key: records.embed(q, key, Embedded(MODEL, living[key][None, :])))
+                store.write(here, partial(embed, key, living[key]))
         if turn % 10 == 5:
             purge(store, here)
         keys = sorted(living)
@@ -380,8 +382,6 @@ def test_what_another_process_does_is_seen_by_the_next_query(
     store: SqliteStore, file: Path, here: Workspace, exact: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(vectors, "EXACT", exact)
-    from tests.store.kit import axis
-
     fill(store, here, unit(np.abs(Draws()(600)) + 0.1)[:, ::-1])  # all of them some way off every axis
     question = axis(3, DIM)
     with closing(Other(file, here)) as other:
@@ -411,7 +411,7 @@ def test_an_index_that_lags_behind_trimmed_removals_loads_anew(store: SqliteStor
         assert numbers(store, here, rows[7], limit=1) == numbers(other, here, rows[7], limit=1) == [7]
         for keep, gone in ((1, (7, 8, 9)), (0, (10, 11))):
             forget(other, here, *[f"{n:06}" for n in gone])
-            other.write(here, lambda q, keep=keep: q.run("vectors.trim", keep=keep))
+            trim(other, here, keep)
             for number in gone:
                 assert number not in numbers(store, here, rows[number])
                 assert number not in numbers(other, here, rows[number])
@@ -422,9 +422,7 @@ def test_an_index_that_lags_behind_trimmed_removals_loads_anew(store: SqliteStor
 def test_trimming_keeps_what_it_is_told_to(store: SqliteStore, here: Workspace) -> None:
     fill(store, here, Draws()(20))
     forget(store, here, *[f"{n:06}" for n in range(10)])
-    assert store.write(here, lambda q: q.run("vectors.trim", keep=100)) == 0
-    assert store.write(here, lambda q: q.run("vectors.trim", keep=4)) == 6
-    assert store.write(here, lambda q: q.run("vectors.trim", keep=4)) == 0
+    assert [trim(store, here, keep) for keep in (100, 4, 4)] == [0, 6, 0]
 
 
 def test_mostly_dead_rows_are_swept_out(store: SqliteStore, here: Workspace) -> None:
@@ -458,6 +456,7 @@ def test_the_least_recently_used_go_when_memory_is_short(store: SqliteStore, mon
     for place in places:
         put(store, place, place.name, rows[0])
     near(store, places[0], rows[0])
+    assert index(store).bytes >= rows[:1].nbytes
     monkeypatch.setattr(vectors, "MEMORY", 2 * index(store).bytes)
     for place in (*places, places[3], places[0]):
         assert near(store, place, rows[0]) == [place.name]
@@ -466,13 +465,6 @@ def test_the_least_recently_used_go_when_memory_is_short(store: SqliteStore, mon
     monkeypatch.setattr(vectors, "MEMORY", 1)
     assert near(store, places[1], rows[0]) == ["1"]
     assert len(store._indexes._indexes) == 1  # the one in use stays, whatever it takes
-
-
-def test_its_size_counts_what_it_keeps() -> None:
-    rows = Draws()(2500)
-    index = VectorIndex(DIM)
-    index.add([{"seq": n, "rid": n, "kind": "memory", "vector": row.astype(np.float16)} for n, row in enumerate(rows)])
-    assert index.bytes >= rows.nbytes
 
 
 @pytest.mark.parametrize("exact", [100_000, 300])

@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import Any, Literal, TypeVar
 
 import apsw
-import numpy as np
 
 from memoryd.errors import StoreBusyError, StoreError
 from memoryd.model import GENERAL, Filter, Workspace
@@ -22,7 +21,7 @@ from memoryd.store.base import Queries, Row, Scored, Vector
 from memoryd.store.files import Files
 from memoryd.store.migrate import migrate
 from memoryd.store.sql import TABLES, copying, load, migrations
-from memoryd.store.vectors import VectorIndexes, sieve_for
+from memoryd.store.vectors import VectorIndexes, by_record, sieve_for
 from memoryd.text import WordQuery
 
 T = TypeVar("T")
@@ -317,17 +316,9 @@ class SqliteStore:
 
     def vectors(self, workspace: Workspace, model: str, ids: Sequence[str]) -> dict[str, Vector]:
         """The vectors of `model` of each record that has some, one a chunk."""
-        rows = self.read(
-            workspace, lambda q: q.all("vectors.of", ids=json.dumps(list(ids)), perspective=GENERAL, model=model)
-        )
-        joined: dict[str, bytes] = {}
-        for row in rows:
-            joined[row["id"]] = joined.get(row["id"], b"") + row["vector"]
-        dims = {row["id"]: len(row["vector"]) // 2 for row in rows}
-        return {
-            key: np.frombuffer(blob, np.float16).astype(np.float32).reshape(-1, dims[key])
-            for key, blob in joined.items()
-        }
+        return self.read(workspace, lambda q: by_record(
+            q.all("vectors.of", ids=json.dumps(list(ids)), perspective=GENERAL, model=model)
+        ))  # fmt: skip
 
     def problems(self, workspace: Workspace | None) -> list[str]:
         """Integrity of the file's pages, of foreign keys, and of the words against the rows."""

@@ -283,6 +283,14 @@ def _matrix(rows: Sequence[Row], dim: int) -> NDArray[np.float32]:
     return vectors.reshape(len(rows), dim)
 
 
+def by_record(rows: Sequence[Row]) -> dict[str, Vector]:
+    """The vectors of rows of id and vector: (chunks, dim) for each id."""
+    chunks: dict[str, list[Row]] = {}
+    for row in rows:
+        chunks.setdefault(row["id"], []).append(row)
+    return {key: _matrix(own, len(own[0]["vector"]) // 2) for key, own in chunks.items()}
+
+
 def _grown(values: NDArray[Any], rows: int) -> NDArray[Any]:
     grown = np.empty((rows, *values.shape[1:]), values.dtype)
     grown[: len(values)] = values
