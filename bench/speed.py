@@ -10,6 +10,7 @@ Times are medians. Each needs only this checkout and, for `calls`, the bundled m
 
 import asyncio
 import os
+import re
 import statistics
 import sys
 import tempfile
@@ -18,6 +19,7 @@ import uuid
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from pydoc_data.topics import topics
 
 import numpy as np
 from mcp import Client, StdioServerParameters
@@ -91,16 +93,18 @@ def _resident_mb() -> float:
 
 # calls ---------------------------------------------------------------------------------------------------------------
 
-_SUBJECTS = "the parser,our staging server,Alice,the billing job,release 4.2,the login page,a nightly backup".split(",")
-_VERBS = "depends on,was moved to,must not touch,is owned by,prefers,waits for,was rewritten for".split(",")
-_OBJECTS = "the message queue,Postgres,the design team,feature flags,the old importer,a shared cache,Rust".split(",")
+WORDS = np.array(re.findall(r"[A-Za-z]{2,}", " ".join(topics.values())))
+"""Running words of Python's own documentation, so that common and rare ones come as often as in English."""
 
 
 def fact(number: int) -> str:
-    """A short text; no two say the same."""
-    pick = np.random.default_rng(number)
-    parts = [str(pick.choice(words)) for words in (_SUBJECTS, _VERBS, _OBJECTS, _SUBJECTS, _VERBS, _OBJECTS)]
-    return f"{' '.join(parts[:3])} because {' '.join(parts[3:])}, noted in ticket {number}."
+    """A text of fourteen words; no two say the same."""
+    return f"{' '.join(np.random.default_rng(number).choice(WORDS, 14))}, ticket {number}"
+
+
+def question(number: int) -> str:
+    """Eight words."""
+    return " ".join(np.random.default_rng(10**9 + number).choice(WORDS, 8))
 
 
 def calls() -> None:
@@ -115,13 +119,13 @@ def calls() -> None:
             assert model is not None, "run `memoryd models pull` first"
             workspace = engine.workspaces.ensure("default")
             memories = Memories(engine, workspace, "bench")
-            embed, _ = median_ms(lambda n: model.embed_query(fact(n)), 50)
+            embed, _ = median_ms(lambda n: model.embed_query(question(n)), 50)
             stored = 0
             for size in SIZES:
                 _fill(engine, workspace, stored, size)
                 stored = size
                 store, _ = median_ms(lambda n: memories.store(fact(10**6 + size + n)), 50)  # noqa: B023
-                recall, _ = median_ms(lambda n: memories.recall(fact(7 * n)[:60], 500), 50)
+                recall, _ = median_ms(lambda n: memories.recall(question(n), 500), 50)
                 first = first or (store, recall)
                 rows.append([f"{size:,}", f"{store:.1f}", f"{store / first[0]:.2f}", f"{recall:.1f}",
                              f"{recall / first[1]:.2f}", f"{recall / embed:.2f}"])  # fmt: skip

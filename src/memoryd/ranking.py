@@ -6,7 +6,12 @@ words + vectors -> fuse -> lift -> gate -> composite -> (cross-encoder: lift, bl
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
+import numpy as np
+from numpy.typing import NDArray
+
+Number = TypeVar("Number", float, NDArray[np.float32])
 Scores = Mapping[str, float]
 Neighbours = Mapping[str, Mapping[str, float]]
 """From a record that may lift others to those written around it, each with how far they belong together."""
@@ -152,6 +157,6 @@ def close_gap(order: Sequence[str], logits: Scores, profile: Profile) -> list[st
     return [key for rank, key in enumerate(hopeful) if rank < profile.keep or logits[key] >= best - profile.gap]
 
 
-def rescale(cosine: float, unrelated: float) -> float:
+def rescale(cosine: Number, unrelated: float) -> Number:
     """A cosine on a scale where the model's unrelated texts lie at 0 and equal ones at 1: comparable between models."""
     return (cosine - unrelated) / (1 - unrelated)

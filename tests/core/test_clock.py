@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from memoryd.core.clock import FOREVER, Clock, hours_between, moment, timestamp
+from memoryd.core.clock import FOREVER, Clock, hours_since, moment, timestamp
 from memoryd.errors import InvalidInputError
 from tests.store.kit import together
 
@@ -64,5 +64,5 @@ def test_stored_times_sort_as_text_whatever_the_year(text: str) -> None:
 
 
 def test_hours_are_never_negative() -> None:
-    assert hours_between("2026-03-04T00:00:00.000Z", "2026-03-05T12:00:00.000Z") == 36
-    assert hours_between("2026-03-05T00:00:00.000Z", "2026-03-04T00:00:00.000Z") == 0
+    assert hours_since("2026-03-04T00:00:00.000Z", moment("2026-03-05T12:00:00.000Z")) == 36
+    assert hours_since("2026-03-05T00:00:00.000Z", moment("2026-03-04T00:00:00.000Z")) == 0

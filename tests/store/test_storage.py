@@ -219,9 +219,9 @@ class Storage(ABC):
 
     @pytest.mark.parametrize(
         "query",
-        ['"', "a AND", "NEAR(a b)", "title: x", "{a}", "-b", "a* b^2", "' OR 1=1 --", "(((", "AND OR NOT", "x" * 2000, "a" + " OR b" * 400, "a" + " AND b" * 400,
-         NOTS,
-         '"un"balanced"', "body : y", "\u202etxt", "a\tb\n", "%s %d {0}", "\\", "w00 kmemory"],
+        ['"', "a AND", "NEAR(a b)", "title: x", "{a}", "-b", "a* b^2", "' OR 1=1 --", "(((", "AND OR NOT", "x" * 2000,
+         "a" + " OR b" * 400, "a" + " AND b" * 400, NOTS, '"un"balanced"', "body : y", "\u202etxt", "a\tb\n",
+         "%s %d {0}", "\\", "w00 kmemory"],
     )  # fmt: skip
     def test_no_query_fails(self, store: Store, here: Workspace, query: str) -> None:
         put(store, here, "a b x y un txt")

@@ -23,9 +23,9 @@ def moment(text: str) -> datetime:
         raise InvalidInputError(f"{text!r} is not an ISO 8601 time such as 2026-03-04T05:06:07Z.") from None
 
 
-def hours_between(earlier: str, later: str) -> float:
-    """The hours from one stored time to another; never negative."""
-    return max(0.0, (moment(later) - moment(earlier)).total_seconds() / 3600)
+def hours_since(stored: str, now: datetime) -> float:
+    """The hours from a stored time until now; never negative."""
+    return max(0.0, (now - datetime.fromisoformat(stored)).total_seconds() / 3600)
 
 
 class Clock:

@@ -4,11 +4,12 @@ import json
 import logging
 from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 
 import numpy as np
 
 from memoryd import ranking
-from memoryd.core.clock import hours_between
+from memoryd.core.clock import hours_since
 from memoryd.core.engine import Engine
 from memoryd.core.records import fetch, text_of
 from memoryd.errors import ModelError
@@ -81,9 +82,9 @@ class Search:
         fused = ranking.fuse(words, vectors, profile.alpha)
         around = self._neighbours(_best(fused, profile.lifting), candidates, allowed)
         nearby = (key for near in around.values() for key in near)
-        memories = self._fetch(list(dict.fromkeys([*fused, *nearby])), allowed)
+        memories = self._fetch(list(dict.fromkeys([*_best(fused, profile.depth), *nearby])), allowed)
         lifted = ranking.lift(fused, _among(memories, around), _lengths(memories), profile, absent=0.0)
-        now = self._engine.clock.now()
+        now = datetime.now(UTC)
         hits = []
         for key, fusion in ranking.gate({key: lifted[key] for key in lifted if key in memories}, profile.gate).items():
             parts = {"fusion": fusion} | self._circumstances(memories[key], now)
@@ -94,18 +95,17 @@ class Search:
 
     def _spread(self, candidates: Candidates) -> tuple[dict[str, float], dict[str, float]]:
         depth = self._profile.depth
-        unrelated = candidates.embedder.unrelated if candidates.embedder else 0.0
         return (
             ranking.spread(candidates.words, 0.0, cut=len(candidates.words) >= depth),
-            ranking.spread(candidates.vectors, unrelated, cut=len(candidates.vectors) >= depth),
+            ranking.spread(candidates.vectors, _unrelated(candidates), cut=len(candidates.vectors) >= depth),
         )
 
-    def _circumstances(self, memory: Memory, now: str) -> dict[str, float]:
+    def _circumstances(self, memory: Memory, now: datetime) -> dict[str, float]:
         """What speaks for a memory whatever the question."""
         record, profile = memory.record, self._profile
-        recalled = hours_between(memory.accessed_at, now) if memory.accessed_at else 0.0
+        recalled = hours_since(memory.accessed_at, now) if memory.accessed_at else 0.0
         return {
-            "recency": ranking.recency(hours_between(record.updated_at, now), profile),
+            "recency": ranking.recency(hours_since(record.updated_at, now), profile),
             "importance": memory.importance,
             "access": ranking.access(memory.access_count, recalled, profile),
         }
@@ -122,7 +122,8 @@ class Search:
         vectors = self._vectors(every, candidates)
 
         def related(one: str, other: str) -> float:
-            return ranking.related(_similarities(vectors[one][:1], vectors[other][:1], candidates)[0], self._profile)
+            cosine = float(vectors[one][0] @ vectors[other][0])
+            return ranking.related(ranking.rescale(cosine, _unrelated(candidates)), self._profile)
 
         return {
             key: {other: related(key, other) for other in near if other in vectors}
@@ -201,27 +202,28 @@ class Search:
     def _distinct(self, hits: Sequence[Hit], candidates: Candidates) -> list[Hit]:
         """Without what nearly repeats a better hit. Texts that may state different facts are all kept."""
         vectors = self._vectors([_id(hit) for hit in hits[:COMPARED]], candidates)
-        kept: list[Hit] = []
-        for hit in hits:
-            if not any(self._repeats(hit, other, vectors, candidates) for other in kept[:COMPARED]):
-                kept.append(hit)
-        return kept
-
-    def _repeats(self, hit: Hit, other: Hit, vectors: Mapping[str, Vector], candidates: Candidates) -> bool:
-        one, two = vectors.get(_id(hit)), vectors.get(_id(other))
-        if one is None or two is None or one.shape != two.shape:
-            return False
-        near = all(similarity >= self._profile.same for similarity in _similarities(one, two, candidates))
-        return near and not may_differ(hit.memory.record.body, other.memory.record.body)
+        compared = [hit for hit in hits[:COMPARED] if _id(hit) in vectors]
+        if len(compared) < 2:
+            return list(hits)
+        whole = np.stack([_unit(vectors[_id(hit)].mean(0)) for hit in compared])
+        near = ranking.rescale(whole @ whole.T, _unrelated(candidates)) >= self._profile.same
+        repeated: set[str] = set()
+        for better, worse in np.argwhere(np.triu(near, 1)).tolist():
+            one, other = compared[better], compared[worse]
+            if _id(one) not in repeated and not may_differ(one.memory.record.body, other.memory.record.body):
+                repeated.add(_id(other))
+        return [hit for hit in hits if _id(hit) not in repeated]
 
 
 _PLACES = ("before_id", "before_that_id", "after_id", "after_that_id")
 
 
-def _similarities(one: Vector, other: Vector, candidates: Candidates) -> list[float]:
-    """The rescaled cosines of the chunks of two texts, pair by pair."""
-    unrelated = candidates.embedder.unrelated if candidates.embedder else 0.0
-    return [ranking.rescale(float(a @ b), unrelated) for a, b in zip(one, other, strict=True)]
+def _unit(vector: Vector) -> Vector:
+    return vector / np.linalg.norm(vector)
+
+
+def _unrelated(candidates: Candidates) -> float:
+    return candidates.embedder.unrelated if candidates.embedder else 0.0
 
 
 def _nearest_part(text: str, cosines: Vector) -> str:
