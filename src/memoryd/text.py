@@ -5,7 +5,7 @@ import math
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -36,8 +36,8 @@ def estimate_tokens(text: str) -> int:
 
 
 def words(text: str) -> list[str]:
-    """The words of a text in lower case."""
-    return _WORD.findall(text.casefold())
+    """The words of a text in lower case, as the index has them: it keeps ß."""
+    return _WORD.findall(text.lower())
 
 
 def content_words(text: str) -> list[str]:
@@ -104,10 +104,10 @@ def literal_query(text: str) -> WordQuery | None:
     return WordQuery(_any([Phrase(term) for term in terms])) if terms else None
 
 
-def _any(phrases: list[Phrase]) -> Expression:
-    expression: Expression = phrases[0]
-    for phrase in phrases[1:]:
-        expression = Both("OR", expression, phrase)
+def _any(parts: Sequence[Expression]) -> Expression:
+    expression = parts[0]
+    for part in parts[1:]:
+        expression = Both("OR", expression, part)
     return expression
 
 
@@ -167,9 +167,10 @@ class _Parser:
 
     def _not(self) -> Expression:
         left = self._atom()
+        unwanted = []
         while self._take("NOT"):
-            left = Both("NOT", left, self._atom())
-        return left
+            unwanted.append(self._atom())
+        return Both("NOT", left, _any(unwanted)) if unwanted else left  # a chain of NOTs would nest too deep
 
     def _atom(self) -> Expression:
         if self._take("("):

@@ -118,7 +118,6 @@ def test_a_model_that_fails_for_a_while(tmp_path: Path, server: Ollama) -> None:
         assert found(here, "Bread needs yeast.")[0] == "Bread needs yeast."
 
 
-@pytest.mark.xfail(reason="FAILURES counts refusals of a whole pass, not in a row; a batch with a third one is dropped")
 def test_single_texts_that_are_refused_do_not_keep_the_others_from_their_vectors(
     tmp_path: Path, server: Ollama, monkeypatch: pytest.MonkeyPatch
 ) -> None:

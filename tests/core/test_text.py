@@ -32,7 +32,7 @@ QUERIES = st.lists(
         ('"red car" blue', '"red car" AND "blue"'),
         ("red OR blue AND car", '"red" OR ("blue" AND "car")'),
         ("(red OR blue) car*", '("red" OR "blue") AND "car"*'),
-        ("red NOT blue NOT green", '"red" NOT "blue" NOT "green"'),
+        ("red NOT blue NOT green", '"red" NOT ("blue" OR "green")'),
         ("a-b c*", '"a b" AND "c"*'),
         ("red and blue or not", '"red" OR "blue"'),  # operators stand in capitals
         ("AND", '"and"'),
@@ -67,7 +67,6 @@ def test_every_query_has_balanced_quotes_and_brackets(query: str) -> None:
         assert emitted.count("(") == emitted.count(")")
 
 
-@pytest.mark.xfail(reason="text.words casefolds, FTS5 does not: texts with ß are not found by their own words")
 def test_words_as_the_index_folds_them() -> None:
     assert words("Straße") == ["straße"]  # FTS5 does not make ss of it
     assert content_words("The Cat and the Hat, the CAT") == ["cat", "hat"]

@@ -172,7 +172,6 @@ def test_the_order_of_writing_is_the_order_of_times(here: Engine) -> None:
     assert len({record.created_at for record in found}) == 20
 
 
-@pytest.mark.xfail(reason="timestamp() does not pad the year, so it forgets everything")
 def test_forgetting_before_a_time_of_old_forgets_nothing(here: Engine) -> None:
     memories(here).store("of today")
     assert memories(here).forget(Criteria(before="0999-01-01"), confirm=True) == []
@@ -304,9 +303,7 @@ def supersede(of: Engine, ids: list[str], by: str) -> None:
         )
 
 
-@pytest.mark.parametrize(
-    "days", ["0", "36500", pytest.param("1e7", marks=pytest.mark.xfail(reason="the date overflows"))]
-)
+@pytest.mark.parametrize("days", ["0", "36500", "1e7"])
 def test_any_retention_can_be_kept(tmp_path: Path, days: str) -> None:
     with engine(tmp_path / "data", MEMORY_RETENTION_DAYS=days) as one:
         key = memories(one).store("text").id

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import apsw
 
-from memoryd import prompts
+import memoryd.prompts as prompts
 from tests.clients import Agent, until
 from tests.conftest import Start
 from tests.seeds.test_recall import FACTS

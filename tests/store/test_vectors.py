@@ -271,14 +271,15 @@ def test_the_smallest_are_the_smallest(shape: str, masked: bool) -> None:
 
 
 @pytest.mark.parametrize("exact", [100_000, 50])
-def test_a_record_counts_by_its_best_chunk(
+def test_a_record_counts_by_its_best_chunk_and_by_all(
     store: SqliteStore, here: Workspace, exact: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(vectors, "EXACT", exact)
     rows = Draws()(400)
     store.write(here, lambda q: [add(q, str(n), rows[4 * n : 4 * n + 4], id=str(n)) for n in range(100)])
     for question in Draws(1)(10):
-        scores = (rows @ question).reshape(100, 4).max(1)
+        chunks = (rows @ question).reshape(100, 4)
+        scores = (chunks.max(1) + chunks.mean(1)) / 2
         found = store.nearest(here, MODEL, question, Filter(), 20)
         assert [int(key) for key, _ in found] == np.argsort(-scores, kind="stable")[:20].tolist()
         assert [score for _, score in found] == pytest.approx(np.sort(scores)[::-1][:20].tolist(), abs=1e-5)

@@ -11,7 +11,7 @@ FOREVER = "9999-12-31T23:59:59.999Z"
 
 def timestamp(moment: datetime) -> str:
     """A moment as every row keeps it, e.g. `2026-03-04T05:06:07.089Z`."""
-    return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.") + f"{moment.microsecond // 1000:03d}Z"
+    return moment.astimezone(UTC).replace(tzinfo=None).isoformat(timespec="milliseconds") + "Z"
 
 
 def moment(text: str) -> datetime:

@@ -30,6 +30,7 @@ class Embedding:
         self._workspaces = workspaces
         self._helpers = helpers
         self._serving: dict[str, str] = {}
+        self._retired: set[str] = set()
 
     def passage(self, text: str) -> Embedded | None:
         """The vectors of a text, where that costs no waiting; None: the backfill will see to it."""
@@ -57,9 +58,9 @@ class Embedding:
             return None
 
     def _serving_model(self, workspace: Workspace, present: Embedder) -> Embedder:
-        if workspace.id not in self._serving:
-            self._serving[workspace.id] = self._most_complete(workspace, present.name)
-        name = self._serving[workspace.id]
+        name = self._serving.get(workspace.id)
+        if name != present.name:  # until the present model's set is the fuller one, which another process may see to
+            name = self._serving[workspace.id] = self._most_complete(workspace, present.name)
         return present if name == present.name else self._helpers.older(name) or present
 
     def _most_complete(self, workspace: Workspace, present: str) -> str:
@@ -86,23 +87,29 @@ class Embedding:
     def _complete(self, workspace: Workspace, embedder: Embedder, stopping: Callable[[], bool]) -> None:
         after, refused = "", 0
         while rows := self._missing(workspace, embedder.name, after):
-            embedded = []
+            embedded, in_a_row = [], 0
             for row in rows:
-                if stopping():
-                    return
-                try:
-                    vectors = embedder.embed_passage(text_of(row["name"], row["body"]))
-                    embedded.append((row, Embedded(embedder.name, vectors)))
-                except ModelError as error:
-                    refused += 1
-                    log.warning("record %s is not embedded: %s", row["id"], error)
-                    if refused >= FAILURES:
-                        return
-            self._store.write(workspace, partial(_write, embedded))
+                if stopping() or in_a_row == FAILURES:
+                    break
+                if vectors := self._try(embedder, row):
+                    embedded.append((row, vectors))
+                in_a_row = 0 if vectors else in_a_row + 1
+            if embedded:
+                self._store.write(workspace, partial(_write, embedded))
+            if stopping() or in_a_row == FAILURES:
+                return
+            refused += len(rows) - len(embedded)
             after = rows[-1]["id"]
         if not refused:
             self._serving[workspace.id] = embedder.name
             self._retire(workspace, embedder.name)
+
+    def _try(self, embedder: Embedder, row: Row) -> Embedded | None:
+        try:
+            return Embedded(embedder.name, embedder.embed_passage(text_of(row["name"], row["body"])))
+        except ModelError as error:
+            log.warning("record %s is not embedded: %s", row["id"], error)
+            return None
 
     def _missing(self, workspace: Workspace, model: str, after: str) -> list[Row]:
         return self._store.read(
@@ -111,7 +118,10 @@ class Embedding:
         )
 
     def _retire(self, workspace: Workspace, present: str) -> None:
-        """Drop the vectors of other models: the set of the present one is complete."""
+        """Drop the vectors of other models, once a process: one with another model may be at work on the same file."""
+        if workspace.id in self._retired:
+            return
+        self._retired.add(workspace.id)
         for model in self._numbers(workspace):
             while model != present and self._store.write(workspace, partial(_retire, model)):
                 pass

@@ -8,6 +8,7 @@ from memoryd.core.workspaces import Workspaces
 from memoryd.model import Workspace
 from memoryd.store.base import Store
 
+FOREVER_DAYS = 365_000  # a longer retention would lead back before the calendar
 TOMBSTONES = 100_000  # removals that an index in memory may lag behind before it loads anew
 
 
@@ -17,11 +18,11 @@ class Maintenance:
     def __init__(self, store: Store, workspaces: Workspaces, retention_days: float) -> None:
         self._store = store
         self._workspaces = workspaces
-        self._retention = timedelta(days=retention_days)
+        self._retention = timedelta(days=min(retention_days, FOREVER_DAYS))
 
     def purge(self, stopping: Callable[[], bool]) -> None:
         """Remove rows, words and vectors for good, in every workspace."""
-        before = timestamp(max(datetime.now(UTC) - self._retention, datetime(1970, 1, 1, tzinfo=UTC)))
+        before = timestamp(datetime.now(UTC) - self._retention)
         for workspace in self._workspaces.all():
             if workspace.status == "active" and not stopping():
                 self._purge(workspace, before)

@@ -292,7 +292,7 @@ class SqliteStore:
         return self.read(workspace, work)
 
     def nearest(self, workspace: Workspace, model: str, vector: Vector, allowed: Filter, limit: int) -> Scored:
-        """The records whose vectors lie nearest, by cosine of their best chunk."""
+        """The records whose vectors lie nearest, by cosine."""
 
         def work(queries: Queries) -> Scored:
             sieve = sieve_for(queries, allowed)

@@ -75,6 +75,8 @@ class VectorIndex:
         self.added = self.removed = 0  # how far it has come
         self._count = self._dead = self._last_rid = 0
         self._dim = dim
+        self._chunked = False
+        """Whether some record has several rows."""
         self._rids = np.empty(FIRST_ROWS, np.int64)
         self._seqs = np.empty(FIRST_ROWS, np.int64)
         self._kinds = np.empty(FIRST_ROWS, np.uint8)
@@ -104,6 +106,8 @@ class VectorIndex:
         self._rids[start:end] = [row["rid"] for row in rows]
         self._kinds[start:end] = [_CODES[row["kind"]] for row in rows]
         self._alive[start:end] = True
+        here = self._rids[start:end]
+        self._chunked |= bool((here[1:] == here[:-1]).any())
         self._last_rid = max(self._last_rid, int(self._rids[start:end].max(initial=0)))
         vectors = _matrix(rows, self._dim)
         if self._exact is not None:
@@ -162,14 +166,16 @@ class VectorIndex:
     # searching -------------------------------------------------------------------------------------------------------
 
     def nearest(self, queries: Queries, vector: Vector, limit: int, sieve: Sieve = EVERY) -> Near:
-        """The records nearest to a unit vector by their best chunk."""
+        """The records nearest to a unit vector by their chunks."""
         slots = self._candidates(vector, self._mask(sieve), self._rescored(limit))
-        return _best_chunks(self._rids[slots], self._cosines(queries, vector, slots), limit)
+        if self._chunked and self._exact is None:  # a scan may have found only some chunks of a record
+            slots = self._slots(self._mask(Sieve(only=self._rids[slots].tolist())))
+        return _by_record(self._rids[slots], self._cosines(queries, vector, slots), limit)
 
     def cosines(self, queries: Queries, vector: Vector, rids: Sequence[int]) -> dict[int, float]:
-        """The cosine of each record that is here, by its best chunk."""
+        """The cosine of each record that is here, by its chunks."""
         slots = self._slots(self._mask(Sieve(only=rids)))
-        return dict(_best_chunks(self._rids[slots], self._cosines(queries, vector, slots), len(rids)))
+        return dict(_by_record(self._rids[slots], self._cosines(queries, vector, slots), len(rids)))
 
     def _rescored(self, limit: int) -> int:
         """How many candidates of a scan are looked at closely."""
@@ -257,18 +263,22 @@ def _smallest(distances: Distances, mask: Mask, wanted: int) -> Slots:
     return near[np.argpartition(distances[near], wanted - 1)[:wanted]]
 
 
-def _best_chunks(rids: NDArray[np.int64], cosines: NDArray[np.float32], limit: int) -> Near:
-    """The best records, each by its best chunk."""
-    wanted = min(2 * limit, len(rids))
-    while True:
-        top = np.argpartition(-cosines, wanted - 1)[:wanted] if wanted < len(rids) else np.arange(len(rids))
-        top = top[np.argsort(-cosines[top], kind="stable")]
-        best: dict[int, float] = {}
-        for rid, cosine in zip(rids[top].tolist(), cosines[top].tolist(), strict=True):
-            best.setdefault(rid, cosine)
-        if len(best) >= limit or wanted == len(rids):
-            return list(best.items())[:limit]
-        wanted = min(4 * wanted, len(rids))  # long texts took several places
+def _by_record(rids: NDArray[np.int64], cosines: NDArray[np.float32], limit: int) -> Near:
+    """The best records, each by the mean of its best chunk and of all its chunks.
+
+    The best of many chunks is the best of many draws, so on its own it would favour long texts (R@10 .725 against .737
+    on chat); the mean takes that back.
+    """
+    if not len(rids):
+        return []
+    order = np.argsort(rids, kind="stable")
+    rids, cosines = rids[order], cosines[order]
+    starts = np.flatnonzero(np.append(True, rids[1:] != rids[:-1]))
+    chunks = np.diff(np.append(starts, len(rids)))
+    scores = (np.maximum.reduceat(cosines, starts) + np.add.reduceat(cosines, starts) / chunks) / 2
+    top = np.argpartition(-scores, limit - 1)[:limit] if limit < len(scores) else np.arange(len(scores))
+    top = top[np.argsort(-scores[top], kind="stable")]
+    return list(zip(rids[starts[top]].tolist(), scores[top].tolist(), strict=True))
 
 
 def _matrix(rows: Sequence[Row], dim: int) -> NDArray[np.float32]:
