@@ -25,7 +25,7 @@ SOUND = {
     f"{SRC}/settings.py": "import os\nfrom memoryd import errors\n\nHERE = dict(os.environ)\n",
     f"{SRC}/store/__init__.py": "",
     f"{SRC}/store/base.py": "import numpy as np\n",
-    f"{SRC}/store/sqlite.py": """
+    f"{SRC}/store/sqlite_file.py": """
 import apsw
 from .base import np
 from memoryd.settings import HERE
@@ -46,7 +46,7 @@ def load(name):
     f"{SRC}/core/engine.py": '''
 from typing import TYPE_CHECKING
 from memoryd.models.loader import load
-from memoryd.store.sqlite import work
+from memoryd.store.sqlite_file import work
 import memoryd.text
 
 if TYPE_CHECKING:
@@ -114,7 +114,7 @@ ADDED = [
     ("toolsets_stand_alone", f"{SRC}/toolsets/resources.py", "from memoryd.toolsets import TOOLSETS\n"),
     ("libraries_have_homes", f"{SRC}/core/a.py", "from mcp.types import Tool\n"),
     ("libraries_have_homes", f"{SRC}/store/vectors.py", "import numpy, apsw\n"),
-    ("libraries_have_homes", f"{SRC}/store/sqlite.py", "import psycopg_pool.sync\n"),
+    ("libraries_have_homes", f"{SRC}/store/sqlite_file.py", "import psycopg_pool.sync\n"),
     ("libraries_have_homes", f"{SRC}/core/a.py", "import onnxruntime\n"),
     ("libraries_have_homes", f"{SRC}/server/http.py", "from rich import print\n"),
     ("libraries_have_homes", f"{SRC}/toolsets/graph.py", "import numpy as np\n"),
@@ -167,7 +167,7 @@ ADDED = [
 CHANGED = [
     ("errors_are_named", f"{SRC}/server/app.py", "except Exception:", "except ValueError:"),
     ("errors_are_named", f"{SRC}/server/app.py", 'log.exception("unexpected")', "pass"),
-    ("errors_are_named", f"{SRC}/store/sqlite.py", "job.set_exception(error)", "job.cancel()"),
+    ("errors_are_named", f"{SRC}/store/sqlite_file.py", "job.set_exception(error)", "job.cancel()"),
     ("queries_are_well_formed", f"{SQL}/things.sql", "-- What has this id; why not?\n", ""),
     ("queries_are_well_formed", f"{SQL}/things.sql", ":id <> '$.path'", "?"),
     ("queries_are_well_formed", f"{SQL}/things.sql", ":id <> '$.path'", "@id"),
@@ -233,7 +233,7 @@ def test_a_cycle_is_told_whole_and_once(root: Path) -> None:
 
 
 def test_the_second_place_that_catches_everything_is_told_with_the_first(root: Path) -> None:
-    path = f"{SRC}/store/sqlite.py"
+    path = f"{SRC}/store/sqlite_file.py"
     _write(root / path, SOUND[path] + "try:\n    x = 1\nexcept BaseException:\n    raise\n")
     told = _broken(root)["errors_are_named"]
     assert [sentence.split()[0] for sentence in told] == [f"{path}:9", f"{path}:13"]

@@ -207,7 +207,7 @@ def test_rows_whose_registry_is_lost(patient: Patient) -> None:
 
 def test_a_journal_that_is_no_write_ahead_log(patient: Patient, monkeypatch: pytest.MonkeyPatch) -> None:
     """As on a drive that cannot share memory: SQLite stays with a rollback journal there."""
-    monkeypatch.setattr("memoryd.store.sqlite._log_ahead", lambda _: None)
+    monkeypatch.setattr("memoryd.store.sqlite_file._log_ahead", lambda _: None)
     patient.store("x")
     problems = {finding.problem for finding in patient.examine().findings}
     assert any("journal is delete instead of wal" in problem for problem in problems)

@@ -21,10 +21,11 @@ from memoryd.core.engine import Engine
 from memoryd.core.memories import Memories
 from memoryd.errors import StoreBusyError, StoreError
 from memoryd.settings import Settings
-from memoryd.store import sqlite
+from memoryd.store import sqlite_connection, sqlite_file
 from memoryd.store.base import Queries
 from memoryd.store.files import SingleFile
-from memoryd.store.sqlite import SqliteQueries, SqliteStore
+from memoryd.store.sqlite import SqliteStore
+from memoryd.store.sqlite_connection import SqliteQueries
 from tests.clients import NO_MODELS, Wire, environment, until
 from tests.store.kit import put, together, words, workspace
 
@@ -236,7 +237,7 @@ def test_a_write_waits_for_a_lock_of_another_process(tmp_path: Path) -> None:
 
 
 def test_a_lock_that_is_kept_too_long_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sqlite, "BUSY_MS", 300)
+    monkeypatch.setattr(sqlite_connection, "BUSY_MS", 300)
     environ = environment(tmp_path)
     settings = Settings.read({"MEMORY_DATA_DIR": environ["MEMORY_DATA_DIR"], **NO_MODELS})
     with Engine(settings) as engine:
@@ -252,7 +253,7 @@ def test_a_lock_that_is_kept_too_long_is_told(tmp_path: Path, monkeypatch: pytes
 
 
 def test_closing_does_not_hang_on_a_lock(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sqlite, "CLOSING", 0.1)
+    monkeypatch.setattr(sqlite_file, "CLOSING", 0.1)
     file, here = tmp_path / "memory.db", workspace()
     store = SqliteStore(SingleFile(file))
     put(store, here, "earlier")

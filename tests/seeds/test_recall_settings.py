@@ -6,7 +6,7 @@ from pathlib import Path
 
 import apsw
 
-import memoryd.prompts as prompts
+from memoryd import prompts
 from tests.clients import Agent, until
 from tests.conftest import Start
 from tests.seeds.test_recall import FACTS

@@ -14,7 +14,7 @@ import pytest
 
 from memoryd.errors import StoreBusyError, StoreError
 from memoryd.model import Filter, Workspace
-from memoryd.store import sqlite
+from memoryd.store import sqlite_connection
 from memoryd.store.files import DataDirectory, SingleFile
 from memoryd.store.sqlite import SqliteStore
 from tests.store.kit import LATER, add, axis, forget, near, output, put, python, words, workspace
@@ -152,7 +152,7 @@ def test_a_directory_in_place_of_a_file_is_told(tmp_path: Path, here: Workspace)
 
 
 def test_a_database_that_stays_locked_is_told(file: Path, here: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sqlite, "BUSY_MS", 200)
+    monkeypatch.setattr(sqlite_connection, "BUSY_MS", 200)
     with closing(SqliteStore(SingleFile(file))) as store, closing(apsw.Connection(str(file))) as other:
         put(store, here, "earlier")
         other.execute("BEGIN IMMEDIATE")

@@ -15,11 +15,13 @@ import pytest
 from memoryd.core import records
 from memoryd.errors import StoreError
 from memoryd.model import Filter, Kind, Workspace
-from memoryd.store import sql, sqlite
+from memoryd.store import sql, sqlite, sqlite_connection, sqlite_file
 from memoryd.store.base import Queries
 from memoryd.store.files import DataDirectory, SingleFile
 from memoryd.store.migrate import migrate
-from memoryd.store.sqlite import APPLICATION_ID, SqliteQueries, SqliteStore
+from memoryd.store.sqlite import SqliteStore
+from memoryd.store.sqlite_connection import SqliteQueries
+from memoryd.store.sqlite_file import APPLICATION_ID
 from memoryd.text import WordQuery, parse_query
 from tests.store.kit import (
     LATER,
@@ -88,7 +90,7 @@ def test_a_script_that_fails_leaves_the_version_before_it(
     before = schema(file)
     broken = (*sql.migrations("sqlite"), "CREATE TABLE good (a); CREATE TABLE bad (a, a);")
     with monkeypatch.context() as patch:
-        patch.setattr(sqlite, "migrations", lambda _dialect: broken)
+        patch.setattr(sqlite_file, "migrations", lambda _dialect: broken)
         with closing(SqliteStore(SingleFile(file))) as store, pytest.raises(StoreError, match="duplicate column"):
             words(store, here, "kept")
     assert schema(file) == before
@@ -246,9 +248,9 @@ def test_pragmas(file: Path, here: Workspace, durability: str, synchronous: int)
     with closing(SqliteStore(SingleFile(file), durability)) as store:  # type: ignore[arg-type]
         store.write(here, look)
         expected = {"journal_mode": "wal", "synchronous": synchronous, "foreign_keys": 1, "recursive_triggers": 1}
-        assert found == expected | {"busy_timeout": sqlite.BUSY_MS, "query_only": 0}
+        assert found == expected | {"busy_timeout": sqlite_connection.BUSY_MS, "query_only": 0}
         store.read(here, look)
-        assert found == expected | {"busy_timeout": sqlite.BUSY_MS, "query_only": 1}
+        assert found == expected | {"busy_timeout": sqlite_connection.BUSY_MS, "query_only": 1}
 
 
 # placement -----------------------------------------------------------------------------------------------------------

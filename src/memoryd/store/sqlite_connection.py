@@ -1,0 +1,140 @@
+"""Connections to SQLite, through apsw: how they are opened, asked, and what their errors mean."""
+
+import os
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+import apsw
+
+from memoryd.errors import StoreBusyError, StoreError
+from memoryd.model import Workspace
+from memoryd.store.base import Row
+from memoryd.store.sql import load
+
+BUSY_MS = 30_000  # eight processes that write at once exceed five seconds now and then
+
+
+class SqliteQueries:
+    """The named statements on one connection; `:workspace` is filled in."""
+
+    def __init__(self, connection: apsw.Connection, workspace: Workspace | None) -> None:
+        self.connection = connection
+        self._bound = {"workspace": workspace.id if workspace else ""}
+        self._statements = load("sqlite")
+
+    def all(self, name: str, /, **parameters: Any) -> list[Row]:
+        """Every row."""
+        return list(rows(self.connection, self._statements[name], self._bound | parameters))
+
+    def one(self, name: str, /, **parameters: Any) -> Row | None:
+        """The first row, if any."""
+        return next(rows(self.connection, self._statements[name], self._bound | parameters), None)
+
+    def run(self, name: str, /, **parameters: Any) -> int:
+        """Change rows; returns how many."""
+        before = self.connection.total_changes()
+        self.connection.execute(self._statements[name], self._bound | parameters)
+        return self.connection.changes() if self.connection.total_changes() != before else 0
+
+    def many(self, name: str, rows: Iterable[Mapping[str, Any]], /) -> None:
+        """Run once for each row of parameters."""
+        self.connection.executemany(self._statements[name], [self._bound | dict(row) for row in rows])
+
+
+def connect(path: Path, durability: str, *, readonly: bool = False) -> apsw.Connection:
+    name, flags = str(path), apsw.SQLITE_OPEN_READWRITE | (0 if readonly else apsw.SQLITE_OPEN_CREATE)
+    if frozen(path):
+        name, flags = f"{path.absolute().as_uri()}?immutable=1", apsw.SQLITE_OPEN_READONLY
+    connection = apsw.Connection(name, flags | apsw.SQLITE_OPEN_URI)
+    connection.set_busy_timeout(BUSY_MS)
+    connection.pragma("foreign_keys", True)
+    connection.pragma("cache_size", -64_000)  # b: 64 MB
+    connection.pragma("recursive_triggers", True)  # a REPLACE would else leave its words behind
+    connection.pragma("synchronous", durability)
+    connection.pragma("query_only", readonly)
+    connection.convert_binding = _as_blob
+    return connection
+
+
+def frozen(path: Path) -> bool:
+    """Whether a database lies where nobody is writing and SQLite cannot make the files beside it that reading takes."""
+    return path.exists() and not os.access(path.parent, os.W_OK) and not path.with_name(f"{path.name}-wal").exists()
+
+
+def rows(connection: apsw.Connection, sql: str, parameters: Mapping[str, Any] | None = None) -> Iterator[Row]:
+    """Each row as a dict; a row trace would do that too, and take longer than all the rest."""
+    cursor = connection.execute(sql, parameters)
+    try:
+        names = [name for name, *_ in cursor.get_description()]
+    except apsw.ExecutionCompleteError:  # not one row
+        return
+    for values in cursor:
+        yield dict(zip(names, values, strict=True))
+
+
+def _as_blob(_cursor: apsw.Cursor, _place: int, value: Any) -> bytes:
+    """Vectors are given as arrays."""
+    return bytes(value.data)
+
+
+@contextmanager
+def immediate(connection: apsw.Connection) -> Iterator[None]:
+    """A transaction that takes the write lock first: deferred ones fail with busy errors among several processes."""
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        yield
+        connection.execute("COMMIT")
+    finally:
+        if connection.in_transaction:
+            connection.execute("ROLLBACK")
+
+
+@contextmanager
+def savepoint(connection: apsw.Connection) -> Iterator[None]:
+    """What fails inside leaves nothing. A full disk may end the whole transaction, which apsw's own would hide."""
+    connection.execute("SAVEPOINT job")
+    settled = False
+    try:
+        yield
+        connection.execute("RELEASE job")
+        settled = True
+    finally:
+        if not settled and connection.in_transaction:
+            with suppress(apsw.Error):
+                connection.execute("ROLLBACK TO job; RELEASE job")
+                settled = True
+        if not settled and connection.in_transaction:
+            connection.execute("ROLLBACK")
+
+
+@contextmanager
+def explained(path: Path) -> Iterator[None]:
+    """Turn SQLite's and the file system's errors into a StoreError with cause and next step."""
+    try:
+        yield
+    except (apsw.Error, OSError) as error:
+        raise told(error, path) from error
+
+
+_TOLD: dict[type[Exception], str] = {
+    apsw.BusyError: "Another process kept {path} locked for {seconds:g} s. Nothing was stored by this call; try again.",
+    apsw.LockedError: "{path} was locked by another process. Nothing was stored by this call; try again.",
+    apsw.FullError: "The disk of {path} is full. Nothing was stored by this call; free some space.",
+    apsw.NotADBError: "{path} is not a SQLite database. It was not touched; choose another file.",
+    apsw.ReadOnlyError: "{path} is read-only. Nothing was stored; make it writable or choose another place.",
+    apsw.CorruptError: "{path} is damaged ({error}). Run `memoryd doctor`, or restore a backup.",
+    apsw.CantOpenError: "{path} cannot be opened ({error}). Check that its directory exists and is writable.",
+    apsw.IOError: "{path} could not be read or written ({error}). Nothing was stored by this call; check the disk.",
+    apsw.Error: "{path} could not be read or written ({error}).",
+    OSError: "{path} cannot be opened ({error}). Check that its directory exists and is writable.",
+}
+
+
+def told(error: BaseException, path: Path) -> BaseException:
+    text = next((text for kind, text in _TOLD.items() if isinstance(error, kind)), None)
+    if text is None or isinstance(error, apsw.ConstraintError):
+        return error
+    busy = isinstance(error, apsw.BusyError | apsw.LockedError)
+    return (StoreBusyError if busy else StoreError)(text.format(path=path, error=error, seconds=BUSY_MS / 1000))
