@@ -37,7 +37,7 @@ class Engine:
         self.helpers = Helpers(settings, fetch=fetch)
         self.embedding = Embedding(self.store, self.workspaces, self.helpers)
         self.accesses = Accesses()
-        self.maintenance = Maintenance(self.store, self.workspaces, settings.retention_days)
+        self.maintenance = Maintenance(self.store, self.workspaces, self.clock, settings.retention_days)
         self.worker = Worker([self.embedding.catch_up, self.maintenance.purge])
 
     def __enter__(self) -> Self:

@@ -1,9 +1,9 @@
 """What keeps the store tidy in the background."""
 
 from collections.abc import Callable
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 
-from memoryd.core.clock import timestamp
+from memoryd.core.clock import Clock, moment, timestamp
 from memoryd.core.workspaces import Workspaces
 from memoryd.model import Workspace
 from memoryd.store.base import Store
@@ -15,14 +15,15 @@ TOMBSTONES = 100_000  # removals that an index in memory may lag behind before i
 class Maintenance:
     """Purges what was deleted longer ago than the retention."""
 
-    def __init__(self, store: Store, workspaces: Workspaces, retention_days: float) -> None:
+    def __init__(self, store: Store, workspaces: Workspaces, clock: Clock, retention_days: float) -> None:
         self._store = store
+        self._clock = clock
         self._workspaces = workspaces
         self._retention = timedelta(days=min(retention_days, FOREVER_DAYS))
 
     def purge(self, stopping: Callable[[], bool]) -> None:
         """Remove rows, words and vectors for good, in every workspace."""
-        before = timestamp(datetime.now(UTC) - self._retention)
+        before = timestamp(moment(self._clock.now()) - self._retention)
         for workspace in self._workspaces.all():
             if workspace.status == "active" and not stopping():
                 self._purge(workspace, before)

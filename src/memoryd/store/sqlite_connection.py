@@ -52,6 +52,7 @@ def connect(path: Path, durability: str, *, readonly: bool = False) -> apsw.Conn
     connection.pragma("foreign_keys", True)
     connection.pragma("cache_size", -64_000)  # b: 64 MB
     connection.pragma("recursive_triggers", True)  # a REPLACE would else leave its words behind
+    connection.pragma("secure_delete", True)  # what is purged is overwritten
     connection.pragma("synchronous", durability)
     connection.pragma("query_only", readonly)
     connection.convert_binding = _as_blob
