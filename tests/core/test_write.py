@@ -260,7 +260,7 @@ def aged(of: Engine, texts: list[str], days: float) -> list[str]:
 
 
 def purge(of: Engine, days: float) -> None:
-    Maintenance(of.store, of.workspaces, days).purge(never)
+    Maintenance(of.store, of.workspaces, of.clock, days).purge(never)
 
 
 def there(tmp_path: Path) -> set[str]:
