@@ -2,10 +2,11 @@
 
     python -m bench.speed start            spawn to tools/list: seconds and memory
     python -m bench.speed calls            store and recall at 100, 1,000 and 10,000 memories, beside an empty call
+    python -m bench.speed served           memory_recall in a server process, beside an empty tool and one embedding
     python -m bench.speed vectors [ROWS]   nearest neighbours against an exact scan: CPU, recall, catching up, deletes
     python -m bench.speed writes           commits a second: one and sixteen callers, durability full and normal
 
-Times are medians. Each needs only this checkout and, for `calls`, the bundled models.
+Times are medians. Each needs only this checkout and, for `calls` and `served`, the bundled models.
 """
 
 import asyncio
@@ -148,6 +149,46 @@ def _fill(engine: Engine, workspace: Workspace, start: int, end: int) -> None:
     engine.store.write(workspace, work)
 
 
+# served --------------------------------------------------------------------------------------------------------------
+
+
+def served() -> None:
+    """One recall through client and server process at 10,000 memories, without a reranker, in units of the least."""
+    with tempfile.TemporaryDirectory() as directory:
+        settings = Settings.read(data_dir=directory, model_dir=Settings.read().models, reranker="none")
+        with Engine(settings) as engine:
+            engine.helpers.embedder.start()
+            model = engine.helpers.embedder.get(60)
+            assert model is not None, "run `memoryd models pull` first"
+            _fill(engine, engine.workspaces.ensure("default"), 0, SIZES[-1])
+            embed, _ = median_ms(lambda n: model.embed_query(question(n)), 50)
+        environment = {
+            "MEMORY_DATA_DIR": directory,
+            "MEMORY_MODEL_DIR": str(settings.models),
+            "MEMORY_RERANKER": "none",
+        }
+        echo = asyncio.run(_called("bench.echo", "echo", {}))
+        recall = asyncio.run(_called("memoryd", "memory_recall", environment))
+    least = echo + embed
+    rows = [["an empty tool", f"{echo:.2f}"], ["one query embedding", f"{embed:.2f}"],
+            ["memory_recall", f"{recall:.2f}"], ["its multiple of both", f"{recall / least:.2f}"]]  # fmt: skip
+    show(f"served, {SIZES[-1]:,} memories, no reranker, median ms", ["", ""], rows)
+
+
+async def _called(module: str, tool: str, environment: dict[str, str]) -> float:
+    """The median milliseconds of a call."""
+    server = StdioServerParameters(
+        command=sys.executable, args=["-m", module], env=subprocess_environment() | environment
+    )
+    async with Client(stdio_client(server)) as client:
+        times = []
+        for number in range(60):
+            before = time.perf_counter()
+            await client.call_tool(tool, {"query": question(number)})
+            times.append(time.perf_counter() - before)
+    return 1e3 * statistics.median(times[10:])
+
+
 # vectors -------------------------------------------------------------------------------------------------------------
 
 
@@ -252,7 +293,9 @@ def _rate(durability: str, callers: int, number: int = 1_600) -> float:
 
 
 def main() -> None:
-    benches: dict[str, Callable[..., None]] = {"start": start, "calls": calls, "vectors": vectors, "writes": writes}
+    benches: dict[str, Callable[..., None]] = {
+        "start": start, "calls": calls, "served": served, "vectors": vectors, "writes": writes,
+    }  # fmt: skip
     if len(sys.argv) < 2 or sys.argv[1] not in benches:
         sys.exit(__doc__)
     benches[sys.argv[1]](*map(int, sys.argv[2:]))

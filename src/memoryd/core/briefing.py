@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from memoryd.model import Hit
-from memoryd.text import content_words, estimate_tokens, extract
+from memoryd.text import CHARACTERS_PER_TOKEN, content_words, estimate_tokens, extract
 
 Format = Literal["summary", "list", "raw", "answer"]
 
@@ -141,10 +141,15 @@ def pack(hits: Sequence[Hit], budget: int, layout: Layout) -> list[Line]:
     If not even one fits, an extract of the best one does, so that a small budget still gets an answer.
     """
     lines: list[Line] = []
+    spent = 0
     for hit in hits:
-        tried = [*lines, layout.line(hit)]
-        if estimate_tokens(layout.text(tried)) <= budget:
-            lines = tried
+        line = layout.line(hit)
+        if spent + len(line.text) // CHARACTERS_PER_TOKEN > budget:
+            continue
+        cost = estimate_tokens(layout.text([*lines, line]))
+        if cost <= budget:
+            lines.append(line)
+            spent = cost
     if hits and not lines and budget >= 2 * SHORTEST:
         short = [layout.line(hits[0], budget - SHORTEST)]
         lines = short if estimate_tokens(layout.text(short)) <= budget else []

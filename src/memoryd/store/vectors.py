@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from memoryd.model import Filter, Kind, Workspace
 from memoryd.store.base import Queries, Row, Vector
@@ -313,6 +314,7 @@ class VectorIndexes:
     def __init__(self) -> None:
         self._indexes: OrderedDict[tuple[str, str, str, int], _Kept] = OrderedDict()
         self._lock = threading.Lock()
+        threadpool_limits(limits=1, user_api="blas")  # a product takes a millisecond; a second thread only spins
 
     @contextmanager
     def current(
