@@ -162,7 +162,7 @@ class Search:
         """How many of the hits the cross-encoder reads."""
         number, left = 0, self._profile.reading
         for hit in hits[: self._profile.head]:
-            left -= min(len(hit.memory.record.body), self._profile.read)
+            left -= min(len(hit.memory.record.body), 2 * self._profile.read)
             if left < 0 and number:
                 break
             number += 1
@@ -205,7 +205,7 @@ class Search:
         compared = [hit for hit in hits[:COMPARED] if _id(hit) in vectors]
         if len(compared) < 2:
             return list(hits)
-        whole = np.stack([_unit(vectors[_id(hit)].mean(0)) for hit in compared])
+        whole = np.stack([_whole(vectors[_id(hit)]) for hit in compared])
         near = ranking.rescale(whole @ whole.T, _unrelated(candidates)) >= self._profile.same
         repeated: set[str] = set()
         for better, worse in np.argwhere(np.triu(near, 1)).tolist():
@@ -218,8 +218,10 @@ class Search:
 _PLACES = ("before_id", "before_that_id", "after_id", "after_that_id")
 
 
-def _unit(vector: Vector) -> Vector:
-    return vector / np.linalg.norm(vector)
+def _whole(chunks: Vector) -> Vector:
+    """The unit vector of a text of several chunks."""
+    mean = chunks.mean(0) if len(chunks) > 1 else chunks[0]
+    return mean / np.linalg.norm(mean) if len(chunks) > 1 else mean
 
 
 def _unrelated(candidates: Candidates) -> float:
