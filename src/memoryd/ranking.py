@@ -33,8 +33,8 @@ class Profile:
     """So many of the best lift their neighbours, and bring in those that matched nothing themselves."""
     apart: float = 0.1
     together: float = 0.3
-    """Rescaled cosines between which a neighbour comes to count as context. Turns of a conversation lie above (median
-    .5), facts that merely were noted one after the other around .25: those must not lift each other."""
+    """Rescaled cosines between which a neighbour comes to count as context. Turns of a conversation mostly lie above
+    (median .5); facts that merely were noted one after the other lie around .25 and lift each other less, or not."""
     fusion: float = 0.65
     recency: float = 0.15
     importance: float = 0.1
@@ -60,16 +60,16 @@ class Profile:
     keep: int = 10
     """... but of so many first ones only at twice that: the gap alone costs up to .07 of R@10, this .003."""
     hopeless: float = -11.0
-    """Where the cross-encoder is as sure as it can be that a record does not bear on the query: dropped anyway."""
+    """At this logit the cross-encoder is as sure as it can be (its floor is -11.3) that a record does not bear on the
+    query. It is dropped, unless its own vector says otherwise: paraphrases of few words fool the cross-encoder."""
+    near: float = 0.1
+    """Rescaled cosine of query and record from which on it does. Of unrelated ones few reach it (mean -.13)."""
     same: float = 0.95
     """Rescaled cosine from which on two texts are near-duplicates (d)."""
 
 
 RECALL = Profile()
 """Seed d's retrieval pipeline."""
-
-UNREAD = -11.0
-"""The logit of what the cross-encoder has not read: the floor of the ms-marco MiniLM models."""
 
 
 def spread(scores: Scores, least: float, *, cut: bool) -> dict[str, float]:
@@ -90,22 +90,19 @@ def fuse(words: Scores, vectors: Scores, alpha: float) -> dict[str, float]:
     return {key: (1 - alpha) * words.get(key, 0.0) + alpha * vectors.get(key, 0.0) for key in keys}
 
 
-def lift(
-    scores: Scores, neighbours: Neighbours, lengths: Mapping[str, int], profile: Profile, absent: float
-) -> dict[str, float]:
+def lift(scores: Scores, neighbours: Neighbours, lengths: Mapping[str, int], profile: Profile) -> dict[str, float]:
     """Each score, raised by a part of what its best neighbour is ahead; never lowered, and never above that neighbour.
 
     A short turn often lacks the question's words because they stand in the turn that it answers. Good neighbours are
     evidence for it; poor ones are none against it, which is why a mean would hand the ranking to long texts.
-    `absent` is the score of what has none.
     """
     lifted = dict(scores)
     for key, around in neighbours.items():
         for other, related in around.items():
-            own = scores.get(other, absent)
+            own = scores.get(other, 0.0)
             share = related * profile.lift * min(1.0, profile.lift_length / max(lengths[other], 1))
-            raised = own + share * max(0.0, scores.get(key, absent) - own)
-            lifted[other] = max(lifted.get(other, absent), raised)
+            raised = own + share * max(0.0, scores.get(key, 0.0) - own)
+            lifted[other] = max(lifted.get(other, 0.0), raised)
     return lifted
 
 
@@ -150,11 +147,19 @@ def sigmoid(logit: float) -> float:
     return 1 / (1 + math.exp(-logit))
 
 
-def close_gap(order: Sequence[str], logits: Scores, profile: Profile) -> list[str]:
-    """`order` without the hopeless, and without what lies too far behind the best logit."""
+def close_gap(order: Sequence[str], logits: Scores, similarities: Scores, profile: Profile) -> list[str]:
+    """`order` without the hopeless, and without what lies too far behind the best logit.
+
+    `similarities` are the rescaled cosines of query and record.
+    """
     best = max((logits[key] for key in order), default=0.0)
-    hopeful = [key for key in order if logits[key] > max(profile.hopeless, best - 2 * profile.gap)]
-    return [key for rank, key in enumerate(hopeful) if rank < profile.keep or logits[key] >= best - profile.gap]
+    near = [
+        key
+        for key in order
+        if logits[key] > best - 2 * profile.gap
+        and (logits[key] > profile.hopeless or similarities.get(key, 0.0) >= profile.near)
+    ]
+    return [key for rank, key in enumerate(near) if rank < profile.keep or logits[key] >= best - profile.gap]
 
 
 def rescale(cosine: Number, unrelated: float) -> Number:

@@ -224,8 +224,9 @@ def _bare(text: str) -> Iterator[str]:
     tokens = unicodedata.normalize("NFC", text).split()
     begins = True
     for place, token in enumerate(tokens):
-        word = _stripped(token)
-        article = word.casefold() in _ARTICLES if begins else word in _ARTICLES and place + 1 < len(tokens)
+        last = place + 1 == len(tokens)
+        word = _stripped(token.rstrip("!…") if last else token)
+        article = word.casefold() in _ARTICLES if begins else word in _ARTICLES and not last
         if word and not article:
             yield word[:1].casefold() + word[1:] if begins else word
             begins = _ends(token)
@@ -234,7 +235,7 @@ def _bare(text: str) -> Iterator[str]:
 def _stripped(token: str) -> str:
     """A word without the marks around it; what stands beside a digit or before a word may be part of it."""
     if any(character.isdigit() for character in token):
-        return token.lstrip("“‘«").rstrip(".,;:!”’»")
+        return token.lstrip("“‘«").rstrip(".,;:”’»")
     return token.lstrip(_OPENING).rstrip(_CLOSING)
 
 

@@ -11,8 +11,7 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeElapsedColumn
 from rich.text import Text
 
-from memoryd.core.engine import Engine
-from memoryd.errors import InvalidInputError, MemorydError, NotFoundError
+from memoryd.errors import InvalidInputError, MemorydError
 from memoryd.settings import Settings
 
 FAILED, WRONG_INPUT, INTERRUPTED = 1, 2, 130
@@ -154,13 +153,3 @@ def reported() -> Iterator[Callable[[str, float], None]]:
             bar.update(task, description=what, completed=done, total=1.0 if done else None)
 
         yield report
-
-
-# the database --------------------------------------------------------------------------------------------------------
-
-
-def demand_database(engine: Engine) -> None:
-    """Raise NotFoundError where nothing was ever stored: looking must not make a database."""
-    path = engine.store.path(None)
-    if path is not None and not path.exists():
-        raise NotFoundError(f"There is no database yet at {path}. `memoryd store TEXT` makes one.")

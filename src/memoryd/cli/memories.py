@@ -10,7 +10,7 @@ import typer
 from pydantic import ValidationError
 
 from memoryd.cli import show
-from memoryd.cli.frame import PLACE, Json, command, demand_database, err, note, out
+from memoryd.cli.frame import PLACE, Json, command, err, note, out
 from memoryd.core.engine import Engine
 from memoryd.errors import InvalidInputError, NotFoundError
 from memoryd.model import Workspace
@@ -67,20 +67,7 @@ class Tools:
 def opened(settings: Settings, *, make: bool = False) -> Iterator[Tools]:
     """The tools on the workspace in force; only storing makes a workspace that is not there."""
     with Engine(settings, fetch=False) as engine:
-        yield Tools(engine, _made(engine) if make and not settings.read_only else _found(engine))
-
-
-def _made(engine: Engine) -> Workspace:
-    return engine.workspaces.ensure(engine.settings.workspace)
-
-
-def _found(engine: Engine) -> Workspace:
-    demand_database(engine)
-    name = engine.settings.workspace
-    if found := engine.workspaces.get(name):
-        return found
-    names = ", ".join(workspace.name for workspace in engine.workspaces.all())
-    raise NotFoundError(f"There is no workspace {name!r}. There are: {names or 'none yet'}.")
+        yield Tools(engine, engine.workspace(make=make and not settings.read_only))
 
 
 # storing -------------------------------------------------------------------------------------------------------------

@@ -7,7 +7,7 @@ import typer
 from rich.text import Text
 
 from memoryd.cli import show
-from memoryd.cli.frame import FAILED, FILES, Json, command, demand_database, out, printable, reported
+from memoryd.cli.frame import FAILED, FILES, Json, command, out, printable, reported
 from memoryd.core.doctor import Diagnosis, Doctor
 from memoryd.core.engine import Engine
 from memoryd.errors import StoreError
@@ -72,7 +72,7 @@ def backup(
     """Write everything into one file, consistent while others go on writing, and check it."""
     target = file.expanduser().absolute()
     with Engine(settings, fetch=False) as engine, reported() as report:
-        demand_database(engine)
+        engine.demand_database()
         before = _counts(engine)
         engine.store.backup(target, engine.workspaces.all(), lambda done: report("copying", done))
         report("checking the copy", 0.0)

@@ -11,7 +11,7 @@ from memoryd.core.embedding import Embedding
 from memoryd.core.maintain import Maintenance
 from memoryd.core.worker import Worker
 from memoryd.core.workspaces import Workspaces
-from memoryd.errors import MemorydError
+from memoryd.errors import MemorydError, NotFoundError
 from memoryd.model import Workspace
 from memoryd.models.helpers import Helpers
 from memoryd.settings import Settings
@@ -45,6 +45,23 @@ class Engine:
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+    def demand_database(self) -> None:
+        """Raise NotFoundError where nothing was ever stored: looking must not make a database."""
+        path = self.store.path(None)
+        if path is not None and not path.exists():
+            raise NotFoundError(f"There is no database yet at {path}. Storing a memory makes one.")
+
+    def workspace(self, *, make: bool) -> Workspace:
+        """The workspace in force; made on first use if `make`, else NotFoundError where it is not there."""
+        name = self.settings.workspace
+        if make:
+            return self.workspaces.ensure(name)
+        self.demand_database()
+        if found := self.workspaces.get(name):
+            return found
+        names = ", ".join(workspace.name for workspace in self.workspaces.all())
+        raise NotFoundError(f"There is no workspace {name!r}. There are: {names or 'none yet'}.")
 
     def write(self, workspace: Workspace, work: Callable[[Queries], T]) -> T:
         """One transaction in a workspace; the recalls that were noted since the last one ride along."""

@@ -83,7 +83,7 @@ class Search:
         around = self._neighbours(_best(fused, profile.lifting), candidates, allowed)
         nearby = (key for near in around.values() for key in near)
         memories = self._fetch(list(dict.fromkeys([*_best(fused, profile.depth), *nearby])), allowed)
-        lifted = ranking.lift(fused, _among(memories, around), _lengths(memories), profile, absent=0.0)
+        lifted = ranking.lift(fused, _among(memories, around), _lengths(memories), profile)
         now = datetime.now(UTC)
         hits = []
         for key, fusion in ranking.gate({key: lifted[key] for key in lifted if key in memories}, profile.gate).items():
@@ -145,10 +145,13 @@ class Search:
             return list(hits)
         around = _among(head, self._neighbours(list(head), candidates, allowed))
         lengths = _lengths({key: hit.memory for key, hit in head.items()})
-        lifted = ranking.lift(logits, around, lengths, profile, absent=ranking.UNREAD)
+        lifted = ranking.lift(logits, around, lengths, profile)
         scores = ranking.blend(lifted, {key: hit.score for key, hit in head.items()}, profile)
         order = sorted(scores, key=lambda key: -scores[key])
-        kept = ranking.close_gap(order, lifted, profile)
+        similarities = {
+            key: ranking.rescale(cosine, _unrelated(candidates)) for key, cosine in candidates.vectors.items()
+        }
+        kept = ranking.close_gap(order, lifted, similarities, profile)
         reranked = [
             replace(head[key], score=ranking.sigmoid(scores[key]), why={**head[key].why, "reranker": logits[key]})
             for key in kept
@@ -220,8 +223,9 @@ _PLACES = ("before_id", "before_that_id", "after_id", "after_that_id")
 
 def _whole(chunks: Vector) -> Vector:
     """The unit vector of a text of several chunks."""
-    mean = chunks.mean(0) if len(chunks) > 1 else chunks[0]
-    return mean / np.linalg.norm(mean) if len(chunks) > 1 else mean
+    mean: Vector = chunks.mean(0) if len(chunks) > 1 else chunks[0]
+    length: float = np.linalg.norm(mean).item() if len(chunks) > 1 else 1.0
+    return mean / np.float32(length)
 
 
 def _unrelated(candidates: Candidates) -> float:

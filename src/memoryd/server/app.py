@@ -62,7 +62,7 @@ class MemoryServer(Server[Any]):
 
     def _run(self, tool: Tool[Any], arguments: Mapping[str, Any], session: str) -> types.CallToolResult:
         try:
-            workspace = self._engine.workspaces.ensure(self._engine.settings.workspace)
+            workspace = self._engine.workspace(make=not self._engine.settings.read_only)
             answer = tool.run(Call(self._engine, workspace, session), arguments)
         except ValidationError as error:
             return _failed(explain(tool, error))
