@@ -493,7 +493,7 @@ def test_threads_search_while_others_write(
             assert numbers_of(store, here, fixed[chosen])[0] == chosen
 
     assert together(work, 6) == []
-    assert numbers_of(store, here, fixed[0])[0] == 0 and len(index(store)) == 400
+    assert (numbers_of(store, here, fixed[0])[0], len(index(store))) == (0, 400)
 
 
 def numbers_of(store: SqliteStore, place: Workspace, vector: Vector) -> list[int]:
