@@ -164,7 +164,7 @@ def test_forgetting_asks_first_and_a_script_says_yes(run: Run) -> None:
     assert "--yes" in told(run("forget", memory_id, code=2))
     assert memory_id in run("forget", "--tag", "old", "--dry-run").stdout
     assert re.search(r"total +2", run("inspect").stdout)
-    assert run("forget", "--tag", "old", "--yes").stdout == "Forgot 1 memories.\n"
+    assert run("forget", "--tag", "old", "--yes").stdout == "Forgot 1 memory.\n"
     assert run("forget", "--tag", "old", "--yes").stdout == "No memories match the criteria.\n"
     assert run("forget", "--tag", "old").stdout == "No memories match the criteria.\n"
     assert re.search(r"total +1", run("inspect").stdout)

@@ -4,9 +4,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-REGISTRY = ""
-"""The place of what belongs to no workspace: projects and sessions."""
-
 GENERAL = "general"
 """The perspective from which everything is embedded."""
 

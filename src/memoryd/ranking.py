@@ -51,8 +51,8 @@ class Profile:
     """So many are read by the cross-encoder; 20 costs .01 of R@10, 40 gains .003."""
     read: int = 1_000
     """Characters of each that it reads, about 256 tokens; half of that costs .07 of MRR on abstracts."""
-    reading: int = 12_000
-    """Characters that it reads in all: about half a second. Fewer long texts are reranked than short ones."""
+    reading: int = 20_000
+    """Characters that it reads in all: a second at most. Fewer long texts are reranked than short ones."""
     prior: float = 3.0
     """Logits that the best composite is worth beside the cross-encoder's own; 2 to 6 are level."""
     gap: float = 5.0
@@ -71,16 +71,24 @@ class Profile:
 RECALL = Profile()
 """Seed d's retrieval pipeline."""
 
+FAINT = 0.01
+"""At most this is a match worth whose list has nothing in common with the query: less than the gate asks for."""
+
 
 def spread(scores: Scores, least: float, *, cut: bool) -> dict[str, float]:
     """Min-max to [0, 1] over one list (relativeScoreFusion, Bruch et al. 2023).
 
     Zero is what an absent record would have: where the list was `cut` off its last score, else `least`, which means
     nothing in common. So the only matches of a small store all count.
+
+    Where not even the best is above `least`, all are faint, in their order. A query that is near to nothing must not
+    make a match of the nearest: beside what the other list found, `gate` drops the faint ones. They are not zero, as
+    `gate` would then drop them also where they are all there is, such as what a filter by tags has left.
     """
-    if not scores:
-        return {}
-    low, high = min(scores.values()) if cut else least, max(scores.values())
+    high = max(scores.values(), default=least)
+    if high <= least:
+        return {key: FAINT / (1 + least - score) for key, score in scores.items()}
+    low = min(scores.values()) if cut else least
     return {key: max(0.0, score - low) / (high - low) if high > low else 1.0 for key, score in scores.items()}
 
 

@@ -1,14 +1,34 @@
 """What the environment and the command line decide, as one frozen object. Nothing else reads the environment."""
 
 import os
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import platformdirs
-from pydantic import AliasChoices, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
+from pydantic import (
+    AliasChoices,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    ValidationError,
+    field_validator,
+    model_validator,
+)
 
 from memoryd.errors import InvalidInputError
+
+SESSION_LENGTH = 200
+SHOWN = 100  # characters of a wrong value that an error repeats
+
+_UNSTORABLE = re.compile("[\0\ud800-\udfff]")  # NUL, and lone surrogates: bytes of the environment that are no UTF-8
+
+
+def unstorable(text: str) -> bool:
+    """Whether no database and no protocol could carry a text."""
+    return _UNSTORABLE.search(text) is not None
 
 
 def _words(value: object) -> object:
@@ -17,7 +37,10 @@ def _words(value: object) -> object:
 
 
 def _path(value: object) -> object:
-    return Path(value).expanduser().absolute() if isinstance(value, str) and value else value or None
+    try:
+        return Path(value).expanduser().absolute() if isinstance(value, str) and value else value or None
+    except RuntimeError as error:
+        raise ValueError(f"{error} Name the directory in full.") from None
 
 
 def _names(*names: str) -> Any:
@@ -35,6 +58,7 @@ class Settings(BaseModel):
 
     data_dir: Annotated[Path, BeforeValidator(_path)] = Field(
         default_factory=lambda: platformdirs.user_data_path("memoryd", appauthor=False),
+        validate_default=True,
         validation_alias=_names("MEMORY_DATA_DIR"),
         description="Where databases and models lie.",
     )
@@ -59,6 +83,7 @@ class Settings(BaseModel):
     )
     session_id: str | None = Field(
         None,
+        max_length=SESSION_LENGTH,
         validation_alias=_names("MEMORY_MCP_SESSION_ID"),
         description="The session of clients that name none; else each server process has a random one.",
     )
@@ -130,6 +155,13 @@ class Settings(BaseModel):
     def _blank_is_unset(cls, values: Mapping[str, Any]) -> dict[str, Any]:
         return {name: value for name, value in values.items() if value not in ("", None)}
 
+    @field_validator("*", mode="before")
+    @classmethod
+    def _storable(cls, value: object) -> object:
+        if isinstance(value, str | Path) and unstorable(str(value)):
+            raise ValueError("holds a NUL or bytes that are no UTF-8. Use plain text")
+        return value
+
     @property
     def models(self) -> Path:
         """Where model files lie."""
@@ -146,7 +178,9 @@ class Settings(BaseModel):
 
         Raises InvalidInputError that names each wrong variable, its value and what it should be.
         """
-        values: dict[str, Any] = dict(os.environ if environ is None else environ)
+        known = {name for field in cls.model_fields for name in variables(field)}
+        around = os.environ if environ is None else environ
+        values: dict[str, Any] = {name: value for name, value in around.items() if name in known}
         for field, value in overrides.items():
             if value is not None:
                 values = {k: v for k, v in values.items() if k not in variables(field)} | {field: value}
@@ -169,5 +203,16 @@ def subprocess_environment() -> dict[str, str]:
 
 
 def _explain(error: ValidationError) -> str:
-    wrong = [f"{e['loc'][0] if e['loc'] else 'settings'}={e['input']!r}: {e['msg']}" for e in error.errors()]
+    wrong = []
+    for one in error.errors():
+        name = str(one["loc"][0]) if one["loc"] else "settings"
+        said = variables(name)[0] if name in Settings.model_fields else name
+        wrong.append(f"{said}{_given(name, one['input'])}: {one['msg'].removeprefix('Value error, ')}")
     return "Wrong settings. " + "; ".join(wrong)
+
+
+def _given(name: str, value: object) -> str:
+    """`=value`, but no secret and no whole novel."""
+    shown = all(f.repr for field, f in Settings.model_fields.items() if name in (field, *variables(field)))
+    given = repr(str(value) if isinstance(value, Path) else value)
+    return f"={given[:SHOWN]}{'...' if len(given) > SHOWN else ''}" if shown else ""

@@ -7,9 +7,11 @@ import unicodedata
 from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Literal
 
 CHARACTERS_PER_TOKEN = 4
+SHOUTED = 3  # words in capitals; more of them, two side by side, are a sentence rather than operators and operands
 
 # What a question is built of rather than about. Left out of queries by words: +5 points R@5 on conversations.
 STOP_WORDS = frozenset(
@@ -22,9 +24,11 @@ STOP_WORDS = frozenset(
 )
 
 _WORD = re.compile(r"\w+")
-_SYNTAX = re.compile(r'"|\b(?:AND|OR|NOT)\b|\w\*')
-_TOKEN = re.compile(
-    r'"(?P<phrase>[^"]*)"(?P<begins>\*?)|(?P<bracket>[()])|(?P<word>\w+(?:[^\s()"*\w]+\w+)*)(?P<star>\*?)'
+_MARKED = re.compile(r"\w[\u0300-\u036f]+")
+# Those that FTS5 drops. The others part words there, and so they do here.
+_DROPPED = re.compile(r"[\u0300-\u0304\u0306-\u030c\u030f\u0311\u031b\u0323-\u0328\u032d\u032e\u0330\u0331]")
+_TOKEN = re.compile(  # a quote after a digit opens nothing: it is inches
+    r'(?<!\d)"(?P<phrase>[^"]*)"(?P<begins>\*?)|(?P<bracket>[()])|(?P<word>\w+(?:[^\s()"*\w]+\w+)*)(?P<star>\*?)'
 )
 _OPERATORS = frozenset({"AND", "OR", "NOT"})
 _SENTENCE = re.compile(r"(?<=[.!?…])\s+(?=\S)|\n+")
@@ -37,7 +41,15 @@ def estimate_tokens(text: str) -> int:
 
 def words(text: str) -> list[str]:
     """The words of a text in lower case, as the index has them: it keeps ß."""
-    return _WORD.findall(text.lower())
+    return _WORD.findall(_composed(text.lower()))
+
+
+def _composed(text: str) -> str:
+    """Letters and the accents after them as one character each; what has none loses the accent, as in the index.
+
+    Only there is it NFC: that would turn other characters into ones that the index does not know them by.
+    """
+    return _DROPPED.sub("", _MARKED.sub(lambda match: unicodedata.normalize("NFC", match[0]), text))
 
 
 def content_words(text: str) -> list[str]:
@@ -86,15 +98,18 @@ class WordQuery:
 
 
 def parse_query(text: str) -> WordQuery | None:
-    """Read a query: AND, OR, NOT in capitals, "phrases", prefix* and brackets are syntax; else any word may match.
+    """Read a query: AND, OR, NOT in capitals, "phrases" and prefix* make it syntax, brackets then group.
 
-    What does not parse is searched literally: a query never fails. None where there is no word in it.
+    Else any word may match, also where everything stands in capitals like a sentence. What does not parse is searched
+    literally: a query never fails. None where there is no word in it.
     """
-    if _SYNTAX.search(text):
-        parser = _Parser(text)
-        expression = parser.parse()
+    tokens = _tokens(text)
+    operators = any(token["bracket"] or token["word"] in _OPERATORS for token in tokens)
+    if any(not token["bracket"] and not _is_bare(token) for token in tokens):
+        without = [token for token in tokens if not _is_bare(token) or token["word"].casefold() not in STOP_WORDS]
+        expression = _Parser(without).parse() or _Parser(tokens).parse()
         if expression is not None:
-            return WordQuery(expression, syntax=True, binding=parser.binding)
+            return WordQuery(expression, syntax=True, binding=operators or not any(map(_is_bare, tokens)))
     return literal_query(text)
 
 
@@ -123,18 +138,27 @@ def _fts5(expression: Expression) -> str:
     return f'"{expression.words}"' + ("*" if expression.prefix else "") + "".join(reversed(tail))
 
 
+def _tokens(text: str) -> list[re.Match[str]]:
+    """What query syntax is made of; without operators and brackets where they are those of a sentence in capitals."""
+    found = [match for match in _TOKEN.finditer(_composed(text)) if match["phrase"] is None or words(match["phrase"])]
+    bare = [match["word"] for match in found if _is_bare(match)]
+    beside = any(_is_bare(one) and _is_bare(other) for one, other in pairwise(found))
+    if len(bare) > SHOUTED and beside and "".join(bare).isupper():
+        return [match for match in found if not match["bracket"] and match["word"] not in _OPERATORS]
+    return found
+
+
+def _is_bare(token: re.Match[str]) -> bool:
+    return bool(token["word"] and not token["star"] and token["word"] not in _OPERATORS)
+
+
 class _Parser:
     """Recursive descent over FTS5's grammar without columns and NEAR: OR < AND and adjacency < NOT < brackets."""
 
     DEPTH = 50
 
-    def __init__(self, text: str) -> None:
-        found = [match for match in _TOKEN.finditer(text) if match["phrase"] is None or words(match["phrase"])]
-        bare = [match for match in found if match["word"] and not match["star"] and match["word"] not in _OPERATORS]
-        operators = any(match["bracket"] or match["word"] in _OPERATORS for match in found)
-        self.binding = operators or not bare
-        idle = [] if operators else [match for match in bare if match["word"].casefold() in STOP_WORDS]
-        self._tokens = [match for match in found if match not in idle]
+    def __init__(self, tokens: Sequence[re.Match[str]]) -> None:
+        self._tokens = tokens
         self._place = self._depth = 0
 
     def parse(self) -> Expression | None:
@@ -198,7 +222,7 @@ class _NotParsedError(Exception):
 
 _OPENING, _CLOSING = "\"'`([{“‘«", ".,;:\"'`)]}”’»"
 _EDGES = _OPENING + _CLOSING + "!?…"
-_ARTICLES = frozenset({"a", "an", "the"})
+_ARTICLES = frozenset({"an", "the"})
 _TURNS = frozenset(
     """no not never none nobody nothing neither nor cannot without except unless dont doesnt didnt isnt arent wasnt
     werent wont wouldnt shouldnt couldnt cant hasnt havent hadnt always sometimes only before after more less least
@@ -213,23 +237,32 @@ _TURNS = frozenset(
 def fingerprint(text: str) -> str:
     """Equal for texts that say the same in the same words.
 
-    Articles, the capital that begins a sentence and the punctuation that ends one do not count. Everything else does,
-    so texts that differ in a number, a name, a date, a negation or the order of words differ. A cosine could not tell:
-    embeddings put `stopped smoking` beside `stopped to smoke`.
+    Articles, the capital that begins a sentence and the marks around words do not count: not `a` within a sentence,
+    which may be a name or another language, nor marks that stand alone. Everything else does, so texts that differ in
+    a number, a name, a date, a negation or the order of words differ. A cosine could not tell: embeddings put
+    `stopped smoking` beside `stopped to smoke`.
     """
     return hashlib.sha256(" ".join(_bare(text)).encode("utf-8", "surrogatepass")).hexdigest()[:32]
 
 
 def _bare(text: str) -> Iterator[str]:
     tokens = unicodedata.normalize("NFC", text).split()
-    begins = True
+    starts = capital = True
     for place, token in enumerate(tokens):
         last = place + 1 == len(tokens)
-        word = _stripped(token.rstrip("!…") if last else token)
-        article = word.casefold() in _ARTICLES if begins else word in _ARTICLES and not last
-        if word and not article:
-            yield word[:1].casefold() + word[1:] if begins else word
-            begins = _ends(token)
+        capital |= starts
+        if last or not _is_article(token, starts=starts):
+            word = _stripped(token.rstrip("!…") if last else token) or token
+            yield word[:1].casefold() + word[1:] if capital else word
+            capital = False
+        starts = _ends(token)
+
+
+def _is_article(token: str, *, starts: bool) -> bool:
+    """Whether a token is an article for certain: in lower case and without marks, except where a sentence starts."""
+    return token in _ARTICLES or (
+        starts and (token.casefold() == "a" or token.lstrip(_OPENING).casefold() in _ARTICLES)
+    )
 
 
 def _stripped(token: str) -> str:
@@ -246,8 +279,9 @@ def _ends(token: str) -> bool:
 def may_differ(one: str, other: str) -> bool:
     """Whether two texts of nearly the same meaning may still state different facts.
 
-    They do if they differ in numbers, names, dates, negations or opposites, or use the same words in another order:
-    embeddings put such texts as close together as paraphrases.
+    They do if they differ in numbers, names, dates, negations, opposites or marks that stand alone, or use the same
+    words in another order: embeddings put such texts as close together as paraphrases. A single letter is a name,
+    unless it is an `a` that begins a sentence.
     """
     if _turning_points(one) != _turning_points(other):
         return True
@@ -259,13 +293,13 @@ def _turning_points(text: str) -> Counter[str]:
     found: Counter[str] = Counter()
     begins = True
     for token in unicodedata.normalize("NFKC", text).split():
-        word = token.strip(_EDGES)
+        word = token.strip(_EDGES) or token
         plain = word.casefold().replace("'", "").replace("’", "")
         named = any(c.isupper() for c in (word[1:] if begins else word))
+        named |= len(plain) == 1 and not (begins and plain == "a")
         if plain in _TURNS or named or not word.replace("'", "").replace("’", "").replace("-", "").isalpha():
-            found[plain] += 1
+            found[plain or token] += 1
         begins = _ends(token)
-    found.pop("", None)
     return found
 
 

@@ -197,12 +197,34 @@ def test_a_workspace_whose_file_is_gone(patient: Patient) -> None:
 
 def test_rows_whose_registry_is_lost(patient: Patient) -> None:
     patient.store("one", "two")
-    for path in patient.data.glob("_meta.db*"):
-        path.unlink()
+    patient.sql("DELETE FROM projects", file="_meta.db")
     patient.store("three")
     finding = patient.finding()
     assert finding.problem == "2 records belong to a workspace that the registry does not know"
     assert "_meta.db" in finding.remedy
+
+
+def test_a_registry_that_is_lost_is_told_and_not_made_anew(patient: Patient) -> None:
+    patient.store("one")
+    (patient.data / "_meta.db").unlink()
+    diagnosis = patient.examine()
+    (finding,) = diagnosis.findings
+    assert (finding.subject, "is missing" in finding.problem) == (str(patient.data / "_meta.db"), True)
+    assert "Put the file back" in finding.remedy
+    assert "nothing is stored yet" not in diagnosis.facts["store"]
+    with pytest.raises(StoreError, match=r"_meta\.db is missing"):
+        patient.store("two")
+    assert not (patient.data / "_meta.db").exists()
+
+
+def test_a_file_that_cannot_be_written_is_checked_without_its_words(
+    patient: Patient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    patient.store("x")
+    monkeypatch.setattr("memoryd.store.sqlite_connection.frozen", lambda path: path.exists())
+    findings = patient.examine().findings
+    unchecked = [finding.subject for finding in findings if "the words were not checked" in finding.problem]
+    assert unchecked == [str(patient.data / name) for name in ("_meta.db", "memory.db")]
 
 
 def test_a_journal_that_is_no_write_ahead_log(patient: Patient, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,15 +1,21 @@
 """Vectors follow rows: the backfill resumes, and after a change of model the old set serves until the new is whole."""
 
+import queue
+import threading
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from memoryd.core import embedding
+from memoryd.core import embedding, records
 from memoryd.core.engine import Engine
 from memoryd.core.memories import Criteria
+from memoryd.core.worker import Worker
+from memoryd.errors import StoreError
 from memoryd.model import Filter
 from memoryd.models import helpers
+from memoryd.models import ollama as service
 from tests.core.kit import Ollama, embedded, engine, memories, never, ollama
 from tests.store.kit import put
 
@@ -24,9 +30,9 @@ def server() -> Iterator[Ollama]:
         yield server
 
 
-def with_ollama(home: Path, server: Ollama) -> Engine:
+def with_ollama(home: Path, server: Ollama, model: str = NOMIC) -> Engine:
     """An engine whose model is loaded."""
-    here = engine(home, MEMORY_EMBEDDER=NOMIC, OLLAMA_HOST=server.url)
+    here = engine(home, MEMORY_EMBEDDER=model, OLLAMA_HOST=server.url)
     here.helpers.embedder.start()
     assert here.helpers.embedder.get(wait=30)
     server.asked.clear()
@@ -38,6 +44,11 @@ def bundled(home: Path, models: Path, server: Ollama) -> Engine:
     here.helpers.embedder.start()
     assert here.helpers.embedder.get(wait=30)
     return here
+
+
+def a_minute_later(here: Engine) -> None:
+    """What failed may be tried again."""
+    here.helpers.embedder._retry_at = 0.0
 
 
 def stored(home: Path, texts: list[str]) -> None:
@@ -108,14 +119,62 @@ def test_a_model_that_fails_for_a_while(tmp_path: Path, server: Ollama) -> None:
         for text in TEXTS:
             assert memories(here).store(text).status == "stored"  # by words alone
         assert embedded(here) == {}
-        here.embedding.catch_up(never)
-        assert embedded(here) == {}
-        assert len(server.asked) == len(TEXTS) + embedding.FAILURES  # it gives up for now
         assert "yeast" in memories(here).recall("yeast", 500).text
+        assert len(server.asked) == 1, "it is not asked again for a while"
         server.fails = lambda _text: False
+        a_minute_later(here)
         here.embedding.catch_up(never)
         assert embedded(here) == {NOMIC: len(TEXTS)}
         assert found(here, "Bread needs yeast.")[0] == "Bread needs yeast."
+
+
+def test_the_backfill_gives_up_for_now_and_takes_nothing_from_those_who_ask(tmp_path: Path, server: Ollama) -> None:
+    stored(tmp_path, [f"number {n}" for n in range(10)])
+    with with_ollama(tmp_path, server) as here:
+        server.fails = lambda text: "number" in text
+        here.embedding.catch_up(never)
+        assert (embedded(here), len(server.asked)) == ({}, embedding.FAILURES)
+        assert here.embedding.passage("another") is not None
+
+
+def test_a_service_that_hangs_costs_one_wait(tmp_path: Path, server: Ollama, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(service, "HURRY", 0.5)
+    hangs = threading.Event()
+    with with_ollama(tmp_path, server) as here:
+        server.fails = lambda _text: hangs.wait(30)
+        try:
+            began = time.monotonic()
+            memories(here).store("Bread needs yeast.")
+            assert 0.4 < time.monotonic() - began < 5
+            server.asked.clear()
+            for _ in range(3):
+                memories(here).store("Jazz began in New Orleans.")
+                assert "yeast" in memories(here).recall("yeast", 500).text
+            assert server.asked == []
+            assert "took too long" in here.helpers.states()["embedder"]
+            a_minute_later(here)
+            began = time.monotonic()
+            for _ in range(3):
+                assert "yeast" in memories(here).recall("yeast", 500).text
+            assert time.monotonic() - began < 5, "it is tried in the background, and nobody waits"
+        finally:
+            hangs.set()
+
+
+def test_two_models_that_are_loaded_cost_one_wait(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(helpers, "PATIENCE", 1.5)
+    go = threading.Event()
+    for loads in ("load_embedder", "load_reranker"):
+        monkeypatch.setattr(helpers, loads, lambda *_: go.wait(30) and None)
+    with engine(tmp_path, MEMORY_EMBEDDER="ollama", MEMORY_RERANKER="fastembed") as here:
+        try:
+            memories(here).store("Bread needs yeast.")
+            began = time.monotonic()
+            for _ in range(3):
+                assert "yeast" in memories(here).recall("yeast", 500).text
+            assert time.monotonic() - began < 2.7
+        finally:
+            go.set()
 
 
 def test_single_texts_that_are_refused_do_not_keep_the_others_from_their_vectors(
@@ -139,7 +198,10 @@ def test_a_text_that_changes_while_it_is_embedded_gets_no_old_vector(tmp_path: P
             if "old" in text:
                 server.fails = lambda _text: False
                 with engine(tmp_path) as other:
-                    memories(other).store("The old words.")  # says the same, so it is merged
+                    place, now = other.workspaces.ensure("default"), other.clock.now()
+                    other.write(
+                        place, lambda q: records.change(q, hit.memory.record.id, "The new words.", (), None, now)
+                    )
             return False
 
         server.fails = change
@@ -147,7 +209,7 @@ def test_a_text_that_changes_while_it_is_embedded_gets_no_old_vector(tmp_path: P
         assert embedded(here) == {}
         here.embedding.catch_up(never)
         assert embedded(here) == {NOMIC: 1}
-        assert memories(here).get([hit.memory.record.id])[0].memory.record.body == "The old words."
+        assert memories(here).get([hit.memory.record.id])[0].memory.record.body == "The new words."
 
 
 def test_processes_that_embed_the_same_do_not_get_in_each_others_way(tmp_path: Path, server: Ollama) -> None:
@@ -158,6 +220,23 @@ def test_processes_that_embed_the_same_do_not_get_in_each_others_way(tmp_path: P
         two.embedding.catch_up(never)
         one.embedding.catch_up(never)
         assert embedded(one) == {NOMIC: 10}
+
+
+def test_processes_begin_at_different_ends(tmp_path: Path, server: Ollama, monkeypatch: pytest.MonkeyPatch) -> None:
+    stored(tmp_path, [f"number {n}" for n in range(30)])
+    with with_ollama(tmp_path, server) as here:
+        place = here.workspaces.ensure("default")
+        monkeypatch.setattr(embedding, "BATCH", 30)
+        ids = [row["id"] for row in here.embedding._missing(place, NOMIC, "")]
+        monkeypatch.setattr(embedding, "BATCH", 4)
+        for start in (ids[0], ids[11], ids[-1], "0", "~"):
+            monkeypatch.setattr(embedding, "new_id", lambda start=start: start)
+            walked = [row["id"] for rows in here.embedding._around(place, NOMIC) for row in rows]
+            at = sum(key <= start for key in ids)
+            assert walked == ids[at:] + ids[:at]
+        monkeypatch.undo()
+        first = {next(here.embedding._around(place, NOMIC))[0]["id"] for _ in range(20)}
+        assert len(first) > 5
 
 
 def test_the_old_set_serves_alone_until_the_new_one_is_complete(
@@ -183,7 +262,7 @@ def test_the_old_set_serves_alone_until_the_new_one_is_complete(
         assert question[0].name == BUNDLED  # not the two vectors of the new model
         assert found(here, "Which mountain erupts?")[0] == "Mount Etna is a volcano."
         here.embedding.catch_up(never)
-        assert embedded(here) == {NOMIC: 4}
+        assert embedded(here) == {BUNDLED: 4, NOMIC: 4}
         question = here.embedding.question(place, "Bread needs yeast.")
         assert question
         assert question[0].name == NOMIC
@@ -208,7 +287,85 @@ def test_an_old_model_that_is_gone_leaves_the_present_one(
         assert question
         assert question[0].name == NOMIC
         here.embedding.catch_up(never)
-        assert embedded(here) == {NOMIC: 4}
+        assert embedded(here) == {BUNDLED: 4, NOMIC: 4}
+
+
+OTHER = "ollama:all-minilm"
+
+
+def served(here: Engine) -> str:
+    question = here.embedding.question(here.workspaces.ensure("default"), "Bread needs yeast.")
+    assert question
+    return question[0].name
+
+
+def test_clients_with_different_models_leave_each_other_alone(tmp_path: Path, server: Ollama) -> None:
+    stored(tmp_path, TEXTS)
+    with with_ollama(tmp_path, server) as one, with_ollama(tmp_path, server, OTHER) as two:
+        for _ in range(2):
+            one.embedding.catch_up(never)
+            two.embedding.catch_up(never)
+            assert embedded(one) == {NOMIC: 4, OTHER: 4}
+            assert (served(one), served(two)) == (NOMIC, OTHER)
+        assert len(server.asked) == 2 * len(TEXTS) + 4, "each model embeds each text once"
+
+
+def test_the_set_that_another_process_completes_serves(
+    tmp_path: Path, server: Ollama, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stored(tmp_path, TEXTS)
+    with with_ollama(tmp_path, server) as one, with_ollama(tmp_path, server, OTHER) as two:
+        one.embedding.catch_up(never)
+        assert served(two) == NOMIC
+        with with_ollama(tmp_path, server, OTHER) as third:
+            third.embedding.catch_up(never)
+        assert served(two) == NOMIC, "counting costs something, so not before each question"
+        monkeypatch.setattr(embedding, "RECHECK", 0.0)
+        assert served(two) == OTHER
+
+
+def test_a_set_that_is_gone_does_not_serve(tmp_path: Path, server: Ollama) -> None:
+    stored(tmp_path, TEXTS)
+    with with_ollama(tmp_path, server) as one, with_ollama(tmp_path, server, OTHER) as two:
+        one.embedding.catch_up(never)
+        assert served(one) == NOMIC
+        two.embedding.retire(two.workspaces.ensure("default"))
+        assert embedded(two) == {NOMIC: 4}, "an incomplete set is no reason to drop another"
+        two.embedding.catch_up(never)
+        two.embedding.retire(two.workspaces.ensure("default"))
+        assert embedded(two) == {OTHER: 4}
+        assert served(one) == OTHER
+        assert found(one, "Bread needs yeast.")[0] == "Bread needs yeast."
+
+
+# the thread ----------------------------------------------------------------------------------------------------------
+
+
+def test_a_worker_that_died_goes_on_when_it_is_woken(monkeypatch: pytest.MonkeyPatch) -> None:
+    died: queue.Queue[type[BaseException]] = queue.Queue()
+    monkeypatch.setattr(threading, "excepthook", lambda args: died.put(args.exc_type))
+    runs: queue.Queue[int] = queue.Queue()
+    errors = [ZeroDivisionError(), StoreError()]
+
+    def chore(_stopping: object) -> None:
+        runs.put(1)
+        if errors:
+            raise errors.pop(0)
+
+    worker = Worker([chore])
+    worker.wake()
+    assert not worker._thread.is_alive(), "one that was not started stays still"
+    worker.start()
+    runs.get(timeout=10)
+    assert died.get(timeout=10) is ZeroDivisionError
+    worker._thread.join(10)
+    for _ in range(2):  # after what can be foreseen the thread lives on
+        worker.wake()
+        runs.get(timeout=10)
+    worker.stop(10)
+    worker.wake()
+    assert not worker._thread.is_alive()
+    assert died.empty()
 
 
 def test_without_a_model_rows_and_words_are_served(tmp_path: Path) -> None:

@@ -12,6 +12,25 @@ def test_fusion_keeps_the_part_of_one_list() -> None:
     assert ranking.fuse({}, {}, 0.5) == {}
 
 
+@pytest.mark.parametrize("cut", [False, True])
+def test_where_nothing_is_near_meaning_hardly_counts(cut: bool) -> None:
+    far = ranking.spread({"near": 0.75, "far": 0.6, "farthest": -1.0}, 0.75, cut=cut)
+    assert list(far) == sorted(far, key=lambda key: -far[key])
+    assert 0 < min(far.values()) < max(far.values()) == ranking.FAINT
+    fused = ranking.fuse({"word": 1.0}, far, RECALL.alpha)
+    assert list(ranking.gate(fused, RECALL.gate)) == ["word"]
+    assert ranking.gate(far, RECALL.gate).keys() == far.keys(), "alone they keep their order, and are all kept"
+
+
+def test_one_list_is_spread_to_one() -> None:
+    assert ranking.spread({}, 0.7, cut=False) == {}
+    assert ranking.spread({"only": 0.8}, 0.7, cut=False) == {"only": 1.0}
+    assert ranking.spread({"a": 0.9, "b": 0.8}, 0.7, cut=False) == pytest.approx({"a": 1.0, "b": 0.5})
+    assert ranking.spread({"a": 0.9, "b": 0.8}, 0.7, cut=True) == {"a": 1.0, "b": 0.0}
+    assert ranking.spread({"a": 0.9, "b": 0.9}, 0.7, cut=True) == {"a": 1.0, "b": 1.0}
+    assert ranking.spread({"a": 0.9, "b": 0.6}, 0.7, cut=False) == {"a": 1.0, "b": 0.0}
+
+
 def test_recency_and_access_fade_from_one() -> None:
     assert ranking.recency(0, RECALL) == 1.0
     assert 0 < ranking.recency(1000, RECALL) < ranking.recency(10, RECALL) < 1

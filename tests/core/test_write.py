@@ -6,6 +6,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import closing
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -20,8 +21,9 @@ from memoryd.core.maintain import Maintenance
 from memoryd.core.memories import Criteria
 from memoryd.core.worker import Worker
 from memoryd.errors import InvalidInputError, ModelError, StoreError
-from memoryd.model import Kind, Memory, Record
+from memoryd.model import Kind, Memory, Record, Workspace
 from memoryd.store.base import Queries
+from memoryd.store.sqlite import SqliteStore
 from tests.clients import environment, until
 from tests.core.kit import engine, memories, never
 from tests.store.kit import together
@@ -80,6 +82,56 @@ def test_threads_that_use_a_workspace_first_make_one(here: Engine) -> None:
     assert len(set(found)) == 1
     assert [space.name for space in here.workspaces.all()] == ["one"]
     assert here.workspaces.get("none") is None
+
+
+def test_a_lost_file_is_told_and_never_made_anew(tmp_path: Path) -> None:
+    with engine(tmp_path) as one:
+        memories(one).store("kept")
+    (tmp_path / "memory.db").rename(tmp_path / "elsewhere")
+    with engine(tmp_path) as two:
+        for name in ("default", "another of the same file"):
+            lost = memories(two, name=name)
+            for access in (partial(lost.store, "more"), partial(lost.recent, 5)):
+                with pytest.raises(StoreError, match=r"memory\.db is missing.*Nothing was stored.*Put the file back"):
+                    access()
+        assert not (tmp_path / "memory.db").exists()
+        (tmp_path / "elsewhere").rename(tmp_path / "memory.db")
+        assert [hit.memory.record.body for hit in memories(two).recent(5)] == ["kept"]
+
+
+def test_a_file_that_is_lost_while_it_is_open_takes_no_writes(tmp_path: Path) -> None:
+    with engine(tmp_path) as one:
+        memories(one).store("kept")
+        (tmp_path / "memory.db").rename(tmp_path / "elsewhere")
+        with pytest.raises(StoreError, match=r"memory\.db is missing"):
+            memories(one).store("more")
+
+
+def test_looking_makes_no_registry(here: Engine, tmp_path: Path) -> None:
+    assert here.workspaces.all() == []
+    assert here.workspaces.get("default") is None
+    here.maintenance.purge(never)
+    assert list(tmp_path.rglob("*.db")) == []
+
+
+@pytest.mark.parametrize("point", ["_meta.db", "memory.db"])
+def test_a_process_that_dies_while_it_makes_a_workspace_harms_nobody(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, point: str
+) -> None:
+    real = SqliteStore.make
+
+    def die(store: SqliteStore, workspace: Workspace | None) -> None:
+        real(store, workspace)
+        if store.files.path(workspace).name == point:
+            raise KeyboardInterrupt
+
+    with engine(tmp_path) as one, monkeypatch.context() as patch:
+        patch.setattr(SqliteStore, "make", die)
+        with pytest.raises(KeyboardInterrupt):
+            memories(one)
+    with engine(tmp_path) as two:
+        memories(two).store("kept")
+        assert len(memories(two).recent(5)) == 1
 
 
 @pytest.mark.parametrize("name", ["", "  ", "x" * 201, "line\nbreak", "null\0", "\u202e"])
@@ -303,6 +355,31 @@ def supersede(of: Engine, ids: list[str], by: str) -> None:
         )
 
 
+def test_one_workspace_is_purged(here: Engine, tmp_path: Path) -> None:
+    ids = {}
+    for name in ("default", "other"):
+        ids[name] = memories(here, name=name).store("text").id
+        memories(here, name=name).forget(Criteria(ids=(ids[name],)))
+    keeper = Maintenance(here.store, here.workspaces, here.clock, 0)
+    keeper.purge_workspace(here.workspaces.ensure("other"))
+    assert there(tmp_path) == {ids["default"]}
+
+
+def test_what_is_purged_leaves_no_trace_in_the_file(tmp_path: Path) -> None:
+    file = tmp_path / "memory.db"
+    with engine(tmp_path) as one:
+        for number in range(500):
+            memories(one).store(f"Memory {number} is about {'Zanzibarquux' if number == 250 else 'some other thing'}.")
+    assert b"zanzibarquux" in file.read_bytes().lower()
+    with engine(tmp_path, MEMORY_RETENTION_DAYS="0") as one:
+        found = memories(one).recall("Zanzibarquux", 500).hits
+        memories(one).forget(Criteria(ids=tuple(hit.memory.record.id for hit in found)))
+        one.maintenance.purge(never)
+        assert one.store.problems(one.workspaces.ensure("default")) == []
+    assert b"zanzibarquux" not in file.read_bytes().lower()
+    assert {path.name for path in tmp_path.iterdir()} == {"_meta.db", "memory.db"}
+
+
 @pytest.mark.parametrize("days", ["0", "36500", "1e7"])
 def test_any_retention_can_be_kept(tmp_path: Path, days: str) -> None:
     with engine(tmp_path / "data", MEMORY_RETENTION_DAYS=days) as one:
@@ -331,4 +408,5 @@ def test_the_worker_outlives_a_chore_that_fails_and_stops_in_the_middle() -> Non
     worker.wake()
     until(lambda: done == ["failing", "long"], "both chores")
     worker.stop(30)
+    assert worker._thread
     assert not worker._thread.is_alive()

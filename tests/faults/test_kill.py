@@ -27,7 +27,7 @@ from memoryd.store.files import SingleFile
 from memoryd.store.sqlite import SqliteStore
 from memoryd.store.sqlite_connection import SqliteQueries
 from tests.clients import NO_MODELS, Wire, environment, until
-from tests.store.kit import put, together, words, workspace
+from tests.store.kit import made, put, together, words, workspace
 
 PATIENCE = 60.0
 
@@ -212,7 +212,7 @@ connection.close()
 
 def test_a_write_waits_for_a_lock_of_another_process(tmp_path: Path) -> None:
     file, here = tmp_path / "memory.db", workspace()
-    with closing(SqliteStore(SingleFile(file))) as store:
+    with closing(made(SingleFile(file))) as store:
         put(store, here, "earlier")
         holder = script(HOLD, environment(tmp_path), file)
         done = threading.Event()
@@ -255,7 +255,7 @@ def test_a_lock_that_is_kept_too_long_is_told(tmp_path: Path, monkeypatch: pytes
 def test_closing_does_not_hang_on_a_lock(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sqlite_file, "CLOSING", 0.1)
     file, here = tmp_path / "memory.db", workspace()
-    store = SqliteStore(SingleFile(file))
+    store = made(SingleFile(file))
     put(store, here, "earlier")
     holder = script(HOLD, environment(tmp_path), file)
     writer = threading.Thread(target=put, args=(store, here, "late"))
@@ -298,7 +298,7 @@ def big(number: int) -> str:
 
 def test_a_full_database_is_told_and_recovers(tmp_path: Path) -> None:
     file, here = tmp_path / "memory.db", workspace()
-    with closing(SqliteStore(SingleFile(file), "normal")) as store:
+    with closing(made(SingleFile(file), "normal")) as store:
         put(store, here, "earlier")
         limit(store, 120)
         written, failure = fill_up(lambda n: put(store, here, big(n)))
@@ -315,7 +315,7 @@ def test_a_full_database_is_told_and_recovers(tmp_path: Path) -> None:
 
 def test_a_full_database_fails_everyone_of_a_group_that_is_not_written(tmp_path: Path) -> None:
     file, here = tmp_path / "memory.db", workspace()
-    with closing(SqliteStore(SingleFile(file), "normal")) as store:
+    with closing(made(SingleFile(file), "normal")) as store:
         put(store, here, "earlier")
         limit(store, 200)
         acknowledged: list[int] = []
@@ -339,10 +339,9 @@ from pathlib import Path
 from memoryd.errors import StoreError
 from memoryd.model import Workspace
 from memoryd.store.files import SingleFile
-from memoryd.store.sqlite import SqliteStore
-from tests.store.kit import put, words
+from tests.store.kit import made, put, words
 
-here, store = Workspace(id=sys.argv[2], name="one"), SqliteStore(SingleFile(Path(sys.argv[1])), "full")
+here, store = Workspace(id=sys.argv[2], name="one"), made(SingleFile(Path(sys.argv[1])), "full")
 put(store, here, "earlier")
 print("ready", flush=True)
 sys.stdin.readline()
@@ -391,7 +390,7 @@ def test_a_full_disk_is_told_and_recovers(small_disk: Path) -> None:
     here = workspace()
     file, ballast = small_disk / "memory.db", small_disk / "ballast"
     ballast.write_bytes(bytes(400_000))
-    with closing(SqliteStore(SingleFile(file))) as store:
+    with closing(made(SingleFile(file))) as store:
         put(store, here, "earlier")
         written, failure = fill_up(lambda n: put(store, here, big(n)))
         assert "disk" in str(failure)

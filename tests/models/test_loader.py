@@ -89,6 +89,42 @@ def test_nobody_waits_for_ever_after_an_unexpected_failure(monkeypatch: pytest.M
     assert logged.get(timeout=10) is ZeroDivisionError
 
 
+def test_what_fails_when_it_is_asked_is_absent_for_the_pause_and_loaded_anew() -> None:
+    load = Attempts()
+    load.go.set()
+    loader = Loader(load, pause=0.3)
+    loader.start()
+    assert (loader.get(10), loader.failed_before) == ("loaded", False)
+    loader.fail("It hangs. Look at it.")
+    loader.start()
+    assert (loader.get(), loader.state, loader.reason, load.count) == (None, "failed", "It hangs. Look at it.", 1)
+    time.sleep(0.35)
+    loader.start()
+    assert loader.get(10) == "loaded"
+    assert (load.count, loader.failed_before) == (2, True)
+
+
+def test_a_failure_that_comes_late_changes_nothing() -> None:
+    load = Attempts()
+    loader = Loader(load)
+    loader.start()
+    loader.fail("This was the last one's.")
+    assert (loader.state, loader.reason) == ("loading", "")
+    load.go.set()
+    assert loader.get(10) == "loaded"
+
+
+def test_who_comes_late_or_waits_for_two_waits_no_longer() -> None:
+    load = Attempts()
+    loaders = [Loader(load), Loader(load)]
+    for loader in loaders:
+        loader.start()
+    began = time.monotonic()
+    assert [loader.get(0.6) for loader in loaders * 3] == [None] * 6
+    assert 0.5 < time.monotonic() - began < 1.1
+    load.go.set()
+
+
 def test_many_threads_see_one_load() -> None:
     load = Attempts()
     loader = Loader(load)

@@ -1,11 +1,13 @@
 import sys
+from pathlib import Path
 
 import pytest
 
 from memoryd.errors import InvalidInputError, ModelError
 from memoryd.models import embedders, rerankers
 from memoryd.models.embedders import load_embedder
-from memoryd.models.providers import parse
+from memoryd.models.helpers import Helpers
+from memoryd.models.providers import Spec
 from memoryd.models.rerankers import load_reranker
 from memoryd.settings import Settings
 
@@ -26,7 +28,27 @@ NOTHING = Settings.read({})
     ],
 )
 def test_a_spec_names_a_provider_and_a_model(spec: str, parsed: tuple[str, str]) -> None:
-    assert parse(spec, embedders.PROVIDERS) == parsed
+    assert Spec.parse(spec) == Spec(*parsed)
+
+
+@pytest.mark.parametrize(
+    ("spec", "off", "bundled"),
+    [("none", True, False), (" None ", True, False), ("Bundled", False, True), ("BUNDLED:e5-small-v2", False, True),
+     ("bundled-not", False, False), ("ollama:none", False, False), ("none/bundled", False, False)],
+)  # fmt: skip
+def test_off_and_bundled_are_understood_in_any_case(spec: str, off: bool, bundled: bool) -> None:
+    assert (Spec.parse(spec).off, Spec.parse(spec).bundled) == (off, bundled)
+
+
+def test_helpers_understand_what_the_loaders_do() -> None:
+    helpers = Helpers(Settings.read({"MEMORY_EMBEDDER": "None", "MEMORY_RERANKER": "NONE"}))
+    assert helpers.states() == {"embedder": "off", "reranker": "off"}
+
+
+def test_files_that_are_to_be_fetched_are_not_waited_for(tmp_path: Path) -> None:
+    variables = {"MEMORY_EMBEDDER": "Bundled", "MEMORY_RERANKER": "none", "MEMORY_MODEL_DIR": str(tmp_path)}
+    assert Helpers(Settings.read(variables)).patience == 0
+    assert Helpers(Settings.read(variables), fetch=False).patience > 0
 
 
 @pytest.mark.parametrize("spec", ["olama:nomic", "", ":", "e5-small-v2", "olama:library/x"])

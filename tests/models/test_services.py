@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from memoryd.errors import InvalidInputError, ModelError
+from memoryd.models import ollama, openai
 from memoryd.models.embedders import Embedder, load_embedder
 from memoryd.models.ollama import OllamaEmbedder, base_url
 from memoryd.models.openai import OpenAIEmbedder
@@ -149,6 +150,7 @@ GARBAGE: list[object] = [
     {"embeddings": [[]], "data": [{"embedding": []}]},
     {"embeddings": [[0.0, 0.0]], "data": [{"embedding": [0, 0]}]},
     {"embeddings": [["x"]], "data": [{"embedding": ["x"], "index": "first"}]},
+    {"embeddings": None, "data": [{"embedding": [1.0], "index": None}]},
     {"embeddings": [[1.0], [2.0]], "data": [{"embedding": [1]}, {"embedding": [2]}]},
     {"embeddings": [[float("nan")]], "data": [{"embedding": [float("nan")]}]},
 ]
@@ -180,6 +182,31 @@ def test_a_server_that_is_too_slow(service: Service, make: Make) -> None:
     service.answer = slow
     with pytest.raises(ModelError, match=r"too long|timed out"):
         make(service.url)
+
+
+@pytest.mark.parametrize("cls", [OllamaEmbedder, OpenAIEmbedder])
+@pytest.mark.parametrize("work", ["query", "passage in a hurry", "passage"])
+def test_a_service_that_hangs_is_given_up_soon_where_a_caller_waits(
+    service: Service, cls: Any, work: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(ollama, "HURRY", 0.3)
+    monkeypatch.setattr(openai, "HURRY", 0.3)
+    answer = _ollama if cls is OllamaEmbedder else _openai
+    service.answer = answer
+    embedder = cls("model", _settings(service.url))
+
+    def slow(path: str, body: dict[str, Any]) -> tuple[int, object]:
+        time.sleep(0.9)
+        return answer(path, body)
+
+    service.answer = slow
+    before = len(service.asked)
+    if work == "passage":  # the backfill's: nobody waits
+        assert embedder.embed_passage("x").shape == (1, 3)
+        return
+    with pytest.raises(ModelError, match=r"too long|timed out"):
+        embedder.embed_query("x") if work == "query" else embedder.embed_passage("x", hurry=True)
+    assert len(service.asked) == before + 1, "not tried again"
 
 
 @pytest.mark.parametrize(("make", "setting"), [(_ollama_at, "OLLAMA_HOST"), (_openai_at, "OPENAI_BASE_URL")])

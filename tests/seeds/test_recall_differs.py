@@ -28,6 +28,12 @@ DIFFERENT = [
     ("The board is 5' long.", 'The board is 5" long.'),
     ("The balance is (500) euros.", "The balance is 500 euros."),
     ("The view shows !active rows.", "The view shows active rows."),
+    # signs that stand alone, and what only looks like an article
+    ("The CSV delimiter is ;", "The CSV delimiter is ,"),
+    ("An empty value is written as [] here.", "An empty value is written as {} here."),
+    ("The field is quoted with ' in exports.", 'The field is quoted with " in exports.'),
+    ("Use drive a for backups", "Use drive for backups"),
+    ("El jefe presenta a Juan", "El jefe presenta Juan"),
     # names, also in lower case, and signs that are part of one
     ("Alice owns the payment service.", "Carol owns the payment service."),
     ("alice owns the payment service", "carol owns the payment service"),

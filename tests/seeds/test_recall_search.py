@@ -50,6 +50,14 @@ def test_lower_case_operators_are_words(words: Agent) -> None:
     assert words.found("to be or not to be")[0] == "to be or not to be", "stop words alone still find"
 
 
+def test_a_sentence_in_capitals_is_no_syntax(words: Agent) -> None:
+    words.store_all(["Alice and Bob decided to ship", "We run lint before we commit", "A new monitor of 32 inches"])
+    assert words.found("WHAT DID ALICE AND BOB DECIDE TODAY") == ["Alice and Bob decided to ship"]
+    assert words.found("HOW DO I RUN LINT AND TESTS")[:1] == ["We run lint before we commit"]
+    assert words.found("what did Alice AND Bob decide") == ["Alice and Bob decided to ship"]
+    assert words.found('27" and 24" monitor') == ["A new monitor of 32 inches"]
+
+
 # "Porter stemming, bigram phrases" -----------------------------------------------------------------------------------
 
 
@@ -69,6 +77,9 @@ def test_tags_are_words_too(words: Agent) -> None:
 def test_accents_do_not_matter(words: Agent) -> None:
     words.store("José prefers the café in Zürich")
     assert words.found("jose cafe zurich") == ["José prefers the café in Zürich"]
+    words.store("İstanbul has the re\u0301sume\u0301s")  # decomposed, as some systems type it
+    for query in ("İstanbul", "ISTANBUL", "re\u0301sume\u0301s", "RÉSUMÉS", '"İstanbul has"'):
+        assert words.found(query) == ["İstanbul has the re\u0301sume\u0301s"], query
 
 
 # what is no syntax is searched literally: a query never fails --------------------------------------------------------

@@ -5,8 +5,12 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import apsw
+import platformdirs
+import pytest
 
 from memoryd import prompts
+from memoryd.errors import InvalidInputError
+from memoryd.settings import Settings
 from tests.clients import Agent, until
 from tests.conftest import Start
 from tests.seeds.test_recall import FACTS
@@ -141,6 +145,48 @@ def test_every_setting_of_the_seed_is_taken(start: Start) -> None:
     )  # fmt: skip
     agent.store(FACTS[0])
     assert agent.found("staging") == [FACTS[0]]
+
+
+def test_what_only_looks_like_a_setting_is_none() -> None:
+    around = {"workspace": "evil", "read_only": "true", "log_level": "debug", "embedder": "x", "MEMORY_TOOLSET": "all"}
+    assert Settings.read(around) == Settings.read({})
+    assert Settings.read({"workspace": "evil", "MEMORY_NAMESPACE": "mine"}).workspace == "mine"
+    assert Settings.read({"MEMORY_NAMESPACE": "mine"}, workspace="asked for").workspace == "asked for"
+
+
+@pytest.mark.parametrize(
+    ("variable", "value"),
+    [
+        ("MEMORY_MCP_SESSION_ID", "caf\udce9"),
+        ("MEMORY_MCP_SESSION_ID", "a\0b"),
+        ("MEMORY_MCP_SESSION_ID", "x" * 201),
+        ("MEMORY_MCP_SESSION_ID", "x" * 100_000),
+        ("MEMORY_DB_PATH", "/tmp/caf\udce9.db"),
+        ("MEMORY_MCP_DB_PATH", "/tmp/caf\udce9.db"),
+        ("MEMORY_DATA_DIR", "/tmp/caf\udce9"),
+        ("MEMORY_DATA_DIR", "~no-such-user/memories"),
+        ("MEMORY_NAMESPACE", "caf\udce9"),
+        ("OPENAI_API_KEY", "sk-secret\udce9"),
+    ],
+)
+def test_a_value_that_nothing_can_hold_is_named(variable: str, value: str) -> None:
+    with pytest.raises(InvalidInputError, match=variable) as caught:
+        Settings.read({variable: value})
+    told = str(caught.value)
+    told.encode()
+    assert len(told) < 400
+    assert "secret" not in told
+
+
+def test_a_home_directory_that_is_no_text_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(platformdirs, "user_data_path", lambda *_, **__: Path("/home/caf\udce9"))
+    with pytest.raises(InvalidInputError, match="MEMORY_DATA_DIR"):
+        Settings.read({})
+    assert Settings.read({"MEMORY_DATA_DIR": "/data"}).data_dir == Path("/data")
+
+
+def test_the_longest_session() -> None:
+    assert Settings.read({"MEMORY_MCP_SESSION_ID": "é" * 200}).session_id == "é" * 200
 
 
 def test_blank_settings_count_as_unset(start: Start) -> None:

@@ -1,6 +1,7 @@
 """The stdio transport: lines that are no messages, a pure stdout, a prompt and clean end."""
 
 import json
+import os
 import signal
 import subprocess
 import sys
@@ -12,7 +13,7 @@ from pathlib import Path
 import apsw
 import pytest
 
-from tests.clients import EXIT, NO_MODELS, PATIENCE, Wire, environment, until
+from tests.clients import EXIT, NO_MODELS, PATIENCE, SOURCE, Wire, environment, until
 from tests.conftest import Open
 
 posix = pytest.mark.skipif(sys.platform == "win32", reason="signals are POSIX's")
@@ -310,6 +311,55 @@ def test_signals_while_it_writes_lose_nothing_acknowledged(wire: Open, home: Pat
     stored = {posted[m["id"]] for m in server.messages() if m["id"] in posted and not m["result"]["isError"]}
     assert posted[first] in stored
     assert stored <= total(home)
+
+
+NO_LOOP_SIGNALS = """
+import asyncio
+
+asyncio.SelectorEventLoop.add_signal_handler = asyncio.AbstractEventLoop.add_signal_handler
+asyncio.SelectorEventLoop.remove_signal_handler = asyncio.AbstractEventLoop.remove_signal_handler
+"""
+
+
+@posix
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGTERM, 0), (signal.SIGINT, 130)])
+def test_a_loop_that_takes_no_signals(wire: Open, home: Path, number: signal.Signals, code: int) -> None:
+    """As on Windows: the server starts, serves, ends at EOF, and ends cleanly on a signal."""
+    (home / "site").mkdir(parents=True)
+    (home / "site/sitecustomize.py").write_text(NO_LOOP_SIGNALS)
+    path = os.pathsep.join([str(home / "site"), str(SOURCE)])
+    server, other = wire(PYTHONPATH=path), wire(PYTHONPATH=path)
+    server.handshake()
+    other.handshake()
+    server.call("memory_store", content="Before the signal.")
+    started = time.monotonic()
+    server.signal(number)
+    assert ended(server, started) == code
+    assert total(home) == {"Before the signal."}
+    other.close_stdin()
+    assert other.wait() == 0, other.told()
+
+
+def test_a_cancelled_request_does_not_hold_up_the_end(wire: Open, home: Path) -> None:
+    """It is never answered, so nothing waits for its answer."""
+    server = wire(MEMORY_DB_PATH=str(home / "one.db"))
+    server.handshake()
+    server.call("memory_store", content="Makes the file.")
+    blocker = apsw.Connection(str(home / "one.db"))
+    blocker.execute("BEGIN IMMEDIATE")  # the next write waits for it
+    try:
+        number = server.post("tools/call", {"name": "memory_store", "arguments": {"content": "Never mind."}})
+        for other in (number, "x", None, [1], True):
+            server.send({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": other}})
+        assert server.result("ping") == {}
+    finally:
+        blocker.execute("ROLLBACK")
+        blocker.close()
+    started = time.monotonic()
+    server.close_stdin()
+    assert server.wait() == 0
+    assert time.monotonic() - started < 1.5 + server.pace
+    assert number not in server._answers
 
 
 @posix

@@ -5,10 +5,10 @@ import subprocess
 import sys
 import threading
 import uuid
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import closing
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import apsw
 import numpy as np
@@ -18,6 +18,8 @@ from memoryd.core import records
 from memoryd.core.records import Embedded
 from memoryd.model import Filter, Kind, Record, Workspace
 from memoryd.store.base import Queries, Store, Vector
+from memoryd.store.files import Files
+from memoryd.store.sqlite import SqliteStore
 from memoryd.text import parse_query
 from tests.clients import SOURCE
 
@@ -30,6 +32,14 @@ EVERY = Filter()
 def workspace(name: str = "one", db_path: str = "") -> Workspace:
     """A workspace with an id of its own; the store asks no registry about it."""
     return Workspace(id=str(uuid.uuid4()), name=name, db_path=db_path)
+
+
+def made(files: Files, durability: Literal["full", "normal"] = "full", places: Iterable[Workspace] = ()) -> SqliteStore:
+    """A store whose files are there: the registry's and those of some workspaces."""
+    store = SqliteStore(files, durability)
+    for place in (None, *places):
+        store.make(place)
+    return store
 
 
 def add(

@@ -17,7 +17,7 @@ from memoryd.model import Filter, Workspace
 from memoryd.store import sqlite_connection
 from memoryd.store.files import DataDirectory, SingleFile
 from memoryd.store.sqlite import SqliteStore
-from tests.store.kit import LATER, add, axis, forget, near, output, put, python, words, workspace
+from tests.store.kit import LATER, add, axis, forget, made, near, output, put, python, words, workspace
 
 
 @pytest.fixture
@@ -32,7 +32,7 @@ def here() -> Workspace:
 
 @pytest.fixture
 def store(file: Path) -> Iterator[SqliteStore]:
-    with closing(SqliteStore(SingleFile(file), "normal")) as store:
+    with closing(made(SingleFile(file), "normal")) as store:
         yield store
 
 
@@ -60,6 +60,7 @@ for _ in range(2):
     near = store.nearest(here, MODEL, axis(0), Filter(), 5)
     print(len(store.words(here, parse_query("kept"), Filter(), 5)), len(near))
 try:
+    store.make(here)
     put(store, here, "more")
 except MemorydError as error:
     print("refused:", error)
@@ -84,7 +85,7 @@ def nobody(tmp_path: Path) -> Iterator[tuple[list[int], Path]]:
 
 def prepared(directory: Path, here: Workspace) -> Path:
     file = directory / "memory.db"
-    with closing(SqliteStore(SingleFile(file))) as store:
+    with closing(made(SingleFile(file))) as store:
         put(store, here, "kept", axis(0))
     return file
 
@@ -124,7 +125,7 @@ def test_a_read_only_directory_is_read_while_another_user_writes(
         pytest.skip("takes two users, and so root")
     file = prepared(directory, here)
     directory.chmod(0o755)
-    with closing(SqliteStore(SingleFile(file))) as store:
+    with closing(made(SingleFile(file))) as store:
         put(store, here, "kept too", axis(0))  # its log lies beside the file now
         for path in directory.iterdir():
             path.chmod(0o644)
@@ -153,7 +154,7 @@ def test_a_directory_in_place_of_a_file_is_told(tmp_path: Path, here: Workspace)
 
 def test_a_database_that_stays_locked_is_told(file: Path, here: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sqlite_connection, "BUSY_MS", 200)
-    with closing(SqliteStore(SingleFile(file))) as store, closing(apsw.Connection(str(file))) as other:
+    with closing(made(SingleFile(file))) as store, closing(apsw.Connection(str(file))) as other:
         put(store, here, "earlier")
         other.execute("BEGIN IMMEDIATE")
         with pytest.raises(
@@ -170,7 +171,7 @@ def test_a_backup_is_whole_while_others_write(tmp_path: Path) -> None:
     root, target = tmp_path / "data", tmp_path / "backups" / "all.db"
     places = [workspace("one", "memory.db"), workspace("two", "projects/two.db")]
     stop, parts = threading.Event(), list[float]()
-    with closing(SqliteStore(DataDirectory(root), "normal")) as store:
+    with closing(made(DataDirectory(root), "normal", places)) as store:
         for place in places:
             register(store, place)
         gone = put(store, places[0], "text deleted", axis(0))
@@ -217,13 +218,11 @@ def check_backup(target: Path, places: list[Workspace]) -> None:
         assert {text.split()[0] for text in left} == {text.split()[0] for text in right}
 
 
-def test_a_backup_of_a_workspace_without_a_file_yet(tmp_path: Path) -> None:
-    places = [workspace("one", "memory.db")]
-    with closing(SqliteStore(DataDirectory(tmp_path / "data"))) as store:
-        store.backup(tmp_path / "all.db", places, lambda _part: None)
-    with closing(SqliteStore(SingleFile(tmp_path / "all.db"))) as copy:
-        assert copy.problems(None) == []
-        assert words(copy, places[0], "text") == []
+def test_a_backup_of_a_workspace_whose_file_is_lost_is_none(tmp_path: Path) -> None:
+    lost, store = workspace("one", "memory.db"), made(DataDirectory(tmp_path / "data"))
+    with closing(store), pytest.raises(StoreError, match=r"memory\.db is missing"):
+        store.backup(tmp_path / "all.db", [lost], lambda _part: None)
+    assert [path.name for path in tmp_path.iterdir()] == ["data"]
 
 
 def test_a_backup_does_not_overwrite(tmp_path: Path, here: Workspace, store: SqliteStore) -> None:

@@ -29,6 +29,7 @@ from tests.store.kit import (
     axis,
     change,
     forget,
+    made,
     near,
     output,
     purge,
@@ -56,7 +57,7 @@ def here() -> Workspace:
 
 @pytest.fixture
 def store(file: Path) -> Iterator[SqliteStore]:
-    with closing(SqliteStore(SingleFile(file), "normal")) as store:
+    with closing(made(SingleFile(file), "normal")) as store:
         yield store
 
 
@@ -64,7 +65,7 @@ def store(file: Path) -> Iterator[SqliteStore]:
 
 
 def test_opening_again_changes_nothing(file: Path, here: Workspace) -> None:
-    with closing(SqliteStore(SingleFile(file))) as store:
+    with closing(made(SingleFile(file))) as store:
         put(store, here, "kept")
     before = schema(file)
     assert value(file, "PRAGMA user_version") == VERSION
@@ -85,13 +86,13 @@ def test_each_script_runs_once_in_order() -> None:
 def test_a_script_that_fails_leaves_the_version_before_it(
     file: Path, here: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    with closing(SqliteStore(SingleFile(file))) as store:
+    with closing(made(SingleFile(file))) as store:
         put(store, here, "kept")
     before = schema(file)
     broken = (*sql.migrations("sqlite"), "CREATE TABLE good (a); CREATE TABLE bad (a, a);")
     with monkeypatch.context() as patch:
         patch.setattr(sqlite_file, "migrations", lambda _dialect: broken)
-        with closing(SqliteStore(SingleFile(file))) as store, pytest.raises(StoreError, match="duplicate column"):
+        with closing(SqliteStore(SingleFile(file))) as store, pytest.raises(apsw.SQLError, match="duplicate column"):
             words(store, here, "kept")
     assert schema(file) == before
     assert value(file, "PRAGMA user_version") == VERSION
@@ -100,7 +101,7 @@ def test_a_script_that_fails_leaves_the_version_before_it(
 
 
 def test_a_newer_version_is_refused_and_not_touched(file: Path, here: Workspace) -> None:
-    with closing(SqliteStore(SingleFile(file))) as store:
+    with closing(made(SingleFile(file))) as store:
         put(store, here, "kept")
     value(file, f"PRAGMA user_version = {VERSION + 1}")
     before = file.read_bytes()
@@ -152,6 +153,7 @@ for line in sys.stdin:
     while time.time() < float(at):
         pass
     store = SqliteStore(SingleFile(Path(name)), "normal")
+    store.make(None)
     store.write(place, lambda q: q.run("events.add", operation="opened", subject=None, now="now"))
     store.close()
     print("written", flush=True)
@@ -245,7 +247,7 @@ def test_pragmas(file: Path, here: Workspace, durability: str, synchronous: int)
         names = ("journal_mode", "synchronous", "foreign_keys", "recursive_triggers", "busy_timeout", "query_only")
         found.update({name: queries.connection.pragma(name) for name in names})
 
-    with closing(SqliteStore(SingleFile(file), durability)) as store:  # type: ignore[arg-type]
+    with closing(made(SingleFile(file), durability)) as store:  # type: ignore[arg-type]
         store.write(here, look)
         expected = {"journal_mode": "wal", "synchronous": synchronous, "foreign_keys": 1, "recursive_triggers": 1}
         assert found == expected | {"busy_timeout": sqlite_connection.BUSY_MS, "query_only": 0}
@@ -258,7 +260,7 @@ def test_pragmas(file: Path, here: Workspace, durability: str, synchronous: int)
 
 def test_one_file_holds_everything(tmp_path: Path, file: Path) -> None:
     one, two = workspace("one"), workspace("two", "projects/two.db")
-    with closing(SqliteStore(SingleFile(file))) as store:
+    with closing(made(SingleFile(file), places=(one, two))) as store:
         for place in (one, two):
             put(store, place, f"in {place.name}")
         store.read(None, lambda q: q.all("workspaces.all"))
@@ -269,7 +271,7 @@ def test_one_file_holds_everything(tmp_path: Path, file: Path) -> None:
 def test_a_data_directory_has_a_file_a_workspace(tmp_path: Path) -> None:
     root = tmp_path / "new" / "data"
     one, two = workspace("one", "memory.db"), workspace("two", "projects/two.db")
-    with closing(SqliteStore(DataDirectory(root))) as store:
+    with closing(made(DataDirectory(root), places=(one, two))) as store:
         for place in (one, two):
             put(store, place, f"text in {place.name}", axis(0))
         store.read(None, lambda q: q.all("workspaces.all"))
@@ -283,7 +285,7 @@ def test_a_data_directory_has_a_file_a_workspace(tmp_path: Path) -> None:
 def test_the_least_recently_used_files_are_closed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sqlite, "OPEN_FILES", 3)
     places = [workspace(str(n), f"{n}.db") for n in range(8)]
-    with closing(SqliteStore(DataDirectory(tmp_path))) as store:
+    with closing(made(DataDirectory(tmp_path), places=places)) as store:
         for _ in range(2):
             for place in places:
                 put(store, place, f"text {place.name}")
@@ -298,7 +300,7 @@ def test_the_least_recently_used_files_are_closed(tmp_path: Path, monkeypatch: p
 def test_files_in_use_are_not_closed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sqlite, "OPEN_FILES", 2)
     places = [workspace(str(n), f"{n}.db") for n in range(6)]
-    with closing(SqliteStore(DataDirectory(tmp_path), "normal")) as store:
+    with closing(made(DataDirectory(tmp_path), "normal", places)) as store:
 
         def work(number: int) -> None:
             for turn in range(12):
@@ -455,7 +457,7 @@ def holder(store: SqliteStore, place: Workspace) -> Workload:
 
 
 def test_damaged_pages_are_told(file: Path, here: Workspace) -> None:
-    with closing(SqliteStore(SingleFile(file))) as store:
+    with closing(made(SingleFile(file))) as store:
         store.write(here, lambda q: [add(q, f"text {n} " + "x" * 500) for n in range(200)])
     with file.open("r+b") as raw:
         size = raw.seek(0, os.SEEK_END)

@@ -17,7 +17,6 @@ from memoryd.errors import StoreError
 from memoryd.model import Filter, Kind, Workspace
 from memoryd.store.base import Queries, Store
 from memoryd.store.files import SingleFile
-from memoryd.store.sqlite import SqliteStore
 from memoryd.text import parse_query
 from tests.store.kit import (
     LATER,
@@ -28,6 +27,7 @@ from tests.store.kit import (
     bodies,
     change,
     forget,
+    made,
     near,
     purge,
     put,
@@ -459,11 +459,13 @@ class Storage(ABC):
         assert [row["name"] for row in store.read(None, lambda q: q.all("workspaces.all"))] == ["n"]
         assert store.read(None, lambda q: q.one("workspaces.by_name", name="none")) is None
 
-    def test_close_may_be_called_twice_and_the_store_used_again(self, store: Store, here: Workspace) -> None:
+    def test_close_may_be_called_twice_and_nothing_after_it(self, store: Store, here: Workspace) -> None:
         put(store, here, "kept")
         store.close()
         store.close()
-        assert words(store, here, "kept") == ["kept"]
+        for access in (lambda: words(store, here, "kept"), lambda: put(store, here, "more"), lambda: store.make(here)):
+            with pytest.raises(StoreError, match="closed"):
+                access()
 
 
 def parsed(query: str) -> Any:
@@ -481,4 +483,4 @@ def neighbours(
 
 class TestSqlite(Storage):
     def open(self, place: Path) -> Store:
-        return SqliteStore(SingleFile(place / "memory.db"), "normal")
+        return made(SingleFile(place / "memory.db"), "normal")

@@ -23,7 +23,7 @@ from memoryd.store.files import SingleFile
 from memoryd.store.sqlite import SqliteStore
 from memoryd.store.vectors import VectorIndex
 from tests.clients import environment
-from tests.store.kit import EVERY, MODEL, add, axis, change, forget, near, purge, put, together, unit, workspace
+from tests.store.kit import EVERY, MODEL, add, axis, change, forget, made, near, purge, put, together, unit, workspace
 
 DIM, MANY, K = 384, 30_000, 10
 TOPICS = 600
@@ -55,7 +55,7 @@ def file(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def store(file: Path) -> Iterator[SqliteStore]:
-    with closing(SqliteStore(SingleFile(file), "normal")) as store:
+    with closing(made(SingleFile(file), "normal")) as store:
         yield store
 
 
@@ -123,13 +123,6 @@ def test_few_rows_are_compared_exactly(store: SqliteStore, here: Workspace, dim:
     assert index(store)._exact is not None
 
 
-def test_float16_is_read_as_numpy_reads_it() -> None:
-    every = np.arange(2**16, dtype=np.uint16).view(np.float16)
-    finite = every[np.isfinite(every)]
-    read = vectors._matrix([{"vector": finite.tobytes()}], len(finite))
-    np.testing.assert_array_equal(read[0], finite.astype(np.float32))
-
-
 def test_ties_and_more_than_there_is(store: SqliteStore, here: Workspace) -> None:
     same = np.repeat(Draws()(1), 5, axis=0)
     fill(store, here, same)
@@ -147,7 +140,7 @@ class Large:
     """A store with more rows than are compared exactly; shared, so tests leave it as it was."""
 
     def __init__(self, file: Path) -> None:
-        self.store = SqliteStore(SingleFile(file), "normal")
+        self.store = made(SingleFile(file), "normal")
         self.here = workspace()
         draws = Draws()
         self.rows, self.questions = draws(MANY), draws(25)

@@ -156,7 +156,7 @@ def call(tmp_path: Path) -> Any:
 
 @every_tool
 def test_running_validates_first(call: Call, tool: Tool[Any]) -> None:
-    with pytest.raises(ValidationError):
+    with pytest.raises(InvalidInputError, match="surely_unknown: unknown argument"):
         tool.run(call, {"surely_unknown": 1})
 
 

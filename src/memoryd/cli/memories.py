@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import Annotated, Any
 
 import typer
-from pydantic import ValidationError
 
 from memoryd.cli import show
 from memoryd.cli.frame import PLACE, Json, command, err, note, out
@@ -15,7 +14,6 @@ from memoryd.core.engine import Engine
 from memoryd.errors import InvalidInputError, NotFoundError
 from memoryd.model import Workspace
 from memoryd.models.providers import NONE
-from memoryd.server.app import explain
 from memoryd.settings import Settings
 from memoryd.toolsets import chosen
 from memoryd.toolsets.recall import CONTENT, IDS, ForgetResult, InspectResult, RecallResult
@@ -40,10 +38,7 @@ class Tools:
         if tool is None:
             raise InvalidInputError(f"{name} changes the memory, which --read-only (MEMORY_READ_ONLY) forbids.")
         given = {field: value for field, value in arguments.items() if value is not None}
-        try:
-            return tool.run(Call(self.engine, self.workspace, settings.session_id or ""), given)
-        except ValidationError as error:
-            raise InvalidInputError(explain(tool, error)) from None
+        return tool.run(Call(self.engine, self.workspace, settings.session_id or ""), given)
 
     def whole(self, ids: Sequence[str]) -> list[dict[str, Any]]:
         """Memories with all their fields."""
@@ -94,8 +89,9 @@ def _piped() -> str:
     if sys.stdin.isatty():
         raise InvalidInputError("Nothing to store: give a text, or pipe one in.")
     data = sys.stdin.buffer.read(8 * CONTENT)
+    whole = len(data) < 8 * CONTENT  # else the cut may lie within a character, and the text is too long anyway
     try:
-        return data.decode().rstrip("\r\n")
+        return data.decode(errors="strict" if whole else "ignore").rstrip("\r\n")
     except UnicodeDecodeError as error:
         raise InvalidInputError(f"What stdin holds is not UTF-8 text: {error.reason} at byte {error.start}.") from None
 

@@ -66,6 +66,8 @@ class Doctor:
         """Those whose file is there; filled by examine()."""
         self._known = False
         """Whether the registry could be read."""
+        self._empty = False
+        """Whether nothing was ever stored."""
 
     def examine(self) -> Diagnosis:
         """Look at everything. Changes nothing, but brings an older database to the present schema."""
@@ -104,12 +106,13 @@ class Doctor:
             return False
 
         self._engine.embedding.catch_up(asked_whether_to_stop)
+        for workspace in self._workspaces:
+            self._engine.embedding.retire(workspace)
 
     # what is in force ------------------------------------------------------------------------------------------------
 
     def _facts(self) -> dict[str, Any]:
-        path = self._store.path(None)
-        empty = " (nothing is stored yet)" if path is not None and not path.exists() else ""
+        empty = " (nothing is stored yet)" if self._empty else ""
         return {
             "memoryd": __version__,
             "python": f"{platform.python_version()} on {platform.system()} {platform.machine()}",
@@ -176,17 +179,15 @@ class Doctor:
 
     def _registry(self) -> Iterator[Finding]:
         """Which workspaces there are; nothing is made where nothing was ever stored."""
-        path = self._store.path(None)
-        if path is not None and not path.exists():
-            return
         try:
+            self._empty = not self._store.made()
             active = [w for w in self._engine.workspaces.all() if w.status == "active"]
         except StoreError as error:
-            yield _finding(str(path or "database"), str(error))
+            yield _finding(str(self._store.path(None) or "database"), str(error))
             return
         files = {w.id: self._store.path(w) for w in active}
         lost = {key: file for key, file in files.items() if file is not None and not file.exists()}
-        self._known, self._workspaces = True, [w for w in active if w.id not in lost]
+        self._known, self._workspaces = not self._empty, [w for w in active if w.id not in lost]
         for workspace in (w for w in active if w.id in lost):
             yield Finding(
                 _named(workspace), f"its file {lost[workspace.id]} is missing", "Put it back from a copy or a backup."

@@ -1,16 +1,18 @@
 """Vectors follow rows: inline where the model is ready, else by the backfill, which a restart resumes.
 
-Each vector knows its model. After a change of model the old set serves alone until the new one is complete.
+Each vector knows its model. After a change of model the old set serves alone until the new one is complete. Both are
+kept: another process may work with the other model. An operator lets go of the old one.
 """
 
 import logging
-from collections.abc import Callable, Sequence
+import time
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 
-from memoryd.core.records import Embedded, embed, text_of
+from memoryd.core.records import Embedded, embed, new_id, text_of
 from memoryd.core.workspaces import Workspaces
 from memoryd.errors import ModelError
-from memoryd.model import GENERAL, Workspace
+from memoryd.model import GENERAL, Filter, Workspace
 from memoryd.models.embedders import Embedder
 from memoryd.models.helpers import Helpers
 from memoryd.store.base import Queries, Row, Store, Vector
@@ -20,6 +22,7 @@ log = logging.getLogger(__name__)
 INLINE = 4_000  # characters up to which a text is embedded before its transaction
 BATCH = 64  # records a transaction of the backfill
 FAILURES = 3  # texts in a row that a model refuses before a pass gives up
+RECHECK = 5.0  # seconds between looks whether the present model's set is complete, which counts all vectors
 
 
 class Embedding:
@@ -30,7 +33,7 @@ class Embedding:
         self._workspaces = workspaces
         self._helpers = helpers
         self._serving: dict[str, str] = {}
-        self._retired: set[str] = set()
+        self._checked: dict[str, float] = {}
 
     def passage(self, text: str) -> Embedded | None:
         """The vectors of a text, where that costs no waiting; None: the backfill will see to it."""
@@ -39,29 +42,48 @@ class Embedding:
         if embedder is None:
             return None
         try:
-            return Embedded(embedder.name, embedder.embed_passage(text))
+            return Embedded(embedder.name, embedder.embed_passage(text, hurry=True))
         except ModelError as error:
             log.warning("stored without a vector for now: %s", error)
+            self._helpers.failed(embedder, error)
             return None
 
     def question(self, workspace: Workspace, text: str) -> tuple[Embedder, Vector] | None:
         """The embedder whose vectors serve this workspace, and the question's own vector."""
-        self._helpers.embedder.start()
+        self._helpers.start()  # both, for a search waits for both
         embedder = self._helpers.embedder.get(self._helpers.patience)
         if embedder is None:
             return None
-        serving = self._serving_model(workspace, embedder)
+        found = self._ask(self._serving_model(workspace, embedder), text)
+        if found and self._is_gone(workspace, *found):
+            self._checked.pop(workspace.id, None)
+            other = self._serving_model(workspace, embedder)
+            found = found if other.name == found[0].name else self._ask(other, text)
+        return found
+
+    def _is_gone(self, workspace: Workspace, serving: Embedder, vector: Vector) -> bool:
+        """Whether another process has dropped the set that was the fullest."""
+        fullest = self._serving[workspace.id] == serving.name
+        return fullest and not self._store.nearest(workspace, serving.name, vector, Filter(), 1)
+
+    def _ask(self, embedder: Embedder, text: str) -> tuple[Embedder, Vector] | None:
         try:
-            return serving, serving.embed_query(text)
+            return embedder, embedder.embed_query(text)
         except ModelError as error:
             log.warning("searched by words alone: %s", error)
+            self._helpers.failed(embedder, error)
             return None
 
     def _serving_model(self, workspace: Workspace, present: Embedder) -> Embedder:
+        """The present one, unless another has more vectors here: that one until the present one's are as many."""
         name = self._serving.get(workspace.id)
-        if name != present.name:  # until the present model's set is the fuller one, which another process may see to
-            name = self._serving[workspace.id] = self._most_complete(workspace, present.name)
-        return present if name == present.name else self._helpers.older(name) or present
+        if workspace.id not in self._checked or (name != present.name and self._due(workspace)):
+            name = self._most_complete(workspace, present.name)
+            self._serving[workspace.id], self._checked[workspace.id] = name, time.monotonic()
+        return present if name in (None, present.name) else self._helpers.older(name) or present
+
+    def _due(self, workspace: Workspace) -> bool:
+        return time.monotonic() > self._checked[workspace.id] + RECHECK
 
     def _most_complete(self, workspace: Workspace, present: str) -> str:
         numbers = self._numbers(workspace)
@@ -85,8 +107,7 @@ class Embedding:
                 self._complete(workspace, embedder, stopping)
 
     def _complete(self, workspace: Workspace, embedder: Embedder, stopping: Callable[[], bool]) -> None:
-        after, refused = "", 0
-        while rows := self._missing(workspace, embedder.name, after):
+        for rows in self._around(workspace, embedder.name):
             embedded, in_a_row = [], 0
             for row in rows:
                 if stopping() or in_a_row == FAILURES:
@@ -98,11 +119,20 @@ class Embedding:
                 self._store.write(workspace, partial(_write, embedded))
             if stopping() or in_a_row == FAILURES:
                 return
-            refused += len(rows) - len(embedded)
-            after = rows[-1]["id"]
-        if not refused:
-            self._serving[workspace.id] = embedder.name
-            self._retire(workspace, embedder.name)
+        self._checked.pop(workspace.id, None)
+
+    def _around(self, workspace: Workspace, model: str) -> Iterator[list[Row]]:
+        """What has no vector, in batches, from a random id on and around: other processes may do the same work now."""
+        start = new_id()
+        for first, last in ((start, ""), ("", start)):
+            after = first
+            while batch := self._missing(workspace, model, after):
+                rows = [row for row in batch if not last or row["id"] <= last]
+                if rows:
+                    yield rows
+                if len(rows) < len(batch):
+                    break
+                after = rows[-1]["id"]
 
     def _try(self, embedder: Embedder, row: Row) -> Embedded | None:
         try:
@@ -117,13 +147,16 @@ class Embedding:
             lambda q: q.all("embeddings.missing", perspective=GENERAL, model=model, after=after, limit=BATCH),
         )
 
-    def _retire(self, workspace: Workspace, present: str) -> None:
-        """Drop the vectors of other models, once a process: one with another model may be at work on the same file."""
-        if workspace.id in self._retired:
+    def retire(self, workspace: Workspace) -> None:
+        """Drop the vectors of other models, if the present one's are complete. For an operator to ask for.
+
+        A process with another model that is at work on the same file would have to make its own anew.
+        """
+        embedder = self._helpers.embedder.get()
+        if embedder is None or self._missing(workspace, embedder.name, ""):
             return
-        self._retired.add(workspace.id)
         for model in self._numbers(workspace):
-            while model != present and self._store.write(workspace, partial(_retire, model)):
+            while model != embedder.name and self._store.write(workspace, partial(_retire, model)):
                 pass
 
 

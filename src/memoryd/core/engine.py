@@ -48,9 +48,8 @@ class Engine:
 
     def demand_database(self) -> None:
         """Raise NotFoundError where nothing was ever stored: looking must not make a database."""
-        path = self.store.path(None)
-        if path is not None and not path.exists():
-            raise NotFoundError(f"There is no database yet at {path}. Storing a memory makes one.")
+        if not self.store.made():
+            raise NotFoundError(f"There is no database yet at {self.store.path(None)}. Storing a memory makes one.")
 
     def workspace(self, *, make: bool) -> Workspace:
         """The workspace in force; made on first use if `make`, else NotFoundError where it is not there."""

@@ -6,7 +6,7 @@ from datetime import timedelta
 from memoryd.core.clock import Clock, moment, timestamp
 from memoryd.core.workspaces import Workspaces
 from memoryd.model import Workspace
-from memoryd.store.base import Store
+from memoryd.store.base import Queries, Store
 
 FOREVER_DAYS = 365_000  # a longer retention would lead back before the calendar
 TOMBSTONES = 100_000  # removals that an index in memory may lag behind before it loads anew
@@ -23,12 +23,25 @@ class Maintenance:
 
     def purge(self, stopping: Callable[[], bool]) -> None:
         """Remove rows, words and vectors for good, in every workspace."""
-        before = timestamp(moment(self._clock.now()) - self._retention)
+        before = self._before()
         for workspace in self._workspaces.all():
             if workspace.status == "active" and not stopping():
                 self._purge(workspace, before)
 
+    def purge_workspace(self, workspace: Workspace) -> None:
+        """Remove rows, words and vectors of one workspace for good."""
+        self._purge(workspace, self._before())
+
+    def _before(self) -> str:
+        return timestamp(moment(self._clock.now()) - self._retention)
+
     def _purge(self, workspace: Workspace, before: str) -> None:
         if self._store.read(workspace, lambda q: q.one("records.purgeable", before=before)):
-            self._store.write(workspace, lambda q: q.run("records.purge", before=before))
+            self._store.write(workspace, lambda q: _remove(q, before))
             self._store.write(workspace, lambda q: q.run("vectors.trim", keep=TOMBSTONES))
+
+
+def _remove(queries: Queries, before: str) -> None:
+    """Both or neither: once the rows are gone, nothing would tell that their words are still in the file."""
+    if queries.run("records.purge", before=before):
+        queries.run("words.optimize")

@@ -65,7 +65,7 @@ class Memories:
             print_ = fingerprint(content)
             if same := queries.one("memories.same", fingerprint=print_, scope=""):
                 union = list(dict.fromkeys([*json.loads(same["tags"]), *tags]))
-                records.change(queries, same["id"], content, union, embedded, now)
+                records.retag(queries, same["id"], union, now)
                 queries.run("memories.change", id=same["id"], importance=importance)
                 return Stored(same["id"], "merged")
             record = Record(
@@ -142,7 +142,7 @@ class Memories:
             return self._engine.store.read(self._workspace, lambda q: self._matching(q, criteria, best))
         gone = self._engine.write(self._workspace, lambda q: self._forget(q, criteria, best))
         if not self._engine.settings.retention_days:
-            self._engine.maintenance.purge(lambda: False)
+            self._engine.maintenance.purge_workspace(self._workspace)
         return gone
 
     def _forget(self, queries: Queries, criteria: Criteria, best: Sequence[str] | None) -> list[Memory]:
@@ -167,7 +167,7 @@ class Memories:
 
     def _best_matches(self, criteria: Criteria) -> list[str]:
         allowed = Filter(tags=criteria.tags, kinds=(Kind.MEMORY,), session=self._session)
-        return [hit.memory.record.id for hit in self._search.find(criteria.query or "", allowed)]
+        return [hit.memory.record.id for hit in self._search.matches(criteria.query or "", allowed)]
 
     # inspecting ------------------------------------------------------------------------------------------------------
 

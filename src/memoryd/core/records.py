@@ -49,6 +49,12 @@ def change(
     event(queries, "update", record_id, now)
 
 
+def retag(queries: Queries, record_id: str, tags: Sequence[str], now: str) -> None:
+    """Give a record other tags; its text stays verbatim."""
+    queries.run("records.retag", id=record_id, tags=json.dumps(tags, ensure_ascii=False), now=now)
+    event(queries, "update", record_id, now)
+
+
 def delete(queries: Queries, ids: Sequence[str], now: str) -> int:
     """Delete softly: out of every index at once, purged after the retention. Returns how many there were."""
     count = queries.run("records.delete", ids=json.dumps(ids), now=now)

@@ -48,10 +48,21 @@ class Search:
     def find(self, query: str, allowed: Filter) -> list[Hit]:
         """The records that bear on a query, best first, each with the parts of its score."""
         candidates = self._candidates(query, allowed)
+        return self._distinct(self._ranked(query, candidates, allowed), candidates)
+
+    def matches(self, query: str, allowed: Filter) -> list[Hit]:
+        """Only records that have a word of the query or lie near it, near-duplicates and all: those that it means."""
+        candidates = self._candidates(query, allowed)
+        similarities = _similarities(candidates)
+        return [
+            hit
+            for hit in self._ranked(query, candidates, allowed)
+            if _id(hit) in candidates.words or similarities.get(_id(hit), 0.0) >= self._profile.near
+        ]
+
+    def _ranked(self, query: str, candidates: Candidates, allowed: Filter) -> list[Hit]:
         hits = self._scored(candidates, allowed)
-        if not candidates.closed:
-            hits = self._rerank(query, hits, candidates, allowed)
-        return self._distinct(hits, candidates)
+        return hits if candidates.closed else self._rerank(query, hits, candidates, allowed)
 
     # candidates ------------------------------------------------------------------------------------------------------
 
@@ -148,10 +159,7 @@ class Search:
         lifted = ranking.lift(logits, around, lengths, profile)
         scores = ranking.blend(lifted, {key: hit.score for key, hit in head.items()}, profile)
         order = sorted(scores, key=lambda key: -scores[key])
-        similarities = {
-            key: ranking.rescale(cosine, _unrelated(candidates)) for key, cosine in candidates.vectors.items()
-        }
-        kept = ranking.close_gap(order, lifted, similarities, profile)
+        kept = ranking.close_gap(order, lifted, _similarities(candidates), profile)
         reranked = [
             replace(head[key], score=ranking.sigmoid(scores[key]), why={**head[key].why, "reranker": logits[key]})
             for key in kept
@@ -165,11 +173,16 @@ class Search:
         """How many of the hits the cross-encoder reads."""
         number, left = 0, self._profile.reading
         for hit in hits[: self._profile.head]:
-            left -= min(len(hit.memory.record.body), 2 * self._profile.read)
+            left -= self._part(len(hit.memory.record.body))
             if left < 0 and number:
                 break
             number += 1
         return number
+
+    def _part(self, length: int) -> int:
+        """How many characters are read of a text: its beginning, or one chunk of a long one."""
+        read = self._profile.read
+        return min(length, read) if length <= 2 * read else 2 * read
 
     def _read(self, query: str, head: Mapping[str, Hit], candidates: Candidates) -> dict[str, float]:
         """What the cross-encoder says of each; nothing where there is none."""
@@ -230,6 +243,11 @@ def _whole(chunks: Vector) -> Vector:
 
 def _unrelated(candidates: Candidates) -> float:
     return candidates.embedder.unrelated if candidates.embedder else 0.0
+
+
+def _similarities(candidates: Candidates) -> dict[str, float]:
+    """The rescaled cosines of query and record."""
+    return {key: ranking.rescale(cosine, _unrelated(candidates)) for key, cosine in candidates.vectors.items()}
 
 
 def _nearest_part(text: str, cosines: Vector) -> str:

@@ -15,28 +15,42 @@ Chore = Callable[[Callable[[], bool]], None]
 
 
 class Worker:
-    """Runs its chores one after the other, soon after it is woken and now and then by itself."""
+    """Runs its chores one after the other, soon after it is woken and now and then by itself.
+
+    An error that nobody foresaw ends its thread, by way of the log; the next wake() begins another.
+    """
 
     def __init__(self, chores: Sequence[Chore]) -> None:
         self._chores = chores
+        self._lock = threading.Lock()
         self._woken = threading.Event()
         self._stopping = threading.Event()
-        self._thread = threading.Thread(target=self._run, name="memoryd-worker", daemon=True)
+        self._thread = self._another()
 
     def start(self) -> None:
         """Begin; returns at once."""
-        self._thread.start()
+        with self._lock:
+            self._thread.start()
 
     def wake(self) -> None:
         """There is something to do."""
         self._woken.set()
+        with self._lock:
+            died = self._thread.ident is not None and not self._thread.is_alive()
+            if died and not self._stopping.is_set():
+                self._thread = self._another()
+                self._thread.start()
 
     def stop(self, wait: float) -> None:
         """End, in the middle of a chore if it takes more than `wait` seconds to come to a stop."""
-        self._stopping.set()
+        with self._lock:
+            self._stopping.set()
         self._woken.set()
         if self._thread.is_alive():
             self._thread.join(wait)
+
+    def _another(self) -> threading.Thread:
+        return threading.Thread(target=self._run, name="memoryd-worker", daemon=True)
 
     def _run(self) -> None:
         self._woken.wait(START)

@@ -14,6 +14,9 @@ CHARACTERS = 2_000
 OVERLAP = 200
 """Characters that neighbouring chunks share, so that a sentence on the border is whole in one of them."""
 
+HURRY = 5.0
+"""Seconds for an answer of a service where a caller waits; the backfill is more patient."""
+
 _BATCH = 64
 """Chunks in one request. The smallest limit of a hosted service that is known to us is 2,048."""
 
@@ -85,32 +88,32 @@ class TextEmbedder(ABC):
 
     def embed_query(self, text: str) -> NDArray[np.float32]:
         """See Embedder; a query is cut at CHARACTERS."""
-        vector: NDArray[np.float32] = self._embed([self._asked(text)])[0]
+        vector: NDArray[np.float32] = self._embed([self._asked(text)], hurry=True)[0]
         return vector
 
-    def embed_passage(self, text: str) -> NDArray[np.float32]:
+    def embed_passage(self, text: str, *, hurry: bool = False) -> NDArray[np.float32]:
         """See Embedder; chunks are at most CHARACTERS long."""
         chunks = [text[start:end] for start, end in spans(len(text), CHARACTERS, OVERLAP)]
-        return self._embed([self._passage + _visible(chunk) for chunk in chunks])
+        return self._embed([self._passage + _visible(chunk) for chunk in chunks], hurry=hurry)
 
     def _asked(self, text: str) -> str:
         return self._query + _visible(text[:CHARACTERS])
 
     def _learn_dim(self) -> None:
         """Ask for one vector: it shows that the model answers, and how long its vectors are."""
-        self.dim = self._embed(["memory"]).shape[1]
+        self.dim = self._embed(["memory"], hurry=False).shape[1]
 
-    def _embed(self, texts: list[str]) -> NDArray[np.float32]:
+    def _embed(self, texts: list[str], *, hurry: bool) -> NDArray[np.float32]:
         batches = [texts[i : i + _BATCH] for i in range(0, len(texts), _BATCH)]
-        rows = [unit(self._vectors(batch), len(batch), self.name) for batch in batches]
+        rows = [unit(self._vectors(batch, hurry=hurry), len(batch), self.name) for batch in batches]
         wrong = {block.shape[1] for block in rows} - {self.dim or rows[0].shape[1]}
         if wrong:
             raise ModelError(f"{self.name} changed its dimension from {self.dim} to {wrong.pop()}. Restart memoryd.")
         return np.concatenate(rows)
 
     @abstractmethod
-    def _vectors(self, texts: list[str]) -> object:
-        """One vector for each text, in order, not checked yet. Raises ModelError."""
+    def _vectors(self, texts: list[str], *, hurry: bool) -> object:
+        """One vector for each text, in order, not checked yet; within HURRY if `hurry`. Raises ModelError."""
 
 
 def _visible(text: str) -> str:

@@ -5,7 +5,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from memoryd.models import providers
+from memoryd.models.providers import Spec, load
 from memoryd.settings import Settings
 
 PROVIDERS = {
@@ -29,8 +29,11 @@ class Embedder(Protocol):
         """A unit vector, shape (dim,). What exceeds the model's window is cut off. Raises ModelError."""
         ...
 
-    def embed_passage(self, text: str) -> NDArray[np.float32]:
-        """Unit rows, shape (chunks, dim): one, or more for a text longer than the window. Raises ModelError."""
+    def embed_passage(self, text: str, *, hurry: bool = False) -> NDArray[np.float32]:
+        """Unit rows, shape (chunks, dim): one, or more for a text longer than the window. Raises ModelError.
+
+        `hurry` where a caller waits, as for every query: a service that hangs is given up after a few seconds.
+        """
         ...
 
 
@@ -40,5 +43,5 @@ def load_embedder(spec: str, settings: Settings) -> Embedder | None:
     Takes from a moment to minutes (a provider may download or start its model). Raises InvalidInputError for a spec
     that names nothing, ModelError with cause and next step for a model that cannot be loaded.
     """
-    embedder: Embedder | None = providers.load(spec, PROVIDERS, settings)
+    embedder: Embedder | None = load(Spec.parse(spec), PROVIDERS, settings)
     return embedder

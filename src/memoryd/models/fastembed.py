@@ -52,7 +52,7 @@ class FastEmbedder(TextEmbedder):
         vector: NDArray[np.float32] = unit(self._answers(self._model.query_embed, [asked]), 1, self.name)[0]
         return vector
 
-    def _vectors(self, texts: list[str]) -> object:
+    def _vectors(self, texts: list[str], *, hurry: bool) -> object:  # noqa: ARG002 - what computes here cannot be cut short
         return self._answers(self._model.passage_embed, texts)
 
     def _answers(self, embed: Any, texts: list[str]) -> object:

@@ -1,26 +1,26 @@
 """The learned helpers of one process: each is loaded in the background on first need, and may be absent."""
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
+from memoryd.errors import ModelError
 from memoryd.models import weights
 from memoryd.models.embedders import Embedder, load_embedder
 from memoryd.models.loader import Loader
-from memoryd.models.providers import NONE
-from memoryd.models.rerankers import load_reranker
+from memoryd.models.providers import Spec
+from memoryd.models.rerankers import Reranker, load_reranker
 from memoryd.settings import Settings
 
 log = logging.getLogger(__name__)
 T = TypeVar("T")
 
 PATIENCE = 10.0
-"""Seconds that a caller may wait for a model which is being loaded."""
-_BUNDLED = "bundled"
+"""Seconds after its start until which callers wait for a model that is being loaded."""
 
 
 class Helpers:
-    """The embedder and the reranker that the settings name.
+    """The embedder and the reranker that the settings name. One that failed a caller is absent for a while.
 
     The bundled models are fetched where they are missing; without `fetch` they are loaded only if they are there.
     """
@@ -28,8 +28,9 @@ class Helpers:
     def __init__(self, settings: Settings, *, fetch: bool = True) -> None:
         self._settings = settings
         self._fetch = fetch
-        self.embedder = self._loader(settings.embedder, lambda: load_embedder(settings.embedder, settings))
-        self.reranker = self._loader(settings.reranker_spec, lambda: load_reranker(settings.reranker_spec, settings))
+        self._specs = {"embedder": Spec.parse(settings.embedder), "reranker": Spec.parse(settings.reranker_spec)}
+        self.embedder = self._loader(self._specs["embedder"], lambda: load_embedder(settings.embedder, settings))
+        self.reranker = self._loader(self._specs["reranker"], self._load_reranker)
         self._older: dict[str, Loader[Embedder | None]] = {}
 
     def start(self) -> None:
@@ -39,36 +40,58 @@ class Helpers:
 
     @property
     def patience(self) -> float:
-        """How long a caller may wait: not at all while files are still to be fetched."""
-        bundled = any(spec.startswith(_BUNDLED) for spec in (self._settings.embedder, self._settings.reranker_spec))
+        """How long a caller may wait: not at all while files are still to be fetched, or after a failure."""
+        bundled = any(spec.bundled for spec in self._specs.values())
         fetching = self._fetch and bundled and not weights.present(self._settings.models)
-        return 0.0 if fetching else PATIENCE
+        return 0.0 if fetching or self.embedder.failed_before or self.reranker.failed_before else PATIENCE
 
     def states(self) -> dict[str, str]:
         """How each helper stands: `off`, or its spec and `ready`, `idle`, `loading`, or why not."""
-        loaders: dict[str, tuple[str, Loader[Any]]] = {
-            "embedder": (self._settings.embedder, self.embedder),
-            "reranker": (self._settings.reranker_spec, self.reranker),
-        }
+        loaders: dict[str, Loader[Any]] = {"embedder": self.embedder, "reranker": self.reranker}
         return {
-            name: "off" if spec == NONE else f"{spec}: {loader.reason or loader.state}"
-            for name, (spec, loader) in loaders.items()
+            name: "off" if spec.off else f"{spec}: {loaders[name].reason or loaders[name].state}"
+            for name, spec in self._specs.items()
         }
 
     def older(self, name: str) -> Embedder | None:
         """The embedder that made an older set of vectors, if it is still to be had."""
         if name not in self._older:
-            self._older[name] = self._loader(name, lambda: load_embedder(name, self._settings))
+            self._older[name] = self._loader(Spec.parse(name), lambda: load_embedder(name, self._settings))
         self._older[name].start()
         return self._older[name].get(self.patience)
 
-    def _loader(self, spec: str, load: Callable[[], T]) -> Loader[T]:
+    def failed(self, embedder: Embedder, error: ModelError) -> None:
+        """An embedder has failed a caller. The next ones do without it for a while: it may hang."""
+        self._older.get(embedder.name, self.embedder).fail(str(error))
+
+    def _load_reranker(self) -> Reranker | None:
+        found = load_reranker(self._settings.reranker_spec, self._settings)
+        return _Watched(found, self.reranker.fail) if found else None
+
+    def _loader(self, spec: Spec, load: Callable[[], T]) -> Loader[T]:
         def fetch_and_load() -> T:
-            if self._fetch and spec.startswith(_BUNDLED) and not weights.present(self._settings.models):
+            if self._fetch and spec.bundled and not weights.present(self._settings.models):
                 weights.pull(self._settings.models, _tell)
             return load()
 
         return Loader(fetch_and_load)
+
+
+class _Watched:
+    """A reranker that tells when it fails."""
+
+    def __init__(self, reranker: Reranker, failed: Callable[[str], None]) -> None:
+        self.name = reranker.name
+        self._reranker = reranker
+        self._failed = failed
+
+    def score(self, query: str, texts: Sequence[str]) -> list[float]:
+        """See Reranker."""
+        try:
+            return self._reranker.score(query, texts)
+        except ModelError as error:
+            self._failed(str(error))
+            raise
 
 
 def _tell(what: str, done: float) -> None:

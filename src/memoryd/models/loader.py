@@ -22,6 +22,7 @@ class Loader(Generic[T]):
     """Calls `load` on a daemon thread and keeps what it returns. Safe to use from several threads.
 
     `state` and `reason` tell how it stands. A failure is kept for `pause` seconds; then start() tries again.
+    What was loaded may fail too, when it is asked: fail() makes it a failure like the others.
     """
 
     def __init__(self, load: Callable[[], T], *, pause: float = RETRY_PAUSE) -> None:
@@ -31,7 +32,9 @@ class Loader(Generic[T]):
         self._state: State = "idle"
         self._reason = ""
         self._value: T | None = None
+        self._began = 0.0
         self._retry_at = 0.0
+        self._failed_before = False
 
     @property
     def state(self) -> State:
@@ -43,22 +46,37 @@ class Loader(Generic[T]):
         """Why it failed, with the next step; '' unless the state is 'failed'."""
         return self._reason
 
+    @property
+    def failed_before(self) -> bool:
+        """Whether it has failed at least once: nobody should wait for such a one again."""
+        return self._failed_before
+
     def start(self) -> None:
         """Begin to load, unless it is loading, ready or has failed less than the pause ago. Returns at once."""
         with self._changed:
             too_early = self._state == "failed" and time.monotonic() < self._retry_at
             if self._state in ("loading", "ready") or too_early:
                 return
-            self._state, self._reason = "loading", ""
+            self._state, self._reason, self._began = "loading", "", time.monotonic()
         thread = threading.Thread(target=self._run, name="memoryd-load", daemon=True)
         atexit.register(thread.join, EXIT_PATIENCE)  # a load is native code too: see native.py
         thread.start()
 
     def get(self, wait: float = 0.0) -> T | None:
-        """What was loaded; None while there is nothing. Waits at most `wait` seconds, and only while it is loading."""
+        """What was loaded; None while there is nothing.
+
+        Waits only while it loads, and until `wait` seconds after that began: two loaders cost one wait, not two.
+        """
         with self._changed:
-            self._changed.wait_for(lambda: self._state != "loading", timeout=wait)
+            left = max(self._began + wait - time.monotonic(), 0.0)
+            self._changed.wait_for(lambda: self._state != "loading", timeout=left)
             return self._value
+
+    def fail(self, reason: str) -> None:
+        """Let go of what was loaded, because it failed who asked it; after the pause start() loads it anew."""
+        with self._changed:
+            if self._state == "ready":
+                self._settle("failed", None, reason)
 
     def _run(self) -> None:
         reason = _UNEXPECTED
@@ -79,4 +97,5 @@ class Loader(Generic[T]):
         with self._changed:
             self._state, self._value, self._reason = state, value, reason
             self._retry_at = time.monotonic() + self._pause
+            self._failed_before |= state == "failed"
             self._changed.notify_all()

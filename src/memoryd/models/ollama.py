@@ -5,13 +5,15 @@ from urllib.parse import urlsplit
 import httpx2
 
 from memoryd.errors import InvalidInputError, ModelError
-from memoryd.models.base import TextEmbedder
+from memoryd.models.base import HURRY, TextEmbedder
 from memoryd.settings import Settings
 
 DEFAULT = "nomic-embed-text"
 
 TIMEOUT = 60.0
-"""Seconds for an answer: the first one waits until the server has loaded the model."""
+"""Seconds for an answer nobody waits for: the first one waits until the server has loaded the model."""
+
+_CONNECT = 5.0
 
 _PORTS = {"http": 80, "https": 443}
 _PORT = 11434
@@ -26,7 +28,8 @@ class OllamaEmbedder(TextEmbedder):
         super().__init__("ollama", self._model)
         self._url = base_url(settings.ollama_host)
         local = urlsplit(self._url).hostname in ("127.0.0.1", "::1", "localhost")
-        self._client = httpx2.Client(timeout=httpx2.Timeout(timeout, connect=5.0), trust_env=not local)
+        self._timeout = timeout
+        self._client = httpx2.Client(trust_env=not local)
         try:
             self._learn_dim()
         except ModelError:
@@ -37,9 +40,12 @@ class OllamaEmbedder(TextEmbedder):
         """Close its connections."""
         self._client.close()
 
-    def _vectors(self, texts: list[str]) -> object:
+    def _vectors(self, texts: list[str], *, hurry: bool) -> object:
+        seconds = min(HURRY, self._timeout) if hurry else self._timeout
+        limit = httpx2.Timeout(seconds, connect=min(_CONNECT, seconds))
+        asked = {"model": self._model, "input": texts}
         try:
-            answer = self._client.post(f"{self._url}/api/embed", json={"model": self._model, "input": texts})
+            answer = self._client.post(f"{self._url}/api/embed", json=asked, timeout=limit)
             body = answer.json()
         except httpx2.TimeoutException as error:
             raise ModelError(

@@ -64,7 +64,7 @@ class BundledEmbedder:
         vector: NDArray[np.float32] = self._embed([self._query + tokens])[0]
         return vector
 
-    def embed_passage(self, text: str) -> NDArray[np.float32]:
+    def embed_passage(self, text: str, *, hurry: bool = False) -> NDArray[np.float32]:  # noqa: ARG002 - never hangs
         """See Embedder."""
         tokens = self._graph.tokens(text)
         chunks = spans(len(tokens), WINDOW - 2 - len(self._passage), OVERLAP)

@@ -3,13 +3,13 @@
 import openai
 
 from memoryd.errors import ModelError
-from memoryd.models.base import TextEmbedder
+from memoryd.models.base import HURRY, TextEmbedder
 from memoryd.settings import Settings
 
 DEFAULT = "text-embedding-3-small"
 
 TIMEOUT = 60.0
-"""Seconds for an answer; the SDK's own ten minutes would block a call for too long."""
+"""Seconds for an answer nobody waits for; the SDK's own are ten minutes."""
 
 _NO_KEY = "none"
 """Compatible servers of one's own mostly want no key, but the SDK does."""
@@ -31,6 +31,7 @@ class OpenAIEmbedder(TextEmbedder):
             timeout=timeout,
             max_retries=1,
         )
+        self._hurried = self._client.with_options(timeout=min(HURRY, timeout), max_retries=0)
         try:
             self._learn_dim()
         except ModelError:
@@ -41,8 +42,8 @@ class OpenAIEmbedder(TextEmbedder):
         """Close its connections."""
         self._client.close()
 
-    def _vectors(self, texts: list[str]) -> object:
-        raw = self._client.embeddings.with_raw_response
+    def _vectors(self, texts: list[str], *, hurry: bool) -> object:
+        raw = (self._hurried if hurry else self._client).embeddings.with_raw_response
         try:
             answer = raw.create(model=self._model, input=texts, encoding_format="float")
             return _rows(answer.http_response.json())
@@ -60,7 +61,9 @@ def _rows(body: object) -> object:
     data = body.get("data") if isinstance(body, dict) else None
     if not isinstance(data, list) or not all(isinstance(item, dict) for item in data):
         return None
-    return [item.get("embedding") for item in sorted(data, key=lambda item: int(item.get("index", 0)))]
+    if not all(isinstance(item.get("index", 0), int) for item in data):
+        return None
+    return [item.get("embedding") for item in sorted(data, key=lambda item: item.get("index", 0))]
 
 
 def _next(error: openai.OpenAIError) -> str:

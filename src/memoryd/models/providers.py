@@ -2,45 +2,64 @@
 
 import importlib
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from memoryd.errors import InvalidInputError, ModelError
 from memoryd.settings import Settings
 
 NONE = "none"
+_BUNDLED = "bundled"
 _HUB = "fastembed"
 """Who loads a model that is named as on a hub, `owner/name`."""
 
 _INSTALL = {"fastembed": "memoryd[fastembed]", "openai": "memoryd[openai]"}
 
 
-def parse(spec: str, known: Mapping[str, str]) -> tuple[str, str]:
-    """The provider and the model of `provider:model`, `provider` or `owner/name`; the model may be ''.
+@dataclass(frozen=True, slots=True)
+class Spec:
+    """What a setting names: a provider in lower case, and its model; '' is its usual one."""
 
-    Raises InvalidInputError that lists the `known` providers.
-    """
-    provider, _, model = spec.strip().partition(":")
-    if provider.lower() in {*known, NONE}:
-        return provider.lower(), model.strip()
-    if "/" in provider:
-        return _HUB, spec.strip()
-    names = ", ".join(sorted({*known, NONE}))
-    raise InvalidInputError(
-        f"Unknown model provider {provider!r} in {spec!r}. Use one of {names}, as in `provider:model`, "
-        f"or a model's name on a hub, as in `owner/name`."
-    )
+    provider: str
+    model: str = ""
+
+    @classmethod
+    def parse(cls, text: str) -> "Spec":
+        """From `provider:model`, `provider` or `owner/name`. Whether there is such a provider shows when it loads."""
+        provider, _, model = text.strip().partition(":")
+        if "/" in provider:
+            return cls(_HUB, text.strip())
+        return cls(provider.strip().lower(), model.strip())
+
+    @property
+    def off(self) -> bool:
+        """Whether it says that there shall be no model."""
+        return self.provider == NONE
+
+    @property
+    def bundled(self) -> bool:
+        """Whether it names a model whose files memoryd brings along."""
+        return self.provider == _BUNDLED
+
+    def __str__(self) -> str:
+        return f"{self.provider}:{self.model}" if self.model else self.provider
 
 
-def load(spec: str, known: Mapping[str, str], settings: Settings) -> Any:
+def load(spec: Spec, known: Mapping[str, str], settings: Settings) -> Any:
     """The object that `spec` names, or None for `none`; `known` maps providers to `module:Class`.
 
     Raises InvalidInputError for a spec that names nothing, ModelError for what cannot be loaded.
     """
-    provider, model = parse(spec, known)
-    if provider == NONE:
+    if spec.off:
         return None
-    module, _, cls = known[provider].partition(":")
-    return getattr(_import(provider, module), cls)(model, settings)
+    if spec.provider not in known:
+        names = ", ".join(sorted({*known, NONE}))
+        raise InvalidInputError(
+            f"Unknown model provider {spec.provider!r} in '{spec}'. Use one of {names}, as in `provider:model`, "
+            f"or a model's name on a hub, as in `owner/name`."
+        )
+    module, _, cls = known[spec.provider].partition(":")
+    return getattr(_import(spec.provider, module), cls)(spec.model, settings)
 
 
 def _import(provider: str, module: str) -> Any:

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Protocol
 
-from memoryd.models import providers
+from memoryd.models.providers import Spec, load
 from memoryd.settings import Settings
 
 PROVIDERS = {
@@ -28,5 +28,5 @@ class Reranker(Protocol):
 
 def load_reranker(spec: str, settings: Settings) -> Reranker | None:
     """The reranker of `provider:model`, `provider` or `owner/name`; None for `none`. Raises as load_embedder does."""
-    reranker: Reranker | None = providers.load(spec, PROVIDERS, settings)
+    reranker: Reranker | None = load(Spec.parse(spec), PROVIDERS, settings)
     return reranker

@@ -4,6 +4,8 @@ import uuid
 from collections.abc import Mapping
 from typing import Any
 
+from memoryd.settings import SESSION_LENGTH, unstorable
+
 SESSION_META = "memoryd/session"
 _CLIENT_INFO_META = "io.modelcontextprotocol/clientInfo"
 _STATE = "memoryd/session"
@@ -38,4 +40,6 @@ def _extra_session(client_info: object) -> str | None:
 
 
 def _text(value: object) -> str | None:
-    return value if isinstance(value, str) and value else None
+    """A session's name; what could not be stored as one counts as none."""
+    fits = isinstance(value, str) and 0 < len(value) <= SESSION_LENGTH and not unstorable(value)
+    return value if fits and isinstance(value, str) else None

@@ -1,17 +1,20 @@
 """Serving over stdin and stdout: nothing but protocol on stdout, a prompt end at EOF and on SIGTERM."""
 
+import asyncio
 import json
 import logging
 import os
 import signal
 import threading
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any
 
 import anyio
 from anyio.abc import ObjectReceiveStream, ObjectSendStream
 from mcp import types
 from mcp.server.stdio import stdio_server
+from mcp.shared.jsonrpc_dispatcher import cancelled_request_id_from_params
 from mcp.shared.message import SessionMessage
 from pydantic import ValidationError
 
@@ -23,6 +26,7 @@ log = logging.getLogger(__name__)
 LAST_CALLS = 2.0  # seconds that calls may still take after EOF
 EXIT = 2.8  # seconds after which the process ends whatever it is doing; all that was acknowledged is durable
 ENDLESS = "subscriptions/listen"
+CANCELLED = "notifications/cancelled"  # what it names is never answered
 
 
 def serve(engine: Engine) -> None:
@@ -54,11 +58,32 @@ def _stdin() -> anyio.AsyncFile[str]:
 
 async def _end_on_signal(engine: Engine) -> None:
     """The SDK's reader blocks in a thread that nothing can wake, so the process ends here once all is safe."""
-    with anyio.open_signal_receiver(signal.SIGTERM, signal.SIGINT) as signals:
-        async for number in signals:
-            _end_soon()
-            await anyio.to_thread.run_sync(engine.close)
-            os._exit(0 if number == signal.SIGTERM else 130)
+    with _signals(signal.SIGTERM, signal.SIGINT) as came:
+        number = await came
+        _end_soon()
+        await anyio.to_thread.run_sync(engine.close)
+        os._exit(0 if number == signal.SIGTERM else 130)
+
+
+@contextmanager
+def _signals(*numbers: signal.Signals) -> Iterator[asyncio.Future[int]]:
+    """The first of these signals that comes. By Python's own handlers: Windows' event loop takes none."""
+    loop = asyncio.get_running_loop()
+    came: asyncio.Future[int] = loop.create_future()
+
+    def first(number: int) -> None:
+        if not came.done():
+            came.set_result(number)
+
+    def handle(number: int, _frame: object) -> None:
+        loop.call_soon_threadsafe(first, number)
+
+    before = {number: signal.signal(number, handle) for number in numbers}
+    try:
+        yield came
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler or signal.SIG_DFL)  # None: not Python's to restore
 
 
 def _end_soon() -> None:
@@ -91,6 +116,8 @@ class _Wire:
                 if isinstance(line.message, types.JSONRPCRequest) and line.message.method != ENDLESS:
                     self._running.add(line.message.id)
                 await self._requests.send(line)
+                if isinstance(line.message, types.JSONRPCNotification) and line.message.method == CANCELLED:
+                    self._done(cancelled_request_id_from_params(line.message.params))
             _end_soon()
             with anyio.move_on_after(LAST_CALLS):
                 while self._running:
@@ -103,8 +130,12 @@ class _Wire:
             async for answer in self._answers:
                 await self._out.send(answer)
                 if isinstance(answer.message, types.JSONRPCResponse | types.JSONRPCError):
-                    self._running.discard(answer.message.id)
-                    self._idle.set()
+                    self._done(answer.message.id)
+
+    def _done(self, number: types.RequestId | None) -> None:
+        if number is not None:
+            self._running.discard(number)
+            self._idle.set()
 
 
 def _refusal(error: Exception) -> types.JSONRPCError | None:

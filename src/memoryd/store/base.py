@@ -40,6 +40,15 @@ class Store(Protocol):
     where another process held the database for too long) with cause and next step.
     """
 
+    def made(self) -> bool:
+        """Whether anything was ever stored. Raises StoreError where the registry is lost and workspaces are not."""
+
+    def make(self, workspace: Workspace | None) -> None:
+        """Make the place of a workspace, or the registry, where it is not there yet: nothing else does.
+
+        For one that never had a place: a file that is missing is a loss to be told, not to be covered up.
+        """
+
     def read(self, workspace: Workspace | None, work: Callable[[Queries], T]) -> T:
         """Run `work` on one consistent snapshot."""
 
@@ -59,10 +68,13 @@ class Store(Protocol):
         """The vectors of `model` of each record that has some: (chunks, dim), unit length, in the order of its text."""
 
     def problems(self, workspace: Workspace | None) -> list[str]:
-        """What is wrong with the stored rows, words and vectors: one sentence each with what to do about it."""
+        """What is wrong with the stored rows and words, and what could not be checked: each with what to do."""
 
-    def backup(self, target: Path, workspaces: Sequence[Workspace], progress: Callable[[float], None]) -> None:
-        """Write everything as one consistent SQLite file while others go on writing; `progress` gets 0 to 1."""
+    def backup(self, target: Path, workspaces: Sequence[Workspace], progress: Callable[[float], None]) -> int:
+        """Write everything as one consistent SQLite file while others go on writing; `progress` gets 0 to 1.
+
+        The file is checked before it gets its name. Returns how many records it holds, deleted ones included.
+        """
 
     def path(self, workspace: Workspace | None) -> Path | None:
         """The file that holds a workspace, which may not exist yet; None where a database server holds it."""
@@ -71,4 +83,4 @@ class Store(Protocol):
         """Where the rows are, for people."""
 
     def close(self) -> None:
-        """Finish what was accepted and let go of files and connections."""
+        """Finish what was accepted and let go of files and connections. Whatever is asked later raises StoreError."""

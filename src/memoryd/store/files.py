@@ -24,6 +24,10 @@ class DataDirectory:
         """The `db_path` of a workspace that is made on first use."""
         return "memory.db"
 
+    def others(self) -> list[Path]:
+        """The files of workspaces that are there."""
+        return [path for path in (self.root / self.home(), *self.root.glob("projects/*.db")) if path.exists()]
+
 
 @dataclass(frozen=True, slots=True)
 class SingleFile:
@@ -38,6 +42,10 @@ class SingleFile:
     def home(self) -> str:
         """The `db_path` of a workspace that is made on first use: '' means this file."""
         return ""
+
+    def others(self) -> list[Path]:
+        """No more files than the one."""
+        return []
 
 
 Files = DataDirectory | SingleFile

@@ -2,8 +2,8 @@
 
 import json
 import threading
-from collections import OrderedDict
-from collections.abc import Callable, Iterator, Sequence
+from collections import Counter, OrderedDict
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
 from typing import Any, Literal, TypeVar
@@ -14,14 +14,16 @@ from memoryd.errors import StoreError
 from memoryd.model import GENERAL, Filter, Workspace
 from memoryd.store.base import Queries, Scored, Vector
 from memoryd.store.files import Files
-from memoryd.store.sqlite_connection import SqliteQueries, explained
-from memoryd.store.sqlite_file import SqliteFile
+from memoryd.store.sql import TABLES
+from memoryd.store.sqlite_connection import SqliteQueries, explained, missing
+from memoryd.store.sqlite_file import SqliteFile, closed
 from memoryd.store.vectors import VectorIndexes, by_record, sieve_for
 from memoryd.text import WordQuery
 
 T = TypeVar("T")
 
 OPEN_FILES = 16
+COPYING = 0.9  # of the work of a backup; the rest is checking
 TITLE_WEIGHT, TYPE_WEIGHT, BODY_WEIGHT, TAGS_WEIGHT = 2.0, 1.0, 1.0, 1.0
 DURABILITY = {"full": "FULL", "normal": "NORMAL"}
 
@@ -34,26 +36,47 @@ class SqliteStore:
         self._durability = DURABILITY[durability]
         self._open: OrderedDict[Path, SqliteFile] = OrderedDict()
         self._lock = threading.Lock()
+        self._closed = False
         self._indexes = VectorIndexes()
 
     @contextmanager
-    def _database(self, workspace: Workspace | None) -> Iterator[SqliteFile]:
+    def _database(self, workspace: Workspace | None, *, create: bool = False) -> Iterator[SqliteFile]:
         """The open file of a workspace; the least recently used files beyond OPEN_FILES are closed."""
         path = self.files.path(workspace)
         with self._lock:
+            if self._closed:
+                raise closed()
             database = self._open.get(path) or SqliteFile(path, self._durability)
             self._open[path] = database
             self._open.move_to_end(path)
             database.users += 1
             idle = [p for p, d in self._open.items() if not d.users][: max(0, len(self._open) - OPEN_FILES)]
             unused = [self._open.pop(p) for p in idle]
-        for old in unused:
-            old.close()
         try:
+            for old in unused:
+                old.close()
+            database.open(create=create)  # may take long, so not under the lock of all
             yield database
         finally:
             with self._lock:
                 database.users -= 1
+
+    def made(self) -> bool:
+        """Whether there is a registry."""
+        registry = self.files.path(None)
+        if registry.exists():
+            return True
+        others = self.files.others()  # whoever makes one of these has made the registry before: so look again
+        if others and not registry.exists():
+            raise missing(registry)
+        return bool(others)
+
+    def make(self, workspace: Workspace | None) -> None:
+        """Make the file of a workspace, or the registry, where it is not there yet."""
+        if workspace is None:
+            self.made()
+        with self._database(workspace, create=True):
+            pass
 
     def read(self, workspace: Workspace | None, work: Callable[[Queries], T]) -> T:
         """Run `work` on one consistent snapshot."""
@@ -112,13 +135,12 @@ class SqliteStore:
         ))  # fmt: skip
 
     def problems(self, workspace: Workspace | None) -> list[str]:
-        """Integrity of the file's pages, of foreign keys, and of the words against the rows."""
+        """Integrity of pages, of foreign keys, and, where the file can be written, of the words against the rows."""
         with self._database(workspace) as database:
-            found = database.check_rows() + database.write(workspace, _check_words)
-        return [f"{database.path}: {problem}" for problem in found]
+            return [f"{database.path}: {problem}" for problem in _problems(database)]
 
-    def backup(self, target: Path, workspaces: Sequence[Workspace], progress: Callable[[float], None]) -> None:
-        """Write everything as one consistent SQLite file, which serves as a MEMORY_DB_PATH of its own."""
+    def backup(self, target: Path, workspaces: Sequence[Workspace], progress: Callable[[float], None]) -> int:
+        """Write everything as one consistent SQLite file, which serves as a MEMORY_DB_PATH of its own, and check it."""
         if target.exists():
             raise StoreError(f"{target} exists already. Nothing was written; choose a new file name.")
         unfinished = target.with_name(target.name + ".partial")
@@ -126,14 +148,30 @@ class SqliteStore:
         sources = {self.files.path(workspace): workspace for workspace in (*workspaces, None)}
         with explained(unfinished), ExitStack() as undo:
             undo.callback(unfinished.unlink, missing_ok=True)  # thrown away whole if anything goes wrong
-            whole = SqliteFile(unfinished, "OFF")
-            with closing(whole):
-                for number, workspace in enumerate(reversed(sources.values())):
-                    with self._database(workspace) as source:  # made, and brought to the present schema, by opening it
-                        for part in whole.copy_from(source.path):
-                            progress((number + part) / len(sources))
+            with closing(SqliteFile(unfinished, "OFF")) as whole:
+                whole.open(create=True)
+                copied = self._copy(whole, list(reversed(sources.values())), progress)
+                if problems := _problems(whole) + whole.lacking(copied):
+                    raise StoreError(
+                        f"The copy is not whole: {'; '.join(problems)}. It was thrown away. "
+                        "Run `memoryd doctor`, then back up again."
+                    )
                 whole.pack()
             unfinished.rename(target)
+        progress(1.0)
+        return copied["records"]
+
+    def _copy(
+        self, whole: SqliteFile, sources: Sequence[Workspace | None], progress: Callable[[float], None]
+    ) -> Mapping[str, int]:
+        """Copy every file into one; how many rows of each table that is."""
+        copied: Counter[str] = Counter()
+        for number, workspace in enumerate(sources):
+            with self._database(workspace) as source:  # brought to the present schema by opening it
+                for part, (table, count) in enumerate(whole.copy_from(source.path), 1):
+                    copied[table] += count
+                    progress(COPYING * (number + part / len(TABLES)) / len(sources))
+        return copied
 
     def path(self, workspace: Workspace | None) -> Path | None:
         """The file that holds a workspace."""
@@ -146,9 +184,22 @@ class SqliteStore:
     def close(self) -> None:
         """Commit what was accepted and close every file."""
         with self._lock:
+            self._closed = True
             every, self._open = self._open, OrderedDict()
         for database in every.values():
             database.close()
+
+
+def _problems(database: SqliteFile) -> list[str]:
+    """What is wrong with a file. The words come last: checking them takes a write, which may fail or be forbidden."""
+    found = database.check_rows()
+    if database.readonly:
+        unable = "the words were not checked, which takes writing: the file is read-only."
+        return [*found, f"{unable} Run `memoryd doctor` as a user who can write it."]
+    try:
+        return found + database.write(None, _check_words)
+    except StoreError as error:
+        return [*found, f"the words were not checked: {error}"]
 
 
 def _check_words(queries: Queries) -> list[str]:

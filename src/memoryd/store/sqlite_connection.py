@@ -43,11 +43,16 @@ class SqliteQueries:
         self.connection.executemany(self._statements[name], [self._bound | dict(row) for row in rows])
 
 
-def connect(path: Path, durability: str, *, readonly: bool = False) -> apsw.Connection:
-    name, flags = str(path), apsw.SQLITE_OPEN_READWRITE | (0 if readonly else apsw.SQLITE_OPEN_CREATE)
+def connect(path: Path, durability: str, *, readonly: bool = False, create: bool = False) -> apsw.Connection:
+    name, flags = str(path), apsw.SQLITE_OPEN_READWRITE | (apsw.SQLITE_OPEN_CREATE if create else 0)
     if frozen(path):
         name, flags = f"{path.absolute().as_uri()}?immutable=1", apsw.SQLITE_OPEN_READONLY
-    connection = apsw.Connection(name, flags | apsw.SQLITE_OPEN_URI)
+    try:
+        connection = apsw.Connection(name, flags | apsw.SQLITE_OPEN_URI)
+    except apsw.CantOpenError as error:
+        if create or path.exists():
+            raise
+        raise missing(path) from error
     connection.set_busy_timeout(BUSY_MS)
     connection.pragma("foreign_keys", True)
     connection.pragma("cache_size", -64_000)  # b: 64 MB
@@ -57,6 +62,14 @@ def connect(path: Path, durability: str, *, readonly: bool = False) -> apsw.Conn
     connection.pragma("query_only", readonly)
     connection.convert_binding = _as_blob
     return connection
+
+
+def missing(path: Path) -> StoreError:
+    """A file that memoryd made is gone. An empty one in its place would pass for a loss of all that it held."""
+    return StoreError(
+        f"{path} is missing. Nothing was stored by this call. "
+        "Put the file back from a copy or a backup; `memoryd doctor` shows what is there."
+    )
 
 
 def frozen(path: Path) -> bool:
@@ -112,14 +125,14 @@ def savepoint(connection: apsw.Connection) -> Iterator[None]:
 
 @contextmanager
 def explained(path: Path) -> Iterator[None]:
-    """Turn SQLite's and the file system's errors into a StoreError with cause and next step."""
+    """Turn what can happen to a database or a file into a StoreError with cause and next step."""
     try:
         yield
     except (apsw.Error, OSError) as error:
         raise told(error, path) from error
 
 
-_TOLD: dict[type[Exception], str] = {
+_TOLD: dict[type[Exception], str] = {  # what can happen to sound code: apsw's other errors are faults of ours
     apsw.BusyError: "Another process kept {path} locked for {seconds:g} s. Nothing was stored by this call; try again.",
     apsw.LockedError: "{path} was locked by another process. Nothing was stored by this call; try again.",
     apsw.FullError: "The disk of {path} is full. Nothing was stored by this call; free some space.",
@@ -127,15 +140,29 @@ _TOLD: dict[type[Exception], str] = {
     apsw.ReadOnlyError: "{path} is read-only. Nothing was stored; make it writable or choose another place.",
     apsw.CorruptError: "{path} is damaged ({error}). Run `memoryd doctor`, or restore a backup.",
     apsw.CantOpenError: "{path} cannot be opened ({error}). Check that its directory exists and is writable.",
-    apsw.IOError: "{path} could not be read or written ({error}). Nothing was stored by this call; check the disk.",
-    apsw.Error: "{path} could not be read or written ({error}).",
+    **dict.fromkeys(
+        (apsw.IOError, apsw.NoLFSError),
+        "{path} could not be read or written ({error}). Nothing was stored by this call; check the disk.",
+    ),
+    **dict.fromkeys(
+        (apsw.AuthError, apsw.PermissionsError),
+        "Access to {path} was refused ({error}). Nothing was stored by this call; check the rights of its user.",
+    ),
+    **dict.fromkeys(
+        (apsw.InterruptError, apsw.AbortError, apsw.ProtocolError, apsw.SchemaChangeError),
+        "{path} could not be used at this moment ({error}). Nothing was stored by this call; try again.",
+    ),
+    apsw.NoMemError: "There is no memory left to use {path}. Nothing was stored by this call; free some.",
+    apsw.TooBigError: "A text is too large for {path}. Nothing was stored by this call; store it in parts.",
+    apsw.ConstraintError: "A row would break a rule of {path} ({error}). Nothing was stored by this call; "
+    "change what was to be stored.",
     OSError: "{path} cannot be opened ({error}). Check that its directory exists and is writable.",
 }
 
 
 def told(error: BaseException, path: Path) -> BaseException:
     text = next((text for kind, text in _TOLD.items() if isinstance(error, kind)), None)
-    if text is None or isinstance(error, apsw.ConstraintError):
+    if text is None:
         return error
     busy = isinstance(error, apsw.BusyError | apsw.LockedError)
     return (StoreBusyError if busy else StoreError)(text.format(path=path, error=error, seconds=BUSY_MS / 1000))

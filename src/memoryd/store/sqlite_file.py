@@ -3,10 +3,11 @@
 import queue
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Future
 from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -16,7 +17,7 @@ from memoryd.errors import StoreError
 from memoryd.model import Workspace
 from memoryd.store.base import Queries
 from memoryd.store.migrate import migrate
-from memoryd.store.sql import TABLES, copying, migrations
+from memoryd.store.sql import TABLES, copying, counting, migrations
 from memoryd.store.sqlite_connection import (
     BUSY_MS,
     SqliteQueries,
@@ -24,6 +25,7 @@ from memoryd.store.sqlite_connection import (
     explained,
     frozen,
     immediate,
+    missing,
     rows,
     savepoint,
     told,
@@ -49,21 +51,39 @@ class SqliteFile:
     def __init__(self, path: Path, durability: str) -> None:
         self.path = path
         self._durability = durability
+        self._connection: apsw.Connection | None = None
         self._readers: list[apsw.Connection] = []
         self._jobs: queue.SimpleQueue[_Job | None] = queue.SimpleQueue()
+        self._opening = threading.Lock()
         self._lock = threading.Lock()
         self._thread: threading.Thread | None = None
-        self._closed = False
+        self._closing = False
         self.users = 0
-        self._writer = self._open_writer()
+        self.readonly = False
+        """Whether it cannot be written, by its rights or those of its directory."""
 
     # opening ---------------------------------------------------------------------------------------------------------
 
-    def _open_writer(self) -> apsw.Connection:
+    def open(self, *, create: bool = False) -> None:
+        """Get ready, once: this may wait for other processes. Without `create` a missing file is a StoreError."""
+        with self._opening:
+            if self._closing:
+                raise closed()
+            if self._connection is None:
+                self._connection = self._open_writer(create)
+                self.readonly = self._connection.readonly("main")
+
+    @property
+    def _writer(self) -> apsw.Connection:
+        assert self._connection is not None, "it was not opened"
+        return self._connection
+
+    def _open_writer(self, create: bool) -> apsw.Connection:
         with explained(self.path):
-            self.path.parent.mkdir(parents=True, exist_ok=True)
+            if create:
+                self.path.parent.mkdir(parents=True, exist_ok=True)
             with ExitStack() as undo:
-                connection = connect(self.path, self._durability)
+                connection = connect(self.path, self._durability, create=create)
                 undo.callback(connection.close)
                 self._prepare(connection)
                 undo.pop_all()
@@ -102,16 +122,22 @@ class SqliteFile:
             finally:
                 if connection.in_transaction:
                     connection.execute("ROLLBACK")
-                if self._closed or connection.open_flags & apsw.SQLITE_OPEN_READONLY:  # what is frozen may thaw
-                    connection.close()
-                else:
-                    self._readers.append(connection)
+                self._give_back(connection)
 
     def _take_reader(self) -> apsw.Connection:
         try:
             return self._readers.pop()
         except IndexError:
             return connect(self.path, self._durability, readonly=True)
+
+    def _give_back(self, connection: apsw.Connection) -> None:
+        with self._lock:
+            frozen = connection.open_flags & apsw.SQLITE_OPEN_READONLY  # and may thaw
+            keep = not frozen and not self._closing
+            if keep:
+                self._readers.append(connection)
+        if not keep:
+            connection.close()
 
     def check_rows(self) -> list[str]:
         """Integrity of pages and foreign keys; the slow part of a check, which locks nobody out.
@@ -130,12 +156,14 @@ class SqliteFile:
     def write(self, workspace: Workspace | None, work: Callable[[Queries], T]) -> T:
         """Hand `work` to the writer thread and wait until it is committed."""
         job = _Job(work, workspace, Future())
-        with self._lock:
-            if self._thread is None or not self._thread.is_alive():
+        assert threading.current_thread() is not self._thread, "a write inside a write would wait for itself"
+        with self._lock:  # a job after the end mark would wait for ever
+            if self._closing:
+                raise closed()
+            if self._thread is None:
                 self._thread = threading.Thread(target=self._serve, name=f"writer {self.path.name}", daemon=True)
                 self._thread.start()
-        assert threading.current_thread() is not self._thread, "a write inside a write would wait for itself"
-        self._jobs.put(job)
+            self._jobs.put(job)
         result: T = job.done.result()
         return result
 
@@ -152,41 +180,55 @@ class SqliteFile:
     def _commit(self, batch: list[_Job]) -> None:
         """Run the jobs in one transaction, each in a savepoint of its own, and answer after the commit."""
         finished: list[tuple[_Job, Any]] = []
-        failure = StoreError()
-        try:
-            with explained(self.path), immediate(self._writer):
-                for job in batch:
-                    try:
-                        finished.append((job, self._run(job)))
-                    except BaseException as error:  # whatever a job raises is its caller's to see
-                        if not self._writer.in_transaction:  # a full disk ends the transaction, not just the job
-                            raise
-                        job.done.set_exception(told(error, self.path))
+        failure = _raised(lambda: self._together(batch, finished))
+        if failure is None:
             for job, result in finished:
                 job.done.set_result(result)
-        except StoreError as error:
-            failure = error
-        finally:  # nothing else of this batch is durable: every caller hears so
-            for job in batch:
-                if not job.done.done():
-                    job.done.set_exception(failure)
+            return
+        for job in batch:  # nothing of this batch is durable: every caller hears so
+            if not job.done.done():
+                job.done.set_exception(failure)
 
-    def _run(self, job: _Job) -> Any:
+    def _together(self, batch: list[_Job], finished: list[tuple[_Job, Any]]) -> None:
+        with explained(self.path), immediate(self._writer):
+            if not self.path.exists():  # what is written to a file that lost its name is lost with the process
+                raise missing(self.path)
+            for job in batch:
+                error = _raised(partial(self._run, job, finished))
+                if error is None:
+                    continue
+                if not self._writer.in_transaction:  # a full disk ends the transaction, not just the job
+                    raise error
+                job.done.set_exception(told(error, self.path))
+
+    def _run(self, job: _Job, finished: list[tuple[_Job, Any]]) -> None:
         with savepoint(self._writer):
-            return job.work(SqliteQueries(self._writer, job.workspace))
+            result = job.work(SqliteQueries(self._writer, job.workspace))
+        finished.append((job, result))
 
     # backup ----------------------------------------------------------------------------------------------------------
 
-    def copy_from(self, source: Path) -> Iterator[float]:
-        """Add every row of another file, from one snapshot of it; words and tags follow by trigger. Yields 0 to 1."""
+    def copy_from(self, source: Path) -> Iterator[tuple[str, int]]:
+        """Add every row of another file, from one snapshot of it; words and tags follow by trigger.
+
+        Yields each table and how many rows it has there.
+        """
         mode = "immutable=1" if frozen(source) else "mode=ro"  # BEGIN IMMEDIATE would lock out its writers else
         self._writer.execute("ATTACH ? AS source", (f"{source.absolute().as_uri()}?{mode}",))
         with immediate(self._writer):
-            for number, table in enumerate(TABLES):
+            for table in TABLES:
                 columns = [row["name"] for row in rows(self._writer, f"PRAGMA table_info({table})")]
                 self._writer.execute(copying(table, columns))
-                yield (number + 1) / len(TABLES)
+                yield table, self._writer.execute(counting("source", table)).get
         self._writer.execute("DETACH source")
+
+    def lacking(self, copied: Mapping[str, int]) -> list[str]:
+        """Which tables do not hold what was copied into them."""
+        there = {table: self._writer.execute(counting("main", table)).get for table in copied}
+        return [
+            f"{table} has {there[table]} rows instead of {number}"
+            for table, number in copied.items() if there[table] != number
+        ]  # fmt: skip
 
     def pack(self) -> None:
         """Leave one plain file behind, without a write-ahead log, flushed to the disk."""
@@ -197,16 +239,35 @@ class SqliteFile:
 
     def close(self) -> None:
         """Commit what was accepted, then close every connection; one that is still at work is left to the exit."""
+        with self._lock:
+            self._closing = True
+            if self._thread is not None:
+                self._jobs.put(None)
         if self._thread is not None:
-            self._jobs.put(None)
             self._thread.join(CLOSING)
             if self._thread.is_alive():
                 return
-            self._thread = None
-        self._closed = True
-        while self._readers:
-            self._readers.pop().close()
-        self._writer.close()
+        if not self._opening.acquire(timeout=CLOSING):
+            return
+        with self._lock:
+            idle, self._readers = self._readers, []
+        for connection in (*idle, self._connection):
+            if connection is not None:
+                connection.close()
+        self._opening.release()
+
+
+def closed() -> StoreError:
+    return StoreError("The store is closed.")
+
+
+def _raised(work: Callable[[], object]) -> BaseException | None:
+    """Whatever goes wrong in a batch is its callers' to see; the writer thread lives on."""
+    try:
+        work()
+    except BaseException as error:  # noqa: BLE001 - handed on, not swallowed
+        return error
+    return None
 
 
 def _foreign(connection: apsw.Connection) -> bool:

@@ -8,7 +8,7 @@ each query: `seq` of embeddings and of their tombstones only grows.
 import functools
 import json
 import threading
-from collections import OrderedDict
+from collections import Counter, OrderedDict
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -225,7 +225,7 @@ class VectorIndex:
             whole = len(slots) == self._count
             return (self._exact[: self._count] if whole else self._exact[slots]) @ vector
         seqs = self._seqs[slots].tolist()
-        rows = queries.all("vectors.exact", seqs=json.dumps(seqs))
+        rows = queries.all("vectors.exact", seqs=json.dumps(seqs), dim=self._dim)
         exact = (_matrix(rows, self._dim) @ vector).tolist()
         found = {row["seq"]: cosine for row, cosine in zip(rows, exact, strict=True)}
         return np.asarray([found.get(seq, -1.0) for seq in seqs], np.float32)
@@ -295,11 +295,18 @@ def _matrix(rows: Sequence[Row], dim: int) -> NDArray[np.float32]:
 
 
 def by_record(rows: Sequence[Row]) -> dict[str, Vector]:
-    """The vectors of rows of id and vector: (chunks, dim) for each id."""
+    """The vectors of rows of id, dim and vector: (chunks, dim) for each id.
+
+    All of the dim that most have: a model may have changed it under the same name, and the two cannot be compared.
+    """
+    if not rows:
+        return {}
+    ((dim, _),) = Counter(row["dim"] for row in rows).most_common(1)
     chunks: dict[str, list[Row]] = {}
     for row in rows:
-        chunks.setdefault(row["id"], []).append(row)
-    return {key: _matrix(own, len(own[0]["vector"]) // 2) for key, own in chunks.items()}
+        if row["dim"] == dim:
+            chunks.setdefault(row["id"], []).append(row)
+    return {key: _matrix(own, dim) for key, own in chunks.items()}
 
 
 def _grown(values: NDArray[Any], rows: int) -> NDArray[Any]:

@@ -62,7 +62,8 @@ class RecallArguments(Arguments):
         list[Kind], Field(max_length=len(Kind), description="Only these kinds of records; default: every kind.")
     ] = []
     format: Annotated[
-        Format, Field(description="summary; list with dates and importance; raw: JSON with all fields; answer.")
+        Format,
+        Field(description="summary; list: with dates; raw: JSON with ids and all fields; answer: direct, or a list."),
     ] = "summary"
 
 
@@ -156,7 +157,8 @@ def forget(call: Call, arguments: ForgetArguments) -> Answer:
     gone = _memories(call).forget(criteria, confirm=arguments.confirm, dry_run=arguments.dry_run)
     ids = [memory.record.id for memory in gone]
     lines = [f"- {memory.record.id}: {memory.record.body[:100]}" for memory in gone] if arguments.dry_run else []
-    head = f"{'Would forget' if arguments.dry_run else 'Forgot'} {len(ids)} memories" + (":" if lines else ".")
+    noun = "memory" if len(ids) == 1 else "memories"
+    head = f"{'Would forget' if arguments.dry_run else 'Forgot'} {len(ids)} {noun}" + (":" if lines else ".")
     text = "\n".join([head, *lines]) if ids else "No memories match the criteria."
     return Answer(
         ForgetResult(forgotten=0 if arguments.dry_run else len(ids), ids=ids, dry_run=arguments.dry_run), text

@@ -1,13 +1,14 @@
 """What a tool is: a name, texts for the model, the shapes of what goes in and out, a capability and a handler."""
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, Literal, TypeVar
 
-from pydantic import BaseModel, ConfigDict, field_validator
+from pydantic import BaseModel, ConfigDict, ValidationError, field_validator
 
 from memoryd.core.engine import Engine
+from memoryd.errors import InvalidInputError
 from memoryd.model import Workspace
 
 Capability = Literal["read", "write", "admin"]
@@ -21,8 +22,8 @@ class Arguments(BaseModel):
     @field_validator("*", mode="before")
     @classmethod
     def _storable(cls, value: object) -> object:
-        for text in value if isinstance(value, list) else [value]:
-            if isinstance(text, str) and (bad := _UNSTORABLE.search(text)):
+        for text in _texts(value):
+            if bad := _UNSTORABLE.search(text):
                 raise ValueError(f"holds U+{ord(bad.group()):04X} at character {bad.start()}, which is no text")
         return value
 
@@ -69,8 +70,39 @@ class Tool(Generic[ArgumentsT]):
     idempotent: bool = False
 
     def run(self, call: Call, arguments: Any) -> Answer:
-        """Validate the arguments and run. Raises pydantic's ValidationError, or MemorydError."""
-        return self.handler(call, self.arguments.model_validate(arguments))
+        """Validate the arguments and run. Raises InvalidInputError that names each wrong argument, or MemorydError."""
+        try:
+            valid = self.arguments.model_validate(arguments)
+        except ValidationError as error:
+            raise InvalidInputError(_explain(self.name, self.arguments, error)) from None
+        return self.handler(call, valid)
+
+
+def _texts(value: object) -> Iterator[str]:
+    """Every text in what was sent."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, list | dict):
+        for part in [*value, *value.values()] if isinstance(value, dict) else value:
+            yield from _texts(part)
+
+
+def _explain(tool: str, arguments: type[Arguments], error: ValidationError) -> str:
+    """Each wrong argument with what is wrong about it, and what the tool takes where one is unknown."""
+    wrong = []
+    for one in error.errors():
+        place = ".".join(map(str, one["loc"])) or "arguments"
+        if one["type"] == "extra_forbidden":
+            wrong.append(f"{place}: unknown argument; {tool} takes {', '.join(arguments.model_fields)}")
+        else:
+            wrong.append(f"{place}: {one['msg']}{_given(one['input'])}")
+    return f"Invalid arguments for {tool}. " + "; ".join(wrong)
+
+
+def _given(value: object) -> str:
+    if isinstance(value, str | list):
+        return f" (it has {len(value)})" if len(value) > 50 else f" (it is {value!r})"
+    return f" (it is {value!r})" if isinstance(value, int | float | bool) or value is None else ""
 
 
 Toolset = Sequence[Tool[Any]]

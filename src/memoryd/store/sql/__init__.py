@@ -34,6 +34,11 @@ def migrations(dialect: str) -> tuple[str, ...]:
     return tuple(file.read_text(encoding="utf-8") for _, file in scripts)
 
 
+def counting(schema: str, table: str) -> str:
+    """How many rows a table has, `main` or `source`."""
+    return f"SELECT count(*) FROM {schema}.{table}"  # noqa: S608 - names of our own schema
+
+
 def copying(table: str, columns: Iterable[str]) -> str:
     """Adds the rows of a table of the database that is attached as `source`; one file now holds all workspaces."""
     copied = [name for name in columns if name not in ("rid", "seq")]

@@ -4,8 +4,13 @@ INSERT INTO records (workspace_id, id, kind, name, type, body, tags, scope, sess
 VALUES (:workspace, :id, :kind, :name, :type, :body, :tags, :scope, :session_id, :now, :now)
 
 -- name: records.change
--- Another text or other tags for a living record.
+-- Another text and other tags for a living record.
 UPDATE records SET body = :body, tags = :tags, updated_at = :now
+WHERE workspace_id = :workspace AND id = :id AND deleted_at IS NULL
+
+-- name: records.retag
+-- Other tags for a living record.
+UPDATE records SET tags = :tags, updated_at = :now
 WHERE workspace_id = :workspace AND id = :id AND deleted_at IS NULL
 
 -- name: records.delete

@@ -9,7 +9,8 @@ SELECT coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'embeddings'), 0) 
 -- What an index that has come to :seq lacks, or the beginning of it.
 SELECT e.seq, r.rid, r.kind, e.vector FROM embeddings e
 JOIN records r ON r.workspace_id = e.workspace_id AND r.id = e.id
-WHERE e.workspace_id = :workspace AND e.perspective = :perspective AND e.model = :model AND e.dim = :dim AND e.seq > :seq
+WHERE e.workspace_id = :workspace AND e.perspective = :perspective AND e.model = :model AND e.dim = :dim
+  AND length(e.vector) = 2 * e.dim AND e.seq > :seq
 ORDER BY e.seq LIMIT :limit
 
 -- name: vectors.removed
@@ -19,6 +20,7 @@ SELECT embedding FROM embedding_tombstones WHERE workspace_id = :workspace AND s
 -- name: vectors.exact
 -- The stored vectors of some rows of the index.
 SELECT e.seq, e.vector FROM json_each(:seqs) wanted CROSS JOIN embeddings e ON e.seq = wanted.value
+WHERE e.dim = :dim AND length(e.vector) = 2 * e.dim
 
 -- name: vectors.trim
 -- Forget old removals: an index that is further behind loads anew.
@@ -26,7 +28,7 @@ DELETE FROM embedding_tombstones WHERE seq <= (SELECT max(seq) FROM embedding_to
 
 -- name: vectors.of
 -- The vectors of some records, in the order of their texts.
-SELECT id, vector FROM embeddings
+SELECT id, dim, vector FROM embeddings
 WHERE workspace_id = :workspace AND id IN (SELECT value FROM json_each(:ids)) AND perspective = :perspective
-  AND model = :model
+  AND model = :model AND length(vector) = 2 * dim
 ORDER BY id, chunk

@@ -124,8 +124,6 @@ CREATE VIRTUAL TABLE records_fts USING fts5(
   scope_tokens, title, type, body, tags, content='live_text', content_rowid='rid',
   tokenize='porter unicode61 remove_diacritics 2');
 
-INSERT INTO records_fts(records_fts, rank) VALUES ('secure-delete', 1); -- deleted words leave no trace in the index
-
 CREATE TRIGGER records_ai AFTER INSERT ON records WHEN new.deleted_at IS NULL BEGIN
   INSERT INTO records_fts(rowid, scope_tokens, title, type, body, tags) SELECT * FROM live_text WHERE rid = new.rid;
   INSERT INTO record_tags SELECT DISTINCT new.workspace_id, value, new.rid FROM json_each(new.tags); END;

@@ -1,0 +1,46 @@
+"""Which session a request belongs to."""
+
+from types import SimpleNamespace
+from typing import Any
+
+import anyio
+import pytest
+
+from memoryd.server.connection import SESSION_META, Sessions
+
+CLIENT = "io.modelcontextprotocol/clientInfo"
+
+
+def request(meta: object = None, initialized: object = None) -> Any:
+    """A request as the SDK hands it over, after an `initialize` with these parameters."""
+    connection = SimpleNamespace(state={})
+    hello = SimpleNamespace(method="initialize", params=initialized, session=SimpleNamespace(_connection=connection))
+
+    async def nothing(_ctx: object) -> None:
+        return
+
+    anyio.run(Sessions(None).remember, hello, nothing)
+    return SimpleNamespace(params={"_meta": meta}, session=hello.session)
+
+
+def named(session: object) -> dict[str, Any]:
+    return {"clientInfo": {"extra": {"sessionId": session}}}
+
+
+def test_the_nearest_source_wins() -> None:
+    client = {CLIENT: {"extra": {"sessionId": "the client's"}}}
+    sessions = Sessions("configured")
+    assert sessions.of(request({SESSION_META: "its own", **client}, named("first"))) == "its own"
+    assert sessions.of(request(client, named("first"))) == "the client's"
+    assert sessions.of(request(None, named("first"))) == "first"
+    assert sessions.of(request()) == "configured"
+    assert Sessions(None).of(request())
+
+
+@pytest.mark.parametrize("wrong", ["", "a\0b", "a\ud800", "x" * 201, 7, None, ["x"], {}])
+def test_what_cannot_be_stored_is_no_session(wrong: object) -> None:
+    sessions = Sessions("configured")
+    assert ascii(sessions.of(request({SESSION_META: wrong}, named("first")))) == "'first'"
+    assert ascii(sessions.of(request({CLIENT: {"extra": {"sessionId": wrong}}}, named("first")))) == "'first'"
+    assert ascii(sessions.of(request(None, named(wrong)))) == "'configured'"
+    assert sessions.of(request({SESSION_META: "x" * 200})) == "x" * 200

@@ -1,0 +1,255 @@
+"""The store on SQLite when things go wrong: lost files, the end, slow files, damaged vectors, faults of our own."""
+
+import threading
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+
+import apsw
+import numpy as np
+import pytest
+
+from memoryd.errors import StoreBusyError, StoreError
+from memoryd.model import Filter, Workspace
+from memoryd.store import sqlite_connection, vectors
+from memoryd.store.base import Queries
+from memoryd.store.files import DataDirectory, SingleFile
+from memoryd.store.sqlite import SqliteStore
+from memoryd.store.sqlite_connection import SqliteQueries
+from memoryd.store.sqlite_file import SqliteFile
+from tests.store.kit import MODEL, axis, made, near, purge, put, together, value, words, workspace
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    return tmp_path / "memory.db"
+
+
+@pytest.fixture
+def here() -> Workspace:
+    return workspace()
+
+
+@pytest.fixture
+def store(file: Path) -> Iterator[SqliteStore]:
+    with closing(made(SingleFile(file), "normal")) as store:
+        yield store
+
+
+def sql(store: SqliteStore, statement: str, *values: object) -> None:
+    def work(queries: Queries) -> None:
+        assert isinstance(queries, SqliteQueries)
+        queries.connection.execute(statement, values)
+
+    store.write(None, work)
+
+
+# lost files ----------------------------------------------------------------------------------------------------------
+
+
+def test_only_make_makes_a_file(tmp_path: Path) -> None:
+    place = workspace("one", "projects/one.db")
+    with closing(SqliteStore(DataDirectory(tmp_path / "data"))) as store:
+        assert not store.made()
+        for access in (lambda: put(store, place, "x"), lambda: words(store, place, "x"), lambda: store.problems(None)):
+            with pytest.raises(StoreError, match=r"is missing.*Nothing was stored.*Put the file back"):
+                access()
+        assert not (tmp_path / "data").exists()
+        store.make(None)
+        store.make(place)
+        store.make(place)
+        assert store.made()
+        put(store, place, "kept")
+        assert words(store, place, "kept") == ["kept"]
+
+
+def test_a_lost_registry_is_not_made_anew(tmp_path: Path) -> None:
+    place = workspace("one", "projects/one.db")
+    with closing(made(DataDirectory(tmp_path), places=[place])) as store:
+        put(store, place, "kept")
+    (tmp_path / "_meta.db").unlink()
+    with closing(SqliteStore(DataDirectory(tmp_path))) as store:
+        for access in (store.made, lambda: store.make(None)):
+            with pytest.raises(StoreError, match=r"_meta\.db is missing"):
+                access()
+    assert not (tmp_path / "_meta.db").exists()
+
+
+# the end and the beginning -------------------------------------------------------------------------------------------
+
+
+def test_a_job_that_comes_after_the_end_is_refused(file: Path, here: Workspace) -> None:
+    database = SqliteFile(file, "NORMAL")
+    database.open(create=True)
+    assert database.write(here, lambda _: 1) == 1
+    database.close()
+    raised = together(lambda _: database.write(here, lambda _q: 1), 2)
+    assert [str(error) for error in raised] == ["The store is closed."] * 2
+    with pytest.raises(StoreError, match="closed"):
+        database.open()
+
+
+def test_threads_that_write_while_it_closes_are_all_answered(file: Path, here: Workspace) -> None:
+    for _ in range(20):
+        store = made(SingleFile(file), "normal")
+        before = int(str(value(file, "SELECT count(*) FROM records")))
+        stored = list[str]()
+
+        def work(number: int, store: SqliteStore = store, stored: list[str] = stored) -> None:
+            if number == 0:
+                store.close()
+                return
+            stored.extend(put(store, here, f"text {number} {turn}") for turn in range(5))
+
+        assert {str(error) for error in together(work, 8)} <= {"The store is closed."}
+        assert value(file, "SELECT count(*) FROM records") == before + len(stored)
+
+
+def test_a_file_that_is_slow_to_open_keeps_nobody_else_waiting(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    slow, quick = workspace("slow", "slow.db"), workspace("quick", "quick.db")
+    with closing(made(DataDirectory(tmp_path), "normal", [slow, quick])) as store:
+        put(store, slow, "kept")
+    entered, release = threading.Event(), threading.Event()
+    real = SqliteFile._open_writer
+
+    def wait(database: SqliteFile, create: bool) -> apsw.Connection:
+        if database.path.name == "slow.db":
+            entered.set()
+            assert release.wait(30)
+        return real(database, create)
+
+    monkeypatch.setattr(SqliteFile, "_open_writer", wait)
+    with closing(SqliteStore(DataDirectory(tmp_path), "normal")) as store:
+        found: list[str] = []
+        reader = threading.Thread(target=lambda: found.extend(words(store, slow, "kept")))
+        reader.start()
+        assert entered.wait(30)
+        writer = threading.Thread(target=put, args=(store, quick, "meanwhile"))
+        writer.start()
+        writer.join(10)
+        waited = writer.is_alive()
+        release.set()
+        for thread in (reader, writer):
+            thread.join(30)
+        assert not waited
+        assert found == ["kept"]
+
+
+# checks and backups --------------------------------------------------------------------------------------------------
+
+
+def test_what_was_found_is_told_where_the_words_cannot_be_checked(
+    store: SqliteStore, file: Path, here: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    put(store, here, "text")
+    with closing(apsw.Connection(str(file))) as other:
+        other.execute("INSERT INTO memory_details (workspace_id, id) VALUES ('nobody', 'none')")
+    monkeypatch.setattr(sqlite_connection, "BUSY_MS", 100)
+    with closing(SqliteStore(SingleFile(file))) as again, closing(apsw.Connection(str(file))) as other:
+        other.execute("BEGIN IMMEDIATE")
+        row, unchecked = again.problems(here)
+    assert "refers to nothing" in row
+    assert "the words were not checked: Another process kept" in unchecked
+    monkeypatch.setattr(sqlite_connection, "frozen", lambda path: path.exists())
+    store.close()
+    with closing(SqliteStore(SingleFile(file))) as frozen:
+        row, unchecked = frozen.problems(here)
+    assert "refers to nothing" in row
+    assert "the words were not checked, which takes writing: the file is read-only" in unchecked
+
+
+def test_a_backup_is_one_plain_file(store: SqliteStore, tmp_path: Path, here: Workspace) -> None:
+    for number in range(3):
+        put(store, here, f"text {number}")
+    target = tmp_path / "backup" / "all.db"
+    parts: list[float] = []
+    assert store.backup(target, [here], parts.append) == 3
+    assert parts[-1] == 1.0
+    assert [path.name for path in target.parent.iterdir()] == ["all.db"]
+    assert target.read_bytes()[18:20] == b"\1\1"  # the header's read and write version: no write-ahead log
+
+
+def test_a_backup_that_lacks_something_is_thrown_away(
+    store: SqliteStore, tmp_path: Path, here: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    put(store, here, "text")
+    target = tmp_path / "backup" / "all.db"
+    with monkeypatch.context() as patch:
+        patch.setattr("memoryd.store.sqlite_file.copying", lambda *_: "SELECT 1")
+        with pytest.raises(StoreError, match=r"records has 0 rows instead of 1.*thrown away.*doctor"):
+            store.backup(target, [here], lambda _part: None)
+    assert list(target.parent.iterdir()) == []
+
+
+# errors --------------------------------------------------------------------------------------------------------------
+
+
+def test_faults_of_our_own_stay_what_they_are(store: SqliteStore, here: Workspace) -> None:
+    with pytest.raises(apsw.SQLError):
+        sql(store, "SELECT nothing FROM nowhere")
+    with pytest.raises(apsw.BindingsError):
+        sql(store, "SELECT ?")
+    with pytest.raises(apsw.SQLError):
+        store.read(here, lambda q: q.all("search.words", match="AND", tags="[]", tag_count=0, limit=1, session="",
+                                         title=1, type=1, body=1, tag=1))  # fmt: skip
+    put(store, here, "and the writer lives")
+
+
+def test_a_fault_of_a_whole_batch_reaches_its_caller_and_the_writer_lives(
+    store: SqliteStore, here: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as patch:
+        patch.setattr("memoryd.store.sqlite_file.immediate", lambda _connection: 1 / 0)
+        assert {type(error) for error in together(lambda n: put(store, here, f"text {n}"), 4)} == {ZeroDivisionError}
+    put(store, here, "later")
+
+
+def test_a_rule_that_a_row_would_break_is_told(store: SqliteStore, here: Workspace) -> None:
+    put(store, here, "text", id="same")
+    with pytest.raises(StoreError, match=r"(?s)would break a rule of .*UNIQUE.*Nothing was stored") as raised:
+        put(store, here, "text", id="same")
+    assert not isinstance(raised.value, StoreBusyError)
+
+
+# damaged vectors -----------------------------------------------------------------------------------------------------
+
+
+def test_float16_is_read_as_numpy_reads_it() -> None:
+    every = np.arange(2**16, dtype=np.uint16).view(np.float16)
+    finite = every[np.isfinite(every)]
+    read = vectors._matrix([{"vector": finite.tobytes()}], len(finite))
+    np.testing.assert_array_equal(read[0], finite.astype(np.float32))
+
+
+DAMAGES = [
+    ("vector = ?", axis(0, 5).astype(np.float16)),
+    ("vector = ?", b""),
+    ("vector = ?", b"odd"),
+    ("dim = 4, vector = ?", axis(0, 4).astype(np.float16)),
+]
+
+
+@pytest.mark.parametrize("exact", [10_000, 2])
+@pytest.mark.parametrize(("change", "vector"), DAMAGES)
+def test_a_damaged_vector_costs_no_other_record_its_place(
+    store: SqliteStore, here: Workspace, monkeypatch: pytest.MonkeyPatch, exact: int, change: str, vector: object
+) -> None:
+    monkeypatch.setattr(vectors, "EXACT", exact)
+    ids = [put(store, here, f"text {n}", axis(n)) for n in range(6)]
+    loaded = exact < len(ids)
+    if loaded:
+        near(store, here, axis(0))  # what is scanned is rescored from the file later
+    sql(store, f"UPDATE embeddings SET {change} WHERE seq = 3", vector)
+    found = near(store, here, axis(4))
+    assert found[0] == "text 4"
+    assert set(found) - {"text 2"} == {f"text {n}" for n in range(6) if n != 2}
+    assert store.cosines(here, MODEL, axis(4), ids)[ids[4]] == pytest.approx(1)
+    stored = store.vectors(here, MODEL, ids)
+    assert list(stored) == sorted(key for key in ids if key != ids[2])
+    assert {vector.shape for vector in stored.values()} == {(1, 8)}
+
+
+def test_no_vector_at_all_is_no_error(store: SqliteStore, here: Workspace) -> None:
+    assert store.vectors(here, MODEL, [put(store, here, "text")]) == {}
+    assert store.nearest(here, MODEL, axis(0), Filter(), 5) == []
+    purge(store, here)
