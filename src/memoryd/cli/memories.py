@@ -13,7 +13,7 @@ from memoryd.cli.frame import PLACE, Json, command, err, note, out
 from memoryd.core.engine import Engine
 from memoryd.errors import InvalidInputError, NotFoundError
 from memoryd.model import Workspace
-from memoryd.models.providers import NONE
+from memoryd.models.providers import Spec
 from memoryd.settings import Settings
 from memoryd.toolsets import chosen
 from memoryd.toolsets.recall import CONTENT, IDS, ForgetResult, InspectResult, RecallResult
@@ -53,7 +53,7 @@ class Tools:
         """Wait for the embedder, which answers at once where its files are missing; say so then."""
         helpers = self.engine.helpers
         helpers.embedder.start()
-        if helpers.embedder.get(helpers.patience) is None and self.engine.settings.embedder != NONE:
+        if helpers.embedder.get(helpers.patience) is None and not Spec.parse(self.engine.settings.embedder).off:
             reason = helpers.embedder.reason or "The model is still being loaded."
             note(f"Words alone are used, without meaning. {reason}")
 

@@ -11,6 +11,7 @@ from memoryd.cli.frame import FAILED, FILES, Json, command, out, printable, repo
 from memoryd.core.doctor import Diagnosis, Doctor
 from memoryd.core.engine import Engine
 from memoryd.models import weights
+from memoryd.models.providers import Spec
 from memoryd.settings import Settings
 
 models = typer.Typer(no_args_is_help=True, help="The bundled models: fetch and list them.")
@@ -117,7 +118,7 @@ def _model(settings: Settings, model: str, spec: str) -> dict[str, Any]:
     return {
         "model": f"bundled:{model}",
         "use": _USES[model],
-        "in_force": spec in ("bundled", f"bundled:{model}"),
+        "in_force": Spec.parse(spec) in (Spec("bundled"), Spec("bundled", model)),
         "state": next(state for state in ("corrupt", "missing", "verified") if state in states),
         "size": sum(weight.size for weight in files),
         "path": str(settings.models / model),

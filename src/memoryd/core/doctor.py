@@ -18,6 +18,7 @@ from memoryd.errors import InvalidInputError, StoreError
 from memoryd.model import GENERAL, Workspace
 from memoryd.models import weights
 from memoryd.models.loader import Loader
+from memoryd.models.providers import Spec
 from memoryd.settings import Settings, subprocess_environment, variables
 from memoryd.store.base import Row
 
@@ -27,7 +28,6 @@ LITTLE_SPACE = 100 * 2**20  # bytes
 BATCH = 2_000  # vectors that are looked at together
 UNIT = 0.01  # how far from 1 the length of a vector may be; float16 leaves it within .001
 ALIKE = 0.8  # how like a known variable an unknown one must be to be taken for a slip
-BUNDLED = "bundled"
 
 Report = Callable[[str, float], None]
 """Told what is being done and how far that is, 0 to 1; 0 where nobody knows."""
@@ -150,7 +150,7 @@ class Doctor:
         self._report("loading the models", 0.0)
         helpers.start()
         specs = (self._settings.embedder, self._settings.reranker_spec)
-        broken = self._weights() if any(spec.startswith(BUNDLED) for spec in specs) else []
+        broken = self._weights() if any(Spec.parse(spec).bundled for spec in specs) else []
         yield from broken
         yield from _load(self._settings.embedder, helpers.embedder, told=bool(broken))
         yield from _load(self._settings.reranker_spec, helpers.reranker, told=bool(broken))
@@ -245,7 +245,7 @@ class Doctor:
             if model != embedder.name:
                 yield Finding(
                     subject, f"{number} records still have vectors of {model}",
-                    f"They go when {embedder.name} is complete; `memoryd doctor --repair` sees to it now.",
+                    "Another client may use them. If none does, `memoryd doctor --repair` drops them.",
                 )  # fmt: skip
 
     def _unembedded(self, workspace: Workspace) -> int:
@@ -279,7 +279,7 @@ class Doctor:
 def _load(spec: str, loader: Loader[Any], *, told: bool) -> Iterator[Finding]:
     """Wait for a helper; `told` says that broken files of the bundled models are known already."""
     loader.get(LOAD)
-    if loader.state != "ready" and not (told and spec.startswith(BUNDLED)):
+    if loader.state != "ready" and not (told and Spec.parse(spec).bundled):
         yield _finding(f"model {spec}", loader.reason or f"it is not loaded after {LOAD:.0f} s. Try again later.")
 
 

@@ -12,7 +12,7 @@ from functools import partial
 from memoryd.core.records import Embedded, embed, new_id, text_of
 from memoryd.core.workspaces import Workspaces
 from memoryd.errors import ModelError
-from memoryd.model import GENERAL, Filter, Workspace
+from memoryd.model import GENERAL, Workspace
 from memoryd.models.embedders import Embedder
 from memoryd.models.helpers import Helpers
 from memoryd.store.base import Queries, Row, Store, Vector
@@ -54,17 +54,18 @@ class Embedding:
         embedder = self._helpers.embedder.get(self._helpers.patience)
         if embedder is None:
             return None
-        found = self._ask(self._serving_model(workspace, embedder), text)
-        if found and self._is_gone(workspace, *found):
+        serving = self._serving_model(workspace, embedder)
+        if self._is_gone(workspace, serving):
             self._checked.pop(workspace.id, None)
-            other = self._serving_model(workspace, embedder)
-            found = found if other.name == found[0].name else self._ask(other, text)
-        return found
+            serving = self._serving_model(workspace, embedder)
+        return self._ask(serving, text)
 
-    def _is_gone(self, workspace: Workspace, serving: Embedder, vector: Vector) -> bool:
+    def _is_gone(self, workspace: Workspace, serving: Embedder) -> bool:
         """Whether another process has dropped the set that was the fullest."""
-        fullest = self._serving[workspace.id] == serving.name
-        return fullest and not self._store.nearest(workspace, serving.name, vector, Filter(), 1)
+        if self._serving[workspace.id] != serving.name:
+            return False
+        some = self._store.read(workspace, lambda q: q.one("embeddings.some", perspective=GENERAL, model=serving.name))
+        return some is None
 
     def _ask(self, embedder: Embedder, text: str) -> tuple[Embedder, Vector] | None:
         try:

@@ -24,6 +24,11 @@ WHERE r.workspace_id = :workspace AND r.id = :id AND r.deleted_at IS NULL AND r.
     SELECT 1 FROM embeddings e
     WHERE e.workspace_id = r.workspace_id AND e.id = r.id AND e.perspective = :perspective AND e.model = :model)
 
+-- name: embeddings.some
+-- Whether a model has any vector here.
+SELECT 1 AS yes FROM embeddings
+WHERE workspace_id = :workspace AND perspective = :perspective AND model = :model LIMIT 1
+
 -- name: embeddings.models
 -- Which models have vectors here, and of how many records.
 SELECT model, count(*) AS number FROM embeddings
