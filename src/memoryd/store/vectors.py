@@ -302,11 +302,11 @@ def by_record(rows: Sequence[Row]) -> dict[str, Vector]:
     if not rows:
         return {}
     ((dim, _),) = Counter(row["dim"] for row in rows).most_common(1)
-    chunks: dict[str, list[Row]] = {}
-    for row in rows:
-        if row["dim"] == dim:
-            chunks.setdefault(row["id"], []).append(row)
-    return {key: _matrix(own, dim) for key, own in chunks.items()}
+    fitting = [row for row in rows if row["dim"] == dim]
+    matrix = _matrix(fitting, dim)  # at once: one by one takes as long as the search itself
+    chunks = Counter(row["id"] for row in fitting)  # in the order of the rows, which stand together
+    ends = np.cumsum(list(chunks.values())).tolist()
+    return {key: matrix[end - number : end] for (key, number), end in zip(chunks.items(), ends, strict=True)}
 
 
 def _grown(values: NDArray[Any], rows: int) -> NDArray[Any]:
