@@ -19,23 +19,6 @@ from memoryd.store.files import DataDirectory, SingleFile
 from memoryd.store.sqlite import SqliteStore
 from tests.store.kit import LATER, add, axis, forget, made, near, output, put, python, words, workspace
 
-
-@pytest.fixture
-def file(tmp_path: Path) -> Path:
-    return tmp_path / "memory.db"
-
-
-@pytest.fixture
-def here() -> Workspace:
-    return workspace()
-
-
-@pytest.fixture
-def store(file: Path) -> Iterator[SqliteStore]:
-    with closing(made(SingleFile(file), "normal")) as store:
-        yield store
-
-
 # permissions ---------------------------------------------------------------------------------------------------------
 
 READ_ONLY = """

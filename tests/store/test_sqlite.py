@@ -4,7 +4,7 @@ import os
 import random
 import re
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
@@ -43,22 +43,6 @@ from tests.store.kit import (
 )
 
 VERSION = len(sql.migrations("sqlite"))
-
-
-@pytest.fixture
-def file(tmp_path: Path) -> Path:
-    return tmp_path / "memory.db"
-
-
-@pytest.fixture
-def here() -> Workspace:
-    return workspace()
-
-
-@pytest.fixture
-def store(file: Path) -> Iterator[SqliteStore]:
-    with closing(made(SingleFile(file), "normal")) as store:
-        yield store
 
 
 # schema --------------------------------------------------------------------------------------------------------------

@@ -1,7 +1,6 @@
 """The store on SQLite when things go wrong: lost files, the end, slow files, damaged vectors, faults of our own."""
 
 import threading
-from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 
@@ -18,22 +17,6 @@ from memoryd.store.sqlite import SqliteStore
 from memoryd.store.sqlite_connection import SqliteQueries
 from memoryd.store.sqlite_file import SqliteFile
 from tests.store.kit import MODEL, axis, made, near, purge, put, together, value, words, workspace
-
-
-@pytest.fixture
-def file(tmp_path: Path) -> Path:
-    return tmp_path / "memory.db"
-
-
-@pytest.fixture
-def here() -> Workspace:
-    return workspace()
-
-
-@pytest.fixture
-def store(file: Path) -> Iterator[SqliteStore]:
-    with closing(made(SingleFile(file), "normal")) as store:
-        yield store
 
 
 def sql(store: SqliteStore, statement: str, *values: object) -> None:

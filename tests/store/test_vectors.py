@@ -43,22 +43,6 @@ class Draws:
         return unit(latent @ self.lift + 0.15 * self.dice.standard_normal((rows, self.dim)) + 0.05)
 
 
-@pytest.fixture
-def here() -> Workspace:
-    return workspace()
-
-
-@pytest.fixture
-def file(tmp_path: Path) -> Path:
-    return tmp_path / "memory.db"
-
-
-@pytest.fixture
-def store(file: Path) -> Iterator[SqliteStore]:
-    with closing(made(SingleFile(file), "normal")) as store:
-        yield store
-
-
 def fill(
     store: SqliteStore, place: Workspace, rows: Vector, kinds: Sequence[Kind] = (Kind.MEMORY,), **fields: Any
 ) -> None:
