@@ -108,8 +108,9 @@ class Embedding:
                 self._complete(workspace, embedder, stopping)
 
     def _complete(self, workspace: Workspace, embedder: Embedder, stopping: Callable[[], bool]) -> None:
+        in_a_row = 0
         for rows in self._around(workspace, embedder.name):
-            embedded, in_a_row = [], 0
+            embedded = []
             for row in rows:
                 if stopping() or in_a_row == FAILURES:
                     break
