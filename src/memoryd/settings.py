@@ -1,7 +1,6 @@
 """What the environment and the command line decide, as one frozen object. Nothing else reads the environment."""
 
 import os
-import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -19,16 +18,10 @@ from pydantic import (
 )
 
 from memoryd.errors import InvalidInputError
+from memoryd.text import unstorable
 
 SESSION_LENGTH = 200
 SHOWN = 100  # characters of a wrong value that an error repeats
-
-_UNSTORABLE = re.compile("[\0\ud800-\udfff]")  # NUL, and lone surrogates: bytes of the environment that are no UTF-8
-
-
-def unstorable(text: str) -> bool:
-    """Whether no database and no protocol could carry a text."""
-    return _UNSTORABLE.search(text) is not None
 
 
 def _words(value: object) -> object:

@@ -30,8 +30,14 @@ _DROPPED = re.compile(r"[\u0300-\u0304\u0306-\u030c\u030f\u0311\u031b\u0323-\u03
 _TOKEN = re.compile(  # a quote after a digit opens nothing: it is inches
     r'(?<!\d)"(?P<phrase>[^"]*)"(?P<begins>\*?)|(?P<bracket>[()])|(?P<word>\w+(?:[^\s()"*\w]+\w+)*)(?P<star>\*?)'
 )
+_UNSTORABLE = re.compile("[\0\ud800-\udfff]")
 _OPERATORS = frozenset({"AND", "OR", "NOT"})
 _SENTENCE = re.compile(r"(?<=[.!?…])\s+(?=\S)|\n+")
+
+
+def unstorable(text: str) -> re.Match[str] | None:
+    """The first character that no database and no protocol could carry: a NUL or a lone surrogate."""
+    return _UNSTORABLE.search(text)
 
 
 def estimate_tokens(text: str) -> int:

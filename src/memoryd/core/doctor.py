@@ -130,17 +130,12 @@ class Doctor:
         yield "name", workspace.name
         try:
             kinds = self._store.read(workspace, lambda q: q.all("doctor.counts"))
-            models = self._sets(workspace)
+            models = self._engine.embedding.sets(workspace)
         except StoreError:
             return
         yield "records", {row["kind"]: row["living"] for row in kinds}
         yield "deleted", sum(row["number"] - row["living"] for row in kinds)
         yield "embedded", models
-
-    def _sets(self, workspace: Workspace) -> dict[str, int]:
-        """The models that have vectors here, and of how many records."""
-        rows = self._store.read(workspace, lambda q: q.all("embeddings.models", perspective=GENERAL))
-        return {row["model"]: row["number"] for row in rows}
 
     # models and disk -------------------------------------------------------------------------------------------------
 
@@ -241,7 +236,7 @@ class Doctor:
                 subject, f"{missing} records have no vector of {embedder.name} yet",
                 "A running server makes them in the background; `memoryd doctor --repair` makes them now.",
             )  # fmt: skip
-        for model, number in self._sets(workspace).items():
+        for model, number in self._engine.embedding.sets(workspace).items():
             if model != embedder.name:
                 yield Finding(
                     subject, f"{number} records still have vectors of {model}",

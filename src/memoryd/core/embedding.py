@@ -87,10 +87,10 @@ class Embedding:
         return time.monotonic() > self._checked[workspace.id] + RECHECK
 
     def _most_complete(self, workspace: Workspace, present: str) -> str:
-        numbers = self._numbers(workspace)
+        numbers = self.sets(workspace)
         return max(numbers, key=lambda name: (numbers[name], name == present), default=present)
 
-    def _numbers(self, workspace: Workspace) -> dict[str, int]:
+    def sets(self, workspace: Workspace) -> dict[str, int]:
         """How many records have vectors of each model."""
         rows = self._store.read(workspace, lambda q: q.all("embeddings.models", perspective=GENERAL))
         return {row["model"]: row["number"] for row in rows}
@@ -157,7 +157,7 @@ class Embedding:
         embedder = self._helpers.embedder.get()
         if embedder is None or self._missing(workspace, embedder.name, ""):
             return
-        for model in self._numbers(workspace):
+        for model in self.sets(workspace):
             while model != embedder.name and self._store.write(workspace, partial(_retire, model)):
                 pass
 

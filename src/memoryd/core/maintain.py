@@ -23,19 +23,13 @@ class Maintenance:
 
     def purge(self, stopping: Callable[[], bool]) -> None:
         """Remove rows, words and vectors for good, in every workspace."""
-        before = self._before()
         for workspace in self._workspaces.all():
             if workspace.status == "active" and not stopping():
-                self._purge(workspace, before)
+                self.purge_workspace(workspace)
 
     def purge_workspace(self, workspace: Workspace) -> None:
         """Remove rows, words and vectors of one workspace for good."""
-        self._purge(workspace, self._before())
-
-    def _before(self) -> str:
-        return timestamp(moment(self._clock.now()) - self._retention)
-
-    def _purge(self, workspace: Workspace, before: str) -> None:
+        before = timestamp(moment(self._clock.now()) - self._retention)
         if self._store.read(workspace, lambda q: q.one("records.purgeable", before=before)):
             self._store.write(workspace, lambda q: _remove(q, before))
             self._store.write(workspace, lambda q: q.run("vectors.trim", keep=TOMBSTONES))

@@ -1,7 +1,7 @@
 """Verbatim memories: stored, recalled, briefed about, forgotten, inspected."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -11,7 +11,7 @@ from memoryd.core.clock import FOREVER, moment, timestamp
 from memoryd.core.engine import Engine
 from memoryd.core.search import Search
 from memoryd.errors import InvalidInputError
-from memoryd.model import GENERAL, Filter, Hit, Kind, Memory, Record, Workspace
+from memoryd.model import Filter, Hit, Kind, Memory, Record, Workspace
 from memoryd.store.base import Queries
 from memoryd.text import fingerprint
 
@@ -115,9 +115,13 @@ class Memories:
 
     def _listed(self, statement: str, **parameters: object) -> list[Hit]:
         """The memories that a statement names, in its order."""
+        return self._hits(lambda q: [row["id"] for row in q.all(statement, session=self._session, **parameters)])
+
+    def _hits(self, chosen: Callable[[Queries], Sequence[str]]) -> list[Hit]:
+        """The records of the chosen ids, in their order."""
 
         def work(queries: Queries) -> list[Memory]:
-            ids = [row["id"] for row in queries.all(statement, session=self._session, **parameters)]
+            ids = chosen(queries)
             found = records.fetch(queries, ids, self._session)
             return [found[record_id] for record_id in ids if record_id in found]
 
@@ -173,11 +177,7 @@ class Memories:
 
     def get(self, ids: Sequence[str]) -> list[Hit]:
         """Records by id, of any kind, in the order of `ids`; unknown ones are left out."""
-        found = self._engine.store.read(self._workspace, lambda q: records.fetch(q, ids, self._session))
-        return [
-            Hit(memory=self._engine.accesses.current(self._workspace, found[record_id]), score=0.0)
-            for record_id in dict.fromkeys(ids) if record_id in found
-        ]  # fmt: skip
+        return self._hits(lambda _: list(dict.fromkeys(ids)))
 
     def recent(self, limit: int) -> list[Hit]:
         """The newest memories."""
@@ -199,7 +199,6 @@ class Memories:
 
         def work(queries: Queries) -> dict[str, Any]:
             kinds = queries.all("memories.counts", session=self._session)
-            models = queries.all("embeddings.models", perspective=GENERAL)
             deleted = queries.one("memories.deleted")
             return {
                 "workspace": self._workspace.name,
@@ -208,7 +207,7 @@ class Memories:
                 "deleted": deleted["number"] if deleted else 0,
                 "oldest": min((row["oldest"] for row in kinds), default=None),
                 "newest": max((row["newest"] for row in kinds), default=None),
-                "embedded": {row["model"]: row["number"] for row in models},
             }
 
-        return self._engine.store.read(self._workspace, work) | self._engine.helpers.states()
+        embedded = {"embedded": self._engine.embedding.sets(self._workspace)}
+        return self._engine.store.read(self._workspace, work) | embedded | self._engine.helpers.states()

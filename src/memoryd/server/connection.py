@@ -4,7 +4,8 @@ import uuid
 from collections.abc import Mapping
 from typing import Any
 
-from memoryd.settings import SESSION_LENGTH, unstorable
+from memoryd.settings import SESSION_LENGTH
+from memoryd.text import unstorable
 
 SESSION_META = "memoryd/session"
 _CLIENT_INFO_META = "io.modelcontextprotocol/clientInfo"

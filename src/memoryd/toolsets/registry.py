@@ -1,6 +1,5 @@
 """What a tool is: a name, texts for the model, the shapes of what goes in and out, a capability and a handler."""
 
-import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, Literal, TypeVar
@@ -10,6 +9,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError, field_validator
 from memoryd.core.engine import Engine
 from memoryd.errors import InvalidInputError
 from memoryd.model import Workspace
+from memoryd.text import unstorable
 
 Capability = Literal["read", "write", "admin"]
 
@@ -23,7 +23,7 @@ class Arguments(BaseModel):
     @classmethod
     def _storable(cls, value: object) -> object:
         for text in _texts(value):
-            if bad := _UNSTORABLE.search(text):
+            if bad := unstorable(text):
                 raise ValueError(f"holds U+{ord(bad.group()):04X} at character {bad.start()}, which is no text")
         return value
 
@@ -31,8 +31,6 @@ class Arguments(BaseModel):
 class Result(BaseModel):
     """What a tool gives, as structured content."""
 
-
-_UNSTORABLE = re.compile("[\0\ud800-\udfff]")  # NUL and lone surrogates
 
 ArgumentsT = TypeVar("ArgumentsT", bound=Arguments)
 
