@@ -28,7 +28,6 @@ from rich.table import Table
 from memoryd import ranking
 from memoryd.core import records
 from memoryd.core.engine import Engine
-from memoryd.core.records import text_of
 from memoryd.core.search import Search
 from memoryd.model import Filter, Kind, Record, Workspace
 from memoryd.settings import Settings
@@ -91,7 +90,7 @@ def fill(engine: Engine, workspace: Workspace, store: Store, *, one_session: boo
     embedder = engine.helpers.embedder.get(60)
     assert embedder is not None, "run `memoryd models pull` first"
     for key, body, session in track(store.turns, f"{store.name}: embedding", transient=True):
-        vectors = records.Embedded(embedder.name, embedder.embed_passage(text_of(None, body)))
+        vectors = records.Embedded(embedder.name, embedder.embed_passage(body))
         record = Record(id=key, kind=Kind.MEMORY, body=body, session_id="one" if one_session else session)
         engine.store.write(workspace, lambda q: records.add(q, record, vectors, engine.clock.now()))  # noqa: B023
 
@@ -111,7 +110,7 @@ def ask(base: Settings, stores: dict[Path, Store], profile: ranking.Profile, tit
             search.find("warm up", Filter())
             for question, evidence in track(store.questions, f"{path.stem}: {title}", transient=True):
                 before = time.process_time()
-                found = [hit.memory.record.id for hit in search.find(question, Filter())]
+                found = [hit.record.id for hit in search.find(question, Filter())]
                 spent += time.process_time() - before
                 scores.append(measure(found, evidence))
                 hits += len(found)

@@ -33,7 +33,7 @@ from memoryd.core import records
 from memoryd.core.engine import Engine
 from memoryd.core.memories import Memories
 from memoryd.core.records import Embedded
-from memoryd.model import Filter, Kind, Record, Workspace
+from memoryd.model import GENERAL, Filter, Kind, Record, VectorSet, Workspace
 from memoryd.settings import Settings, subprocess_environment
 from memoryd.store.base import Queries
 
@@ -248,7 +248,7 @@ def _insert(engine: Engine, workspace: Workspace, vectors: Floats) -> list[str]:
 
 
 def _nearest(engine: Engine, workspace: Workspace, query: Floats) -> list[str]:
-    return [key for key, _ in engine.store.nearest(workspace, "bench", query, Filter(), TOP)]
+    return [key for key, _ in engine.store.nearest(workspace, VectorSet(GENERAL, "bench"), query, Filter(), TOP)]
 
 
 def _exact_row(base: Floats, queries: Floats) -> list[str]:

@@ -65,7 +65,7 @@ SHARED_TABLES = {
     "interaction_details": "workspace_id id thought_at response_at",
     "summary_details": "workspace_id id memory_count quality productivity impact complexity technologies",
     "relations": "workspace_id id from_entity to_entity relation_type created_at deleted_at",
-    "perspectives": "workspace_id name instruction",
+    "perspectives": "workspace_id name template",
     "events": "workspace_id seq at operation subject",
 }
 """The columns that a table has on every dialect."""

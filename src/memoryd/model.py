@@ -8,6 +8,14 @@ GENERAL = "general"
 """The perspective from which everything is embedded."""
 
 
+@dataclass(frozen=True, slots=True)
+class VectorSet:
+    """The vectors of one workspace that can be compared: from one perspective, by one model."""
+
+    perspective: str
+    model: str
+
+
 class Kind(StrEnum):
     """What a Record is."""
 
@@ -40,6 +48,7 @@ class Record:
     kind: Kind
     body: str
     name: str | None = None
+    """A memory's key, an entity's name, the name of an observation's entity, a summary's title."""
     type: str = ""
     tags: tuple[str, ...] = ()
     scope: str = ""
@@ -48,14 +57,8 @@ class Record:
     """The session it was written in. Provenance only: nothing is ever deleted by it."""
     created_at: str = ""
     updated_at: str = ""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Memory:
-    """A Record with what only memories have; other kinds carry the defaults."""
-
-    record: Record
     importance: float = 0.5
+    """This and the next are memories' own; other kinds have the defaults."""
     access_count: int = 0
     accessed_at: str | None = None
 
@@ -70,12 +73,14 @@ class Filter:
     """A record must have ALL of them."""
     session: str = ""
     """Volatile records of this session are visible; of every other session, none."""
+    entity: str = ""
+    """Only observations of the entity with this id."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Hit:
-    """A found memory, its final score and how that came about."""
+    """A found record, its final score and how that came about."""
 
-    memory: Memory
+    record: Record
     score: float
     why: Mapping[str, float] = field(default_factory=dict)

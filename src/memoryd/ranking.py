@@ -21,6 +21,8 @@ Neighbours = Mapping[str, Mapping[str, float]]
 class Profile:
     """The constants of one way to search. Defaults are seed d's; what it leaves open was measured (docs/search.md)."""
 
+    every_perspective: bool = False
+    """Whether observations are searched from each perspective (c), or all kinds of records from the general one."""
     depth: int = 100
     """Candidates by words, and as many by vector. 50 (d) costs up to .02 of R@30; the deeper list costs nothing."""
     alpha: float = 0.5

@@ -13,7 +13,7 @@ from memoryd.core.engine import Engine
 from memoryd.core.memories import Criteria
 from memoryd.core.worker import Worker
 from memoryd.errors import StoreError
-from memoryd.model import Filter
+from memoryd.model import GENERAL, Filter, VectorSet
 from memoryd.models import helpers
 from memoryd.models import ollama as service
 from tests.core.kit import Ollama, embedded, engine, memories, never, ollama
@@ -64,8 +64,8 @@ def found(here: Engine, query: str) -> list[str]:
     question = here.embedding.question(place, query)
     assert question
     model, vector = question
-    ids = [key for key, _ in here.store.nearest(place, model.name, vector, Filter(), 10)]
-    return [hit.memory.record.body for hit in memories(here).get(ids)]
+    ids = [key for key, _ in here.store.nearest(place, VectorSet(GENERAL, model.name), vector, Filter(), 10)]
+    return [hit.record.body for hit in memories(here).get(ids)]
 
 
 def test_a_small_text_gets_its_vector_with_its_row_and_a_long_one_later(
@@ -93,7 +93,7 @@ def test_the_backfill_embeds_what_has_no_vector_once(
         assert len(server.asked) == len(set(server.asked)) == 30
         here.embedding.catch_up(never)
         assert len(server.asked) == 30
-        key = memories(here).recent(1)[0].memory.record.id
+        key = memories(here).recent(1)[0].record.id
         memories(here).forget(Criteria(ids=(key,)))
         here.embedding.catch_up(never)
         assert (embedded(here), len(server.asked)) == ({NOMIC: 29}, 30)
@@ -134,7 +134,7 @@ def test_the_backfill_gives_up_for_now_and_takes_nothing_from_those_who_ask(tmp_
         server.fails = lambda text: "number" in text
         here.embedding.catch_up(never)
         assert (embedded(here), len(server.asked)) == ({}, embedding.FAILURES)
-        assert here.embedding.passage("another") is not None
+        assert here.embedding.passages(["another"]) != [None]
 
 
 def test_a_service_that_hangs_costs_one_wait(tmp_path: Path, server: Ollama, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -181,7 +181,10 @@ def test_single_texts_that_are_refused_do_not_keep_the_others_from_their_vectors
     tmp_path: Path, server: Ollama, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(embedding, "BATCH", 4)
-    stored(tmp_path, [f"{'poison' if n % 6 == 0 else 'number'} {n}" for n in range(60)])
+    with engine(tmp_path) as here:
+        place = here.workspaces.ensure("default")
+        for n in range(60):  # in the order of their ids, in which they are embedded
+            put(here.store, place, f"{'poison' if n % 6 == 0 else 'number'} {n}", id=f"{n:03}")
     with with_ollama(tmp_path, server) as here:
         server.fails = lambda text: "poison" in text
         for _ in range(3):
@@ -199,9 +202,7 @@ def test_a_text_that_changes_while_it_is_embedded_gets_no_old_vector(tmp_path: P
                 server.fails = lambda _text: False
                 with engine(tmp_path) as other:
                     place, now = other.workspaces.ensure("default"), other.clock.now()
-                    other.write(
-                        place, lambda q: records.change(q, hit.memory.record.id, "The new words.", (), None, now)
-                    )
+                    other.write(place, lambda q: records.change(q, hit.record.id, "The new words.", (), None, now))
             return False
 
         server.fails = change
@@ -209,7 +210,7 @@ def test_a_text_that_changes_while_it_is_embedded_gets_no_old_vector(tmp_path: P
         assert embedded(here) == {}
         here.embedding.catch_up(never)
         assert embedded(here) == {NOMIC: 1}
-        assert memories(here).get([hit.memory.record.id])[0].memory.record.body == "The new words."
+        assert memories(here).get([hit.record.id])[0].record.body == "The new words."
 
 
 def test_processes_that_embed_the_same_do_not_get_in_each_others_way(tmp_path: Path, server: Ollama) -> None:
@@ -227,15 +228,15 @@ def test_processes_begin_at_different_ends(tmp_path: Path, server: Ollama, monke
     with with_ollama(tmp_path, server) as here:
         place = here.workspaces.ensure("default")
         monkeypatch.setattr(embedding, "BATCH", 30)
-        ids = [row["id"] for row in here.embedding._missing(place, NOMIC, "")]
+        ids = here.embedding._missing(place, NOMIC, "")
         monkeypatch.setattr(embedding, "BATCH", 4)
         for start in (ids[0], ids[11], ids[-1], "0", "~"):
             monkeypatch.setattr(embedding, "new_id", lambda start=start: start)
-            walked = [row["id"] for rows in here.embedding._around(place, NOMIC) for row in rows]
+            walked = [key for ids_ in here.embedding._around(place, NOMIC) for key in ids_]
             at = sum(key <= start for key in ids)
             assert walked == ids[at:] + ids[:at]
         monkeypatch.undo()
-        first = {next(here.embedding._around(place, NOMIC))[0]["id"] for _ in range(20)}
+        first = {next(here.embedding._around(place, NOMIC))[0] for _ in range(20)}
         assert len(first) > 5
 
 

@@ -21,7 +21,7 @@ from memoryd.core.maintain import Maintenance
 from memoryd.core.memories import Criteria
 from memoryd.core.worker import Worker
 from memoryd.errors import InvalidInputError, ModelError, StoreError
-from memoryd.model import Kind, Memory, Record, Workspace
+from memoryd.model import Kind, Record, Workspace
 from memoryd.store.base import Queries
 from memoryd.store.sqlite import SqliteStore
 from tests.clients import environment, until
@@ -96,7 +96,7 @@ def test_a_lost_file_is_told_and_never_made_anew(tmp_path: Path) -> None:
                     access()
         assert not (tmp_path / "memory.db").exists()
         (tmp_path / "elsewhere").rename(tmp_path / "memory.db")
-        assert [hit.memory.record.body for hit in memories(two).recent(5)] == ["kept"]
+        assert [hit.record.body for hit in memories(two).recent(5)] == ["kept"]
 
 
 def test_a_file_that_is_lost_while_it_is_open_takes_no_writes(tmp_path: Path) -> None:
@@ -143,7 +143,7 @@ def test_names_that_are_none(here: Engine, name: str) -> None:
 @pytest.mark.parametrize("name", ["default", "Ünï cödé 東京", "a/b", "../x", "it's", "x" * 200])
 def test_any_other_name_will_do(here: Engine, name: str) -> None:
     memories(here, name=name).store("kept")
-    assert [hit.memory.record.body for hit in memories(here, name=name).recent(5)] == ["kept"]
+    assert [hit.record.body for hit in memories(here, name=name).recent(5)] == ["kept"]
     assert memories(here, name="another").recent(5) == []
 
 
@@ -159,16 +159,16 @@ def test_a_record_is_written_as_given_and_leaves_events(here: Engine, tmp_path: 
     assert list(found) == ["i"]
     expected = Record(id="i", kind=Kind.ENTITY, body="b2", name="n", type="t", tags=("z",), session_id="s",
                       created_at="t1", updated_at="t2")  # fmt: skip
-    assert found["i"] == Memory(record=expected)
+    assert found["i"] == expected
     assert here.write(place, lambda q: records.delete(q, ["i"], "t3")) == 1
     assert here.store.read(place, lambda q: records.fetch(q, ["i"], "")) == {}
     events = rows(tmp_path / "data" / "memory.db", "SELECT at, operation, subject FROM events ORDER BY seq")
-    assert events == [("t1", "create_entity", "i"), ("t2", "update", "i"), ("t3", "delete", "i")]
+    assert events == [("t1", "create_entity", "i"), ("t2", "update_entity", "i"), ("t3", "delete_entity", "i")]
 
 
 def test_what_is_embedded_of_a_record() -> None:
-    assert records.text_of(None, "body") == records.text_of("", "body") == "body"
-    assert records.text_of("name", "body") == "name: body"
+    assert records.text_of("memory", None, "", "body") == records.text_of("memory", "", "", "body") == "body"
+    assert records.text_of("observation", "name", "", "body") == "name: body"
 
 
 # memories ------------------------------------------------------------------------------------------------------------
@@ -187,8 +187,8 @@ def test_threads_that_store_the_same_make_one_memory(here: Engine, tmp_path: Pat
     assert len({key for key, _ in stored}) == 1
     assert sorted(status for _, status in stored) == ["merged"] * 19 + ["stored"]
     (hit,) = memories(here).get([stored[0][0]])
-    assert set(hit.memory.record.tags) == {f"tag{n}" for n in range(20)}
-    assert hit.memory.importance == pytest.approx(19 / 20)
+    assert set(hit.record.tags) == {f"tag{n}" for n in range(20)}
+    assert hit.record.importance == pytest.approx(19 / 20)
     assert rows(tmp_path / "data" / "memory.db", "SELECT count(*) FROM records") == [(1,)]
 
 
@@ -203,9 +203,9 @@ def test_a_merge_keeps_the_first_time_and_the_greater_importance(here: Engine) -
     (before,) = memories(here).get([first.id])
     assert memories(here, "session").store("it is so", ["b", "a"], 0.1).id == first.id
     (after,) = memories(here).get([first.id])
-    assert after.memory.record.created_at == before.memory.record.created_at < after.memory.record.updated_at
-    assert after.memory.record.tags == ("a", "b")
-    assert after.memory.importance == 0.9
+    assert after.record.created_at == before.record.created_at < after.record.updated_at
+    assert after.record.tags == ("a", "b")
+    assert after.record.importance == 0.9
 
 
 def test_a_deleted_memory_is_not_merged_with(here: Engine) -> None:
@@ -219,7 +219,7 @@ def test_a_deleted_memory_is_not_merged_with(here: Engine) -> None:
 def test_the_order_of_writing_is_the_order_of_times(here: Engine) -> None:
     for number in range(20):
         memories(here, "talk").store(f"turn {number}")
-    found = [hit.memory.record for hit in memories(here).recent(20)]
+    found = [hit.record for hit in memories(here).recent(20)]
     assert [record.body for record in found] == [f"turn {n}" for n in reversed(range(20))]
     assert len({record.created_at for record in found}) == 20
 
@@ -236,7 +236,7 @@ def test_forgetting_before_a_time_of_old_forgets_nothing(here: Engine) -> None:
 
 def count(of: Engine, key: str) -> tuple[int, str | None]:
     (hit,) = memories(of).get([key])
-    return hit.memory.access_count, hit.memory.accessed_at
+    return hit.record.access_count, hit.record.accessed_at
 
 
 def written(file: Path, key: str) -> int:
@@ -373,7 +373,7 @@ def test_what_is_purged_leaves_no_trace_in_the_file(tmp_path: Path) -> None:
     assert b"zanzibarquux" in file.read_bytes().lower()
     with engine(tmp_path, MEMORY_RETENTION_DAYS="0") as one:
         found = memories(one).recall("Zanzibarquux", 500).hits
-        memories(one).forget(Criteria(ids=tuple(hit.memory.record.id for hit in found)))
+        memories(one).forget(Criteria(ids=tuple(hit.record.id for hit in found)))
         one.maintenance.purge(never)
         assert one.store.problems(one.workspaces.ensure("default")) == []
     assert b"zanzibarquux" not in file.read_bytes().lower()

@@ -248,7 +248,7 @@ def test_a_lock_that_is_kept_too_long_is_told(tmp_path: Path, monkeypatch: pytes
             memories.store("second")
         output(holder)
         memories.store("third")
-        assert {hit.memory.record.body for hit in memories.recent(5)} == {"first", "third"}
+        assert {hit.record.body for hit in memories.recent(5)} == {"first", "third"}
         assert memories.get([first.id])
 
 

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from memoryd.core import records
 from memoryd.core.records import Embedded
-from memoryd.model import Filter, Kind, Record, Workspace
+from memoryd.model import GENERAL, Filter, Kind, Record, VectorSet, Workspace
 from memoryd.store.base import Queries, Store, Vector
 from memoryd.store.files import Files
 from memoryd.store.sqlite import SqliteStore
@@ -26,6 +26,7 @@ from tests.clients import SOURCE
 NOW = "2026-03-04T05:06:07.000Z"
 LATER = "2026-03-04T05:06:08.000Z"
 MODEL = "test:model"
+SET = VectorSet(GENERAL, MODEL)
 EVERY = Filter()
 
 
@@ -77,7 +78,7 @@ def purge(store: Store, place: Workspace) -> int:
 def bodies(store: Store, place: Workspace, ids: Sequence[str], session: str = "") -> list[str]:
     """The texts of living records, in the order of their ids."""
     found = store.read(place, lambda q: records.fetch(q, ids, session))
-    return [found[record_id].record.body for record_id in ids if record_id in found]
+    return [found[record_id].body for record_id in ids if record_id in found]
 
 
 def words(store: Store, place: Workspace, query: str, allowed: Filter = EVERY, limit: int = 50) -> list[str]:
@@ -89,7 +90,7 @@ def words(store: Store, place: Workspace, query: str, allowed: Filter = EVERY, l
 
 def near(store: Store, place: Workspace, vector: Vector, allowed: Filter = EVERY, limit: int = 10) -> list[str]:
     """The texts whose vectors lie nearest, best first."""
-    found = store.nearest(place, MODEL, vector, allowed, limit)
+    found = store.nearest(place, SET, vector, allowed, limit)
     return bodies(store, place, [key for key, _ in found], allowed.session)
 
 

@@ -31,7 +31,7 @@ from memoryd.store.files import SingleFile
 from memoryd.store.sqlite import SqliteStore
 from memoryd.text import parse_query
 from memoryd.model import Workspace
-from tests.store.kit import MODEL, axis, put
+from tests.store.kit import SET, axis, put
 
 if len(sys.argv) > 3:  # only now: another user may have no right to read the interpreter or the package
     sql.load("sqlite"), sql.migrations("sqlite")
@@ -40,7 +40,7 @@ if len(sys.argv) > 3:  # only now: another user may have no right to read the in
     os.setuid(int(sys.argv[3]))
 here, store = Workspace(id=sys.argv[2], name="one"), SqliteStore(SingleFile(Path(sys.argv[1])))
 for _ in range(2):
-    near = store.nearest(here, MODEL, axis(0), Filter(), 5)
+    near = store.nearest(here, SET, axis(0), Filter(), 5)
     print(len(store.words(here, parse_query("kept"), Filter(), 5)), len(near))
 try:
     store.make(here)
@@ -196,7 +196,7 @@ def check_backup(target: Path, places: list[Workspace]) -> None:
             found = words(copy, place, "text", Filter(tags=("t",)), 1000)
             assert sorted(found) == sorted(f"text {n} of {place.name}" for n in range(300))
             assert len(near(copy, place, axis(0), limit=1000)) == 300
-        assert copy.read(places[0], lambda q: q.one("memories.deleted")) == {"number": 1}
+        assert copy.read(places[0], lambda q: q.one("records.deleted")) == {"number": 1}
         left, right = (words(copy, places[0], side, limit=100_000) for side in ("left", "right"))
         assert {text.split()[0] for text in left} == {text.split()[0] for text in right}
 

@@ -14,7 +14,7 @@ import pytest
 from memoryd.core import records
 from memoryd.core.records import Embedded
 from memoryd.errors import StoreError
-from memoryd.model import Filter, Kind, Workspace
+from memoryd.model import GENERAL, Filter, Kind, VectorSet, Workspace
 from memoryd.store.base import Queries, Store
 from memoryd.store.files import SingleFile
 from memoryd.text import parse_query
@@ -22,6 +22,7 @@ from tests.store.kit import (
     LATER,
     MODEL,
     NOW,
+    SET,
     add,
     axis,
     bodies,
@@ -62,8 +63,8 @@ class Storage(ABC):
             record_id = put(store, here, "kept", axis(0), tags=("a", "b"), name="key", session_id="s")
         with closing(self.open(tmp_path)) as store:
             memory = store.read(here, lambda q: records.fetch(q, [record_id], ""))[record_id]
-            assert (memory.record.body, memory.record.tags, memory.record.name) == ("kept", ("a", "b"), "key")
-            assert memory.record.created_at == NOW
+            assert (memory.body, memory.tags, memory.name) == ("kept", ("a", "b"), "key")
+            assert memory.created_at == NOW
             assert words(store, here, "kept") == ["kept"]
             assert near(store, here, axis(0)) == ["kept"]
 
@@ -76,7 +77,7 @@ class Storage(ABC):
             store.write(here, work)
         assert words(store, here, "half") == []
         assert near(store, here, axis(0)) == []
-        assert store.read(here, lambda q: q.all("memories.counts", session="")) == []
+        assert store.read(here, lambda q: q.all("records.counts", session="")) == []
 
     def test_a_statement_that_fails_leaves_nothing(self, store: Store, here: Workspace) -> None:
         def work(queries: Queries) -> None:
@@ -136,7 +137,7 @@ class Storage(ABC):
         put(store, here, "old")
 
         def count(queries: Queries) -> int:
-            return int(queries.all("memories.counts", session="")[0]["number"])
+            return int(queries.all("records.counts", session="")[0]["number"])
 
         def work(queries: Queries) -> tuple[int, int]:
             before = count(queries)
@@ -247,7 +248,7 @@ class Storage(ABC):
     def test_texts_are_kept_verbatim(self, store: Store, here: Workspace, text: str) -> None:
         record_id = put(store, here, text, tags=(text,), name=text)
         memory = store.read(here, lambda q: records.fetch(q, [record_id], ""))[record_id]
-        assert (memory.record.body, memory.record.tags, memory.record.name) == (text, (text,), text)
+        assert (memory.body, memory.tags, memory.name) == (text, (text,), text)
 
     def test_a_megabyte_is_kept_and_found(self, store: Store, here: Workspace) -> None:
         text = "lorem ipsum dolor 🚀 " * 60_000 + "needle"
@@ -335,9 +336,9 @@ class Storage(ABC):
             assert words(store, place, "secret", Filter(tags=("t",), kinds=(Kind.MEMORY,))) == [text]
             assert near(store, place, axis(0)) == near(store, place, axis(0), Filter(tags=("t",))) == [text]
         assert words(store, workspace("empty"), "secret") == near(store, workspace("empty"), axis(0)) == []
-        (theirs,) = store.nearest(two, MODEL, axis(0), Filter(), 1)
-        assert store.cosines(one, MODEL, axis(0), [theirs[0]]) == {}
-        assert store.vectors(one, MODEL, [theirs[0]]) == {}
+        (theirs,) = store.nearest(two, SET, axis(0), Filter(), 1)
+        assert store.cosines(one, SET, axis(0), [theirs[0]]) == {}
+        assert store.vectors(one, SET, [theirs[0]]) == {}
 
     # changes and deletes ---------------------------------------------------------------------------------------------
 
@@ -347,7 +348,7 @@ class Storage(ABC):
         assert words(store, here, "before") == words(store, here, "after", Filter(tags=("old",))) == []
         assert words(store, here, "after", Filter(tags=("new",))) == ["after"]
         assert near(store, here, axis(0)) == []  # the vector was of another text
-        store.write(here, lambda q: records.embed(q, record_id, Embedded(MODEL, axis(1)[None, :])))
+        store.write(here, lambda q: records.embed(q, record_id, GENERAL, Embedded(MODEL, axis(1)[None, :])))
         assert near(store, here, axis(0)) == ["after"]
 
     def test_deleted_softly_it_is_out_of_words_and_vectors_at_once(self, store: Store, here: Workspace) -> None:
@@ -356,17 +357,17 @@ class Storage(ABC):
         assert forget(store, here, gone) == 1
         assert words(store, here, "twin") == near(store, here, axis(0), limit=1) == ["twin kept"]
         assert words(store, here, "twin", Filter(tags=("t",))) == near(store, here, axis(0), Filter(tags=("t",))) == []
-        assert store.cosines(here, MODEL, axis(0), [gone, kept]) == pytest.approx({kept: 1.0})
-        assert store.vectors(here, MODEL, [gone, kept]).keys() == {kept}
+        assert store.cosines(here, SET, axis(0), [gone, kept]) == pytest.approx({kept: 1.0})
+        assert store.vectors(here, SET, [gone, kept]).keys() == {kept}
         assert bodies(store, here, [gone, kept]) == ["twin kept"]
-        assert store.read(here, lambda q: q.one("memories.deleted")) == {"number": 1}
+        assert store.read(here, lambda q: q.one("records.deleted")) == {"number": 1}
 
     def test_a_purge_removes_for_good_and_leaves_the_rest(self, store: Store, here: Workspace) -> None:
         gone, kept = put(store, here, "twin gone", axis(0)), put(store, here, "twin kept", axis(0))
         forget(store, here, gone)
         assert store.write(here, lambda q: q.run("records.purge", before=NOW)) == 0  # it was deleted later
         assert purge(store, here) == 1
-        assert store.read(here, lambda q: q.one("memories.deleted")) == {"number": 0}
+        assert store.read(here, lambda q: q.one("records.deleted")) == {"number": 0}
         assert words(store, here, "twin") == near(store, here, axis(0)) == ["twin kept"]
         assert put(store, here, "again", id=gone) == gone
         assert bodies(store, here, [gone, kept]) == ["again", "twin kept"]
@@ -389,31 +390,33 @@ class Storage(ABC):
         put(store, here, "far", axis(4))
         put(store, here, "none")
         assert near(store, here, axis(0)) == ["long", "half", "far"]
-        scores = [score for _, score in store.nearest(here, MODEL, axis(0), Filter(), 3)]
+        scores = [score for _, score in store.nearest(here, SET, axis(0), Filter(), 3)]
         assert scores == pytest.approx([2 / 3, 0.5, 0.0], abs=1e-3)
         assert near(store, here, axis(2), limit=1) == ["long"]
 
     def test_cosines_and_vectors_of_given_records(self, store: Store, here: Workspace) -> None:
         ids = [put(store, here, f"n{n}", axis(n)) for n in range(3)]
         bare = put(store, here, "bare")
-        assert store.cosines(here, MODEL, axis(1), [*ids, bare, "unknown"]) == pytest.approx(
+        assert store.cosines(here, SET, axis(1), [*ids, bare, "unknown"]) == pytest.approx(
             {ids[0]: 0, ids[1]: 1, ids[2]: 0}
         )
-        assert store.cosines(here, MODEL, axis(1), []) == store.vectors(here, MODEL, []) == {}
-        found = store.vectors(here, MODEL, [*ids, bare, "unknown"])
+        assert store.cosines(here, SET, axis(1), []) == store.vectors(here, SET, []) == {}
+        found = store.vectors(here, SET, [*ids, bare, "unknown"])
         assert found.keys() == set(ids)
         np.testing.assert_allclose(found[ids[2]], axis(2)[None, :])
         long = put(store, here, "long", np.stack([axis(3), axis(4)]))
-        np.testing.assert_allclose(store.vectors(here, MODEL, [long])[long], [axis(3), axis(4)])
+        np.testing.assert_allclose(store.vectors(here, SET, [long])[long], [axis(3), axis(4)])
 
     def test_models_and_dimensions_are_apart(self, store: Store, here: Workspace) -> None:
         record_id = put(store, here, "both", axis(0))
         other = Embedded("test:other", axis(1, 16)[None, :])
-        store.write(here, lambda q: records.embed(q, record_id, other))
+        store.write(here, lambda q: records.embed(q, record_id, GENERAL, other))
         assert near(store, here, axis(0)) == ["both"]
-        assert dict(store.nearest(here, "test:other", axis(0, 16), Filter(), 5)) == pytest.approx({record_id: 0.0})
-        assert store.nearest(here, MODEL, axis(0, 16), Filter(), 5) == []
-        assert store.nearest(here, "test:none", axis(0), Filter(), 5) == []
+        assert dict(store.nearest(here, VectorSet(GENERAL, "test:other"), axis(0, 16), Filter(), 5)) == pytest.approx(
+            {record_id: 0.0}
+        )
+        assert store.nearest(here, SET, axis(0, 16), Filter(), 5) == []
+        assert store.nearest(here, VectorSet(GENERAL, "test:none"), axis(0), Filter(), 5) == []
 
     # neighbours and events -------------------------------------------------------------------------------------------
 
@@ -437,7 +440,9 @@ class Storage(ABC):
         record_id = put(store, here, "short-lived")
         forget(store, here, record_id)
         purge(store, here)
-        store.write(here, lambda q: records.event(q, "later", None, LATER))  # and the table still takes more
+        store.write(
+            here, lambda q: q.run("events.add", operation="later", subject=None, now=LATER)
+        )  # and the table still takes more
 
     # upkeep ----------------------------------------------------------------------------------------------------------
 

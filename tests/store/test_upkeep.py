@@ -16,7 +16,7 @@ from memoryd.store.files import DataDirectory, SingleFile
 from memoryd.store.sqlite import SqliteStore
 from memoryd.store.sqlite_connection import SqliteQueries
 from memoryd.store.sqlite_file import SqliteFile
-from tests.store.kit import MODEL, axis, made, near, purge, put, together, value, words, workspace
+from tests.store.kit import SET, axis, made, near, purge, put, together, value, words, workspace
 
 
 def sql(store: SqliteStore, statement: str, *values: object) -> None:
@@ -226,13 +226,13 @@ def test_a_damaged_vector_costs_no_other_record_its_place(
     found = near(store, here, axis(4))
     assert found[0] == "text 4"
     assert set(found) - {"text 2"} == {f"text {n}" for n in range(6) if n != 2}
-    assert store.cosines(here, MODEL, axis(4), ids)[ids[4]] == pytest.approx(1)
-    stored = store.vectors(here, MODEL, ids)
+    assert store.cosines(here, SET, axis(4), ids)[ids[4]] == pytest.approx(1)
+    stored = store.vectors(here, SET, ids)
     assert list(stored) == sorted(key for key in ids if key != ids[2])
     assert {vector.shape for vector in stored.values()} == {(1, 8)}
 
 
 def test_no_vector_at_all_is_no_error(store: SqliteStore, here: Workspace) -> None:
-    assert store.vectors(here, MODEL, [put(store, here, "text")]) == {}
-    assert store.nearest(here, MODEL, axis(0), Filter(), 5) == []
+    assert store.vectors(here, SET, [put(store, here, "text")]) == {}
+    assert store.nearest(here, SET, axis(0), Filter(), 5) == []
     purge(store, here)

@@ -16,14 +16,29 @@ from numpy.typing import NDArray
 from memoryd.core import records
 from memoryd.core.clock import Clock
 from memoryd.core.records import Embedded
-from memoryd.model import Filter, Kind, Workspace
+from memoryd.model import GENERAL, Filter, Kind, Workspace
 from memoryd.store import vectors
 from memoryd.store.base import Queries, Vector
 from memoryd.store.files import SingleFile
 from memoryd.store.sqlite import SqliteStore
 from memoryd.store.vectors import VectorIndex
 from tests.clients import environment
-from tests.store.kit import EVERY, MODEL, add, axis, change, forget, made, near, purge, put, together, unit, workspace
+from tests.store.kit import (
+    EVERY,
+    MODEL,
+    SET,
+    add,
+    axis,
+    change,
+    forget,
+    made,
+    near,
+    purge,
+    put,
+    together,
+    unit,
+    workspace,
+)
 
 DIM, MANY, K = 384, 30_000, 10
 TOPICS = 600
@@ -64,7 +79,7 @@ def fill(
 
 
 def numbers(store: SqliteStore, place: Workspace, vector: Vector, allowed: Filter = EVERY, limit: int = K) -> list[int]:
-    return [int(key) for key, _ in store.nearest(place, MODEL, vector, allowed, limit)]
+    return [int(key) for key, _ in store.nearest(place, SET, vector, allowed, limit)]
 
 
 def best(rows: Vector, vector: Vector, among: NDArray[Any] | None = None, limit: int = K) -> list[int]:
@@ -79,7 +94,7 @@ def recall(found: Sequence[Sequence[int]], expected: Sequence[Sequence[int]]) ->
 
 
 def embed(record_id: str, vector: Vector, queries: Queries) -> None:
-    records.embed(queries, record_id, Embedded(MODEL, vector[None, :]))
+    records.embed(queries, record_id, GENERAL, Embedded(MODEL, vector[None, :]))
 
 
 def trim(store: SqliteStore, place: Workspace, keep: int) -> int:
@@ -100,7 +115,7 @@ def test_few_rows_are_compared_exactly(store: SqliteStore, here: Workspace, dim:
     rows, questions = Draws(dim=dim)(1500), Draws(1, dim)(10)
     fill(store, here, rows)
     for question in questions:
-        found = store.nearest(here, MODEL, question, Filter(), K)
+        found = store.nearest(here, SET, question, Filter(), K)
         exact = rows @ question
         assert [int(key) for key, _ in found] == best(rows, question)
         assert [score for _, score in found] == pytest.approx([exact[n] for n in best(rows, question)], abs=1e-5)
@@ -112,9 +127,7 @@ def test_ties_and_more_than_there_is(store: SqliteStore, here: Workspace) -> Non
     fill(store, here, same)
     assert sorted(numbers(store, here, same[0], limit=100)) == list(range(5))
     assert len(numbers(store, here, same[0], limit=3)) == 3
-    assert [score for _, score in store.nearest(here, MODEL, same[0], Filter(), 9)] == pytest.approx(
-        [1.0] * 5, abs=1e-3
-    )
+    assert [score for _, score in store.nearest(here, SET, same[0], Filter(), 9)] == pytest.approx([1.0] * 5, abs=1e-3)
 
 
 # scanned -------------------------------------------------------------------------------------------------------------
@@ -155,10 +168,10 @@ def test_many_rows_are_found_nearly_all(large: Large, limit: int) -> None:
 
 def test_scores_of_a_scan_are_exact(large: Large) -> None:
     question = large.questions[0]
-    for key, score in large.store.nearest(large.here, MODEL, question, Filter(), K):
+    for key, score in large.store.nearest(large.here, SET, question, Filter(), K):
         assert score == pytest.approx(float(large.rows[int(key)] @ question), abs=1e-5)
     ids = [f"{n:06}" for n in (0, 5, MANY - 1)]
-    found = large.store.cosines(large.here, MODEL, question, [*ids, "unknown"])
+    found = large.store.cosines(large.here, SET, question, [*ids, "unknown"])
     assert found == pytest.approx({key: float(large.rows[int(key)] @ question) for key in ids}, abs=1e-5)
 
 
@@ -189,9 +202,9 @@ def test_filters_hold_before_the_candidates_are_cut_off(
 
 def test_volatile_rows_of_others_are_hidden(large: Large) -> None:
     question = large.rows[11]
-    found = large.store.nearest(large.here, MODEL, question, Filter(session="theirs"), 2)
+    found = large.store.nearest(large.here, SET, question, Filter(session="theirs"), 2)
     assert {key for key, _ in found} == {"000011", "theirs000011"}
-    assert not [key for key, _ in large.store.nearest(large.here, MODEL, question, Filter(), 200) if "theirs" in key]
+    assert not [key for key, _ in large.store.nearest(large.here, SET, question, Filter(), 200) if "theirs" in key]
 
 
 def test_half_a_file_of_hidden_rows(store: SqliteStore, here: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -257,10 +270,10 @@ def test_a_record_counts_by_its_best_chunk_and_by_all(
     for question in Draws(1)(10):
         chunks = (rows @ question).reshape(100, 4)
         scores = (chunks.max(1) + chunks.mean(1)) / 2
-        found = store.nearest(here, MODEL, question, Filter(), 20)
+        found = store.nearest(here, SET, question, Filter(), 20)
         assert [int(key) for key, _ in found] == np.argsort(-scores, kind="stable")[:20].tolist()
         assert [score for _, score in found] == pytest.approx(np.sort(scores)[::-1][:20].tolist(), abs=1e-5)
-        cosines = store.cosines(here, MODEL, question, [str(n) for n in range(100)])
+        cosines = store.cosines(here, SET, question, [str(n) for n in range(100)])
         assert [cosines[str(n)] for n in range(100)] == pytest.approx(scores.tolist(), abs=1e-5)
 
 
@@ -300,7 +313,7 @@ def test_it_follows_a_random_workload(
         keys = sorted(living)
         rows = np.stack([living[key] for key in keys])
         question = draws(1)[0]
-        found = [key for key, _ in store.nearest(here, MODEL, question, Filter(), 5)]
+        found = [key for key, _ in store.nearest(here, SET, question, Filter(), 5)]
         assert found == [keys[n] for n in best(rows, question, limit=5)]
     assert len(index(store)) == len(living)
 
@@ -309,7 +322,7 @@ OTHER = """
 import sys
 from pathlib import Path
 import numpy as np
-from memoryd.model import Workspace
+from memoryd.model import GENERAL, Workspace
 from memoryd.store.files import SingleFile
 from memoryd.store.sqlite import SqliteStore
 from tests.store.kit import axis, change, forget, near, purge, put
@@ -376,7 +389,7 @@ def test_what_another_process_does_is_seen_by_the_next_query(
         assert "theirs" not in near(store, here, question)
         put(store, here, "ours", question)
         assert other("near 3 1") == "ours"
-        forget(store, here, *[key for key, _ in store.nearest(here, MODEL, question, Filter(), 1)])
+        forget(store, here, *[key for key, _ in store.nearest(here, SET, question, Filter(), 1)])
         assert "ours" not in other("near 3 5").split()
         assert other("put last 3") == "last"
         assert near(store, here, question, limit=1) == ["last"]
@@ -474,4 +487,4 @@ def test_threads_search_while_others_write(
 
 
 def numbers_of(store: SqliteStore, place: Workspace, vector: Vector) -> list[int]:
-    return [int(key) for key, _ in store.nearest(place, MODEL, vector, Filter(), 3) if key.isdigit()]
+    return [int(key) for key, _ in store.nearest(place, SET, vector, Filter(), 3) if key.isdigit()]

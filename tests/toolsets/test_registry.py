@@ -163,8 +163,8 @@ def test_running_validates_first(call: Call, tool: Tool[Any]) -> None:
 @pytest.mark.parametrize("tool", [tool for tool in TOOLS if tool.capability == "read"], ids=lambda tool: tool.name)
 def test_reading_writes_no_row(call: Call, tool: Tool[Any]) -> None:
     TOOLSETS["recall"][0].run(call, {"content": "Something to read.", "tags": ["x"]})
-    before = call.engine.store.read(call.workspace, lambda q: q.all("memories.counts", session="session"))
+    before = call.engine.store.read(call.workspace, lambda q: q.all("records.counts", session="session"))
     required = {name: "something" for name, field in tool.arguments.model_fields.items() if field.is_required()}
     with suppress(MemorydError):  # a tool may need more than a word for each argument
         assert isinstance(tool.run(call, required).result, tool.result)
-    assert call.engine.store.read(call.workspace, lambda q: q.all("memories.counts", session="session")) == before
+    assert call.engine.store.read(call.workspace, lambda q: q.all("records.counts", session="session")) == before

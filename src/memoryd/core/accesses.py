@@ -5,7 +5,7 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from memoryd.model import Memory, Workspace
+from memoryd.model import Record, Workspace
 from memoryd.store.base import Queries
 
 
@@ -46,12 +46,12 @@ class Accesses:
         with self._lock:
             return [workspace for workspace, noted in self._noted.items() if noted]
 
-    def current(self, workspace: Workspace, memory: Memory) -> Memory:
-        """A memory with the recalls that its row does not have yet."""
-        noted = self._noted.get(workspace.id, {}).get(memory.record.id)
+    def current(self, workspace: Workspace, record: Record) -> Record:
+        """A record with the recalls that its row does not have yet."""
+        noted = self._noted.get(workspace.id, {}).get(record.id)
         if noted is None:
-            return memory
-        return replace(memory, access_count=memory.access_count + noted.times, accessed_at=noted.at)
+            return record
+        return replace(record, access_count=record.access_count + noted.times, accessed_at=noted.at)
 
 
 def write(queries: Queries, noted: Mapping[str, Access]) -> None:

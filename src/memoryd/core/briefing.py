@@ -58,7 +58,7 @@ class List(Layout):
 
     def line(self, hit: Hit, tokens: int | None = None) -> Line:
         """`- [2026-03-04, importance 0.8] content`."""
-        date, importance = hit.memory.record.created_at[:10], hit.memory.importance
+        date, importance = hit.record.created_at[:10], hit.record.importance
         return Line(hit, f"- [{date}, importance {importance:g}] {_content(hit, self.about, tokens)}")
 
 
@@ -68,7 +68,7 @@ class Summary(Layout):
     def line(self, hit: Hit, tokens: int | None = None) -> Line:
         """`- content (2026-03-04)`."""
         content = _content(hit, self.about, min(tokens or LONGEST, LONGEST))
-        return Line(hit, f"- {content} ({hit.memory.record.created_at[:10]})")
+        return Line(hit, f"- {content} ({hit.record.created_at[:10]})")
 
     def text(self, lines: Sequence[Line]) -> str:
         """The clusters in the order of their best hits."""
@@ -95,7 +95,7 @@ class Sections(Summary):
         """The sections in the order of their first lines."""
         parts: dict[str, list[str]] = {}
         for line in lines:
-            parts.setdefault(self._labels[line.hit.memory.record.id], []).append(line.text)
+            parts.setdefault(self._labels[line.hit.record.id], []).append(line.text)
         return "\n\n".join("\n".join([f"## {label}", *bullets]) for label, bullets in parts.items())
 
 
@@ -117,12 +117,12 @@ LAYOUTS: dict[Format, type[Layout]] = {"summary": Summary, "list": List, "raw": 
 
 def whole(hit: Hit) -> dict[str, Any]:
     """Every field of a hit."""
-    memory, record = hit.memory, hit.memory.record
+    record = hit.record
     return {
         "id": record.id, "kind": str(record.kind), "key": record.name, "content": record.body,
-        "tags": list(record.tags), "importance": memory.importance, "score": round(hit.score, 4),
-        "created_at": record.created_at, "updated_at": record.updated_at, "accessed_at": memory.accessed_at,
-        "access_count": memory.access_count, "why": {name: round(part, 4) for name, part in hit.why.items()},
+        "tags": list(record.tags), "importance": record.importance, "score": round(hit.score, 4),
+        "created_at": record.created_at, "updated_at": record.updated_at, "accessed_at": record.accessed_at,
+        "access_count": record.access_count, "why": {name: round(part, 4) for name, part in hit.why.items()},
     }  # fmt: skip
 
 
@@ -157,13 +157,13 @@ def pack(hits: Sequence[Hit], budget: int, layout: Layout) -> list[Line]:
 
 
 def _content(hit: Hit, about: Sequence[str], tokens: int | None) -> str:
-    record = hit.memory.record
+    record = hit.record
     text = record.body if tokens is None else extract(record.body, about, tokens)
     return f"{record.name}: {text}" if record.name else text
 
 
 def _clusters(hits: Sequence[Hit]) -> list[str]:
     """For each hit the commonest tag that it shares with another one."""
-    numbers = Counter(tag for hit in hits for tag in hit.memory.record.tags)
-    shared = [[tag for tag in hit.memory.record.tags if numbers[tag] > 1] for hit in hits]
+    numbers = Counter(tag for hit in hits for tag in hit.record.tags)
+    shared = [[tag for tag in hit.record.tags if numbers[tag] > 1] for hit in hits]
     return [max(tags, key=lambda tag: numbers[tag]) if tags else OTHERS for tags in shared]

@@ -13,9 +13,10 @@ from typing import Any
 import numpy as np
 
 from memoryd import __version__
+from memoryd.core import perspectives
 from memoryd.core.engine import Engine
 from memoryd.errors import InvalidInputError, StoreError
-from memoryd.model import GENERAL, Workspace
+from memoryd.model import Workspace
 from memoryd.models import weights
 from memoryd.models.loader import Loader
 from memoryd.models.providers import Spec
@@ -247,9 +248,8 @@ class Doctor:
         embedder = self._engine.helpers.embedder.get()
         if embedder is None:
             return 0
-        row = self._store.read(
-            workspace, lambda q: q.one("doctor.unembedded", perspective=GENERAL, model=embedder.name)
-        )
+        model = embedder.name
+        row = self._store.read(workspace, lambda q: q.one("doctor.unembedded", **perspectives.wanted(q), model=model))
         return row["number"] if row else 0
 
     def _damaged(self, workspace: Workspace) -> list[int]:

@@ -4,25 +4,34 @@ Each vector knows its model. After a change of model the old set serves alone un
 kept: another process may work with the other model. An operator lets go of the old one.
 """
 
+import json
 import logging
+import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 
-from memoryd.core.records import Embedded, embed, new_id, text_of
+from memoryd.core import perspectives
+from memoryd.core.records import Embedded, embed, new_id
 from memoryd.core.workspaces import Workspaces
 from memoryd.errors import ModelError
 from memoryd.model import GENERAL, Workspace
 from memoryd.models.embedders import Embedder
 from memoryd.models.helpers import Helpers
-from memoryd.store.base import Queries, Row, Store, Vector
+from memoryd.store.base import Queries, Store, Vector
 
 log = logging.getLogger(__name__)
 
-INLINE = 4_000  # characters up to which a text is embedded before its transaction
+INLINE = 4_000  # characters up to which the texts of a call are embedded before its transaction
 BATCH = 64  # records a transaction of the backfill
 FAILURES = 3  # texts in a row that a model refuses before a pass gives up
+LACKING = 10_000  # records known to lack vectors; of more, all are looked through
 RECHECK = 5.0  # seconds between looks whether the present model's set is complete, which counts all vectors
+
+
+Texts = Mapping[str, str]
+"""What is to be embedded of one record, by perspective."""
 
 
 class Embedding:
@@ -34,19 +43,23 @@ class Embedding:
         self._helpers = helpers
         self._serving: dict[str, str] = {}
         self._checked: dict[str, float] = {}
+        self._lock = threading.Lock()
+        self._lacking: defaultdict[str, set[str]] = defaultdict(set)
+        self._looked = False
+        """Whether all records have been looked through, so that those of _lacking are all that is new."""
 
-    def passage(self, text: str) -> Embedded | None:
-        """The vectors of a text, where that costs no waiting; None: the backfill will see to it."""
+    def passages(self, texts: Sequence[str]) -> list[Embedded | None]:
+        """The vectors of each text, where that costs no waiting; None: the backfill must see to it."""
         self._helpers.embedder.start()
-        embedder = self._helpers.embedder.get() if len(text) <= INLINE else None
+        embedder = self._helpers.embedder.get() if sum(map(len, texts)) <= INLINE else None
         if embedder is None:
-            return None
+            return [None] * len(texts)
         try:
-            return Embedded(embedder.name, embedder.embed_passage(text, hurry=True))
+            return [Embedded(embedder.name, embedder.embed_passage(text, hurry=True)) for text in texts]
         except ModelError as error:
             log.warning("stored without a vector for now: %s", error)
             self._helpers.failed(embedder, error)
-            return None
+            return [None] * len(texts)
 
     def question(self, workspace: Workspace, text: str) -> tuple[Embedder, Vector] | None:
         """The embedder whose vectors serve this workspace, and the question's own vector."""
@@ -97,57 +110,95 @@ class Embedding:
 
     # the backfill ----------------------------------------------------------------------------------------------------
 
+    def lacks(self, workspace: Workspace, ids: Iterable[str]) -> None:
+        """These records lack vectors from some perspective: the next pass need not look for them."""
+        with self._lock:
+            waiting = self._lacking[workspace.id]
+            waiting.update(ids)
+            if len(waiting) > LACKING:
+                self._looked = False
+
     def catch_up(self, stopping: Callable[[], bool]) -> None:
-        """Embed every record that has no vector of the present model, in every workspace."""
+        """Embed what is known to lack vectors of the present model, or else whatever does, in every workspace."""
         self._helpers.start()
         embedder = self._helpers.embedder.get(wait=3600)
         if embedder is None:
             return
+        with self._lock:
+            lacking, self._lacking = self._lacking, defaultdict(set)
+            everything, self._looked = not (lacking and self._looked), True
         for workspace in self._workspaces.all():
-            if workspace.status == "active" and not stopping():
-                self._complete(workspace, embedder, stopping)
+            ids = sorted(lacking[workspace.id])
+            if workspace.status == "active" and (ids or everything) and not stopping():
+                batches = self._around(workspace, embedder.name) if everything else _batches(ids)
+                if not self._embed_all(workspace, embedder, batches, stopping):
+                    self._looked = False
 
-    def _complete(self, workspace: Workspace, embedder: Embedder, stopping: Callable[[], bool]) -> None:
+    def _embed_all(
+        self, workspace: Workspace, embedder: Embedder, batches: Iterable[Sequence[str]], stopping: Callable[[], bool]
+    ) -> bool:
+        """Embed batches of records; whether all of them were."""
         in_a_row = 0
-        for rows in self._around(workspace, embedder.name):
-            embedded = []
-            for row in rows:
+        for ids in batches:
+            made: list[tuple[str, Texts, dict[str, Embedded]]] = []
+            for record_id, texts in self._lacking_texts(workspace, embedder.name, ids).items():
                 if stopping() or in_a_row == FAILURES:
                     break
-                if vectors := self._try(embedder, row):
-                    embedded.append((row, vectors))
+                vectors = self._try(embedder, record_id, texts)
                 in_a_row = 0 if vectors else in_a_row + 1
-            if embedded:
-                self._store.write(workspace, partial(_write, embedded))
+                if vectors:
+                    made.append((record_id, texts, vectors))
+            if made:
+                self._store.write(workspace, partial(_write, workspace, made))
             if stopping() or in_a_row == FAILURES:
-                return
+                return False
         self._checked.pop(workspace.id, None)
+        return True
 
-    def _around(self, workspace: Workspace, model: str) -> Iterator[list[Row]]:
-        """What has no vector, in batches, from a random id on and around: other processes may do the same work now."""
+    def _around(self, workspace: Workspace, model: str) -> Iterator[list[str]]:
+        """What lacks vectors, in batches, from a random id on and around: other processes may do the same work now."""
         start = new_id()
         for first, last in ((start, ""), ("", start)):
             after = first
             while batch := self._missing(workspace, model, after):
-                rows = [row for row in batch if not last or row["id"] <= last]
-                if rows:
-                    yield rows
-                if len(rows) < len(batch):
+                ids = [record_id for record_id in batch if not last or record_id <= last]
+                if ids:
+                    yield ids
+                if len(ids) < len(batch):
                     break
-                after = rows[-1]["id"]
+                after = ids[-1]
 
-    def _try(self, embedder: Embedder, row: Row) -> Embedded | None:
+    def _missing(self, workspace: Workspace, model: str, after: str) -> list[str]:
+        def work(queries: Queries) -> list[str]:
+            wanted = perspectives.wanted(queries)
+            rows = queries.all("embeddings.missing", **wanted, model=model, after=after, limit=BATCH)
+            return [row["id"] for row in rows]
+
+        return self._store.read(workspace, work)
+
+    def _lacking_texts(self, workspace: Workspace, model: str, ids: Sequence[str]) -> dict[str, Texts]:
+        """The texts of some records that have no vector yet."""
+
+        def work(queries: Queries) -> dict[str, Texts]:
+            rows = queries.all("embeddings.present", ids=json.dumps(ids), model=model)
+            present = {(row["id"], row["perspective"]) for row in rows}
+            texts = perspectives.texts(queries, workspace, ids)
+            lacking = {
+                key: {name: text for name, text in of.items() if (key, name) not in present}
+                for key, of in texts.items()
+            }
+            return {key: of for key, of in lacking.items() if of}
+
+        return self._store.read(workspace, work)
+
+    def _try(self, embedder: Embedder, record_id: str, texts: Texts) -> dict[str, Embedded] | None:
+        """The vectors of one record by perspective; equal texts are embedded once."""
         try:
-            return Embedded(embedder.name, embedder.embed_passage(text_of(row["name"], row["body"])))
+            vectors = {text: Embedded(embedder.name, embedder.embed_passage(text)) for text in set(texts.values())}
         except ModelError as error:
-            log.warning("record %s is not embedded: %s", row["id"], error)
+            log.warning("record %s is not embedded: %s", record_id, error)
             return None
-
-    def _missing(self, workspace: Workspace, model: str, after: str) -> list[Row]:
-        return self._store.read(
-            workspace,
-            lambda q: q.all("embeddings.missing", perspective=GENERAL, model=model, after=after, limit=BATCH),
-        )
+        return {name: vectors[text] for name, text in texts.items()}
 
     def retire(self, workspace: Workspace) -> None:
         """Drop the vectors of other models, if the present one's are complete. For an operator to ask for.
@@ -162,15 +213,18 @@ class Embedding:
                 pass
 
 
+def _batches(ids: Sequence[str]) -> Iterator[Sequence[str]]:
+    return (ids[start : start + BATCH] for start in range(0, len(ids), BATCH))
+
+
 def _retire(model: str, queries: Queries) -> int:
-    return queries.run("embeddings.retire", perspective=GENERAL, model=model, limit=BATCH)
+    return queries.run("embeddings.retire", model=model, limit=BATCH)
 
 
-def _write(batch: Sequence[tuple[Row, Embedded]], queries: Queries) -> None:
-    for row, embedded in batch:
-        still = queries.one(
-            "embeddings.unchanged",
-            id=row["id"], updated_at=row["updated_at"], perspective=GENERAL, model=embedded.model,
-        )  # fmt: skip
-        if still:
-            embed(queries, row["id"], embedded)
+def _write(workspace: Workspace, made: Sequence[tuple[str, Texts, Mapping[str, Embedded]]], queries: Queries) -> None:
+    """Write vectors of texts that are still what would be embedded now."""
+    now = perspectives.texts(queries, workspace, [record_id for record_id, _, _ in made])
+    for record_id, texts, vectors in made:
+        for name, embedded in vectors.items():
+            if now.get(record_id, {}).get(name) == texts[name]:
+                embed(queries, record_id, name, embedded)

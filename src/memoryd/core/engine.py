@@ -1,6 +1,6 @@
 """The composition root: the store, the learned helpers, the clock and the settings of one process."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from typing import Self, TypeVar
 
@@ -75,6 +75,11 @@ class Engine:
             result = self.store.write(workspace, both)
             undo.pop_all()
         return result
+
+    def embed_later(self, workspace: Workspace, ids: Sequence[str]) -> None:
+        """These records lack vectors: the background work makes them soon."""
+        self.embedding.lacks(workspace, ids)
+        self.worker.wake()
 
     def close(self, wait: float = 1.0) -> None:
         """Finish what was accepted; the background work resumes at the next start."""

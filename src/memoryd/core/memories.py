@@ -11,7 +11,7 @@ from memoryd.core.clock import FOREVER, moment, timestamp
 from memoryd.core.engine import Engine
 from memoryd.core.search import Search
 from memoryd.errors import InvalidInputError
-from memoryd.model import Filter, Hit, Kind, Memory, Record, Workspace
+from memoryd.model import Filter, Hit, Kind, Record, Workspace
 from memoryd.store.base import Queries
 from memoryd.text import fingerprint
 
@@ -57,7 +57,7 @@ class Memories:
 
     def store(self, content: str, tags: Sequence[str] = (), importance: float = 0.5) -> Stored:
         """Keep a text verbatim; durable when this returns. What says the same is merged with what is there."""
-        embedded = self._engine.embedding.passage(content)
+        embedded = self._engine.embedding.passages([content])[0]
         tags = tuple(dict.fromkeys(tags))
         now = self._engine.clock.now()
 
@@ -77,7 +77,7 @@ class Memories:
 
         stored = self._engine.write(self._workspace, work)
         if embedded is None:
-            self._engine.worker.wake()
+            self._engine.embed_later(self._workspace, [stored.id])
         return stored
 
     # recalling -------------------------------------------------------------------------------------------------------
@@ -98,18 +98,18 @@ class Memories:
         }
         labels: dict[str, str] = {}
         for label, hits in sections.items():
-            labels = {hit.memory.record.id: label for hit in hits} | labels  # the first section that has it
+            labels = {hit.record.id: label for hit in hits} | labels  # the first section that has it
         layout = Sections(task or "", labels)
         about_task, important, recent = sections.values()
         first = [line.hit for line in pack(about_task, int(TASK_SHARE * budget), layout)]
         order: dict[str, Hit] = {}
         for hit in (*first, *important, *recent, *about_task):
-            order.setdefault(hit.memory.record.id, hit)
+            order.setdefault(hit.record.id, hit)
         return self._noted(brief(list(order.values()), budget, layout))
 
     def _noted(self, briefing: Briefing) -> Briefing:
         if not self._engine.settings.read_only:
-            ids = [hit.memory.record.id for hit in briefing.hits if hit.memory.record.kind is Kind.MEMORY]
+            ids = [hit.record.id for hit in briefing.hits if hit.record.kind is Kind.MEMORY]
             self._engine.accesses.note(self._workspace, ids, self._engine.clock.now())
         return briefing
 
@@ -120,17 +120,17 @@ class Memories:
     def _hits(self, chosen: Callable[[Queries], Sequence[str]]) -> list[Hit]:
         """The records of the chosen ids, in their order."""
 
-        def work(queries: Queries) -> list[Memory]:
+        def work(queries: Queries) -> list[Record]:
             ids = chosen(queries)
             found = records.fetch(queries, ids, self._session)
             return [found[record_id] for record_id in ids if record_id in found]
 
         found = self._engine.store.read(self._workspace, work)
-        return [Hit(memory=self._engine.accesses.current(self._workspace, memory), score=0.0) for memory in found]
+        return [Hit(record=self._engine.accesses.current(self._workspace, record), score=0.0) for record in found]
 
     # forgetting ------------------------------------------------------------------------------------------------------
 
-    def forget(self, criteria: Criteria, *, confirm: bool = False, dry_run: bool = False) -> list[Memory]:
+    def forget(self, criteria: Criteria, *, confirm: bool = False, dry_run: bool = False) -> list[Record]:
         """Delete what all criteria match, softly; returns it. With `dry_run` nothing is deleted.
 
         Raises InvalidInputError where there are no criteria, or more than ids and no `confirm`.
@@ -149,12 +149,12 @@ class Memories:
             self._engine.maintenance.purge_workspace(self._workspace)
         return gone
 
-    def _forget(self, queries: Queries, criteria: Criteria, best: Sequence[str] | None) -> list[Memory]:
+    def _forget(self, queries: Queries, criteria: Criteria, best: Sequence[str] | None) -> list[Record]:
         matching = self._matching(queries, criteria, best)
-        records.delete(queries, [memory.record.id for memory in matching], self._engine.clock.now())
+        records.delete(queries, [record.id for record in matching], self._engine.clock.now())
         return matching
 
-    def _matching(self, queries: Queries, criteria: Criteria, best: Sequence[str] | None) -> list[Memory]:
+    def _matching(self, queries: Queries, criteria: Criteria, best: Sequence[str] | None) -> list[Record]:
         tags = list(dict.fromkeys(criteria.tags))
         rows = queries.all(
             "memories.forgettable",
@@ -171,7 +171,7 @@ class Memories:
 
     def _best_matches(self, criteria: Criteria) -> list[str]:
         allowed = Filter(tags=criteria.tags, kinds=(Kind.MEMORY,), session=self._session)
-        return [hit.memory.record.id for hit in self._search.matches(criteria.query or "", allowed)]
+        return [hit.record.id for hit in self._search.matches(criteria.query or "", allowed)]
 
     # inspecting ------------------------------------------------------------------------------------------------------
 
@@ -190,7 +190,7 @@ class Memories:
     def tags(self, limit: int) -> dict[str, int]:
         """The commonest tags, and how many records have them."""
         rows = self._engine.store.read(
-            self._workspace, lambda q: q.all("memories.tags", session=self._session, limit=limit)
+            self._workspace, lambda q: q.all("records.tags", session=self._session, limit=limit)
         )
         return {row["tag"]: row["number"] for row in rows}
 
@@ -198,8 +198,8 @@ class Memories:
         """What there is, since when, and how far the vectors have come."""
 
         def work(queries: Queries) -> dict[str, Any]:
-            kinds = queries.all("memories.counts", session=self._session)
-            deleted = queries.one("memories.deleted")
+            kinds = queries.all("records.counts", session=self._session)
+            deleted = queries.one("records.deleted")
             return {
                 "workspace": self._workspace.name,
                 "total": sum(row["number"] for row in kinds),

@@ -2,24 +2,29 @@
 
 import json
 import logging
-from collections.abc import Container, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from typing import Literal
 
 import numpy as np
 
 from memoryd import ranking
+from memoryd.core import perspectives
 from memoryd.core.clock import hours_since
 from memoryd.core.engine import Engine
-from memoryd.core.records import fetch, text_of
+from memoryd.core.records import fetch, said
 from memoryd.errors import ModelError
-from memoryd.model import Filter, Hit, Memory, Workspace
+from memoryd.model import GENERAL, Filter, Hit, Record, VectorSet, Workspace
 from memoryd.models.embedders import Embedder
 from memoryd.ranking import Neighbours, Profile
 from memoryd.store.base import Vector
-from memoryd.text import literal_query, may_differ, parse_query
+from memoryd.text import WordQuery, literal_query, may_differ, parse_query
 
 log = logging.getLogger(__name__)
+
+Mode = Literal["auto", "embedding", "text"]
+"""Whether meaning and words decide, or one of them alone (c)."""
 
 COMPARED = 50  # hits that are compared with each other for near-duplicates
 
@@ -33,6 +38,8 @@ class Candidates:
     embedder: Embedder | None
     vector: Vector
     """The question's own; empty where there is no embedder."""
+    nearest_from: Mapping[str, str]
+    """The perspective from which a record's cosine is that of `vectors`."""
     closed: bool = False
     """Whether the query's syntax decides what belongs in: no others then, however near."""
 
@@ -47,17 +54,17 @@ class Search:
 
     def find(self, query: str, allowed: Filter) -> list[Hit]:
         """The records that bear on a query, best first, each with the parts of its score."""
-        candidates = self._candidates(query, allowed)
+        candidates = self.candidates(query, allowed)
         return self._distinct(self._ranked(query, candidates, allowed), candidates)
 
     def matches(self, query: str, allowed: Filter) -> list[Hit]:
         """Only records that have a word of the query or lie near it, near-duplicates and all: those that it means."""
-        candidates = self._candidates(query, allowed)
-        similarities = _similarities(candidates)
+        candidates = self.candidates(query, allowed)
+        near = similarities(candidates)
         return [
             hit
             for hit in self._ranked(query, candidates, allowed)
-            if _id(hit) in candidates.words or similarities.get(_id(hit), 0.0) >= self._profile.near
+            if _id(hit) in candidates.words or near.get(_id(hit), 0.0) >= self._profile.near
         ]
 
     def _ranked(self, query: str, candidates: Candidates, allowed: Filter) -> list[Hit]:
@@ -66,23 +73,45 @@ class Search:
 
     # candidates ------------------------------------------------------------------------------------------------------
 
-    def _candidates(self, query: str, allowed: Filter) -> Candidates:
-        store, depth = self._engine.store, self._profile.depth
+    def candidates(self, query: str, allowed: Filter, mode: Mode = "auto", depth: int = 0) -> Candidates:
+        """What words and vectors find, each up to `depth` (else the profile's); `mode` may name one of them alone."""
+        depth = depth or self._profile.depth
         parsed = parse_query(query)
-        words = dict(store.words(self._workspace, parsed, allowed, depth)) if parsed else {}
+        words = self._words(parsed, allowed, depth)
         if not words and parsed and parsed.syntax and not parsed.binding:
             parsed = literal_query(query)
-            words = dict(store.words(self._workspace, parsed, allowed, depth)) if parsed else {}
+            words = self._words(parsed, allowed, depth)
         closed = bool(parsed and parsed.syntax)
-        question = self._engine.embedding.question(self._workspace, query)
-        if question is None:
-            return Candidates(words, {}, None, np.empty(0, np.float32), closed)
-        embedder, vector = question
-        if closed:
-            vectors = store.cosines(self._workspace, embedder.name, vector, list(words))
-        else:
-            vectors = dict(store.nearest(self._workspace, embedder.name, vector, allowed, depth))
-        return Candidates(words, vectors, embedder, vector, closed)
+        asked = None if mode == "text" else self._engine.embedding.question(self._workspace, query)
+        if asked is None:
+            return Candidates(words, {}, None, np.empty(0, np.float32), {}, closed)
+        embedder, vector = asked
+        if mode == "embedding":
+            words, closed = {}, False
+        only = list(words) if closed else None
+        best: dict[str, float] = {}
+        nearest_from: dict[str, str] = {}
+        for perspective in self._perspectives():
+            for key, cosine in self._cosines(VectorSet(perspective, embedder.name), vector, allowed, depth, only):
+                if cosine > best.get(key, -np.inf):
+                    best[key], nearest_from[key] = cosine, perspective
+        return Candidates(words, best, embedder, vector, nearest_from, closed)
+
+    def _words(self, parsed: WordQuery | None, allowed: Filter, depth: int) -> dict[str, float]:
+        return dict(self._engine.store.words(self._workspace, parsed, allowed, depth)) if parsed else {}
+
+    def _perspectives(self) -> list[str]:
+        if not self._profile.every_perspective:
+            return [GENERAL]
+        return list(self._engine.store.read(self._workspace, perspectives.templates))
+
+    def _cosines(
+        self, among: VectorSet, vector: Vector, allowed: Filter, depth: int, only: Sequence[str] | None
+    ) -> Iterable[tuple[str, float]]:
+        store = self._engine.store
+        if only is not None:
+            return store.cosines(self._workspace, among, vector, only).items()
+        return store.nearest(self._workspace, among, vector, allowed, depth)
 
     # scores ----------------------------------------------------------------------------------------------------------
 
@@ -93,15 +122,15 @@ class Search:
         fused = ranking.fuse(words, vectors, profile.alpha)
         around = self._neighbours(_best(fused, profile.lifting), candidates, allowed)
         nearby = (key for near in around.values() for key in near)
-        memories = self._fetch(list(dict.fromkeys([*_best(fused, profile.depth), *nearby])), allowed)
-        lifted = ranking.lift(fused, _among(memories, around), _lengths(memories), profile)
+        records = self._fetch(list(dict.fromkeys([*_best(fused, profile.depth), *nearby])), allowed)
+        lifted = ranking.lift(fused, _among(records, around), _lengths(records), profile)
         now = datetime.now(UTC)
         hits = []
-        for key, fusion in ranking.gate({key: lifted[key] for key in lifted if key in memories}, profile.gate).items():
-            parts = {"fusion": fusion} | self._circumstances(memories[key], now)
+        for key, fusion in ranking.gate({key: lifted[key] for key in lifted if key in records}, profile.gate).items():
+            parts = {"fusion": fusion} | self._circumstances(records[key], now)
             why = {"words": words.get(key, 0.0), "meaning": vectors.get(key, 0.0),
                    "context": lifted[key] - fused.get(key, 0.0)} | parts  # fmt: skip
-            hits.append(Hit(memory=memories[key], score=ranking.composite(parts, profile), why=why))
+            hits.append(Hit(record=records[key], score=ranking.composite(parts, profile), why=why))
         return sorted(hits, key=lambda hit: -hit.score)
 
     def _spread(self, candidates: Candidates) -> tuple[dict[str, float], dict[str, float]]:
@@ -111,14 +140,14 @@ class Search:
             ranking.spread(candidates.vectors, _unrelated(candidates), cut=len(candidates.vectors) >= depth),
         )
 
-    def _circumstances(self, memory: Memory, now: datetime) -> dict[str, float]:
+    def _circumstances(self, record: Record, now: datetime) -> dict[str, float]:
         """What speaks for a memory whatever the question."""
-        record, profile = memory.record, self._profile
-        recalled = hours_since(memory.accessed_at, now) if memory.accessed_at else 0.0
+        profile = self._profile
+        recalled = hours_since(record.accessed_at, now) if record.accessed_at else 0.0
         return {
             "recency": ranking.recency(hours_since(record.updated_at, now), profile),
-            "importance": memory.importance,
-            "access": ranking.access(memory.access_count, recalled, profile),
+            "importance": record.importance,
+            "access": ranking.access(record.access_count, recalled, profile),
         }
 
     def _neighbours(self, ids: Sequence[str], candidates: Candidates, allowed: Filter) -> Neighbours:
@@ -141,9 +170,9 @@ class Search:
             for key, near in around.items() if key in vectors
         }  # fmt: skip
 
-    def _fetch(self, ids: Sequence[str], allowed: Filter) -> dict[str, Memory]:
+    def _fetch(self, ids: Sequence[str], allowed: Filter) -> dict[str, Record]:
         found = self._engine.store.read(self._workspace, lambda q: fetch(q, ids, allowed.session))
-        return {key: self._engine.accesses.current(self._workspace, memory) for key, memory in found.items()}
+        return {key: self._engine.accesses.current(self._workspace, record) for key, record in found.items()}
 
     # the cross-encoder -----------------------------------------------------------------------------------------------
 
@@ -155,11 +184,11 @@ class Search:
         if not logits:
             return list(hits)
         around = _among(head, self._neighbours(list(head), candidates, allowed))
-        lengths = _lengths({key: hit.memory for key, hit in head.items()})
+        lengths = _lengths({key: hit.record for key, hit in head.items()})
         lifted = ranking.lift(logits, around, lengths, profile)
         scores = ranking.blend(lifted, {key: hit.score for key, hit in head.items()}, profile)
         order = sorted(scores, key=lambda key: -scores[key])
-        kept = ranking.close_gap(order, lifted, _similarities(candidates), profile)
+        kept = ranking.close_gap(order, lifted, similarities(candidates), profile)
         reranked = [
             replace(head[key], score=ranking.sigmoid(scores[key]), why={**head[key].why, "reranker": logits[key]})
             for key in kept
@@ -173,7 +202,7 @@ class Search:
         """How many of the hits the cross-encoder reads."""
         number, left = 0, self._profile.reading
         for hit in hits[: self._profile.head]:
-            left -= self._part(len(hit.memory.record.body))
+            left -= self._part(len(hit.record.body))
             if left < 0 and number:
                 break
             number += 1
@@ -200,7 +229,7 @@ class Search:
 
     def _passages(self, head: Mapping[str, Hit], candidates: Candidates) -> list[str]:
         """The beginning of each text; of one that was embedded in chunks the one nearest to the question."""
-        texts = {key: text_of(hit.memory.record.name, hit.memory.record.body) for key, hit in head.items()}
+        texts = {key: said(hit.record) for key, hit in head.items()}
         long = [key for key, text in texts.items() if len(text) > 2 * self._profile.read]
         chunks = self._vectors(long, candidates)
         return [
@@ -211,7 +240,7 @@ class Search:
     def _vectors(self, ids: Sequence[str], candidates: Candidates) -> dict[str, Vector]:
         if not ids or candidates.embedder is None:
             return {}
-        return self._engine.store.vectors(self._workspace, candidates.embedder.name, ids)
+        return self._engine.store.vectors(self._workspace, VectorSet(GENERAL, candidates.embedder.name), ids)
 
     # near-duplicates -------------------------------------------------------------------------------------------------
 
@@ -226,7 +255,7 @@ class Search:
         repeated: set[str] = set()
         for better, worse in np.argwhere(np.triu(near, 1)).tolist():
             one, other = compared[better], compared[worse]
-            if _id(one) not in repeated and not may_differ(one.memory.record.body, other.memory.record.body):
+            if _id(one) not in repeated and not may_differ(said(one.record), said(other.record)):
                 repeated.add(_id(other))
         return [hit for hit in hits if _id(hit) not in repeated]
 
@@ -245,7 +274,7 @@ def _unrelated(candidates: Candidates) -> float:
     return candidates.embedder.unrelated if candidates.embedder else 0.0
 
 
-def _similarities(candidates: Candidates) -> dict[str, float]:
+def similarities(candidates: Candidates) -> dict[str, float]:
     """The rescaled cosines of query and record."""
     return {key: ranking.rescale(cosine, _unrelated(candidates)) for key, cosine in candidates.vectors.items()}
 
@@ -257,7 +286,7 @@ def _nearest_part(text: str, cosines: Vector) -> str:
 
 
 def _id(hit: Hit) -> str:
-    return hit.memory.record.id
+    return hit.record.id
 
 
 def _best(scores: Mapping[str, float], number: int) -> list[str]:
@@ -269,5 +298,5 @@ def _among(known: Container[str], neighbours: Neighbours) -> Neighbours:
     return {key: {other: part for other, part in near.items() if other in known} for key, near in neighbours.items()}
 
 
-def _lengths(memories: Mapping[str, Memory]) -> dict[str, int]:
-    return {key: len(memory.record.body) for key, memory in memories.items()}
+def _lengths(records: Mapping[str, Record]) -> dict[str, int]:
+    return {key: len(record.body) for key, record in records.items()}

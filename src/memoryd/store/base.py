@@ -7,7 +7,7 @@ from typing import Any, Protocol, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from memoryd.model import Filter, Workspace
+from memoryd.model import Filter, VectorSet, Workspace
 from memoryd.text import WordQuery
 
 T = TypeVar("T")
@@ -58,14 +58,17 @@ class Store(Protocol):
     def words(self, workspace: Workspace, query: WordQuery, allowed: Filter, limit: int) -> Scored:
         """The records that match by words, by BM25 (higher is better)."""
 
-    def nearest(self, workspace: Workspace, model: str, vector: Vector, allowed: Filter, limit: int) -> Scored:
-        """The records whose vectors of `model` lie nearest to the unit `vector`, by cosine."""
+    def nearest(self, workspace: Workspace, among: VectorSet, vector: Vector, allowed: Filter, limit: int) -> Scored:
+        """The records whose vectors of a set lie nearest to the unit `vector`, by cosine."""
 
-    def cosines(self, workspace: Workspace, model: str, vector: Vector, ids: Sequence[str]) -> dict[str, float]:
-        """The cosine of `vector` with each of the records that have a vector of `model`."""
+    def cosines(self, workspace: Workspace, among: VectorSet, vector: Vector, ids: Sequence[str]) -> dict[str, float]:
+        """The cosine of `vector` with each of the records that have a vector in a set."""
 
-    def vectors(self, workspace: Workspace, model: str, ids: Sequence[str]) -> dict[str, Vector]:
-        """The vectors of `model` of each record that has some: (chunks, dim), unit length, in the order of its text."""
+    def vectors(self, workspace: Workspace, among: VectorSet, ids: Sequence[str]) -> dict[str, Vector]:
+        """The vectors in a set of each record that has some: (chunks, dim), unit length, in the order of its text."""
+
+    def means(self, workspace: Workspace, among: VectorSet) -> tuple[list[str], Vector]:
+        """The entities whose observations have vectors in a set, and their means: (entities, dim), unit length."""
 
     def problems(self, workspace: Workspace | None) -> list[str]:
         """What is wrong with the stored rows and words, and what could not be checked: each with what to do."""

@@ -11,13 +11,13 @@ from typing import Any, Literal, TypeVar
 import apsw
 
 from memoryd.errors import StoreError
-from memoryd.model import GENERAL, Filter, Workspace
+from memoryd.model import Filter, VectorSet, Workspace
 from memoryd.store.base import Queries, Scored, Vector
 from memoryd.store.files import Files
 from memoryd.store.sql import TABLES
 from memoryd.store.sqlite_connection import SqliteQueries, explained, missing
 from memoryd.store.sqlite_file import SqliteFile, closed
-from memoryd.store.vectors import VectorIndexes, by_record, sieve_for
+from memoryd.store.vectors import VectorIndexes, by_record, means, sieve_for
 from memoryd.text import WordQuery
 
 T = TypeVar("T")
@@ -105,33 +105,39 @@ class SqliteStore:
 
         return self.read(workspace, work)
 
-    def nearest(self, workspace: Workspace, model: str, vector: Vector, allowed: Filter, limit: int) -> Scored:
+    def nearest(self, workspace: Workspace, among: VectorSet, vector: Vector, allowed: Filter, limit: int) -> Scored:
         """The records whose vectors lie nearest, by cosine."""
 
         def work(queries: Queries) -> Scored:
             sieve = sieve_for(queries, allowed)
-            with self._indexes.current(queries, workspace, GENERAL, model, len(vector)) as index:
+            with self._indexes.current(queries, workspace, among, len(vector)) as index:
                 near = index.nearest(queries, vector, limit, sieve)
             ids = _ids(queries, [rid for rid, _ in near])
             return [(ids[rid], cosine) for rid, cosine in near if rid in ids]
 
         return self.read(workspace, work)
 
-    def cosines(self, workspace: Workspace, model: str, vector: Vector, ids: Sequence[str]) -> dict[str, float]:
-        """The cosine of `vector` with each of the records that have a vector of `model`."""
+    def cosines(self, workspace: Workspace, among: VectorSet, vector: Vector, ids: Sequence[str]) -> dict[str, float]:
+        """The cosine of `vector` with each of the records that have a vector in a set."""
 
         def work(queries: Queries) -> dict[str, float]:
             names = {row["rid"]: row["id"] for row in queries.all("search.rids", ids=json.dumps(list(ids)))}
-            with self._indexes.current(queries, workspace, GENERAL, model, len(vector)) as index:
+            with self._indexes.current(queries, workspace, among, len(vector)) as index:
                 found = index.cosines(queries, vector, list(names))
             return {names[rid]: cosine for rid, cosine in found.items()}
 
         return self.read(workspace, work)
 
-    def vectors(self, workspace: Workspace, model: str, ids: Sequence[str]) -> dict[str, Vector]:
-        """The vectors of `model` of each record that has some, one a chunk."""
+    def vectors(self, workspace: Workspace, among: VectorSet, ids: Sequence[str]) -> dict[str, Vector]:
+        """The vectors in a set of each record that has some, one a chunk."""
         return self.read(workspace, lambda q: by_record(
-            q.all("vectors.of", ids=json.dumps(list(ids)), perspective=GENERAL, model=model)
+            q.all("vectors.of", ids=json.dumps(list(ids)), perspective=among.perspective, model=among.model)
+        ))  # fmt: skip
+
+    def means(self, workspace: Workspace, among: VectorSet) -> tuple[list[str], Vector]:
+        """The entities whose observations have vectors in a set, and the mean of those."""
+        return self.read(workspace, lambda q: means(
+            q.all("vectors.of_entities", perspective=among.perspective, model=among.model)
         ))  # fmt: skip
 
     def problems(self, workspace: Workspace | None) -> list[str]:
@@ -212,7 +218,7 @@ def _check_words(queries: Queries) -> list[str]:
 
 def _visible(allowed: Filter) -> dict[str, Any]:
     tags = list(dict.fromkeys(allowed.tags))
-    return {"session": allowed.session, "tags": json.dumps(tags), "tag_count": len(tags)}
+    return {"session": allowed.session, "entity": allowed.entity, "tags": json.dumps(tags), "tag_count": len(tags)}
 
 
 def _ids(queries: Queries, rids: list[int]) -> dict[int, str]:

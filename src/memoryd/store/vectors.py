@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
-from memoryd.model import Filter, Kind, Workspace
+from memoryd.model import Filter, Kind, VectorSet, Workspace
 from memoryd.store.base import Queries, Row, Vector
 
 EXACT = 20_000  # rows up to which a float32 product is as fast as the scan
@@ -66,6 +66,9 @@ def sieve_for(queries: Queries, allowed: Filter) -> Sieve:
     hidden = queries.one("search.hidden", session=allowed.session)
     assert hidden is not None
     only = json.loads(tagged["rids"]) if tagged else None
+    if allowed.entity:
+        observed = [row["rid"] for row in queries.all("search.observations", entity=allowed.entity)]
+        only = observed if only is None else list(set(only).intersection(observed))
     return Sieve(kinds=allowed.kinds, only=only, hidden=json.loads(hidden["rids"]))
 
 
@@ -309,6 +312,13 @@ def by_record(rows: Sequence[Row]) -> dict[str, Vector]:
     return {key: matrix[end - number : end] for (key, number), end in zip(chunks.items(), ends, strict=True)}
 
 
+def means(rows: Sequence[Row]) -> tuple[list[str], Vector]:
+    """From rows of id, dim and vector the unit mean of the vectors of each id."""
+    of = by_record(rows)
+    summed = np.stack([vectors.sum(0) for vectors in of.values()]) if of else np.empty((0, 0), np.float32)
+    return list(of), summed / np.maximum(np.linalg.norm(summed, axis=1, keepdims=True), np.float32(1e-6))
+
+
 def _grown(values: NDArray[Any], rows: int) -> NDArray[Any]:
     grown = np.empty((rows, *values.shape[1:]), values.dtype)
     grown[: len(values)] = values
@@ -319,22 +329,20 @@ class VectorIndexes:
     """The indexes in use, each loaded on first need and kept up with the file."""
 
     def __init__(self) -> None:
-        self._indexes: OrderedDict[tuple[str, str, str, int], _Kept] = OrderedDict()
+        self._indexes: OrderedDict[tuple[str, VectorSet, int], _Kept] = OrderedDict()
         self._lock = threading.Lock()
         threadpool_limits(limits=1, user_api="blas")  # a product takes a millisecond; a second thread only spins
 
     @contextmanager
-    def current(
-        self, queries: Queries, workspace: Workspace, perspective: str, model: str, dim: int
-    ) -> Iterator[VectorIndex]:
+    def current(self, queries: Queries, workspace: Workspace, among: VectorSet, dim: int) -> Iterator[VectorIndex]:
         """The index as of the snapshot that `queries` reads, for this thread alone."""
-        key = (workspace.id, perspective, model, dim)
+        key = (workspace.id, among, dim)
         with self._lock:
             kept = self._indexes.setdefault(key, _Kept())
             self._indexes.move_to_end(key)
             self._stay_small()
         with kept.lock:
-            kept.index = _caught_up(kept.index, queries, perspective, model, dim)
+            kept.index = _caught_up(kept.index, queries, among, dim)
             yield kept.index
 
     def _stay_small(self) -> None:
@@ -354,7 +362,7 @@ class _Kept:
         return self.index.bytes if self.index else 0
 
 
-def _caught_up(index: VectorIndex | None, queries: Queries, perspective: str, model: str, dim: int) -> VectorIndex:
+def _caught_up(index: VectorIndex | None, queries: Queries, among: VectorSet, dim: int) -> VectorIndex:
     """The index with all that has come and gone since it was last used; loaded anew where that is cheaper."""
     marks = queries.one("vectors.marks")
     assert marks is not None
@@ -362,7 +370,7 @@ def _caught_up(index: VectorIndex | None, queries: Queries, perspective: str, mo
         index = VectorIndex(dim)
         index.removed = marks["removed"]
     if marks["added"] > index.added:
-        _add_missing(index, queries, perspective, model, dim)
+        _add_missing(index, queries, among, dim)
         index.added = marks["added"]
     if marks["removed"] > index.removed:
         index.remove([row["embedding"] for row in queries.all("vectors.removed", seq=index.removed)])
@@ -370,9 +378,9 @@ def _caught_up(index: VectorIndex | None, queries: Queries, perspective: str, mo
     return index
 
 
-def _add_missing(index: VectorIndex, queries: Queries, perspective: str, model: str, dim: int) -> None:
+def _add_missing(index: VectorIndex, queries: Queries, among: VectorSet, dim: int) -> None:
     while rows := queries.all(
-        "vectors.added", perspective=perspective, model=model, dim=dim, seq=index.added, limit=LOADED
+        "vectors.added", perspective=among.perspective, model=among.model, dim=dim, seq=index.added, limit=LOADED
     ):
         index.add(rows)
         index.added = rows[-1]["seq"]

@@ -118,7 +118,7 @@ def _briefed(briefing: Briefing, form: Format) -> Answer:
 
 
 def _found(hit: Hit) -> Found:
-    record = hit.memory.record
+    record = hit.record
     return Found(id=record.id, kind=record.kind, key=record.name, score=round(hit.score, 4))
 
 
@@ -155,8 +155,8 @@ def forget(call: Call, arguments: ForgetArguments) -> Answer:
         before=arguments.before,
     )
     gone = _memories(call).forget(criteria, confirm=arguments.confirm, dry_run=arguments.dry_run)
-    ids = [memory.record.id for memory in gone]
-    lines = [f"- {memory.record.id}: {memory.record.body[:100]}" for memory in gone] if arguments.dry_run else []
+    ids = [record.id for record in gone]
+    lines = [f"- {record.id}: {record.body[:100]}" for record in gone] if arguments.dry_run else []
     noun = "memory" if len(ids) == 1 else "memories"
     head = f"{'Would forget' if arguments.dry_run else 'Forgot'} {len(ids)} {noun}" + (":" if lines else ".")
     text = "\n".join([head, *lines]) if ids else "No memories match the criteria."
@@ -193,7 +193,7 @@ def inspect(call: Call, arguments: InspectArguments) -> Answer:
     memories = _memories(call)
     if arguments.ids:
         found = memories.get(arguments.ids)
-        known = {hit.memory.record.id for hit in found}
+        known = {hit.record.id for hit in found}
         missing = [record_id for record_id in arguments.ids if record_id not in known]
         return _inspected(InspectResult(view="ids", memories=_all_of(found), not_found=missing))
     match arguments.view:

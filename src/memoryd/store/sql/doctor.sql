@@ -8,9 +8,11 @@ WHERE workspace_id = :workspace GROUP BY kind ORDER BY kind
 SELECT workspace_id, count(*) AS number FROM records GROUP BY workspace_id
 
 -- name: doctor.unembedded
--- How many living records have no vector of :model.
+-- How many living records lack a vector of :model from one of their perspectives.
 SELECT count(*) AS number FROM records r
 WHERE r.workspace_id = :workspace AND r.deleted_at IS NULL
-  AND NOT EXISTS (
-    SELECT 1 FROM embeddings e
-    WHERE e.workspace_id = r.workspace_id AND e.id = r.id AND e.perspective = :perspective AND e.model = :model)
+  AND (
+    SELECT count(*) FROM embeddings e
+    WHERE e.workspace_id = r.workspace_id AND e.id = r.id AND e.model = :model AND e.chunk = 0
+      AND e.perspective IN (SELECT value FROM json_each(:perspectives))
+  ) < CASE WHEN r.kind = 'observation' THEN :many ELSE 1 END

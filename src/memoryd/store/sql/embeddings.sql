@@ -1,28 +1,29 @@
 -- name: embeddings.add
--- The vector of one chunk.
+-- The vector of one chunk; nothing where another process was faster.
 INSERT INTO embeddings (workspace_id, id, chunk, perspective, model, dim, vector)
 VALUES (:workspace, :id, :chunk, :perspective, :model, :dim, :vector)
+ON CONFLICT (workspace_id, id, perspective, model, chunk) DO NOTHING
 
 -- name: embeddings.clear
 -- The text has changed, so what was computed from it goes; a caller's own vectors are not ours to drop here.
 DELETE FROM embeddings WHERE workspace_id = :workspace AND id = :id AND perspective <> 'client'
 
 -- name: embeddings.missing
--- Living records without a vector of :model, in the order of their ids, after the one where the last batch ended.
-SELECT r.id, r.kind, r.name, r.type, r.body, r.updated_at FROM records r
+-- Living records that lack a vector of :model, in the order of their ids, after the one where the last batch ended:
+-- observations from any of the :perspectives, all others from the general one.
+SELECT r.id FROM records r
 WHERE r.workspace_id = :workspace AND r.deleted_at IS NULL AND r.id > :after
-  AND NOT EXISTS (
-    SELECT 1 FROM embeddings e
-    WHERE e.workspace_id = r.workspace_id AND e.id = r.id AND e.perspective = :perspective AND e.model = :model)
+  AND (
+    SELECT count(*) FROM embeddings e
+    WHERE e.workspace_id = r.workspace_id AND e.id = r.id AND e.model = :model AND e.chunk = 0
+      AND e.perspective IN (SELECT value FROM json_each(:perspectives))
+  ) < CASE WHEN r.kind = 'observation' THEN :many ELSE 1 END
 ORDER BY r.id LIMIT :limit
 
--- name: embeddings.unchanged
--- Whether a text is still the one that was embedded, and nobody else has embedded it meanwhile.
-SELECT r.id FROM records r
-WHERE r.workspace_id = :workspace AND r.id = :id AND r.deleted_at IS NULL AND r.updated_at = :updated_at
-  AND NOT EXISTS (
-    SELECT 1 FROM embeddings e
-    WHERE e.workspace_id = r.workspace_id AND e.id = r.id AND e.perspective = :perspective AND e.model = :model)
+-- name: embeddings.present
+-- From which perspectives some records have vectors of :model.
+SELECT id, perspective FROM embeddings
+WHERE workspace_id = :workspace AND model = :model AND chunk = 0 AND id IN (SELECT value FROM json_each(:ids))
 
 -- name: embeddings.some
 -- Whether a model has any vector here.
@@ -37,7 +38,7 @@ GROUP BY model ORDER BY model
 
 -- name: embeddings.retire
 -- Drop a part of an older model's vectors.
-DELETE FROM embeddings WHERE workspace_id = :workspace AND perspective = :perspective AND model = :model
+DELETE FROM embeddings WHERE workspace_id = :workspace AND model = :model AND perspective <> 'client'
   AND id IN (
     SELECT old.id FROM embeddings old
-    WHERE old.workspace_id = :workspace AND old.perspective = :perspective AND old.model = :model LIMIT :limit)
+    WHERE old.workspace_id = :workspace AND old.model = :model AND old.perspective <> 'client' LIMIT :limit)

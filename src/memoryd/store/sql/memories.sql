@@ -17,14 +17,6 @@ WHERE d.workspace_id = :workspace AND d.fingerprint = :fingerprint AND r.workspa
   AND r.kind = 'memory' AND r.name IS NULL AND r.scope = :scope AND r.deleted_at IS NULL
 ORDER BY r.created_at LIMIT 1
 
--- name: memories.fetch
--- Living records of any kind by id.
-SELECT r.id, r.kind, r.name, r.type, r.body, r.tags, r.scope, r.session_id, r.created_at, r.updated_at,
-  coalesce(d.importance, .5) AS importance, coalesce(d.access_count, 0) AS access_count, d.accessed_at
-FROM records r LEFT JOIN memory_details d ON d.workspace_id = r.workspace_id AND d.id = r.id
-WHERE r.workspace_id = :workspace AND r.deleted_at IS NULL AND (r.scope = '' OR r.scope = :session)
-  AND r.id IN (SELECT value FROM json_each(:ids))
-
 -- name: memories.recent
 -- The newest memories.
 SELECT r.id FROM records r
@@ -52,19 +44,3 @@ ORDER BY r.created_at, r.id
 -- It was recalled.
 UPDATE memory_details SET access_count = access_count + :times, accessed_at = :at
 WHERE workspace_id = :workspace AND id = :id
-
--- name: memories.counts
--- How much of each kind there is, and since when.
-SELECT kind, count(*) AS number, min(created_at) AS oldest, max(updated_at) AS newest FROM records
-WHERE workspace_id = :workspace AND deleted_at IS NULL AND (scope = '' OR scope = :session)
-GROUP BY kind ORDER BY kind
-
--- name: memories.deleted
--- How many records are deleted and not yet purged.
-SELECT count(*) AS number FROM records WHERE workspace_id = :workspace AND deleted_at IS NOT NULL
-
--- name: memories.tags
--- The tags in use, the commonest first.
-SELECT t.value AS tag, count(*) AS number FROM records r, json_each(r.tags) t
-WHERE r.workspace_id = :workspace AND r.deleted_at IS NULL AND (r.scope = '' OR r.scope = :session)
-GROUP BY t.value ORDER BY count(*) DESC, t.value LIMIT :limit

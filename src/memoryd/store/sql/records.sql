@@ -18,6 +18,16 @@ WHERE workspace_id = :workspace AND id = :id AND deleted_at IS NULL
 UPDATE records SET deleted_at = :now
 WHERE workspace_id = :workspace AND deleted_at IS NULL AND id IN (SELECT value FROM json_each(:ids))
 
+-- name: records.purgeable
+-- Whether there is anything to purge: asked first, so that an idle server does not write.
+SELECT 1 AS yes FROM records r
+WHERE r.deleted_at IS NOT NULL AND r.deleted_at <= :before AND r.workspace_id = :workspace
+  AND NOT EXISTS (
+    SELECT 1 FROM memory_details d JOIN records living
+      ON living.workspace_id = d.workspace_id AND living.id = d.superseded_by AND living.deleted_at IS NULL
+    WHERE d.workspace_id = r.workspace_id AND d.id = r.id)
+LIMIT 1
+
 -- name: records.purge
 -- For good, with details and vectors; never an original that a living summary points to.
 DELETE FROM records WHERE workspace_id = :workspace AND deleted_at IS NOT NULL AND deleted_at <= :before
@@ -25,6 +35,30 @@ DELETE FROM records WHERE workspace_id = :workspace AND deleted_at IS NOT NULL A
     SELECT 1 FROM memory_details d JOIN records living
       ON living.workspace_id = d.workspace_id AND living.id = d.superseded_by AND living.deleted_at IS NULL
     WHERE d.workspace_id = records.workspace_id AND d.id = records.id)
+
+-- name: records.fetch
+-- Living records of any kind by id.
+SELECT r.id, r.kind, r.name, r.type, r.body, r.tags, r.scope, r.session_id, r.created_at, r.updated_at,
+  coalesce(d.importance, .5) AS importance, coalesce(d.access_count, 0) AS access_count, d.accessed_at
+FROM records r LEFT JOIN memory_details d ON d.workspace_id = r.workspace_id AND d.id = r.id
+WHERE r.workspace_id = :workspace AND r.deleted_at IS NULL AND (r.scope = '' OR r.scope = :session)
+  AND r.id IN (SELECT value FROM json_each(:ids))
+
+-- name: records.counts
+-- How much of each kind there is, and since when.
+SELECT kind, count(*) AS number, min(created_at) AS oldest, max(updated_at) AS newest FROM records
+WHERE workspace_id = :workspace AND deleted_at IS NULL AND (scope = '' OR scope = :session)
+GROUP BY kind ORDER BY kind
+
+-- name: records.deleted
+-- How many records are deleted and not yet purged.
+SELECT count(*) AS number FROM records WHERE workspace_id = :workspace AND deleted_at IS NOT NULL
+
+-- name: records.tags
+-- The tags in use, the commonest first.
+SELECT t.value AS tag, count(*) AS number FROM records r, json_each(r.tags) t
+WHERE r.workspace_id = :workspace AND r.deleted_at IS NULL AND (r.scope = '' OR r.scope = :session)
+GROUP BY t.value ORDER BY count(*) DESC, t.value LIMIT :limit
 
 -- name: records.neighbours
 -- The two records before and after each of :ids in its session, in the order of writing.
@@ -47,17 +81,3 @@ SELECT r.id,
     ORDER BY n.created_at, n.id LIMIT 1 OFFSET 1) AS after_that_id
 FROM records r
 WHERE r.workspace_id = :workspace AND r.session_id IS NOT NULL AND r.id IN (SELECT value FROM json_each(:ids))
-
--- name: events.add
--- What happened to what; events outlive their subject.
-INSERT INTO events (workspace_id, at, operation, subject) VALUES (:workspace, :now, :operation, :subject)
-
--- name: records.purgeable
--- Whether there is anything to purge: asked first, so that an idle server does not write.
-SELECT 1 AS yes FROM records r
-WHERE r.deleted_at IS NOT NULL AND r.deleted_at <= :before AND r.workspace_id = :workspace
-  AND NOT EXISTS (
-    SELECT 1 FROM memory_details d JOIN records living
-      ON living.workspace_id = d.workspace_id AND living.id = d.superseded_by AND living.deleted_at IS NULL
-    WHERE d.workspace_id = r.workspace_id AND d.id = r.id)
-LIMIT 1

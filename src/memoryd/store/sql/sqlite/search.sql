@@ -11,6 +11,8 @@ WHERE records_fts MATCH :match AND (r.scope = '' OR r.scope = :session)
   AND (:tag_count = 0 OR :tag_count = (
     SELECT count(*) FROM record_tags t
     WHERE t.rid = r.rid AND t.workspace_id = :workspace AND t.tag IN (SELECT value FROM json_each(:tags))))
+  AND (:entity = '' OR r.id IN (
+    SELECT o.id FROM observation_details o WHERE o.workspace_id = :workspace AND o.entity_id = :entity))
 ORDER BY bm25(records_fts, 0, :title, :type, :body, :tag) LIMIT :limit
 
 -- name: search.tagged
@@ -19,6 +21,11 @@ SELECT json_group_array(rid) AS rids FROM (
   SELECT t.rid FROM record_tags t
   WHERE t.workspace_id = :workspace AND t.tag IN (SELECT value FROM json_each(:tags))
   GROUP BY t.rid HAVING count(*) = :tag_count)
+
+-- name: search.observations
+-- The observations of an entity.
+SELECT r.rid FROM observation_details o JOIN records r ON r.workspace_id = o.workspace_id AND r.id = o.id
+WHERE o.workspace_id = :workspace AND o.entity_id = :entity AND r.deleted_at IS NULL
 
 -- name: search.hidden
 -- Volatile records of other sessions, as one JSON list.

@@ -26,6 +26,15 @@ WHERE e.dim = :dim AND length(e.vector) = 2 * e.dim
 -- Forget old removals: an index that is further behind loads anew.
 DELETE FROM embedding_tombstones WHERE seq <= (SELECT max(seq) FROM embedding_tombstones) - :keep
 
+-- name: vectors.of_entities
+-- The vectors of every entity's living observations, entity by entity.
+SELECT o.entity_id AS id, e.dim, e.vector
+FROM observation_details o
+JOIN records r ON r.workspace_id = o.workspace_id AND r.id = o.id AND r.deleted_at IS NULL
+JOIN embeddings e ON e.workspace_id = o.workspace_id AND e.id = o.id AND e.perspective = :perspective
+  AND e.model = :model AND length(e.vector) = 2 * e.dim
+WHERE o.workspace_id = :workspace ORDER BY o.entity_id
+
 -- name: vectors.of
 -- The vectors of some records, in the order of their texts.
 SELECT id, dim, vector FROM embeddings

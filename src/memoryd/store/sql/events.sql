@@ -1,0 +1,9 @@
+-- name: events.add
+-- What happened to what; events outlive their subject.
+INSERT INTO events (workspace_id, at, operation, subject) VALUES (:workspace, :now, :operation, :subject)
+
+-- name: events.of_records
+-- The same for some records: `create_memory`, `delete_observation`.
+INSERT INTO events (workspace_id, at, operation, subject)
+SELECT r.workspace_id, :now, :verb || '_' || r.kind, r.id FROM json_each(:ids) wanted
+JOIN records r ON r.workspace_id = :workspace AND r.id = wanted.value
