@@ -64,6 +64,41 @@ class Record:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Observation:
+    """A fact about an entity. Its ordinal is its own for ever: never renumbered, never used again (c)."""
+
+    id: str
+    ordinal: int
+    content: str
+    created_at: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Entity:
+    """A node of the graph."""
+
+    id: str
+    name: str
+    type: str
+    summary: str | None
+    tags: tuple[str, ...]
+    created_at: str
+    updated_at: str
+    """When it, one of its observations or one of its relations last changed."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Relation:
+    """A directed, typed edge between two entities, by their names."""
+
+    id: str
+    source: str
+    target: str
+    type: str
+    created_at: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Filter:
     """Which records a search may see. It is applied before candidates are cut off."""
 

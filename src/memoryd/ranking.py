@@ -73,6 +73,9 @@ class Profile:
 RECALL = Profile()
 """Seed d's retrieval pipeline."""
 
+GRAPH = Profile(every_perspective=True)
+"""Seed c's search of nodes: fused words and vectors, and no more stages."""
+
 FAINT = 0.01
 """At most this is a match worth whose list has nothing in common with the query: less than the gate asks for."""
 

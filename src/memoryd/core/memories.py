@@ -145,8 +145,7 @@ class Memories:
         if dry_run:
             return self._engine.store.read(self._workspace, lambda q: self._matching(q, criteria, best))
         gone = self._engine.write(self._workspace, lambda q: self._forget(q, criteria, best))
-        if not self._engine.settings.retention_days:
-            self._engine.maintenance.purge_workspace(self._workspace)
+        self._engine.purge_if_at_once(self._workspace)
         return gone
 
     def _forget(self, queries: Queries, criteria: Criteria, best: Sequence[str] | None) -> list[Record]:

@@ -7,7 +7,6 @@ instructions. What stands in brackets is left out where nothing fills it.
 
 import json
 import re
-from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from string import Formatter
 from typing import Any
@@ -77,12 +76,31 @@ def texts(queries: Queries, workspace: Workspace, ids: Sequence[str]) -> dict[st
     """What is embedded of each living record, by perspective."""
     every = templates(queries)
     rows = queries.all("perspectives.contexts", ids=json.dumps(ids))
-    related = _related(queries, [row["entity_id"] for row in rows if row["entity_id"]])
-    return {row["id"]: _texts(row, every, related, workspace) for row in rows}
+    relations = related(queries, [row["entity_id"] for row in rows if row["entity_id"]])
+    return {row["id"]: _texts(row, every, relations, workspace) for row in rows}
+
+
+def related(queries: Queries, entity_ids: Sequence[str]) -> dict[str, tuple[str, ...]]:
+    """For each entity what its oldest relations say, as `works at Acme` or `Ann manages`."""
+    said: dict[str, list[str]] = {key: [] for key in entity_ids}
+    for row in queries.all("perspectives.related", ids=json.dumps(list(said)), limit=RELATED) if said else ():
+        parts = (row["relation_type"], row["other"]) if row["outgoing"] else (row["other"], row["relation_type"])
+        said[row["entity_id"]].append(" ".join(parts).replace("_", " "))
+    return {key: tuple(parts) for key, parts in said.items()}
+
+
+def drop(queries: Queries, entity_ids: Sequence[str], field: str) -> list[str]:
+    """Drop the vectors of entities' observations that were made with a field; returns the observations' ids."""
+    names = [name for name, template in templates(queries).items() if field in _named(template)]
+    if not names or not entity_ids:
+        return []
+    ids = json.dumps(list(entity_ids))
+    queries.run("perspectives.drop", entities=ids, perspectives=json.dumps(names))
+    return [row["id"] for row in queries.all("perspectives.observations", entities=ids)]
 
 
 def _texts(
-    row: Row, every: Mapping[str, str], related: Mapping[str, list[str]], workspace: Workspace
+    row: Row, every: Mapping[str, str], relations: Mapping[str, Sequence[str]], workspace: Workspace
 ) -> dict[str, str]:
     general = {GENERAL: text_of(row["kind"], row["name"], row["type"], row["body"])}
     if row["kind"] != Kind.OBSERVATION:
@@ -93,21 +111,11 @@ def _texts(
         "type": row["entity_type"] or "",
         "summary": row["summary"] or "",
         "tags": ", ".join(json.loads(row["entity_tags"] or "[]")),
-        "related": ", ".join(related.get(row["entity_id"], [])),
+        "related": ", ".join(relations[row["entity_id"]]),
         "date": row["created_at"][:10],
         "workspace": workspace.name,
     }
     return {name: render(template, values) for name, template in every.items()} | general
-
-
-def _related(queries: Queries, entities: Sequence[str]) -> dict[str, list[str]]:
-    """For each entity what its oldest relations say, as `works at Acme` or `Ann manages`."""
-    said: defaultdict[str, list[str]] = defaultdict(list)
-    ids = list(dict.fromkeys(entities))
-    for row in queries.all("perspectives.related", ids=json.dumps(ids), limit=RELATED) if ids else ():
-        parts = (row["relation_type"], row["other"]) if row["outgoing"] else (row["other"], row["relation_type"])
-        said[row["entity_id"]].append(" ".join(parts).replace("_", " "))
-    return said
 
 
 def _named(template: str) -> list[str]:

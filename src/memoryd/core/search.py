@@ -118,7 +118,7 @@ class Search:
     def _scored(self, candidates: Candidates, allowed: Filter) -> list[Hit]:
         """Every candidate with its composite score, best first."""
         profile = self._profile
-        words, vectors = self._spread(candidates)
+        words, vectors = spread(candidates, profile.depth)
         fused = ranking.fuse(words, vectors, profile.alpha)
         around = self._neighbours(_best(fused, profile.lifting), candidates, allowed)
         nearby = (key for near in around.values() for key in near)
@@ -132,13 +132,6 @@ class Search:
                    "context": lifted[key] - fused.get(key, 0.0)} | parts  # fmt: skip
             hits.append(Hit(record=records[key], score=ranking.composite(parts, profile), why=why))
         return sorted(hits, key=lambda hit: -hit.score)
-
-    def _spread(self, candidates: Candidates) -> tuple[dict[str, float], dict[str, float]]:
-        depth = self._profile.depth
-        return (
-            ranking.spread(candidates.words, 0.0, cut=len(candidates.words) >= depth),
-            ranking.spread(candidates.vectors, _unrelated(candidates), cut=len(candidates.vectors) >= depth),
-        )
 
     def _circumstances(self, record: Record, now: datetime) -> dict[str, float]:
         """What speaks for a memory whatever the question."""
@@ -272,6 +265,14 @@ def _whole(chunks: Vector) -> Vector:
 
 def _unrelated(candidates: Candidates) -> float:
     return candidates.embedder.unrelated if candidates.embedder else 0.0
+
+
+def spread(candidates: Candidates, depth: int) -> tuple[dict[str, float], dict[str, float]]:
+    """The scores by words and by vectors, each as parts of its best; lists of `depth` were cut off there."""
+    return (
+        ranking.spread(candidates.words, 0.0, cut=len(candidates.words) >= depth),
+        ranking.spread(candidates.vectors, _unrelated(candidates), cut=len(candidates.vectors) >= depth),
+    )
 
 
 def similarities(candidates: Candidates) -> dict[str, float]:

@@ -37,7 +37,14 @@ SELECT entity_id, relation_type, outgoing, other FROM (
 WHERE place <= :limit
 ORDER BY entity_id, place
 
--- name: perspectives.affected
--- Drop the vectors of an entity's observations that are made from some perspectives: their texts have changed.
+-- name: perspectives.drop
+-- Drop the vectors of entities' observations that are made from some perspectives: their texts have changed.
 DELETE FROM embeddings WHERE workspace_id = :workspace AND perspective IN (SELECT value FROM json_each(:perspectives))
-  AND id IN (SELECT id FROM observation_details WHERE workspace_id = :workspace AND entity_id = :entity)
+  AND id IN (
+    SELECT o.id FROM observation_details o
+    WHERE o.workspace_id = :workspace AND o.entity_id IN (SELECT value FROM json_each(:entities)))
+
+-- name: perspectives.observations
+-- The living observations of some entities.
+SELECT o.id FROM observation_details o JOIN records r ON r.workspace_id = o.workspace_id AND r.id = o.id
+WHERE o.workspace_id = :workspace AND o.entity_id IN (SELECT value FROM json_each(:entities)) AND r.deleted_at IS NULL

@@ -1,0 +1,166 @@
+"""Entities: the nodes of the graph, with their observations."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+
+from memoryd.core import observations, records, relations
+from memoryd.core.clock import moment, timestamp
+from memoryd.core.graph import Change, Graph, demand, entity, named
+from memoryd.core.records import Embedded
+from memoryd.model import Entity, Kind, Record
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NewEntity:
+    """What to make; of an entity that is there already, what to add."""
+
+    name: str
+    type: str
+    observations: tuple[str, ...] = ()
+    summary: str | None = None
+    tags: tuple[str, ...] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Created:
+    """An entity, and whether it was there before."""
+
+    entity: Entity
+    already_existed: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Deleted:
+    """Which names are gone, and which never were there."""
+
+    deleted: tuple[str, ...]
+    not_found: tuple[str, ...]
+
+
+def create(graph: Graph, news: Sequence[NewEntity]) -> list[Created]:
+    """Make entities with their observations, all or none.
+
+    One that is there already keeps its type, gains the observations that it lacks, and the summary and tags if given:
+    so a call can be repeated without harm.
+    """
+    vectors = graph.passages([text for new in news for text in _texts(new)])
+
+    def work(change: Change) -> list[Created]:
+        known = named(change.queries, [new.name for new in news])
+        made = []
+        for new in news:
+            there = known.get(new.name)
+            known[new.name] = _extend(change, there, new, vectors) if there else _add(change, new, vectors)
+            made.append(Created(known[new.name], there is not None))
+        return made
+
+    return graph.change(work)
+
+
+def _texts(new: NewEntity) -> list[str]:
+    """What will be embedded of it, if it is not there yet."""
+    return [
+        records.text_of(Kind.ENTITY, new.name, new.type, new.summary or ""),
+        *(records.text_of(Kind.OBSERVATION, new.name, "", content) for content in new.observations),
+    ]
+
+
+def _add(change: Change, new: NewEntity, vectors: dict[str, Embedded]) -> Entity:
+    record = Record(
+        id=records.new_id(), kind=Kind.ENTITY, name=new.name, type=new.type, body=new.summary or "",
+        tags=new.tags or (), session_id=change.session_id, created_at=change.now, updated_at=change.now,
+    )  # fmt: skip
+    change.write(record, vectors)
+    change.queries.run("entities.add", id=record.id, summary_updated_at=change.now if new.summary else None)
+    made = Entity(
+        id=record.id, name=new.name, type=new.type, summary=new.summary or None, tags=record.tags,
+        created_at=change.now, updated_at=change.now,
+    )  # fmt: skip
+    observations.append(change, made, new.observations, vectors)
+    return made
+
+
+def _extend(change: Change, there: Entity, new: NewEntity, vectors: dict[str, Embedded]) -> Entity:
+    if new.summary is not None and new.summary != (there.summary or ""):
+        _summarize(change, there, new.summary)
+    if new.tags is not None and new.tags != there.tags:
+        _tag(change, there, new.tags)
+    (known,) = observations.of(change.queries, [there.id]).values()
+    contents = {observation.content for observation in known}
+    observations.append(change, there, [c for c in dict.fromkeys(new.observations) if c not in contents], vectors)
+    return demand(change.queries, there.name)[0]
+
+
+def delete(graph: Graph, names: Sequence[str]) -> Deleted:
+    """Delete entities softly, with their observations and their relations."""
+
+    def work(change: Change) -> Deleted:
+        found = named(change.queries, names)
+        ids = [one.id for one in found.values()]
+        relations.cut(change, ids)
+        about = [observation.id for each in observations.of(change.queries, ids).values() for observation in each]
+        records.delete(change.queries, [*ids, *about], change.now)
+        wanted = dict.fromkeys(names)
+        return Deleted(tuple(n for n in wanted if n in found), tuple(n for n in wanted if n not in found))
+
+    deleted = graph.change(work)
+    graph.engine.purge_if_at_once(graph.workspace)
+    return deleted
+
+
+def set_summary(graph: Graph, name: str, summary: str) -> Entity:
+    """Give an entity another summary; '' takes it away. Raises NotFoundError."""
+
+    def work(change: Change) -> Entity:
+        (there,) = demand(change.queries, name)
+        _summarize(change, there, summary)
+        return demand(change.queries, name)[0]
+
+    return graph.change(work)
+
+
+def set_tags(graph: Graph, name: str, tags: Iterable[str]) -> Entity:
+    """Give an entity other tags. Raises NotFoundError."""
+
+    def work(change: Change) -> Entity:
+        (there,) = demand(change.queries, name)
+        _tag(change, there, tuple(dict.fromkeys(tags)))
+        return demand(change.queries, name)[0]
+
+    return graph.change(work)
+
+
+def _summarize(change: Change, there: Entity, summary: str) -> None:
+    tags = demand(change.queries, there.name)[0].tags
+    records.change(change.queries, there.id, summary, tags, None, change.now)
+    change.queries.run("entities.summarized", id=there.id, now=change.now if summary else None)
+    change.lacking.add(there.id)
+    change.reads_differently([there.id], "summary")
+
+
+def _tag(change: Change, there: Entity, tags: Sequence[str]) -> None:
+    records.retag(change.queries, there.id, tags, change.now)
+    change.reads_differently([there.id], "tags")
+
+
+# reading -------------------------------------------------------------------------------------------------------------
+
+
+def of_type(graph: Graph, entity_type: str) -> list[Entity]:
+    """The entities of a type, by name."""
+    rows = graph.read(lambda q: q.all("entities.by_type", type=entity_type))
+    return [entity(row) for row in rows]
+
+
+def recently_modified(graph: Graph, days: float, limit: int) -> list[Entity]:
+    """The entities that changed in the last days, themselves or what is about them, the latest first."""
+    since = timestamp(moment(graph.engine.clock.now()) - timedelta(days=days))
+    rows = graph.read(lambda q: q.all("entities.recent", since=since, limit=limit))
+    return [entity(row) for row in rows]
+
+
+def page(graph: Graph, start: str, limit: int) -> list[Entity]:
+    """Entities in the order of their names, from `start` on."""
+    rows = graph.read(lambda q: q.all("entities.page", start=start, limit=limit))
+    return [entity(row) for row in rows]

@@ -1,0 +1,97 @@
+"""Finding nodes: by the words and the meaning of their observations, from every perspective (c)."""
+
+import json
+from dataclasses import dataclass
+
+from memoryd import ranking
+from memoryd.core import records
+from memoryd.core.graph import Graph, demand, named
+from memoryd.core.search import Candidates, Mode, Search, similarities, spread
+from memoryd.model import Entity, Filter, Kind, Record
+from memoryd.store.base import Queries
+
+KINDS = (Kind.ENTITY, Kind.OBSERVATION)
+DEPTH = 100  # candidates by words and from each perspective ...
+DEEPEST = 5_000  # ... and up to so many where few nodes have them all
+
+
+@dataclass(frozen=True, slots=True)
+class Match:
+    """A node, and what of it matches best: an observation, or itself."""
+
+    entity: Entity
+    observation: str | None
+    perspective: str | None
+    """From where the observation was seen to match; None where words alone found it, or the node's own text did."""
+    score: float
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """An observation that matches."""
+
+    ordinal: int
+    content: str
+    score: float
+
+
+def search(graph: Graph, query: str, limit: int, mode: Mode = "auto") -> list[Match]:
+    """The nodes that match a query best, each by its best observation or its own text. Scores are in [0, 1].
+
+    `text`: BM25 beside the best one's. `embedding`: rescaled cosine. `auto`: both fused, or words alone where the
+    query has FTS syntax or there is no model.
+    """
+    finder = Search(graph.engine, graph.workspace, ranking.GRAPH)
+    depth = DEPTH
+    while True:
+        candidates = finder.candidates(query, Filter(kinds=KINDS), mode, depth)
+        scores = _scores(candidates, mode, depth)
+        best = graph.read(lambda q, scores=scores: _best_of_each(q, scores, limit))  # type: ignore[misc]
+        cut_off = max(len(candidates.words), len(candidates.vectors)) >= depth
+        if len(best) >= limit or not cut_off or depth >= DEEPEST:
+            return [_match(entity, record, scores, candidates) for entity, record in best]
+        depth *= 7
+
+
+def within(graph: Graph, name: str, query: str, limit: int, mode: Mode = "embedding") -> list[Seen]:
+    """The observations of one node that match a query, best first. Raises NotFoundError."""
+    (entity,) = graph.read(lambda q: demand(q, name))
+    finder = Search(graph.engine, graph.workspace, ranking.GRAPH)
+    candidates = finder.candidates(query, Filter(kinds=(Kind.OBSERVATION,), entity=entity.id), mode, limit)
+    scores = _scores(candidates, mode, limit)
+    ids = sorted(scores, key=lambda key: -scores[key])[:limit]
+
+    def work(queries: Queries) -> list[Seen]:
+        rows = {row["id"]: row for row in queries.all("observations.by_id", ids=json.dumps(ids))}
+        return [Seen(rows[key]["ordinal"], rows[key]["body"], scores[key]) for key in ids if key in rows]
+
+    return graph.read(work)
+
+
+def _scores(candidates: Candidates, mode: Mode, depth: int) -> dict[str, float]:
+    if mode == "embedding" and candidates.embedder is not None:
+        return {key: max(0.0, similarity) for key, similarity in similarities(candidates).items()}
+    words, vectors = spread(candidates, depth)
+    if candidates.embedder is None:
+        return words
+    return ranking.fuse(words, vectors, ranking.GRAPH.alpha)
+
+
+def _best_of_each(queries: Queries, scores: dict[str, float], limit: int) -> list[tuple[Entity, Record]]:
+    """The best entities, each with the record by which it matches, in the order of scores."""
+    found = records.fetch(queries, list(scores), "")
+    best: dict[str, Record] = {}
+    for key in sorted(found, key=lambda key: -scores[key]):
+        best.setdefault(found[key].name or "", found[key])
+    entities = named(queries, list(best)[:limit])
+    return [(entities[name], record) for name, record in best.items() if name in entities]
+
+
+def _match(entity: Entity, record: Record, scores: dict[str, float], candidates: Candidates) -> Match:
+    observed = record.kind is Kind.OBSERVATION
+    return Match(
+        entity=entity,
+        observation=record.body if observed else None,
+        perspective=candidates.nearest_from.get(record.id) if observed else None,
+        score=scores[record.id],
+    )

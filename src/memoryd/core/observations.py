@@ -1,0 +1,145 @@
+"""Observations: facts about an entity, each at an ordinal that is its own for ever."""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from memoryd.core import records
+from memoryd.core.graph import Change, Graph, demand, named
+from memoryd.core.records import Embedded
+from memoryd.errors import NotFoundError
+from memoryd.model import Entity, Kind, Observation, Record
+from memoryd.store.base import Queries
+
+
+@dataclass(frozen=True, slots=True)
+class Added:
+    """What an entity has gained; nothing where it was not found."""
+
+    entity: str
+    observations: tuple[Observation, ...]
+    not_found: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Deletion:
+    """Observations of one entity, by ordinal or by text."""
+
+    entity: str
+    ordinals: tuple[int, ...] = ()
+    contents: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Removed:
+    """What a deletion has come to."""
+
+    entity: str
+    ordinals: tuple[int, ...]
+    missing_ordinals: tuple[int, ...]
+    missing_contents: tuple[str, ...]
+
+
+def of(queries: Queries, entity_ids: Sequence[str]) -> dict[str, list[Observation]]:
+    """The living observations of each entity, in the order of their ordinals."""
+    found: dict[str, list[Observation]] = {key: [] for key in entity_ids}
+    for row in queries.all("observations.of", entities=json.dumps(list(found))):
+        found[row["entity_id"]].append(
+            Observation(id=row["id"], ordinal=row["ordinal"], content=row["body"], created_at=row["created_at"])
+        )
+    return found
+
+
+def append(
+    change: Change, entity: Entity, contents: Sequence[str], vectors: Mapping[str, Embedded]
+) -> list[Observation]:
+    """Add observations at the next ordinals of an entity, within a change."""
+    if not contents:
+        return []
+    change.touch([entity.id])
+    taken = change.queries.one("observations.next", entity=entity.id)
+    assert taken is not None
+    change.queries.run("observations.number", entity=entity.id, count=len(contents))
+    made = []
+    for ordinal, content in enumerate(contents, taken["next_ordinal"]):
+        record = Record(
+            id=records.new_id(), kind=Kind.OBSERVATION, name=entity.name, body=content, session_id=change.session_id
+        )
+        change.write(record, vectors)
+        change.queries.run("observations.add", entity=entity.id, ordinal=ordinal, id=record.id)
+        made.append(Observation(id=record.id, ordinal=ordinal, content=content, created_at=change.now))
+    return made
+
+
+def add(graph: Graph, wanted: Sequence[tuple[str, Sequence[str]]]) -> list[Added]:
+    """Append observations to entities by name; those that are not found are told, the others gain theirs."""
+    vectors = graph.passages(
+        [records.text_of(Kind.OBSERVATION, name, "", content) for name, contents in wanted for content in contents]
+    )
+
+    def work(change: Change) -> list[Added]:
+        found = named(change.queries, [name for name, _ in wanted])
+        return [
+            Added(name, tuple(append(change, found[name], contents, vectors)), not_found=False)
+            if name in found
+            else Added(name, (), not_found=True)
+            for name, contents in wanted
+        ]
+
+    return graph.change(work)
+
+
+def replace(graph: Graph, name: str, ordinal: int, content: str) -> str:
+    """Put another text in an observation's place; returns the old one. Raises NotFoundError."""
+    text = records.text_of(Kind.OBSERVATION, name, "", content)
+    vectors = graph.passages([text])
+
+    def work(change: Change) -> str:
+        (entity,) = demand(change.queries, name)
+        there = _by_ordinal(change.queries, entity).get(ordinal)
+        if there is None:
+            raise NotFoundError(
+                f"Node {name!r} has no observation {ordinal}. open_nodes shows its observations with their ordinals."
+            )
+        records.change(change.queries, there.id, content, (), vectors.get(text), change.now)
+        change.touch([entity.id])
+        change.lacking.add(there.id)
+        return there.content
+
+    return graph.change(work)
+
+
+def delete(graph: Graph, deletions: Sequence[Deletion]) -> list[Removed]:
+    """Delete observations softly, by ordinal or text; every one of equal text goes. Raises NotFoundError."""
+
+    def work(change: Change) -> list[Removed]:
+        demand(change.queries, *(deletion.entity for deletion in deletions))
+        return [_remove(change, deletion) for deletion in deletions]
+
+    removed = graph.change(work)
+    graph.engine.purge_if_at_once(graph.workspace)
+    return removed
+
+
+def _remove(change: Change, deletion: Deletion) -> Removed:
+    (entity,) = demand(change.queries, deletion.entity)
+    there = _by_ordinal(change.queries, entity)
+    gone = [
+        observation
+        for observation in there.values()
+        if observation.ordinal in deletion.ordinals or observation.content in deletion.contents
+    ]
+    if gone:
+        records.delete(change.queries, [observation.id for observation in gone], change.now)
+        change.touch([entity.id])
+    contents = {observation.content for observation in gone}
+    return Removed(
+        entity=deletion.entity,
+        ordinals=tuple(observation.ordinal for observation in gone),
+        missing_ordinals=tuple(n for n in dict.fromkeys(deletion.ordinals) if n not in there),
+        missing_contents=tuple(c for c in dict.fromkeys(deletion.contents) if c not in contents),
+    )
+
+
+def _by_ordinal(queries: Queries, entity: Entity) -> dict[int, Observation]:
+    return {observation.ordinal: observation for observation in of(queries, [entity.id])[entity.id]}

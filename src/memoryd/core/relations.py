@@ -1,0 +1,159 @@
+"""Relations: directed, typed edges between two entities, each once."""
+
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from memoryd.core.graph import Change, Graph, demand, named
+from memoryd.core.records import new_id
+from memoryd.errors import InvalidInputError, NotFoundError
+from memoryd.model import Entity, Relation
+from memoryd.store.base import Queries, Row
+
+
+@dataclass(frozen=True, slots=True)
+class Edge:
+    """A relation by the names of its ends."""
+
+    source: str
+    target: str
+    type: str
+
+
+@dataclass(frozen=True, slots=True)
+class Created:
+    """Which relations are new, which were there, and which names are no entity's."""
+
+    created: tuple[Relation, ...]
+    already_existed: tuple[Relation, ...]
+    not_found: tuple[str, ...]
+
+
+def create(graph: Graph, edges: Sequence[Edge]) -> Created:
+    """Make relations; an edge with an end that is not found is left out, and the missing name told."""
+
+    def work(change: Change) -> Created:
+        found = named(change.queries, _ends(edges))
+        whole = [edge for edge in dict.fromkeys(edges) if edge.source in found and edge.target in found]
+        change.relate(found[name].id for name in _ends(whole))
+        created: list[Relation] = []
+        existed: list[Relation] = []
+        for edge in whole:
+            there = _find(change.queries, found, edge)
+            (existed if there else created).append(there or _add(change, found, edge))
+        return Created(tuple(created), tuple(existed), tuple(n for n in dict.fromkeys(_ends(edges)) if n not in found))
+
+    return graph.change(work)
+
+
+def delete(graph: Graph, edges: Sequence[Edge]) -> tuple[int, int]:
+    """Delete relations softly; how many there were, and how many were not found."""
+
+    def work(change: Change) -> tuple[int, int]:
+        found = named(change.queries, _ends(edges))
+        distinct = list(dict.fromkeys(edges))
+        there = [relation for edge in distinct if (relation := _find(change.queries, found, edge))]
+        change.relate(found[name].id for relation in there for name in (relation.source, relation.target))
+        _delete(change, [relation.id for relation in there])
+        return len(there), len(distinct) - len(there)
+
+    gone = graph.change(work)
+    graph.engine.purge_if_at_once(graph.workspace)
+    return gone
+
+
+def cut(change: Change, entity_ids: Sequence[str]) -> None:
+    """Delete every relation of some entities, which go themselves."""
+    rows = change.queries.all("relations.of", ids=json.dumps(list(entity_ids)))
+    gone = set(entity_ids)
+    change.relate({row[end] for row in rows for end in ("from_entity", "to_entity")} - gone)
+    _delete(change, [row["id"] for row in rows])
+
+
+def rename(graph: Graph, edge: Edge, new_type: str) -> None:
+    """Give a relation another type. Raises NotFoundError, or InvalidInputError where there is one of that type."""
+
+    def work(change: Change) -> None:
+        source, target = demand(change.queries, edge.source, edge.target)
+        found = {source.name: source, target.name: target}
+        there = _find(change.queries, found, edge)
+        if there is None:
+            raise NotFoundError(
+                f"There is no relation {edge.source!r} {edge.type!r} {edge.target!r}. "
+                "get_relations_between shows those of two nodes."
+            )
+        if new_type == edge.type:
+            return
+        if _find(change.queries, found, Edge(edge.source, edge.target, new_type)):
+            raise InvalidInputError(
+                f"There is already a relation {edge.source!r} {new_type!r} {edge.target!r}. "
+                "Delete one of the two with delete_relations instead."
+            )
+        change.relate([source.id, target.id])
+        change.queries.run("relations.rename", id=there.id, type=new_type)
+        change.note("update_relation", there.id)
+
+    graph.change(work)
+
+
+def between(graph: Graph, one: str, other: str) -> list[Relation]:
+    """The relations of two entities with each other, either way. Raises NotFoundError."""
+
+    def work(queries: Queries) -> list[Relation]:
+        first, second = demand(queries, one, other)
+        return [relation(row) for row in queries.all("relations.between", one=first.id, other=second.id)]
+
+    return graph.read(work)
+
+
+def of(queries: Queries, entity_ids: Sequence[str]) -> list[Relation]:
+    """The relations that begin or end at some entities, in the order in which they were made."""
+    return [relation(row) for row in queries.all("relations.of", ids=json.dumps(list(entity_ids)))]
+
+
+def starting(queries: Queries, entity_ids: Sequence[str]) -> dict[str, list[Relation]]:
+    """The relations that begin at each entity, in the order in which they were made."""
+    found: dict[str, list[Relation]] = {key: [] for key in entity_ids}
+    for row in queries.all("relations.starting", ids=json.dumps(list(found))):
+        found[row["from_entity"]].append(relation(row))
+    return found
+
+
+def relation(row: Row) -> Relation:
+    """From a row of id, source, target, relation_type and created_at."""
+    return Relation(
+        id=row["id"], source=row["source"], target=row["target"], type=row["relation_type"],
+        created_at=row["created_at"],
+    )  # fmt: skip
+
+
+def _ends(edges: Iterable[Edge]) -> list[str]:
+    return [name for edge in edges for name in (edge.source, edge.target)]
+
+
+def _find(queries: Queries, found: dict[str, Entity], edge: Edge) -> Relation | None:
+    source, target = found.get(edge.source), found.get(edge.target)
+    if source is None or target is None:
+        return None
+    row = queries.one("relations.find", source=source.id, target=target.id, type=edge.type)
+    return _relation(edge, row["id"], row["created_at"]) if row else None
+
+
+def _add(change: Change, found: dict[str, Entity], edge: Edge) -> Relation:
+    made = _relation(edge, new_id(), change.now)
+    change.queries.run(
+        "relations.add",
+        id=made.id, source=found[edge.source].id, target=found[edge.target].id, type=edge.type, now=change.now,
+    )  # fmt: skip
+    change.note("create_relation", made.id)
+    return made
+
+
+def _delete(change: Change, ids: Sequence[str]) -> None:
+    change.queries.run("relations.delete", ids=json.dumps(ids), now=change.now)
+    for relation_id in ids:
+        change.note("delete_relation", relation_id)
+
+
+def _relation(edge: Edge, relation_id: str, created_at: str) -> Relation:
+    return Relation(id=relation_id, source=edge.source, target=edge.target, type=edge.type, created_at=created_at)

@@ -1,0 +1,115 @@
+-- name: entities.named
+-- Living entities by name. The doubled condition on kind lets SQLite use the index of names, which has it.
+SELECT id, name, type, body, tags, created_at, updated_at FROM records
+WHERE workspace_id = :workspace AND kind = 'entity' AND kind IN ('memory', 'entity') AND scope = ''
+  AND deleted_at IS NULL AND name IN (SELECT value FROM json_each(:names))
+
+-- name: entities.add
+-- What only entities have.
+INSERT INTO entity_details (workspace_id, id, summary_updated_at) VALUES (:workspace, :id, :summary_updated_at)
+
+-- name: entities.touch
+-- Something of them has changed.
+UPDATE records SET updated_at = :now
+WHERE workspace_id = :workspace AND deleted_at IS NULL AND id IN (SELECT value FROM json_each(:ids))
+
+-- name: entities.summarized
+-- When the summary was last written.
+UPDATE entity_details SET summary_updated_at = :now WHERE workspace_id = :workspace AND id = :id
+
+-- name: entities.by_type
+-- The entities of a type, by name.
+SELECT id, name, type, body, tags, created_at, updated_at FROM records
+WHERE workspace_id = :workspace AND kind = 'entity' AND type = :type AND deleted_at IS NULL ORDER BY name
+
+-- name: entities.recent
+-- The entities that changed since a time, the latest first.
+SELECT id, name, type, body, tags, created_at, updated_at FROM records
+WHERE workspace_id = :workspace AND kind = 'entity' AND deleted_at IS NULL AND updated_at >= :since
+ORDER BY updated_at DESC, id LIMIT :limit
+
+-- name: entities.page
+-- Entities in the order of their names, from one on.
+SELECT id, name, type, body, tags, created_at, updated_at FROM records
+WHERE workspace_id = :workspace AND kind = 'entity' AND kind IN ('memory', 'entity') AND scope = ''
+  AND deleted_at IS NULL AND name >= :start
+ORDER BY name LIMIT :limit
+
+-- name: observations.number
+-- Take the next ordinals of an entity: the first of them is what next_ordinal was.
+UPDATE entity_details SET next_ordinal = next_ordinal + :count WHERE workspace_id = :workspace AND id = :entity
+
+-- name: observations.next
+-- The ordinal that an entity's next observation gets.
+SELECT next_ordinal FROM entity_details WHERE workspace_id = :workspace AND id = :entity
+
+-- name: observations.add
+-- Which entity an observation is about, and its place there.
+INSERT INTO observation_details (workspace_id, entity_id, ordinal, id) VALUES (:workspace, :entity, :ordinal, :id)
+
+-- name: observations.of
+-- The living observations of some entities, in the order of their ordinals.
+SELECT o.entity_id, o.ordinal, r.id, r.body, r.created_at
+FROM observation_details o JOIN records r ON r.workspace_id = o.workspace_id AND r.id = o.id
+WHERE o.workspace_id = :workspace AND o.entity_id IN (SELECT value FROM json_each(:entities)) AND r.deleted_at IS NULL
+ORDER BY o.entity_id, o.ordinal
+
+-- name: observations.by_id
+-- Some living observations with their ordinals.
+SELECT r.id, o.ordinal, r.body FROM observation_details o
+JOIN records r ON r.workspace_id = o.workspace_id AND r.id = o.id
+WHERE o.workspace_id = :workspace AND o.id IN (SELECT value FROM json_each(:ids)) AND r.deleted_at IS NULL
+
+-- name: relations.of
+-- The relations that begin or end at some entities, in the order in which they were made.
+SELECT x.id, x.from_entity, x.to_entity, s.name AS source, t.name AS target, x.relation_type, x.created_at
+FROM relations x
+JOIN records s ON s.workspace_id = x.workspace_id AND s.id = x.from_entity
+JOIN records t ON t.workspace_id = x.workspace_id AND t.id = x.to_entity
+WHERE x.workspace_id = :workspace AND x.deleted_at IS NULL AND (
+  x.from_entity IN (SELECT value FROM json_each(:ids)) OR x.to_entity IN (SELECT value FROM json_each(:ids)))
+ORDER BY x.created_at, x.id
+
+-- name: relations.starting
+-- The relations that begin at some entities.
+SELECT x.id, x.from_entity, s.name AS source, t.name AS target, x.relation_type, x.created_at
+FROM relations x
+JOIN records s ON s.workspace_id = x.workspace_id AND s.id = x.from_entity
+JOIN records t ON t.workspace_id = x.workspace_id AND t.id = x.to_entity
+WHERE x.workspace_id = :workspace AND x.deleted_at IS NULL AND x.from_entity IN (SELECT value FROM json_each(:ids))
+ORDER BY x.created_at, x.id
+
+-- name: relations.between
+-- The relations between two entities, either way.
+SELECT x.id, s.name AS source, t.name AS target, x.relation_type, x.created_at
+FROM relations x
+JOIN records s ON s.workspace_id = x.workspace_id AND s.id = x.from_entity
+JOIN records t ON t.workspace_id = x.workspace_id AND t.id = x.to_entity
+WHERE x.workspace_id = :workspace AND x.deleted_at IS NULL
+  AND x.from_entity IN (:one, :other) AND x.to_entity IN (:one, :other)
+  AND (x.from_entity <> x.to_entity OR :one = :other)
+ORDER BY x.created_at, x.id
+
+-- name: relations.find
+-- One living relation.
+SELECT id, created_at FROM relations
+WHERE workspace_id = :workspace AND from_entity = :source AND to_entity = :target AND relation_type = :type
+  AND deleted_at IS NULL
+
+-- name: relations.add
+-- A new relation.
+INSERT INTO relations (workspace_id, id, from_entity, to_entity, relation_type, created_at)
+VALUES (:workspace, :id, :source, :target, :type, :now)
+
+-- name: relations.rename
+-- Another type for a relation.
+UPDATE relations SET relation_type = :type WHERE workspace_id = :workspace AND id = :id AND deleted_at IS NULL
+
+-- name: relations.delete
+-- Soft, like the records that they join.
+UPDATE relations SET deleted_at = :now
+WHERE workspace_id = :workspace AND deleted_at IS NULL AND id IN (SELECT value FROM json_each(:ids))
+
+-- name: relations.purge
+-- For good.
+DELETE FROM relations WHERE workspace_id = :workspace AND deleted_at IS NOT NULL AND deleted_at <= :before
