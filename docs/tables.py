@@ -55,6 +55,8 @@ def tools() -> str:
 def arguments(tool: Tool[Any]) -> str:
     """What a tool takes."""
     schema = tool.arguments.model_json_schema()
+    if not schema.get("properties"):
+        return "It takes no arguments.\n"
     rows = []
     for name, field in schema["properties"].items():
         value = "required" if name in schema.get("required", ()) else _default(field.get("default"))
@@ -63,7 +65,7 @@ def arguments(tool: Tool[Any]) -> str:
 
 
 def _default(value: object) -> str:
-    return "none" if value in (None, []) else f"`{str(value).lower() if isinstance(value, bool) else value}`"
+    return "none" if value in (None, [], "") else f"`{str(value).lower() if isinstance(value, bool) else value}`"
 
 
 def _shape(field: dict[str, Any], named: dict[str, Any]) -> str:
@@ -82,6 +84,11 @@ def _shape(field: dict[str, Any], named: dict[str, Any]) -> str:
             words = f"text, {field['maxLength']:,} characters at most" if "maxLength" in field else "text"
         case {"type": kind, "minimum": least, "maximum": most}:
             words = f"{kind}, {least:,} to {most:,}"
+        case {"type": kind, "exclusiveMinimum": least, "maximum": most}:
+            words = f"{kind}, more than {least:,}, to {most:,}"
+        case {"type": "object", "properties": parts}:
+            marked = (f"`{name}`" + ("" if name in field.get("required", ()) else "?") for name in parts)
+            words = "{" + ", ".join(marked) + "}"
         case _:
             words = str(field["type"])
     return words

@@ -8,11 +8,12 @@ import sys
 import threading
 import time
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import Any, Self, TypeVar
 
 import anyio
+import apsw
 from anyio.from_thread import BlockingPortal, start_blocking_portal
 from mcp import Client, StdioServerParameters, types
 from mcp.client.stdio import get_default_environment, stdio_client
@@ -57,9 +58,10 @@ def until(true: Callable[[], T], what: str, seconds: float = PATIENCE) -> T:
 class Agent:
     """An agent that uses its memory through the official client."""
 
-    def __init__(self, portal: BlockingPortal, client: Client) -> None:
+    def __init__(self, portal: BlockingPortal, client: Client, data: Path) -> None:
         self._portal = portal
         self.client = client
+        self.data = data
 
     def ask(self, work: Callable[[Client], Awaitable[T]]) -> T:
         """Whatever else the client can do."""
@@ -137,6 +139,72 @@ class Agent:
         assert self.stats()["total"] == 0
         return self
 
+    # the words of seed c ---------------------------------------------------------------------------------------------
+
+    def node(self, name: str, *observations: str, kind: str = "thing", **more: Any) -> Json:
+        """Make a node; what create_entities says of it."""
+        entity = {"name": name, "entity_type": kind, "observations": list(observations)} | more
+        made: Json = self.ok("create_entities", entities=[entity])["result"][0]
+        return made
+
+    def nodes(self, *names: str) -> Self:
+        """Make nodes of which there is nothing to say."""
+        self.ok("create_entities", entities=[{"name": name, "entity_type": "thing"} for name in names])
+        return self
+
+    def relate(self, *relations: str) -> Json:
+        """Make relations, each written as `Ann knows Bob`; the names are single words."""
+        return self.ok("create_relations", relations=[edge(relation) for relation in relations])
+
+    def opened(self, *names: str) -> list[Json]:
+        """Nodes whole, in the order of `names`."""
+        entities: list[Json] = self.ok("open_nodes", names=list(names), token_budget=0)["entities"]
+        return entities
+
+    def facts(self, name: str) -> dict[int, str]:
+        """The observations of a node by ordinal, in the order in which they are told."""
+        (node,) = self.opened(name)
+        return {one["ordinal"]: one["content"] for one in node["observations"]}
+
+    def edges(self) -> list[str]:
+        """Every relation, as `Ann knows Bob`, in the alphabet's order."""
+        relations = self.ok("read_graph", token_budget=0)["relations"]
+        return sorted(" ".join((one["from"], one["relation_type"], one["to"])) for one in relations)
+
+    def hits(self, query: str, **arguments: Any) -> list[str]:
+        """The names of the nodes that a query finds, best first."""
+        return [one["name"] for one in self.ok("search_nodes", query=query, **arguments)["result"]]
+
+    def clear_graph(self) -> Self:
+        """Delete every node."""
+        while entities := self.ok("read_graph")["entities"]:
+            self.ok("delete_entities", entity_names=[one["name"] for one in entities])
+        return self
+
+    def settle_graph(self) -> Self:
+        """Wait until every observation has its vectors from all five perspectives, and every node its own."""
+        until(lambda: _lacking(self.data / "memory.db") == 0, "vectors", 60)
+        return self
+
+
+def edge(words: str) -> Json:
+    """`Ann knows Bob` as an argument of create_relations."""
+    source, relation_type, target = words.split(" ")
+    return {"from_entity": source, "to_entity": target, "relation_type": relation_type}
+
+
+def _lacking(file: Path) -> int:
+    """How many records of a graph lack a vector."""
+    with closing(apsw.Connection(str(file), flags=apsw.SQLITE_OPEN_READONLY)) as connection:
+        connection.set_busy_timeout(5_000)
+        return int(connection.execute(_LACKING).get)
+
+
+_LACKING = """
+SELECT count(*) FROM records r WHERE r.deleted_at IS NULL AND r.kind IN ('entity', 'observation') AND (
+  SELECT count(DISTINCT e.perspective) FROM embeddings e WHERE e.workspace_id = r.workspace_id AND e.id = r.id)
+  < CASE r.kind WHEN 'observation' THEN 5 ELSE 1 END"""
+
 
 def _settled(stats: Json) -> bool:
     ready = all(stats[name] == "off" or stats[name].endswith(": ready") for name in ("embedder", "reranker"))
@@ -158,7 +226,7 @@ def agent(environ: Mapping[str, str], *arguments: str, mode: str = "auto", log: 
         with log.open("a", encoding="utf-8") as errors, start_blocking_portal() as portal:
             client = Client(stdio_client(server, errors), mode=mode)
             with portal.wrap_async_context_manager(client) as connected:
-                yield Agent(portal, connected)
+                yield Agent(portal, connected, Path(environ["MEMORY_DATA_DIR"]))
     finally:
         written = log.read_text(encoding="utf-8")
         sys.stdout.write(written)  # pytest shows it where the test fails

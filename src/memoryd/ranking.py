@@ -23,6 +23,10 @@ class Profile:
 
     every_perspective: bool = False
     """Whether observations are searched from each perspective (c), or all kinds of records from the general one."""
+    aside: float = 0.08
+    """What any other perspective's rescaled cosine is lowered by. The best of five is the best of five draws: without
+    this, questions about what a record itself says lose .05 of R@10; with it nothing, and those about what is around
+    it still find it (docs/benchmarks.md)."""
     depth: int = 100
     """Candidates by words, and as many by vector. 50 (d) costs up to .02 of R@30; the deeper list costs nothing."""
     alpha: float = 0.5

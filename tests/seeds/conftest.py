@@ -32,3 +32,29 @@ def memory(_with_models: Agent) -> Agent:
 def words(_without_models: Agent) -> Agent:
     """An empty memory without any models."""
     return _without_models.clear()
+
+
+@pytest.fixture(scope="session")
+def _graph_with_models(tmp_path_factory: pytest.TempPathFactory, model_dir: Path) -> Iterator[Agent]:
+    home = tmp_path_factory.mktemp("meaning")
+    with agent(environment(home, model_dir), "--toolsets", "graph", log=home / "stderr.log") as server:
+        yield server
+
+
+@pytest.fixture(scope="session")
+def _graph_without_models(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Agent]:
+    home = tmp_path_factory.mktemp("graph")
+    with agent(environment(home), "--toolsets", "graph", log=home / "stderr.log") as server:
+        yield server
+
+
+@pytest.fixture
+def meaning(_graph_with_models: Agent) -> Agent:
+    """An empty graph with the bundled models."""
+    return _graph_with_models.clear_graph()
+
+
+@pytest.fixture
+def graph(_graph_without_models: Agent) -> Agent:
+    """An empty graph without any models."""
+    return _graph_without_models.clear_graph()

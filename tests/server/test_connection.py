@@ -19,7 +19,7 @@ def request(meta: object = None, initialized: object = None) -> Any:
     async def nothing(_ctx: object) -> None:
         return
 
-    anyio.run(Sessions(None).remember, hello, nothing)
+    anyio.run(Sessions("own").remember, hello, nothing)
     return SimpleNamespace(params={"_meta": meta}, session=hello.session)
 
 
@@ -34,7 +34,7 @@ def test_the_nearest_source_wins() -> None:
     assert sessions.of(request(client, named("first"))) == "the client's"
     assert sessions.of(request(None, named("first"))) == "first"
     assert sessions.of(request()) == "configured"
-    assert Sessions(None).of(request())
+    assert Sessions("own").of(request(None, {})) == "own"
 
 
 @pytest.mark.parametrize("wrong", ["", "a\0b", "a\ud800", "x" * 201, 7, None, ["x"], {}])

@@ -45,6 +45,12 @@ def test_arguments_are_described_and_strict(tool: Tool[Any]) -> None:
 
 
 @every_tool
+def test_objects_within_arguments_are_strict_too(tool: Tool[Any]) -> None:
+    for name, inner in tool.arguments.model_json_schema().get("$defs", {}).items():
+        assert inner.get("type") != "object" or inner["additionalProperties"] is False, f"{tool.name}: {name}"
+
+
+@every_tool
 def test_texts_and_lists_are_bounded(tool: Tool[Any]) -> None:
     """Nothing that a client sends is of any size: each text, list and number of a schema has its limit."""
     unbounded = [path for path, part in _parts(tool.arguments.model_json_schema()) if not _bounded(part)]
@@ -52,11 +58,14 @@ def test_texts_and_lists_are_bounded(tool: Tool[Any]) -> None:
 
 
 def _parts(schema: Mapping[str, Any], path: str = "") -> list[tuple[str, Mapping[str, Any]]]:
+    """Every typed part of a schema with its path, those of the objects that it names included."""
     found = [(path, schema)] if "type" in schema else []
     for name, part in schema.get("properties", {}).items():
         found += _parts(part, f"{path}.{name}")
     for part in schema.get("anyOf", ()):
         found += _parts(part, path)
+    for name, part in schema.get("$defs", {}).items():
+        found += _parts(part, name)
     return found + (_parts(schema["items"], f"{path}[]") if "items" in schema else [])
 
 
@@ -83,10 +92,16 @@ def test_names_never_clash() -> None:
 # what no store can keep ----------------------------------------------------------------------------------------------
 
 
+class Inner(Arguments):
+    text: str
+    texts: list[str] = []
+
+
 class Kept(Arguments):
     text: str = ""
     texts: tuple[str, ...] | list[str] = ()
     number: float = 0
+    inner: list[Inner] = []
 
 
 @pytest.mark.parametrize(
@@ -99,6 +114,15 @@ def test_nul_and_lone_surrogates_are_refused(bad: str) -> None:
         with pytest.raises(ValidationError, match=told) as caught:
             Kept.model_validate(arguments)
         assert caught.value.errors()[0]["loc"][0] == next(iter(arguments))
+
+
+@pytest.mark.parametrize("bad", ["a\0", "a\ud800"])
+@pytest.mark.parametrize(("inner", "place"), [("text", "inner.1.text"), ("texts", "inner.1.texts")])
+def test_they_are_refused_in_an_object_too_and_their_place_is_told(bad: str, inner: str, place: str) -> None:
+    wrong = {"text": "good"} | {inner: [bad] if inner == "texts" else bad}
+    with pytest.raises(ValidationError, match="at character 1, which is no text") as caught:
+        Kept.model_validate({"inner": [{"text": "good"}, wrong]})
+    assert ".".join(map(str, caught.value.errors()[0]["loc"])) == place
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from memoryd import __version__
-from memoryd.cli import memories, upkeep
+from memoryd.cli import memories, transfer, upkeep
 from memoryd.cli.frame import (
     OPTIONS,
     DataDir,
@@ -20,6 +20,7 @@ from memoryd.cli.frame import (
     told,
     tolerate_encodings,
 )
+from memoryd.cli.workspaces import workspaces
 from memoryd.core.engine import Engine
 from memoryd.errors import InvalidInputError
 from memoryd.server import logs, stdio
@@ -86,7 +87,9 @@ for each in (memories.store, memories.recall, memories.context, memories.forget,
     app.command()(each)
 app.command()(upkeep.doctor)
 app.command()(upkeep.backup)
+app.command("import")(transfer.import_)
 app.add_typer(upkeep.models, name="models")
+app.add_typer(workspaces, name="workspace")
 
 
 def main() -> None:

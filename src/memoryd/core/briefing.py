@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from memoryd.core.records import text_of
 from memoryd.model import Hit
 from memoryd.text import CHARACTERS_PER_TOKEN, content_words, estimate_tokens, extract
 
@@ -119,7 +120,7 @@ def whole(hit: Hit) -> dict[str, Any]:
     """Every field of a hit."""
     record = hit.record
     return {
-        "id": record.id, "kind": str(record.kind), "key": record.name, "content": record.body,
+        "id": record.id, "kind": str(record.kind), "key": record.name, "type": record.type, "content": record.body,
         "tags": list(record.tags), "importance": record.importance, "score": round(hit.score, 4),
         "created_at": record.created_at, "updated_at": record.updated_at, "accessed_at": record.accessed_at,
         "access_count": record.access_count, "why": {name: round(part, 4) for name, part in hit.why.items()},
@@ -159,7 +160,7 @@ def pack(hits: Sequence[Hit], budget: int, layout: Layout) -> list[Line]:
 def _content(hit: Hit, about: Sequence[str], tokens: int | None) -> str:
     record = hit.record
     text = record.body if tokens is None else extract(record.body, about, tokens)
-    return f"{record.name}: {text}" if record.name else text
+    return text_of(record.kind, record.name, record.type, text)
 
 
 def _clusters(hits: Sequence[Hit]) -> list[str]:

@@ -64,7 +64,9 @@ class Doctor:
         self._settings = engine.settings
         self._report = report
         self._workspaces: list[Workspace] = []
-        """Those whose file is there; filled by examine()."""
+        """The active ones whose file is there; filled by examine()."""
+        self._registered: set[str] = set()
+        """The ids of all, archived ones too."""
         self._known = False
         """Whether the registry could be read."""
         self._empty = False
@@ -177,14 +179,15 @@ class Doctor:
         """Which workspaces there are; nothing is made where nothing was ever stored."""
         try:
             self._empty = not self._store.made()
-            active = [w for w in self._engine.workspaces.all() if w.status == "active"]
+            every = self._engine.workspaces.all()
         except StoreError as error:
             yield _finding(str(self._store.path(None) or "database"), str(error))
             return
-        files = {w.id: self._store.path(w) for w in active}
+        files = {w.id: self._store.path(w) for w in every}
         lost = {key: file for key, file in files.items() if file is not None and not file.exists()}
-        self._known, self._workspaces = not self._empty, [w for w in active if w.id not in lost]
-        for workspace in (w for w in active if w.id in lost):
+        self._known, self._registered = not self._empty, {w.id for w in every}
+        self._workspaces = [w for w in every if w.status == "active" and w.id not in lost]
+        for workspace in (w for w in every if w.id in lost):
             yield Finding(
                 _named(workspace), f"its file {lost[workspace.id]} is missing", "Put it back from a copy or a backup."
             )
@@ -214,9 +217,8 @@ class Doctor:
                 str(path), f"its journal is {mode} instead of wal, so readers and writers wait for each other",
                 "Move it to a local disk: network drives and synchronised folders cannot hold a live database.",
             )  # fmt: skip
-        known = {w.id for w in self._workspaces}
         owners = self._store.read(workspace, lambda q: q.all("doctor.owners"))
-        if lost := sum(row["number"] for row in owners if row["workspace_id"] not in known):
+        if lost := sum(row["number"] for row in owners if row["workspace_id"] not in self._registered):
             yield Finding(
                 str(path), f"{lost} records belong to a workspace that the registry does not know",
                 f"Put {self._store.path(None)} back from a copy or a backup.",
@@ -249,7 +251,9 @@ class Doctor:
         if embedder is None:
             return 0
         model = embedder.name
-        row = self._store.read(workspace, lambda q: q.one("doctor.unembedded", **perspectives.wanted(q), model=model))
+        row = self._store.read(
+            workspace, lambda q: q.one("doctor.unembedded", **perspectives.to_be_counted(q), model=model)
+        )
         return row["number"] if row else 0
 
     def _damaged(self, workspace: Workspace) -> list[int]:

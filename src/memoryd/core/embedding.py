@@ -63,6 +63,11 @@ class Embedding:
 
     def question(self, workspace: Workspace, text: str) -> tuple[Embedder, Vector] | None:
         """The embedder whose vectors serve this workspace, and the question's own vector."""
+        serving = self.serving(workspace)
+        return self._ask(serving, text) if serving else None
+
+    def serving(self, workspace: Workspace) -> Embedder | None:
+        """The embedder whose vectors serve this workspace."""
         self._helpers.start()  # both, for a search waits for both
         embedder = self._helpers.embedder.get(self._helpers.patience)
         if embedder is None:
@@ -71,7 +76,7 @@ class Embedding:
         if self._is_gone(workspace, serving):
             self._checked.pop(workspace.id, None)
             serving = self._serving_model(workspace, embedder)
-        return self._ask(serving, text)
+        return serving
 
     def _is_gone(self, workspace: Workspace, serving: Embedder) -> bool:
         """Whether another process has dropped the set that was the fullest."""
@@ -116,6 +121,7 @@ class Embedding:
             waiting = self._lacking[workspace.id]
             waiting.update(ids)
             if len(waiting) > LACKING:
+                waiting.clear()
                 self._looked = False
 
     def catch_up(self, stopping: Callable[[], bool]) -> None:
@@ -170,7 +176,7 @@ class Embedding:
 
     def _missing(self, workspace: Workspace, model: str, after: str) -> list[str]:
         def work(queries: Queries) -> list[str]:
-            wanted = perspectives.wanted(queries)
+            wanted = perspectives.to_be_counted(queries)
             rows = queries.all("embeddings.missing", **wanted, model=model, after=after, limit=BATCH)
             return [row["id"] for row in rows]
 

@@ -1,7 +1,7 @@
 """The composition root: the store, the learned helpers, the clock and the settings of one process."""
 
-from collections.abc import Callable, Sequence
-from contextlib import ExitStack
+from collections.abc import Callable, Iterable
+from contextlib import ExitStack, suppress
 from typing import Self, TypeVar
 
 from memoryd.core import accesses
@@ -9,8 +9,9 @@ from memoryd.core.accesses import Accesses
 from memoryd.core.clock import Clock
 from memoryd.core.embedding import Embedding
 from memoryd.core.maintain import Maintenance
+from memoryd.core.sessions import Sessions
 from memoryd.core.worker import Worker
-from memoryd.core.workspaces import Workspaces
+from memoryd.core.workspaces import Workspaces, usable
 from memoryd.errors import MemorydError, NotFoundError
 from memoryd.model import Workspace
 from memoryd.models.helpers import Helpers
@@ -34,11 +35,12 @@ class Engine:
         self.clock = Clock()
         self.store = SqliteStore(files, settings.durability)
         self.workspaces = Workspaces(self.store, self.clock, files.home())
+        self.sessions = Sessions(self.store, self.workspaces, read_only=settings.read_only)
         self.helpers = Helpers(settings, fetch=fetch)
         self.embedding = Embedding(self.store, self.workspaces, self.helpers)
         self.accesses = Accesses()
         self.maintenance = Maintenance(self.store, self.workspaces, self.clock, settings.retention_days)
-        self.worker = Worker([self.embedding.catch_up, self.maintenance.purge])
+        self.worker = Worker([self.maintenance.settle, self.embedding.catch_up, self.maintenance.purge])
 
     def __enter__(self) -> Self:
         return self
@@ -52,13 +54,16 @@ class Engine:
             raise NotFoundError(f"There is no database yet at {self.store.path(None)}. Storing a memory makes one.")
 
     def workspace(self, *, make: bool) -> Workspace:
-        """The workspace in force; made on first use if `make`, else NotFoundError where it is not there."""
+        """The workspace in force; made on first use if `make`, else NotFoundError where it is not there.
+
+        Raises InvalidInputError where it is archived.
+        """
         name = self.settings.workspace
         if make:
             return self.workspaces.ensure(name)
         self.demand_database()
         if found := self.workspaces.get(name):
-            return found
+            return usable(found)
         names = ", ".join(workspace.name for workspace in self.workspaces.all())
         raise NotFoundError(f"There is no workspace {name!r}. There are: {names or 'none yet'}.")
 
@@ -76,16 +81,22 @@ class Engine:
             undo.pop_all()
         return result
 
-    def embed_later(self, workspace: Workspace, ids: Sequence[str]) -> None:
+    def embed_later(self, workspace: Workspace, ids: Iterable[str]) -> None:
         """These records lack vectors: the background work makes them soon."""
         self.embedding.lacks(workspace, ids)
         self.worker.wake()
+
+    def purge_if_at_once(self, workspace: Workspace) -> None:
+        """Where nothing deleted is retained, what was just deleted goes for good now."""
+        if not self.settings.retention_days:
+            self.maintenance.purge_workspace(workspace)
 
     def close(self, wait: float = 1.0) -> None:
         """Finish what was accepted; the background work resumes at the next start."""
         self.worker.stop(wait)
         try:
             self._write_accesses()
+            self.sessions.close()
         finally:
             self.store.close()
 
@@ -93,9 +104,7 @@ class Engine:
         waiting = self.accesses.workspaces()
         if not waiting:
             return
-        try:
-            for workspace in self.workspaces.all():
+        with suppress(MemorydError):  # a read-only database recalls as well; its counts are nobody's loss
+            for workspace in self.workspaces.all("active"):
                 if workspace.id in waiting:
                     self.write(workspace, lambda _: None)
-        except MemorydError:  # a read-only database recalls as well; its counts are nobody's loss
-            return

@@ -1,6 +1,6 @@
 """Entities: the nodes of the graph, with their observations."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 
@@ -24,10 +24,11 @@ class NewEntity:
 
 @dataclass(frozen=True, slots=True)
 class Created:
-    """An entity, and whether it was there before."""
+    """An entity, whether it was there before, and how many observations are new."""
 
     entity: Entity
     already_existed: bool
+    added: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,17 +46,25 @@ def create(graph: Graph, news: Sequence[NewEntity]) -> list[Created]:
     so a call can be repeated without harm.
     """
     vectors = graph.passages([text for new in news for text in _texts(new)])
+    return graph.change(lambda change: put(change, news, vectors))
 
-    def work(change: Change) -> list[Created]:
-        known = named(change.queries, [new.name for new in news])
-        made = []
-        for new in news:
-            there = known.get(new.name)
-            known[new.name] = _extend(change, there, new, vectors) if there else _add(change, new, vectors)
-            made.append(Created(known[new.name], there is not None))
-        return made
 
-    return graph.change(work)
+def put(change: Change, news: Sequence[NewEntity], vectors: Mapping[str, Embedded]) -> list[Created]:
+    """What create does, within a change."""
+    known = named(change.queries, [new.name for new in news])
+    about = observations.of(change.queries, [there.id for there in known.values()])
+    contents = {key: {observation.content for observation in each} for key, each in about.items()}
+    made = []
+    for new in news:
+        there = known.get(new.name)
+        one = _revise(change, there, new) if there else _add(change, new, vectors)
+        told = contents.setdefault(one.id, set())
+        lacking = [c for c in dict.fromkeys(new.observations) if c not in told] if there else new.observations
+        observations.append(change, one, lacking, vectors)
+        told.update(lacking)
+        known[new.name] = one
+        made.append(Created(one, there is not None, len(lacking)))
+    return made
 
 
 def _texts(new: NewEntity) -> list[str]:
@@ -66,30 +75,26 @@ def _texts(new: NewEntity) -> list[str]:
     ]
 
 
-def _add(change: Change, new: NewEntity, vectors: dict[str, Embedded]) -> Entity:
+def _add(change: Change, new: NewEntity, vectors: Mapping[str, Embedded]) -> Entity:
     record = Record(
         id=records.new_id(), kind=Kind.ENTITY, name=new.name, type=new.type, body=new.summary or "",
         tags=new.tags or (), session_id=change.session_id, created_at=change.now, updated_at=change.now,
     )  # fmt: skip
     change.write(record, vectors)
     change.queries.run("entities.add", id=record.id, summary_updated_at=change.now if new.summary else None)
-    made = Entity(
+    return Entity(
         id=record.id, name=new.name, type=new.type, summary=new.summary or None, tags=record.tags,
         created_at=change.now, updated_at=change.now,
     )  # fmt: skip
-    observations.append(change, made, new.observations, vectors)
-    return made
 
 
-def _extend(change: Change, there: Entity, new: NewEntity, vectors: dict[str, Embedded]) -> Entity:
+def _revise(change: Change, there: Entity, new: NewEntity) -> Entity:
+    """Another summary and other tags for it, where they are given and differ."""
     if new.summary is not None and new.summary != (there.summary or ""):
         _summarize(change, there, new.summary)
     if new.tags is not None and new.tags != there.tags:
         _tag(change, there, new.tags)
-    (known,) = observations.of(change.queries, [there.id]).values()
-    contents = {observation.content for observation in known}
-    observations.append(change, there, [c for c in dict.fromkeys(new.observations) if c not in contents], vectors)
-    return demand(change.queries, there.name)[0]
+    return there if new.summary is None and new.tags is None else demand(change.queries, there.name)[0]
 
 
 def delete(graph: Graph, names: Sequence[str]) -> Deleted:
@@ -132,8 +137,7 @@ def set_tags(graph: Graph, name: str, tags: Iterable[str]) -> Entity:
 
 
 def _summarize(change: Change, there: Entity, summary: str) -> None:
-    tags = demand(change.queries, there.name)[0].tags
-    records.change(change.queries, there.id, summary, tags, None, change.now)
+    records.change(change.queries, there.id, summary, there.tags, None, change.now)
     change.queries.run("entities.summarized", id=there.id, now=change.now if summary else None)
     change.lacking.add(there.id)
     change.reads_differently([there.id], "summary")

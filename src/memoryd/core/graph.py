@@ -13,6 +13,8 @@ from memoryd.store.base import Queries, Row
 
 T = TypeVar("T")
 
+TOLD, TOLD_LENGTH = 10, 500  # names that an error tells of, and characters of each
+
 
 class Change:
     """One transaction on the graph. What it touches gets its time, what reads differently now gets new vectors."""
@@ -100,10 +102,16 @@ def demand(queries: Queries, *names: str) -> list[Entity]:
     found = named(queries, names)
     if missing := [name for name in dict.fromkeys(names) if name not in found]:
         raise NotFoundError(
-            f"{'Nodes' if len(missing) > 1 else 'Node'} {', '.join(map(repr, missing))} not found. "
+            f"{'Nodes' if len(missing) > 1 else 'Node'} {_told(missing)} not found. "
             "Names are matched exactly; search_nodes finds them."
         )
     return [found[name] for name in names]
+
+
+def _told(names: Sequence[str]) -> str:
+    """Names in an error: not more of them than one would read."""
+    told = [repr(name) if len(name) <= TOLD_LENGTH else f"{name[:TOLD_LENGTH]!r}..." for name in names[:TOLD]]
+    return ", ".join(told) + (f" and {len(names) - TOLD} more" if len(names) > TOLD else "")
 
 
 def entity(row: Row) -> Entity:

@@ -13,7 +13,7 @@ TOMBSTONES = 100_000  # removals that an index in memory may lag behind before i
 
 
 class Maintenance:
-    """Purges what was deleted longer ago than the retention."""
+    """Purges what was deleted longer ago than the retention, and finishes what archiving left undone."""
 
     def __init__(self, store: Store, workspaces: Workspaces, clock: Clock, retention_days: float) -> None:
         self._store = store
@@ -21,21 +21,30 @@ class Maintenance:
         self._workspaces = workspaces
         self._retention = timedelta(days=min(retention_days, FOREVER_DAYS))
 
+    def settle(self, _stopping: Callable[[], bool]) -> None:
+        """Put away archived workspaces whose files were in use, or whose process was killed over it."""
+        self._workspaces.settle()
+
     def purge(self, stopping: Callable[[], bool]) -> None:
         """Remove rows, words and vectors for good, in every workspace."""
-        for workspace in self._workspaces.all():
-            if workspace.status == "active" and not stopping():
+        for workspace in self._workspaces.all("active"):
+            if not stopping():
                 self.purge_workspace(workspace)
 
     def purge_workspace(self, workspace: Workspace) -> None:
         """Remove rows, words and vectors of one workspace for good."""
         before = timestamp(moment(self._clock.now()) - self._retention)
-        if self._store.read(workspace, lambda q: q.one("records.purgeable", before=before)):
+        if self._store.read(workspace, lambda q: _purgeable(q, before)):
             self._store.write(workspace, lambda q: _remove(q, before))
             self._store.write(workspace, lambda q: q.run("vectors.trim", keep=TOMBSTONES))
 
 
+def _purgeable(queries: Queries, before: str) -> bool:
+    return any(queries.one(noun, before=before) for noun in ("records.purgeable", "relations.purgeable"))
+
+
 def _remove(queries: Queries, before: str) -> None:
-    """Both or neither: once the rows are gone, nothing would tell that their words are still in the file."""
+    """Rows and words or neither: once the rows are gone, nothing would tell that their words are still in the file."""
+    queries.run("relations.purge", before=before)
     if queries.run("records.purge", before=before):
         queries.run("words.optimize")

@@ -35,46 +35,61 @@ class Seen:
     score: float
 
 
-def search(graph: Graph, query: str, limit: int, mode: Mode = "auto") -> list[Match]:
+def search(graph: Graph, query: str, limit: int, mode: Mode = "auto") -> tuple[list[Match], Mode]:
     """The nodes that match a query best, each by its best observation or its own text. Scores are in [0, 1].
 
-    `text`: BM25 beside the best one's. `embedding`: rescaled cosine. `auto`: both fused, or words alone where the
-    query has FTS syntax or there is no model.
+    Also returns which mode it came to: `text` where there are no vectors to compare (c: "when the embedding pipeline
+    is unavailable").
+
+    `text`: BM25 beside the best one's. `embedding`: rescaled cosine. `auto`: both fused, each beside its best, without
+    what has no word of the query and does not lie near it; words alone where the query has FTS syntax or there is no
+    model.
     """
     finder = Search(graph.engine, graph.workspace, ranking.GRAPH)
     depth = DEPTH
     while True:
-        candidates = finder.candidates(query, Filter(kinds=KINDS), mode, depth)
-        scores = _scores(candidates, mode, depth)
+        candidates, used = _candidates(finder, query, Filter(kinds=KINDS), mode, depth)
+        scores = scores_of(candidates, used, depth)
         best = graph.read(lambda q, scores=scores: _best_of_each(q, scores, limit))  # type: ignore[misc]
-        cut_off = max(len(candidates.words), len(candidates.vectors)) >= depth
-        if len(best) >= limit or not cut_off or depth >= DEEPEST:
-            return [_match(entity, record, scores, candidates) for entity, record in best]
+        if len(best) >= limit or len(scores) < depth or depth >= DEEPEST:
+            return [_match(entity, record, scores, candidates) for entity, record in best], used
         depth *= 7
 
 
-def within(graph: Graph, name: str, query: str, limit: int, mode: Mode = "embedding") -> list[Seen]:
-    """The observations of one node that match a query, best first. Raises NotFoundError."""
+def within(graph: Graph, name: str, query: str, limit: int, mode: Mode = "embedding") -> tuple[list[Seen], Mode]:
+    """The observations of one node that match a query, best first, and the mode it came to. Raises NotFoundError."""
     (entity,) = graph.read(lambda q: demand(q, name))
     finder = Search(graph.engine, graph.workspace, ranking.GRAPH)
-    candidates = finder.candidates(query, Filter(kinds=(Kind.OBSERVATION,), entity=entity.id), mode, limit)
-    scores = _scores(candidates, mode, limit)
+    allowed = Filter(kinds=(Kind.OBSERVATION,), entity=entity.id)
+    candidates, used = _candidates(finder, query, allowed, mode, limit)
+    scores = scores_of(candidates, used, limit)
     ids = sorted(scores, key=lambda key: -scores[key])[:limit]
 
     def work(queries: Queries) -> list[Seen]:
         rows = {row["id"]: row for row in queries.all("observations.by_id", ids=json.dumps(ids))}
         return [Seen(rows[key]["ordinal"], rows[key]["body"], scores[key]) for key in ids if key in rows]
 
-    return graph.read(work)
+    return graph.read(work), used
 
 
-def _scores(candidates: Candidates, mode: Mode, depth: int) -> dict[str, float]:
+def _candidates(finder: Search, query: str, allowed: Filter, mode: Mode, depth: int) -> tuple[Candidates, Mode]:
+    """What is found, and how: by words where there is no model, or nothing embedded that could be near."""
+    candidates = finder.candidates(query, allowed, mode, depth)
+    if mode == "embedding" and not candidates.vectors:
+        return finder.candidates(query, allowed, "text", depth), "text"
+    return candidates, "text" if candidates.embedder is None else mode
+
+
+def scores_of(candidates: Candidates, mode: Mode, depth: int) -> dict[str, float]:
+    """The score of each candidate; lists of `depth` were cut off there."""
     if mode == "embedding" and candidates.embedder is not None:
         return {key: max(0.0, similarity) for key, similarity in similarities(candidates).items()}
     words, vectors = spread(candidates, depth)
     if candidates.embedder is None:
         return words
-    return ranking.fuse(words, vectors, ranking.GRAPH.alpha)
+    near = similarities(candidates)
+    bears = {key for key in vectors if key in words or near[key] >= ranking.GRAPH.near}
+    return ranking.fuse(words, {key: vectors[key] for key in bears}, ranking.GRAPH.alpha)
 
 
 def _best_of_each(queries: Queries, scores: dict[str, float], limit: int) -> list[tuple[Entity, Record]]:

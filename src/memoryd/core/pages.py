@@ -68,11 +68,55 @@ class Page:
     """Where the next page of the whole graph begins."""
 
 
+@dataclass(frozen=True, slots=True)
+class Listed:
+    """The first of a list that fit, and how many did not."""
+
+    result: list[Json]
+    omitted: int
+    tokens_used: int
+
+
+def listed(parts: Iterable[Json], tokens: int) -> Listed:
+    """A list, cut off where the budget ends."""
+    every, budget = list(parts), Budget(tokens)
+    told = budget.fill(every)
+    return Listed(told, len(every) - len(told), budget.used)
+
+
+@dataclass(frozen=True, slots=True)
+class Subgraph:
+    """Nodes and the relations between them that fit, and how many of each did not."""
+
+    nodes: list[Json]
+    relations: list[Json]
+    omitted: dict[str, int]
+    tokens_used: int
+
+
+def subgraph(nodes: Sequence[Entity], edges: Sequence[Relation], tokens: int) -> Subgraph:
+    """Nodes, then the relations between those that are told."""
+    budget = Budget(tokens)
+    told = budget.fill(map(brief, nodes))
+    names = {one["name"] for one in told}
+    between = budget.fill(edge(one) for one in edges if {one.source, one.target} <= names)
+    omitted = {"nodes": len(nodes) - len(told), "relations": len(edges) - len(between)}
+    return Subgraph(told, between, omitted, budget.used)
+
+
 def head(of: Entity) -> Json:
     """What is told of a node itself."""
     return {
         "id": of.id, "name": of.name, "entity_type": of.type, "summary": of.summary, "tags": list(of.tags),
         "created_at": of.created_at, "updated_at": of.updated_at,
+    }  # fmt: skip
+
+
+def brief(of: Entity) -> Json:
+    """What is told of a node in a list."""
+    return {
+        "name": of.name, "entity_type": of.type, "summary": of.summary, "tags": list(of.tags),
+        "updated_at": of.updated_at,
     }  # fmt: skip
 
 
@@ -88,51 +132,81 @@ def fact(of: Observation) -> Json:
 
 def opened(graph: Graph, names: Sequence[str], tokens: int) -> Page:
     """Nodes by name with their observations, and every relation that begins or ends at one of them."""
+    budget = Budget(tokens)
 
     def work(queries: Queries) -> Page:
         found = named(queries, names)
         wanted = list(dict.fromkeys(names))
-        heads = {found[name].id: head(found[name]) for name in wanted if name in found}
-        missing = [name for name in wanted if name not in found]
-        return _packed(queries, heads, Budget(tokens), missing)
+        told = _heads({found[name].id: head(found[name]) for name in wanted if name in found}, budget)
+        edges: list[Json] = []
+        parts = [(edges, [edge(one) for one in relations.of(queries, list(told))])]
+        omitted = _packed(told, parts, observations.of(queries, list(told)), budget)
+        return Page(
+            entities=list(told.values()),
+            relations=edges,
+            not_found=[name for name in wanted if name not in found],
+            omitted=replace(omitted, entities=len(found) - len(told)),
+            tokens_used=budget.used,
+        )
 
     return graph.read(work)
 
 
 def matched(graph: Graph, matches: Sequence[Match], tokens: int) -> Page:
     """Nodes that a search has found, best first, each with why, its observations and its relations."""
-    heads = {
-        match.entity.id: head(match.entity)
-        | {
-            "matched_observation": match.observation,
-            "matched_perspective": match.perspective,
-            "score": round(match.score, 4),
-        }
-        for match in matches
-    }
-    page = graph.read(lambda q: _packed(q, heads, Budget(tokens), []))
-    for one in page.entities:
-        one["relations"] = [told for told in page.relations if one["name"] in (told["from"], told["to"])]
-    return page
+    budget = Budget(tokens)
+
+    def work(queries: Queries) -> Page:
+        told = _heads({match.entity.id: _match(match) for match in matches}, budget)
+        every = relations.of(queries, list(told))
+        parts = [
+            (one["relations"], [edge(of) for of in every if one["name"] in (of.source, of.target)])
+            for one in told.values()
+        ]
+        omitted = _packed(told, parts, observations.of(queries, list(told)), budget)
+        return Page(
+            entities=list(told.values()),
+            relations=[],
+            omitted=replace(omitted, entities=len(matches) - len(told)),
+            tokens_used=budget.used,
+        )
+
+    return graph.read(work)
 
 
-def _packed(queries: Queries, heads: Mapping[str, Json], budget: Budget, missing: list[str]) -> Page:
-    """Heads first, then relations up to their share, then observations: node by node, in their order."""
-    told = {key: one for key, one in heads.items() if budget.take(one)}
-    edges = [edge(one) for one in relations.of(queries, list(told))]
-    edges_told = budget.fill(edges, RELATIONS_SHARE)
-    left_out = 0
-    for key, about in observations.of(queries, list(told)).items():
-        told[key]["observations"] = budget.fill(map(fact, about))
-        told[key]["observations_omitted"] = len(about) - len(told[key]["observations"])
-        left_out += told[key]["observations_omitted"]
-    edges_told += budget.fill(edges[len(edges_told) :])
-    return Page(
-        entities=list(told.values()),
-        relations=edges_told,
-        not_found=missing,
-        omitted=Omitted(entities=len(heads) - len(told), observations=left_out, relations=len(edges) - len(edges_told)),
-        tokens_used=budget.used,
+def _match(match: Match) -> Json:
+    return head(match.entity) | {
+        "matched_observation": match.observation, "matched_perspective": match.perspective,
+        "score": round(match.score, 4), "relations": [],
+    }  # fmt: skip
+
+
+def _heads(nodes: Mapping[str, Json], budget: Budget) -> dict[str, Json]:
+    """The nodes that fit, as yet without observations."""
+    empty = {key: node | {"observations": [], "observations_omitted": 0} for key, node in nodes.items()}
+    return {key: node for key, node in empty.items() if budget.take(node)}
+
+
+def _packed(
+    told: Mapping[str, Json],
+    edges: Sequence[tuple[list[Json], list[Json]]],
+    about: Mapping[str, Sequence[Observation]],
+    budget: Budget,
+) -> Omitted:
+    """Fill in relations up to their share, then observations node by node, then the relations that still fit.
+
+    `edges`: where some relations go, and those that should.
+    """
+    for into, wanted in edges:
+        into.extend(budget.fill(wanted, RELATIONS_SHARE))
+    for key, node in told.items():
+        node["observations"] = budget.fill(map(fact, about[key]))
+        node["observations_omitted"] = len(about[key]) - len(node["observations"])
+    for into, wanted in edges:
+        into.extend(budget.fill(wanted[len(into) :]))
+    return Omitted(
+        observations=sum(node["observations_omitted"] for node in told.values()),
+        relations=sum(len(wanted) - len(into) for into, wanted in edges),
     )
 
 

@@ -39,7 +39,30 @@ def templates(queries: Queries) -> dict[str, str]:
     return {row["name"]: row["template"] for row in queries.all("perspectives.all")} or dict(DEFAULTS)
 
 
-def wanted(queries: Queries) -> dict[str, Any]:
+def edit(queries: Queries, changed: Mapping[str, str], removed: Sequence[str] = ()) -> dict[str, str]:
+    """Add perspectives, or give them another template, and remove some. Raises InvalidInputError. Returns all."""
+    for name, template in changed.items():
+        check(name, template)
+    now = templates(queries)
+    for name in removed:
+        if name == GENERAL or name not in now:
+            why = "it is what recall searches" if name == GENERAL else f"there are: {', '.join(now)}"
+            raise InvalidInputError(f"The perspective {name} cannot be removed: {why}.")
+    wanted = {name: template for name, template in (now | dict(changed)).items() if name not in removed}
+    replace(queries, wanted)
+    return wanted
+
+
+def replace(queries: Queries, wanted: Mapping[str, str]) -> None:
+    """Give a workspace these perspectives; the vectors of those that are gone or differ go with them."""
+    gone = [name for name, template in templates(queries).items() if wanted.get(name) != template]
+    queries.run("perspectives.clear")
+    if wanted != DEFAULTS:
+        queries.many("perspectives.add", [{"name": name, "template": template} for name, template in wanted.items()])
+    queries.run("perspectives.retire", perspectives=json.dumps(gone))
+
+
+def to_be_counted(queries: Queries) -> dict[str, Any]:
     """Parameters of the statements that count vectors: from which perspectives an observation has some."""
     names = list(templates(queries))
     return {"perspectives": json.dumps(names), "many": len(names)}

@@ -1,7 +1,7 @@
 """Relations: directed, typed edges between two entities, each once."""
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from memoryd.core.graph import Change, Graph, demand, named
@@ -31,19 +31,18 @@ class Created:
 
 def create(graph: Graph, edges: Sequence[Edge]) -> Created:
     """Make relations; an edge with an end that is not found is left out, and the missing name told."""
+    return graph.change(lambda change: put(change, edges))
 
-    def work(change: Change) -> Created:
-        found = named(change.queries, _ends(edges))
-        whole = [edge for edge in dict.fromkeys(edges) if edge.source in found and edge.target in found]
-        change.relate(found[name].id for name in _ends(whole))
-        created: list[Relation] = []
-        existed: list[Relation] = []
-        for edge in whole:
-            there = _find(change.queries, found, edge)
-            (existed if there else created).append(there or _add(change, found, edge))
-        return Created(tuple(created), tuple(existed), tuple(n for n in dict.fromkeys(_ends(edges)) if n not in found))
 
-    return graph.change(work)
+def put(change: Change, edges: Sequence[Edge]) -> Created:
+    """What create does, within a change. The ends of what is there already stay untouched."""
+    found = named(change.queries, _ends(edges))
+    there = _find(change.queries, found, edges)
+    new = [e for e in dict.fromkeys(edges) if e.source in found and e.target in found and e not in there]
+    change.relate(found[name].id for name in _ends(new))
+    created = tuple(_add(change, found, edge) for edge in new)
+    missing = tuple(name for name in dict.fromkeys(_ends(edges)) if name not in found)
+    return Created(created, tuple(there.values()), missing)
 
 
 def delete(graph: Graph, edges: Sequence[Edge]) -> tuple[int, int]:
@@ -51,11 +50,10 @@ def delete(graph: Graph, edges: Sequence[Edge]) -> tuple[int, int]:
 
     def work(change: Change) -> tuple[int, int]:
         found = named(change.queries, _ends(edges))
-        distinct = list(dict.fromkeys(edges))
-        there = [relation for edge in distinct if (relation := _find(change.queries, found, edge))]
-        change.relate(found[name].id for relation in there for name in (relation.source, relation.target))
-        _delete(change, [relation.id for relation in there])
-        return len(there), len(distinct) - len(there)
+        there = _find(change.queries, found, edges)
+        change.relate(found[name].id for name in _ends(there))
+        _delete(change, [relation.id for relation in there.values()])
+        return len(there), len(set(edges)) - len(there)
 
     gone = graph.change(work)
     graph.engine.purge_if_at_once(graph.workspace)
@@ -76,22 +74,23 @@ def rename(graph: Graph, edge: Edge, new_type: str) -> None:
     def work(change: Change) -> None:
         source, target = demand(change.queries, edge.source, edge.target)
         found = {source.name: source, target.name: target}
-        there = _find(change.queries, found, edge)
-        if there is None:
+        retyped = Edge(edge.source, edge.target, new_type)
+        there = _find(change.queries, found, [edge, retyped])
+        if edge not in there:
             raise NotFoundError(
                 f"There is no relation {edge.source!r} {edge.type!r} {edge.target!r}. "
                 "get_relations_between shows those of two nodes."
             )
         if new_type == edge.type:
             return
-        if _find(change.queries, found, Edge(edge.source, edge.target, new_type)):
+        if retyped in there:
             raise InvalidInputError(
                 f"There is already a relation {edge.source!r} {new_type!r} {edge.target!r}. "
                 "Delete one of the two with delete_relations instead."
             )
         change.relate([source.id, target.id])
-        change.queries.run("relations.rename", id=there.id, type=new_type)
-        change.note("update_relation", there.id)
+        change.queries.run("relations.rename", id=there[edge].id, type=new_type)
+        change.note("update_relation", there[edge].id)
 
     graph.change(work)
 
@@ -131,12 +130,17 @@ def _ends(edges: Iterable[Edge]) -> list[str]:
     return [name for edge in edges for name in (edge.source, edge.target)]
 
 
-def _find(queries: Queries, found: dict[str, Entity], edge: Edge) -> Relation | None:
-    source, target = found.get(edge.source), found.get(edge.target)
-    if source is None or target is None:
-        return None
-    row = queries.one("relations.find", source=source.id, target=target.id, type=edge.type)
-    return _relation(edge, row["id"], row["created_at"]) if row else None
+def _find(queries: Queries, found: Mapping[str, Entity], edges: Iterable[Edge]) -> dict[Edge, Relation]:
+    """Those among some edges that are there, in their order."""
+    whole = [edge for edge in dict.fromkeys(edges) if edge.source in found and edge.target in found]
+    ids = [(found[edge.source].id, found[edge.target].id, edge.type) for edge in whole]
+    rows = queries.all("relations.find", edges=json.dumps(ids, ensure_ascii=False)) if ids else ()
+    there = {(row["from_entity"], row["to_entity"], row["relation_type"]): row for row in rows}
+    return {
+        edge: _relation(edge, there[key]["id"], there[key]["created_at"])
+        for edge, key in zip(whole, ids, strict=True)
+        if key in there
+    }
 
 
 def _add(change: Change, found: dict[str, Entity], edge: Edge) -> Relation:

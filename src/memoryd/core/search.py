@@ -39,7 +39,7 @@ class Candidates:
     vector: Vector
     """The question's own; empty where there is no embedder."""
     nearest_from: Mapping[str, str]
-    """The perspective from which a record's cosine is that of `vectors`."""
+    """The perspective from which a record came nearest."""
     closed: bool = False
     """Whether the query's syntax decides what belongs in: no others then, however near."""
 
@@ -92,9 +92,10 @@ class Search:
         best: dict[str, float] = {}
         nearest_from: dict[str, str] = {}
         for perspective in self._perspectives():
+            aside = 0.0 if perspective == GENERAL else self._profile.aside * (1 - embedder.unrelated)
             for key, cosine in self._cosines(VectorSet(perspective, embedder.name), vector, allowed, depth, only):
-                if cosine > best.get(key, -np.inf):
-                    best[key], nearest_from[key] = cosine, perspective
+                if cosine - aside > best.get(key, -np.inf):
+                    best[key], nearest_from[key] = cosine - aside, perspective
         return Candidates(words, best, embedder, vector, nearest_from, closed)
 
     def _words(self, parsed: WordQuery | None, allowed: Filter, depth: int) -> dict[str, float]:

@@ -1,68 +1,220 @@
-"""Which workspaces there are. d's namespaces are workspaces that are made on first use."""
+"""Which workspaces there are, and what becomes of them. b's projects and d's namespaces are the same thing.
 
+Nothing is remembered between calls: another process may have archived or deleted a workspace since.
+"""
+
+import logging
+import re
 import uuid
+from collections.abc import Callable
+from typing import Literal
 
 from memoryd.core.clock import Clock
-from memoryd.errors import InvalidInputError
+from memoryd.errors import InvalidInputError, NotFoundError, StoreError
 from memoryd.model import Workspace
-from memoryd.store.base import Row, Store
+from memoryd.store.base import Queries, Row, Store
+
+log = logging.getLogger(__name__)
 
 NAME_LENGTH = 200
+DESCRIPTION_LENGTH = 2_000
+SLUG = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
+ACTIVE, ARCHIVED = "active", "archived"
+
+Status = Literal["active", "archived", "all"]
 
 
 class Workspaces:
-    """The registry."""
+    """The registry, and what becomes of the places of its workspaces."""
 
     def __init__(self, store: Store, clock: Clock, home: str) -> None:
         self._store = store
         self._clock = clock
         self._home = home
-        self._known: dict[str, Workspace] = {}
 
-    def all(self) -> list[Workspace]:
-        """Every workspace, by name."""
+    # looking ---------------------------------------------------------------------------------------------------------
+
+    def all(self, status: Status = "all") -> list[Workspace]:
+        """Every workspace of a status, by name."""
         if not self._store.made():
             return []
-        return [_workspace(row) for row in self._store.read(None, lambda q: q.all("workspaces.all"))]
+        every = map(workspace_of, self._store.read(None, lambda q: q.all("workspaces.all")))
+        return [workspace for workspace in every if status in ("all", workspace.status)]
 
     def get(self, name: str) -> Workspace | None:
         """The workspace of that name, if there is one."""
-        if not self._store.made():
-            return None
-        row = self._store.read(None, lambda q: q.one("workspaces.by_name", name=name))
-        return _workspace(row) if row else None
+        return self._look(lambda q: q.one("workspaces.by_name", name=name))
+
+    def by_id(self, workspace_id: str) -> Workspace | None:
+        """The workspace of that id, if there is one."""
+        return self._look(lambda q: q.one("workspaces.by_id", id=workspace_id))
+
+    def _look(self, work: Callable[[Queries], Row | None]) -> Workspace | None:
+        row = self._store.read(None, work) if self._store.made() else None
+        return workspace_of(row) if row else None
+
+    def find(self, name: str) -> Workspace:
+        """The workspace of that name. Raises NotFoundError that tells which there are."""
+        if found := self.get(name):
+            return found
+        names = ", ".join(workspace.name for workspace in self.all())
+        raise NotFoundError(f'project "{name[:100]}" not found. There are: {names or "none yet"}.')
+
+    def active(self, name: str) -> Workspace:
+        """The workspace of that name. Raises NotFoundError, or InvalidInputError where it is archived."""
+        return usable(self.find(name))
+
+    # making ----------------------------------------------------------------------------------------------------------
 
     def ensure(self, name: str) -> Workspace:
-        """The workspace of that name, made on first use."""
-        if found := self._known.get(name):
-            return found
-        _check(name)
-        found = self.get(name)
-        if found is None:
-            self._make(Workspace(id=str(uuid.uuid4()), name=name, db_path=self._home))
-            found = self.get(name)
-            assert found is not None
-        self._known[name] = found
-        return found
+        """The workspace of that name, made on first use. Raises InvalidInputError where it is archived."""
+        if found := self.get(name):
+            return usable(found)
+        _check_printable(name)
+        self._make(Workspace(id=str(uuid.uuid4()), name=name, db_path=self._home))
+        return self.active(name)
 
-    def _make(self, new: Workspace) -> None:
+    def create(self, name: str, description: str = "") -> Workspace:
+        """b: a new workspace, in a place of its own where there are several. Raises InvalidInputError."""
+        _check_slug(name)
+        if taken := self.get(name):
+            raise _taken(taken)
+        workspace_id = str(uuid.uuid4())
+        room = self._store.room(workspace_id)
+        made = self._make(Workspace(id=workspace_id, name=name, description=description, db_path=room))
+        if not made:
+            raise _taken(self.find(name))
+        return self.find(name)
+
+    def _make(self, new: Workspace) -> bool:
         """Its place first, its row second: what the registry knows had a file, so one that is missing was lost.
 
-        For the same reason no file is made where the registry knows another workspace in it.
+        For the same reason no file is made where the registry knows another workspace in it. Returns whether this call
+        made it: another process may have been faster.
         """
         self._store.make(None)
         if all(known.db_path != new.db_path for known in self.all()):
             self._store.make(new)
-        row = {"id": new.id, "name": new.name, "description": "", "db_path": new.db_path, "now": self._clock.now()}
-        self._store.write(None, lambda q: q.run("workspaces.add", **row))
+        row = {"id": new.id, "name": new.name, "description": new.description, "db_path": new.db_path}
+
+        def register(queries: Queries) -> bool:
+            added = queries.run("workspaces.add", **row, now=self._clock.now())
+            if not added and new.db_path != self._home:
+                self._store.erase(queries, new)
+            return bool(added)
+
+        return self._store.write(None, register)
+
+    # archive, restore, delete ----------------------------------------------------------------------------------------
+    #
+    # The registry decides, in a transaction that keeps all other processes from doing the same. What it says is done to
+    # the workspace's place by steps that can be said again: `settle` does so after a crash, and where the place was in
+    # use. An archived workspace stays archived until the last step of its restoration; a deleted one until it is gone.
+
+    def archive(self, name: str) -> Workspace:
+        """Set aside: it takes no writes, no session has it active, and its file goes to the archive."""
+        found = self.find(name)
+        if not self._retire(found):
+            raise InvalidInputError(f'project "{name}" is already archived')
+        try:
+            self.settle_one(found)
+        except StoreError as error:
+            log.warning("project %s is archived, and its file will be put away later: %s", name, error)
+        return self.by_id(found.id) or found
+
+    def restore(self, name: str) -> Workspace:
+        """Bring an archived workspace back. Raises StoreBusyError where another process is reading its file."""
+        found = self.find(name)
+        if found.status == ACTIVE:
+            raise InvalidInputError(f'project "{name}" is not archived')
+
+        def bring_back(queries: Queries) -> None:
+            if (known := _known(queries, found)) is None or known.status == ACTIVE:
+                return
+            self._place(queries, known, self._store.bring_back(queries, known))
+            queries.run("workspaces.mark", id=known.id, status=ACTIVE, now=self._clock.now())
+
+        self._store.write(None, bring_back)
+        return self.active(name)
+
+    def delete(self, name: str) -> Workspace:
+        """Remove a workspace and all that it holds, for good. What a crash leaves is archived: say it again."""
+        found = self.find(name)
+        self._retire(found)
+        self.settle_one(found)
+
+        def remove(queries: Queries) -> None:
+            self._store.erase(queries, _known(queries, found) or found)
+            queries.run("workspaces.remove", id=found.id)
+
+        self._store.write(None, remove)
+        return found
+
+    def _retire(self, workspace: Workspace) -> bool:
+        """From here on nobody finds it active; whether anybody would have."""
+
+        def retire(queries: Queries) -> bool:
+            queries.run("sessions.leave", project=workspace.id)
+            return bool(queries.run("workspaces.mark", id=workspace.id, status=ARCHIVED, now=self._clock.now()))
+
+        return self._store.write(None, retire)
+
+    def settle(self) -> None:
+        """Do what is left to do of archiving: after a crash, or where another process had a file open."""
+        for workspace in self.all("archived"):
+            if not self._store.is_put_away(workspace):
+                self.settle_one(workspace)
+
+    def settle_one(self, workspace: Workspace) -> None:
+        """Put the place of a workspace away, if it is archived."""
+
+        def put_away(queries: Queries) -> None:
+            known = _known(queries, workspace)
+            if known and known.status == ARCHIVED:
+                self._place(queries, known, self._store.put_away(queries, known))
+
+        self._store.write(None, put_away)
+
+    def _place(self, queries: Queries, workspace: Workspace, db_path: str) -> None:
+        if db_path != workspace.db_path:
+            queries.run("workspaces.place", id=workspace.id, db_path=db_path)
 
 
-def _check(name: str) -> None:
+def workspace_of(row: Row) -> Workspace:
+    """From its row."""
+    return Workspace(**row)
+
+
+def _known(queries: Queries, workspace: Workspace) -> Workspace | None:
+    """What the registry says of it now."""
+    row = queries.one("workspaces.by_id", id=workspace.id)
+    return workspace_of(row) if row else None
+
+
+def usable(workspace: Workspace) -> Workspace:
+    """It, unless it is archived: then InvalidInputError."""
+    if workspace.status != ACTIVE:
+        raise InvalidInputError(f'project "{workspace.name}" is archived — restore it first')
+    return workspace
+
+
+def _taken(by: Workspace) -> InvalidInputError:
+    step = "Switch to it" if by.status == ACTIVE else "It is archived: restore it"
+    return InvalidInputError(
+        f'Failed to create project "{by.name}": the name is taken. {step}, or choose another name.'
+    )
+
+
+def _check_slug(name: str) -> None:
+    if not SLUG.fullmatch(name):
+        raise InvalidInputError(
+            f'Failed to create project "{name[:100]}": a name takes 1 to 100 letters (a to z), digits, "-", "_" and '
+            '".", and begins with a letter or a digit. Choose such a name.'
+        )
+
+
+def _check_printable(name: str) -> None:
     if not name.strip() or len(name) > NAME_LENGTH or not name.isprintable():
         raise InvalidInputError(
             f"{name[:50]!r} cannot name a workspace: it takes 1 to {NAME_LENGTH} printable characters."
         )
-
-
-def _workspace(row: Row) -> Workspace:
-    return Workspace(**row)

@@ -13,7 +13,8 @@ from mcp.server.lowlevel import Server
 
 from memoryd import __version__
 from memoryd.core.engine import Engine
-from memoryd.errors import MemorydError, StoreError
+from memoryd.errors import MemorydError, NotFoundError, StoreError
+from memoryd.model import Workspace
 from memoryd.prompts import build_instructions
 from memoryd.server.connection import Sessions
 from memoryd.toolsets import chosen
@@ -24,6 +25,7 @@ log = logging.getLogger(__name__)
 THREADS = 16  # calls that run at the same time; SQLite and the models block a thread each
 DAY_MS = 86_400_000
 WORKSPACE_META = "memoryd/workspace"
+SWITCH = "switch_project"
 
 
 class MemoryServer(Server[Any]):
@@ -33,7 +35,7 @@ class MemoryServer(Server[Any]):
         settings = engine.settings
         self._engine = engine
         self._tools = chosen(settings.toolsets, read_only=settings.read_only)
-        self._sessions = Sessions(settings.session_id)
+        self._sessions = Sessions(settings.session_id or engine.sessions.new())
         self._threads = CapacityLimiter(THREADS)
         super().__init__(
             "memoryd",
@@ -58,8 +60,8 @@ class MemoryServer(Server[Any]):
 
     def _run(self, tool: Tool[Any], arguments: Mapping[str, Any], session: str) -> types.CallToolResult:
         try:
-            workspace = self._engine.workspace(make=not self._engine.settings.read_only)
-            answer = tool.run(Call(self._engine, workspace, session), arguments)
+            place = self._place(tool, session)
+            answer = tool.run(Call(self._engine, place, session), arguments)
         except MemorydError as error:
             if isinstance(error, StoreError):
                 log.warning("%s: %s", tool.name, error)
@@ -69,7 +71,18 @@ class MemoryServer(Server[Any]):
             return _failed(
                 f"{tool.name} failed unexpectedly; the server's log has the details. Look whether it took effect."
             )
-        return _succeeded(answer, workspace.name)
+        return _succeeded(answer, place)
+
+    def _place(self, tool: Tool[Any], session: str) -> Workspace | None:
+        """Where a tool runs: the session's active project where projects are offered, else the workspace in force."""
+        if tool.needs == "nothing":
+            return None
+        if SWITCH in self._tools:
+            if active := self._engine.sessions.active(session):
+                return active
+            if tool.needs == "project":
+                raise NotFoundError(f"No active project. Use {SWITCH} to select one.")
+        return self._engine.workspace(make=not self._engine.settings.read_only)
 
 
 def _declared(tool: Tool[Any]) -> types.Tool:
@@ -100,12 +113,11 @@ def _schema(schema: Any) -> Any:
     return {name: _schema(part) for name, part in schema.items() if name not in noise}
 
 
-def _succeeded(answer: Answer, workspace: str) -> types.CallToolResult:
-    body = answer.result.model_dump(mode="json")
+def _succeeded(answer: Answer, place: Workspace | None) -> types.CallToolResult:
+    body = answer.result.model_dump(mode="json", by_alias=True)
     text = answer.text if answer.text is not None else json.dumps(body, ensure_ascii=False)
-    return types.CallToolResult(
-        content=[types.TextContent(text=text)], structured_content=body, _meta={WORKSPACE_META: workspace}
-    )
+    meta = {WORKSPACE_META: place.name} if place else None
+    return types.CallToolResult(content=[types.TextContent(text=text)], structured_content=body, _meta=meta)
 
 
 def _failed(text: str) -> types.CallToolResult:

@@ -1,6 +1,5 @@
 """Who calls, and in which session. What the SDK keeps private of a connection is touched here alone."""
 
-import uuid
 from collections.abc import Mapping
 from typing import Any
 
@@ -13,10 +12,10 @@ _STATE = "memoryd/session"
 
 
 class Sessions:
-    """Tells the session of each request: its own handle, the client's, the environment's, or one for this process."""
+    """Tells the session of each request: its own handle, the client's, or else the default of this process."""
 
-    def __init__(self, configured: str | None) -> None:
-        self._default = configured or str(uuid.uuid4())
+    def __init__(self, default: str) -> None:
+        self._default = default
 
     async def remember(self, ctx: Any, call_next: Any) -> Any:
         """Middleware. Only the raw parameters of `initialize` hold `clientInfo.extra`: the SDK's model drops it."""

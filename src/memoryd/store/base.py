@@ -70,6 +70,28 @@ class Store(Protocol):
     def means(self, workspace: Workspace, among: VectorSet) -> tuple[list[str], Vector]:
         """The entities whose observations have vectors in a set, and their means: (entities, dim), unit length."""
 
+    # b: archive and delete. Those that take `registry` run inside one of its transactions, which keeps all others from
+    # doing the same, and each of them can be said again after a crash. A database server keeps no files to move: there
+    # the status in the registry, checked by every write, is all that putting away takes.
+
+    def room(self, workspace_id: str) -> str:
+        """The `db_path` of a new workspace that gets a place of its own; '' where there is but one place."""
+
+    def put_away(self, registry: Queries, workspace: Workspace) -> str:
+        """Refuse every later write of a workspace, and move its file to the archive if nobody is using it.
+
+        Returns its `db_path` from now on. A workspace whose file is lost is left as it is.
+        """
+
+    def is_put_away(self, workspace: Workspace) -> bool:
+        """Whether there is nothing left to do for `put_away`."""
+
+    def bring_back(self, registry: Queries, workspace: Workspace) -> str:
+        """The reverse of `put_away`; raises StoreBusyError where somebody is reading the archived file."""
+
+    def erase(self, registry: Queries, workspace: Workspace) -> None:
+        """Remove all that a workspace holds, for good. It was put away before."""
+
     def problems(self, workspace: Workspace | None) -> list[str]:
         """What is wrong with the stored rows and words, and what could not be checked: each with what to do."""
 

@@ -10,13 +10,13 @@ from typing import Any, Literal, TypeVar
 
 import apsw
 
-from memoryd.errors import StoreError
+from memoryd.errors import StoreBusyError, StoreError
 from memoryd.model import Filter, VectorSet, Workspace
 from memoryd.store.base import Queries, Scored, Vector
-from memoryd.store.files import Files
+from memoryd.store.files import BESIDE, Files
 from memoryd.store.sql import TABLES
 from memoryd.store.sqlite_connection import SqliteQueries, explained, missing
-from memoryd.store.sqlite_file import SqliteFile, closed
+from memoryd.store.sqlite_file import SqliteFile, closed, move
 from memoryd.store.vectors import VectorIndexes, by_record, means, sieve_for
 from memoryd.text import WordQuery
 
@@ -41,25 +41,54 @@ class SqliteStore:
 
     @contextmanager
     def _database(self, workspace: Workspace | None, *, create: bool = False) -> Iterator[SqliteFile]:
-        """The open file of a workspace; the least recently used files beyond OPEN_FILES are closed."""
+        """The open file of a workspace, for a while."""
+        database = self._opened(workspace, create=create)
+        try:
+            yield database
+        finally:
+            self._give_back(database)
+
+    def _opened(self, workspace: Workspace | None, *, create: bool) -> SqliteFile:
         path = self.files.path(workspace)
+        database = self._take(path)
+        try:
+            database.open(create=create)  # may take long, so not under the lock of all
+        except StoreError:
+            self._give_back(database)
+            if create or self.files.path(workspace) == path:
+                raise
+            return self._opened(workspace, create=False)  # another process has moved it at this very moment
+        return database
+
+    def _take(self, path: Path) -> SqliteFile:
+        """A file to be opened; the least recently used ones beyond OPEN_FILES are closed."""
         with self._lock:
             if self._closed:
                 raise closed()
-            database = self._open.get(path) or SqliteFile(path, self._durability)
+            database = self._open.get(path) or SqliteFile(path, self._durability, at_rest=self.files.at_rest(path))
             self._open[path] = database
             self._open.move_to_end(path)
             database.users += 1
             idle = [p for p, d in self._open.items() if not d.users][: max(0, len(self._open) - OPEN_FILES)]
             unused = [self._open.pop(p) for p in idle]
-        try:
-            for old in unused:
-                old.close()
-            database.open(create=create)  # may take long, so not under the lock of all
-            yield database
-        finally:
-            with self._lock:
-                database.users -= 1
+        for old in unused:
+            old.close()
+        return database
+
+    def _give_back(self, database: SqliteFile) -> None:
+        with self._lock:
+            database.users -= 1
+        if database.at_rest:
+            self._let_go(database.path)
+
+    def _let_go(self, path: Path) -> None:
+        """Close a file that nobody here is using, so that it can be moved."""
+        with self._lock:
+            database = self._open.get(path)
+            if database is None or database.users:
+                return
+            del self._open[path]
+        database.close()
 
     def made(self) -> bool:
         """Whether there is a registry."""
@@ -136,9 +165,63 @@ class SqliteStore:
 
     def means(self, workspace: Workspace, among: VectorSet) -> tuple[list[str], Vector]:
         """The entities whose observations have vectors in a set, and the mean of those."""
-        return self.read(workspace, lambda q: means(
-            q.all("vectors.of_entities", perspective=among.perspective, model=among.model)
-        ))  # fmt: skip
+        return self.read(workspace, lambda q: means(q, among))
+
+    # archive and delete ----------------------------------------------------------------------------------------------
+
+    def room(self, workspace_id: str) -> str:
+        """The `db_path` of a new workspace that gets a place of its own."""
+        return self.files.room(workspace_id)
+
+    def put_away(self, registry: Queries, workspace: Workspace) -> str:
+        """Mark the workspace in its own file, where no writer can miss it; then move the file if nobody has it open."""
+        path = self.files.path(workspace)
+        if not path.exists():
+            return workspace.db_path
+        self._beside(registry, workspace, lambda q: q.run("placement.mark"))
+        if (pair := self.files.pair(workspace)) and path != pair[1]:
+            self._let_go(path)
+            move(path, pair[1])
+        return self.files.db_path(workspace)
+
+    def is_put_away(self, workspace: Workspace) -> bool:
+        """Whether its file is in the archive or lost, or, where it shares a file, it is marked."""
+        path = self.files.path(workspace)
+        if pair := self.files.pair(workspace):
+            return not pair[0].exists() and self.files.db_path(workspace) == workspace.db_path
+        return not path.exists() or self.read(workspace, lambda q: q.one("placement.marked")) is not None
+
+    def bring_back(self, registry: Queries, workspace: Workspace) -> str:
+        """Move the file back if it was moved; the mark goes last."""
+        path, pair = self.files.path(workspace), self.files.pair(workspace)
+        if pair and path == pair[1] and path.exists():
+            self._let_go(path)
+            if not move(path, pair[0]):
+                raise StoreBusyError(f"{path} is being read by somebody. Nothing was changed by this call; try again.")
+        self._beside(registry, workspace, lambda q: q.run("placement.unmark"))
+        return self.files.db_path(workspace)
+
+    def erase(self, registry: Queries, workspace: Workspace) -> None:
+        """Remove its file, or its rows where it shares one; there the mark stays, for who still knows the workspace."""
+        if pair := self.files.pair(workspace):
+            for path in pair:
+                self._let_go(path)
+                with explained(path):
+                    for end in BESIDE:  # the database first: without its log it would be another one
+                        path.with_name(path.name + end).unlink(missing_ok=True)
+        elif self.files.path(workspace).exists():
+            self._beside(registry, workspace, _empty)
+
+    def _beside(self, registry: Queries, workspace: Workspace, work: Callable[[Queries], object]) -> None:
+        """Run `work` in the file of a workspace, whatever its mark; where that holds the registry too, right here."""
+        if self.files.path(workspace) == self.files.path(None):
+            assert isinstance(registry, SqliteQueries)
+            work(SqliteQueries(registry.connection, workspace))
+            return
+        with self._database(workspace) as database:
+            database.write(workspace, work, guarded=False)
+
+    # upkeep ----------------------------------------------------------------------------------------------------------
 
     def problems(self, workspace: Workspace | None) -> list[str]:
         """Integrity of pages, of foreign keys, and, where the file can be written, of the words against the rows."""
@@ -177,6 +260,7 @@ class SqliteStore:
                 for part, (table, count) in enumerate(whole.copy_from(source.path), 1):
                     copied[table] += count
                     progress(COPYING * (number + part / len(TABLES)) / len(sources))
+        whole.write(None, lambda q: q.run("placement.follow"))
         return copied
 
     def path(self, workspace: Workspace | None) -> Path | None:
@@ -194,6 +278,11 @@ class SqliteStore:
             every, self._open = self._open, OrderedDict()
         for database in every.values():
             database.close()
+
+
+def _empty(queries: Queries) -> None:
+    for statement in ("workspaces.empty", "workspaces.silence", "perspectives.clear", "words.optimize"):
+        queries.run(statement)
 
 
 def _problems(database: SqliteFile) -> list[str]:

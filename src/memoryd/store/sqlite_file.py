@@ -35,6 +35,7 @@ T = TypeVar("T")
 
 APPLICATION_ID = 0x6D656D64  # 'memd': tells our files from other programs'
 BATCH = 256  # jobs that share one commit at most
+MOVING_MS = 200  # milliseconds to wait for others to let go of a file that is to be moved
 CLOSING = 2.0  # seconds for a writer to finish; it may be waiting for a lock of another process
 
 
@@ -42,14 +43,19 @@ CLOSING = 2.0  # seconds for a writer to finish; it may be waiting for a lock of
 class _Job:
     work: Callable[[Queries], Any]
     workspace: Workspace | None
+    guarded: bool
     done: "Future[Any]"
 
 
 class SqliteFile:
-    """One file: its writer thread, its readers, its schema."""
+    """One file: its writer thread, its readers, its schema.
 
-    def __init__(self, path: Path, durability: str) -> None:
+    One `at_rest` belongs to an archived workspace: it has no write-ahead log, so that it can be moved.
+    """
+
+    def __init__(self, path: Path, durability: str, *, at_rest: bool = False) -> None:
         self.path = path
+        self.at_rest = at_rest
         self._durability = durability
         self._connection: apsw.Connection | None = None
         self._readers: list[apsw.Connection] = []
@@ -86,6 +92,7 @@ class SqliteFile:
                 connection = connect(self.path, self._durability, create=create)
                 undo.callback(connection.close)
                 self._prepare(connection)
+                self._demand_name()  # from here on our lock keeps it where it is
                 undo.pop_all()
         return connection
 
@@ -95,8 +102,10 @@ class SqliteFile:
             raise StoreError(f"{self.path} is a database of another program. It was not touched; choose another file.")
         scripts = migrations("sqlite")
         version = connection.pragma("user_version")
-        if version <= len(scripts) and not connection.readonly("main") and connection.pragma("journal_mode") != "wal":
-            _log_ahead(connection)  # a new file, or a backup that is put to use
+        can_log = version <= len(scripts) and not self.at_rest and not connection.readonly("main")
+        if can_log and connection.pragma("journal_mode") != "wal":
+            self._demand_name()
+            _log_ahead(connection)  # a new file, or one from a backup or the archive that is put to use
         if version == len(scripts):
             return
 
@@ -108,6 +117,11 @@ class SqliteFile:
                     connection.pragma("user_version", version)
 
         migrate(connection.pragma("user_version"), scripts, apply)
+
+    def _demand_name(self) -> None:
+        """What is written to a file that was moved or removed is lost with the process."""
+        if not self.path.exists():
+            raise missing(self.path)
 
     # reading ---------------------------------------------------------------------------------------------------------
 
@@ -153,9 +167,14 @@ class SqliteFile:
 
     # writing ---------------------------------------------------------------------------------------------------------
 
-    def write(self, workspace: Workspace | None, work: Callable[[Queries], T]) -> T:
-        """Hand `work` to the writer thread and wait until it is committed."""
-        job = _Job(work, workspace, Future())
+    def write(self, workspace: Workspace | None, work: Callable[[Queries], T], *, guarded: bool = True) -> T:
+        """Hand `work` to the writer thread and wait until it is committed.
+
+        `guarded`: it is refused where the workspace was put away.
+        """
+        if guarded and workspace and self.at_rest:
+            raise refused(workspace)
+        job = _Job(work, workspace, guarded, Future())
         assert threading.current_thread() is not self._thread, "a write inside a write would wait for itself"
         with self._lock:  # a job after the end mark would wait for ever
             if self._closing:
@@ -191,8 +210,7 @@ class SqliteFile:
 
     def _together(self, batch: list[_Job], finished: list[tuple[_Job, Any]]) -> None:
         with explained(self.path), immediate(self._writer):
-            if not self.path.exists():  # what is written to a file that lost its name is lost with the process
-                raise missing(self.path)
+            self._demand_name()
             for job in batch:
                 error = _raised(partial(self._run, job, finished))
                 if error is None:
@@ -202,8 +220,11 @@ class SqliteFile:
                 job.done.set_exception(told(error, self.path))
 
     def _run(self, job: _Job, finished: list[tuple[_Job, Any]]) -> None:
+        queries = SqliteQueries(self._writer, job.workspace)
         with savepoint(self._writer):
-            result = job.work(SqliteQueries(self._writer, job.workspace))
+            if job.guarded and job.workspace and queries.one("placement.marked"):
+                raise refused(job.workspace)
+            result = job.work(queries)
         finished.append((job, result))
 
     # backup ----------------------------------------------------------------------------------------------------------
@@ -259,6 +280,34 @@ class SqliteFile:
 
 def closed() -> StoreError:
     return StoreError("The store is closed.")
+
+
+def refused(workspace: Workspace) -> StoreError:
+    """Whoever found it active a moment ago may still try to write."""
+    return StoreError(
+        f'project "{workspace.name}" was archived or deleted meanwhile. Nothing was stored by this call; '
+        "restore it first, or switch to another one."
+    )
+
+
+def move(source: Path, target: Path) -> bool:
+    """Give a database another place, whole; False, and nothing done, while any process has it open.
+
+    A file that is renamed under a process takes that one's next writes away with it. So the log is folded in first,
+    which SQLite refuses while anyone else is connected, and everyone is kept out until the file has its new name.
+    """
+    with explained(source), closing(connect(source, "FULL")) as connection:
+        connection.set_busy_timeout(MOVING_MS)
+        try:
+            connection.pragma("journal_mode", "delete")
+            connection.execute("BEGIN EXCLUSIVE")
+        except (apsw.BusyError, apsw.LockedError):
+            return False
+        if target.exists() or connection.pragma("journal_mode") != "delete":  # somebody slipped in between
+            return False
+        target.parent.mkdir(exist_ok=True)
+        source.rename(target)
+    return True
 
 
 def _raised(work: Callable[[], object]) -> BaseException | None:

@@ -312,11 +312,42 @@ def by_record(rows: Sequence[Row]) -> dict[str, Vector]:
     return {key: matrix[end - number : end] for (key, number), end in zip(chunks.items(), ends, strict=True)}
 
 
-def means(rows: Sequence[Row]) -> tuple[list[str], Vector]:
-    """From rows of id, dim and vector the unit mean of the vectors of each id."""
-    of = by_record(rows)
-    summed = np.stack([vectors.sum(0) for vectors in of.values()]) if of else np.empty((0, 0), np.float32)
-    return list(of), summed / np.maximum(np.linalg.norm(summed, axis=1, keepdims=True), np.float32(1e-6))
+def means(queries: Queries, among: VectorSet) -> tuple[list[str], Vector]:
+    """The entities whose observations have vectors in a set, and the unit mean of those, read in pages."""
+    sums: dict[int, _Sums] = {}
+    seq = 0
+    while rows := queries.all(
+        "vectors.of_entities", perspective=among.perspective, model=among.model, seq=seq, limit=LOADED
+    ):
+        seq = rows[-1]["seq"]
+        for dim in {row["dim"] for row in rows}:
+            sums.setdefault(dim, _Sums(dim)).add([row for row in rows if row["dim"] == dim])
+    return max(sums.values(), key=lambda each: each.rows, default=_Sums(0)).means()
+
+
+class _Sums:
+    """The sums of the vectors of each entity. A model may have changed its dim under the same name: most rows win."""
+
+    def __init__(self, dim: int) -> None:
+        self.rows = 0
+        self._dim = dim
+        self._places: dict[str, int] = {}
+        self._sums: Vector = np.empty((0, dim), np.float32)
+
+    def add(self, rows: Sequence[Row]) -> None:
+        self.rows += len(rows)
+        places = np.asarray([self._places.setdefault(row["entity_id"], len(self._places)) for row in rows])
+        if len(self._places) > len(self._sums):
+            more = np.zeros((2 * len(self._places) - len(self._sums), self._dim), np.float32)
+            self._sums = np.concatenate([self._sums, more])
+        order = np.argsort(places, kind="stable")
+        starts = np.flatnonzero(np.diff(places[order], prepend=-1))
+        self._sums[places[order][starts]] += np.add.reduceat(_matrix(rows, self._dim)[order], starts)
+
+    def means(self) -> tuple[list[str], Vector]:
+        sums = self._sums[: len(self._places)]
+        sums /= np.maximum(np.linalg.norm(sums, axis=1, keepdims=True), np.float32(1e-6))
+        return list(self._places), sums
 
 
 def _grown(values: NDArray[Any], rows: int) -> NDArray[Any]:

@@ -10,17 +10,13 @@ from memoryd.core.clock import moment
 from memoryd.core.memories import Criteria, Memories
 from memoryd.model import Hit, Kind
 from memoryd.prompts import TOOL_DESCRIPTIONS
-from memoryd.toolsets.registry import Answer, Arguments, Call, Result, Tool, Toolset
+from memoryd.toolsets.registry import Answer, Arguments, Call, Query, Result, Tags, Text, Tool, Toolset
 
-CONTENT, QUERY, TAGS, IDS, BUDGET, LIMIT = 10_000, 2_000, 50, 100, 50_000, 1_000
+CONTENT, IDS, BUDGET, LIMIT = 10_000, 100, 50_000, 1_000
 CONTEXT_BUDGET = 800
 
 Verbatim = Annotated[str, StringConstraints(min_length=1, max_length=CONTENT, pattern=r"\S")]
-Text = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]
-Tag = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=100)]
-Tags = Annotated[list[Tag], Field(max_length=TAGS)]
 Budget = Annotated[int, Field(ge=1, le=BUDGET)]
-Query = Annotated[Text, Field(max_length=QUERY)]
 Short = Annotated[Text, Field(max_length=100)]
 
 

@@ -2,9 +2,9 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Generic, Literal, TypeVar
+from typing import Annotated, Any, Generic, Literal, TypeVar, get_args
 
-from pydantic import BaseModel, ConfigDict, ValidationError, field_validator
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError, field_validator
 
 from memoryd.core.engine import Engine
 from memoryd.errors import InvalidInputError
@@ -12,12 +12,23 @@ from memoryd.model import Workspace
 from memoryd.text import unstorable
 
 Capability = Literal["read", "write", "admin"]
+Needs = Literal["workspace", "project", "nothing"]
+"""Where a tool runs: in the workspace in force; b: in a project that the session chose, where projects are offered; or
+in none at all."""
+
+TOLD = 10  # wrong arguments that one error tells of
+
+# what the arguments of several toolsets are made of
+Text = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]
+Query = Annotated[Text, Field(max_length=2_000)]
+Tag = Annotated[Text, Field(max_length=100)]
+Tags = Annotated[list[Tag], Field(max_length=50)]
 
 
 class Arguments(BaseModel):
-    """What a tool takes. Unknown arguments are rejected, not ignored, and so is text that no store can keep."""
+    """What a tool takes, or an object within that. Unknown ones are rejected, and so is text that no store can keep."""
 
-    model_config = ConfigDict(extra="forbid")
+    model_config = ConfigDict(extra="forbid", defer_build=True)  # a server builds only what it offers
 
     @field_validator("*", mode="before")
     @classmethod
@@ -31,6 +42,8 @@ class Arguments(BaseModel):
 class Result(BaseModel):
     """What a tool gives, as structured content."""
 
+    model_config = ConfigDict(defer_build=True)
+
 
 ArgumentsT = TypeVar("ArgumentsT", bound=Arguments)
 
@@ -40,9 +53,16 @@ class Call:
     """In whose name and where a tool runs."""
 
     engine: Engine
-    workspace: Workspace
+    place: Workspace | None
+    """None for a tool that needs nothing."""
     session: str
-    """Whose volatile records are visible, and what new records are marked with."""
+    """Whose volatile records are visible, what new records are marked with, and who has an active project."""
+
+    @property
+    def workspace(self) -> Workspace:
+        """Where a tool runs that needs a workspace or a project."""
+        assert self.place is not None, "the tool's `needs` promised none"
+        return self.place
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +84,7 @@ class Tool(Generic[ArgumentsT]):
     result: type[Result]
     capability: Capability
     handler: Callable[[Call, ArgumentsT], Answer]
+    needs: Needs = "workspace"
     destructive: bool = False
     idempotent: bool = False
 
@@ -77,24 +98,34 @@ class Tool(Generic[ArgumentsT]):
 
 
 def _texts(value: object) -> Iterator[str]:
-    """Every text in what was sent."""
+    """Every text in the value of an argument; an object within it is an Arguments that looks at its own."""
     if isinstance(value, str):
         yield value
-    elif isinstance(value, list | dict):
-        for part in [*value, *value.values()] if isinstance(value, dict) else value:
+    elif isinstance(value, list):
+        for part in value:
             yield from _texts(part)
 
 
 def _explain(tool: str, arguments: type[Arguments], error: ValidationError) -> str:
     """Each wrong argument with what is wrong about it, and what the tool takes where one is unknown."""
     wrong = []
-    for one in error.errors():
+    for one in error.errors()[:TOLD]:
         place = ".".join(map(str, one["loc"])) or "arguments"
         if one["type"] == "extra_forbidden":
-            wrong.append(f"{place}: unknown argument; {tool} takes {', '.join(arguments.model_fields)}")
+            wrong.append(f"{place}: unknown argument; {_taker(tool, arguments, one['loc'])}")
         else:
-            wrong.append(f"{place}: {one['msg']}{_given(one['input'])}")
+            wrong.append(f"{place}: {one['msg'].removeprefix('Value error, ')}{_given(one['input'])}")
+    if error.error_count() > TOLD:
+        wrong.append(f"and {error.error_count() - TOLD} more")
     return f"Invalid arguments for {tool}. " + "; ".join(wrong)
+
+
+def _taker(tool: str, arguments: type[Arguments], place: Sequence[int | str]) -> str:
+    """What a tool takes, or an object within its arguments, where something unknown stands at a place."""
+    parents = [part for part in place[:-1] if isinstance(part, str)]
+    for name in parents:
+        (arguments,) = get_args(arguments.model_fields[name].annotation)  # a list of objects
+    return f"{'it' if parents else tool} takes {', '.join(arguments.model_fields) or 'none'}"
 
 
 def _given(value: object) -> str:

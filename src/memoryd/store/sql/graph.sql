@@ -68,7 +68,7 @@ JOIN records s ON s.workspace_id = x.workspace_id AND s.id = x.from_entity
 JOIN records t ON t.workspace_id = x.workspace_id AND t.id = x.to_entity
 WHERE x.workspace_id = :workspace AND x.deleted_at IS NULL AND (
   x.from_entity IN (SELECT value FROM json_each(:ids)) OR x.to_entity IN (SELECT value FROM json_each(:ids)))
-ORDER BY x.created_at, x.id
+ORDER BY x.created_at, s.name, t.name, x.relation_type
 
 -- name: relations.starting
 -- The relations that begin at some entities.
@@ -77,7 +77,7 @@ FROM relations x
 JOIN records s ON s.workspace_id = x.workspace_id AND s.id = x.from_entity
 JOIN records t ON t.workspace_id = x.workspace_id AND t.id = x.to_entity
 WHERE x.workspace_id = :workspace AND x.deleted_at IS NULL AND x.from_entity IN (SELECT value FROM json_each(:ids))
-ORDER BY x.created_at, x.id
+ORDER BY x.created_at, s.name, t.name, x.relation_type
 
 -- name: relations.between
 -- The relations between two entities, either way.
@@ -88,13 +88,15 @@ JOIN records t ON t.workspace_id = x.workspace_id AND t.id = x.to_entity
 WHERE x.workspace_id = :workspace AND x.deleted_at IS NULL
   AND x.from_entity IN (:one, :other) AND x.to_entity IN (:one, :other)
   AND (x.from_entity <> x.to_entity OR :one = :other)
-ORDER BY x.created_at, x.id
+ORDER BY x.created_at, s.name, t.name, x.relation_type
 
 -- name: relations.find
--- One living relation.
-SELECT id, created_at FROM relations
-WHERE workspace_id = :workspace AND from_entity = :source AND to_entity = :target AND relation_type = :type
-  AND deleted_at IS NULL
+-- The living ones among some relations, each given as [from_entity, to_entity, relation_type]. CROSS keeps
+-- SQLite from looking through all relations instead.
+SELECT x.id, x.from_entity, x.to_entity, x.relation_type, x.created_at FROM json_each(:edges) wanted
+CROSS JOIN relations x
+WHERE x.workspace_id = :workspace AND x.from_entity = wanted.value ->> 0 AND x.to_entity = wanted.value ->> 1
+  AND x.relation_type = wanted.value ->> 2 AND x.deleted_at IS NULL
 
 -- name: relations.add
 -- A new relation.
@@ -109,6 +111,11 @@ UPDATE relations SET relation_type = :type WHERE workspace_id = :workspace AND i
 -- Soft, like the records that they join.
 UPDATE relations SET deleted_at = :now
 WHERE workspace_id = :workspace AND deleted_at IS NULL AND id IN (SELECT value FROM json_each(:ids))
+
+-- name: relations.purgeable
+-- Whether there is anything to purge.
+SELECT 1 AS yes FROM relations WHERE workspace_id = :workspace AND deleted_at IS NOT NULL AND deleted_at <= :before
+LIMIT 1
 
 -- name: relations.purge
 -- For good.

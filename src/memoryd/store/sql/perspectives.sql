@@ -24,13 +24,14 @@ WHERE r.workspace_id = :workspace AND r.deleted_at IS NULL AND r.id IN (SELECT v
 -- The oldest relations of each of some entities, either way.
 SELECT entity_id, relation_type, outgoing, other FROM (
   SELECT x.entity_id, x.relation_type, x.outgoing, n.name AS other,
-    row_number() OVER (PARTITION BY x.entity_id ORDER BY x.created_at, x.id, x.outgoing) AS place
+    row_number() OVER (
+      PARTITION BY x.entity_id ORDER BY x.created_at, n.name, x.relation_type, x.outgoing) AS place
   FROM (
-    SELECT id, from_entity AS entity_id, to_entity AS other_id, relation_type, created_at, 1 AS outgoing
+    SELECT from_entity AS entity_id, to_entity AS other_id, relation_type, created_at, 1 AS outgoing
     FROM relations WHERE workspace_id = :workspace AND deleted_at IS NULL
       AND from_entity IN (SELECT value FROM json_each(:ids))
     UNION ALL
-    SELECT id, to_entity, from_entity, relation_type, created_at, 0
+    SELECT to_entity, from_entity, relation_type, created_at, 0
     FROM relations WHERE workspace_id = :workspace AND deleted_at IS NULL
       AND to_entity IN (SELECT value FROM json_each(:ids))) x
   JOIN records n ON n.workspace_id = :workspace AND n.id = x.other_id) placed
@@ -48,3 +49,7 @@ DELETE FROM embeddings WHERE workspace_id = :workspace AND perspective IN (SELEC
 -- The living observations of some entities.
 SELECT o.id FROM observation_details o JOIN records r ON r.workspace_id = o.workspace_id AND r.id = o.id
 WHERE o.workspace_id = :workspace AND o.entity_id IN (SELECT value FROM json_each(:entities)) AND r.deleted_at IS NULL
+
+-- name: perspectives.retire
+-- Drop every vector that is made from some perspectives.
+DELETE FROM embeddings WHERE workspace_id = :workspace AND perspective IN (SELECT value FROM json_each(:perspectives))

@@ -2,6 +2,10 @@
 -- One workspace.
 SELECT id, name, description, db_path, status, created_at, updated_at FROM projects WHERE name = :name
 
+-- name: workspaces.by_id
+-- One workspace, whatever it is called by now.
+SELECT id, name, description, db_path, status, created_at, updated_at FROM projects WHERE id = :id
+
 -- name: workspaces.all
 -- Every workspace.
 SELECT id, name, description, db_path, status, created_at, updated_at FROM projects ORDER BY name
@@ -10,3 +14,23 @@ SELECT id, name, description, db_path, status, created_at, updated_at FROM proje
 -- A new workspace; nothing where another process was faster.
 INSERT INTO projects (id, name, description, db_path, status, created_at, updated_at)
 VALUES (:id, :name, :description, :db_path, 'active', :now, :now) ON CONFLICT (name) DO NOTHING
+
+-- name: workspaces.mark
+-- Archived or active; nothing where it is so already.
+UPDATE projects SET status = :status, updated_at = :now WHERE id = :id AND status <> :status
+
+-- name: workspaces.place
+-- Where its file lies now.
+UPDATE projects SET db_path = :db_path WHERE id = :id
+
+-- name: workspaces.remove
+-- Out of the registry: the last step of a deletion.
+DELETE FROM projects WHERE id = :id
+
+-- name: workspaces.empty
+-- Every record of a workspace for good, with details, relations, vectors and words.
+DELETE FROM records WHERE workspace_id = :workspace
+
+-- name: workspaces.silence
+-- What happened in a workspace, for good.
+DELETE FROM events WHERE workspace_id = :workspace

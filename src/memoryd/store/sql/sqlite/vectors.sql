@@ -27,13 +27,12 @@ WHERE e.dim = :dim AND length(e.vector) = 2 * e.dim
 DELETE FROM embedding_tombstones WHERE seq <= (SELECT max(seq) FROM embedding_tombstones) - :keep
 
 -- name: vectors.of_entities
--- The vectors of every entity's living observations, entity by entity.
-SELECT o.entity_id AS id, e.dim, e.vector
-FROM observation_details o
-JOIN records r ON r.workspace_id = o.workspace_id AND r.id = o.id AND r.deleted_at IS NULL
-JOIN embeddings e ON e.workspace_id = o.workspace_id AND e.id = o.id AND e.perspective = :perspective
-  AND e.model = :model AND length(e.vector) = 2 * e.dim
-WHERE o.workspace_id = :workspace ORDER BY o.entity_id
+-- The vectors of observations beside their entities, or the beginning of what comes after :seq. Deleted ones have none.
+SELECT e.seq, o.entity_id, e.dim, e.vector FROM embeddings e
+JOIN observation_details o ON o.workspace_id = e.workspace_id AND o.id = e.id
+WHERE e.workspace_id = :workspace AND e.perspective = :perspective AND e.model = :model
+  AND length(e.vector) = 2 * e.dim AND e.seq > :seq
+ORDER BY e.seq LIMIT :limit
 
 -- name: vectors.of
 -- The vectors of some records, in the order of their texts.

@@ -1,0 +1,173 @@
+"""How fast the graph answers, beside one of a tenth of the size.
+
+    python -m bench.graph [ENTITIES] [real]    10,000, each with five observations and three relations
+
+Times are medians in milliseconds, the ratio is one of CPU times. Vectors are random ones in clusters, as embeddings
+are; with `real` the bundled model makes them, which takes a hundredth of a second each.
+"""
+
+import resource
+import sys
+import tempfile
+import uuid
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from bench.speed import DIM, WORDS, Floats, median_ms, show
+from memoryd.core import consolidate, gaps, node_search, pages, records, similar, traversal
+from memoryd.core.engine import Engine
+from memoryd.core.graph import Graph
+from memoryd.core.records import Embedded
+from memoryd.model import Kind, Record
+from memoryd.models.embedders import Embedder
+from memoryd.settings import Settings
+from memoryd.store.base import Queries
+
+OBSERVATIONS, RELATIONS = 5, 3
+BUDGET = 20_000  # tokens of an answer
+COMMUNITY = 40  # entities that are mostly related with each other
+HUBS = 0.1  # of the relations lead to a few entities that everything has to do with
+MENTIONS = 0.2  # of the observations name another entity
+SUMMARIES = 0.3  # of the entities have one
+LONE = 0.05  # of the entities have no relations
+TYPES = ("person", "project", "service", "place", "decision")
+
+
+@dataclass(frozen=True)
+class Node:
+    """An entity that the bench has made."""
+
+    id: str
+    name: str
+
+
+def build(graph: Graph, count: int, embedder: Embedder, *, real: bool) -> list[Node]:
+    """A graph with communities and hubs; the same at each run, but for ids."""
+    dice = np.random.default_rng(count)
+    nodes = [Node(str(uuid.uuid4()), name(number, dice)) for number in range(count)]
+    communities = noise(dice, 1) + 0.45 * noise(dice, count // COMMUNITY + 1)
+    now = graph.engine.clock.now()
+
+    def work(queries: Queries) -> None:
+        for number, node in enumerate(nodes):
+            summary = "What is known of it" if dice.random() < SUMMARIES else ""
+            entity = Record(id=node.id, kind=Kind.ENTITY, name=node.name, type=TYPES[number % 5], body=summary)
+            records.add(queries, entity, None, now)
+            queries.run("entities.add", id=node.id, summary_updated_at=now if summary else None)
+            for ordinal, vector in enumerate(around(communities[number // COMMUNITY], dice)):
+                record = Record(
+                    id=str(uuid.uuid4()), kind=Kind.OBSERVATION, name=node.name, body=observation(nodes, dice)
+                )
+                rows = embedder.embed_passage(records.said(record)) if real else vector[None, :]
+                records.add(queries, record, Embedded(embedder.name, rows), now)
+                queries.run("observations.add", entity=node.id, ordinal=ordinal, id=record.id)
+        for source, target in edges(count, dice):
+            ends = {"source": nodes[source].id, "target": nodes[target].id}
+            queries.run("relations.add", id=str(uuid.uuid4()), **ends, type="knows", now=now)
+
+    graph.engine.store.write(graph.workspace, work)
+    return nodes
+
+
+def name(number: int, dice: np.random.Generator) -> str:
+    """One to three words, some with a number, none twice."""
+    words = " ".join(str(word).capitalize() for word in dice.choice(WORDS, dice.integers(1, 4)))
+    return f"{words} {number}"
+
+
+def observation(nodes: list[Node], dice: np.random.Generator) -> str:
+    """Fourteen words in two sentences, of which some name another entity."""
+    words = [str(word) for word in dice.choice(WORDS, 14)]
+    if dice.random() < MENTIONS:
+        words[3] = nodes[dice.integers(len(nodes))].name
+    return f"{' '.join(words[:7])}. {' '.join(words[7:])}."
+
+
+def around(community: Floats, dice: np.random.Generator) -> Floats:
+    """The vectors of what is said of one entity; by their cosines as those of the bundled model."""
+    vectors = community + 0.3 * noise(dice, 1) + 0.3 * noise(dice, OBSERVATIONS)
+    unit: Floats = vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
+    return unit
+
+
+def noise(dice: np.random.Generator, rows: int) -> Floats:
+    """Vectors in all directions, about one long."""
+    drawn: Floats = dice.standard_normal((rows, DIM), dtype=np.float32) / np.float32(DIM**0.5)
+    return drawn
+
+
+def edges(count: int, dice: np.random.Generator) -> Iterator[tuple[int, int]]:
+    """Pairs of entities that are related, each once."""
+    seen: set[tuple[int, int]] = set()
+    related = int(count * (1 - LONE))
+    while len(seen) < RELATIONS * count:
+        source = int(dice.integers(related))
+        home = source - source % COMMUNITY
+        target = int(dice.zipf(1.5)) if dice.random() < HUBS else home + int(dice.integers(COMMUNITY))
+        if target < related and (source, target) not in seen:
+            seen.add((source, target))
+            yield source, target
+
+
+def works(graph: Graph, nodes: list[Node]) -> dict[str, Callable[[int], object]]:
+    """What is measured, by name: each gets the number of its round."""
+    names = [nodes[number].name for number in np.random.default_rng(1).integers(len(nodes), size=100)]
+    return {
+        "neighborhood, depth 1": lambda n: traversal.neighborhood(graph, names[n], 1),
+        "neighborhood, depth 2": lambda n: traversal.neighborhood(graph, names[n], 2),
+        "neighborhood, depth 3": lambda n: traversal.neighborhood(graph, names[n], 3),
+        "path": lambda n: traversal.path(graph, names[n], names[n + 50]),
+        "open_nodes": lambda n: pages.opened(graph, names[n : n + 3], BUDGET),
+        "search_nodes": lambda n: node_search.search(graph, names[n], 10),
+        "orphans": lambda _: traversal.orphans(graph),
+        "stats": lambda _: consolidate.stats(graph),
+        "pending": lambda _: consolidate.pending(graph),
+        "gaps": lambda _: gaps.gaps(graph),
+        "similar": lambda _: similar.similar(graph),
+        "report": lambda _: consolidate.report(graph),
+    }
+
+
+def measured(count: int, *, real: bool) -> dict[str, tuple[float, float]]:
+    """The median wall and CPU time of each work on a graph of so many entities."""
+    with tempfile.TemporaryDirectory() as directory:
+        with opened(directory) as graph:
+            nodes = build(graph, count, model(graph), real=real)
+        print(f"{count:,} entities, {(Path(directory) / 'memory.db').stat().st_size / 2**20:,.0f} MB")
+        with opened(directory) as graph:  # anew, as it is normally found
+            model(graph)
+            return {what: median_ms(work, 5) for what, work in works(graph, nodes).items()}
+
+
+@contextmanager
+def opened(directory: str) -> Iterator[Graph]:
+    settings = Settings.read(data_dir=directory, model_dir=Settings.read().models, reranker="none")
+    with Engine(settings) as engine:
+        yield Graph(engine, engine.workspaces.ensure("default"))
+
+
+def model(graph: Graph) -> Embedder:
+    graph.engine.helpers.embedder.start()
+    embedder = graph.engine.helpers.embedder.get(60)
+    assert embedder is not None, "run `memoryd models pull` first"
+    return embedder
+
+
+def main() -> None:
+    real = "real" in sys.argv[1:]
+    count = next((int(word) for word in sys.argv[1:] if word.isdigit()), 10_000)
+    small, large = measured(count // 10, real=real), measured(count, real=real)
+    rows = [
+        [what, f"{small[what][0]:.1f}", f"{wall:.1f}", f"{cpu:.1f}", f"{cpu / small[what][1]:.1f}"]
+        for what, (wall, cpu) in large.items()
+    ]
+    show("graph, median ms", ["", f"{count // 10:,} entities", f"{count:,}", "CPU", "ratio"], rows)
+    print(f"at most {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024:,.0f} MB resident")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,164 @@
+"""Workspaces at a terminal: list, create, archive, restore, delete. Agents know them as projects."""
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import asdict
+from typing import Annotated
+
+import typer
+
+from memoryd.cli import show
+from memoryd.cli.frame import FILES, Json, command, note
+from memoryd.core.engine import Engine
+from memoryd.core.perspectives import DEFAULTS, edit, replace, templates
+from memoryd.core.workspaces import ARCHIVED, Status
+from memoryd.errors import InvalidInputError
+from memoryd.model import Workspace
+from memoryd.settings import Settings
+
+workspaces = typer.Typer(no_args_is_help=True, help="Workspaces: separate memories, which agents know as projects.")
+
+Name = Annotated[str, typer.Argument(help="Name of the workspace.")]
+HEADS = ("name", "status", "created_at", "updated_at", "description")
+SHOWN = ("id", "name", "description", "status", "created_at", "updated_at")
+
+
+@workspaces.command(name="list")
+@command(*FILES)
+def list_(
+    settings: Settings,
+    status: Annotated[Status, typer.Option(help="Only active or archived ones.")] = "all",
+    *,
+    as_json: Json = False,
+) -> None:
+    """List the workspaces."""
+    with Engine(settings, fetch=False) as engine:
+        found = [_shown(workspace) for workspace in engine.workspaces.all(status)]
+    if as_json:
+        show.as_json({"workspaces": found})
+    elif found:
+        show.numbers(HEADS, [[each[head] for head in HEADS] for each in found])
+    else:
+        show.verbatim("No workspaces yet." if status == "all" else f"No {status} workspaces.")
+
+
+@workspaces.command()
+@command(*FILES)
+def create(
+    settings: Settings,
+    name: Name,
+    *,
+    description: Annotated[str, typer.Option(metavar="TEXT", help="What it is about.")] = "",
+    as_json: Json = False,
+) -> None:
+    """Create a workspace in a file of its own."""
+    with _changing(settings) as engine:
+        _tell("Created", engine.workspaces.create(name, description), as_json=as_json)
+
+
+@workspaces.command()
+@command(*FILES)
+def archive(settings: Settings, name: Name, *, as_json: Json = False) -> None:
+    """Set a workspace aside: it keeps all that it holds, and cannot be used until it is restored."""
+    with _changing(settings) as engine:
+        archived = engine.workspaces.archive(name)
+        if not engine.store.is_put_away(archived):
+            note("Another process has its file open: it is moved to the archive once that one lets go.")
+        _tell("Archived", archived, as_json=as_json)
+
+
+@workspaces.command()
+@command(*FILES)
+def restore(settings: Settings, name: Name, *, as_json: Json = False) -> None:
+    """Bring an archived workspace back."""
+    with _changing(settings) as engine:
+        _tell("Restored", engine.workspaces.restore(name), as_json=as_json)
+
+
+@workspaces.command()
+@command(*FILES)
+def delete(
+    settings: Settings,
+    name: Name,
+    *,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
+    as_json: Json = False,
+) -> None:
+    """Delete a workspace and all that it holds, for good; asks before it does."""
+    with _changing(settings) as engine:
+        found = engine.workspaces.find(name)
+        if not yes:
+            _ask(found)
+        _tell("Deleted", engine.workspaces.delete(found.name), as_json=as_json)
+
+
+@workspaces.command()
+@command(*FILES)
+def perspectives(
+    settings: Settings,
+    name: Name,
+    *,
+    add: Annotated[
+        list[str] | None, typer.Option("--set", metavar="NAME=TEMPLATE", help="Add one, or change its template.")
+    ] = None,
+    remove: Annotated[list[str] | None, typer.Option(metavar="NAME", help="Remove one.")] = None,
+    reset: Annotated[bool, typer.Option("--reset", help="Back to the five defaults.")] = False,
+    as_json: Json = False,
+) -> None:
+    """Show from where a workspace's observations are embedded, or change it."""
+    changed = dict(map(_template, add or ()))
+    with Engine(settings, fetch=False) as engine:
+        workspace = engine.workspaces.active(name)
+        if reset or changed or remove:
+            _demand_writable(settings)
+            if reset:
+                engine.write(workspace, lambda q: replace(q, DEFAULTS))
+            engine.write(workspace, lambda q: edit(q, changed, remove or ()))
+            note("A running server makes the vectors anew in the background; `memoryd doctor --repair` does it now.")
+        found = engine.store.read(workspace, templates)
+    if as_json:
+        show.as_json({"perspectives": found})
+    else:
+        show.facts(found.items())
+
+
+def _template(given: str) -> tuple[str, str]:
+    name, equals, template = given.partition("=")
+    if not equals:
+        raise InvalidInputError(f"--set takes NAME=TEMPLATE, such as 'dated={{date}}: {{text}}'; {given!r} has no =.")
+    return name, template
+
+
+def _demand_writable(settings: Settings) -> None:
+    if settings.read_only:
+        raise InvalidInputError("That changes workspaces, which --read-only (MEMORY_READ_ONLY) forbids.")
+
+
+@contextmanager
+def _changing(settings: Settings) -> Iterator[Engine]:
+    _demand_writable(settings)
+    with Engine(settings, fetch=False) as engine:
+        yield engine
+
+
+def _ask(workspace: Workspace) -> None:
+    """Ask; without a terminal there is nobody to ask."""
+    what = f"workspace {workspace.name}" + (" (archived)" if workspace.status == ARCHIVED else "")
+    if not sys.stdin.isatty():
+        raise InvalidInputError(
+            f"All that {what} holds would be gone for good, and nobody is there to be asked. Add --yes to delete it."
+        )
+    typer.confirm(f"Delete {what} and all that it holds, for good?", abort=True, err=True)
+
+
+def _tell(what: str, workspace: Workspace, *, as_json: bool) -> None:
+    if as_json:
+        show.as_json(_shown(workspace))
+    else:
+        show.verbatim(f"{what} workspace {workspace.name}.")
+
+
+def _shown(workspace: Workspace) -> dict[str, str]:
+    fields = asdict(workspace)
+    return {name: fields[name] for name in SHOWN}

@@ -1,0 +1,414 @@
+"""What comes from elsewhere: the import of other memories' files.
+
+A file is read as a stream, entities first and relations in a second pass, and written in batches, each of them whole or
+not at all. What is there already stays untouched, so an import that was interrupted is simply run again.
+"""
+
+import json
+import os
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any, BinaryIO, TypeAlias, TypeVar
+
+from memoryd.core import entities, perspectives, relations
+from memoryd.core.engine import Engine
+from memoryd.core.entities import NewEntity
+from memoryd.core.graph import Change, Graph, named
+from memoryd.core.relations import Edge
+from memoryd.errors import InvalidInputError
+from memoryd.model import Workspace
+from memoryd.store.base import Queries
+from memoryd.text import unstorable
+
+T = TypeVar("T")
+
+BATCH = 500  # entities, observations and relations a transaction; the one entity with more stays whole
+REMARKS = 20  # of a sort that are told in full; of more, only the number
+HEAD = 4096  # bytes by which a binary file is known
+TICK = 100  # lines between reports
+LOAD = 3600.0  # seconds that a model may take: a provider may have to fetch it
+UNKNOWN = "unknown"
+"""The type of an entity that nothing states a type of."""
+
+Report = Callable[[str, float], None]
+"""Told what is being done and how far that is, 0 to 1; 0 where nobody knows."""
+
+
+# what is found in a file ---------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """Why a line, or a part of it, cannot be imported."""
+
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Hint:
+    """What somebody may want to know about a line that was imported."""
+
+    text: str
+
+
+Item: TypeAlias = NewEntity | Edge | Fault | Hint
+
+
+def server_memory(line: bytes) -> Iterator[Item]:
+    """What a line of @modelcontextprotocol/server-memory's memory.jsonl holds: as a rule one entity or relation.
+
+    Two processes that write the file at once leave lines where something follows the object; then all whole objects
+    count. Older versions wrote whatever fields a client sent.
+    """
+    try:
+        text = line.decode()
+    except UnicodeDecodeError as error:
+        yield Fault(f"is not UTF-8 text: {error.reason} at byte {error.start + 1}")
+        return
+    for value in _values(text):
+        match value:
+            case Fault():
+                yield value
+            case {"type": "entity"}:
+                yield from _entity(value)
+            case {"type": "relation"}:
+                yield from _relation(value)
+            case {"type": other}:
+                yield Fault(f"has the type {_brief(other)}, which is neither entity nor relation")
+            case _:
+                yield Fault("is no JSON object with a type")
+
+
+FORMATS: Mapping[str, Callable[[bytes], Iterator[Item]]] = {"server-memory": server_memory}
+"""How a line of each format is read."""
+
+_DECODER = json.JSONDecoder(strict=False, parse_int=float)  # an integer of any length is no error here, nor of any use
+_SPACE = re.compile(r"\s*")
+
+
+def _values(text: str) -> Iterator[Any]:
+    """The JSON values that stand in a text one after the other, and a Fault where that ends early."""
+    at, end = 0, len(text.rstrip())
+    while at < end:
+        try:
+            value, at = _DECODER.raw_decode(text, _SPACE.match(text, at).end())  # type: ignore[union-attr]
+        except RecursionError:
+            yield Fault("is nested too deeply")
+            return
+        except json.JSONDecodeError as error:
+            yield Fault(f"is torn or no JSON: {error.msg} at character {error.pos + 1}")
+            return
+        yield value
+
+
+def _entity(value: Mapping[str, Any]) -> Iterator[Item]:
+    type_, given = value.get("entityType"), value.get("observations")
+    fault = _unfit(value, "name") or (_unfit(value, "entityType") if type_ is not None else None)
+    if fault or not isinstance(given, list | None):
+        yield Fault(fault or "has observations that are no list")
+        return
+    kept = tuple(one for one in given or () if _is_text(one))
+    if lost := len(given or ()) - len(kept):
+        yield Fault(f"has observations that are no text, or no storable text: {lost} of {len(given or ())}")
+    yield from _extras(value, "name", "entityType", "observations")
+    if type_ is None:
+        yield Hint(f"has no entityType: it gets the type {UNKNOWN}")
+    yield NewEntity(name=value["name"], type=UNKNOWN if type_ is None else type_, observations=kept)
+
+
+def _relation(value: Mapping[str, Any]) -> Iterator[Item]:
+    if fault := _unfit(value, "from", "to", "relationType"):
+        yield Fault(fault)
+        return
+    yield from _extras(value, "from", "to", "relationType")
+    yield Edge(value["from"], value["to"], value["relationType"])
+
+
+def _extras(value: Mapping[str, Any], *fields: str) -> Iterator[Hint]:
+    if extras := [name for name in value if name not in {"type", *fields}]:
+        yield Hint(f"has fields that are not imported: {_brief(', '.join(extras))}")
+
+
+def _unfit(value: Mapping[str, Any], *fields: str) -> str | None:
+    """What is wrong with fields that must be storable text."""
+    for field in fields:
+        given = value.get(field)
+        if not isinstance(given, str):
+            return f"has no {field}" if given is None else f"has no text as {field}"
+        if bad := unstorable(given):
+            return f"has U+{ord(bad.group()):04X} in its {field}, which cannot be stored"
+    return None
+
+
+def _is_text(value: object) -> bool:
+    return isinstance(value, str) and not unstorable(value)
+
+
+def _brief(value: object) -> str:
+    """A value of any length and kind within a sentence."""
+    text = str(value)
+    return repr(text if len(text) <= 60 else f"{text[:60]}...")
+
+
+# the file ------------------------------------------------------------------------------------------------------------
+
+
+class Source:
+    """An open file, which can be read again and again."""
+
+    def __init__(self, path: Path, file: BinaryIO, form: str) -> None:
+        self.path = path
+        self._file = file
+        self._read = FORMATS[form]
+        self._began = self._state()
+
+    def items(self, report: Callable[[float], None] = lambda _done: None) -> Iterator[tuple[int, Item]]:
+        """What the file holds, each with the number of its line."""
+        size, done = max(os.fstat(self._file.fileno()).st_size, 1), 0
+        self._file.seek(0)
+        for number, line in enumerate(self._file, 1):
+            done += len(line)
+            if number % TICK == 0:
+                report(min(done / size, 1.0))
+            whole = line.removeprefix(b"\xef\xbb\xbf") if number == 1 else line
+            if not whole.isspace():
+                for item in self._read(whole):
+                    yield number, item
+
+    def changed(self) -> bool:
+        """Whether somebody has written to the file since it was opened."""
+        return self._state() != self._began
+
+    def _state(self) -> tuple[int, int]:
+        state = os.fstat(self._file.fileno())
+        return state.st_size, state.st_mtime_ns
+
+
+@contextmanager
+def opened(path: Path, form: str) -> Iterator[Source]:
+    """A file to import. Raises InvalidInputError where there is nothing in it that could be."""
+    if form not in FORMATS:
+        raise InvalidInputError(f"There is no format {form!r} to import from. There are: {', '.join(FORMATS)}.")
+    if not path.exists():
+        raise InvalidInputError(f"There is no file {path}. Check its path.")
+    if not path.is_file():
+        raise InvalidInputError(f"{path} is no file. Give the file itself.")
+    with path.open("rb") as file:
+        _check_text(path, file.read(HEAD))
+        source = Source(path, file, form)
+        _check_some(source, form)
+        yield source
+
+
+def _check_text(path: Path, head: bytes) -> None:
+    if head.startswith(b"SQLite format 3\0"):
+        raise InvalidInputError(f"{path} is a database: `memoryd --db` uses one of memoryd's as it is.")
+    if b"\0" in head.partition(b"\n")[0]:
+        raise InvalidInputError(f"{path} is no text in UTF-8. Give the JSON lines that the other memory wrote.")
+
+
+def _check_some(source: Source, form: str) -> None:
+    """Raise InvalidInputError unless the file holds an entity or a relation."""
+    first = None
+    for number, item in source.items():
+        if isinstance(item, NewEntity | Edge):
+            return
+        if isinstance(item, Fault) and first is None:
+            first = f"Line {number} {item.reason}."
+    raise InvalidInputError(f"{source.path} holds nothing of the format {form}. {first or 'It is empty.'}")
+
+
+# the import ----------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Counts:
+    """How much of each."""
+
+    entities: int = 0
+    observations: int = 0
+    relations: int = 0
+
+    def __add__(self, other: "Counts") -> "Counts":
+        """Both together."""
+        return Counts(
+            entities=self.entities + other.entities,
+            observations=self.observations + other.observations,
+            relations=self.relations + other.relations,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Remark:
+    """Something about a line."""
+
+    line: int
+    text: str
+
+
+class Remarks:
+    """The first of a sort, and how many there are."""
+
+    def __init__(self) -> None:
+        self.number = 0
+        self.first: list[Remark] = []
+
+    def add(self, line: int, text: str) -> None:
+        """One more."""
+        self.number += 1
+        if self.number <= REMARKS:
+            self.first.append(Remark(line, text))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Summary:
+    """What an import has come to. What was read and is not new was there already."""
+
+    read: Counts
+    new: Counts
+    placeholders: int
+    """Entities that were made because relations name them and nothing else does."""
+    empty: int
+    """Observations without a text, which are left out."""
+    faults: int
+    """Lines, or parts of them, that were not imported."""
+    hints: int
+    changed: bool
+    """Whether somebody wrote to the file meanwhile: then something may be missing."""
+    first_faults: tuple[Remark, ...]
+    first_hints: tuple[Remark, ...]
+
+    def as_dict(self) -> dict[str, Any]:
+        """For JSON."""
+        return asdict(self)
+
+
+def load(graph: Graph, source: Source, report: Report) -> Summary:
+    """Import a file into a graph. Raises MemorydError; what was imported until then stays."""
+    loading = _Loading(graph)
+    loading.run(source, report)
+    return loading.summary(changed=source.changed())
+
+
+class _Loading:
+    """An import under way."""
+
+    def __init__(self, graph: Graph) -> None:
+        self._graph = graph
+        self._read = Counts()
+        self._new = Counts()
+        self._placeholders = self._empty = 0
+        self._faults, self._hints = Remarks(), Remarks()
+
+    def run(self, source: Source, report: Report) -> None:
+        found = self._entities(source.items(partial(report, "importing entities")))
+        for news in _batches(found, lambda new: 1 + len(new.observations)):
+            self._put_entities(news)
+        items = source.items(partial(report, "importing relations"))
+        edges = ((number, item) for number, item in items if isinstance(item, Edge))
+        for batch in _batches(edges, lambda _edge: 1):
+            self._put_relations(batch)
+
+    def summary(self, *, changed: bool) -> Summary:
+        return Summary(
+            read=self._read, new=self._new, placeholders=self._placeholders, empty=self._empty,
+            faults=self._faults.number, hints=self._hints.number, changed=changed,
+            first_faults=tuple(self._faults.first), first_hints=tuple(self._hints.first),
+        )  # fmt: skip
+
+    def _entities(self, items: Iterable[tuple[int, Item]]) -> Iterator[tuple[int, NewEntity]]:
+        """The entities among all items; of what else there is, this pass takes note."""
+        for number, item in items:
+            match item:
+                case Fault(reason):
+                    self._faults.add(number, reason)
+                case Hint(text):
+                    self._hints.add(number, text)
+                case Edge():
+                    self._read += Counts(relations=1)
+                case NewEntity():
+                    said = tuple(filter(None, item.observations))
+                    self._empty += len(item.observations) - len(said)
+                    self._read += Counts(entities=1, observations=len(said))
+                    yield number, NewEntity(name=item.name, type=item.type, observations=said)
+
+    def _put_entities(self, batch: list[tuple[int, NewEntity]]) -> None:
+        news = [new for _, new in batch]
+        made = self._graph.change(lambda change: entities.put(change, news, {}))
+        for (number, new), one in zip(batch, made, strict=True):
+            self._new += Counts(entities=not one.already_existed, observations=one.added)
+            if new.type not in (one.entity.type, UNKNOWN):
+                kept = f"{_brief(new.name)} the type {_brief(new.type)}, but it keeps {_brief(one.entity.type)}"
+                self._hints.add(number, f"gives {kept}")
+
+    def _put_relations(self, batch: list[tuple[int, Edge]]) -> None:
+        edges = [edge for _, edge in batch]
+
+        def work(change: Change) -> tuple[set[str], int]:
+            missing = _ends(edges) - named(change.queries, _ends(edges)).keys()
+            if missing:
+                entities.put(change, [NewEntity(name=name, type=UNKNOWN) for name in sorted(missing)], {})
+            return missing, len(relations.put(change, edges).created)
+
+        missing, created = self._graph.change(work)
+        self._new += Counts(relations=created)
+        self._placeholders += len(missing)
+        for number, edge in batch:
+            for name in sorted(missing & _ends([edge])):
+                missing.remove(name)
+                self._hints.add(number, f"relates {_brief(name)}, which is no entity: it is one now, of type {UNKNOWN}")
+
+
+def _ends(edges: Iterable[Edge]) -> set[str]:
+    return {name for edge in edges for name in (edge.source, edge.target)}
+
+
+def _batches(items: Iterable[tuple[int, T]], weigh: Callable[[T], int]) -> Iterator[list[tuple[int, T]]]:
+    """Items in lists that weigh BATCH or, by their last one, a little more."""
+    batch: list[tuple[int, T]] = []
+    weight = 0
+    for number, item in items:
+        batch.append((number, item))
+        weight += weigh(item)
+        if weight >= BATCH:
+            yield batch
+            batch, weight = [], 0
+    if batch:
+        yield batch
+
+
+# vectors -------------------------------------------------------------------------------------------------------------
+
+
+def embed(engine: Engine, workspace: Workspace, report: Report) -> str:
+    """Make the vectors that are missing. Returns why they cannot be made, if so: where the model's files are not there.
+
+    A backfill looks through all workspaces; the progress is that of this one.
+    """
+    engine.helpers.embedder.start()
+    embedder = engine.helpers.embedder.get(LOAD)
+    if embedder is None:
+        return engine.helpers.embedder.reason
+    total, done = _unembedded(engine, workspace, embedder.name), 0
+
+    def asked_whether_to_stop() -> bool:
+        """Before each record; a good place to tell how far it has come."""
+        nonlocal done
+        report("making vectors", min(done / max(total, 1), 1.0))
+        done += 1
+        return False
+
+    engine.embedding.catch_up(asked_whether_to_stop)
+    return ""
+
+
+def _unembedded(engine: Engine, workspace: Workspace, model: str) -> int:
+    def work(queries: Queries) -> int:
+        row = queries.one("doctor.unembedded", **perspectives.to_be_counted(queries), model=model)
+        return row["number"] if row else 0
+
+    return engine.store.read(workspace, work)

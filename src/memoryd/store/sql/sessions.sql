@@ -1,0 +1,22 @@
+-- name: sessions.active
+-- The project that a session chose, unless it was archived or deleted since.
+SELECT p.id, p.name, p.description, p.db_path, p.status, p.created_at, p.updated_at
+FROM sessions s JOIN projects p ON p.id = s.active_project AND p.status = 'active'
+WHERE s.principal = :principal AND s.id = :session
+
+-- name: sessions.switch
+-- A session chooses a project.
+INSERT INTO sessions (principal, id, active_project) VALUES (:principal, :session, :project)
+ON CONFLICT (principal, id) DO UPDATE SET active_project = excluded.active_project
+
+-- name: sessions.clear
+-- A session has no active project any more.
+UPDATE sessions SET active_project = NULL WHERE principal = :principal AND id = :session
+
+-- name: sessions.leave
+-- No session has this project active any more.
+UPDATE sessions SET active_project = NULL WHERE active_project = :project
+
+-- name: sessions.end
+-- A session is over.
+DELETE FROM sessions WHERE principal = :principal AND id = :session

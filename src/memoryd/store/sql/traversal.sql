@@ -1,0 +1,34 @@
+-- name: entities.by_id
+-- Some living entities.
+SELECT id, name, type, body, tags, created_at, updated_at FROM records
+WHERE workspace_id = :workspace AND kind = 'entity' AND deleted_at IS NULL
+  AND id IN (SELECT value FROM json_each(:ids))
+
+-- name: entities.names
+-- What every entity is called.
+SELECT id, name FROM records WHERE workspace_id = :workspace AND kind = 'entity' AND deleted_at IS NULL
+
+-- name: entities.orphans
+-- The entities without a relation, the last changed first. One with itself is one.
+SELECT id, name, type, body, tags, created_at, updated_at FROM records
+WHERE workspace_id = :workspace AND kind = 'entity' AND deleted_at IS NULL
+  AND id NOT IN (SELECT from_entity FROM relations WHERE workspace_id = :workspace AND deleted_at IS NULL)
+  AND id NOT IN (SELECT to_entity FROM relations WHERE workspace_id = :workspace AND deleted_at IS NULL)
+ORDER BY updated_at DESC, name
+
+-- name: observations.texts
+-- What every entity's observations say.
+SELECT o.entity_id, r.body FROM observation_details o
+JOIN records r ON r.workspace_id = o.workspace_id AND r.id = o.id
+WHERE o.workspace_id = :workspace AND r.deleted_at IS NULL
+
+-- name: relations.beside
+-- One step from some entities along any relation, either way.
+SELECT from_entity AS here, to_entity AS there FROM relations
+WHERE workspace_id = :workspace AND deleted_at IS NULL AND from_entity IN (SELECT value FROM json_each(:ids))
+UNION SELECT to_entity, from_entity FROM relations
+WHERE workspace_id = :workspace AND deleted_at IS NULL AND to_entity IN (SELECT value FROM json_each(:ids))
+
+-- name: relations.pairs
+-- Which entities are related, in the direction of the relation; some more than once, which costs less than sorting.
+SELECT from_entity, to_entity FROM relations WHERE workspace_id = :workspace AND deleted_at IS NULL

@@ -1,0 +1,13 @@
+"""The knowledge graph of seeds b and c: one tool for each of their names, which serves both."""
+
+from memoryd.toolsets.graph import consolidation, nodes, observations, relations, search, traversal
+from memoryd.toolsets.registry import Toolset
+
+TOOLS: Toolset = (
+    *nodes.TOOLS,
+    *observations.TOOLS,
+    *relations.TOOLS,
+    *traversal.TOOLS,
+    *search.TOOLS,
+    *consolidation.TOOLS,
+)

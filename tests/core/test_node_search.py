@@ -1,0 +1,143 @@
+"""Finding nodes: modes, the best observation of each node, the best perspective of each observation."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from memoryd.core import entities, node_search, relations
+from memoryd.core.entities import NewEntity
+from memoryd.core.graph import Graph
+from memoryd.core.node_search import Match, Seen
+from memoryd.core.relations import Edge
+from memoryd.core.search import Mode
+from memoryd.errors import NotFoundError
+from tests.core.kit import engine, never
+
+NODES = {
+    "Ann": ("engineer", ["drinks green tea every morning", "writes the invoicing service in Rust"]),
+    "Bob": ("designer", ["keeps bees on the roof", "draws the icons of the mobile app"]),
+    "Acme": ("company", ["was founded in 1950", "sells anvils by mail order"]),
+    "Lisbon": ("place", ["the team meets there in May"]),
+}
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("graph")
+
+
+@pytest.fixture(scope="module")
+def words(home: Path) -> Iterator[Graph]:
+    """The graph as it is seen without models."""
+    with engine(home) as here:
+        graph = Graph(here, here.workspaces.ensure("default"))
+        news = [NewEntity(name=name, type=kind, observations=tuple(facts)) for name, (kind, facts) in NODES.items()]
+        entities.create(graph, news)
+        relations.create(graph, [Edge("Ann", "Acme", "works_at")])
+        yield graph
+
+
+@pytest.fixture(scope="module")
+def graph(words: Graph, home: Path, model_dir: Path) -> Iterator[Graph]:
+    with engine(home, MEMORY_EMBEDDER="bundled", MEMORY_MODEL_DIR=str(model_dir)) as here:
+        here.helpers.embedder.start()
+        assert here.helpers.embedder.get(wait=60)
+        here.embedding.catch_up(never)
+        yield Graph(here, here.workspaces.ensure("default"))
+
+
+def search(graph: Graph, query: str, limit: int, mode: Mode = "auto") -> list[Match]:
+    return node_search.search(graph, query, limit, mode)[0]
+
+
+def within(graph: Graph, name: str, query: str, limit: int, mode: Mode = "embedding") -> list[Seen]:
+    return node_search.within(graph, name, query, limit, mode)[0]
+
+
+def names(matches: list[Match]) -> list[str]:
+    return [match.entity.name for match in matches]
+
+
+@pytest.mark.parametrize("mode", ["auto", "embedding"])
+def test_meaning_finds_what_shares_no_word(graph: Graph, mode: Mode) -> None:
+    best = search(graph, "Who programs the billing software?", 3, mode)[0]
+    assert (best.entity.name, best.observation) == ("Ann", "writes the invoicing service in Rust")
+    assert best.perspective is not None
+    assert 0 < best.score <= 1
+
+
+def test_text_needs_a_word_and_has_no_perspective(graph: Graph) -> None:
+    assert search(graph, "billing", 3, "text") == []
+    (only,) = search(graph, "anvils", 3, "text")
+    assert (only.entity.name, only.observation, only.perspective) == ("Acme", "sells anvils by mail order", None)
+
+
+def test_a_node_matches_by_its_best_observation_once(graph: Graph) -> None:
+    found = names(search(graph, "tea invoicing Rust morning", 10))
+    assert found[0] == "Ann"
+    assert len(set(found)) == len(found)
+
+
+def test_a_name_matches_without_an_observation(words: Graph) -> None:
+    assert [(match.entity.name, match.observation) for match in search(words, "lisbon", 5)] == [("Lisbon", None)]
+
+
+def test_a_type_and_the_name_of_an_observations_entity_are_words_too(words: Graph) -> None:
+    assert names(search(words, "designer", 5)) == ["Bob"]
+    assert search(words, "Ann AND Rust", 5)[0].observation == "writes the invoicing service in Rust"
+
+
+def test_what_is_around_a_node_is_seen_from_its_perspective(graph: Graph) -> None:
+    best = search(graph, "Who works at Acme?", 5, "embedding")
+    assert {match.perspective for match in best if match.entity.name == "Ann"} == {"relational"}
+
+
+def test_a_query_with_syntax_is_meant_literally(graph: Graph) -> None:
+    assert names(search(graph, '"green tea" NOT bees', 5)) == ["Ann"]
+    assert search(graph, '"green bees"', 5) == []
+
+
+@pytest.mark.parametrize("query", ['"', "AND", "***", "NEAR(", "", "   ", "a" * 2_000, "(((", "\\", "%"])
+def test_no_query_fails(graph: Graph, query: str) -> None:
+    for mode in ("auto", "embedding", "text"):
+        search(graph, query, 5, mode)
+
+
+def test_few_nodes_with_all_the_matches_do_not_hide_the_others(tmp_path: Path) -> None:
+    with engine(tmp_path) as here:
+        graph = Graph(here, here.workspaces.ensure("default"))
+        many = tuple(f"tea number {n}" for n in range(500))
+        entities.create(graph, [NewEntity(name="Drinker", type="t", observations=many)])
+        entities.create(
+            graph,
+            [
+                NewEntity(name=f"n{n}", type="t", observations=("once had some tea, long ago, and more words",))
+                for n in range(5)
+            ],
+        )
+        assert len(search(graph, "tea", 6)) == 6
+        assert len(search(graph, "tea", 3)) == 3
+
+
+def test_without_a_model_words_decide_and_that_is_told(words: Graph) -> None:
+    assert node_search.search(words, "bees", 5, "embedding")[1] == node_search.search(words, "bees", 5)[1] == "text"
+    assert node_search.within(words, "Bob", "bees", 5)[1] == "text"
+    assert names(search(words, "Who keeps bees?", 5, "embedding")) == ["Bob"]
+
+
+# within one node -----------------------------------------------------------------------------------------------------
+
+
+def test_only_the_nodes_own_observations_are_searched(graph: Graph) -> None:
+    found = within(graph, "Ann", "hot beverages", 10)
+    assert [seen.ordinal for seen in found] == [0, 1]
+    assert found[0].score > found[1].score
+    assert [seen.content for seen in within(graph, "Bob", "icons", 10, "text")] == ["draws the icons of the mobile app"]
+    assert within(graph, "Bob", "tea", 10, "text") == []
+    assert len(within(graph, "Ann", "tea", 1)) == 1
+
+
+def test_a_node_that_is_not_there_is_told(graph: Graph) -> None:
+    with pytest.raises(NotFoundError, match="Node 'Nobody' not found"):
+        within(graph, "Nobody", "x", 5)

@@ -1,0 +1,236 @@
+"""Perspectives: what is embedded of an observation from each, and when that is made anew."""
+
+import json
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
+
+import pytest
+
+from memoryd.core import entities, observations, perspectives, relations
+from memoryd.core.engine import Engine
+from memoryd.core.entities import NewEntity
+from memoryd.core.graph import Graph
+from memoryd.core.perspectives import DEFAULTS, FIELDS, check, render
+from memoryd.core.relations import Edge
+from memoryd.errors import InvalidInputError
+from memoryd.model import GENERAL
+from tests.core.kit import NONE, Ollama, engine, never, ollama
+
+NOMIC = "ollama:nomic-embed-text"
+FIVE = ["general", "project", "relational", "technical", "temporal"]
+
+
+@pytest.fixture
+def server() -> Iterator[Ollama]:
+    with ollama() as server:
+        yield server
+
+
+@pytest.fixture
+def graph(tmp_path: Path, server: Ollama) -> Iterator[Graph]:
+    """A graph in an engine whose model is ready, without any vector made inline."""
+    with engine(tmp_path, MEMORY_EMBEDDER=NOMIC, OLLAMA_HOST=server.url) as here:
+        here.helpers.embedder.start()
+        assert here.helpers.embedder.get(wait=30)
+        yield Graph(here, here.workspaces.ensure("default"))
+
+
+def texts(graph: Graph, content: str) -> dict[str, str]:
+    """What would be embedded of an observation now."""
+    (key,) = ids(graph, content)
+    return graph.read(lambda q: perspectives.texts(q, graph.workspace, [key]))[key]
+
+
+def ids(graph: Graph, content: str) -> list[str]:
+    found = {one.id: one for one in entities.page(graph, "", 100)}
+    about = graph.read(lambda q: observations.of(q, list(found)))
+    return [o.id for each in about.values() for o in each if o.content == content]
+
+
+def present(graph: Graph, content: str) -> list[str]:
+    """From which perspectives an observation has vectors."""
+    rows = graph.read(lambda q: q.all("embeddings.present", ids=json.dumps(ids(graph, content)), model=NOMIC))
+    return sorted(row["perspective"] for row in rows)
+
+
+def ann(graph: Graph, *contents: str) -> None:
+    entities.create(graph, [NewEntity(name="Ann", type="engineer", observations=contents, tags=("core",))])
+
+
+def catch_up(graph: Graph) -> Graph:
+    graph.engine.embedding.catch_up(never)
+    return graph
+
+
+# templates -----------------------------------------------------------------------------------------------------------
+
+
+def test_what_stands_in_brackets_is_left_out_where_nothing_fills_it() -> None:
+    values = dict.fromkeys(FIELDS, "") | {"text": "t", "entity": "e"}
+    assert render("{entity}[ ({related})]: {text}", values) == "e: t"
+    assert render("{entity}[ ({related})]: {text}", values | {"related": "r"}) == "e (r): t"
+    assert render("[{tags}, {summary}: ]{text}", values | {"tags": "x"}) == "t"
+
+
+def test_values_are_never_templates_themselves() -> None:
+    values = dict.fromkeys(FIELDS, "") | {"text": "{entity} [x] {0} {text.__class__}", "entity": "[{tags}]"}
+    assert render("{entity}[ ({related})]: {text}", values) == "[{tags}]: {entity} [x] {0} {text.__class__}"
+
+
+@pytest.mark.parametrize("template", DEFAULTS.values())
+def test_the_defaults_are_valid(template: str) -> None:
+    check("another", template)
+
+
+@pytest.mark.parametrize(
+    ("name", "template", "said"),
+    [
+        ("Has Blanks", "{text}", "cannot name a perspective"),
+        ("client", "{text}", "cannot name a perspective"),
+        ("x" * 51, "{text}", "cannot name a perspective"),
+        (GENERAL, "{text}!", "cannot be changed"),
+        ("mine", "no text", "must name {text}"),
+        ("mine", "{text} " + "x" * 500, "within 500 characters"),
+        ("mine", "{text} {mood}", "{mood}, which there is not. There are: text, entity"),
+        ("mine", "{text", "cannot be read"),
+        ("mine", "{text} {0}", "{0}, which there is not"),
+        ("mine", "{text} {entity.name}", "{entity.name}, which there is not"),
+        ("mine", "{text!r}", "takes no format"),
+        ("mine", "{text:>9}", "takes no format"),
+    ],
+)
+def test_a_perspective_that_cannot_be_used_is_told(name: str, template: str, said: str) -> None:
+    with pytest.raises(InvalidInputError, match=r"(?s).*") as raised:
+        check(name, template)
+    assert said in str(raised.value)
+
+
+# texts ---------------------------------------------------------------------------------------------------------------
+
+
+def test_each_perspective_tells_another_context(graph: Graph) -> None:
+    ann(graph, "likes tea")
+    entities.create(graph, [NewEntity(name="Acme", type="company"), NewEntity(name="Bob", type="person")])
+    relations.create(graph, [Edge("Ann", "Acme", "works_at")])
+    relations.create(graph, [Edge("Bob", "Ann", "knows")])
+    entities.set_summary(graph, "Ann", "An engineer.")
+    said = texts(graph, "likes tea")
+    assert sorted(said) == FIVE
+    assert said["general"] == "Ann: likes tea"
+    assert said["technical"] == "engineer: likes tea"
+    assert said["relational"] == "Ann (works at Acme, Bob knows): likes tea"
+    assert said["temporal"].startswith("Ann, 20")
+    assert said["project"] == "default, core, Ann (An engineer.): likes tea"
+
+
+def test_only_the_oldest_relations_are_named(graph: Graph) -> None:
+    ann(graph, "x")
+    others = [f"other {n}" for n in range(perspectives.RELATED + 3)]
+    entities.create(graph, [NewEntity(name=name, type="t") for name in others])
+    for name in others:
+        relations.create(graph, [Edge("Ann", name, "knows")])
+    assert "other 7)" in texts(graph, "x")["relational"]
+
+
+# vectors -------------------------------------------------------------------------------------------------------------
+
+
+def test_an_observation_is_embedded_from_each_perspective_an_entity_and_a_memory_from_one(
+    graph: Graph, server: Ollama
+) -> None:
+    server.asked.clear()
+    ann(graph, "likes tea")
+    assert present(graph, "likes tea") == [GENERAL], "at once, with its row"
+    catch_up(graph)
+    assert present(graph, "likes tea") == FIVE
+    assert len(set(server.asked)) == 1 + 4, "Ann herself, and four texts: without relations two are equal"
+    asked = len(server.asked)
+    catch_up(graph)
+    assert len(server.asked) == asked
+
+
+def test_a_change_of_the_context_makes_anew_what_was_made_from_it(graph: Graph) -> None:
+    ann(graph, "likes tea")
+    entities.create(graph, [NewEntity(name="Acme", type="company", observations=("makes anvils",))])
+    catch_up(graph)
+    relations.create(graph, [Edge("Ann", "Acme", "works_at")])
+    without = [name for name in FIVE if name != "relational"]
+    assert present(graph, "likes tea") == present(graph, "makes anvils") == without
+    assert present(catch_up(graph), "likes tea") == FIVE
+    for change in (partial(entities.set_summary, graph, "Ann", "s"), partial(entities.set_tags, graph, "Ann", ["t"])):
+        change()
+        assert present(graph, "likes tea") == [name for name in FIVE if name != "project"]
+        assert present(graph, "makes anvils") == FIVE
+        catch_up(graph)
+    relations.rename(graph, Edge("Ann", "Acme", "works_at"), "left")
+    assert present(graph, "likes tea") == without
+    catch_up(graph)
+    entities.delete(graph, ["Acme"])
+    assert present(graph, "likes tea") == without
+    assert present(catch_up(graph), "likes tea") == FIVE
+
+
+def test_a_relation_that_no_text_names_outdates_no_vector(graph: Graph) -> None:
+    ann(graph, "likes tea")
+    entities.create(graph, [NewEntity(name=f"n{n}", type="t") for n in range(20)])
+    relations.create(graph, [Edge("Ann", f"n{n}", "knows") for n in range(10)])
+    catch_up(graph)
+    relations.create(graph, [Edge("Ann", "n15", "knows")])
+    assert present(graph, "likes tea") == FIVE
+
+
+def test_another_text_is_embedded_anew_from_everywhere(graph: Graph) -> None:
+    ann(graph, "likes tea")
+    catch_up(graph)
+    assert observations.replace(graph, "Ann", 0, "likes coffee") == "likes tea"
+    assert present(graph, "likes coffee") == [GENERAL]
+    assert present(catch_up(graph), "likes coffee") == FIVE
+
+
+def test_a_vector_of_an_outdated_context_is_not_written(graph: Graph, server: Ollama) -> None:
+    ann(graph, "likes tea")
+    entities.create(graph, [NewEntity(name="Acme", type="company")])
+
+    def meanwhile(text: str) -> bool:
+        if "likes tea" in text and not relations.between(graph, "Ann", "Acme"):
+            relations.create(graph, [Edge("Ann", "Acme", "works_at")])
+        return False
+
+    server.fails = meanwhile
+    catch_up(graph)
+    assert "relational" not in present(graph, "likes tea")
+    assert present(catch_up(graph), "likes tea") == FIVE
+
+
+def test_a_workspace_may_have_perspectives_of_its_own(graph: Graph) -> None:
+    ann(graph, "likes tea")
+    catch_up(graph)
+    own = {GENERAL: DEFAULTS[GENERAL], "temporal": "{date} {text}", "technical": DEFAULTS["technical"]}
+    graph.engine.write(graph.workspace, lambda q: perspectives.replace(q, own))
+    assert present(graph, "likes tea") == ["general", "technical"], "what is gone or differs goes"
+    catch_up(graph)  # knows of nothing that lacks vectors, so it looks
+    assert present(graph, "likes tea") == ["general", "technical", "temporal"]
+    other = Graph(graph.engine, graph.engine.workspaces.ensure("other"))
+    assert sorted(graph.engine.store.read(other.workspace, perspectives.templates)) == FIVE
+
+
+def test_a_restart_makes_what_the_last_process_did_not(tmp_path: Path, server: Ollama) -> None:
+    with engine(tmp_path, **NONE) as here:
+        ann(Graph(here, here.workspaces.ensure("default")), "likes tea")
+    with engine(tmp_path, MEMORY_EMBEDDER=NOMIC, OLLAMA_HOST=server.url) as here:
+        graph = Graph(here, here.workspaces.ensure("default"))
+        assert present(catch_up(graph), "likes tea") == FIVE
+
+
+def test_doctor_counts_what_lacks_any_perspective(graph: Graph) -> None:
+    def lacking(of: Engine) -> int:
+        row = of.store.read(
+            graph.workspace, lambda q: q.one("doctor.unembedded", **perspectives.to_be_counted(q), model=NOMIC)
+        )
+        assert row
+        return int(row["number"])
+
+    ann(graph, "likes tea")
+    assert lacking(graph.engine) == 1
+    assert lacking(catch_up(graph).engine) == 0

@@ -1,0 +1,281 @@
+"""Workspaces as projects: names, creation, archiving, and what the rest of the engine makes of it."""
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from memoryd.core.doctor import Doctor
+from memoryd.core.engine import Engine
+from memoryd.errors import InvalidInputError, NotFoundError, StoreBusyError, StoreError
+from memoryd.model import Workspace
+from memoryd.store import sqlite
+from tests.core.kit import embedded, engine, memories, never, ollama
+from tests.store.kit import python, together
+
+
+@pytest.fixture
+def here(tmp_path: Path) -> Iterator[Engine]:
+    with engine(tmp_path) as here:
+        yield here
+
+
+def files(root: Path) -> list[str]:
+    """Database files below the data directory, but the registry."""
+    return sorted(path.relative_to(root).as_posix() for path in root.rglob("*.db") if path.name != "_meta.db")
+
+
+# creating ------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["a", "A-1", "web.site_2-relaunch", "0", "x" * 100])
+def test_slugs_are_names(here: Engine, tmp_path: Path, name: str) -> None:
+    made = here.workspaces.create(name, "what it is about")
+    assert (made.name, made.description, made.status) == (name, "what it is about", "active")
+    assert made.db_path == f"projects/{made.id}.db"
+    assert made.created_at == made.updated_at != ""
+    assert files(tmp_path) == [made.db_path], "b: the file is there at once, with its schema"
+    assert here.store.problems(made) == []
+
+
+@pytest.mark.parametrize("name", ["", " ", "-a", ".a", "_a", "a b", "a/b", "../a", "a\n", "naïve", "x" * 101, "a\0b"])
+def test_what_is_no_slug_is_refused(here: Engine, tmp_path: Path, name: str) -> None:
+    with pytest.raises(InvalidInputError) as caught:
+        here.workspaces.create(name)
+    assert str(caught.value).startswith(f'Failed to create project "{name[:100]}": ')
+    assert "1 to 100 letters" in str(caught.value)
+    assert "begins with a letter or a digit" in str(caught.value)
+    assert files(tmp_path) == []
+
+
+def test_a_name_is_taken_once(here: Engine, tmp_path: Path) -> None:
+    here.workspaces.create("p")
+    here.workspaces.ensure("made on first use")
+    here.workspaces.ensure("default")
+    for name in ("p", "default"):
+        with pytest.raises(InvalidInputError, match=rf'^Failed to create project "{name}": the name is taken\. Switch'):
+            here.workspaces.create(name)
+    here.workspaces.archive("p")
+    with pytest.raises(InvalidInputError, match=r'"p": the name is taken\. It is archived: restore it, or choose'):
+        here.workspaces.create("p")
+    assert len(files(tmp_path)) == 2
+
+
+def test_threads_that_create_the_same_project_make_one(here: Engine, tmp_path: Path) -> None:
+    raised = together(lambda _n: here.workspaces.create("p"), 8)
+    assert len(raised) == 7
+    assert {type(error) for error in raised} == {InvalidInputError}
+    assert all("the name is taken" in str(error) for error in raised)
+    assert files(tmp_path) == [here.workspaces.find("p").db_path]
+
+
+def test_in_one_file_a_project_has_no_file_of_its_own(tmp_path: Path) -> None:
+    with engine(tmp_path, MEMORY_DB_PATH=str(tmp_path / "all.db")) as here:
+        assert here.workspaces.create("p").db_path == ""
+        memories(here, name="p").store("kept")
+        assert here.workspaces.archive("p").status == "archived"
+        assert here.workspaces.restore("p").status == "active"
+        here.workspaces.archive("p")
+        here.workspaces.delete("p")
+        assert here.workspaces.all() == []
+    assert files(tmp_path) == ["all.db"]
+
+
+# looking -------------------------------------------------------------------------------------------------------------
+
+
+def test_projects_are_listed_by_name_and_status(here: Engine) -> None:
+    for name in ("b", "c", "a"):
+        here.workspaces.create(name)
+    here.workspaces.ensure("default")
+    here.workspaces.archive("b")
+    assert [found.name for found in here.workspaces.all()] == ["a", "b", "c", "default"]
+    assert [found.name for found in here.workspaces.all("active")] == ["a", "c", "default"]
+    assert [found.name for found in here.workspaces.all("archived")] == ["b"]
+
+
+@pytest.mark.parametrize("verb", ["active", "archive", "restore", "delete"])
+def test_what_is_not_there_is_told_with_what_is(here: Engine, verb: str) -> None:
+    with pytest.raises(NotFoundError, match=r'^project "x" not found\. There are: none yet\.$'):
+        getattr(here.workspaces, verb)("x")
+    here.workspaces.create("a")
+    here.workspaces.create("b")
+    with pytest.raises(NotFoundError, match=r'^project "x" not found\. There are: a, b\.$'):
+        getattr(here.workspaces, verb)("x")
+
+
+def test_what_another_process_did_is_seen_at_once(tmp_path: Path, here: Engine) -> None:
+    with engine(tmp_path) as other:
+        here.workspaces.create("p")
+        assert other.workspaces.active("p")
+        here.workspaces.archive("p")
+        with pytest.raises(InvalidInputError, match="is archived"):
+            other.workspaces.ensure("p")
+        here.workspaces.delete("p")
+        assert other.workspaces.get("p") is None
+
+
+# archiving -----------------------------------------------------------------------------------------------------------
+
+
+def test_archiving_and_restoring_move_the_file(here: Engine, tmp_path: Path) -> None:
+    made = here.workspaces.create("p")
+    memories(here, name="p").store("kept")
+    archived = here.workspaces.archive("p")
+    assert (archived.status, archived.db_path) == ("archived", f"archive/{made.id}.db")
+    assert archived.updated_at > made.updated_at
+    assert files(tmp_path) == [archived.db_path]
+    restored = here.workspaces.restore("p")
+    assert (restored.status, restored.db_path) == ("active", made.db_path)
+    assert restored.updated_at > archived.updated_at
+    assert files(tmp_path) == [made.db_path]
+    assert [hit.record.body for hit in memories(here, name="p").recent(5)] == ["kept"]
+
+
+def test_each_verb_says_why_not(here: Engine) -> None:
+    here.workspaces.create("p")
+    with pytest.raises(InvalidInputError, match=r'^project "p" is not archived$'):
+        here.workspaces.restore("p")
+    here.workspaces.archive("p")
+    with pytest.raises(InvalidInputError, match=r'^project "p" is already archived$'):
+        here.workspaces.archive("p")
+    for use in (here.workspaces.active, here.workspaces.ensure):
+        with pytest.raises(InvalidInputError, match=r'^project "p" is archived — restore it first$'):
+            use("p")
+
+
+@pytest.mark.parametrize("archived", [True, False])
+def test_a_deleted_name_is_free_and_its_successor_empty(here: Engine, tmp_path: Path, archived: bool) -> None:
+    for name in ("p", "default"):
+        here.workspaces.create(name) if name == "p" else here.workspaces.ensure(name)
+        memories(here, name=name).store("gone")
+        if archived:
+            here.workspaces.archive(name)
+        here.workspaces.delete(name)
+        assert here.workspaces.get(name) is None
+        assert memories(here, name=name).recent(5) == []
+    memories(here, name="p").store("new")
+    assert files(tmp_path) == ["memory.db"]
+
+
+def test_an_archived_default_is_told_to_its_tools(tmp_path: Path, here: Engine) -> None:
+    here.workspaces.ensure("default")
+    here.workspaces.archive("default")
+    for make in (True, False):
+        with pytest.raises(InvalidInputError, match=r'"default" is archived — restore it first'):
+            here.workspace(make=make)
+
+
+def test_a_store_that_is_busy_archives_later(here: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
+    here.workspaces.create("p")
+
+    def busy(*_: object) -> str:
+        raise StoreBusyError
+
+    with monkeypatch.context() as patch:
+        patch.setattr(sqlite.SqliteStore, "put_away", busy)
+        assert here.workspaces.archive("p").status == "archived"
+    here.maintenance.settle(never)
+    assert here.workspaces.find("p").db_path.startswith("archive/")
+
+
+def test_a_restoring_that_cannot_move_changes_nothing(here: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
+    here.workspaces.create("p")
+    here.workspaces.archive("p")
+    with monkeypatch.context() as patch:
+        patch.setattr(sqlite, "move", lambda *_: False)
+        with pytest.raises(StoreBusyError, match="try again"):
+            here.workspaces.restore("p")
+    assert here.workspaces.find("p").status == "archived"
+    here.workspaces.restore("p")
+
+
+BOTH = """
+import sys
+from pathlib import Path
+from memoryd.errors import InvalidInputError, NotFoundError
+from tests.core.kit import engine
+
+with engine(Path(sys.argv[1])) as here:
+    for _ in range(40):
+        for verb in sys.argv[2:]:
+            try:
+                getattr(here.workspaces, verb)("p")
+            except (InvalidInputError, NotFoundError):
+                pass
+"""
+
+
+def test_processes_that_contradict_each_other_leave_one_truth(tmp_path: Path) -> None:
+    with engine(tmp_path) as here:
+        here.workspaces.create("p")
+        memories(here, name="p").store("kept")
+        others = [python(BOTH, tmp_path, *verbs) for verbs in (("archive", "restore"), ("restore", "archive"))]
+        for other in others:
+            _, errors = other.communicate(timeout=60)
+            busy = "is being read" in errors
+            assert other.returncode == 0 or busy, errors
+        here.maintenance.settle(never)
+        if here.workspaces.find("p").status == "active":
+            here.workspaces.archive("p")
+        assert here.workspaces.find("p").db_path.startswith("archive/")
+        here.workspaces.restore("p")
+        memories(here, name="p").store("and writable")
+        assert len(memories(here, name="p").recent(5)) == 2
+
+
+# the background, and who looks after it all --------------------------------------------------------------------------
+
+
+def test_recalls_that_are_not_written_yet_do_not_keep_a_process_from_ending(tmp_path: Path) -> None:
+    with engine(tmp_path) as here:
+        here.workspaces.create("p")
+        for name in ("p", "default"):
+            memories(here, name=name).store("a text about cats")
+            memories(here, name=name).recall("cats", 500, [], [], "summary")
+        here.workspaces.archive("p")
+    with engine(tmp_path) as again:
+        (hit,) = memories(again).recent(5)
+        assert hit.record.access_count == 1
+
+
+def test_archived_projects_are_not_embedded(tmp_path: Path) -> None:
+    with ollama() as service, engine(tmp_path, MEMORY_EMBEDDER="none") as here:
+        here.workspaces.create("p")
+        memories(here, name="p").store("a text")
+        here.workspaces.archive("p")
+        with engine(tmp_path, MEMORY_EMBEDDER="ollama:nomic-embed-text", OLLAMA_HOST=service.url) as other:
+            other.embedding.catch_up(never)
+            assert not any("a text" in asked for asked in service.asked)
+            here.workspaces.restore("p")
+            other.embedding.catch_up(never)
+            assert embedded(other, "p") == {"ollama:nomic-embed-text": 1}
+
+
+def findings(here: Engine) -> list[str]:
+    return [str(found) for found in Doctor(here, lambda *_: None).examine().findings]
+
+
+def test_doctor_finds_a_lost_archive_and_nothing_else(here: Engine, tmp_path: Path) -> None:
+    for name in ("own", "shared", "default"):
+        here.workspaces.create(name) if name == "own" else here.workspaces.ensure(name)
+        memories(here, name=name).store("kept")
+    for name in ("own", "shared"):
+        here.workspaces.archive(name)
+    assert findings(here) == []
+    (tmp_path / here.workspaces.find("own").db_path).unlink()
+    (found,) = findings(here)
+    assert re.search(r"workspace own.*archive/.*is missing.*Put it back", found)
+    here.maintenance.settle(never)
+    with pytest.raises(StoreError, match="is missing"):
+        here.workspaces.restore("own")
+    here.workspaces.delete("own")
+    assert findings(here) == []
+
+
+def test_a_file_that_waits_to_be_moved_is_no_finding(here: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
+    made: Workspace = here.workspaces.create("p")
+    monkeypatch.setattr(sqlite, "move", lambda *_: False)
+    assert here.workspaces.archive("p").db_path == made.db_path
+    assert findings(here) == []

@@ -1,0 +1,403 @@
+"""Archiving is safe: no acknowledged write is lost, and what a kill -9 leaves half done is finished or said again."""
+
+import signal
+import subprocess
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+
+import apsw
+import pytest
+
+from memoryd.core.engine import Engine
+from memoryd.errors import InvalidInputError, NotFoundError, StoreBusyError, StoreError
+from memoryd.model import Workspace
+from memoryd.settings import Settings
+from tests.clients import NO_MODELS, agent, environment, until
+from tests.core.kit import memories, never
+from tests.store.kit import output, python
+
+PLACES = ["own file", "shared file", "single file"]
+every_place = pytest.mark.parametrize("place", PLACES)
+
+
+def opened(home: Path, place: str) -> Engine:
+    single = {"MEMORY_DB_PATH": str(home / "all.db")} if place == "single file" else {}
+    return Engine(Settings.read({"MEMORY_DATA_DIR": str(home), **NO_MODELS, **single}), fetch=False)
+
+
+def prepare(home: Path, place: str) -> Workspace:
+    """Project `p` with a text in it, and another workspace beside it."""
+    with opened(home, place) as engine:
+        memories(engine).store("of another workspace")
+        found = engine.workspaces.ensure("p") if place == "shared file" else engine.workspaces.create("p")
+        memories(engine, name="p").store("kept")
+    return found
+
+
+def texts(engine: Engine, name: str) -> list[str]:
+    return [hit.record.body for hit in memories(engine, name=name).recent(100_000)]
+
+
+def leftovers(home: Path, workspace: Workspace) -> list[str]:
+    """The files of its own that a workspace has, as paths below the data directory."""
+    return sorted(path.relative_to(home).as_posix() for path in home.rglob(f"{workspace.id}*"))
+
+
+def integrity(home: Path) -> None:
+    for file in home.rglob("*.db"):
+        with closing(apsw.Connection(str(file))) as connection:
+            assert connection.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
+            assert connection.execute("PRAGMA foreign_key_check").fetchall() == []
+            connection.execute("INSERT INTO records_fts(records_fts, rank) VALUES ('integrity-check', 1)")
+
+
+# kill -9 -------------------------------------------------------------------------------------------------------------
+
+DIES = """
+import os, signal, sys
+from pathlib import Path
+from memoryd.store import sqlite
+from memoryd.store.sqlite import SqliteStore
+from tests.faults.test_archive import opened
+
+home, place, verb, point, when = sys.argv[1:]
+owner, name = {
+    "put_away": (SqliteStore, "put_away"), "bring_back": (SqliteStore, "bring_back"), "erase": (SqliteStore, "erase"),
+    "beside": (SqliteStore, "_beside"), "move": (sqlite, "move"), "rename": (Path, "rename"),
+    "unlink": (Path, "unlink"), "make": (SqliteStore, "make"),
+}[point]
+real = getattr(owner, name)
+
+def die(*args, **kwargs):
+    result = real(*args, **kwargs) if when == "after" else None
+    if point != "make" or args[1] is not None:  # the registry is there already
+        os.kill(os.getpid(), signal.SIGKILL)
+    return real(*args, **kwargs) if when == "before" else result
+
+engine = opened(Path(home), place)
+setattr(owner, name, die)
+getattr(engine.workspaces, verb)("new" if verb == "create" else "p")
+"""
+
+
+def die(home: Path, place: str, verb: str, point: str, when: str) -> None:
+    """A process that is killed at one point of a verb."""
+    with python(DIES, home, place, verb, point, when) as process:
+        _, errors = process.communicate(timeout=60)
+    assert process.returncode == -signal.SIGKILL, errors
+
+
+ARCHIVE = [("put_away", "before"), ("beside", "before"), ("beside", "after"), ("move", "before"), ("rename", "before"),
+           ("rename", "after"), ("put_away", "after")]  # fmt: skip
+RESTORE = [("bring_back", "before"), ("move", "before"), ("rename", "before"), ("rename", "after"),
+           ("beside", "before"), ("beside", "after"), ("bring_back", "after")]  # fmt: skip
+DELETE = [("put_away", "before"), ("beside", "before"), ("rename", "after"), ("erase", "before"), ("unlink", "before"),
+          ("unlink", "after"), ("beside", "after"), ("erase", "after")]  # fmt: skip
+MOVES = ("move", "rename", "unlink")
+
+
+def reached(points: list[tuple[str, str]]) -> list[tuple[str, str, str]]:
+    """Each point with the places where there is such a step: only files of one's own are moved and removed."""
+    return [(place, *point) for place in PLACES for point in points if place == "own file" or point[0] not in MOVES]
+
+
+def both_ways(points: list[tuple[str, str]]) -> list[tuple[str, str, str, bool]]:
+    """The same, one way; where the most can go wrong, both ways."""
+    return [(*step, way) for step in reached(points) for way in (True, False) if way or step[0] == "own file"]
+
+
+def settled(engine: Engine, home: Path, workspace: Workspace) -> None:
+    """It is archived, in its place, and takes no writes."""
+    assert engine.workspaces.find("p").status == "archived"
+    engine.maintenance.settle(never)
+    known = engine.workspaces.find("p")
+    assert engine.store.is_put_away(known)
+    with pytest.raises(StoreError, match=r"was archived or deleted meanwhile.*Nothing was stored"):
+        engine.write(known, lambda q: None)
+    if known.db_path.startswith(("projects/", "archive/")):
+        assert known.db_path == f"archive/{workspace.id}.db"
+        assert leftovers(home, workspace) == [known.db_path]
+
+
+@pytest.mark.parametrize(("place", "point", "when"), reached(ARCHIVE))
+def test_a_killed_archiving_is_finished_at_the_next_start(tmp_path: Path, place: str, point: str, when: str) -> None:
+    workspace = prepare(tmp_path, place)
+    die(tmp_path, place, "archive", point, when)
+    with opened(tmp_path, place) as engine:
+        settled(engine, tmp_path, workspace)
+        with pytest.raises(InvalidInputError, match="already archived"):
+            engine.workspaces.archive("p")
+        engine.workspaces.restore("p")
+        assert texts(engine, "p") == ["kept"]
+        memories(engine, name="p").store("more")
+        assert texts(engine, "default") == ["of another workspace"]
+    integrity(tmp_path)
+
+
+def test_a_server_finishes_by_itself_what_a_killed_one_began(tmp_path: Path) -> None:
+    workspace = prepare(tmp_path, "own file")
+    die(tmp_path, "own file", "archive", "put_away", "before")
+    assert leftovers(tmp_path, workspace)[0] == f"projects/{workspace.id}.db"
+    environ = environment(tmp_path) | {"MEMORY_DATA_DIR": str(tmp_path)}
+    with agent(environ, "--toolsets", "projects", log=tmp_path / "log"):
+        until(lambda: leftovers(tmp_path, workspace) == [f"archive/{workspace.id}.db"], "the move")
+
+
+@pytest.mark.parametrize(("place", "point", "when", "at_once"), both_ways(RESTORE))
+def test_a_killed_restoring_leaves_it_archived_and_can_be_said_again(
+    tmp_path: Path, place: str, point: str, when: str, at_once: bool
+) -> None:
+    workspace = prepare(tmp_path, place)
+    with opened(tmp_path, place) as engine:
+        engine.workspaces.archive("p")
+    die(tmp_path, place, "restore", point, when)
+    with opened(tmp_path, place) as engine:
+        if not at_once:
+            settled(engine, tmp_path, workspace)
+        engine.workspaces.restore("p")
+        assert engine.workspaces.find("p").db_path == workspace.db_path
+        memories(engine, name="p").store("more")
+        assert sorted(texts(engine, "p")) == ["kept", "more"]
+    integrity(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("place", "point", "when", "archived"),
+    [step for step in both_ways(DELETE) if step[1] != "rename" or not step[3]],  # an archived file need not be moved
+)
+def test_a_killed_deletion_leaves_nothing_active_and_can_be_said_again(
+    tmp_path: Path, place: str, point: str, when: str, archived: bool
+) -> None:
+    workspace = prepare(tmp_path, place)
+    if archived:
+        with opened(tmp_path, place) as engine:
+            engine.workspaces.archive("p")
+    die(tmp_path, place, "delete", point, when)
+    with opened(tmp_path, place) as engine:
+        engine.maintenance.settle(never)
+        assert engine.workspaces.find("p").status == "archived"
+        assert [w.name for w in engine.workspaces.all("active")] == ["default"]
+        engine.workspaces.delete("p")
+        with pytest.raises(NotFoundError):
+            engine.workspaces.delete("p")
+        gone(engine, workspace)
+        assert texts(engine, "default") == ["of another workspace"]
+    assert leftovers(tmp_path, workspace) == []
+    integrity(tmp_path)
+
+
+def gone(engine: Engine, workspace: Workspace) -> None:
+    """No row of a workspace is left in a file that it shared."""
+    if not workspace.db_path.startswith("projects/"):
+        assert engine.store.read(workspace, lambda q: q.all("records.counts", session="")) == []
+        assert engine.store.problems(workspace) == []
+
+
+@pytest.mark.parametrize("when", ["before", "after"])
+def test_a_killed_creation_leaves_the_name_free(tmp_path: Path, when: str) -> None:
+    prepare(tmp_path, "own file")
+    die(tmp_path, "own file", "create", "make", when)
+    with opened(tmp_path, "own file") as engine:
+        assert [w.name for w in engine.workspaces.all()] == ["default", "p"]
+        engine.workspaces.create("new")
+        memories(engine, name="new").store("kept")
+
+
+# other processes that have it open -----------------------------------------------------------------------------------
+
+HOLDS = """
+import sys
+from pathlib import Path
+from memoryd.errors import MemorydError
+from tests.core.kit import never
+from tests.faults.test_archive import opened, texts
+from tests.store.kit import add
+
+engine = opened(Path(sys.argv[1]), "own file")
+where = engine.workspaces.active("p")
+for line in sys.stdin:
+    if line == "settle\\n":
+        engine.maintenance.settle(never)
+    elif line == "read\\n":
+        print(engine.store.read(where, lambda q: len(q.all("memories.recent", session="", limit=100))), flush=True)
+        continue
+    try:
+        engine.write(where, lambda q: add(q, line.strip()))
+        print("stored", flush=True)
+    except MemorydError as error:
+        print(error, flush=True)
+engine.close()
+"""
+
+
+class Holder:
+    """A process that has the file of project `p` open, with a write that only its log has."""
+
+    def __init__(self, process: subprocess.Popen[str]) -> None:
+        self.process = process
+        assert self.ask("written beside") == "stored"
+
+    def ask(self, line: str) -> str:
+        assert self.process.stdin
+        assert self.process.stdout
+        self.process.stdin.write(f"{line}\n")
+        self.process.stdin.flush()
+        return self.process.stdout.readline().strip()
+
+    def end(self) -> None:
+        output(self.process)
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Workspace:
+    """Project `p`, in a file of its own."""
+    return prepare(tmp_path, "own file")
+
+
+@pytest.fixture
+def holder(tmp_path: Path, project: Workspace) -> Iterator[Holder]:
+    with python(HOLDS, tmp_path) as process:
+        yield Holder(process)
+        process.communicate()
+
+
+@pytest.fixture
+def engine(tmp_path: Path, holder: Holder) -> Iterator[Engine]:
+    """This process's, beside the holder."""
+    with opened(tmp_path, "own file") as engine:
+        yield engine
+
+
+def test_a_file_that_another_process_has_open_is_moved_once_that_one_lets_go(
+    tmp_path: Path, project: Workspace, holder: Holder, engine: Engine
+) -> None:
+    archived = engine.workspaces.archive("p")
+    assert (archived.status, archived.db_path) == ("archived", project.db_path)
+    assert "was archived or deleted meanwhile" in holder.ask("too late")
+    engine.maintenance.settle(never)
+    assert engine.workspaces.find("p").db_path == project.db_path
+    holder.end()
+    engine.maintenance.settle(never)
+    assert engine.workspaces.find("p").db_path == f"archive/{project.id}.db"
+    assert leftovers(tmp_path, project) == [f"archive/{project.id}.db"]
+    with closing(apsw.Connection(str(tmp_path / f"archive/{project.id}.db"))) as alone:
+        assert alone.execute("SELECT count(*) FROM records").get == 2
+
+
+def test_a_server_lets_go_of_what_another_one_archived(project: Workspace, holder: Holder, engine: Engine) -> None:
+    engine.workspaces.archive("p")
+    assert "was archived" in holder.ask("settle")
+    assert engine.workspaces.find("p").db_path == f"archive/{project.id}.db"
+    assert holder.ask("read") == "2"
+    engine.workspaces.restore("p")
+    assert holder.ask("written after") == "stored"
+    assert sorted(texts(engine, "p")) == ["kept", "written after", "written beside"]
+
+
+def test_a_file_that_is_archived_but_not_moved_is_restored(project: Workspace, holder: Holder, engine: Engine) -> None:
+    engine.workspaces.archive("p")
+    assert engine.workspaces.restore("p").db_path == project.db_path
+    assert holder.ask("written after") == "stored"
+
+
+def test_an_archived_file_that_is_being_read_is_not_restored_yet(tmp_path: Path, project: Workspace) -> None:
+    with opened(tmp_path, "own file") as engine:
+        engine.workspaces.archive("p")
+        with closing(apsw.Connection(str(tmp_path / f"archive/{project.id}.db"))) as reader:
+            reader.execute("BEGIN; SELECT count(*) FROM records")
+            with pytest.raises(StoreBusyError, match=r"being read.*Nothing was changed.*try again"):
+                engine.workspaces.restore("p")
+            assert engine.workspaces.find("p").status == "archived"
+        engine.workspaces.restore("p")
+        assert texts(engine, "p") == ["kept"]
+
+
+def test_a_deleted_file_takes_no_writes(tmp_path: Path, project: Workspace, holder: Holder, engine: Engine) -> None:
+    engine.workspaces.delete("p")
+    assert "Nothing was stored" in holder.ask("too late")
+    assert leftovers(tmp_path, project) == []
+
+
+# many processes ------------------------------------------------------------------------------------------------------
+
+WRITES = """
+import sys
+from pathlib import Path
+from memoryd.errors import MemorydError
+from tests.faults.test_archive import opened
+from tests.store.kit import add
+
+home, place, writer = sys.argv[1:]
+number = 0
+while not (Path(home) / "stop").exists():
+    engine = opened(Path(home), place)
+    for _ in range(5):
+        number += 1
+        try:
+            where = engine.workspaces.active("p")
+            engine.write(where, lambda q: add(q, f"{writer} {number}"))
+        except MemorydError as error:
+            print("refused:", error)
+        else:
+            print("stored:", writer, number, flush=True)
+    engine.close()
+"""
+
+TOGGLES = """
+import sys
+from pathlib import Path
+from memoryd.errors import StoreBusyError
+from tests.core.kit import never
+from tests.faults.test_archive import leftovers, opened
+
+home, place, rounds = sys.argv[1:]
+engine = opened(Path(home), place)
+
+def number():
+    return len(engine.store.read(known, lambda q: q.all("memories.recent", session="", limit=100_000)))
+
+known = engine.workspaces.find("p")
+
+for _ in range(int(rounds)):
+    before = number()
+    engine.workspaces.archive("p")
+    for _ in range(50):
+        engine.maintenance.settle(never)
+        if engine.store.is_put_away(known := engine.workspaces.find("p")):
+            break
+    print(known.db_path, flush=True)
+    if known.db_path.startswith("archive/"):
+        assert leftovers(Path(home), known) == [known.db_path]
+    assert number() >= before
+    while engine.workspaces.find("p").status == "archived":
+        try:
+            engine.workspaces.restore("p")
+        except StoreBusyError:
+            pass
+engine.close()
+"""
+
+
+@every_place
+def test_no_acknowledged_write_is_lost_to_archiving(tmp_path: Path, place: str) -> None:
+    workspace = prepare(tmp_path, place)
+    writers = [python(WRITES, tmp_path, place, f"writer{n}") for n in range(3)]
+    toggler = python(TOGGLES, tmp_path, place, 25)
+    try:
+        paths = output(toggler).split()
+    finally:
+        (tmp_path / "stop").touch()
+    said = [line for writer in writers for line in output(writer).splitlines()]
+    stored = [line.removeprefix("stored: ") for line in said if line.startswith("stored: ")]
+    refused = [line for line in said if line.startswith("refused: ")]
+    assert stored
+    assert all("is archived" in line or "was archived" in line for line in refused), refused
+    with opened(tmp_path, place) as engine:
+        rows = engine.store.read(workspace, lambda q: q.all("memories.recent", session="", limit=100_000))
+        assert len(rows) == len(stored) + 1
+        bodies = {hit.record.body for hit in memories(engine, name="p").recent(100_000)}
+    assert bodies == {*stored, "kept"}
+    if place == "own file":
+        assert any(path.startswith("archive/") for path in paths)
+    integrity(tmp_path)

@@ -1,0 +1,138 @@
+"""Several processes write one graph at once, and are killed: no ordinal twice, no acknowledged write lost."""
+
+import random
+import signal
+import threading
+from collections.abc import Iterable
+from contextlib import suppress
+from typing import Any
+
+import pytest
+
+from tests.clients import Agent, Json, Wire, until
+from tests.conftest import Open, Start
+from tests.faults.test_kill import integrity
+from tests.store.kit import together
+
+PATIENCE = 60.0
+NODES = ("hub", "rim")
+
+
+@pytest.fixture
+def serve(wire: Open) -> Open:
+    """Servers of one graph that has its NODES, each ended with the test."""
+
+    def begin(**settings: str) -> Wire:
+        server = wire("--toolsets", "graph", **settings)
+        server.handshake()
+        return server
+
+    make = [{"name": name, "entity_type": "thing"} for name in NODES]
+    call(begin(), "create_entities", entities=make)
+    return begin
+
+
+def call(wire: Wire, tool: str, **arguments: Any) -> Json:
+    answer = wire.call(tool, **arguments)
+    assert not answer.get("isError"), answer
+    content: Json = answer["structuredContent"]
+    return content
+
+
+class Writer:
+    """A server that adds observations and relations as fast as it is answered."""
+
+    def __init__(self, name: str, wire: Wire) -> None:
+        self.name = name
+        self.wire = wire
+        self.added: dict[tuple[str, int], str] = {}
+        """What it acknowledged: text by node and ordinal."""
+        self.related: set[str] = set()
+        self._thread = threading.Thread(target=self._run, daemon=True)
+
+    def start(self) -> None:
+        self._thread.start()
+
+    def _run(self) -> None:
+        with suppress(AssertionError, OSError):  # the end of the process, as planned
+            self.write_all(range(100_000))
+
+    def write_all(self, numbers: Iterable[int]) -> None:
+        for number in numbers:
+            self.write(number)
+
+    def write(self, number: int) -> None:
+        texts = [f"{self.name} number {number} part {part}" for part in range(number % 3 + 1)]
+        wanted = [{"entity_name": node, "contents": texts} for node in NODES]
+        for told in call(self.wire, "add_observations", observations=wanted)["result"]:
+            self.added |= {(told["entity_name"], one["ordinal"]): one["content"] for one in told["added"]}
+        kind = f"{self.name} {number}"
+        edge = {"from": "hub", "to": "rim", "relation_type": kind}
+        if call(self.wire, "create_relations", relations=[edge])["created"]:
+            self.related.add(kind)
+
+    def kill(self) -> None:
+        until(lambda: len(self.added) > 20, "observations", PATIENCE)
+        self.wire.signal(signal.SIGKILL)
+        assert self.wire.wait() == -signal.SIGKILL
+        with self.wire._changed:  # who waits for an answer need not wait any longer
+            self.wire._changed.notify_all()
+        self._thread.join(PATIENCE)
+
+
+def check(reader: Agent, writers: list[Writer]) -> None:
+    """Everything that was acknowledged is there, at the ordinal that was told, and each ordinal once."""
+    integrity(reader.data / "memory.db")
+    assert sum(len(writer.added) for writer in writers) == len({key for writer in writers for key in writer.added})
+    kept = {(node, ordinal): text for node in NODES for ordinal, text in reader.facts(node).items()}
+    between = reader.ok("get_relations_between", entity_a="hub", entity_b="rim")["result"]
+    for writer in writers:
+        assert writer.added.items() <= kept.items()
+        assert writer.related <= {one["relation_type"] for one in between}
+    for node in NODES:
+        ordinals = sorted(ordinal for name, ordinal in kept if name == node)
+        assert ordinals == list(range(len(ordinals))), "none is left out, for each call is whole or not at all"
+
+
+@pytest.mark.parametrize("durability", ["full", "normal"])
+def test_killed_writers_lose_nothing_that_was_acknowledged(serve: Open, start: Start, durability: str) -> None:
+    dice, writers = random.Random(durability), list[Writer]()
+    for turn in range(2):
+        these = [Writer(f"turn {turn} writer {number}", serve(MEMORY_DURABILITY=durability)) for number in range(2)]
+        for writer in these:
+            writer.start()
+        dice.shuffle(these)
+        for writer in these:
+            writer.kill()
+        writers += these
+    check(start("--toolsets", "graph"), writers)
+
+
+def test_processes_that_write_at_once_share_the_ordinals(serve: Open, start: Start) -> None:
+    writers = [Writer(f"writer {number}", serve()) for number in range(4)]
+    assert together(lambda n: writers[n].write_all(range(12)), 4) == []
+    reader = start("--toolsets", "graph")
+    check(reader, writers)
+    assert len(reader.facts("hub")) == sum(number % 3 + 1 for number in range(12)) * 4
+
+
+def test_processes_that_make_the_same_make_it_once(serve: Open, start: Start) -> None:
+    servers = [serve() for _ in range(4)]
+    made: list[Json] = []
+
+    def write(number: int) -> None:
+        for turn in range(6):
+            entity = {"name": f"node{turn}", "entity_type": "thing", "observations": ["the same", f"by {number}"]}
+            made.extend(call(servers[number], "create_entities", entities=[entity])["result"])
+            edge = {"from": "hub", "to": f"node{turn}", "relation_type": "has"}
+            call(servers[number], "create_relations", relations=[edge, edge])
+
+    assert together(write, 4) == []
+    assert sum(not one["already_existed"] for one in made) == 6
+    assert len({one["id"] for one in made}) == 6
+    reader = start("--toolsets", "graph")
+    assert reader.edges() == [f"hub has node{turn}" for turn in range(6)]
+    for turn in range(6):
+        facts = reader.facts(f"node{turn}")
+        assert sorted(facts) == [0, 1, 2, 3, 4]
+        assert sorted(facts.values()) == ["by 0", "by 1", "by 2", "by 3", "the same"]

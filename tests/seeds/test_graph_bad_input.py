@@ -1,0 +1,234 @@
+"""What the graph tools do with calls that are wrong, odd or enormous: they say so, and change nothing."""
+
+import pytest
+
+from tests.clients import Agent, Json
+from tests.conftest import Open
+
+ODD = (
+    "it's", 'say "hi"', "100%", "a_b", "a\nb", "tab\tand\r\nlines", " padded ", "'; DROP TABLE records; --",
+    "${x} {y} {{z}}", "back\\slash", "/a/b/../c", "NULL", "0", "x" * 500, "名前", "العربية \u202e",
+    "👨‍👩‍👧‍👦", "e\u0301", "a\u2028b", "\ufffe\U0010ffff", "*", '"*', "AND", "\x01\x7f",
+)  # fmt: skip
+
+
+@pytest.fixture
+def small(graph: Agent) -> Agent:
+    graph.node("Ann", "one", "two", kind="person", summary="S", tags=["t"])
+    graph.nodes("Bob").relate("Ann knows Bob")
+    return graph
+
+
+def state(graph: Agent) -> Json:
+    return graph.ok("read_graph", token_budget=0)
+
+
+# names and texts -----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ODD, ids=lambda name: ascii(name[:12]))
+def test_odd_names_work_everywhere(graph: Agent, name: str) -> None:
+    graph.node("other", f"Beside {name} here.")
+    made = graph.node(name, "a fact", name, kind=name[:200], summary=name)
+    assert made["name"] == name
+    (node,) = graph.opened(name)
+    assert (node["entity_type"], node["summary"], graph.facts(name)) == (name[:200], name, {0: "a fact", 1: name})
+    graph.ok("create_relations", relations=[{"from": name, "to": "other", "relation_type": name[:200]}])
+    (relation,) = graph.ok("get_relations_between", entity_a="other", entity_b=name)["result"]
+    assert relation == {"from": name, "to": "other", "relation_type": name[:200]}
+    assert [one["name"] for one in graph.ok("get_nodes_by_type", entity_type=name[:200])["result"]] == [name]
+    assert graph.call("search_nodes", {"query": name}).is_error in (False, not name.strip())
+    assert graph.call("query_observations", {"entity_name": name, "query": name}).is_error in (False, not name.strip())
+    gone = graph.ok("delete_observations", deletions=[{"entity_name": name, "observations": [name]}])
+    assert gone["deleted_count"] == 1
+    assert graph.ok("delete_entities", entity_names=[name])["deleted"] == [name]
+    assert [one["name"] for one in state(graph)["entities"]] == ["other"]
+
+
+def test_limits_are_taken(graph: Agent) -> None:
+    graph.node("x" * 500, *("y" * 10_000 for _ in range(3)), kind="t" * 200, summary="s" * 10_000)
+    (node,) = graph.opened("x" * 500)
+    assert [len(one["content"]) for one in node["observations"]] == [10_000] * 3
+    assert graph.ok("open_nodes", names=["z" * 10_000])["not_found"] == ["z" * 10_000]
+    assert graph.ok("delete_entities", entity_names=["z" * 10_000])["deleted_count"] == 0
+
+
+ENTITY = {"name": "New", "entity_type": "thing"}
+WRONG: list[tuple[str, Json, str]] = [
+    # nothing, empty, blank, too long, of another type
+    ("create_entities", {}, "entities: "),
+    ("create_entities", {"entities": []}, "entities: "),
+    ("create_entities", {"entities": {}}, "entities: "),
+    ("create_entities", {"entities": ["Ann"]}, "entities.0: "),
+    ("create_entities", {"entities": [ENTITY] * 1_001}, "entities: "),
+    ("create_entities", {"entities": [ENTITY, {"name": "x"}]}, "entities.1.entity_type: "),
+    ("create_entities", {"entities": [ENTITY | {"name": ""}]}, "entities.0.name: "),
+    ("create_entities", {"entities": [ENTITY | {"name": " \n\t\u2003"}]}, "entities.0.name: "),
+    ("create_entities", {"entities": [ENTITY | {"name": "x" * 501}]}, "entities.0.name: "),
+    ("create_entities", {"entities": [ENTITY | {"name": 7}]}, "entities.0.name: "),
+    ("create_entities", {"entities": [ENTITY | {"name": None}]}, "entities.0.name: "),
+    ("create_entities", {"entities": [ENTITY | {"entity_type": ""}]}, "entities.0.entity_type: "),
+    ("create_entities", {"entities": [ENTITY | {"entity_type": "t" * 201}]}, "entities.0.entity_type: "),
+    ("create_entities", {"entities": [ENTITY | {"observations": "one"}]}, "entities.0.observations: "),
+    ("create_entities", {"entities": [ENTITY | {"observations": ["ok", ""]}]}, "entities.0.observations.1: "),
+    ("create_entities", {"entities": [ENTITY | {"observations": ["x" * 10_001]}]}, "entities.0.observations.0: "),
+    ("create_entities", {"entities": [ENTITY | {"observations": ["x"] * 1_001}]}, "entities.0.observations: "),
+    ("create_entities", {"entities": [ENTITY | {"summary": "x" * 10_001}]}, "entities.0.summary: "),
+    ("create_entities", {"entities": [ENTITY | {"tags": [""]}]}, "entities.0.tags.0: "),
+    ("create_entities", {"entities": [ENTITY | {"tags": ["x" * 101]}]}, "entities.0.tags.0: "),
+    ("create_entities", {"entities": [ENTITY | {"tags": ["x"] * 51}]}, "entities.0.tags: "),
+    ("create_entities", {"entities": [ENTITY | {"color": "red"}]}, "entities.0.color: unknown argument; it takes "),
+    ("create_entities", {"entities": [ENTITY], "mode": "x"}, "mode: unknown argument; create_entities takes entities"),
+    ("delete_entities", {"entity_names": []}, "entity_names: "),
+    ("delete_entities", {"entity_names": ["Ann", ""]}, "entity_names.1: "),
+    ("delete_entities", {"entity_names": "Ann"}, "entity_names: "),
+    ("open_nodes", {"names": []}, "names: "),
+    ("open_nodes", {"names": ["x" * 10_001]}, "names.0: "),
+    ("open_nodes", {"names": ["Ann"], "token_budget": -1}, "token_budget: "),
+    ("open_nodes", {"names": ["Ann"], "token_budget": 1_000_001}, "token_budget: "),
+    ("read_graph", {"everything": True}, "everything: unknown argument"),
+    ("get_nodes_by_type", {"entity_type": " "}, "entity_type: "),
+    ("get_recently_modified", {"days": 0}, "days: "),
+    ("get_recently_modified", {"days": -1}, "days: "),
+    ("get_recently_modified", {"days": 36_501}, "days: "),
+    ("get_recently_modified", {"days": "week"}, "days: "),
+    ("get_recently_modified", {"limit": 0}, "limit: "),
+    ("get_recently_modified", {"limit": 1_001}, "limit: "),
+    ("get_recently_modified", {"limit": 1.5}, "limit: "),
+    ("set_summary", {"name": "Ann"}, "summary: "),
+    ("set_summary", {"name": "Ann", "summary": "x" * 10_001}, "summary: "),
+    ("set_tags", {"name": "Ann", "tags": "t"}, "tags: "),
+    ("add_observations", {"observations": []}, "observations: "),
+    ("add_observations", {"observations": [{"entity_name": "Ann"}]}, "observations.0.contents: "),
+    ("add_observations", {"observations": [{"entity_name": "Ann", "contents": ["x", " "]}]},
+     "observations.0.contents.1: "),
+    ("replace_observation", {"entity_name": "Ann", "ordinal": -1, "new_content": "x"}, "ordinal: "),
+    ("replace_observation", {"entity_name": "Ann", "ordinal": 10**30, "new_content": "x"}, "ordinal: "),
+    ("replace_observation", {"entity_name": "Ann", "ordinal": "first", "new_content": "x"}, "ordinal: "),
+    ("replace_observation", {"entity_name": "Ann", "ordinal": 0, "new_content": ""}, "new_content: "),
+    ("delete_observations", {"deletions": []}, "deletions: "),
+    ("delete_observations", {"deletions": [{"entity_name": "Ann", "ordinals": [-1]}]}, "deletions.0.ordinals.0: "),
+    ("query_observations", {"entity_name": "Ann", "query": " "}, "query: "),
+    ("query_observations", {"entity_name": "Ann", "query": "x", "mode": "auto"}, "mode: "),
+    ("query_observations", {"entity_name": "Ann", "query": "x", "limit": 0}, "limit: "),
+    ("create_relations", {"relations": []}, "relations: "),
+    ("create_relations", {"relations": [{"from": "Ann", "to": "Bob"}]}, "relations.0.relation_type: "),
+    ("create_relations", {"relations": [{"from": "Ann", "relation_type": "x"}]}, "relations.0.to_entity: "),
+    ("create_relations", {"relations": [{"from": "Ann", "to": "Bob", "relation_type": "x" * 201}]},
+     "relations.0.relation_type: "),
+    ("delete_relations", {"relations": []}, "relations: "),
+    ("update_relation_type", {"from": "Ann", "to": "Bob", "old_type": "knows", "new_type": ""}, "new_type: "),
+    ("get_relations_between", {"entity_a": "Ann"}, "entity_b: "),
+    ("get_neighborhood", {}, "name: "),
+    ("get_neighborhood", {"name": "Ann", "depth": "deep"}, "depth: "),
+    ("get_path", {"from": "Ann"}, "to_entity: "),
+    ("get_orphans", {"token_budget": -1}, "token_budget: "),
+    ("get_relation_gaps", {"token_budget": 1_000_001}, "token_budget: "),
+    ("get_pending_consolidation", {"limit": 3}, "limit: unknown argument; "),
+    ("get_stats", {"workspace": "other"}, "workspace: unknown argument; get_stats takes none"),
+    ("search_nodes", {}, "query: "),
+    ("search_nodes", {"query": ""}, "query: "),
+    ("search_nodes", {"query": "x" * 2_001}, "query: "),
+    ("search_nodes", {"query": "x", "limit": 0}, "limit: "),
+    ("search_nodes", {"query": "x", "limit": 101}, "limit: "),
+    ("search_nodes", {"query": "x", "mode": "magic"}, "mode: "),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("tool", "arguments", "place"), WRONG)
+def test_a_wrong_call_names_the_argument_and_changes_nothing(
+    small: Agent, tool: str, arguments: Json, place: str
+) -> None:
+    before = state(small)
+    told = small.refused(tool, **arguments)
+    assert told.startswith(f"Invalid arguments for {tool}. {place}")
+    assert len(told) < 1_000
+    assert state(small) == before
+
+
+def test_of_many_errors_the_first_are_told(small: Agent) -> None:
+    told = small.refused("create_entities", entities=[{"name": "x"}] * 1_000)
+    assert told.endswith("entities.9.entity_type: Field required; and 990 more")
+
+
+# all or nothing ------------------------------------------------------------------------------------------------------
+
+LAST_IS_WRONG: dict[str, Json] = {
+    "create_entities": {"entities": [{"name": f"n{n}", "entity_type": "t"} for n in range(99)] + [{"name": "x"}]},
+    "add_observations": {"observations": [{"entity_name": "Ann", "contents": ["new"]}, {"entity_name": "Ann"}]},
+    "delete_observations": {
+        "deletions": [{"entity_name": "Ann", "ordinals": [0]}, {"entity_name": "Nobody", "ordinals": [0]}]
+    },
+    "create_relations": {
+        "relations": [{"from": "Bob", "to": "Ann", "relation_type": "x"}, {"from": "Bob", "to": "Ann"}]
+    },
+    "delete_relations": {
+        "relations": [{"from": "Ann", "to": "Bob", "relation_type": "knows"}, {"from": "Ann", "to": "Bob"}]
+    },
+    "delete_entities": {"entity_names": ["Ann", "a\0b"]},
+}
+
+
+@pytest.mark.parametrize("tool", LAST_IS_WRONG)
+def test_a_call_that_fails_at_its_last_item_does_nothing(small: Agent, tool: str) -> None:
+    before = state(small)
+    small.refused(tool, **LAST_IS_WRONG[tool])
+    assert state(small) == before
+
+
+# unknown names -------------------------------------------------------------------------------------------------------
+
+UNKNOWN: list[tuple[str, Json]] = [
+    ("set_summary", {"name": "Nobody", "summary": "S"}),
+    ("set_tags", {"name": "Nobody", "tags": []}),
+    ("replace_observation", {"entity_name": "Nobody", "ordinal": 0, "new_content": "x"}),
+    ("delete_observations", {"deletions": [{"entity_name": "Nobody", "ordinals": [0]}]}),
+    ("query_observations", {"entity_name": "Nobody", "query": "x"}),
+    ("update_relation_type", {"from_entity": "Ann", "to_entity": "Nobody", "old_type": "knows", "new_type": "x"}),
+    ("get_relations_between", {"entity_a": "Nobody", "entity_b": "Ann"}),
+]
+
+
+@pytest.mark.parametrize(("tool", "arguments"), UNKNOWN)
+def test_an_unknown_node_is_named_with_a_way_on(small: Agent, tool: str, arguments: Json) -> None:
+    told = small.refused(tool, **arguments)
+    assert "'Nobody' not found" in told
+    assert "search_nodes" in told
+
+
+def test_of_many_unknown_nodes_the_first_are_named(small: Agent) -> None:
+    deletions = [{"entity_name": f"n{number}" + "x" * 9_000, "ordinals": [0]} for number in range(1_000)]
+    told = small.refused("delete_observations", deletions=deletions)
+    assert "Nodes 'n0xxx" in told
+    assert "... and 990 more not found" in told
+    assert len(told) < 6_000
+
+
+# what no store can keep ----------------------------------------------------------------------------------------------
+
+NUL: list[tuple[str, Json, str]] = [
+    ("create_entities", {"entities": [ENTITY, ENTITY | {"name": "a\0b"}]}, "entities.1.name: "),
+    ("create_entities", {"entities": [{"name": "x", "entityType": "a\0b"}]}, "entities.0.entityType: "),
+    ("create_entities", {"entities": [ENTITY | {"observations": ["a\0b"]}]}, "entities.0.observations: "),
+    ("add_observations", {"observations": [{"entity_name": "a\0b", "contents": []}]}, "observations.0.entity_name: "),
+    ("create_relations", {"relations": [{"from": "a\0b", "to": "Ann", "relation_type": "x"}]}, "relations.0.from: "),
+    ("open_nodes", {"names": ["a\0b"]}, "names: "),
+    ("search_nodes", {"query": "a\0b"}, "query: "),
+    ("read_graph", {"cursor": "0.0:a\0b"}, "cursor: "),
+]
+
+
+@pytest.mark.parametrize(("tool", "arguments", "place"), NUL)
+def test_nul_is_refused_in_its_place(small: Agent, tool: str, arguments: Json, place: str) -> None:
+    told = small.refused(tool, **arguments)
+    assert place in told
+    assert "holds U+0000 at character" in told
+
+
+def test_lone_surrogates_never_get_in(wire: Open) -> None:
+    server = wire("--toolsets", "graph")
+    server.handshake()
+    entity = {"name": "a\ud800b", "entity_type": "thing"}
+    params = {"name": "create_entities", "arguments": {"entities": [entity]}}
+    assert server.request("tools/call", params)["error"]["code"] == -32700
+    assert server.call("read_graph")["structuredContent"]["entities"] == []

@@ -1,0 +1,173 @@
+"""Seed c: what the graph tells about itself, sentence by sentence, through a real client and a real server."""
+
+import pytest
+
+from memoryd.core.clock import moment
+from tests.clients import Agent, Json
+
+
+def names(nodes: list[Json]) -> list[str]:
+    return [one["name"] for one in nodes]
+
+
+@pytest.fixture
+def team(meaning: Agent) -> Agent:
+    """Two who play music, two databases, and someone like nobody."""
+    meaning.node("Ann", "Plays the cello in an orchestra.", "Practises the cello every morning.", kind="person")
+    meaning.node("Ben", "Plays the violin in an orchestra.", "Practises the violin every morning.", kind="person")
+    for name in ("Postgres", "PostgreSQL"):
+        meaning.node(name, "A relational database server with tables, transactions and a planner.", kind="software")
+    meaning.node("Moss", "Grows on the north side of trees in damp forests.", kind="plant", summary="Green.")
+    return meaning.settle_graph()
+
+
+# get_stats -----------------------------------------------------------------------------------------------------------
+
+
+def test_summary_statistics(graph: Agent) -> None:
+    # c: "{ node_count, observation_count, relation_count, embedding_coverage: fraction of observations with embeddings,
+    # workspace }"
+    assert graph.ok("get_stats") == {
+        "node_count": 0, "observation_count": 0, "relation_count": 0, "embedding_coverage": 1.0, "workspace": "default",
+    }  # fmt: skip
+    graph.node("Ann", "one", "two")
+    graph.nodes("Bob", "Eve").relate("Ann knows Bob", "Bob knows Eve")
+    graph.ok("delete_observations", deletions=[{"entity_name": "Ann", "ordinals": [0]}])
+    graph.ok("delete_entities", entity_names=["Eve"])
+    assert graph.ok("get_stats").items() >= {"node_count": 2, "observation_count": 1, "relation_count": 1}.items()
+    assert graph.ok("get_stats")["embedding_coverage"] == 0, "there is no model"
+
+
+def test_embeddings_cover_everything_in_the_end(team: Agent) -> None:
+    assert team.ok("get_stats")["embedding_coverage"] == 1
+
+
+# get_pending_consolidation -------------------------------------------------------------------------------------------
+
+
+def test_nodes_whose_summary_is_behind(graph: Agent) -> None:
+    # c: "just the nodes that haven't been summarized or haven't had their summary updated since their last observation
+    # was added." "{ name, entity_type, observation_count, last_observation_at, summary_updated_at | None }"
+    graph.node("never", "one", "two", kind="thing")
+    graph.node("done", "one", summary="About one.")
+    graph.nodes("empty")
+    (only,) = graph.ok("get_pending_consolidation")["result"]
+    assert (only["name"], only["entity_type"], only["observation_count"]) == ("never", "thing", 2)
+    assert only["summary_updated_at"] is None
+    assert moment(only["last_observation_at"])
+    graph.ok("add_observations", observations=[{"entity_name": "done", "contents": ["two"]}])
+    late, _ = graph.ok("get_pending_consolidation")["result"]
+    assert late["name"] == "done"
+    assert moment(late["summary_updated_at"]) < moment(late["last_observation_at"])
+    for name in ("done", "never"):
+        graph.ok("set_summary", name=name, summary="All of it.")
+    assert graph.ok("get_pending_consolidation")["result"] == []
+    graph.ok("set_summary", name="done", summary="")
+    assert names(graph.ok("get_pending_consolidation")["result"]) == ["done"]
+
+
+def test_what_is_pending_keeps_to_its_budget(graph: Agent) -> None:
+    for number in range(30):
+        graph.node(f"n{number}", "one")
+    told = graph.ok("get_pending_consolidation", token_budget=400)
+    assert told["tokens_used"] <= 400
+    assert 0 < len(told["result"]) == 30 - told["omitted"] < 30
+
+
+# find_similar_nodes --------------------------------------------------------------------------------------------------
+
+
+def similar(graph: Agent, **arguments: float) -> list[set[str]]:
+    found = graph.ok("find_similar_nodes", **arguments)["result"]
+    assert [one["similarity"] for one in found] == sorted((one["similarity"] for one in found), reverse=True)
+    assert all(one["similarity"] >= arguments.get("min_score", 0.75) for one in found)
+    return [{one["node_a"], one["node_b"]} for one in found]
+
+
+def test_pairs_that_are_alike_and_not_related(team: Agent) -> None:
+    # c: "Find pairs of nodes that are semantically similar based on their full observation content, but have no
+    # existing relation between them." "{ node_a, node_b, similarity, node_a_type, node_b_type }"
+    best = similar(team, min_score=0.3)
+    assert {"Postgres", "PostgreSQL"} in best[:2]
+    assert {"Ann", "Ben"} in best[:2]
+    assert len(similar(team, min_score=-1)) == 10, "every pair once"
+    assert len(similar(team, min_score=-1, limit=3)) == 3
+    assert similar(team, min_score=1) == []
+    (pair,) = team.ok("find_similar_nodes", min_score=0.3, limit=1)["result"]
+    assert (pair["node_a"], pair["node_b"]) == tuple(sorted((pair["node_a"], pair["node_b"])))
+    assert pair["node_a_type"] == pair["node_b_type"] in ("person", "software")
+    team.relate("Ben knows Ann")
+    team.settle_graph()
+    assert {"Ann", "Ben"} not in similar(team, min_score=-1)
+
+
+def test_without_embeddings_nothing_is_alike(graph: Agent) -> None:
+    graph.node("Ann", "same")
+    graph.node("Ben", "same")
+    assert similar(graph) == []
+
+
+@pytest.mark.parametrize("wrong", [{"limit": 0}, {"limit": 1_001}, {"min_score": 1.01}, {"min_score": -1.01}])
+def test_similar_nodes_out_of_range(graph: Agent, wrong: Json) -> None:
+    assert f"{next(iter(wrong))}: " in graph.refused("find_similar_nodes", **wrong)
+
+
+# get_consolidation_report --------------------------------------------------------------------------------------------
+
+
+def test_a_report_of_what_needs_attention(team: Agent) -> None:
+    # c: "Returns a structured report identifying areas where the graph needs attention."
+    team.relate("Postgres rivals Moss")
+    team.settle_graph()
+    told = team.ok("get_consolidation_report")
+    stale = {one["name"]: one for one in told["stale_summaries"]}
+    # c: "{ name, entity_type, last_modified, observation_count, draft_summary }"
+    assert set(stale) == {"Ann", "Ben", "Postgres", "PostgreSQL"}, "Moss has its summary"
+    assert (stale["Ann"]["entity_type"], stale["Ann"]["observation_count"]) == ("person", 2)
+    assert "cello" in stale["Ann"]["draft_summary"]
+    assert moment(stale["Ann"]["last_modified"])
+    # c: "{ node_a, node_b, similarity_score, rationale }"
+    (candidate,) = told["relation_candidates"]
+    assert (candidate["node_a"], candidate["node_b"]) == ("PostgreSQL", "Postgres")
+    assert candidate["similarity_score"] >= 0.75
+    assert "database" in candidate["rationale"]
+    # c: "{ name, entity_type, updated_at }"
+    assert set(names(told["orphaned_nodes"])) == {"Ann", "Ben", "PostgreSQL"}
+    # c: "{ cluster_id, node_names, centroid_label }"
+    clusters = {cluster["centroid_label"]: cluster["node_names"] for cluster in told["cluster_summary"]}
+    assert sorted(clusters.values()) == [["Ann", "Ben"], ["PostgreSQL", "Postgres"]]
+    assert all(clusters), "labels"
+    assert told["omitted"] == dict.fromkeys(told["omitted"], 0)
+
+
+def test_a_report_counts_what_happened(graph: Agent) -> None:
+    # c: "event_summary: { since, creates, updates, deletes }" "events table with operation type + timestamp"
+    before = graph.ok("get_consolidation_report")["event_summary"]
+    graph.node("Ann", "one", "two")
+    graph.nodes("Bob").relate("Ann knows Bob")
+    graph.ok("set_tags", name="Ann", tags=["t"])
+    graph.ok("set_summary", name="Ann", summary="S")
+    graph.ok("replace_observation", entity_name="Ann", ordinal=0, new_content="ONE")
+    graph.ok("update_relation_type", from_entity="Ann", to_entity="Bob", old_type="knows", new_type="likes")
+    graph.ok("delete_observations", deletions=[{"entity_name": "Ann", "ordinals": [1]}])
+    graph.ok("delete_relations", relations=[{"from": "Ann", "to": "Bob", "relation_type": "likes"}])
+    graph.ok("delete_entities", entity_names=["Bob"])
+    after = graph.ok("get_consolidation_report")["event_summary"]
+    assert {verb: after[verb] - before[verb] for verb in ("creates", "updates", "deletes")} == {
+        "creates": 5, "updates": 4, "deletes": 3,
+    }  # fmt: skip
+    month = moment(graph.opened("Ann")[0]["updated_at"]) - moment(after["since"])
+    assert month.days in (29, 30)
+
+
+def test_a_report_without_models_is_complete(graph: Agent) -> None:
+    empty = graph.ok("get_consolidation_report")
+    assert empty["stale_summaries"] == empty["relation_candidates"] == empty["orphaned_nodes"] == []
+    for number in range(25):
+        graph.node(f"n{number}", f"The fact {number}. It is about zebras.")
+    told = graph.ok("get_consolidation_report", limit=20)
+    assert len(told["stale_summaries"]) == len(told["orphaned_nodes"]) == 20
+    assert told["omitted"]["stale_summaries"] == told["omitted"]["orphaned_nodes"] == 5
+    assert all("zebras" in one["draft_summary"] for one in told["stale_summaries"])
+    assert told["relation_candidates"] == []
+    assert "limit: " in graph.refused("get_consolidation_report", limit=101)

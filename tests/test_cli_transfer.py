@@ -1,0 +1,157 @@
+"""`memoryd import` as a person or a script meets it."""
+
+import json
+import os
+import pty
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.clients import PATIENCE, environment
+
+Ended = subprocess.CompletedProcess[str]
+
+LINES: list[dict[str, Any]] = [
+    {"type": "entity", "name": "Ann", "entityType": "person", "observations": ["Ann climbs on Tuesdays.", ""]},
+    {"type": "relation", "from": "Ann", "to": "Acme", "relationType": "works at"},
+]
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    path = tmp_path / "memory.jsonl"
+    path.write_text("\n".join(map(json.dumps, LINES)))
+    return path
+
+
+def run(home: Path, *arguments: object, code: int = 0, **settings: str) -> Ended:
+    """A command in a process of its own."""
+    ended = subprocess.run(
+        [sys.executable, "-m", "memoryd", *map(str, arguments)], env=environment(home) | settings,
+        capture_output=True, text=True, timeout=PATIENCE, check=False,
+    )  # fmt: skip
+    assert ended.returncode == code, (ended.stdout, ended.stderr)
+    assert "Traceback" not in ended.stderr
+    return ended
+
+
+def imported(home: Path, file: Path, *arguments: str, code: int = 0, **settings: str) -> Ended:
+    return run(home, "import", "--from", "server-memory", file, *arguments, code=code, **settings)
+
+
+def test_what_was_imported_is_counted_and_found(home: Path, file: Path) -> None:
+    said = imported(home, file)
+    assert re.findall(r"^(\w+) +(\d+) +(\d+) +(\d+)", said.stdout, re.MULTILINE) == [
+        ("entities", "1", "1", "0"),
+        ("observations", "1", "1", "0"),
+        ("relations", "1", "1", "0"),
+    ]
+    assert "Entities made because relations name them: 1." in said.stdout
+    assert "Observations left out because they are empty: 1." in said.stdout
+    assert said.stderr == "Line 2 relates 'Acme', which is no entity: it is one now, of type unknown.\n"
+    assert "Ann climbs on Tuesdays." in run(home, "recall", "who climbs").stdout
+    again = imported(home, file)
+    assert re.findall(r" (\d+) +(\d+) +(\d+)", again.stdout) == [("1", "0", "1")] * 3
+    assert again.stderr == ""
+
+
+def test_as_json_for_a_script(home: Path, file: Path) -> None:
+    told = json.loads(imported(home, file, "--json").stdout)
+    assert told == {
+        "file": str(file),
+        "workspace": "default",
+        "read": {"entities": 1, "observations": 1, "relations": 1},
+        "new": {"entities": 1, "observations": 1, "relations": 1},
+        "placeholders": 1,
+        "empty": 1,
+        "faults": 0,
+        "hints": 1,
+        "changed": False,
+        "first_faults": [],
+        "first_hints": [{"line": 2, "text": "relates 'Acme', which is no entity: it is one now, of type unknown"}],
+    }
+
+
+def test_a_workspace_may_be_new(home: Path, file: Path) -> None:
+    imported(home, file, "--workspace", "from elsewhere")
+    assert "climbs" in run(home, "recall", "climbs", "--workspace", "from elsewhere").stdout
+    assert "There is no workspace 'default'" in run(home, "recall", "climbs", code=1).stderr
+
+
+def test_a_torn_line_is_told_and_the_command_fails_though_the_rest_is_there(home: Path, file: Path) -> None:
+    file.write_bytes(file.read_bytes()[:-9] + b"\n" + b"broken\n" * 25)
+    said = imported(home, file, code=1)
+    assert "Line 2 is torn or no JSON" in said.stderr
+    assert "... and 6 more like that." in said.stderr
+    assert "not wholly: 26." in said.stderr
+    assert "climbs" in run(home, "recall", "climbs").stdout
+    script = imported(home, file, "--json", code=1)
+    assert json.loads(script.stdout)["faults"] == 26
+    assert script.stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["import", "{file}"], "--from"),
+        (["import", "{file}", "--from", "csv"], "There are: server-memory."),
+        (["import", "{folder}", "--from", "server-memory"], "is no file"),
+        (["import", "{folder}/none", "--from", "server-memory"], "There is no file"),
+        (["import", "{python}", "--from", "server-memory"], "is no text in UTF-8"),
+        (["--read-only", "import", "{file}", "--from", "server-memory"], "--read-only"),
+        (["import", "{file}", "--from", "server-memory", "--workspace", " "], "cannot name a workspace"),
+    ],
+)
+def test_what_cannot_be_imported_is_said_in_one_line_and_nothing_is_written(
+    home: Path, file: Path, arguments: list[str], said: str
+) -> None:
+    names = {"file": file, "folder": file.parent, "python": sys.executable}
+    ended = run(home, *(one.format(**names) for one in arguments), code=2)
+    assert said in ended.stderr
+    assert (ended.stdout, ended.stderr.count("\n")) == ("", 1)
+    assert not (home / "data").exists()
+
+
+def test_a_database_is_no_file_to_import(home: Path, file: Path) -> None:
+    imported(home, file)
+    assert "is a database" in imported(home, home / "data" / "memory.db", code=2).stderr
+
+
+def test_with_models_the_vectors_are_made_unless_they_are_left_to_a_server(
+    home: Path, file: Path, model_dir: Path
+) -> None:
+    models: dict[str, Any] = {"MEMORY_EMBEDDER": "bundled", "MEMORY_MODEL_DIR": str(model_dir)}
+    imported(home, file, "--no-vectors", **models)
+    assert _embedded(home, **models) == {}
+    imported(home, file, **models)
+    assert list(_embedded(home, **models).values()) == [3]
+
+
+def _embedded(home: Path, **models: Any) -> dict[str, int]:
+    return dict(json.loads(run(home, "inspect", "--json", **models).stdout)["stats"]["embedded"])
+
+
+def test_without_model_files_it_says_so_and_imports(home: Path, file: Path, tmp_path: Path) -> None:
+    said = imported(home, file, MEMORY_EMBEDDER="bundled", MEMORY_MODEL_DIR=str(tmp_path / "none"))
+    assert "memoryd models pull" in said.stderr
+    assert "climbs" in run(home, "recall", "climbs").stdout
+
+
+def test_a_terminal_shows_how_far_it_is(home: Path, file: Path) -> None:
+    many = (json.dumps({**LINES[0], "name": f"E{number}"}) for number in range(200))
+    file.write_text("\n".join(many))
+    ours, theirs = pty.openpty()
+    try:
+        with (home.parent / "out").open("w") as out:
+            command = [sys.executable, "-m", "memoryd", "import", "--from", "server-memory", str(file)]
+            subprocess.run(command, env=environment(home), stdout=out, stderr=theirs, timeout=PATIENCE, check=True)
+        shown = os.read(ours, 1_000_000).decode()
+    finally:
+        os.close(ours)
+        os.close(theirs)
+    assert "importing relations" in shown  # the last that it does, and so surely shown
+    assert "importing" not in (home.parent / "out").read_text()

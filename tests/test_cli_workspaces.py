@@ -1,0 +1,131 @@
+"""`memoryd workspace`: what it prints, where, and with which exit code."""
+
+import json
+from typing import Any
+
+from typer.testing import Result
+
+from tests.test_cli import Run, data, run, stored
+from tests.test_cli import told as line
+
+__all__ = ["data", "run"]  # fixtures
+
+
+def told(result: Result) -> str:
+    """What a command complains about."""
+    return line(result).strip()
+
+
+def listed(run: Run, *options: str) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = json.loads(run("workspace", "list", "--json", *options).stdout)["workspaces"]
+    return found
+
+
+def test_a_workspace_through_its_life(run: Run) -> None:
+    assert run("workspace", "list").stdout == "No workspaces yet.\n"
+    assert run("workspace", "create", "p", "--description", "what it is").stdout == "Created workspace p.\n"
+    (made,) = listed(run)
+    assert (made["name"], made["description"], made["status"]) == ("p", "what it is", "active")
+    assert set(made) == {"id", "name", "description", "status", "created_at", "updated_at"}
+    stored(run, "kept", "--workspace", "p")
+    assert run("workspace", "archive", "p").stdout == "Archived workspace p.\n"
+    assert listed(run, "--status", "active") == []
+    assert run("workspace", "list", "--status", "active").stdout == "No active workspaces.\n"
+    assert told(run("inspect", "--workspace", "p", code=2)) == 'project "p" is archived — restore it first'
+    assert json.loads(run("workspace", "restore", "p", "--json").stdout)["status"] == "active"
+    assert "kept" in run("inspect", "--view", "recent", "--workspace", "p").stdout
+    assert run("workspace", "delete", "p", "--yes").stdout == "Deleted workspace p.\n"
+    assert listed(run) == []
+
+
+def test_the_list_is_a_table(run: Run) -> None:
+    for name in ("one", "two"):
+        run("workspace", "create", name, "--description", f"about {name}")
+    run("workspace", "archive", "two")
+    head, *lines = run("workspace", "list").stdout.splitlines()
+    assert head.split() == ["name", "status", "created_at", "updated_at", "description"]
+    assert [line.split()[:2] + line.split()[4:] for line in lines] == [
+        ["one", "active", "about", "one"], ["two", "archived", "about", "two"],
+    ]  # fmt: skip
+
+
+def test_deleting_asks(run: Run) -> None:
+    run("workspace", "create", "p")
+    assert "nobody is there to be asked. Add --yes" in told(run("workspace", "delete", "p", code=2))
+    assert len(listed(run)) == 1
+
+
+def test_what_cannot_be_is_told(run: Run) -> None:
+    assert told(run("workspace", "archive", "p", code=1)) == 'project "p" not found. There are: none yet.'
+    run("workspace", "create", "p")
+    assert "the name is taken" in told(run("workspace", "create", "p", code=2))
+    assert "1 to 100 letters" in told(run("workspace", "create", "a b", code=2))
+    assert told(run("workspace", "restore", "p", code=2)) == 'project "p" is not archived'
+    assert told(run("workspace", "delete", "q", "--yes", code=1)) == 'project "q" not found. There are: p.'
+
+
+def test_read_only_only_lists(run: Run) -> None:
+    run("workspace", "create", "p")
+    assert len(listed(run)) == 1
+    for verb in (["create", "q"], ["archive", "p"], ["restore", "p"], ["delete", "p", "--yes"]):
+        assert "MEMORY_READ_ONLY" in told(run("workspace", *verb, code=2, MEMORY_READ_ONLY="true"))
+    assert [found["status"] for found in listed(run)] == ["active"]
+
+
+def test_one_file_holds_them_too(run: Run, tmp_path: Any) -> None:
+    where = ("--db", str(tmp_path / "all.db"))
+    run("workspace", "create", "p", *where)
+    run("workspace", "archive", "p", *where)
+    assert [found["status"] for found in listed(run, *where)] == ["archived"]
+    assert listed(run) == []
+
+
+def test_a_backup_holds_archived_workspaces(run: Run, tmp_path: Any) -> None:
+    for name in ("p", "q"):
+        run("workspace", "create", name)
+        stored(run, f"kept in {name}", "--workspace", name)
+    run("workspace", "archive", "p")
+    run("backup", str(tmp_path / "backup.db"))
+    where = ("--db", str(tmp_path / "backup.db"))
+    assert [found["status"] for found in listed(run, *where)] == ["archived", "active"]
+    run("workspace", "restore", "p", *where)
+    assert "kept in p" in run("inspect", "--view", "recent", "--workspace", "p", *where).stdout
+
+
+# perspectives --------------------------------------------------------------------------------------------------------
+
+
+def perspectives(run: Run, *options: str) -> dict[str, str]:
+    found: dict[str, str] = json.loads(run("workspace", "perspectives", "p", "--json", *options).stdout)["perspectives"]
+    return found
+
+
+def test_perspectives_are_shown_added_changed_removed_and_reset(run: Run) -> None:
+    run("workspace", "create", "p")
+    five = perspectives(run)
+    assert list(five) == ["general", "technical", "relational", "temporal", "project"]
+    changed = perspectives(
+        run, "--set", "dated={date}: {text}", "--set", "technical={type} {text}", "--remove", "project"
+    )
+    assert changed["dated"] == "{date}: {text}"
+    assert changed["technical"] == "{type} {text}"
+    assert perspectives(run) == changed
+    assert sorted(changed) == ["dated", "general", "relational", "technical", "temporal"]
+    assert "A running server makes the vectors anew" in run("workspace", "perspectives", "p", "--reset").stderr
+    assert perspectives(run) == five
+    assert "{entity}, {date}: {text}" in run("workspace", "perspectives", "p").stdout
+
+
+def test_perspectives_that_cannot_be_are_told_and_nothing_changes(run: Run) -> None:
+    run("workspace", "create", "p")
+    five = perspectives(run)
+    for options, said in {
+        ("--set", "dated"): "has no =",
+        ("--set", "a={text}", "--set", "b=nothing"): "must name {text}",
+        ("--remove", "general"): "is what recall searches",
+        ("--set", "a={text}", "--remove", "moods"): "there are: general",
+    }.items():
+        assert said in told(run("workspace", "perspectives", "p", *options, code=2))
+    assert perspectives(run) == five
+    assert "not found" in told(run("workspace", "perspectives", "q", code=1))
+    assert "forbids" in told(run("workspace", "perspectives", "p", "--reset", code=2, MEMORY_READ_ONLY="true"))
