@@ -21,8 +21,10 @@ from bench.speed import DIM, WORDS, Floats, median_ms, show
 from memoryd.core import consolidate, gaps, node_search, pages, records, similar, traversal
 from memoryd.core.engine import Engine
 from memoryd.core.graph import Graph
+from memoryd.core.perspectives import DEFAULTS
 from memoryd.core.records import Embedded
-from memoryd.model import Kind, Record
+from memoryd.core.search import Mode
+from memoryd.model import GENERAL, Kind, Record
 from memoryd.models.embedders import Embedder
 from memoryd.settings import Settings
 from memoryd.store.base import Queries
@@ -34,6 +36,7 @@ HUBS = 0.1  # of the relations lead to a few entities that everything has to do 
 MENTIONS = 0.2  # of the observations name another entity
 SUMMARIES = 0.3  # of the entities have one
 LONE = 0.05  # of the entities have no relations
+OTHERS = [name for name in DEFAULTS if name != GENERAL]
 TYPES = ("person", "project", "service", "place", "decision")
 
 
@@ -65,6 +68,10 @@ def build(graph: Graph, count: int, embedder: Embedder, *, real: bool) -> list[N
                 rows = embedder.embed_passage(records.said(record)) if real else vector[None, :]
                 records.add(queries, record, Embedded(embedder.name, rows), now)
                 queries.run("observations.add", entity=node.id, ordinal=ordinal, id=record.id)
+                for perspective in OTHERS:  # a little beside the first, as the same fact in another light
+                    shifted = rows + 0.02 * noise(dice, 1)
+                    unit = Embedded(embedder.name, shifted / np.linalg.norm(shifted))
+                    records.embed(queries, record.id, perspective, unit)
         for source, target in edges(count, dice):
             ends = {"source": nodes[source].id, "target": nodes[target].id}
             queries.run("relations.add", id=str(uuid.uuid4()), **ends, type="knows", now=now)
@@ -115,14 +122,23 @@ def edges(count: int, dice: np.random.Generator) -> Iterator[tuple[int, int]]:
 
 def works(graph: Graph, nodes: list[Node]) -> dict[str, Callable[[int], object]]:
     """What is measured, by name: each gets the number of its round."""
-    names = [nodes[number].name for number in np.random.default_rng(1).integers(len(nodes), size=100)]
+    dice = np.random.default_rng(1)
+    names = [nodes[number].name for number in dice.integers(len(nodes), size=100)]
+    questions = [f"What about {name}: {' '.join(dice.choice(WORDS, 6))}?" for name in names]
+
+    def search(number: int, mode: Mode) -> None:
+        found, _ = node_search.search(graph, questions[number], 10, mode)
+        pages.matched(graph, found, BUDGET)
+
     return {
         "neighborhood, depth 1": lambda n: traversal.neighborhood(graph, names[n], 1),
         "neighborhood, depth 2": lambda n: traversal.neighborhood(graph, names[n], 2),
         "neighborhood, depth 3": lambda n: traversal.neighborhood(graph, names[n], 3),
         "path": lambda n: traversal.path(graph, names[n], names[n + 50]),
         "open_nodes": lambda n: pages.opened(graph, names[n : n + 3], BUDGET),
-        "search_nodes": lambda n: node_search.search(graph, names[n], 10),
+        "search_nodes, text": lambda n: search(n, "text"),
+        "search_nodes, embedding": lambda n: search(n, "embedding"),
+        "search_nodes, auto": lambda n: search(n, "auto"),
         "orphans": lambda _: traversal.orphans(graph),
         "stats": lambda _: consolidate.stats(graph),
         "pending": lambda _: consolidate.pending(graph),
