@@ -1,6 +1,8 @@
 """Clients of a real server process: `Agent` is the MCP SDK's, driven from synchronous tests; `Wire` is raw lines."""
 
+import hashlib
 import json
+import os
 import queue
 import signal
 import subprocess
@@ -13,6 +15,7 @@ from pathlib import Path
 from typing import Any, Self, TypeVar
 
 import anyio
+import psycopg
 import apsw
 from anyio.from_thread import BlockingPortal, start_blocking_portal
 from mcp import Client, StdioServerParameters, types
@@ -33,6 +36,8 @@ MODERN, LEGACY = "2026-07-28", "2025-11-25"
 def environment(home: Path, models: Path | None = None, **settings: str) -> dict[str, str]:
     """A clean environment for a server: its data below `home`, the models of a directory or none, and settings."""
     home.mkdir(parents=True, exist_ok=True)
+    if server := os.environ.get("TEST_POSTGRES"):
+        settings = {"MEMORY_DATABASE_URL": database(server, home)} | settings
     return {
         **get_default_environment(),
         "HOME": str(home),
@@ -41,6 +46,15 @@ def environment(home: Path, models: Path | None = None, **settings: str) -> dict
         **({"MEMORY_MODEL_DIR": str(models)} if models else NO_MODELS),
         **settings,
     }
+
+
+def database(server: str, home: Path) -> str:
+    """The URL of a database for a home on a Postgres server, made on first use."""
+    name = "t" + hashlib.sha256(str(home).encode()).hexdigest()[:16]
+    with psycopg.connect(server, autocommit=True) as connection:
+        if not connection.execute("SELECT 1 FROM pg_database WHERE datname = %s", (name,)).fetchone():
+            connection.execute(f"CREATE DATABASE {name}")
+    return server.replace("/postgres?", f"/{name}?")
 
 
 def until(true: Callable[[], T], what: str, seconds: float = PATIENCE) -> T:

@@ -20,14 +20,14 @@ PACKAGE = "src/memoryd"
 SQL = f"{PACKAGE}/store/sql"
 MIGRATIONS = f"{SQL}/sqlite/migrations"
 
-_PLAIN = {"errors", "model", "text", "ranking", "prompts"}
+_PLAIN = {"errors", "model", "text", "ranking", "prompts", "extras"}
 _GROUND = _PLAIN | {"settings"}
 _CORE = _GROUND | {"store", "models", "core"}
 
 MAY_IMPORT = {
     "errors": {"model"},
     "model": {"errors"},
-    **dict.fromkeys(("text", "ranking", "prompts", "settings"), _PLAIN),
+    **dict.fromkeys(("text", "ranking", "prompts", "settings", "extras"), _PLAIN),
     **dict.fromkeys(("memoryd", "store", "models"), _GROUND),  # memoryd: the package's own face
     **dict.fromkeys(("core", "toolsets"), _CORE),
     "server": _CORE | {"toolsets"},
@@ -215,14 +215,14 @@ def check_imports_stand_on_top(root: Path) -> list[str]:
 
 
 def check_one_dynamic_import(root: Path) -> list[str]:
-    """Modules are loaded by name in one place of models/: the loader of providers."""
+    """Modules are loaded by name in one place: extras.py."""
     places = [
-        (not module.lives_in(["models/"]), place)
+        (not module.lives_in(["extras.py"]), place)
         for module, node, place in _nodes(root)
         if getattr(node, "id", getattr(node, "attr", "")) in {"__import__", "import_module", "resolve_name"}
     ]
     return [
-        f"{place} loads a module by name: only one place of models/ does that."
+        f"{place} loads a module by name: only one place of extras.py does that."
         for number, (elsewhere, place) in enumerate(sorted(places))
         if number or elsewhere
     ]

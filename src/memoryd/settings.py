@@ -60,6 +60,12 @@ class Settings(BaseModel):
         validation_alias=_names("MEMORY_DB_PATH", "MEMORY_MCP_DB_PATH"),
         description="One file for everything but the models, in place of the database files of the data directory.",
     )
+    database_url: str | None = Field(
+        None,
+        repr=False,
+        validation_alias=_names("MEMORY_DATABASE_URL"),
+        description="A Postgres database with pgvector, `postgresql://...`, in place of SQLite files; never shown.",
+    )
     workspace: str = Field(
         "default",
         min_length=1,

@@ -74,6 +74,13 @@ class Phrase:
     words: str
     prefix: bool = False
 
+    def tsquery(self, label: str = "") -> str:
+        """The phrase for Postgres; with a `label` only where it is in text of that weight."""
+        parts = [f"'{word}'" for word in re.split(r"[\W_]+", self.words) if word]
+        ends = f":{'*' if self.prefix else ''}{label}"
+        parts[-1:] = [part + ends.removesuffix(":") for part in parts[-1:]]
+        return " <-> ".join(parts)
+
 
 @dataclass(frozen=True, slots=True)
 class Both:
@@ -101,6 +108,14 @@ class WordQuery:
     def fts5(self) -> str:
         """The query for SQLite's FTS5; every word is quoted, so that nothing a user types is syntax by accident."""
         return _fts5(self.expression)
+
+    def tsquery(self) -> str:
+        """The query for Postgres' to_tsquery."""
+        return _tsquery(self.expression)
+
+    def terms(self) -> list[Phrase]:
+        """What may be found of it: every phrase that is not behind a NOT, each once."""
+        return list(dict.fromkeys(_wanted(self.expression)))
 
 
 def parse_query(text: str) -> WordQuery | None:
@@ -142,6 +157,31 @@ def _fts5(expression: Expression) -> str:
             return f"({_fts5(expression.left)})" + "".join(reversed(tail))
         expression = expression.left
     return f'"{expression.words}"' + ("*" if expression.prefix else "") + "".join(reversed(tail))
+
+
+_SIGNS = {"AND": "&", "OR": "|", "NOT": "& !"}
+
+
+def _tsquery(expression: Expression) -> str:
+    tail: list[str] = []
+    while isinstance(expression, Both):
+        tail.append(f" {_SIGNS[expression.operator]} ({_tsquery(expression.right)})")
+        if isinstance(expression.left, Both) and expression.left.operator != expression.operator:
+            return f"({_tsquery(expression.left)})" + "".join(reversed(tail))
+        expression = expression.left
+    return f"({expression.tsquery()})" + "".join(reversed(tail))
+
+
+def _wanted(expression: Expression) -> Iterator[Phrase]:
+    rest = [expression]
+    while rest:
+        match rest.pop():
+            case Phrase() as phrase:
+                yield phrase
+            case Both(operator="NOT", left=left):
+                rest.append(left)
+            case Both(left=left, right=right):
+                rest += [left, right]
 
 
 def _tokens(text: str) -> list[re.Match[str]]:

@@ -16,9 +16,8 @@ from memoryd.errors import MemorydError, NotFoundError
 from memoryd.model import Workspace
 from memoryd.models.helpers import Helpers
 from memoryd.settings import Settings
+from memoryd.store import open_store
 from memoryd.store.base import Queries
-from memoryd.store.files import DataDirectory, SingleFile
-from memoryd.store.sqlite import SqliteStore
 
 T = TypeVar("T")
 
@@ -30,11 +29,10 @@ class Engine:
     """
 
     def __init__(self, settings: Settings, *, fetch: bool = True) -> None:
-        files = SingleFile(settings.db_path) if settings.db_path else DataDirectory(settings.data_dir)
         self.settings = settings
         self.clock = Clock()
-        self.store = SqliteStore(files, settings.durability)
-        self.workspaces = Workspaces(self.store, self.clock, files.home())
+        self.store = open_store(settings)
+        self.workspaces = Workspaces(self.store, self.clock)
         self.sessions = Sessions(self.store, self.workspaces, read_only=settings.read_only)
         self.helpers = Helpers(settings, fetch=fetch)
         self.embedding = Embedding(self.store, self.workspaces, self.helpers)

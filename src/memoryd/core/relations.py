@@ -134,7 +134,8 @@ def _find(queries: Queries, found: Mapping[str, Entity], edges: Iterable[Edge]) 
     """Those among some edges that are there, in their order."""
     whole = [edge for edge in dict.fromkeys(edges) if edge.source in found and edge.target in found]
     ids = [(found[edge.source].id, found[edge.target].id, edge.type) for edge in whole]
-    rows = queries.all("relations.find", edges=json.dumps(ids, ensure_ascii=False)) if ids else ()
+    sources, targets = ({key[end] for key in ids} for end in (0, 1))
+    rows = queries.all("relations.find", sources=json.dumps(list(sources)), targets=json.dumps(list(targets)))
     there = {(row["from_entity"], row["to_entity"], row["relation_type"]): row for row in rows}
     return {
         edge: _relation(edge, there[key]["id"], there[key]["created_at"])

@@ -27,10 +27,9 @@ Status = Literal["active", "archived", "all"]
 class Workspaces:
     """The registry, and what becomes of the places of its workspaces."""
 
-    def __init__(self, store: Store, clock: Clock, home: str) -> None:
+    def __init__(self, store: Store, clock: Clock) -> None:
         self._store = store
         self._clock = clock
-        self._home = home
 
     # looking ---------------------------------------------------------------------------------------------------------
 
@@ -71,7 +70,7 @@ class Workspaces:
         if found := self.get(name):
             return usable(found)
         _check_printable(name)
-        self._make(Workspace(id=str(uuid.uuid4()), name=name, db_path=self._home))
+        self._make(Workspace(id=str(uuid.uuid4()), name=name, db_path=self._store.home))
         return self.active(name)
 
     def create(self, name: str, description: str = "") -> Workspace:
@@ -99,7 +98,7 @@ class Workspaces:
 
         def register(queries: Queries) -> bool:
             added = queries.run("workspaces.add", **row, now=self._clock.now())
-            if not added and new.db_path != self._home:
+            if not added and new.db_path != self._store.home:
                 self._store.erase(queries, new)
             return bool(added)
 

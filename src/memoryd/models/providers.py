@@ -1,10 +1,10 @@
-"""From `provider:model` to a loaded object. The one place where a module is imported by its name."""
+"""From `provider:model` to a loaded object."""
 
-import importlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from memoryd import extras
 from memoryd.errors import InvalidInputError, ModelError
 from memoryd.settings import Settings
 
@@ -13,7 +13,7 @@ _BUNDLED = "bundled"
 _HUB = "fastembed"
 """Who loads a model that is named as on a hub, `owner/name`."""
 
-_INSTALL = {"fastembed": "memoryd[fastembed]", "openai": "memoryd[openai]"}
+_EXTRAS = {"fastembed": "fastembed", "openai": "openai"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,15 +58,5 @@ def load(spec: Spec, known: Mapping[str, str], settings: Settings) -> Any:
             f"Unknown model provider {spec.provider!r} in '{spec}'. Use one of {names}, as in `provider:model`, "
             f"or a model's name on a hub, as in `owner/name`."
         )
-    module, _, cls = known[spec.provider].partition(":")
-    return getattr(_import(spec.provider, module), cls)(spec.model, settings)
-
-
-def _import(provider: str, module: str) -> Any:
-    install = f"Install it with: pip install '{_INSTALL.get(provider, 'memoryd')}'"
-    try:
-        return importlib.import_module(module)
-    except ModuleNotFoundError as error:
-        raise ModelError(f"{error.name} is not installed. {install}") from error
-    except ImportError as error:
-        raise ModelError(f"What {provider!r} needs is installed but does not load: {error}. {install}") from error
+    found = extras.load(known[spec.provider], _EXTRAS.get(spec.provider, ""), ModelError)
+    return found(spec.model, settings)

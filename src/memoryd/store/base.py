@@ -40,6 +40,9 @@ class Store(Protocol):
     where another process held the database for too long) with cause and next step.
     """
 
+    home: str
+    """The `db_path` of a workspace that is made on first use."""
+
     def made(self) -> bool:
         """Whether anything was ever stored. Raises StoreError where the registry is lost and workspaces are not."""
 

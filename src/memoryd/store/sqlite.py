@@ -33,6 +33,7 @@ class SqliteStore:
 
     def __init__(self, files: Files, durability: Literal["full", "normal"] = "full") -> None:
         self.files = files
+        self.home = files.home()
         self._durability = DURABILITY[durability]
         self._open: OrderedDict[Path, SqliteFile] = OrderedDict()
         self._lock = threading.Lock()

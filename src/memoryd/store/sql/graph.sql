@@ -91,12 +91,10 @@ WHERE x.workspace_id = :workspace AND x.deleted_at IS NULL
 ORDER BY x.created_at, s.name, t.name, x.relation_type
 
 -- name: relations.find
--- The living ones among some relations, each given as [from_entity, to_entity, relation_type]. CROSS keeps
--- SQLite from looking through all relations instead.
-SELECT x.id, x.from_entity, x.to_entity, x.relation_type, x.created_at FROM json_each(:edges) wanted
-CROSS JOIN relations x
-WHERE x.workspace_id = :workspace AND x.from_entity = wanted.value ->> 0 AND x.to_entity = wanted.value ->> 1
-  AND x.relation_type = wanted.value ->> 2 AND x.deleted_at IS NULL
+-- The living relations from some entities to some others.
+SELECT id, from_entity, to_entity, relation_type, created_at FROM relations
+WHERE workspace_id = :workspace AND deleted_at IS NULL AND from_entity IN (SELECT value FROM json_each(:sources))
+  AND to_entity IN (SELECT value FROM json_each(:targets))
 
 -- name: relations.add
 -- A new relation.
