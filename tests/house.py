@@ -36,9 +36,11 @@ MAY_IMPORT = {
 }
 """Which layers a layer may import besides itself. Anyone may ask `memoryd` itself for its version."""
 
+POSTGRES = tuple(f"store/postgres{part}.py" for part in ("", "_connection", "_schema", "_search"))
+
 HOMES = {
     **dict.fromkeys(("mcp", "mcp_types"), ("toolsets/", "server/")),
-    **dict.fromkeys(("psycopg", "psycopg_pool", "pgvector"), ("store/postgres.py",)),
+    **dict.fromkeys(("psycopg", "psycopg_pool", "pgvector"), POSTGRES),
     "apsw": ("store/sqlite.py", "store/sqlite_file.py", "store/sqlite_connection.py"),
     **dict.fromkeys(("onnxruntime", "tokenizers", "fastembed", "openai"), ("models/",)),
     **dict.fromkeys(("typer", "rich"), ("cli.py", "cli/")),
@@ -410,7 +412,7 @@ def check_queries_exist(root: Path) -> list[str]:
     return [
         f"{place} asks for {name}, which is no named query."
         for module, node, place in _nodes(root)
-        if not module.lives_in(["store/postgres.py"])
+        if not module.lives_in(POSTGRES)
         for name in _asked(node)
         if re.fullmatch(NOUN_VERB, name) and name not in known
     ]

@@ -64,7 +64,8 @@ class Settings(BaseModel):
         None,
         repr=False,
         validation_alias=_names("MEMORY_DATABASE_URL"),
-        description="A Postgres database with pgvector, `postgresql://...`, in place of SQLite files; never shown.",
+        description="A Postgres database with pgvector, `postgresql://...`, in place of SQLite files; never shown. "
+        "`postgresql:managed`: a server that memoryd runs itself, in the data directory.",
     )
     workspace: str = Field(
         "default",

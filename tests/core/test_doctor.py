@@ -16,6 +16,7 @@ from memoryd.core.memories import Memories
 from memoryd.errors import InvalidInputError, StoreError
 from memoryd.models import weights
 from memoryd.settings import Settings
+from memoryd.store import sqlite_checks
 from tests.clients import NO_MODELS
 
 
@@ -237,7 +238,7 @@ def test_a_journal_that_is_no_write_ahead_log(patient: Patient, monkeypatch: pyt
 
 def test_a_large_write_ahead_log(patient: Patient, monkeypatch: pytest.MonkeyPatch) -> None:
     patient.store("x")
-    monkeypatch.setattr(doctor, "LARGE_LOG", -1)
+    monkeypatch.setattr(sqlite_checks, "LARGE_LOG", -1)
     findings = patient.examine().findings
     assert len(findings) == 2
     assert "write-ahead log has grown" in findings[0].problem

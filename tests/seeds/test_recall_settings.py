@@ -29,6 +29,7 @@ def ages_ago(path: Path, record_id: str, days: float) -> None:
 # "Single command, single file: one .db file to back up" --------------------------------------------------------------
 
 
+@pytest.mark.files
 def test_one_file_holds_everything(start: Start, home: Path) -> None:
     # "MEMORY_DB_PATH": "~/.local/share/memory-mcp/default.db"
     first = start(MEMORY_DB_PATH="~/.local/share/memory-mcp/default.db")
@@ -49,6 +50,7 @@ def test_memories_outlive_the_process(home: Path, start: Start) -> None:
     assert (memory["id"], memory["content"], memory["tags"], memory["importance"]) == (kept, FACTS[0], ["infra"], 0.8)
 
 
+@pytest.mark.files
 def test_namespaces_share_one_database_without_cross_contamination(home: Path, start: Start) -> None:
     # "multiple agents or projects share one database without cross-contamination"
     path = str(home / "shared.db")
@@ -101,6 +103,7 @@ def test_two_processes_see_each_others_memories_at_once(home: Path, start: Start
 # "blended with recency, importance, and access pattern signals" ------------------------------------------------------
 
 
+@pytest.mark.files
 def test_importance_recency_and_access_influence_the_order(home: Path, start: Start) -> None:
     agent = start(MEMORY_DB_PATH=str(home / "one.db"))
 

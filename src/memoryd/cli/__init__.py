@@ -20,6 +20,7 @@ from memoryd.cli.frame import (
     told,
     tolerate_encodings,
 )
+from memoryd.cli.migrate import migrate
 from memoryd.cli.workspaces import workspaces
 from memoryd.core.engine import Engine
 from memoryd.errors import InvalidInputError
@@ -87,6 +88,7 @@ for each in (memories.store, memories.recall, memories.context, memories.forget,
     app.command()(each)
 app.command()(upkeep.doctor)
 app.command()(upkeep.backup)
+app.command()(migrate)
 app.command("import")(transfer.import_)
 app.add_typer(upkeep.models, name="models")
 app.add_typer(workspaces, name="workspace")

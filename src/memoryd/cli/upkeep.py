@@ -8,6 +8,7 @@ from rich.text import Text
 
 from memoryd.cli import show
 from memoryd.cli.frame import FAILED, FILES, Json, command, out, printable, reported
+from memoryd.core import migrate
 from memoryd.core.doctor import Diagnosis, Doctor
 from memoryd.core.engine import Engine
 from memoryd.models import weights
@@ -73,8 +74,7 @@ def backup(
     target = file.expanduser().absolute()
     with Engine(settings, fetch=False) as engine, reported() as report:
         engine.demand_database()
-        workspaces = engine.workspaces.all()
-        records = engine.store.backup(target, workspaces, lambda done: report("copying and checking", done))
+        records = migrate.backup(engine, target, report)
     size = target.stat().st_size
     if as_json:
         show.as_json({"file": str(target), "size": size, "records": records})

@@ -1,7 +1,6 @@
 """What is in force, and whether all is well: settings, models, disk, database files, words, vectors."""
 
 import difflib
-import json
 import os
 import platform
 import shutil
@@ -9,8 +8,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
-
-import numpy as np
 
 from memoryd import __version__
 from memoryd.core import perspectives
@@ -21,13 +18,10 @@ from memoryd.models import weights
 from memoryd.models.loader import Loader
 from memoryd.models.providers import Spec
 from memoryd.settings import Settings, subprocess_environment, variables
-from memoryd.store.base import Row
+from memoryd.store.base import Place
 
 LOAD = 60.0  # seconds that a model may take: a provider may have to fetch it
-LARGE_LOG = 256 * 2**20  # bytes of write-ahead log; in daily use it stays at a few megabytes
 LITTLE_SPACE = 100 * 2**20  # bytes
-BATCH = 2_000  # vectors that are looked at together
-UNIT = 0.01  # how far from 1 the length of a vector may be; float16 leaves it within .001
 ALIKE = 0.8  # how like a known variable an unknown one must be to be taken for a slip
 
 Report = Callable[[str, float], None]
@@ -75,8 +69,8 @@ class Doctor:
     def examine(self) -> Diagnosis:
         """Look at everything. Changes nothing, but brings an older database to the present schema."""
         findings = [*slips(subprocess_environment()), *self._models(), *self._registry(), *self._place()]
-        for path, workspace in self._files().items():
-            findings += _guarded(str(path), self._file(path, workspace))
+        for place in self._places():
+            findings += _guarded(place.name, self._check(place))
         for workspace in self._workspaces:
             findings += _guarded(_named(workspace), self._vectors(workspace))
         return Diagnosis(self._facts(), findings)
@@ -85,16 +79,12 @@ class Doctor:
         """After examine(): index the words anew, drop damaged vectors, embed what lacks one. Raises MemorydError."""
         if self._settings.read_only:
             raise InvalidInputError("--repair changes the database, which --read-only (MEMORY_READ_ONLY) forbids.")
-        for path, workspace in self._files().items():
-            self._report(f"indexing the words of {path.name}", 0.0)
-            self._store.write(workspace, lambda q: q.run("words.rebuild"))
+        for place in self._places():
+            self._report(f"indexing the words of {Path(place.name).name}", 0.0)
+            self._store.reindex(place.inside)
         for workspace in self._workspaces:
-            self._drop(workspace, self._damaged(workspace))
+            self._damaged(workspace, drop=True)
         self._embed()
-
-    def _drop(self, workspace: Workspace, bad: list[int]) -> None:
-        if bad:
-            self._store.write(workspace, lambda q: q.run("doctor.drop", seqs=json.dumps(bad)))
 
     def _embed(self) -> None:
         """Make the vectors that are missing, and let go of other models' then."""
@@ -115,18 +105,23 @@ class Doctor:
     # what is in force ------------------------------------------------------------------------------------------------
 
     def _facts(self) -> dict[str, Any]:
-        empty = " (nothing is stored yet)" if self._empty else ""
         return {
             "memoryd": __version__,
             "python": f"{platform.python_version()} on {platform.system()} {platform.machine()}",
-            "store": self._store.describe() + empty,
+            "store": self._described(),
             "durability": self._settings.durability,
             "models": str(self._settings.models),
             **self._engine.helpers.states(),
             "settings": changed(self._settings),
-            "files": {str(path): _size(path) for path in self._files()},
+            "files": {place.name: place.size for place in self._places()},
             "workspaces": [dict(self._counts(workspace)) for workspace in self._workspaces],
         }
+
+    def _described(self) -> str:
+        try:
+            return self._store.describe() + (" (nothing is stored yet)" if self._empty else "")
+        except StoreError:
+            return f"{self._store.place} (out of reach)"
 
     def _counts(self, workspace: Workspace) -> Iterator[tuple[str, Any]]:
         """How much a workspace holds; of one that cannot be read its name, and a finding elsewhere."""
@@ -169,7 +164,7 @@ class Doctor:
         folder = next(parent for parent in path.parents if parent.exists())
         if not os.access(folder, os.W_OK) or (path.exists() and not os.access(path, os.W_OK)):
             yield Finding(str(path), "this user cannot write it", "Give the user write access to it and its directory.")
-        needed = max(LITTLE_SPACE, sum(map(_size, self._files())))
+        needed = max(LITTLE_SPACE, sum(place.size for place in self._places()))
         if (free := shutil.disk_usage(folder).free) < needed:
             yield Finding(str(folder), f"the disk has {_mib(free)} left", f"Free some; a backup takes {_mib(needed)}.")
 
@@ -181,7 +176,7 @@ class Doctor:
             self._empty = not self._store.made()
             every = self._engine.workspaces.all()
         except StoreError as error:
-            yield _finding(str(self._store.path(None) or "database"), str(error))
+            yield _finding(self._store.place, str(error))
             return
         files = {w.id: self._store.path(w) for w in every}
         lost = {key: file for key, file in files.items() if file is not None and not file.exists()}
@@ -192,36 +187,20 @@ class Doctor:
                 _named(workspace), f"its file {lost[workspace.id]} is missing", "Put it back from a copy or a backup."
             )
 
-    def _files(self) -> dict[Path, Workspace | None]:
-        """Each file that can be looked into, with one of those who live in it."""
-        found: dict[Path, Workspace | None] = {}
-        for workspace in (None, *self._workspaces) if self._known else ():
-            if (path := self._store.path(workspace)) is not None:
-                found.setdefault(path, workspace)
-        return found
+    def _places(self) -> list[Place]:
+        """Each file or database that can be looked into."""
+        return self._store.places((None, *self._workspaces)) if self._known else []
 
-    def _file(self, path: Path, workspace: Workspace | None) -> Iterator[Finding]:
-        """Pages, keys and words of one file, its journal, and whether its rows have an owner."""
-        self._report(f"checking {path.name}", 0.0)
-        log = _size(path.with_name(f"{path.name}-wal"))
-        if log > LARGE_LOG:
-            yield Finding(
-                str(path), f"its write-ahead log has grown to {_mib(log)}",
-                "Close what has it open (a server that hangs?): the last one to close it folds the log in.",
-            )  # fmt: skip
-        for problem in self._store.problems(workspace):
-            yield _finding(str(path), problem.removeprefix(f"{path}: "))
-        journal = self._store.read(workspace, lambda q: q.one("doctor.journal")) or {}
-        if (mode := journal.get("journal_mode")) != "wal":
-            yield Finding(
-                str(path), f"its journal is {mode} instead of wal, so readers and writers wait for each other",
-                "Move it to a local disk: network drives and synchronised folders cannot hold a live database.",
-            )  # fmt: skip
-        owners = self._store.read(workspace, lambda q: q.all("doctor.owners"))
+    def _check(self, place: Place) -> Iterator[Finding]:
+        """What the store says of one place, and whether its rows have an owner."""
+        self._report(f"checking {Path(place.name).name}", 0.0)
+        for problem in self._store.problems(place.inside):
+            yield _finding(place.name, problem.removeprefix(f"{place.name}: "))
+        owners = self._store.read(place.inside, lambda q: q.all("doctor.owners"))
         if lost := sum(row["number"] for row in owners if row["workspace_id"] not in self._registered):
             yield Finding(
-                str(path), f"{lost} records belong to a workspace that the registry does not know",
-                f"Put {self._store.path(None)} back from a copy or a backup.",
+                place.name, f"{lost} records belong to a workspace that the registry does not know",
+                f"Put {self._store.place} back from a copy or a backup.",
             )  # fmt: skip
 
     # vectors ---------------------------------------------------------------------------------------------------------
@@ -230,7 +209,7 @@ class Doctor:
         """Vectors that are damaged, missing, or of another model."""
         subject = _named(workspace)
         if bad := self._damaged(workspace):
-            yield Finding(subject, f"{len(bad)} vectors are damaged", "Make them anew with `memoryd doctor --repair`.")
+            yield Finding(subject, f"{bad} vectors are damaged", "Make them anew with `memoryd doctor --repair`.")
         embedder = self._engine.helpers.embedder.get()
         if embedder is None:
             return
@@ -256,20 +235,10 @@ class Doctor:
         )
         return row["number"] if row else 0
 
-    def _damaged(self, workspace: Workspace) -> list[int]:
-        """The vectors that no search could use."""
+    def _damaged(self, workspace: Workspace, *, drop: bool = False) -> int:
         self._report(f"checking the vectors of {workspace.name}", 0.0)
         embedder = self._engine.helpers.embedder.get()
-        dims = {embedder.name: embedder.dim} if embedder else {}
-        bad: list[int] = []
-        after = 0
-        while rows := self._batch(workspace, after):
-            bad += [row["seq"] for row in rows if not sound(row, dims)]
-            after = rows[-1]["seq"]
-        return bad
-
-    def _batch(self, workspace: Workspace, after: int) -> list[Row]:
-        return self._store.read(workspace, lambda q: q.all("doctor.vectors", after=after, limit=BATCH))
+        return self._store.damaged(workspace, {embedder.name: embedder.dim} if embedder else {}, drop=drop)
 
 
 # parts that need no engine -------------------------------------------------------------------------------------------
@@ -299,14 +268,6 @@ def changed(settings: Settings) -> dict[str, str]:
     }
 
 
-def sound(row: Row, dims: Mapping[str, int]) -> bool:
-    """Whether a stored vector has the length that it claims and its model's `dims` ask for, and is of unit length."""
-    if len(row["vector"]) != 2 * row["dim"] or row["dim"] != dims.get(row["model"], row["dim"]):
-        return False
-    vector = np.frombuffer(row["vector"], np.float16).astype(np.float32)
-    return bool(abs(np.linalg.norm(vector) - 1) <= UNIT)  # NaN is not
-
-
 def _guarded(subject: str, check: Iterable[Finding]) -> list[Finding]:
     """What a check finds, and what kept it from looking further."""
     found: list[Finding] = []
@@ -331,7 +292,3 @@ def _named(workspace: Workspace) -> str:
 
 def _mib(count: int) -> str:
     return f"{count / 2**20:.0f} MiB"
-
-
-def _size(path: Path) -> int:
-    return path.stat().st_size if path.exists() else 0

@@ -38,7 +38,8 @@ class Engine:
         self.embedding = Embedding(self.store, self.workspaces, self.helpers)
         self.accesses = Accesses()
         self.maintenance = Maintenance(self.store, self.workspaces, self.clock, settings.retention_days)
-        self.worker = Worker([self.maintenance.settle, self.embedding.catch_up, self.maintenance.purge])
+        upkeep = self.maintenance
+        self.worker = Worker([upkeep.settle, self.embedding.catch_up, upkeep.tend, upkeep.purge])
 
     def __enter__(self) -> Self:
         return self
@@ -49,7 +50,7 @@ class Engine:
     def demand_database(self) -> None:
         """Raise NotFoundError where nothing was ever stored: looking must not make a database."""
         if not self.store.made():
-            raise NotFoundError(f"There is no database yet at {self.store.path(None)}. Storing a memory makes one.")
+            raise NotFoundError(f"There is no database yet at {self.store.place}. Storing a memory makes one.")
 
     def workspace(self, *, make: bool) -> Workspace:
         """The workspace in force; made on first use if `make`, else NotFoundError where it is not there.

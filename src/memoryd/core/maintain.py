@@ -25,6 +25,10 @@ class Maintenance:
         """Put away archived workspaces whose files were in use, or whose process was killed over it."""
         self._workspaces.settle()
 
+    def tend(self, _stopping: Callable[[], bool]) -> None:
+        """Make the indexes that searches have lacked."""
+        self._store.tend()
+
     def purge(self, stopping: Callable[[], bool]) -> None:
         """Remove rows, words and vectors for good, in every workspace."""
         for workspace in self._workspaces.all("active"):

@@ -1,18 +1,31 @@
 """How rows are kept: on SQLite, or on Postgres where a URL names one."""
 
+import sys
+
 from memoryd import extras
-from memoryd.errors import StoreError
+from memoryd.errors import InvalidInputError, StoreError
 from memoryd.settings import Settings
 from memoryd.store.base import Store
 from memoryd.store.files import DataDirectory, SingleFile
 from memoryd.store.sqlite import SqliteStore
 
+MANAGED = "postgresql:managed"
+
 
 def open_store(settings: Settings) -> Store:
     """The store that the settings name. Opening touches nothing: first use does."""
     if settings.database_url:
-        postgres = extras.load("memoryd.store.postgres:PostgresStore", "postgres", StoreError)
-        store: Store = postgres(settings.database_url)
-        return store
+        return _on_postgres(settings, settings.database_url)
     files = SingleFile(settings.db_path) if settings.db_path else DataDirectory(settings.data_dir)
     return SqliteStore(files, settings.durability)
+
+
+def _on_postgres(settings: Settings, url: str) -> Store:
+    server = url
+    if url == MANAGED:
+        if sys.platform == "win32":
+            raise InvalidInputError(f"{MANAGED} runs on Linux and macOS only. Give MEMORY_DATABASE_URL a server's URL.")
+        server = extras.load("memoryd.store.managed:ManagedServer", "managed", StoreError)(settings.data_dir)
+    postgres = extras.load("memoryd.store.postgres:PostgresStore", "postgres", StoreError)
+    store: Store = postgres(server, read_only=settings.read_only)
+    return store

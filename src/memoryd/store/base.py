@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Protocol, TypeVar
+from typing import Any, NamedTuple, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,6 +33,16 @@ class Queries(Protocol):
         """Run once for each row of parameters."""
 
 
+class Place(NamedTuple):
+    """A file, or a database, that can be looked into by itself."""
+
+    name: str
+    size: int
+    """Bytes."""
+    inside: Workspace | None
+    """One of those who live in it; None: the registry."""
+
+
 class Store(Protocol):
     """Rows, words and vectors of every workspace.
 
@@ -42,6 +52,9 @@ class Store(Protocol):
 
     home: str
     """The `db_path` of a workspace that is made on first use."""
+
+    place: str
+    """Where the registry is, for people; never a password."""
 
     def made(self) -> bool:
         """Whether anything was ever stored. Raises StoreError where the registry is lost and workspaces are not."""
@@ -73,6 +86,9 @@ class Store(Protocol):
     def means(self, workspace: Workspace, among: VectorSet) -> tuple[list[str], Vector]:
         """The entities whose observations have vectors in a set, and their means: (entities, dim), unit length."""
 
+    def tend(self) -> None:
+        """Make the indexes that searches have lacked since the last time. May take minutes, and holds nobody up."""
+
     # b: archive and delete. Those that take `registry` run inside one of its transactions, which keeps all others from
     # doing the same, and each of them can be said again after a crash. A database server keeps no files to move: there
     # the status in the registry, checked by every write, is all that putting away takes.
@@ -95,13 +111,21 @@ class Store(Protocol):
     def erase(self, registry: Queries, workspace: Workspace) -> None:
         """Remove all that a workspace holds, for good. It was put away before."""
 
+    # upkeep: what doctor looks at, place by place, and what it can make anew without a backup
+
+    def places(self, workspaces: Iterable[Workspace | None]) -> list[Place]:
+        """The files or databases that hold these workspaces."""
+
     def problems(self, workspace: Workspace | None) -> list[str]:
-        """What is wrong with the stored rows and words, and what could not be checked: each with what to do."""
+        """What is wrong with the place of a workspace, and what could not be checked: each with what to do."""
 
-    def backup(self, target: Path, workspaces: Sequence[Workspace], progress: Callable[[float], None]) -> int:
-        """Write everything as one consistent SQLite file while others go on writing; `progress` gets 0 to 1.
+    def reindex(self, workspace: Workspace | None) -> None:
+        """Make anew what a place derives from its rows: words, or indexes that are broken."""
 
-        The file is checked before it gets its name. Returns how many records it holds, deleted ones included.
+    def damaged(self, workspace: Workspace, dims: Mapping[str, int], *, drop: bool = False) -> int:
+        """How many stored vectors no search could use; `dims` says what a model makes.
+
+        With `drop` they go, so that their records are embedded anew: with one bad chunk a record loses all of them.
         """
 
     def path(self, workspace: Workspace | None) -> Path | None:

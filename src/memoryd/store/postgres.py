@@ -1,14 +1,14 @@
 """The Store on Postgres with pgvector: one schema for all workspaces, through a pool of connections."""
 
-import itertools
 import json
-import math
+import random
 import re
 import struct
 import threading
+import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from functools import cache
 from pathlib import Path
 from typing import Any, TypeVar
@@ -16,29 +16,33 @@ from typing import Any, TypeVar
 import numpy as np
 import psycopg
 from numpy.typing import NDArray
-from psycopg import conninfo, errors
+from psycopg import errors, sql
 from psycopg.adapt import Dumper, Loader
-from psycopg.pq import Format
-from psycopg.rows import dict_row
+from psycopg.pq import Format, TransactionStatus
 from psycopg.types import TypeInfo
-from psycopg_pool import ConnectionPool, PoolTimeout
 
-from memoryd.errors import StoreBusyError, StoreError
+from memoryd.errors import StoreError
 from memoryd.model import Filter, VectorSet, Workspace
-from memoryd.store.base import Queries, Row, Scored, Vector
-from memoryd.store.migrate import migrate
-from memoryd.store.sql import load, migrations
+from memoryd.store.base import Place, Queries, Row, Scored, Vector
+from memoryd.store.postgres_connection import (
+    Connection,
+    GivenServer,
+    Pool,
+    Server,
+    TransientError,
+    committing,
+    explained,
+)
+from memoryd.store.postgres_schema import asked, bring_up_to_date, lacking, version_of
+from memoryd.store.postgres_search import Vectors, Words, build, of
+from memoryd.store.sql import load, moving
 from memoryd.text import WordQuery
 
 T = TypeVar("T")
 
 CONNECTIONS = 16
-SCHEMA = 0x6D656D64  # the advisory lock of who brings the schema up to date
-WAIT = 30.0  # seconds for a connection, and for another process to let go of a workspace
-MOST = 20_000  # records that a term is counted in: beyond that it is common, however common
-DRIVEN = 3_000  # records that a question may match before its commonest words only order what others find
-TRIES = 5  # of a transaction that got in the way of another one's
-Connection = psycopg.Connection[Row]
+TRIES = 5  # of a transaction that got in the way of another one's, or lost its connection
+UNIT = 0.01  # how far from 1 the length of a vector may be; float16 leaves it within .001
 
 
 class HalfvecDumper(Dumper):
@@ -85,6 +89,17 @@ class PostgresQueries:
         with self.connection.cursor() as cursor:
             cursor.executemany(_statements()[name], [self._bound | dict(row) for row in rows])
 
+    def composed(self, name: str, parts: Mapping[str, int | str], /, **parameters: Any) -> list[Row]:
+        """Every row of a statement with these literals in its braces, planned for them."""
+        statement = sql.SQL(_statements()[name]).format(**{key: sql.Literal(part) for key, part in parts.items()})
+        return self.connection.execute(statement, self._bound | parameters, binary=True, prepare=False).fetchall()
+
+    def define(self, name: str, names: Mapping[str, str], /, **parts: int | str) -> None:
+        """Run a statement with these names and literals in its braces."""
+        literals = {key: sql.Literal(part) for key, part in parts.items()}
+        identifiers = {key: sql.Identifier(value) for key, value in names.items()}
+        self.connection.execute(sql.SQL(_statements()[name]).format(**literals, **identifiers))
+
     def _run(self, name: str, parameters: Mapping[str, Any]) -> psycopg.Cursor[Row]:
         return self.connection.execute(_statements()[name], self._bound | dict(parameters), binary=True)
 
@@ -94,122 +109,154 @@ def _statements() -> dict[str, str]:
     """Every statement, with psycopg's placeholders in place of `:name`."""
     return {
         name: re.sub(r"(?<![:\w]):([a-z_]+)", r"%(\1)s", text.replace("%", "%%"))
-        for name, text in load("postgres").items()
+        for name, text in (load("postgres") | moving()).items()
     }
 
 
 class PostgresStore:
     """See `store.base.Store`."""
 
-    def __init__(self, url: str, connections: int = CONNECTIONS) -> None:
-        self._url = url
+    def __init__(self, server: Server | str, connections: int = CONNECTIONS, *, read_only: bool = False) -> None:
+        self._server = GivenServer(server) if isinstance(server, str) else server
+        self.place = self._server.place
         self.home = ""
-        self._pool: ConnectionPool[Connection] = ConnectionPool(
-            url, min_size=0, max_size=connections, open=False, timeout=WAIT, configure=_configure,
-            kwargs={"row_factory": dict_row}, name="memoryd",
-        )  # fmt: skip
+        self._read_only = read_only
+        self._pool = Pool(self._server, connections, _configure, read_only=read_only)
         self._lock = threading.Lock()
-        self._ready = self._closed = False
+        self._words, self._vectors = Words(), Vectors()
+        self._ready = False
+        self._failure: StoreError | None = None
 
     # connections -----------------------------------------------------------------------------------------------------
 
     @contextmanager
     def _connection(self) -> Iterator[Connection]:
         """A connection to a database that has the present schema."""
-        with explained(self._url):
+        with explained(self.place):
             self._prepare()
             with self._pool.connection() as connection:
-                yield connection
+                try:
+                    yield connection
+                except errors.UndefinedTable:  # it was dropped, or restored from before there was a schema: look again
+                    self._ready = False
+                    self._pool.let_go()
+                    raise
 
     def _prepare(self) -> None:
         """Once: bring the schema up to date. Ten processes may start at the same time."""
+        self._pool.demand_open()
+        if self._ready:
+            return
+        before = self._failure
         with self._lock:
-            if self._closed:
-                raise StoreError("The store is closed.")
-            if self._ready:
-                return
-            with psycopg.connect(self._url, autocommit=True, row_factory=dict_row) as connection:
-                _upgrade(connection)
-            self._pool.open()
-            self._ready = True
+            if self._failure and self._failure is not before:  # somebody tried while this call waited
+                raise StoreError(str(self._failure))
+            if not self._ready:
+                try:
+                    self._bring_up_to_date()
+                except StoreError as failure:
+                    self._failure = failure
+                    raise
+                self._ready = True
+
+    def _bring_up_to_date(self) -> None:
+        with self._apart() as connection:
+            bring_up_to_date(connection, self.place, read_only=self._read_only)
+
+    @contextmanager
+    def _apart(self, *, patient: bool = False) -> Iterator[Connection]:
+        """A connection that is not kept, for its database may have no vectors yet.
+
+        A patient one runs each statement by itself, as long as it takes.
+        """
+        with explained(self.place), closing(self._pool.connect()) as connection:
+            if patient:
+                connection.autocommit = True
+                connection.execute("SET statement_timeout = 0")
+            yield connection
 
     def made(self) -> bool:
-        """Whether there is a registry: the schema, which first use makes."""
-        with self._connection():
-            return True
+        """Whether there is a schema, which holds the registry. Makes none."""
+        if self._ready or not self._server.exists():
+            return self._ready
+        with self._apart() as connection:
+            return version_of(connection) > 0
 
     def make(self, workspace: Workspace | None) -> None:
         """Nothing is to be made but the schema."""
-        self.made()
+        with explained(self.place):
+            self._prepare()
 
     # transactions ----------------------------------------------------------------------------------------------------
 
     def read(self, workspace: Workspace | None, work: Callable[[Queries], T]) -> T:
         """Run `work` on one consistent snapshot."""
+        return _until_it_holds(lambda: self._read(workspace, work))
+
+    def write(self, workspace: Workspace | None, work: Callable[[Queries], T]) -> T:
+        """Run `work` as one transaction, durable when this returns; one at a time in a workspace."""
+        return _until_it_holds(lambda: self._write(workspace, work))
+
+    def _read(self, workspace: Workspace | None, work: Callable[[Queries], T]) -> T:
         with self._connection() as connection:
             connection.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
             return work(PostgresQueries(connection, workspace))
 
-    def write(self, workspace: Workspace | None, work: Callable[[Queries], T]) -> T:
-        """Run `work` as one transaction, durable when this returns; one at a time in a workspace."""
-        for attempt in itertools.count(1):
-            try:
-                return self._write(workspace, work)
-            except StoreBusyError:
-                if attempt == TRIES:
-                    raise
-        raise AssertionError
-
     def _write(self, workspace: Workspace | None, work: Callable[[Queries], T]) -> T:
-        with self._connection() as connection, connection.transaction():
+        with self._connection() as connection:
             queries = PostgresQueries(connection, workspace)
             queries.one("placement.lock")
             if workspace and queries.one("placement.marked"):
                 raise refused(workspace)
-            return work(queries)
+            result = work(queries)
+            if connection.info.transaction_status is not TransactionStatus.INTRANS:  # COMMIT would not say so
+                raise StoreError(f"A statement failed at {self.place}. Nothing was stored by this call.")
+            with committing(connection, self.place):
+                connection.commit()
+            return result
 
     # words -----------------------------------------------------------------------------------------------------------
 
     def words(self, workspace: Workspace, query: WordQuery, allowed: Filter, limit: int) -> Scored:
         """The records that match by words, by BM25 over title, type, body and tags."""
-        terms = query.terms()
-
-        def work(queries: Queries) -> Scored:
-            found = queries.all("search.statistics", terms=json.dumps([t.tsquery() for t in terms]), most=MOST)
-            number, length = found[0]["number"], max(found[0]["length"], 1.0)
-            weights = {row["term"]: _rarity(row["having"], number) for row in found}
-            rows = queries.all(
-                "search.words", **_visible(allowed), limit=limit, length=length,
-                match=_driving(query, {row["term"]: row["having"] for row in found}),
-                terms=json.dumps([[t.tsquery(), t.tsquery("A"), weights[t.tsquery()]] for t in terms]),
-            )  # fmt: skip
-            return [(row["id"], row["score"]) for row in rows]
-
-        return self.read(workspace, work)
+        return self.read(workspace, lambda q: self._words.search(q, workspace, query, allowed, limit))
 
     # vectors ---------------------------------------------------------------------------------------------------------
 
     def nearest(self, workspace: Workspace, among: VectorSet, vector: Vector, allowed: Filter, limit: int) -> Scored:
         """The records whose vectors lie nearest, by cosine."""
-        return self.read(workspace, lambda q: [(row["id"], row["cosine"]) for row in q.all(
-            "vectors.nearest", **_of(among), vector=vector, dim=len(vector), **_visible(allowed), limit=limit
-        )])  # fmt: skip
+
+        def work(queries: Queries) -> Scored:
+            assert isinstance(queries, PostgresQueries)
+            return self._vectors.search(queries, workspace, among, vector, allowed, limit)
+
+        return self.read(workspace, work)
+
+    def tend(self) -> None:
+        """Build the indexes over vectors that searches could have used; writers go on meanwhile."""
+        if self._read_only or not self._vectors.wanted:
+            return
+        with self._apart(patient=True) as connection:  # what is done concurrently cannot be part of a transaction
+            queries = PostgresQueries(connection, None)
+            while self._vectors.wanted and (queries.one("vectors.lone") or {})["lone"]:
+                build(queries, self._vectors.wanted.pop())
+        self._vectors.forget()
 
     def cosines(self, workspace: Workspace, among: VectorSet, vector: Vector, ids: Sequence[str]) -> dict[str, float]:
         """The cosine of `vector` with each of the records that have a vector in a set."""
         return self.read(workspace, lambda q: {row["id"]: row["cosine"] for row in q.all(
-            "vectors.cosines", **_of(among), vector=vector, dim=len(vector), ids=json.dumps(list(ids))
+            "vectors.cosines", **of(among), vector=vector, dim=len(vector), ids=json.dumps(list(ids))
         )})  # fmt: skip
 
     def vectors(self, workspace: Workspace, among: VectorSet, ids: Sequence[str]) -> dict[str, Vector]:
         """The vectors in a set of each record that has some, one a chunk."""
         return self.read(workspace, lambda q: _by_record(
-            q.all("vectors.of", **_of(among), ids=json.dumps(list(ids)))
+            q.all("vectors.of", **of(among), ids=json.dumps(list(ids)))
         ))  # fmt: skip
 
     def means(self, workspace: Workspace, among: VectorSet) -> tuple[list[str], Vector]:
         """The entities whose observations have vectors in a set, and their means."""
-        rows = self.read(workspace, lambda q: q.all("vectors.means", **_of(among)))
+        rows = self.read(workspace, lambda q: q.all("vectors.means", **of(among)))
         if not rows:
             return [], np.empty((0, 0), np.float32)
         matrix = np.stack([row["vector"] for row in rows])
@@ -243,31 +290,69 @@ class PostgresStore:
 
     # upkeep ----------------------------------------------------------------------------------------------------------
 
+    def places(self, workspaces: Iterable[Workspace | None]) -> list[Place]:
+        """The one database."""
+        with self._apart() as connection:
+            return [Place(self.place, asked(connection, "upkeep.server")["size"], None)]
+
     def problems(self, workspace: Workspace | None) -> list[str]:
-        """Indexes that a failed build has left unusable: Postgres keeps all else that is checked in a file."""
+        """What keeps the database from being read, written or searched well; Postgres itself looks after the rows."""
         with self._connection() as connection:
-            rows = connection.execute("SELECT indexrelid::regclass::text AS name FROM pg_index WHERE NOT indisvalid")
-            return [f"the index {row['name']} is not valid. Build it anew with REINDEX." for row in rows]
+            server, lacks = asked(connection, "upkeep.server"), lacking(connection, 1)
+            invalid = connection.execute(_statements()["upkeep.invalid"]).fetchall()
+        if server["read_only"] and not self._read_only:
+            lacks.append("it takes no writes. Let MEMORY_DATABASE_URL name a server that does.")
+        if pages := server["broken_pages"]:
+            lacks.append(f"{pages} pages did not match their checksums. Restore a backup on a sound disk.")
+        rebuild = "Build it anew with `memoryd doctor --repair`."
+        return [*lacks, *(f"the index {row['name']} is not valid. {rebuild}" for row in invalid)]
+
+    def reindex(self, workspace: Workspace | None) -> None:
+        """Build invalid indexes anew."""
+        with self._apart(patient=True) as connection:  # an index of a partitioned table takes several transactions
+            for row in connection.execute(_statements()["upkeep.invalid"]).fetchall():
+                index = sql.Identifier(row["place"], row["name"])
+                connection.execute(sql.SQL("REINDEX INDEX {}").format(index))
+
+    def damaged(self, workspace: Workspace, dims: Mapping[str, int], *, drop: bool = False) -> int:
+        """How many vectors no search could use."""
+        found: list[Row] = self.read(
+            workspace, lambda q: q.all("upkeep.damaged", dims=json.dumps(dict(dims)), unit=UNIT)
+        )
+        if found and drop:
+            self.write(workspace, lambda q: q.many("upkeep.drop", found))
+        return len(found)
 
     def path(self, workspace: Workspace | None) -> Path | None:
         """No file of ours."""
         return None
 
     def describe(self) -> str:
-        """Which server, and where; never a password."""
-        with self._connection() as connection:
-            row = connection.execute(
-                "SELECT version() AS server, extversion FROM pg_extension WHERE extname = 'vector'"
-            )
-            found = row.fetchone() or {}
-        return f"{' '.join(found['server'].split()[:2])}, pgvector {found['extversion']}, {place_of(self._url)}"
+        """Which server, its version and the schema's, and what this role may do."""
+        if not self._server.exists():
+            return f"Postgres, {self.place}"
+        with self._apart() as connection:
+            server, version = asked(connection, "upkeep.server"), version_of(connection)
+        role = f"role {server['role']}{'' if server['may_create'] else ', which may not make tables'}"
+        return (
+            f"PostgreSQL {server['server'].split()[0]}, pgvector {server['pgvector'] or 'not in use'}, "
+            f"schema {version}, {role}, {self.place}"
+        )
 
     def close(self) -> None:
-        """Let go of the connections."""
-        with self._lock:
-            self._closed = True
-        if self._ready:
-            self._pool.close()
+        """Let go of the connections, and of the server where it is ours."""
+        self._pool.close()
+        self._server.close()
+
+
+def _until_it_holds(attempt: Callable[[], T]) -> T:
+    """Try again where nothing was committed and another transaction, or a server that restarted, got in the way."""
+    for tried in range(1, TRIES):
+        try:
+            return attempt()
+        except TransientError:
+            time.sleep(random.uniform(0, 0.05 * tried))  # noqa: S311 - so that two do not meet again
+    return attempt()
 
 
 def _configure(connection: Connection) -> None:
@@ -279,55 +364,10 @@ def _configure(connection: Connection) -> None:
     connection.rollback()
 
 
-def _upgrade(connection: Connection) -> None:
-    """Apply the scripts that the database lacks, each with its number in one transaction, one process at a time."""
-    connection.execute("SELECT pg_advisory_lock(%s)", (SCHEMA,))
-    connection.execute("CREATE TABLE IF NOT EXISTS schema_version (version INTEGER PRIMARY KEY)")
-    row = connection.execute("SELECT coalesce(max(version), 0) AS version FROM schema_version").fetchone()
-    assert row is not None
-
-    def apply(version: int, script: str) -> None:
-        with connection.transaction():
-            connection.execute(script)
-            connection.execute("INSERT INTO schema_version (version) VALUES (%s)", (version,))
-
-    migrate(row["version"], migrations("postgres"), apply)
-
-
-def _of(among: VectorSet) -> dict[str, str]:
-    return {"perspective": among.perspective, "model": among.model}
-
-
-def _visible(allowed: Filter) -> dict[str, str]:
-    return {
-        "session": allowed.session, "entity": allowed.entity,
-        "kinds": json.dumps([str(kind) for kind in allowed.kinds]),
-        "tags": json.dumps(list(dict.fromkeys(allowed.tags)), ensure_ascii=False),
-    }  # fmt: skip
-
-
 def _beside(registry: Queries, workspace: Workspace) -> PostgresQueries:
     """The same transaction, on the rows of a workspace."""
     assert isinstance(registry, PostgresQueries)
     return PostgresQueries(registry.connection, workspace)
-
-
-def _rarity(having: int, number: int) -> float:
-    """The inverse document frequency of BM25, as FTS5 has it: never 0."""
-    return max(math.log((number - having + 0.5) / (having + 0.5)), 1e-6)
-
-
-def _driving(query: WordQuery, having: Mapping[str, int]) -> str:
-    """What must match: the query; of a plain question its rarest words, as far as they find enough."""
-    if query.syntax:
-        return query.tsquery()
-    chosen: list[str] = []
-    total = 0
-    for term in sorted(having, key=lambda term: having[term]):
-        if not chosen or total + having[term] <= DRIVEN:
-            chosen.append(term)
-            total += having[term]
-    return " | ".join(chosen)
 
 
 def _by_record(rows: Sequence[Row]) -> dict[str, Vector]:
@@ -346,35 +386,3 @@ def refused(workspace: Workspace) -> StoreError:
         f'project "{workspace.name}" was archived or deleted meanwhile. Nothing was stored by this call; '
         "restore it first, or switch to another one."
     )
-
-
-def place_of(url: str) -> str:
-    """Host and database of a URL, without user and password."""
-    parts = conninfo.conninfo_to_dict(url)
-    return f"{parts.get('host') or 'local'}:{parts.get('port') or 5432}/{parts.get('dbname') or ''}"
-
-
-@contextmanager
-def explained(url: str) -> Iterator[None]:
-    """Turn what can happen to a database into a StoreError with cause and next step."""
-    try:
-        yield
-    except (errors.SerializationFailure, errors.DeadlockDetected, errors.LockNotAvailable) as error:
-        raise StoreBusyError(
-            f"Another process got in the way at {place_of(url)}. Nothing was stored by this call; try again."
-        ) from error
-    except PoolTimeout as error:
-        raise StoreBusyError(
-            f"No connection to {place_of(url)} was free or could be made in {WAIT:.0f} s. "
-            "Nothing was stored by this call; try again, and check that the server is up."
-        ) from error
-    except (errors.IntegrityError, errors.DataError) as error:
-        raise StoreError(
-            f"A row would break a rule of {place_of(url)} ({str(error).splitlines()[0]}). "
-            "Nothing was stored by this call; change what was to be stored."
-        ) from error
-    except (psycopg.OperationalError, errors.ReadOnlySqlTransaction, errors.InsufficientPrivilege) as error:
-        raise StoreError(
-            f"The database at {place_of(url)} cannot be used ({str(error).strip().splitlines()[0]}). "
-            "Nothing was stored by this call; check the server and MEMORY_DATABASE_URL."
-        ) from error

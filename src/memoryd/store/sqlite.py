@@ -3,7 +3,7 @@
 import json
 import threading
 from collections import Counter, OrderedDict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
 from typing import Any, Literal, TypeVar
@@ -12,9 +12,10 @@ import apsw
 
 from memoryd.errors import StoreBusyError, StoreError
 from memoryd.model import Filter, VectorSet, Workspace
-from memoryd.store.base import Queries, Scored, Vector
+from memoryd.store.base import Place, Queries, Scored, Vector
 from memoryd.store.files import BESIDE, Files
 from memoryd.store.sql import TABLES
+from memoryd.store.sqlite_checks import damaged, file_size, journal, large_log
 from memoryd.store.sqlite_connection import SqliteQueries, explained, missing
 from memoryd.store.sqlite_file import SqliteFile, closed, move
 from memoryd.store.vectors import VectorIndexes, by_record, means, sieve_for
@@ -34,6 +35,7 @@ class SqliteStore:
     def __init__(self, files: Files, durability: Literal["full", "normal"] = "full") -> None:
         self.files = files
         self.home = files.home()
+        self.place = str(files.path(None))
         self._durability = DURABILITY[durability]
         self._open: OrderedDict[Path, SqliteFile] = OrderedDict()
         self._lock = threading.Lock()
@@ -168,6 +170,9 @@ class SqliteStore:
         """The entities whose observations have vectors in a set, and the mean of those."""
         return self.read(workspace, lambda q: means(q, among))
 
+    def tend(self) -> None:
+        """Nothing: the indexes are in memory."""
+
     # archive and delete ----------------------------------------------------------------------------------------------
 
     def room(self, workspace_id: str) -> str:
@@ -224,10 +229,29 @@ class SqliteStore:
 
     # upkeep ----------------------------------------------------------------------------------------------------------
 
+    def places(self, workspaces: Iterable[Workspace | None]) -> list[Place]:
+        """The files."""
+        found: dict[Path, Workspace | None] = {}
+        for workspace in workspaces:
+            found.setdefault(self.files.path(workspace), workspace)
+        return [Place(str(path), file_size(path), inside) for path, inside in found.items()]
+
     def problems(self, workspace: Workspace | None) -> list[str]:
-        """Integrity of pages, of foreign keys, and, where the file can be written, of the words against the rows."""
+        """The log and the journal; integrity of pages, of foreign keys, and, if it can be written, of the words."""
         with self._database(workspace) as database:
-            return [f"{database.path}: {problem}" for problem in _problems(database)]
+            found = large_log(database.path) + _problems(database) + journal(database)
+            return [f"{database.path}: {problem}" for problem in found]
+
+    def reindex(self, workspace: Workspace | None) -> None:
+        """Index the words anew."""
+        self.write(workspace, lambda q: q.run("words.rebuild"))
+
+    def damaged(self, workspace: Workspace, dims: Mapping[str, int], *, drop: bool = False) -> int:
+        """How many vectors no search could use."""
+        bad = list(damaged(lambda work: self.read(workspace, work), dims))
+        if bad and drop:
+            self.write(workspace, lambda q: q.run("doctor.drop", seqs=json.dumps(bad)))
+        return len(bad)
 
     def backup(self, target: Path, workspaces: Sequence[Workspace], progress: Callable[[float], None]) -> int:
         """Write everything as one consistent SQLite file, which serves as a MEMORY_DB_PATH of its own, and check it."""

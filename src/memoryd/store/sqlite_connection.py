@@ -3,6 +3,7 @@
 import os
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,7 @@ import apsw
 from memoryd.errors import StoreBusyError, StoreError
 from memoryd.model import Workspace
 from memoryd.store.base import Row
-from memoryd.store.sql import load
+from memoryd.store.sql import load, moving
 
 BUSY_MS = 30_000  # eight processes that write at once exceed five seconds now and then
 
@@ -22,7 +23,7 @@ class SqliteQueries:
     def __init__(self, connection: apsw.Connection, workspace: Workspace | None) -> None:
         self.connection = connection
         self._bound = {"workspace": workspace.id if workspace else ""}
-        self._statements = load("sqlite")
+        self._statements = _statements()
 
     def all(self, name: str, /, **parameters: Any) -> list[Row]:
         """Every row."""
@@ -41,6 +42,11 @@ class SqliteQueries:
     def many(self, name: str, rows: Iterable[Mapping[str, Any]], /) -> None:
         """Run once for each row of parameters."""
         self.connection.executemany(self._statements[name], [self._bound | dict(row) for row in rows])
+
+
+@cache
+def _statements() -> dict[str, str]:
+    return load("sqlite") | moving()
 
 
 def connect(path: Path, durability: str, *, readonly: bool = False, create: bool = False) -> apsw.Connection:

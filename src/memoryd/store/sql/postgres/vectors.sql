@@ -1,15 +1,99 @@
--- name: vectors.nearest
--- The nearest records by cosine, each by the mean of its best chunk and of all its chunks; every vector is looked at.
-SELECT id, (max(cosine) + avg(cosine)) / 2 AS cosine FROM (
-  SELECT e.id, 1 - (e.vector <=> :vector) AS cosine
-  FROM embeddings e JOIN records r ON r.workspace_id = e.workspace_id AND r.id = e.id
-  WHERE e.workspace_id = :workspace AND e.perspective = :perspective AND e.model = :model AND e.dim = :dim
+-- name: vectors.settings
+-- For this transaction: HNSW goes on until it has found enough in this workspace and takes at least :ef candidates
+-- along; what has an order is read in it; plans are made for the values at hand, and not compiled.
+SELECT set_config('hnsw.iterative_scan', 'relaxed_order', true), set_config('hnsw.ef_search', :ef, true),
+  set_config('hnsw.scan_mem_multiplier', '4', true), set_config('enable_sort', :sort, true),
+  set_config('plan_cache_mode', 'force_custom_plan', true), set_config('jit', 'off', true)
+
+-- name: vectors.index
+-- The index over the vectors of one dimension and perspective in a partition: in it a search passes by other
+-- workspaces only. m and ef_construction are pgvector's defaults. Writers go on meanwhile.
+CREATE INDEX CONCURRENTLY {index} ON {partition} USING hnsw ((vector::halfvec({dim})) halfvec_cosine_ops)
+WITH (m = 16, ef_construction = 64) WHERE dim = {dim} AND perspective = {perspective}
+
+-- name: vectors.built
+-- Whether there is such an index, and whether it is whole.
+SELECT i.indisvalid AS valid FROM pg_index i WHERE i.indexrelid = to_regclass(quote_ident(:index))
+
+-- name: vectors.unindex
+-- Make room for it where building it failed.
+DROP INDEX CONCURRENTLY IF EXISTS {index}
+
+-- name: vectors.lone
+-- Who builds such an index, of all processes. This connection waits for nobody else, and has memory to build in.
+SELECT pg_try_advisory_lock(1835363685) AS lone, set_config('lock_timeout', '0', false),
+  set_config('statement_timeout', '0', false), set_config('maintenance_work_mem', '256MB', false)
+
+-- name: vectors.place
+-- The partition of a workspace, and how many vectors its index named :prefix and a number holds, if there is one.
+SELECT p.relname AS partition, CASE WHEN c.oid IS NOT NULL THEN greatest(c.reltuples, 0) END AS total
+FROM (SELECT tableoid FROM embeddings WHERE workspace_id = :workspace LIMIT 1) here
+JOIN pg_class p ON p.oid = here.tableoid
+LEFT JOIN (pg_index i JOIN pg_class c ON c.oid = i.indexrelid)
+  ON i.indrelid = p.oid AND i.indisvalid AND c.relname = :prefix || substring(p.relname FROM '[0-9]+$')
+
+-- name: vectors.number
+-- How many vectors a set has, up to :most.
+SELECT count(*) AS number FROM (
+  SELECT 1 FROM embeddings
+  WHERE workspace_id = :workspace AND perspective = :perspective AND model = :model AND dim = :dim LIMIT :most) counted
+
+-- name: vectors.passing
+-- How many records pass a filter, up to :most.
+SELECT count(*) AS number FROM (
+  SELECT 1 FROM records r WHERE r.workspace_id = :workspace AND r.deleted_at IS NULL
+    AND (:kinds = '[]' OR r.kind IN (SELECT value FROM json_each(:kinds)))
+    AND (:tags = '[]' OR r.tags::jsonb @> :tags::jsonb)
+    AND (:entity = '' OR r.id IN (
+      SELECT o.id FROM observation_details o WHERE o.workspace_id = :workspace AND o.entity_id = :entity))
+  LIMIT :most) counted
+
+-- name: vectors.candidates
+-- The nearest chunks, more or less, from the index; OFFSET 0 keeps what may be seen from becoming a join, which the
+-- planner would begin with all records where it does not know the workspace yet.
+SELECT e.id FROM embeddings e
+WHERE e.workspace_id = :workspace AND e.perspective = {perspective} AND e.model = :model AND e.dim = {dim} AND EXISTS (
+  SELECT FROM records r WHERE r.workspace_id = :workspace AND r.id = e.id
     AND r.deleted_at IS NULL AND (r.scope = '' OR r.scope = :session)
     AND (:kinds = '[]' OR r.kind IN (SELECT value FROM json_each(:kinds)))
     AND (:tags = '[]' OR r.tags::jsonb @> :tags::jsonb)
     AND (:entity = '' OR r.id IN (
-      SELECT o.id FROM observation_details o WHERE o.workspace_id = :workspace AND o.entity_id = :entity))) chunks
-GROUP BY id ORDER BY 2 DESC, id LIMIT :limit
+      SELECT o.id FROM observation_details o WHERE o.workspace_id = :workspace AND o.entity_id = :entity))
+  OFFSET 0)
+ORDER BY e.vector::halfvec({dim}) <=> :vector LIMIT :limit
+
+-- name: vectors.nearest
+-- The nearest records by cosine, each by the mean of its best chunk and of all its chunks. Every vector is looked at,
+-- and then, from the best on, which record may be seen: joining all of them first takes four times as long.
+WITH chunks AS MATERIALIZED (
+  SELECT e.id, e.vector <=> :vector AS distance FROM embeddings e
+  WHERE e.workspace_id = :workspace AND e.perspective = :perspective AND e.model = :model AND e.dim = :dim),
+scored AS MATERIALIZED (
+  SELECT id, 1 - (min(distance) + avg(distance)) / 2 AS cosine FROM chunks GROUP BY id ORDER BY 2 DESC, id)
+SELECT s.id, s.cosine FROM scored s
+WHERE EXISTS (
+  SELECT FROM records r WHERE r.workspace_id = :workspace AND r.id = s.id
+    AND r.deleted_at IS NULL AND (r.scope = '' OR r.scope = :session)
+    AND (:kinds = '[]' OR r.kind IN (SELECT value FROM json_each(:kinds)))
+    AND (:tags = '[]' OR r.tags::jsonb @> :tags::jsonb)
+    AND (:entity = '' OR r.id IN (
+      SELECT o.id FROM observation_details o WHERE o.workspace_id = :workspace AND o.entity_id = :entity))
+  OFFSET 0)
+LIMIT :limit
+
+-- name: vectors.among
+-- The same where a filter leaves few records: they come first.
+WITH passing AS MATERIALIZED (
+  SELECT r.id FROM records r
+  WHERE r.workspace_id = :workspace AND r.deleted_at IS NULL AND (r.scope = '' OR r.scope = :session)
+    AND (:kinds = '[]' OR r.kind IN (SELECT value FROM json_each(:kinds)))
+    AND (:tags = '[]' OR r.tags::jsonb @> :tags::jsonb)
+    AND (:entity = '' OR r.id IN (
+      SELECT o.id FROM observation_details o WHERE o.workspace_id = :workspace AND o.entity_id = :entity))),
+chunks AS MATERIALIZED (
+  SELECT e.id, e.vector <=> :vector AS distance FROM passing p JOIN embeddings e ON e.id = p.id
+  WHERE e.workspace_id = :workspace AND e.perspective = :perspective AND e.model = :model AND e.dim = :dim)
+SELECT id, 1 - (min(distance) + avg(distance)) / 2 AS cosine FROM chunks GROUP BY id ORDER BY 2 DESC, id LIMIT :limit
 
 -- name: vectors.cosines
 -- The cosines of some records.

@@ -8,7 +8,3 @@ WHERE workspace_id = :workspace AND perspective <> 'client' AND seq > :after ORD
 DELETE FROM embeddings
 WHERE workspace_id = :workspace AND (id, perspective, model) IN (
   SELECT bad.id, bad.perspective, bad.model FROM embeddings bad WHERE bad.seq IN (SELECT value FROM json_each(:seqs)))
-
--- name: doctor.journal
--- How the file is kept safe: wal, unless the file system cannot do it.
-PRAGMA journal_mode

@@ -1,0 +1,223 @@
+"""Postgres beside SQLite: the same calls on the same records, in one run.
+
+    python -m bench.stores [RECORDS] [--only PART] [--database-url URL]
+
+RECORDS is 10,000 unless it is said. The URL (or MEMORY_DATABASE_URL) names a Postgres database that is made for this:
+workspaces are added to it, none is removed. PART is one of
+
+    calls      bulk import, then store and recall with the bundled embedder and without the cross-encoder
+    graph      search_nodes and neighbourhoods of a graph of so many records, each observation with five vectors
+    vectors    nearest neighbours in all of RECORDS, and in a workspace of a hundredth of them beside the others
+    words      questions of rare and of common words in all of RECORDS, and in a workspace of a fiftieth
+    writers    eight processes that write for ten seconds: stores a second, and what is missing of it afterwards
+
+Times are medians of wall time: half of the work is in the server, whose CPU time this process does not see.
+"""
+
+import argparse
+import tempfile
+import time
+import uuid
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from contextlib import contextmanager
+from multiprocessing import get_context
+from pathlib import Path
+
+import numpy as np
+import psycopg
+
+from bench import graph as graphs
+from bench.speed import DIM, TOP, WORDS, Floats, clustered, fact, median_ms, question, show
+from memoryd.core import node_search, pages, records, traversal
+from memoryd.core.engine import Engine
+from memoryd.core.graph import Graph
+from memoryd.core.memories import Memories
+from memoryd.core.records import Embedded
+from memoryd.core.search import Mode
+from memoryd.model import GENERAL, Filter, Kind, Record, VectorSet, Workspace
+from memoryd.settings import Settings
+from memoryd.store.base import Queries
+from memoryd.text import parse_query
+
+BATCH = 2_000  # records a transaction of an import
+SET = VectorSet(GENERAL, "bench")
+WRITERS, SECONDS = 8, 10
+COMMON = "value object string method class"
+Column = dict[str, str]
+
+
+def imported(engine: Engine, workspace: Workspace, count: int, model: str = SET.model) -> tuple[list[str], Floats]:
+    """Facts with vectors, the same for each store: their ids and vectors."""
+    vectors, ids = clustered(count), [str(uuid.UUID(int=number + 1)) for number in range(count)]
+    texts = [" ".join(words) for words in np.random.default_rng(count).choice(WORDS, (count, 14))]
+
+    def work(queries: Queries, batch: range) -> None:
+        now = engine.clock.now()
+        for n in batch:
+            record = Record(id=ids[n], kind=Kind.MEMORY, body=f"{texts[n]}, ticket {n}")
+            records.add(queries, record, Embedded(model, vectors[n : n + 1]), now)
+            queries.run("memories.add", id=record.id, fingerprint="", importance=0.5)
+
+    for start in range(0, count, BATCH):
+        batch = range(start, min(start + BATCH, count))
+        engine.store.write(workspace, lambda q: work(q, batch))  # noqa: B023
+    return ids, vectors
+
+
+def calls(settings: Settings, count: int) -> Column:
+    """The core's calls, as `bench.speed calls` has them."""
+    with opened(settings, real=True) as engine:
+        embedder = engine.helpers.embedder.get(60)
+        assert embedder is not None, "run `memoryd models pull` first"
+        workspace = fresh(engine)
+        before = time.perf_counter()
+        imported(engine, workspace, count, embedder.name)
+        rate = count / (time.perf_counter() - before)
+        memories = Memories(engine, workspace, "bench")
+        recall = settled(engine, lambda n: memories.recall(question(n), 500))
+        store, _ = median_ms(lambda n: memories.store(fact(10**6 + n)), 50)
+        return {"imported, records a second": f"{rate:,.0f}", "store, ms": f"{store:.1f}", "recall, ms": recall}
+
+
+def graph(settings: Settings, count: int) -> Column:
+    """A graph of `count` records: a sixth are entities, the others their observations."""
+    with opened(settings, real=True) as engine:
+        known = Graph(engine, fresh(engine))
+        nodes = graphs.build(known, count // 6, graphs.model(known), real=False)
+        names = [nodes[n].name for n in np.random.default_rng(1).integers(len(nodes), size=100)]
+
+        def search(n: int, mode: Mode) -> None:
+            found, _ = node_search.search(known, f"What about {names[n % 100]}: {question(n)}?", 10, mode)
+            pages.matched(known, found, graphs.BUDGET)
+
+        return {
+            "search_nodes, embedding, ms": settled(engine, lambda n: search(n, "embedding")),
+            "search_nodes, text, ms": settled(engine, lambda n: search(n, "text")),
+            "search_nodes, auto, ms": settled(engine, lambda n: search(n, "auto")),
+            **{
+                f"neighbourhood, depth {depth}, ms": settled(
+                    engine,
+                    lambda n, depth=depth: traversal.neighborhood(known, names[n % 100], depth),  # type: ignore[misc]
+                )
+                for depth in (1, 2, 3)
+            },
+        }
+
+
+def vectors(settings: Settings, count: int) -> Column:
+    """Nearest neighbours of fifty questions."""
+    with opened(settings) as engine:
+        whole, part, asked = fresh(engine), fresh(engine), clustered(50, seed=99)
+        found: Column = {}
+        for what, workspace, size in (("all", whole, count), ("a hundredth", part, count // 100)):
+            ids, base = imported(engine, workspace, size)
+
+            def near(n: int, workspace: Workspace = workspace) -> list[str]:
+                return [key for key, _ in engine.store.nearest(workspace, SET, asked[n % 50], Filter(), TOP)]
+
+            found[f"nearest {TOP} of {what}, ms"] = settled(engine, near)
+            truth = [{ids[n] for n in np.argsort(-(base @ query))[:TOP]} for query in asked]
+            hits = sum(len(truth[n].intersection(near(n))) for n in range(50))
+            found[f"recall@{TOP} in {what}"] = f"{hits / TOP / 50:.3f}"
+        return found
+
+
+def words(settings: Settings, count: int) -> Column:
+    """Questions of eight words from running text, and one of five that each come in an eighth of the records."""
+    with opened(settings) as engine:
+        whole, part = fresh(engine), fresh(engine)
+        found: Column = {}
+        for what, workspace, size in (("all", whole, count), ("a fiftieth", part, count // 50)):
+            imported(engine, workspace, size)
+
+            def search(query: str, workspace: Workspace = workspace) -> None:
+                parsed = parse_query(query)
+                assert parsed
+                engine.store.words(workspace, parsed, Filter(), 50)
+
+            found[f"eight words in {what}, ms"] = settled(engine, lambda n: search(question(n)))
+            found[f"common words in {what}, ms"] = settled(engine, lambda _: search(COMMON))
+        return found
+
+
+def writers(settings: Settings, _count: int) -> Column:
+    """Memories without a model, each durable before it is answered."""
+    with opened(settings) as engine:
+        workspace = fresh(engine)
+    chosen = settings.model_copy(update={"workspace": workspace.name, "embedder": "none"})
+    with ProcessPoolExecutor(WRITERS, get_context("spawn")) as pool:
+        told = [key for keys in pool.map(written, [chosen] * WRITERS, range(WRITERS)) for key in keys]
+    with opened(settings) as engine:
+        there = engine.store.read(workspace, lambda q: records.fetch(q, told, ""))
+    rate = f"{len(told) / SECONDS:,.0f}"
+    return {"eight processes, stores a second": rate, "of these lost": str(len(set(told)) - len(there))}
+
+
+def written(settings: Settings, number: int) -> list[str]:
+    """The ids of what one process was told to be stored."""
+    ids: list[str] = []
+    with Engine(settings) as engine:
+        memories = Memories(engine, engine.workspace(make=True), f"writer {number}")
+        end = time.perf_counter() + SECONDS
+        while time.perf_counter() < end:
+            ids.append(memories.store(fact(10**7 * (number + 1) + len(ids))).id)
+    return ids
+
+
+def settled(engine: Engine, work: Callable[[int], object]) -> str:
+    """The median of a call that has run before, with the indexes that it could use."""
+    for n in range(3):
+        work(n)
+    engine.store.tend()
+    if url := engine.settings.database_url:
+        with psycopg.connect(url, autocommit=True) as connection:
+            connection.execute("ANALYZE")  # autovacuum does it within minutes of an import
+    for n in range(50):  # the counts that hold for a minute, of all that is asked
+        work(n)
+    return f"{median_ms(work, 50)[0]:.1f}"
+
+
+@contextmanager
+def opened(settings: Settings, *, real: bool = False) -> Iterator[Engine]:
+    with Engine(settings.model_copy(update={} if real else {"embedder": "none"})) as engine:
+        if real:
+            engine.helpers.embedder.start()
+        yield engine
+
+
+def fresh(engine: Engine) -> Workspace:
+    return engine.workspaces.ensure(f"bench-{uuid.uuid4().hex[:12]}")
+
+
+PARTS: dict[str, Callable[[Settings, int], Column]] = {
+    "calls": calls, "graph": graph, "vectors": vectors, "words": words, "writers": writers,
+}  # fmt: skip
+
+
+def run(parts: Sequence[str], count: int, url: str) -> None:
+    with tempfile.TemporaryDirectory() as directory:
+        base = Settings.read(model_dir=Settings.read().models, reranker="none")
+        stores = {
+            "SQLite": base.model_copy(update={"database_url": None, "db_path": Path(directory) / "memory.db"}),
+            "Postgres": base.model_copy(update={"database_url": url}),
+        }
+        for part in parts:
+            columns = {name: PARTS[part](settings, count) for name, settings in stores.items()}
+            rows = [[what, *(column[what] for column in columns.values())] for what in columns["SQLite"]]
+            show(f"{part}, {count:,} records of {DIM} dimensions", ["", *columns], rows)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("records", nargs="?", type=int, default=10_000)
+    parser.add_argument("--only", choices=PARTS)
+    parser.add_argument("--database-url", default=Settings.read().database_url)
+    given = parser.parse_args()
+    if not given.database_url:
+        parser.error("say which Postgres database: --database-url or MEMORY_DATABASE_URL")
+    run([given.only] if given.only else list(PARTS), given.records, given.database_url)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,45 @@
+"""From one database to another: migrate."""
+
+from typing import Annotated
+
+import typer
+
+from memoryd.cli import show
+from memoryd.cli.frame import Json, command, out, reported
+from memoryd.core import migrate as core
+from memoryd.core.migrate import Outcome
+from memoryd.errors import InvalidInputError
+from memoryd.settings import Settings
+
+PLACE = "`postgresql://...`, a file, or a data directory"
+HEADS = ("records", "relations", "embeddings", "events")
+
+
+@command()
+def migrate(
+    settings: Settings,
+    source: Annotated[str, typer.Option("--from", metavar="SOURCE", help=f"Where the memory is: {PLACE}.")],
+    target: Annotated[str, typer.Option("--to", metavar="TARGET", help="Where it goes: likewise.")],
+    *,
+    as_json: Json = False,
+) -> None:
+    """Copy the whole memory to another database and verify it. What is there already is not written twice."""
+    if settings.read_only:
+        raise InvalidInputError("migrate writes, which --read-only (MEMORY_READ_ONLY) forbids.")
+    with reported() as report:
+        outcome = core.migrate(source, target, settings, report)
+    if as_json:
+        show.as_json(outcome.as_dict())
+    else:
+        _print(outcome)
+    outcome.demand_same()
+    if not as_json:
+        out.print("Source and target hold the same.")
+
+
+def _print(outcome: Outcome) -> None:
+    show.numbers(
+        ("workspace", "status", *HEADS, "written now"),
+        [(w.name, w.status, *(w.rows[head] for head in HEADS), w.written) for w in outcome.moved],
+    )
+    out.print()

@@ -1,0 +1,284 @@
+"""Connections to Postgres: how they are made, lent out and taken back, and what their errors mean."""
+
+import selectors
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from typing import Any, Protocol
+
+import psycopg
+from psycopg import conninfo, errors
+from psycopg.pq import TransactionStatus
+from psycopg.rows import dict_row
+
+from memoryd.errors import InvalidInputError, StoreBusyError, StoreError
+from memoryd.store.base import Row
+from memoryd.store.sql import load
+
+WAIT = 30.0  # seconds for a connection where all are lent out
+IDLE = 300.0  # seconds after which an unused connection is no longer trusted
+PAUSES = (0.1, 0.2, 0.4, 0.8, 1.6)  # seconds between attempts to connect: a server that restarts is back in a moment
+PARAMETERS: dict[str, Any] = {"connect_timeout": 10, "application_name": "memoryd", "keepalives_idle": 30}
+EXAMPLE = "postgresql://user:password@host:5432/database"
+REFUSALS = {  # what only a person can change, by a part of what the server says, and what to do
+    "password authentication failed": "Correct user and password in MEMORY_DATABASE_URL.",
+    "no password supplied": "Put a password into MEMORY_DATABASE_URL.",
+    "no pg_hba.conf entry": "Let the server accept this user from here in its pg_hba.conf.",
+    "not permitted to log in": "Name another user in MEMORY_DATABASE_URL, or let this one log in.",
+    "permission denied for database": "Let this user connect to it, or name another one in MEMORY_DATABASE_URL.",
+    "does not exist": "Make it on the server, or correct MEMORY_DATABASE_URL.",
+    "resolve host": "Correct the host in MEMORY_DATABASE_URL, or wait for the network.",
+    "translate host name": "Correct the host in MEMORY_DATABASE_URL, or wait for the network.",
+}
+CROWDED = ("too many clients", "connection slots", "too many connections")
+Connection = psycopg.Connection[Row]
+
+
+class TransientError(StoreBusyError):
+    """Nothing was committed, and what was in the way is gone with the transaction: the same work may succeed now."""
+
+
+class Server(Protocol):
+    """Whom to connect to."""
+
+    place: str
+    """What people call it; never a password."""
+
+    def exists(self) -> bool:
+        """Whether there may be anything stored; False where using it would make a new one."""
+
+    def url(self) -> str:
+        """Where to connect. A server of our own is started by asking."""
+
+    def close(self) -> None:
+        """Let go of it."""
+
+
+class GivenServer:
+    """The one that MEMORY_DATABASE_URL names. Raises InvalidInputError where that is no URL."""
+
+    def __init__(self, url: str) -> None:
+        try:
+            parts: dict[str, Any] = dict(conninfo.conninfo_to_dict(url))
+        except psycopg.ProgrammingError:  # its text repeats the URL, and with it the password
+            raise InvalidInputError(
+                f"MEMORY_DATABASE_URL cannot be read. Write {EXAMPLE}, or postgresql:managed; of what stands for "
+                "user and password every @ : / ? # % and blank as %40 %3A %2F %3F %23 %25 %20."
+            ) from None
+        self.place = f"{parts.get('host') or 'local'}:{parts.get('port') or 5432}/{parts.get('dbname') or ''}"
+        self._url = conninfo.make_conninfo("", **(PARAMETERS | parts))
+
+    def exists(self) -> bool:
+        """Nobody knows before asking."""
+        return True
+
+    def url(self) -> str:
+        """As it was given."""
+        return self._url
+
+    def close(self) -> None:
+        """It is not ours."""
+
+
+class Pool:
+    """Lends out connections, at most so many at a time.
+
+    They are made where they are needed, by the caller who waits for one, so that he learns why there is none; a
+    connection that broke while nobody used it is noticed and replaced.
+    """
+
+    def __init__(self, server: Server, most: int, configure: Callable[[Connection], None], *, read_only: bool) -> None:
+        self._server = server
+        self._configure = configure
+        self._read_only = read_only
+        self._slots = threading.BoundedSemaphore(most)
+        self._idle: list[tuple[float, Connection]] = []
+        self._closed = threading.Event()
+
+    @contextmanager
+    def connection(self) -> Iterator[Connection]:
+        """A connection for one transaction; what is not committed is rolled back."""
+        if not self._slots.acquire(timeout=WAIT):
+            raise StoreBusyError(
+                f"All connections of this process to {self._server.place} were in use for {WAIT:.0f} s. "
+                "Nothing was stored by this call; try again."
+            )
+        try:
+            connection = self._take() or self._made()
+            try:
+                yield connection
+            finally:
+                self._put_back(connection)
+        finally:
+            self._slots.release()
+
+    def connect(self) -> Connection:
+        """A new one, which the caller closes. Raises StoreError, at once where waiting would not help."""
+        for pause in (*PAUSES, None):
+            self.demand_open()
+            try:
+                return self._attempt()
+            except psycopg.OperationalError as error:
+                if pause is None or any(sign in str(error) for sign in REFUSALS):
+                    raise refused_connection(error, self._server.place) from error
+                self._closed.wait(pause)
+        raise AssertionError
+
+    def demand_open(self) -> None:
+        """Raise StoreError after close()."""
+        if self._closed.is_set():
+            raise StoreError("The store is closed.")
+
+    def close(self) -> None:
+        """Let go of all; those that are lent out end when they come back."""
+        self._closed.set()
+        self.let_go()
+
+    def let_go(self) -> None:
+        """End those that nobody uses."""
+        while self._idle:
+            with suppress(IndexError):  # another thread was faster
+                _end(self._idle.pop()[1])
+
+    def _attempt(self) -> Connection:
+        connection: Connection = psycopg.connect(self._server.url(), row_factory=dict_row)
+        try:
+            connection.read_only = self._read_only or None
+            connection.execute(load("postgres")["upkeep.limit"])
+            connection.commit()
+        except psycopg.Error:
+            _end(connection)
+            raise
+        return connection
+
+    def _made(self) -> Connection:
+        connection = self.connect()
+        try:
+            self._configure(connection)
+        except psycopg.Error:
+            _end(connection)
+            raise
+        return connection
+
+    def _take(self) -> Connection | None:
+        """The one that was used last, if it still holds."""
+        while self._idle:
+            try:
+                since, connection = self._idle.pop()
+            except IndexError:  # another thread was faster
+                break
+            if time.monotonic() - since < IDLE and _silent(connection):
+                return connection
+            _end(connection)
+        return None
+
+    def _put_back(self, connection: Connection) -> None:
+        with suppress(psycopg.Error):
+            if connection.info.transaction_status in (TransactionStatus.INTRANS, TransactionStatus.INERROR):
+                connection.rollback()
+        if self._closed.is_set() or connection.info.transaction_status != TransactionStatus.IDLE:
+            _end(connection)
+        else:
+            self._idle.append((time.monotonic(), connection))
+
+
+def _silent(connection: Connection) -> bool:
+    """Whether the server has said nothing since: all that it says unasked is that it goes away."""
+    if connection.closed:
+        return False
+    with selectors.DefaultSelector() as selector:
+        selector.register(connection.fileno(), selectors.EVENT_READ)
+        return not selector.select(0)
+
+
+def _end(connection: Connection) -> None:
+    with suppress(psycopg.Error):
+        connection.close()
+
+
+# what errors mean ----------------------------------------------------------------------------------------------------
+
+
+def refused_connection(error: psycopg.OperationalError, place: str) -> StoreError:
+    """Why there is no connection, and what to do."""
+    said = _said(error)
+    if any(sign in said for sign in CROWDED):
+        return StoreBusyError(
+            f"The server at {place} has no connection left ({said}). Nothing was stored by this call; try again, and "
+            "raise its max_connections if this stays."
+        )
+    step = next((step for sign, step in REFUSALS.items() if sign in str(error)), "")
+    return StoreError(
+        f"The database at {place} cannot be reached ({said}). Nothing was stored by this call. "
+        f"{step or 'Start the server, or correct MEMORY_DATABASE_URL; the next call tries again.'}"
+    )
+
+
+@contextmanager
+def committing(connection: Connection, place: str) -> Iterator[None]:
+    """Tell what is known where the connection breaks while a change is being made durable: nothing."""
+    try:
+        yield
+    except psycopg.OperationalError as error:
+        if not connection.closed:
+            raise
+        raise StoreError(
+            f"The connection to {place} was lost while a change was being committed ({_said(error)}), so it is not "
+            "known whether it took effect. Look for it before you say it again."
+        ) from error
+
+
+@contextmanager
+def explained(place: str) -> Iterator[None]:
+    """Turn what can happen to a database into a StoreError with cause and next step."""
+    try:
+        yield
+    except (errors.SerializationFailure, errors.DeadlockDetected) as error:
+        raise TransientError(
+            f"Another process got in the way at {place}. Nothing was stored by this call; try again."
+        ) from error
+    except psycopg.Error as error:
+        for known, kind, cause, step in _MEANINGS:
+            if isinstance(error, known):
+                told = f"{cause.format(place=place)} ({_said(error)}). Nothing was stored by this call; {step}."
+                raise kind(told) from error
+        raise
+
+
+_Known = type[psycopg.Error] | tuple[type[psycopg.Error], ...]
+_MEANINGS: tuple[tuple[_Known, type[StoreError], str, str], ...] = (  # the first that fits: kind, cause, next step
+    (errors.LockNotAvailable, StoreBusyError, "Another process kept {place} locked too long", "try again"),
+    (
+        errors.QueryCanceled, StoreBusyError, "The database at {place} took too long",
+        "try again, and ask for less if this stays",
+    ),
+    (
+        errors.ReadOnlySqlTransaction, StoreError, "The database at {place} is open for reading only",
+        "let MEMORY_DATABASE_URL name a server that takes writes",
+    ),
+    (errors.DiskFull, StoreError, "The disk of {place} is full", "make room on the server"),
+    (
+        errors.InsufficientPrivilege, StoreError, "The role of MEMORY_DATABASE_URL may not do this at {place}",
+        "let the tables' owner grant it, or name another role",
+    ),
+    (
+        (errors.UndefinedTable, errors.UndefinedFunction, errors.InternalError), StoreError,
+        "The database at {place} cannot be used", "run `memoryd doctor`, or restore a backup",
+    ),
+    (
+        (errors.IntegrityError, errors.DataError), StoreError, "A row would break a rule of {place}",
+        "change what was to be stored",
+    ),
+    (
+        psycopg.OperationalError, TransientError, "The connection to {place} was lost",
+        "try again, and check that the server is up",
+    ),
+)  # fmt: skip
+
+
+def _said(error: psycopg.Error) -> str:
+    """The one line of an error that tells the cause."""
+    lines = [line.strip(" -") for line in str(error).splitlines() if line.strip()]
+    fatal = next((line for line in lines if "FATAL:" in line), "")
+    return (fatal.partition("FATAL:")[2] or next(iter(lines), type(error).__name__)).strip().rstrip(".")

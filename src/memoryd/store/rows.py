@@ -1,0 +1,103 @@
+"""Rows as they are: how they move from one database to another, and whether they have arrived.
+
+A row is read and written with every column, deleted ones too. What a database makes by itself (words, tags, running
+numbers) stays behind: it is made anew where the row arrives.
+"""
+
+import hashlib
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from memoryd.errors import StoreError
+from memoryd.store.base import Queries, Row
+from memoryd.store.sql import MOVED
+
+PAGE = 2_000  # rows at most
+FIRST = 100  # rows of the first page, which may hold long texts
+WEIGHT = 16_000_000  # characters of text in a page, more or less
+OF_WORKSPACE = tuple(table for table, rows in MOVED.items() if not rows.registry)
+"""The tables whose rows belong to a workspace; each stands after those that it refers to."""
+_BITS = 128
+
+
+@dataclass(frozen=True, slots=True)
+class Sum:
+    """How many rows there are and the sum of their fingerprints, in whichever order they come."""
+
+    number: int = 0
+    total: int = 0
+
+    def __add__(self, other: "Sum") -> "Sum":
+        """Both together."""
+        return Sum(self.number + other.number, (self.total + other.total) % (1 << _BITS))
+
+
+def page(queries: Queries, table: str, after: Row | None, limit: int) -> list[Row]:
+    """The rows that follow `after` by their key, or the first ones. Vectors are arrays of float16."""
+    if after is None:
+        rows = queries.all(f"{table}.first", limit=limit)
+    else:
+        rows = queries.all(f"{table}.after", limit=limit, **{column: after[column] for column in MOVED[table].key})
+    if "vector" in MOVED[table].others:
+        for row in rows:
+            row["vector"] = _array(row)
+    return rows
+
+
+def pages(queries: Queries, table: str) -> Iterator[list[Row]]:
+    """All rows of a table, page by page; the longer the texts, the fewer in a page."""
+    after, limit = None, FIRST
+    while rows := page(queries, table, after, limit):
+        yield rows
+        after = rows[-1]
+        mean = sum(len(row.get("body", "")) for row in rows) // len(rows) + 1
+        limit = max(1, min(PAGE, 4 * limit, WEIGHT // mean))
+
+
+def put(queries: Queries, table: str, rows: Iterable[Row]) -> None:
+    """Add rows as they are; those whose keys are there already stay as they are there."""
+    columns = MOVED[table].columns
+    queries.many(f"{table}.put", [{column: row[column] for column in columns} for row in rows])
+
+
+def number(queries: Queries, table: str) -> int:
+    """How many rows of a table the workspace has."""
+    row = queries.one(f"{table}.number")
+    return row["number"] if row else 0
+
+
+def key(table: str, row: Row) -> tuple[object, ...]:
+    """What tells a row from all others of its table and workspace."""
+    return tuple(row[column] for column in MOVED[table].key)
+
+
+def summed(table: str, rows: Sequence[Row]) -> Sum:
+    """The sum of some rows."""
+    return Sum(len(rows), sum(fingerprint(table, row) for row in rows) % (1 << _BITS))
+
+
+def fingerprint(table: str, row: Row) -> int:
+    """What a row says as one number, the same in every database: but not where it lies, nor a running number."""
+    said = [row[column] for column in MOVED[table].columns if column not in ("vector", "db_path")]
+    digest = hashlib.blake2b(repr(said).encode(), digest_size=_BITS // 8)
+    if "vector" in row:
+        digest.update(row["vector"].astype("<f2").tobytes())
+    return int.from_bytes(digest.digest())
+
+
+def _array(row: Row) -> np.ndarray[tuple[int], np.dtype[np.floating]]:
+    """A vector as float16, or as float32 where a caller has brought it so. Raises StoreError for a damaged one."""
+    stored, dim = row["vector"], row["dim"]
+    if isinstance(stored, np.ndarray):
+        vector = stored.astype("<f2")
+    else:
+        form = {2 * dim: "<f2", 4 * dim: "<f4"}.get(len(stored)) if isinstance(stored, bytes) else None
+        vector = np.frombuffer(stored, form) if form else np.empty(0)
+    if len(vector) != dim or not np.isfinite(vector).all():
+        raise StoreError(
+            f"A vector of record {row['id']} is damaged. It was not moved; drop it with `memoryd doctor --repair`, "
+            "and run this again."
+        )
+    return vector

@@ -1,0 +1,59 @@
+-- name: upkeep.limit
+-- How long the server waits for others, runs a statement, and keeps a transaction whose process hangs or is gone;
+-- what the server, the role or the URL limits already stays as it is.
+SELECT set_config(l.name, l.value, false)
+FROM (VALUES ('lock_timeout', '30s'), ('statement_timeout', '120s'), ('idle_in_transaction_session_timeout', '300s'))
+  l (name, value)
+JOIN pg_settings s ON s.name = l.name AND s.setting = '0'
+
+-- name: upkeep.patience
+-- This transaction may take as long as it takes.
+SELECT set_config('statement_timeout', '0', true)
+
+-- name: upkeep.queue
+-- One process at a time brings the schema up to date; ends with the transaction.
+SELECT pg_advisory_xact_lock(1835363684) IS NULL AS locked
+
+-- name: upkeep.known
+-- Whether there is a schema of ours. Not by to_regclass, whose cache may not yet know what a process made that this one
+-- has just waited for.
+SELECT EXISTS (SELECT FROM pg_class WHERE relname = 'schema_version' AND pg_table_is_visible(oid)) AS known
+
+-- name: upkeep.version
+-- Which it is.
+SELECT coalesce(max(version), 0) AS version FROM schema_version
+
+-- name: upkeep.extensions
+-- What the schema needs of the server: the version that is there to be had, and the one in use.
+SELECT name, default_version AS available, installed_version AS installed FROM pg_available_extensions
+WHERE name IN ('vector', 'btree_gin', 'unaccent')
+
+-- name: upkeep.server
+-- Which server, where it is, how it stands, and what this role may do there.
+SELECT current_setting('server_version') AS server, current_user AS role, current_schema() AS place,
+  (SELECT extversion FROM pg_extension WHERE extname = 'vector') AS pgvector,
+  pg_database_size(current_database()) AS size,
+  current_setting('transaction_read_only') = 'on' AS read_only,
+  coalesce(has_schema_privilege(current_schema(), 'CREATE'), false) AS may_create,
+  coalesce((SELECT checksum_failures FROM pg_stat_database WHERE datname = current_database()), 0) AS broken_pages
+
+-- name: upkeep.invalid
+-- Indexes that nobody can use: building them failed, and nobody is at it now.
+SELECT n.nspname AS place, c.relname AS name FROM pg_index i
+JOIN pg_class c ON c.oid = i.indexrelid JOIN pg_namespace n ON n.oid = c.relnamespace
+WHERE NOT i.indisvalid AND n.nspname = current_schema()
+  AND NOT EXISTS (SELECT FROM pg_stat_progress_create_index p WHERE p.index_relid = i.indexrelid)
+ORDER BY c.relname
+
+-- name: upkeep.damaged
+-- The vectors of a workspace that no search could use: of another dimension than they claim or their model (:dims)
+-- has, or not of unit length. Those that callers brought are theirs to judge.
+SELECT e.id, e.perspective, e.model, e.chunk FROM embeddings e
+LEFT JOIN jsonb_each_text(:dims::jsonb) d (model, dim) ON d.model = e.model
+WHERE e.workspace_id = :workspace AND e.perspective <> 'client' AND (
+  vector_dims(e.vector) <> e.dim OR e.dim <> coalesce(d.dim::integer, e.dim) OR abs(l2_norm(e.vector) - 1) > :unit)
+
+-- name: upkeep.drop
+-- Drop the vectors of a record that has a damaged one, so that it is embedded anew.
+DELETE FROM embeddings
+WHERE workspace_id = :workspace AND id = :id AND perspective = :perspective AND model = :model

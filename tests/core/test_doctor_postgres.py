@@ -1,0 +1,131 @@
+"""What doctor finds on Postgres, and what a repair leaves."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from memoryd.core import doctor
+from memoryd.core.doctor import Doctor, Finding
+from memoryd.core.engine import Engine
+from memoryd.core.memories import Memories
+from memoryd.settings import Settings
+from memoryd.store import postgres_connection
+from tests.clients import NO_MODELS
+from tests.store.clusters import Cluster, ask, cluster
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
+    with cluster(tmp_path_factory.mktemp("cluster")) as started:
+        yield started
+
+
+class Patient:
+    """A database: store into it, break it, have it examined."""
+
+    def __init__(self, home: Path, url: str, **settings: str) -> None:
+        self.url = url
+        environ = {"MEMORY_DATA_DIR": str(home), "MEMORY_DATABASE_URL": url} | NO_MODELS | settings
+        self.settings = Settings.read(environ)
+
+    def store(self, *texts: str) -> None:
+        with Engine(self.settings, fetch=False) as engine:
+            memories = Memories(engine, engine.workspaces.ensure("default"), "")
+            engine.helpers.embedder.start()
+            engine.helpers.embedder.get(60)
+            for text in texts:
+                memories.store(text)
+
+    def examine(self) -> doctor.Diagnosis:
+        with Engine(self.settings, fetch=False) as engine:
+            return Doctor(engine, lambda *_: None).examine()
+
+    def finding(self) -> Finding:
+        (finding,) = self.examine().findings
+        return finding
+
+    def repair(self) -> list[Finding]:
+        with Engine(self.settings, fetch=False) as engine:
+            examiner = Doctor(engine, lambda *_: None)
+            examiner.examine()
+            examiner.repair()
+            return examiner.examine().findings
+
+
+@pytest.fixture(autouse=True)
+def _no_slips(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(doctor, "subprocess_environment", dict)
+
+
+@pytest.fixture
+def patient(home: Path, server: Cluster) -> Patient:
+    return Patient(home, server.database())
+
+
+def test_nothing_is_made_where_nothing_was_stored(patient: Patient) -> None:
+    diagnosis = patient.examine()
+    assert diagnosis.findings == []
+    assert diagnosis.facts["files"] == {}
+    assert "pgvector not in use, schema 0" in diagnosis.facts["store"]
+    assert "nothing is stored yet" in diagnosis.facts["store"]
+    assert ask(patient.url, "SELECT tablename FROM pg_tables WHERE schemaname = 'public'") == []
+
+
+def test_facts(patient: Patient) -> None:
+    patient.store("one", "two")
+    diagnosis = patient.examine()
+    assert diagnosis.findings == []
+    assert diagnosis.facts["store"].startswith("PostgreSQL 1")
+    assert "pgvector 0." in diagnosis.facts["store"]
+    (size,) = diagnosis.facts["files"].values()
+    assert size > 2**20
+    assert diagnosis.facts["workspaces"] == [
+        {"name": "default", "records": {"memory": 2}, "deleted": 0, "embedded": {}}
+    ]
+
+
+def test_a_server_out_of_reach(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(postgres_connection, "PAUSES", ())
+    diagnosis = Patient(home, "postgresql://user:geheim@127.0.0.1:1/memory").examine()
+    (finding,) = diagnosis.findings
+    assert finding.subject == "127.0.0.1:1/memory"
+    assert "refused" in finding.problem
+    assert finding.remedy.startswith("Start the server")
+    assert diagnosis.facts["store"] == "127.0.0.1:1/memory (out of reach)"
+    assert "geheim" not in str(diagnosis)
+
+
+def test_an_index_that_is_not_valid_is_built_anew(patient: Patient) -> None:
+    patient.store("findable")
+    ask(patient.url, "UPDATE pg_index SET indisvalid = false WHERE indexrelid = 'records_words'::regclass")
+    finding = patient.finding()
+    assert "the index records_words is not valid" in finding.problem
+    assert "--repair" in finding.remedy
+    assert patient.repair() == []
+
+
+def test_an_extension_that_was_dropped_is_told(patient: Patient) -> None:
+    patient.store("x")
+    ask(patient.url, "DROP EXTENSION unaccent CASCADE")
+    assert any("unaccent was dropped" in finding.problem for finding in patient.examine().findings)
+
+
+def test_rows_whose_registry_is_lost(patient: Patient) -> None:
+    patient.store("one", "two")
+    ask(patient.url, "DELETE FROM projects")
+    assert patient.finding().problem == "2 records belong to a workspace that the registry does not know"
+
+
+def test_damaged_vectors_are_made_anew(home: Path, server: Cluster, model_dir: Path) -> None:
+    settings = {"MEMORY_EMBEDDER": "bundled", "MEMORY_MODEL_DIR": str(model_dir)}
+    patient = Patient(home, server.database(), **settings)
+    patient.store("The cat sleeps.", "The port is 5433.", "Tea at four.")
+    assert patient.examine().findings == []
+    one = "id = (SELECT min(id) FROM embeddings)"
+    for damage in ("vector = (vector::vector * 2::real)::halfvec", "dim = 3"):
+        ask(patient.url, f"UPDATE embeddings SET {damage.replace('* 2::real', '+ vector::vector')} WHERE {one}")
+        finding = patient.finding()
+        assert (finding.subject, finding.problem) == ("workspace default", "1 vectors are damaged")
+        assert patient.repair() == []
+    assert ask(patient.url, "SELECT count(*) FROM embeddings") == [3]

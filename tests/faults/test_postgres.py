@@ -1,0 +1,402 @@
+"""What becomes of calls when Postgres is away, busy, wrong or killed: real servers, real processes."""
+
+import signal
+import subprocess
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from pathlib import Path
+
+import psycopg
+import pytest
+
+from memoryd.core.engine import Engine
+from memoryd.errors import InvalidInputError, NotFoundError, StoreBusyError, StoreError
+from memoryd.model import Workspace
+from memoryd.settings import Settings
+from memoryd.store import postgres_connection
+from memoryd.store.base import Queries, Store
+from memoryd.store.postgres import PostgresQueries, PostgresStore
+from tests.clients import NO_MODELS, until
+from tests.store.clusters import Cluster, ask, cluster
+from tests.store.kit import add, output, put, python, together, workspace
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
+    with cluster(tmp_path_factory.mktemp("cluster")) as started:
+        yield started
+
+
+@pytest.fixture
+def url(server: Cluster) -> str:
+    return server.database()
+
+
+@pytest.fixture
+def store(url: str) -> Iterator[PostgresStore]:
+    with closing(PostgresStore(url)) as store:
+        yield store
+
+
+@pytest.fixture
+def here() -> Workspace:
+    return workspace()
+
+
+def bodies(url: str) -> list[str]:
+    return sorted(ask(url, "SELECT body FROM records"))
+
+
+def connection_of(queries: Queries) -> psycopg.Connection[dict[str, object]]:
+    assert isinstance(queries, PostgresQueries)
+    return queries.connection
+
+
+# away ----------------------------------------------------------------------------------------------------------------
+
+
+def test_a_server_that_is_down_is_told_and_found_again(
+    server: Cluster, url: str, here: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    server.stop()
+    with monkeypatch.context() as patch, closing(PostgresStore(url)) as store:
+        patch.setattr(postgres_connection, "PAUSES", ())
+        with pytest.raises(StoreError, match=r"cannot be reached.*Nothing was stored by this call\. Start the server"):
+            put(store, here, "lost")
+        server.start()
+        put(store, here, "kept")
+    assert bodies(url) == ["kept"]
+
+
+def test_what_was_acknowledged_survives_a_killed_server(server: Cluster, url: str, store: Store) -> None:
+    here, told, end = workspace(), list[str](), threading.Event()
+
+    def write() -> None:
+        number = 0
+        while not end.is_set():
+            number += 1
+            put(store, here, f"text {number}")
+            told.append(f"text {number}")
+
+    writer = threading.Thread(target=write)
+    writer.start()
+    until(lambda: len(told) > 20, "writes")
+    server.stop(signal.SIGKILL)
+    server.start()
+    end.set()
+    writer.join(30)
+    assert set(told) <= set(bodies(url))
+
+
+def test_a_call_waits_for_a_server_that_restarts(
+    server: Cluster, url: str, store: Store, here: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    put(store, here, "before")
+    server.stop()
+    monkeypatch.setattr(postgres_connection, "PAUSES", (0.05,) * 400)
+    caller = threading.Thread(target=put, args=(store, here, "during"))
+    caller.start()
+    server.start()
+    caller.join(30)
+    assert bodies(url) == ["before", "during"]
+
+
+@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGKILL])
+def test_connections_that_broke_meanwhile_are_nobodys_trouble(
+    server: Cluster, url: str, store: Store, here: Workspace, how: signal.Signals
+) -> None:
+    put(store, here, "before")
+    server.stop(how)
+    server.start()
+    put(store, here, "after")
+    assert bodies(url) == ["after", "before"]
+
+
+def test_what_was_lost_before_the_commit_is_done_again(
+    url: str, store: Store, here: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tries: list[int] = []
+
+    def work(queries: Queries) -> None:
+        add(queries, f"try {len(tries)}")
+        tries.append(1)
+        if len(tries) == 1:
+            ask(url, f"SELECT pg_terminate_backend({connection_of(queries).info.backend_pid}, 5000)")
+        queries.one("placement.marked")
+
+    store.write(here, work)
+    assert bodies(url) == ["try 1"]
+
+
+def test_a_commit_that_nobody_answers_is_told_as_unknown_and_not_repeated(
+    url: str, store: Store, here: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real, tries = psycopg.Connection.commit, list[int]()
+
+    def commit(connection: psycopg.Connection[object]) -> None:
+        if tries:
+            monkeypatch.undo()
+            ask(url, f"SELECT pg_terminate_backend({connection.info.backend_pid}, 5000)")
+        real(connection)
+
+    def work(queries: Queries) -> None:
+        add(queries, "perhaps")
+        tries.append(1)
+
+    monkeypatch.setattr(psycopg.Connection, "commit", commit)
+    with pytest.raises(StoreError, match=r"lost while .* committed .* not known whether it took effect\. Look for it"):
+        store.write(here, work)
+    assert len(tries) == 1
+
+
+def test_a_statement_whose_failure_was_ignored_is_no_success(url: str, store: Store, here: Workspace) -> None:
+    def work(queries: Queries) -> None:
+        add(queries, "half")
+        with pytest.raises(psycopg.errors.DivisionByZero):
+            connection_of(queries).execute("SELECT 1 / 0")
+
+    with pytest.raises(StoreError, match="Nothing was stored"):
+        store.write(here, work)
+    assert bodies(url) == []
+
+
+# busy ----------------------------------------------------------------------------------------------------------------
+
+
+def test_connections_that_are_all_in_use(url: str, here: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
+    with closing(PostgresStore(url, 1)) as store:
+        store.make(here)
+        monkeypatch.setattr(postgres_connection, "WAIT", 0.05)
+        with pytest.raises(StoreBusyError, match=r"were in use .* Nothing was stored by this call; try again"):
+            store.read(here, lambda _: put(store, here, "more"))
+        put(store, here, "now")
+    assert bodies(url) == ["now"]
+
+
+def test_a_statement_that_takes_too_long(server: Cluster, here: Workspace) -> None:
+    with closing(PostgresStore(server.database(statement_timeout="300"))) as store:
+        with pytest.raises(StoreBusyError, match=r"took too long .*statement timeout"):
+            store.read(here, lambda q: connection_of(q).execute("SELECT pg_sleep(30)"))
+        put(store, here, "kept")
+
+
+def test_a_workspace_that_another_process_keeps(server: Cluster, here: Workspace) -> None:
+    url = server.database(lock_timeout="50")
+    with closing(PostgresStore(url)) as store, closing(PostgresStore(url)) as other:
+        put(store, here, "kept")
+
+        def work(queries: Queries) -> None:
+            with pytest.raises(StoreBusyError, match=r"kept .* locked too long"):
+                put(other, here, "lost")
+            add(queries, "kept too")
+
+        store.write(here, work)
+    assert bodies(url) == ["kept", "kept too"]
+
+
+def test_no_statement_no_lock_and_no_idle_transaction_lasts_for_ever(store: Store, here: Workspace) -> None:
+    def limits(queries: Queries) -> list[object]:
+        names = ("statement_timeout", "lock_timeout", "idle_in_transaction_session_timeout")
+        return [next(iter(connection_of(queries).execute(f"SHOW {name}")))[name] for name in names]
+
+    assert store.read(here, limits) == ["2min", "30s", "5min"]
+
+
+def test_a_deadlock_is_nobodys_trouble(server: Cluster) -> None:
+    url = server.database(deadlock_timeout="50")
+    places, barrier = [workspace("a"), workspace("b")], threading.Barrier(2)
+    with closing(PostgresStore(url)) as store:
+        store.make(None)
+
+        def work(number: int) -> None:
+            first: list[int] = []
+
+            def cross(queries: Queries) -> None:
+                for key in (number, 1 - number):
+                    connection_of(queries).execute("SELECT pg_advisory_xact_lock(%s)", (key,))
+                    if not first:
+                        first.append(1)
+                        barrier.wait(30)
+                add(queries, f"by {number}")
+
+            store.write(places[number], cross)
+
+        assert together(work, 2) == []
+    assert bodies(url) == ["by 0", "by 1"]
+
+
+# wrong ---------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        (lambda url: url.replace("@/", "@/no"), r'database "no.*" does not exist\).*Make it on the server'),
+        (lambda url: url.replace("postgres@", "nobody@"), r'role "nobody" does not exist\).*Make it on the server'),
+        (lambda url: url.replace("postgres@", "secretive:geheim@"), r"password authentication failed.*Correct user"),
+        (lambda url: url.replace("postgres@", "secretive@"), r"no password supplied\).*Put a password"),
+        (lambda _: "postgresql://u:geheim@nowhere.invalid/x", r"nowhere.invalid.*Correct the host"),
+        (lambda _: "postgresql://u:geheim@127.0.0.1:1/x", r"127.0.0.1:1/x.*refused.*Start the server"),
+    ],
+)
+def test_who_cannot_connect_is_told_why_and_never_the_password(
+    server: Cluster, url: str, change: Callable[[str], str], told: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(postgres_connection, "PAUSES", (0.01,))
+    access, lines = server.data / "pg_hba.conf", "local all secretive scram-sha-256\n"
+    if lines not in access.read_text():
+        server.ask("CREATE ROLE secretive LOGIN PASSWORD 'other'")
+        access.write_text(lines + access.read_text())
+        server.ask("SELECT pg_reload_conf()")
+    with closing(PostgresStore(change(url))) as store, pytest.raises(StoreError, match=told) as caught:
+        store.made()
+    assert "geheim" not in str(caught.value) + store.place
+    assert "Nothing was stored" in str(caught.value)
+
+
+def test_a_url_that_cannot_be_read_is_not_repeated() -> None:
+    with pytest.raises(InvalidInputError, match="MEMORY_DATABASE_URL cannot be read") as caught:
+        PostgresStore("postgresql://user:ge heim@host/x")
+    assert "heim" not in str(caught.value)
+    assert caught.value.__cause__ is None
+
+
+def test_a_role_that_may_not_make_tables_is_told_what_an_operator_must_say(server: Cluster, url: str) -> None:
+    server.ask("CREATE ROLE guest LOGIN")
+    with closing(PostgresStore(url.replace("postgres@", "guest@"))) as store:
+        with pytest.raises(StoreError, match=r"role guest may not make .*Nothing was changed") as caught:
+            store.make(None)
+        commands = str(caught.value).partition("say there: ")[2]
+        assert ask(url, "SELECT count(*) FROM pg_tables WHERE schemaname = 'public'") == [0]
+        ask(url, commands)
+        put(store, workspace(), "kept")
+    assert bodies(url) == ["kept"]
+
+
+@pytest.mark.parametrize(
+    ("version", "told"),
+    [("", "vector is not installed on the server"), ("0.7.4", "vector is only there as version 0.7.4")],
+)
+def test_a_server_without_a_recent_pgvector_is_refused(
+    server: Cluster, url: str, tmp_path: Path, version: str, told: str
+) -> None:
+    folder = tmp_path / "share"  # the server's account can read it: its own data lie beside it
+    (folder / "extension").mkdir(parents=True)
+    for parent in (folder, *tmp_path.relative_to(server.data.parents[1]).parents):
+        (server.data.parents[1] / parent).chmod(0o755)
+    tmp_path.chmod(0o755)
+    for name in ("btree_gin", "unaccent", *(["vector"] if version else [])):
+        (folder / "extension" / f"{name}.control").write_text(f"default_version = '{version or '1.1'}'\n")
+    ask(url, f"ALTER DATABASE {url.partition('@/')[2].partition('?')[0]} SET extension_control_path = '{folder}'")
+    with closing(PostgresStore(url)) as store, pytest.raises(StoreError, match=f"{told}.*Install pgvector 0.8 or"):
+        store.make(None)
+    assert ask(url, "SELECT count(*) FROM pg_tables WHERE schemaname = 'public'") == [0]
+
+
+def test_a_schema_from_the_future_is_refused_untouched(url: str) -> None:
+    ask(url, "CREATE TABLE schema_version (version INTEGER PRIMARY KEY)")
+    ask(url, "INSERT INTO schema_version VALUES (99)")
+    ask(url, "CREATE EXTENSION vector; CREATE EXTENSION btree_gin; CREATE EXTENSION unaccent")
+    with closing(PostgresStore(url)) as store, pytest.raises(StoreError, match=r"schema version 99.*not touched"):
+        put(store, workspace(), "lost")
+    assert ask(url, "SELECT tablename FROM pg_tables WHERE schemaname = 'public'") == ["schema_version"]
+
+
+def test_a_server_that_takes_no_writes_is_read(server: Cluster, url: str, store: Store, here: Workspace) -> None:
+    put(store, here, "kept")
+    name = url.partition("@/")[2].partition("?")[0]
+    with closing(PostgresStore(server.to(name, default_transaction_read_only="on"))) as replica:
+        assert [row["number"] for row in replica.read(here, lambda q: q.all("doctor.owners"))] == [1]
+        with pytest.raises(StoreError, match=r"open for reading only.*Nothing was stored"):
+            put(replica, here, "lost")
+        assert any("takes no writes" in problem for problem in replica.problems(None))
+    assert bodies(url) == ["kept"]
+
+
+def test_read_only_makes_no_schema_and_writes_nothing(url: str, tmp_path: Path) -> None:
+    environ = {"MEMORY_DATABASE_URL": url, "MEMORY_DATA_DIR": str(tmp_path), "MEMORY_READ_ONLY": "1", **NO_MODELS}
+    with Engine(Settings.read(environ), fetch=False) as engine:
+        with pytest.raises(NotFoundError, match="no database yet"):
+            engine.workspace(make=False)
+        with pytest.raises(StoreError, match="read-only"):
+            put(engine.store, workspace(), "lost")
+        assert ask(url, "SELECT count(*) FROM pg_tables WHERE schemaname = 'public'") == [0]
+        with closing(PostgresStore(url)) as other:
+            put(other, workspace(), "kept")
+        assert engine.workspaces.all() == []
+        with pytest.raises(StoreError, match="reading only"):
+            put(engine.store, workspace(), "lost")
+    assert bodies(url) == ["kept"]
+
+
+# several processes ---------------------------------------------------------------------------------------------------
+
+STORE = """
+import sys
+from contextlib import closing
+from memoryd.core import records
+from memoryd.model import Kind, Record, Workspace
+from memoryd.store.postgres import PostgresStore
+here = Workspace(id="0" * 36, name="here")
+def put(store, text):
+    record = Record(id=records.new_id(), body=text, kind=Kind.MEMORY)
+    store.write(here, lambda q: records.add(q, record, None, "2026-03-04T05:06:07.000Z"))
+def more(queries):
+    body = queries.connection.execute("SELECT body FROM records WHERE id = 'counter'").fetchone()["body"]
+    queries.connection.execute("UPDATE records SET body = %s WHERE id = 'counter'", (str(int(body) + 1),))
+print("ready", flush=True)
+sys.stdin.readline()
+with closing(PostgresStore(sys.argv[1])) as store:
+"""
+ONCE = f"""{STORE}
+    put(store, "one")
+"""
+COUNT = f"""{STORE}
+    for _ in range(25):
+        store.write(here, more)
+"""
+WRITE = f"""{STORE}
+    for number in range(100_000):
+        put(store, "text " + str(number))
+        print("text " + str(number), flush=True)
+"""
+
+
+def begin(process: "subprocess.Popen[str]") -> None:
+    """It is loaded: off it goes."""
+    assert process.stdin
+    assert process.stdout
+    assert process.stdout.readline() == "ready\n"
+    process.stdin.write("\n")
+    process.stdin.flush()
+
+
+def test_ten_processes_that_start_at_once_make_one_schema(url: str) -> None:
+    processes = [python(ONCE, url) for _ in range(10)]
+    for process in processes:
+        begin(process)
+    for process in processes:
+        output(process)
+    assert bodies(url) == ["one"] * 10
+
+
+def test_eight_processes_lose_no_update(url: str, store: Store) -> None:
+    put(store, Workspace(id="0" * 36, name="here"), "0", id="counter")
+    processes = [python(COUNT, url) for _ in range(8)]
+    assert together(lambda number: begin(processes[number]), 8) == []
+    for process in processes:
+        output(process)
+    assert bodies(url) == ["200"]
+
+
+def test_what_a_killed_writer_acknowledged_is_there(url: str) -> None:
+    process = python(WRITE, url)
+    begin(process)
+    assert process.stdout
+    lines = [process.stdout.readline() for _ in range(30)]
+    process.kill()
+    lines += process.communicate()[0].splitlines(keepends=True)
+    told = {line.strip() for line in lines if line.endswith("\n")}
+    assert len(told) >= 30
+    assert told <= set(bodies(url))

@@ -1,0 +1,283 @@
+"""How Postgres searches: which index, which plan, and which words must match."""
+
+import re
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+
+import numpy as np
+import psycopg
+import pytest
+
+from memoryd.core import records
+from memoryd.model import Filter, Kind, VectorSet, Workspace
+from memoryd.store import postgres, postgres_search
+from memoryd.store.base import Queries, Scored, Vector
+from memoryd.store.postgres import PostgresStore
+from memoryd.store.postgres_search import Recent, driving
+from memoryd.store.sql import load, moving
+from memoryd.text import parse_query
+from tests.clients import database
+from tests.store.kit import EVERY, MODEL, SET, add, axis, forget, near, put, unit, words, workspace
+
+DIM = 16
+MANY = 600
+ACROSS = {"doctor.owners"}
+"""Statements that read the rows of more than one workspace: an operator's look at all that is stored."""
+OF_WORKSPACES = (
+    r"\b(records|(memory|entity|observation|interaction|summary)_details|relations|perspectives|embeddings|events)\b"
+)
+
+
+@pytest.fixture
+def url(postgres: str, tmp_path: Path) -> str:
+    return database(postgres, tmp_path)
+
+
+@pytest.fixture
+def store(url: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[PostgresStore]:
+    """A store that makes an index for a hundred vectors."""
+    monkeypatch.setattr(postgres_search, "INDEXED", 100)
+    monkeypatch.setattr(postgres_search, "PASSED", 1)
+    with closing(PostgresStore(url)) as store:
+        yield store
+
+
+@pytest.fixture
+def here() -> Workspace:
+    return workspace()
+
+
+def cloud(rows: int, seed: int = 0) -> Vector:
+    return unit(np.random.default_rng(seed).standard_normal((rows, DIM)))
+
+
+def fill(store: PostgresStore, place: Workspace, vectors: Vector, **fields: str) -> list[str]:
+    return store.write(place, lambda q: [add(q, f"row {n}", row, **fields) for n, row in enumerate(vectors)])
+
+
+def nearest(store: PostgresStore, place: Workspace, vector: Vector, allowed: Filter = EVERY, limit: int = 10) -> Scored:
+    return store.nearest(place, SET, vector, allowed, limit)
+
+
+def indexes(url: str) -> set[str]:
+    with psycopg.connect(url) as connection:
+        rows = connection.execute("SELECT indexrelid::regclass::text FROM pg_index WHERE indisvalid").fetchall()
+    return {name for (name,) in rows if name.startswith("near_")}
+
+
+@pytest.fixture
+def indexed(store: PostgresStore, here: Workspace) -> list[str]:
+    """The ids of many records, for which there is an index."""
+    ids = fill(store, here, cloud(MANY))
+    nearest(store, here, axis(0, DIM))
+    store.tend()
+    return ids
+
+
+# vectors -------------------------------------------------------------------------------------------------------------
+
+
+def test_a_large_set_that_is_searched_gets_an_index(store: PostgresStore, url: str, here: Workspace) -> None:
+    small = workspace("small")
+    fill(store, small, cloud(50))
+    nearest(store, small, axis(0, DIM))
+    store.tend()
+    assert not indexes(url)
+    fill(store, here, cloud(MANY))
+    store.tend()
+    assert not indexes(url)
+    nearest(store, here, axis(0, DIM))
+    store.tend()
+    (name,) = indexes(url)
+    assert re.fullmatch(r"near_16_general_\d+", name)
+    assert store.problems(here) == []
+
+
+def test_the_index_is_what_the_planner_takes(
+    store: PostgresStore, indexed: list[str], here: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    explained = {"vectors.candidates": f"EXPLAIN {postgres._statements()['vectors.candidates']}"}
+    seen: list[str] = []
+    composed = postgres.PostgresQueries.composed
+
+    def explain(
+        self: postgres.PostgresQueries, name: str, parts: dict[str, int | str], **given: object
+    ) -> list[dict[str, object]]:
+        with monkeypatch.context() as patch:
+            patch.setitem(postgres._statements(), name, explained[name])
+            seen.extend(str(row["QUERY PLAN"]) for row in composed(self, name, parts, **given))
+        return composed(self, name, parts, **given)
+
+    monkeypatch.setattr(postgres.PostgresQueries, "composed", explain)
+    for allowed in (EVERY, Filter(kinds=(Kind.MEMORY,)), Filter(session="s")):
+        seen.clear()
+        assert len(nearest(store, here, axis(0, DIM), allowed)) == 10
+        plan = "\n".join(seen)
+        assert re.search(r"Index Scan using near_16_general_\d+ on embeddings_\d+", plan), plan
+        assert "Sort" not in plan
+
+
+def test_what_the_index_finds_is_what_comparing_all_finds(
+    store: PostgresStore, indexed: list[str], url: str, here: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked = cloud(20, seed=1)
+    by_index = [nearest(store, here, vector) for vector in asked]
+    monkeypatch.setattr(postgres_search, "PASSED", 10**9)
+    one_by_one = [nearest(store, here, vector) for vector in asked]
+    same = sum(len({key for key, _ in a} & {key for key, _ in b}) for a, b in zip(by_index, one_by_one, strict=True))
+    assert same >= 0.95 * 200
+    assert all(scores == sorted(scores, reverse=True) for scores in ([c for _, c in found] for found in by_index))
+
+
+def test_a_record_counts_by_all_its_chunks_there_too(store: PostgresStore, indexed: list[str], here: Workspace) -> None:
+    half = (axis(0, DIM) + axis(1, DIM)) / np.sqrt(2)
+    long = put(store, here, "long", np.stack([axis(0, DIM), *[-axis(0, DIM)] * 5]))
+    short = put(store, here, "short", half)
+    found = dict(nearest(store, here, axis(0, DIM), limit=50))
+    assert found[short] == pytest.approx(np.sqrt(0.5), abs=2e-3)
+    assert long not in found  # its best chunk is the nearest of all, but it says the contrary five times
+
+
+def test_many_chunks_of_a_record_do_not_crowd_out_others(
+    store: PostgresStore, indexed: list[str], here: Workspace
+) -> None:
+    crowd = np.stack([unit(axis(0, DIM) + 0.01 * row)[0] for row in cloud(90, seed=2)])
+    long = put(store, here, "long", crowd)
+    found = nearest(store, here, axis(0, DIM))
+    assert found[0][0] == long
+    assert len(found) == 10
+
+
+def test_what_may_not_be_seen_does_not_crowd_out_what_may(
+    store: PostgresStore, indexed: list[str], here: Workspace
+) -> None:
+    fill(store, here, np.stack([axis(0, DIM)] * 300), scope="theirs")
+    gone = fill(store, here, np.stack([axis(0, DIM)] * 20))
+    forget(store, here, *gone)
+    found = nearest(store, here, axis(0, DIM), Filter(session="ours"))
+    assert len(found) == 10
+    assert {key for key, _ in found} <= set(indexed)
+
+
+def test_a_rare_filter_is_found_one_by_one(store: PostgresStore, indexed: list[str], here: Workspace) -> None:
+    put(store, here, "rare", -axis(0, DIM), tags=("rare",), kind=Kind.SUMMARY)
+    assert near(store, here, axis(0, DIM), Filter(tags=("rare",))) == ["rare"]
+    assert near(store, here, axis(0, DIM), Filter(kinds=(Kind.SUMMARY,))) == ["rare"]
+
+
+def test_a_small_workspace_beside_a_large_one_is_searched_whole(
+    store: PostgresStore, indexed: list[str], here: Workspace
+) -> None:
+    small = workspace("small")
+    ids = fill(store, small, cloud(30, seed=5))
+    assert {key for key, _ in nearest(store, small, axis(0, DIM), limit=50)} == set(ids)
+
+
+def test_an_index_that_failed_is_built_anew(
+    store: PostgresStore, indexed: list[str], url: str, here: Workspace
+) -> None:
+    (name,) = indexes(url)
+    with psycopg.connect(url) as connection:
+        connection.execute("UPDATE pg_index SET indisvalid = false WHERE indexrelid = %s::regclass", (name,))
+    with closing(PostgresStore(url)) as another:
+        assert len(nearest(another, here, axis(0, DIM))) == 10
+        another.tend()
+    assert indexes(url) == {name}
+
+
+def test_one_process_builds_at_a_time(store: PostgresStore, url: str, here: Workspace) -> None:
+    fill(store, here, cloud(MANY))
+    nearest(store, here, axis(0, DIM))
+    with psycopg.connect(url) as other:
+        other.execute("SELECT pg_advisory_lock(1835363685)")
+        store.tend()
+        assert not indexes(url)
+    store.tend()
+    assert indexes(url)
+
+
+def test_other_perspectives_have_their_own_index(store: PostgresStore, url: str, here: Workspace) -> None:
+    ids = fill(store, here, cloud(MANY))
+    vectors = cloud(MANY, seed=7)
+
+    def embed(queries: Queries) -> None:
+        for key, vector in zip(ids, vectors, strict=True):
+            records.embed(queries, key, "x" * 50, records.Embedded(MODEL, vector[None, :]))
+
+    store.write(here, embed)
+    among = VectorSet("x" * 50, MODEL)
+    store.nearest(here, among, vectors[3], EVERY, 10)
+    store.tend()
+    (name,) = indexes(url)
+    assert "x" * 50 in name
+    assert store.nearest(here, among, vectors[3], EVERY, 10)[0][0] == ids[3]
+
+
+# words ---------------------------------------------------------------------------------------------------------------
+
+
+def drives(query: str, **having: int) -> list[str]:
+    parsed = parse_query(query)
+    assert parsed
+    return list(driving(parsed, {f"'{word}'": count for word, count in having.items()}, 100_000, 50))
+
+
+def test_rare_words_drive_a_question() -> None:
+    assert drives("one two", one=5, two=2000) == ["('one') | ('two')"]
+
+
+def test_common_words_must_come_together() -> None:
+    first, *others = drives("a1 b1 c1", a1=30_000, b1=40_000, c1=50_000)
+    assert first == "(('a1') & ((('b1') & (('c1')))))"
+    assert others[-1] == "('a1') | ('b1') | ('c1')"
+
+
+def test_a_rare_word_is_enough_beside_common_ones() -> None:
+    first, *_ = drives("rare b1 c1", rare=3, b1=40_000, c1=50_000)
+    assert first == "('rare') | (('b1') & (('c1')))"
+
+
+def test_syntax_is_taken_at_its_word() -> None:
+    assert drives("a1 AND b1", a1=30_000, b1=40_000) == ["('a1') & (('b1'))"]
+
+
+def test_a_common_word_alone_finds_where_no_two_come_together(
+    store: PostgresStore, here: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(postgres_search, "DRIVEN", 1)
+    for text in ("red", "red", "blue", "blue", "green"):
+        put(store, here, text)
+    assert sorted(words(store, here, "red blue")) == ["blue", "blue", "red", "red"]
+
+
+def test_a_word_that_comes_more_often_counts_more(store: PostgresStore, here: Workspace) -> None:
+    put(store, here, "mill and road and hill and farm and barn")
+    put(store, here, "mill and mill and hill and mill and barn")
+    for n in range(9):
+        put(store, here, f"filler {n}")
+    assert words(store, here, "mill")[0].count("mill") == 3
+
+
+def test_what_is_counted_is_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(postgres_search, "REMEMBERED", 2)
+    known = Recent()
+    for number in range(3):
+        known.put(number, str(number))
+    assert [known.get(number) for number in range(3)] == [None, None, "2"]
+    monkeypatch.setattr(postgres_search, "FRESH", -1.0)
+    known.put(3, "3")
+    assert known.get(3) is None
+
+
+# one workspace a statement -------------------------------------------------------------------------------------------
+
+
+def test_every_statement_on_a_workspace_s_rows_names_the_workspace() -> None:
+    """What lets workspaces be spread over machines: no statement needs the rows of two."""
+    across = set()
+    for name, text in (load("postgres") | moving()).items():
+        said = re.sub(r"^\s*--.*", "", text, flags=re.MULTILINE)
+        if re.search(OF_WORKSPACES, said) and ":workspace" not in said:
+            across.add(name)
+    assert across == ACROSS

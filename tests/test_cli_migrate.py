@@ -1,0 +1,96 @@
+"""`memoryd migrate` and `memoryd backup` between databases, as a person or a script meets them."""
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+from tests.clients import database
+from tests.test_cli_transfer import run
+
+
+@pytest.fixture
+def source(home: Path, tmp_path: Path) -> Path:
+    """A data directory with two workspaces."""
+    for name, text in (("default", "The ship sails north."), ("other", "Bread needs yeast.")):
+        run(home, "--data-dir", tmp_path / "source", "store", text, "--workspace", name, MEMORY_DATABASE_URL="")
+    return tmp_path / "source"
+
+
+@pytest.fixture
+def url(postgres: str, tmp_path: Path) -> str:
+    return database(postgres, tmp_path)
+
+
+def test_from_sqlite_to_postgres_and_back(home: Path, source: Path, url: str, tmp_path: Path) -> None:
+    said = run(home, "migrate", "--from", source, "--to", url)
+    assert re.findall(r"^(\w+) +active +(\d+) +0 +0 +(\d+) +(\d+) *$", said.stdout, re.MULTILINE) == [
+        ("default", "1", "1", "3"),
+        ("other", "1", "1", "3"),
+    ]
+    assert said.stdout.endswith("\nSource and target hold the same.\n")
+    assert said.stderr == ""
+    assert "sails" in run(home, "recall", "ship", MEMORY_DATABASE_URL=url).stdout
+    back = json.loads(run(home, "migrate", "--from", url, "--to", tmp_path / "back.db", "--json").stdout)
+    assert [(each["name"], each["rows"]["records"], each["written"]) for each in back["workspaces"]] == [
+        ("default", 1, 3),
+        ("other", 1, 3),
+    ]
+    assert back["differences"] == []
+    recalled = run(
+        home, "--db", tmp_path / "back.db", "recall", "bread", "--workspace", "other", MEMORY_DATABASE_URL=""
+    )
+    assert "yeast" in recalled.stdout
+
+
+def test_a_difference_ends_it_with_1_and_a_sentence(home: Path, source: Path, url: str) -> None:
+    run(home, "migrate", "--from", source, "--to", url)
+    run(home, "store", "more", MEMORY_DATABASE_URL=url)
+    ended = run(home, "migrate", "--from", source, "--to", url, code=1)
+    assert ended.stderr.startswith("Source and target differ: records of default: 1 in the source, 2 in the target; ")
+    assert ended.stderr.count("\n") == 1
+    script = run(home, "migrate", "--from", source, "--to", url, "--json", code=1)
+    assert {each["table"] for each in json.loads(script.stdout)["differences"]} == {
+        "records",
+        "memory_details",
+        "events",
+    }
+
+
+def test_a_name_that_is_taken_is_said_in_one_line(home: Path, source: Path, url: str) -> None:
+    run(home, "store", "mine", MEMORY_DATABASE_URL=url)
+    ended = run(home, "migrate", "--from", source, "--to", url, code=2)
+    assert "same name: default. Nothing was written" in ended.stderr
+    assert (ended.stdout, ended.stderr.count("\n")) == ("", 1)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "said"),
+    [
+        (["migrate", "--from", "{source}", "--to", "{source}"], 2, "the same place"),
+        (["migrate", "--from", "{source}/none", "--to", "{source}.db"], 1, "holds no workspace"),
+        (["--read-only", "migrate", "--from", "{source}", "--to", "{source}.db"], 2, "--read-only"),
+    ],
+)
+def test_what_cannot_be_is_said_and_nothing_is_made(
+    home: Path, source: Path, arguments: list[str], code: int, said: str
+) -> None:
+    ended = run(home, *(one.format(source=source) for one in arguments), code=code)
+    assert said in ended.stderr
+    assert ended.stderr.count("\n") == 1
+    assert sorted(path.name for path in source.parent.iterdir()) == ["home", "source"]
+
+
+def test_no_password_is_shown(home: Path, source: Path) -> None:
+    url = "postgresql://someone:geheim@127.0.0.1:9/nowhere?connect_timeout=1"
+    ended = run(home, "migrate", "--from", source, "--to", url, code=1)
+    assert "geheim" not in ended.stdout + ended.stderr
+
+
+def test_a_backup_of_postgres_serves_as_a_database(home: Path, url: str, tmp_path: Path) -> None:
+    run(home, "store", "The ship sails north.", MEMORY_DATABASE_URL=url)
+    said = run(home, "backup", tmp_path / "all.db", MEMORY_DATABASE_URL=url)
+    assert re.match(rf"Wrote {tmp_path}/all\.db: 1 records, ", said.stdout)
+    assert "sails" in run(home, "--db", tmp_path / "all.db", "recall", "ship", MEMORY_DATABASE_URL="").stdout
+    assert "exists already" in run(home, "backup", tmp_path / "all.db", code=1, MEMORY_DATABASE_URL=url).stderr
