@@ -13,7 +13,6 @@ from typing import Any
 import numpy as np
 
 from memoryd import __version__
-from memoryd.core import perspectives
 from memoryd.core.engine import Engine
 from memoryd.errors import InvalidInputError, StoreError
 from memoryd.model import Workspace
@@ -98,17 +97,7 @@ class Doctor:
 
     def _embed(self) -> None:
         """Make the vectors that are missing, and let go of other models' then."""
-        total = sum(map(self._unembedded, self._workspaces))
-        done = 0
-
-        def asked_whether_to_stop() -> bool:
-            """Before each record; a good place to tell how far it has come."""
-            nonlocal done
-            self._report("embedding", min(done / max(total, 1), 1.0))
-            done += 1
-            return False
-
-        self._engine.embedding.catch_up(asked_whether_to_stop)
+        self._engine.embedding.complete(lambda done: self._report("embedding", done))
         for workspace in self._workspaces:
             self._engine.embedding.retire(workspace)
 
@@ -191,6 +180,11 @@ class Doctor:
             yield Finding(
                 _named(workspace), f"its file {lost[workspace.id]} is missing", "Put it back from a copy or a backup."
             )
+        for file in self._store.strays(every):
+            yield Finding(
+                str(file), "the registry knows no workspace in it; a process that dies creating one leaves such a file",
+                f"If no workspace is missed, delete it; else put {self._store.path(None)} back from a copy or backup.",
+            )  # fmt: skip
 
     def _files(self) -> dict[Path, Workspace | None]:
         """Each file that can be looked into, with one of those who live in it."""
@@ -234,7 +228,7 @@ class Doctor:
         embedder = self._engine.helpers.embedder.get()
         if embedder is None:
             return
-        if missing := self._unembedded(workspace):
+        if missing := self._engine.embedding.unembedded(workspace):
             yield Finding(
                 subject, f"{missing} records have no vector of {embedder.name} yet",
                 "A running server makes them in the background; `memoryd doctor --repair` makes them now.",
@@ -245,16 +239,6 @@ class Doctor:
                     subject, f"{number} records still have vectors of {model}",
                     "Another client may use them. If none does, `memoryd doctor --repair` drops them.",
                 )  # fmt: skip
-
-    def _unembedded(self, workspace: Workspace) -> int:
-        embedder = self._engine.helpers.embedder.get()
-        if embedder is None:
-            return 0
-        model = embedder.name
-        row = self._store.read(
-            workspace, lambda q: q.one("doctor.unembedded", **perspectives.to_be_counted(q), model=model)
-        )
-        return row["number"] if row else 0
 
     def _damaged(self, workspace: Workspace) -> list[int]:
         """The vectors that no search could use."""

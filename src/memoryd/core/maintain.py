@@ -4,7 +4,7 @@ from collections.abc import Callable
 from datetime import timedelta
 
 from memoryd.core.clock import Clock, moment, timestamp
-from memoryd.core.workspaces import Workspaces
+from memoryd.core.workspaces import Workspaces, going_on
 from memoryd.model import Workspace
 from memoryd.store.base import Queries, Store
 
@@ -29,18 +29,26 @@ class Maintenance:
         """Remove rows, words and vectors for good, in every workspace."""
         for workspace in self._workspaces.all("active"):
             if not stopping():
-                self.purge_workspace(workspace)
+                with going_on(workspace):
+                    self.purge_workspace(workspace)
 
     def purge_workspace(self, workspace: Workspace) -> None:
         """Remove rows, words and vectors of one workspace for good."""
         before = timestamp(moment(self._clock.now()) - self._retention)
         if self._store.read(workspace, lambda q: _purgeable(q, before)):
             self._store.write(workspace, lambda q: _remove(q, before))
+        if self._store.read(workspace, _trimmable):
             self._store.write(workspace, lambda q: q.run("vectors.trim", keep=TOMBSTONES))
 
 
 def _purgeable(queries: Queries, before: str) -> bool:
     return any(queries.one(noun, before=before) for noun in ("records.purgeable", "relations.purgeable"))
+
+
+def _trimmable(queries: Queries) -> bool:
+    """Whether there are more removals than need be known: vectors also go where a text changes."""
+    marks = queries.one("vectors.marks")
+    return marks is not None and marks["removed"] - marks["oldest"] >= TOMBSTONES
 
 
 def _remove(queries: Queries, before: str) -> None:

@@ -89,6 +89,12 @@ class Store(Protocol):
     def bring_back(self, registry: Queries, workspace: Workspace) -> str:
         """The reverse of `put_away`; raises StoreBusyError where somebody is reading the archived file."""
 
+    def empty(self, workspace: Workspace) -> None:
+        """Before `erase`, outside of the registry's transaction: remove the rows of a workspace that shares its place.
+
+        A part at a time, so that nobody waits for all of them. It was put away before.
+        """
+
     def erase(self, registry: Queries, workspace: Workspace) -> None:
         """Remove all that a workspace holds, for good. It was put away before."""
 
@@ -103,6 +109,9 @@ class Store(Protocol):
 
     def path(self, workspace: Workspace | None) -> Path | None:
         """The file that holds a workspace, which may not exist yet; None where a database server holds it."""
+
+    def strays(self, workspaces: Sequence[Workspace]) -> list[Path]:
+        """The files that hold a workspace, but none of `workspaces`, which are all that the registry knows."""
 
     def describe(self) -> str:
         """Where the rows are, for people."""

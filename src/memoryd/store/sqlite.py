@@ -23,6 +23,7 @@ from memoryd.text import WordQuery
 T = TypeVar("T")
 
 OPEN_FILES = 16
+EMPTIED = 1_000  # records and events of a deleted workspace that go in one transaction
 COPYING = 0.9  # of the work of a backup; the rest is checking
 TITLE_WEIGHT, TYPE_WEIGHT, BODY_WEIGHT, TAGS_WEIGHT = 2.0, 1.0, 1.0, 1.0
 DURABILITY = {"full": "FULL", "normal": "NORMAL"}
@@ -201,6 +202,15 @@ class SqliteStore:
         self._beside(registry, workspace, lambda q: q.run("placement.unmark"))
         return self.files.db_path(workspace)
 
+    def empty(self, workspace: Workspace) -> None:
+        """Remove its rows a part at a time where it shares a file, then their words."""
+        if self.files.pair(workspace) or not self.files.path(workspace).exists():
+            return
+        with self._database(workspace) as database:
+            while database.write(workspace, _empty_some, guarded=False):
+                pass
+            database.write(workspace, lambda q: q.run("words.optimize"), guarded=False)
+
     def erase(self, registry: Queries, workspace: Workspace) -> None:
         """Remove its file, or its rows where it shares one; there the mark stays, for who still knows the workspace."""
         if pair := self.files.pair(workspace):
@@ -267,6 +277,11 @@ class SqliteStore:
         """The file that holds a workspace."""
         return self.files.path(workspace)
 
+    def strays(self, workspaces: Sequence[Workspace]) -> list[Path]:
+        """The files of workspaces of their own that are none of these's."""
+        known = {self.files.path(workspace).name for workspace in workspaces}
+        return [path for path in self.files.rooms() if path.name not in known]
+
     def describe(self) -> str:
         """Where the rows are, for people."""
         return f"SQLite {apsw.sqlite_lib_version()}, {self.files.path(None).parent}"
@@ -280,9 +295,16 @@ class SqliteStore:
             database.close()
 
 
+def _empty_some(queries: Queries) -> int:
+    """How many rows that was."""
+    return queries.run("workspaces.empty", limit=EMPTIED) + queries.run("workspaces.silence", limit=EMPTIED)
+
+
 def _empty(queries: Queries) -> None:
-    for statement in ("workspaces.empty", "workspaces.silence", "perspectives.clear", "words.optimize"):
-        queries.run(statement)
+    """What is left, if anything was written since."""
+    if sum(iter(lambda: _empty_some(queries), 0)):
+        queries.run("words.optimize")
+    queries.run("perspectives.clear")
 
 
 def _problems(database: SqliteFile) -> list[str]:
