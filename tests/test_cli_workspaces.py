@@ -118,14 +118,16 @@ def test_perspectives_are_shown_added_changed_removed_and_reset(run: Run) -> Non
 
 def test_perspectives_that_cannot_be_are_told_and_nothing_changes(run: Run) -> None:
     run("workspace", "create", "p")
-    five = perspectives(run)
+    before = perspectives(run, "--set", "dated={date}: {text}")
     for options, said in {
+        ("--reset", "--set", "x=BAD"): "must name {text}",
+        ("--reset", "--remove", "dated"): "there are: general",
         ("--set", "dated"): "has no =",
         ("--set", "a={text}", "--set", "b=nothing"): "must name {text}",
         ("--remove", "general"): "is what recall searches",
-        ("--set", "a={text}", "--remove", "moods"): "there are: general",
+        ("--set", "a={text}", "--remove", "moods"): "there are: dated, general",
     }.items():
         assert said in told(run("workspace", "perspectives", "p", *options, code=2))
-    assert perspectives(run) == five
+    assert perspectives(run) == before
     assert "not found" in told(run("workspace", "perspectives", "q", code=1))
     assert "forbids" in told(run("workspace", "perspectives", "p", "--reset", code=2, MEMORY_READ_ONLY="true"))

@@ -37,7 +37,7 @@ def work(job, queries, deep):
         job.set_exception(error)
 """,
     f"{SRC}/models/__init__.py": "",
-    f"{SRC}/models/loader.py": """
+    f"{SRC}/extras.py": """
 from importlib import import_module
 
 def load(name):
@@ -45,7 +45,7 @@ def load(name):
 """,
     f"{SRC}/core/engine.py": '''
 from typing import TYPE_CHECKING
-from memoryd.models.loader import load
+from memoryd.extras import load
 from memoryd.store.sqlite_file import work
 import memoryd.text
 
@@ -121,7 +121,7 @@ ADDED = [
     ("imports_stand_on_top", f"{SRC}/core/a.py", "def f():\n    if True:\n        import json\n"),
     ("imports_stand_on_top", f"{SRC}/core/a.py", "async def f():\n    from memoryd import text\n"),
     ("imports_stand_on_top", f"{SRC}/core/a.py", "class A:\n    import json\n"),
-    ("one_dynamic_import", f"{SRC}/models/loader.py", "import_module('json')\n"),
+    ("one_dynamic_import", f"{SRC}/extras.py", "import_module('json')\n"),
     ("one_dynamic_import", f"{SRC}/core/a.py", "import importlib\n\nimportlib.import_module('json')\n"),
     ("one_dynamic_import", f"{SRC}/core/a.py", "__import__('json')\n"),
     ("errors_are_named", f"{SRC}/core/a.py", "try:\n    x = 1\nexcept Exception:\n    raise\n"),

@@ -77,8 +77,10 @@ class Profile:
 RECALL = Profile()
 """Seed d's retrieval pipeline."""
 
-GRAPH = Profile(every_perspective=True)
-"""Seed c's search of nodes: fused words and vectors, and no more stages."""
+GRAPH = Profile(every_perspective=True, alpha=0.8)
+"""Seed c's search of nodes: fused words and vectors, and no more stages. Facts are short, so one common word that
+happens to stand in both weighs too much at .5: on a team's graph 18 of 32 paraphrased questions had the right node
+first, 22 at .8, 23 without words; but of 154 rare words 108 without them, 132 at .8, 143 at .5."""
 
 FAINT = 0.01
 """At most this is a match worth whose list has nothing in common with the query: less than the gate asks for."""

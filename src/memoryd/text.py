@@ -76,7 +76,7 @@ class Phrase:
 
     def tsquery(self, label: str = "") -> str:
         """The phrase for Postgres; with a `label` only where it is in text of that weight."""
-        parts = [f"'{word}'" for word in re.split(r"[\W_]+", self.words) if word]
+        parts = [f"'{word}'" for word in re.split(r"[\W_]+", self.words) if word] or ["'_'"]  # which matches nothing
         ends = f":{'*' if self.prefix else ''}{label}"
         parts[-1:] = [part + ends.removesuffix(":") for part in parts[-1:]]
         return " <-> ".join(parts)

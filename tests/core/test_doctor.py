@@ -9,7 +9,7 @@ import apsw
 import numpy as np
 import pytest
 
-from memoryd.core import doctor
+from memoryd.core import doctor, migrate
 from memoryd.core.doctor import Doctor, Finding, changed, slips
 from memoryd.core.engine import Engine
 from memoryd.core.memories import Memories
@@ -249,6 +249,24 @@ def test_a_large_write_ahead_log(patient: Patient, monkeypatch: pytest.MonkeyPat
 
 def _vector(value: float) -> bytes:
     return np.full(384, value, np.float16).tobytes()
+
+
+def test_a_damaged_archive_is_found_and_keeps_a_backup_from_being_made(patient: Patient, tmp_path: Path) -> None:
+    with Engine(patient.settings, fetch=False) as engine:
+        place = engine.workspaces.create("old")
+        memories = Memories(engine, place, "")
+        for number in range(50):
+            memories.store(f"{number} " + "text " * 100)
+        engine.workspaces.archive("old")
+    assert patient.examine().findings == []
+    file = patient.data / "archive" / f"{place.id}.db"
+    with file.open("r+b") as pages:
+        pages.seek(8 * 4096)
+        pages.write(b"\xff" * 8 * 4096)
+    assert {finding.subject for finding in patient.examine().findings} == {str(file)}
+    with Engine(patient.settings, fetch=False) as engine, pytest.raises(StoreError, match="is damaged") as raised:
+        migrate.backup(engine, tmp_path / "copy.db", lambda *_: None)
+    assert str(file) in str(raised.value)
 
 
 @pytest.mark.parametrize(

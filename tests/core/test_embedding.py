@@ -5,17 +5,19 @@ import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
-from memoryd.core import embedding, records
+from memoryd.core import embedding, records, worker
 from memoryd.core.engine import Engine
 from memoryd.core.memories import Criteria
 from memoryd.core.worker import Worker
 from memoryd.errors import StoreError
-from memoryd.model import GENERAL, Filter, VectorSet
+from memoryd.model import GENERAL, Filter, VectorSet, Workspace
 from memoryd.models import helpers
 from memoryd.models import ollama as service
+from memoryd.store.files import DataDirectory
 from tests.core.kit import Ollama, embedded, engine, memories, never, ollama
 from tests.store.kit import put
 
@@ -325,8 +327,9 @@ def test_the_set_that_another_process_completes_serves(
         assert served(two) == OTHER
 
 
-def test_a_set_that_is_gone_does_not_serve(tmp_path: Path, server: Ollama) -> None:
+def test_a_set_that_is_gone_does_not_serve(tmp_path: Path, server: Ollama, monkeypatch: pytest.MonkeyPatch) -> None:
     stored(tmp_path, TEXTS)
+    monkeypatch.setattr(embedding, "DROPPED", 3)  # fewer than there are
     with with_ollama(tmp_path, server) as one, with_ollama(tmp_path, server, OTHER) as two:
         one.embedding.catch_up(never)
         assert served(one) == NOMIC
@@ -339,7 +342,125 @@ def test_a_set_that_is_gone_does_not_serve(tmp_path: Path, server: Ollama) -> No
         assert found(one, "Bread needs yeast.")[0] == "Bread needs yeast."
 
 
+def test_the_serving_set_is_looked_for_again_where_the_backfill_has_just_finished(tmp_path: Path) -> None:
+    with engine(tmp_path) as here:
+        assert here.embedding._due(here.workspaces.ensure("default"))
+
+
+# several workspaces --------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def projects(tmp_path: Path) -> list[Workspace]:
+    """Three, each with a memory that has no vector."""
+    with engine(tmp_path) as here:
+        for name in ("a", "b", "c"):
+            here.workspaces.create(name)
+            memories(here, name=name).store(f"a text in {name}")
+        return here.workspaces.all()
+
+
+def test_a_workspace_that_cannot_be_used_keeps_no_other_from_its_vectors(
+    tmp_path: Path, server: Ollama, projects: list[Workspace]
+) -> None:
+    file = tmp_path / projects[0].db_path
+    file.rename(aside := tmp_path / "aside")
+    told: list[float] = []
+    with with_ollama(tmp_path, server) as here:
+        here.embedding.complete(told.append)
+        assert [embedded(here, name) for name in "bc"] == [{NOMIC: 1}, {NOMIC: 1}]
+        assert (told[0], told[-1]) == (0, 1)
+        aside.rename(file)
+        here.embedding.catch_up(never)
+        assert embedded(here, "a") == {NOMIC: 1}
+
+
+def test_a_registry_that_is_busy_or_a_model_that_is_not_ready_costs_nothing_that_was_known(
+    tmp_path: Path, server: Ollama, projects: list[Workspace], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def busy(*_: object) -> list[Workspace]:
+        raise StoreError
+
+    with engine(tmp_path, MEMORY_EMBEDDER=NOMIC, OLLAMA_HOST=server.url) as here:
+        ids = [hit.record.id for hit in memories(here, name="a").recent(1)]
+        here.embedding.lacks(projects[0], ids)
+        with monkeypatch.context() as patch:
+            patch.setattr(here.helpers.embedder, "get", lambda **_: None)
+            here.embedding.follow(never)
+        with monkeypatch.context() as patch:
+            patch.setattr(here.workspaces, "all", busy)
+            with pytest.raises(StoreError):
+                here.embedding.follow(never)
+        here.embedding.follow(never)
+        assert embedded(here, "a") == {NOMIC: 1}
+
+
+def test_only_the_workspaces_that_are_known_to_lack_vectors_are_opened(
+    tmp_path: Path, server: Ollama, projects: list[Workspace], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[str] = []
+    real = DataDirectory.path
+
+    def path(files: DataDirectory, workspace: Workspace | None) -> Path:
+        asked.extend([workspace.name] if workspace else [])
+        return real(files, workspace)
+
+    with with_ollama(tmp_path, server) as here:
+        monkeypatch.setattr(DataDirectory, "path", path)
+        here.embedding.follow(never)
+        assert asked == []
+        here.embedding.lacks(projects[1], [])
+        here.embedding.follow(never)
+        assert asked == []
+        here.embedding.lacks(projects[1], [hit.record.id for hit in memories(here, name="b").recent(1)])
+        here.embedding.follow(never)
+        assert set(asked) == {"b"}
+        here.embedding.catch_up(never)
+        assert set(asked) == {"a", "b", "c"}
+        assert [embedded(here, name) for name in "abc"] == 3 * [{NOMIC: 1}]
+
+
+def test_of_too_many_to_remember_and_of_what_was_refused_all_are_looked_through(
+    tmp_path: Path, server: Ollama, projects: list[Workspace], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(embedding, "LACKING", 2)
+    with with_ollama(tmp_path, server) as here:
+        here.embedding.lacks(projects[0], ["1", "2", "3"])
+        here.embedding.lacks(projects[0], ["4"])
+        server.fails = lambda _text: True
+        for n in range(embedding.FAILURES):
+            put(here.store, projects[0], f"another {n}")
+        here.embedding.follow(never)
+        assert embedded(here, "a") == {}
+        server.fails = lambda _text: False
+        here.embedding.follow(never)
+        assert embedded(here, "a") == {NOMIC: 1 + embedding.FAILURES}
+        assert embedded(here, "b") == {}
+
+
 # the thread ----------------------------------------------------------------------------------------------------------
+
+
+def test_seldom_chores_run_at_the_start_and_when_they_are_due_however_often_it_is_woken(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    now = [0.0]
+    monkeypatch.setattr(worker, "time", SimpleNamespace(monotonic=lambda: now[0]))
+    runs: queue.Queue[str] = queue.Queue()
+    here = Worker([lambda _stopping: runs.put("often")], seldom=[lambda _stopping: runs.put("seldom")])
+
+    def woken() -> str:
+        here.wake()
+        first = runs.get(timeout=10)
+        return f"{first} {runs.get(timeout=10)}" if first == "seldom" else first
+
+    here.start()
+    try:
+        assert [woken() for _ in range(3)] == ["seldom often", "often", "often"]
+        now[0] = worker.SELDOM
+        assert [woken() for _ in range(3)] == ["seldom often", "often", "often"]
+    finally:
+        here.stop(10)
 
 
 def test_a_worker_that_died_goes_on_when_it_is_woken(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,7 +1,10 @@
 """Changes of the graph: each one transaction with its events, and what is deleted goes wholly."""
 
+import json
+import threading
 from collections import Counter
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from pathlib import Path
 
@@ -114,6 +117,13 @@ def test_whatever_changes_about_a_node_moves_its_time_and_no_other(graph: Graph,
     assert there(graph, "Acme") == other
 
 
+def test_a_relation_twice_in_one_call_is_made_once(graph: Graph) -> None:
+    knows = Edge("Ann", "Bob", "knows")
+    made = relations.create(graph, [knows, knows])
+    assert made.created == made.already_existed
+    assert len(relations.between(graph, "Ann", "Bob")) == 1
+
+
 def test_what_changes_nothing_moves_no_time_and_leaves_no_event(graph: Graph) -> None:
     relations.create(graph, [Edge("Ann", "Bob", "knows")])
     before, noted = there(graph), events(graph)
@@ -138,6 +148,34 @@ def test_each_change_leaves_its_events(graph: Graph) -> None:
     middle = events(graph)
     entities.delete(graph, ["Ann"])
     assert events(graph) - middle == {"delete_entity": 1, "delete_observation": 3, "delete_relation": 2}
+
+
+def test_times_are_in_the_order_of_commits(graph: Graph) -> None:
+    go, waiting = threading.Event(), threading.Event()
+
+    def hold(_queries: object) -> None:
+        waiting.set()
+        go.wait(20)
+
+    with ThreadPoolExecutor(2) as threads:
+        threads.submit(graph.engine.write, graph.workspace, hold)
+        assert waiting.wait(20)
+        adding = threads.submit(observations.add, graph, [("Ann", ["later"])])
+        before = graph.engine.clock.now()
+        go.set()
+        (added,) = adding.result(20)
+    assert added.observations[0].created_at > before
+
+
+def test_a_time_never_goes_back(graph: Graph) -> None:
+    ahead = "2999-01-01T00:00:00.000Z"
+    found = there(graph)
+    assert found
+    graph.engine.write(graph.workspace, lambda q: q.run("entities.touch", ids=json.dumps([found.id]), now=ahead))
+    observations.add(graph, [("Ann", ["d"])])
+    after = there(graph)
+    assert after
+    assert after.updated_at == ahead
 
 
 # deleted for good ----------------------------------------------------------------------------------------------------

@@ -11,7 +11,7 @@ import numpy as np
 import psycopg
 import pytest
 
-from memoryd.core import entities, migrate, observations, perspectives, relations
+from memoryd.core import entities, migrate, observations, relations
 from memoryd.core.engine import Engine
 from memoryd.core.entities import NewEntity
 from memoryd.core.graph import Graph
@@ -84,7 +84,7 @@ def journal(queries: Queries) -> None:
     scores: dict[str, Any] = {"quality": 7, "productivity": None, "impact": 3, "complexity": None}
     details = {"id": summary, "memory_count": 3, **scores, "technologies": '["Öl"]'}
     rows.put(queries, "summary_details", [details])
-    perspectives.edit(queries, {"own": "{entity}: {text}"})
+    queries.run("perspectives.add", name="own", template="{entity}: {text}")
 
 
 @pytest.fixture
@@ -278,7 +278,7 @@ def test_what_differs_is_told(source: Path, url: str, tmp_path: Path) -> None:
     moved(source, url)
     with opened(url) as engine:
         place = engine.workspaces.find("default")
-        engine.store.write(place, lambda q: q.run("workspaces.silence"))
+        engine.store.write(place, lambda q: q.run("workspaces.silence", limit=1_000))
         memories(engine, name="web-site").store("more")
     with psycopg.connect(url) as connection:
         connection.execute("UPDATE embeddings SET vector = '[0,0,0,0,0,0,0,1]' WHERE perspective = 'client'")

@@ -1,19 +1,21 @@
 """Perspectives: what is embedded of an observation from each, and when that is made anew."""
 
 import json
+import threading
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from memoryd.core import entities, observations, perspectives, relations
+from memoryd.core import embedding, entities, observations, perspectives, relations
 from memoryd.core.engine import Engine
 from memoryd.core.entities import NewEntity
 from memoryd.core.graph import Graph
 from memoryd.core.perspectives import DEFAULTS, FIELDS, check, render
 from memoryd.core.relations import Edge
-from memoryd.errors import InvalidInputError
+from memoryd.errors import InvalidInputError, StoreError
 from memoryd.model import GENERAL
 from tests.core.kit import NONE, Ollama, engine, never, ollama
 
@@ -180,6 +182,26 @@ def test_a_relation_that_no_text_names_outdates_no_vector(graph: Graph) -> None:
     assert present(graph, "likes tea") == FIVE
 
 
+def test_what_changes_nothing_outdates_no_vector(graph: Graph, server: Ollama) -> None:
+    ann(graph, "likes tea")
+    entities.set_summary(graph, "Ann", "s")
+    catch_up(graph)
+    asked = len(server.asked)
+    entities.set_summary(graph, "Ann", "s")
+    entities.set_tags(graph, "Ann", ["core"])
+    ann(graph, "likes tea")
+    assert present(graph, "likes tea") == FIVE
+    catch_up(graph)
+    assert len(server.asked) == asked
+
+
+def test_many_texts_are_left_to_the_background(graph: Graph, server: Ollama) -> None:
+    server.asked.clear()
+    ann(graph, *(f"fact {n}" for n in range(40)))
+    assert server.asked == []
+    assert present(catch_up(graph), "fact 7") == FIVE
+
+
 def test_another_text_is_embedded_anew_from_everywhere(graph: Graph) -> None:
     ann(graph, "likes tea")
     catch_up(graph)
@@ -207,12 +229,81 @@ def test_a_workspace_may_have_perspectives_of_its_own(graph: Graph) -> None:
     ann(graph, "likes tea")
     catch_up(graph)
     own = {GENERAL: DEFAULTS[GENERAL], "temporal": "{date} {text}", "technical": DEFAULTS["technical"]}
-    graph.engine.write(graph.workspace, lambda q: perspectives.replace(q, own))
+    changed = {"temporal": own["temporal"]}
+    assert graph.engine.embedding.change_perspectives(graph.workspace, changed, ["project", "relational"]) == own
     assert present(graph, "likes tea") == ["general", "technical"], "what is gone or differs goes"
     catch_up(graph)  # knows of nothing that lacks vectors, so it looks
     assert present(graph, "likes tea") == ["general", "technical", "temporal"]
     other = Graph(graph.engine, graph.engine.workspaces.ensure("other"))
     assert sorted(graph.engine.store.read(other.workspace, perspectives.templates)) == FIVE
+
+
+NEW = {"temporal": "{date} {text}"}
+
+
+def test_no_vector_of_an_old_template_passes_for_one_of_the_new(
+    graph: Graph, server: Ollama, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    said = [f"likes tea {n}" for n in range(5)]
+    ann(graph, *said)
+    catch_up(graph)
+    real, parts = embedding._drop, []
+
+    def meanwhile(*given: Any) -> int:
+        parts.append(given)
+        server.asked.clear()
+        if not others:  # a server that is at work on the same workspace
+            others.append(threading.Thread(target=catch_up, args=(graph,)))
+            others[0].start()
+        return real(*given)
+
+    others: list[threading.Thread] = []
+    monkeypatch.setattr(embedding, "DROPPED", 2)
+    monkeypatch.setattr(embedding, "_drop", meanwhile)
+    graph.engine.embedding.change_perspectives(graph.workspace, NEW)
+    others[0].join()
+    assert len(parts) == 4, "two, two, one and none"
+    assert all(present(catch_up(graph), content) == FIVE for content in said)
+    asked = [text for text in server.asked if text.startswith("search_document: 20")]
+    assert len(asked) == len(said), "each of them anew, and once"
+
+
+def test_a_change_of_perspectives_that_is_cut_short_is_said_again(
+    graph: Graph, server: Ollama, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ann(graph, "likes tea")
+    catch_up(graph)
+
+    def dies(*_: object) -> int:
+        raise StoreError
+
+    with monkeypatch.context() as patch:
+        patch.setattr(embedding, "_drop", dies)
+        with pytest.raises(StoreError):
+            graph.engine.embedding.change_perspectives(graph.workspace, NEW)
+    assert sorted(graph.read(perspectives.templates)) == [name for name in FIVE if name != "temporal"]
+    server.asked.clear()
+    catch_up(graph)
+    assert server.asked == []
+    graph.engine.embedding.change_perspectives(graph.workspace, NEW)
+    assert present(graph, "likes tea") == [name for name in FIVE if name != "temporal"]
+    assert present(catch_up(graph), "likes tea") == FIVE
+    assert graph.read(perspectives.templates)["temporal"] == NEW["temporal"]
+
+
+def test_a_change_of_perspectives_that_cannot_be_changes_nothing(graph: Graph) -> None:
+    change = graph.engine.embedding.change_perspectives
+    ann(graph, "likes tea")
+    before = change(graph.workspace, NEW)
+    catch_up(graph)
+    with pytest.raises(InvalidInputError):
+        change(graph.workspace, {"dated": "nothing"}, reset=True)
+    with pytest.raises(InvalidInputError):
+        change(graph.workspace, {}, ["moods"], reset=True)
+    assert graph.read(perspectives.templates) == before
+    assert present(graph, "likes tea") == FIVE
+    assert change(graph.workspace, {}, reset=True) == DEFAULTS
+    assert graph.read(lambda q: q.all("perspectives.all")) == []
 
 
 def test_a_restart_makes_what_the_last_process_did_not(tmp_path: Path, server: Ollama) -> None:
@@ -225,11 +316,7 @@ def test_a_restart_makes_what_the_last_process_did_not(tmp_path: Path, server: O
 
 def test_doctor_counts_what_lacks_any_perspective(graph: Graph) -> None:
     def lacking(of: Engine) -> int:
-        row = of.store.read(
-            graph.workspace, lambda q: q.one("doctor.unembedded", **perspectives.to_be_counted(q), model=NOMIC)
-        )
-        assert row
-        return int(row["number"])
+        return of.embedding.unembedded(graph.workspace)
 
     ann(graph, "likes tea")
     assert lacking(graph.engine) == 1

@@ -38,10 +38,15 @@ def test_each_session_has_its_own(here: Engine) -> None:
     here.sessions.switch("a", "two", "somebody else")
     assert [active(here, "a"), active(here, "b"), active(here, "a", "somebody else")] == ["one", "two", "two"]
     here.sessions.switch("a", "two")
-    assert active(here, "a") == "two"
-    here.sessions.clear("a")
-    here.sessions.clear("nobody's")
-    assert [active(here, "a"), active(here, "b")] == [None, "two"]
+    assert [active(here, "a"), active(here, "b")] == ["two", "two"]
+
+
+def test_what_was_archived_is_chosen_no_more_also_when_it_is_back(here: Engine, tmp_path: Path) -> None:
+    here.sessions.switch("a", "one")
+    with engine(tmp_path) as other:
+        other.workspaces.archive("one")
+        other.workspaces.restore("one")
+    assert active(here, "a") is None
 
 
 def test_only_what_is_active_can_be_chosen(here: Engine) -> None:
@@ -103,7 +108,6 @@ def test_read_only_writes_nothing(tmp_path: Path) -> None:
 def test_asking_makes_no_database(tmp_path: Path, read_only: str) -> None:
     with engine(tmp_path, MEMORY_READ_ONLY=read_only) as here:
         assert active(here, here.sessions.new()) is None
-        here.sessions.clear("a")
         with pytest.raises(NotFoundError):
             here.sessions.switch("a", "p")
     assert list(tmp_path.rglob("*.db")) == []

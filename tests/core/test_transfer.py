@@ -77,8 +77,10 @@ def test_all_is_kept_verbatim_and_in_order(graph: Graph, file: Path) -> None:
         "again",
         "again",
     ]
-    summary = load(graph, file, entity("Ann", *said), entity("x" * 5_000, kind=""), relation("Ann", "x" * 5_000, "a b"))
-    assert there(graph) == {"Ann": ("person", said), "x" * 5_000: ("", [])}
+    summary = load(
+        graph, file, entity("Ann", *said), entity("x" * 5_000, kind="k" * 5_000), relation("Ann", "x" * 5_000, "a b")
+    )
+    assert there(graph) == {"Ann": ("person", said), "x" * 5_000: ("k" * 5_000, [])}
     assert edges(graph) == {("Ann", "a b", "x" * 5_000)}
     assert (summary.read, summary.new) == (transfer.Counts(entities=2, observations=6, relations=1),) * 2
     assert summary.faults == summary.hints == summary.placeholders == 0
@@ -165,6 +167,14 @@ WRONG = [
     ('{"type":"relation","from":"x","to":"y"}', "has no relationType"),
     ('{"type":"relation","from":"x","to":"\\u0000","relationType":"z"}', "has U+0000 in its to"),
     (DEEP, "is nested too deeply"),
+    (entity(""), "has nothing but blanks in its name"),
+    (entity(" \u2003\n"), "has nothing but blanks in its name"),
+    (entity("x" * 10_001), "has 10,001 characters in its name"),
+    (entity("x", kind="k" * 10_001), "has 10,001 characters in its entityType"),
+    (relation("x", ""), "has nothing but blanks in its to"),
+    (relation("x" * 10_001, "y"), "has 10,001 characters in its from"),
+    (relation("x", "y", "\t"), "has nothing but blanks in its relationType"),
+    (relation("x", "y", "k" * 10_001), "has 10,001 characters in its relationType"),
 ]
 
 
@@ -325,7 +335,7 @@ def test_vectors_are_made_when_asked_for(tmp_path: Path, file: Path) -> None:
         graph = Graph(here, here.workspaces.ensure("default"))
         load(graph, file, entity("Ann", "a", "b"))
         assert kit.embedded(here) == {}
-        assert transfer.embed(here, graph.workspace, lambda _what, done: told.append(done)) == ""
+        assert transfer.embed(here, lambda _what, done: told.append(done)) == ""
         assert list(kit.embedded(here).values()) == [3]
     assert (told[0], told[-1], told) == (0, 1, sorted(told))
 
@@ -333,5 +343,5 @@ def test_vectors_are_made_when_asked_for(tmp_path: Path, file: Path) -> None:
 def test_without_its_files_the_embedder_says_why_there_are_no_vectors(tmp_path: Path) -> None:
     missing = {"MEMORY_EMBEDDER": "bundled", "MEMORY_MODEL_DIR": str(tmp_path / "none")}
     with Engine(kit.engine(tmp_path / "data", **missing).settings, fetch=False) as engine:
-        reason = transfer.embed(engine, engine.workspaces.ensure("default"), lambda _what, _done: None)
+        reason = transfer.embed(engine, lambda _what, _done: None)
     assert "memoryd models pull" in reason

@@ -6,13 +6,16 @@ from pathlib import Path
 
 import pytest
 
+from memoryd.core import workspaces
 from memoryd.core.doctor import Doctor
 from memoryd.core.engine import Engine
+from memoryd.core.memories import Criteria
 from memoryd.errors import InvalidInputError, NotFoundError, StoreBusyError, StoreError
 from memoryd.model import Workspace
-from memoryd.store import sqlite
+from memoryd.store import rows, sqlite
+from memoryd.store.base import Queries
 from tests.core.kit import embedded, engine, memories, never, ollama
-from tests.store.kit import python, together
+from tests.store.kit import add, axis, python, together
 
 
 @pytest.fixture
@@ -105,6 +108,15 @@ def test_what_is_not_there_is_told_with_what_is(here: Engine, verb: str) -> None
         getattr(here.workspaces, verb)("x")
 
 
+def test_of_many_projects_some_are_told(here: Engine) -> None:
+    for n in range(workspaces.TOLD + 2):
+        here.workspaces.create(f"p{n:02}")
+    with pytest.raises(NotFoundError, match=r"There are: p00, p01, .*p09 and 2 more\.$"):
+        here.workspaces.find("x")
+    with pytest.raises(NotFoundError, match=r"There are: p00, p01, .*p09 and 2 more\.$"):
+        here.workspace(make=False)
+
+
 def test_what_another_process_did_is_seen_at_once(tmp_path: Path, here: Engine) -> None:
     with engine(tmp_path) as other:
         here.workspaces.create("p")
@@ -157,6 +169,76 @@ def test_a_deleted_name_is_free_and_its_successor_empty(here: Engine, tmp_path: 
         assert memories(here, name=name).recent(5) == []
     memories(here, name="p").store("new")
     assert files(tmp_path) == ["memory.db"]
+
+
+def damage(home: Path, of: Workspace) -> None:
+    """Its file is no database any more."""
+    for file in home.rglob(f"{of.id}.db*"):
+        file.write_bytes(b"something else" * 500)
+
+
+@pytest.mark.parametrize("archived", [True, False])
+def test_a_damaged_project_can_be_deleted(tmp_path: Path, archived: bool) -> None:
+    with engine(tmp_path) as here:
+        made = here.workspaces.create("p")
+        if archived:
+            here.workspaces.archive("p")
+    damage(tmp_path, made)
+    with engine(tmp_path) as here:
+        with pytest.raises(StoreError, match="is not a SQLite database"):
+            memories(here, name="p").recent(1) if not archived else here.workspaces.restore("p")
+        here.workspaces.delete("p")
+        assert here.workspaces.get("p") is None
+    assert list(tmp_path.rglob(f"{made.id}*")) == []
+
+
+def test_a_project_that_is_busy_or_shares_its_file_is_not_deleted_unmarked(
+    here: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    here.workspaces.create("own")
+    here.workspaces.ensure("shared")
+    for name, error in (("own", StoreBusyError()), ("shared", StoreError())):
+
+        def fails(*_: object, error: StoreError = error) -> str:
+            raise error
+
+        with monkeypatch.context() as patch:
+            patch.setattr(sqlite.SqliteStore, "put_away", fails)
+            with pytest.raises(type(error)):
+                here.workspaces.delete(name)
+        assert here.workspaces.find(name).status == "archived"
+
+
+@pytest.mark.parametrize("single", [True, False])
+def test_a_workspace_in_a_shared_file_is_emptied_in_parts_and_nobody_waits_for_all_of_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, single: bool
+) -> None:
+    where = {"MEMORY_DB_PATH": str(tmp_path / "all.db")} if single else {}
+    real = rows.empty_some
+    parts: list[int] = []
+
+    def meanwhile(queries: Queries) -> int:
+        parts.append(real(queries))
+        return parts[-1]
+
+    with engine(tmp_path, **where) as here, engine(tmp_path, **where) as other:
+        monkeypatch.setattr(rows, "EMPTIED", 2)
+        monkeypatch.setattr(sqlite, "empty_some", meanwhile)
+        store, empty = here.store, here.store.empty
+
+        def then_another_one_registers(workspace: Workspace) -> None:
+            empty(workspace)
+            other.workspaces.ensure("another")
+
+        monkeypatch.setattr(store, "empty", then_another_one_registers)
+        for n in range(5):
+            memories(here, name="p").store(f"text {n}")
+        memories(here).store("kept")
+        here.workspaces.delete("p")
+        assert parts == [4, 4, 2, 0, 0], "records and events; and then whether there is more"
+        assert [found.name for found in here.workspaces.all()] == ["another", "default"]
+        assert [hit.record.body for hit in memories(here).recent(9)] == ["kept"]
+        assert here.store.problems(here.workspaces.find("default")) == []
 
 
 def test_an_archived_default_is_told_to_its_tools(tmp_path: Path, here: Engine) -> None:
@@ -240,6 +322,58 @@ def test_recalls_that_are_not_written_yet_do_not_keep_a_process_from_ending(tmp_
         assert hit.record.access_count == 1
 
 
+def test_a_workspace_that_cannot_be_used_keeps_no_other_from_being_looked_after(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with engine(tmp_path) as here:
+        made = {name: here.workspaces.create(name) for name in ("a", "b", "old-a", "old-b")}
+        memories(here, name="b").forget(Criteria(ids=(memories(here, name="b").store("gone").id,)))
+        with monkeypatch.context() as patch:
+            patch.setattr(sqlite, "move", lambda *_: False)
+            for name in ("old-a", "old-b"):
+                here.workspaces.archive(name)
+    for name in ("a", "old-a"):
+        damage(tmp_path, made[name])
+    with engine(tmp_path, MEMORY_RETENTION_DAYS="0") as here:
+        here.maintenance.settle(never)
+        assert here.workspaces.find("old-b").db_path.startswith("archive/")
+        here.maintenance.purge(never)
+        deleted = here.store.read(here.workspaces.find("b"), lambda q: q.one("records.deleted"))
+        assert deleted == {"number": 0}
+
+
+def test_recalls_of_others_are_written_where_one_workspace_is_damaged(tmp_path: Path) -> None:
+    with engine(tmp_path) as here:
+        made = here.workspaces.create("a")
+        for name in ("a", "default"):
+            memories(here, name=name).store("a text about cats")
+            memories(here, name=name).recall("cats", 500, [], [], "summary")
+        assert isinstance(here.store, sqlite.SqliteStore)
+        here.store._let_go(here.store.files.path(made))
+        damage(tmp_path, made)
+    with engine(tmp_path) as again:
+        (hit,) = memories(again).recent(5)
+        assert hit.record.access_count == 1
+
+
+def test_removals_of_vectors_are_forgotten_also_where_nothing_is_purged(
+    here: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sqlite, "TOMBSTONES", 4)
+    place = here.workspaces.ensure("default")
+
+    def removals() -> int:
+        marks = here.store.read(place, lambda q: q.one("vectors.marks"))
+        assert marks
+        return int(marks["removed"] - marks["oldest"]) + 1
+
+    for expected in (3, 4, 4):
+        for _ in range(3):
+            here.write(place, lambda q: q.run("embeddings.clear", id=add(q, "text", axis(0))))
+        here.maintenance.tend(never)
+        assert removals() == expected
+
+
 def test_archived_projects_are_not_embedded(tmp_path: Path) -> None:
     with ollama() as service, engine(tmp_path, MEMORY_EMBEDDER="none") as here:
         here.workspaces.create("p")
@@ -272,6 +406,18 @@ def test_doctor_finds_a_lost_archive_and_nothing_else(here: Engine, tmp_path: Pa
         here.workspaces.restore("own")
     here.workspaces.delete("own")
     assert findings(here) == []
+
+
+def test_doctor_tells_a_file_that_no_workspace_has_and_leaves_it(here: Engine, tmp_path: Path) -> None:
+    for name in ("p", "old"):
+        here.workspaces.create(name)
+    here.workspaces.archive("old")
+    stray = tmp_path / "projects" / "x.db"
+    here.store.make(Workspace(id="x", name="x", db_path="projects/x.db"))
+    (found,) = Doctor(here, lambda *_: None).examine().findings
+    assert (found.subject, "knows no workspace in it" in found.problem) == (str(stray), True)
+    assert "_meta.db" in found.remedy
+    assert stray.exists()
 
 
 def test_a_file_that_waits_to_be_moved_is_no_finding(here: Engine, monkeypatch: pytest.MonkeyPatch) -> None:

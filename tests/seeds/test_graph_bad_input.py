@@ -51,6 +51,9 @@ def test_limits_are_taken(graph: Agent) -> None:
     assert [len(one["content"]) for one in node["observations"]] == [10_000] * 3
     assert graph.ok("open_nodes", names=["z" * 10_000])["not_found"] == ["z" * 10_000]
     assert graph.ok("delete_entities", entity_names=["z" * 10_000])["deleted_count"] == 0
+    assert graph.ok("get_nodes_by_type", entity_type="t" * 10_000)["result"] == []
+    long = {"from": "z" * 10_000, "to": "z" * 10_000, "relation_type": "r" * 10_000}
+    assert graph.ok("delete_relations", relations=[long])["not_found"] == 1
 
 
 ENTITY = {"name": "New", "entity_type": "thing"}
@@ -88,6 +91,7 @@ WRONG: list[tuple[str, Json, str]] = [
     ("open_nodes", {"names": ["Ann"], "token_budget": 1_000_001}, "token_budget: "),
     ("read_graph", {"everything": True}, "everything: unknown argument"),
     ("get_nodes_by_type", {"entity_type": " "}, "entity_type: "),
+    ("get_nodes_by_type", {"entity_type": "t" * 10_001}, "entity_type: "),
     ("get_recently_modified", {"days": 0}, "days: "),
     ("get_recently_modified", {"days": -1}, "days: "),
     ("get_recently_modified", {"days": 36_501}, "days: "),

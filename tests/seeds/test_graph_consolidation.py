@@ -51,7 +51,9 @@ def test_nodes_whose_summary_is_behind(graph: Agent) -> None:
     graph.node("never", "one", "two", kind="thing")
     graph.node("done", "one", summary="About one.")
     graph.nodes("empty")
-    (only,) = graph.ok("get_pending_consolidation")["result"]
+    only, empty = graph.ok("get_pending_consolidation")["result"]
+    assert (empty["name"], empty["observation_count"], empty["last_observation_at"]) == ("empty", 0, None)
+    graph.ok("set_summary", name="empty", summary="Nothing is known of it.")
     assert (only["name"], only["entity_type"], only["observation_count"]) == ("never", "thing", 2)
     assert only["summary_updated_at"] is None
     assert moment(only["last_observation_at"])

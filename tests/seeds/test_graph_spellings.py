@@ -114,4 +114,4 @@ def test_one_spelling_is_advertised(graph: Agent) -> None:
 def test_two_spellings_of_one_argument_are_one_too_many(graph: Agent) -> None:
     entity = {"name": "Ann", "entity_type": "person", "entityType": "robot"}
     told = graph.refused("create_entities", entities=[entity])
-    assert "entities.0.entityType: unknown argument; it takes name, entity_type," in told
+    assert "entities.0.entityType: another name of entity_type, which is given as well" in told

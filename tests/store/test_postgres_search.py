@@ -71,7 +71,7 @@ def indexed(store: PostgresStore, here: Workspace) -> list[str]:
     """The ids of many records, for which there is an index."""
     ids = fill(store, here, cloud(MANY))
     nearest(store, here, axis(0, DIM))
-    store.tend()
+    store.tend(here)
     return ids
 
 
@@ -82,13 +82,13 @@ def test_a_large_set_that_is_searched_gets_an_index(store: PostgresStore, url: s
     small = workspace("small")
     fill(store, small, cloud(50))
     nearest(store, small, axis(0, DIM))
-    store.tend()
+    store.tend(here)
     assert not indexes(url)
     fill(store, here, cloud(MANY))
-    store.tend()
+    store.tend(here)
     assert not indexes(url)
     nearest(store, here, axis(0, DIM))
-    store.tend()
+    store.tend(here)
     (name,) = indexes(url)
     assert re.fullmatch(r"near_16_general_\d+", name)
     assert store.problems(here) == []
@@ -182,7 +182,7 @@ def test_an_index_that_failed_is_built_anew(
         connection.execute("UPDATE pg_index SET indisvalid = false WHERE indexrelid = %s::regclass", (name,))
     with closing(PostgresStore(url)) as another:
         assert len(nearest(another, here, axis(0, DIM))) == 10
-        another.tend()
+        another.tend(here)
     assert indexes(url) == {name}
 
 
@@ -191,9 +191,9 @@ def test_one_process_builds_at_a_time(store: PostgresStore, url: str, here: Work
     nearest(store, here, axis(0, DIM))
     with psycopg.connect(url) as other:
         other.execute("SELECT pg_advisory_lock(1835363685)")
-        store.tend()
+        store.tend(here)
         assert not indexes(url)
-    store.tend()
+    store.tend(here)
     assert indexes(url)
 
 
@@ -208,7 +208,7 @@ def test_other_perspectives_have_their_own_index(store: PostgresStore, url: str,
     store.write(here, embed)
     among = VectorSet("x" * 50, MODEL)
     store.nearest(here, among, vectors[3], EVERY, 10)
-    store.tend()
+    store.tend(here)
     (name,) = indexes(url)
     assert "x" * 50 in name
     assert store.nearest(here, among, vectors[3], EVERY, 10)[0][0] == ids[3]

@@ -8,14 +8,14 @@ import typer
 
 from memoryd.cli import show
 from memoryd.cli.frame import FAILED, PLACE, Json, command, fail, note, out, reported
-from memoryd.core import transfer
+from memoryd.core import formats, transfer
 from memoryd.core.engine import Engine
 from memoryd.core.graph import Graph
 from memoryd.core.transfer import Remark, Summary
 from memoryd.errors import InvalidInputError
 from memoryd.settings import Settings
 
-FORMATS = ", ".join(transfer.FORMATS)
+FORMATS = ", ".join(formats.FORMATS)
 
 
 @command(*PLACE)
@@ -73,7 +73,7 @@ def _remark(first: Sequence[Remark], number: int) -> None:
 def _embed(graph: Graph) -> None:
     """Make the vectors now, as far as that can be: whoever imports asks next."""
     with reported() as report:
-        reason = transfer.embed(graph.engine, graph.workspace, report)
+        reason = transfer.embed(graph.engine, report)
     if reason:
         note(f"It is found by words for now, without meaning; a running server makes the vectors. {reason}")
 

@@ -11,7 +11,7 @@ import typer
 from memoryd.cli import show
 from memoryd.cli.frame import FILES, Json, command, note
 from memoryd.core.engine import Engine
-from memoryd.core.perspectives import DEFAULTS, edit, replace, templates
+from memoryd.core.perspectives import templates
 from memoryd.core.workspaces import ARCHIVED, Status
 from memoryd.errors import InvalidInputError
 from memoryd.model import Workspace
@@ -112,9 +112,7 @@ def perspectives(
         workspace = engine.workspaces.active(name)
         if reset or changed or remove:
             _demand_writable(settings)
-            if reset:
-                engine.write(workspace, lambda q: replace(q, DEFAULTS))
-            engine.write(workspace, lambda q: edit(q, changed, remove or ()))
+            engine.embedding.change_perspectives(workspace, changed, remove or (), reset=reset)
             note("A running server makes the vectors anew in the background; `memoryd doctor --repair` does it now.")
         found = engine.store.read(workspace, templates)
     if as_json:

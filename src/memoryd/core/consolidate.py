@@ -2,7 +2,7 @@
 
 import json
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 
@@ -38,23 +38,23 @@ class Stats:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pending:
-    """A node that has been observed since it was last summarized."""
+    """A node without a summary, or that has been observed since it was last summarized."""
 
     id: str
     name: str
     entity_type: str
     updated_at: str
     observation_count: int
-    last_observation_at: str
+    last_observation_at: str | None
     summary_updated_at: str | None
 
 
 @dataclass(frozen=True, slots=True)
 class StaleSummary:
-    """A pending node, and the most typical sentences of its observations."""
+    """A pending node, and the most typical sentences of its observations, if it has any."""
 
     node: Pending
-    draft_summary: str
+    draft_summary: str | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,16 +87,6 @@ class EventSummary:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Omitted:
-    """How many of each list there are beyond those shown."""
-
-    stale_summaries: int
-    relation_candidates: int
-    orphaned_nodes: int
-    cluster_summary: int
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Report:
     """What needs attention."""
 
@@ -105,7 +95,8 @@ class Report:
     orphaned_nodes: tuple[Entity, ...]
     cluster_summary: tuple[Cluster, ...]
     event_summary: EventSummary
-    omitted: Omitted
+    omitted: Mapping[str, int]
+    """How many of each list there are beyond those shown."""
 
 
 def stats(graph: Graph) -> Stats:
@@ -138,27 +129,29 @@ def _number(row: Row | None) -> int:
     return int(row["number"]) if row else 0
 
 
-def pending(graph: Graph) -> list[Pending]:
-    """The nodes that no summary is as new as their last observation, the last observed first."""
-    return [Pending(**row) for row in graph.read(lambda q: q.all("entities.pending"))]
+def pending(graph: Graph, limit: int) -> tuple[list[Pending], int]:
+    """The nodes without a summary as new as their last observation, the last observed first, and how many there are."""
+    rows = graph.read(lambda q: q.all("entities.pending", limit=limit))
+    total = rows[0]["total"] if rows else 0
+    return [Pending(**{field: row[field] for field in row if field != "total"}) for row in rows], total
 
 
 def report(graph: Graph, limit: int = 20) -> Report:
     """What needs attention, at most `limit` of each."""
-    waiting, lone = pending(graph), traversal.orphans(graph)
+    (waiting, stale), lone = pending(graph, limit), traversal.orphans(graph)
     means = similar.means_of(graph)
     pairs, candidates, groups = _surveyed(graph, means, limit)
     writer = _Writer(graph)
     return Report(
-        stale_summaries=tuple(writer.stale(waiting[:limit])),
+        stale_summaries=tuple(writer.stale(waiting)),
         relation_candidates=tuple(writer.candidates(pairs)),
         orphaned_nodes=tuple(lone[:limit]),
         cluster_summary=tuple(writer.clusters(groups[:limit])),
         event_summary=_events(graph),
-        omitted=Omitted(
-            stale_summaries=max(0, len(waiting) - limit), relation_candidates=candidates - len(pairs),
-            orphaned_nodes=max(0, len(lone) - limit), cluster_summary=max(0, len(groups) - limit),
-        ),
+        omitted={
+            "stale_summaries": stale - len(waiting), "relation_candidates": candidates - len(pairs),
+            "orphaned_nodes": max(0, len(lone) - limit), "cluster_summary": max(0, len(groups) - limit),
+        },
     )  # fmt: skip
 
 
@@ -185,7 +178,7 @@ class _Writer:
 
     def stale(self, nodes: Sequence[Pending]) -> list[StaleSummary]:
         texts = self._texts([node.id for node in nodes])
-        return [StaleSummary(node, terms.draft(texts[node.id], self._rare)) for node in nodes]
+        return [StaleSummary(node, terms.draft(texts[node.id], self._rare) or None) for node in nodes]
 
     def candidates(self, pairs: Sequence[Pair]) -> list[Candidate]:
         nodes = {node.id: node for pair in pairs for node in (pair.one, pair.other)}
@@ -217,8 +210,8 @@ class _Writer:
         return {node.id: terms.terms([node.name, *texts[node.id]]) for node in nodes}
 
     def _texts(self, ids: Sequence[str]) -> dict[str, list[str]]:
-        found = self._graph.read(lambda q: observations.of(q, ids))
-        return {key: [one.content for one in of[-READ:]] for key, of in found.items()}
+        found = self._graph.read(lambda q: {key: observations.latest(q, key, READ) for key in ids})
+        return {key: [one.content for one in of] for key, of in found.items()}
 
     def _nodes(self, ids: Sequence[str]) -> dict[str, Entity]:
         rows = self._graph.read(lambda q: q.all("entities.by_id", ids=json.dumps(ids)))

@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 from memoryd import __version__
-from memoryd.core import perspectives
 from memoryd.core.engine import Engine
 from memoryd.errors import InvalidInputError, StoreError
 from memoryd.model import Workspace
@@ -59,6 +58,8 @@ class Doctor:
         self._report = report
         self._workspaces: list[Workspace] = []
         """The active ones whose file is there; filled by examine()."""
+        self._archived: list[Workspace] = []
+        """The others whose file is there."""
         self._registered: set[str] = set()
         """The ids of all, archived ones too."""
         self._known = False
@@ -79,7 +80,7 @@ class Doctor:
         """After examine(): index the words anew, drop damaged vectors, embed what lacks one. Raises MemorydError."""
         if self._settings.read_only:
             raise InvalidInputError("--repair changes the database, which --read-only (MEMORY_READ_ONLY) forbids.")
-        for place in self._places():
+        for place in self._store.places((None, *self._workspaces)):
             self._report(f"indexing the words of {Path(place.name).name}", 0.0)
             self._store.reindex(place.inside)
         for workspace in self._workspaces:
@@ -88,17 +89,7 @@ class Doctor:
 
     def _embed(self) -> None:
         """Make the vectors that are missing, and let go of other models' then."""
-        total = sum(map(self._unembedded, self._workspaces))
-        done = 0
-
-        def asked_whether_to_stop() -> bool:
-            """Before each record; a good place to tell how far it has come."""
-            nonlocal done
-            self._report("embedding", min(done / max(total, 1), 1.0))
-            done += 1
-            return False
-
-        self._engine.embedding.catch_up(asked_whether_to_stop)
+        self._engine.embedding.complete(lambda done: self._report("embedding", done))
         for workspace in self._workspaces:
             self._engine.embedding.retire(workspace)
 
@@ -181,15 +172,22 @@ class Doctor:
         files = {w.id: self._store.path(w) for w in every}
         lost = {key: file for key, file in files.items() if file is not None and not file.exists()}
         self._known, self._registered = not self._empty, {w.id for w in every}
-        self._workspaces = [w for w in every if w.status == "active" and w.id not in lost]
+        there = [w for w in every if w.id not in lost]
+        self._workspaces = [w for w in there if w.status == "active"]
+        self._archived = [w for w in there if w.status != "active"]
         for workspace in (w for w in every if w.id in lost):
             yield Finding(
                 _named(workspace), f"its file {lost[workspace.id]} is missing", "Put it back from a copy or a backup."
             )
+        for file in self._store.strays(every):
+            yield Finding(
+                str(file), "the registry knows no workspace in it; a process that dies creating one leaves such a file",
+                f"If no workspace is missed, delete it; else put {self._store.place} back from a copy or backup.",
+            )  # fmt: skip
 
     def _places(self) -> list[Place]:
         """Each file or database that can be looked into."""
-        return self._store.places((None, *self._workspaces)) if self._known else []
+        return self._store.places((None, *self._workspaces, *self._archived)) if self._known else []
 
     def _check(self, place: Place) -> Iterator[Finding]:
         """What the store says of one place, and whether its rows have an owner."""
@@ -213,7 +211,7 @@ class Doctor:
         embedder = self._engine.helpers.embedder.get()
         if embedder is None:
             return
-        if missing := self._unembedded(workspace):
+        if missing := self._engine.embedding.unembedded(workspace):
             yield Finding(
                 subject, f"{missing} records have no vector of {embedder.name} yet",
                 "A running server makes them in the background; `memoryd doctor --repair` makes them now.",
@@ -225,17 +223,8 @@ class Doctor:
                     "Another client may use them. If none does, `memoryd doctor --repair` drops them.",
                 )  # fmt: skip
 
-    def _unembedded(self, workspace: Workspace) -> int:
-        embedder = self._engine.helpers.embedder.get()
-        if embedder is None:
-            return 0
-        model = embedder.name
-        row = self._store.read(
-            workspace, lambda q: q.one("doctor.unembedded", **perspectives.to_be_counted(q), model=model)
-        )
-        return row["number"] if row else 0
-
     def _damaged(self, workspace: Workspace, *, drop: bool = False) -> int:
+        """How many vectors no search could use."""
         self._report(f"checking the vectors of {workspace.name}", 0.0)
         embedder = self._engine.helpers.embedder.get()
         return self._store.damaged(workspace, {embedder.name: embedder.dim} if embedder else {}, drop=drop)

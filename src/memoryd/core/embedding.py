@@ -6,25 +6,27 @@ kept: another process may work with the other model. An operator lets go of the 
 
 import json
 import logging
+import math
 import threading
 import time
-from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 
 from memoryd.core import perspectives
 from memoryd.core.records import Embedded, embed, new_id
-from memoryd.core.workspaces import Workspaces
+from memoryd.core.workspaces import Workspaces, going_on
 from memoryd.errors import ModelError
 from memoryd.model import GENERAL, Workspace
 from memoryd.models.embedders import Embedder
 from memoryd.models.helpers import Helpers
-from memoryd.store.base import Queries, Store, Vector
+from memoryd.store.base import Queries, Row, Store, Vector
 
 log = logging.getLogger(__name__)
 
-INLINE = 4_000  # characters up to which the texts of a call are embedded before its transaction
+INLINE = 4_000  # characters up to which the texts of a call are embedded before its transaction ...
+INLINE_TEXTS = 16  # ... if there are no more than so many
 BATCH = 64  # records a transaction of the backfill
+DROPPED = 1_000  # records a transaction that lose a vector
 FAILURES = 3  # texts in a row that a model refuses before a pass gives up
 LACKING = 10_000  # records known to lack vectors; of more, all are looked through
 RECHECK = 5.0  # seconds between looks whether the present model's set is complete, which counts all vectors
@@ -44,14 +46,14 @@ class Embedding:
         self._serving: dict[str, str] = {}
         self._checked: dict[str, float] = {}
         self._lock = threading.Lock()
-        self._lacking: defaultdict[str, set[str]] = defaultdict(set)
-        self._looked = False
-        """Whether all records have been looked through, so that those of _lacking are all that is new."""
+        self._lacking: dict[str, set[str] | None] = {}
+        """Records that lack vectors, by workspace; None: nobody knows which, so all of it is looked through."""
 
     def passages(self, texts: Sequence[str]) -> list[Embedded | None]:
-        """The vectors of each text, where that costs no waiting; None: the backfill must see to it."""
+        """The vectors of each text, where the model is ready and they are few; None: the backfill must see to it."""
         self._helpers.embedder.start()
-        embedder = self._helpers.embedder.get() if sum(map(len, texts)) <= INLINE else None
+        few = len(texts) <= INLINE_TEXTS and sum(map(len, texts)) <= INLINE
+        embedder = self._helpers.embedder.get() if few else None
         if embedder is None:
             return [None] * len(texts)
         try:
@@ -102,7 +104,7 @@ class Embedding:
         return present if name in (None, present.name) else self._helpers.older(name) or present
 
     def _due(self, workspace: Workspace) -> bool:
-        return time.monotonic() > self._checked[workspace.id] + RECHECK
+        return time.monotonic() > self._checked.get(workspace.id, -math.inf) + RECHECK
 
     def _most_complete(self, workspace: Workspace, present: str) -> str:
         numbers = self.sets(workspace)
@@ -116,29 +118,69 @@ class Embedding:
     # the backfill ----------------------------------------------------------------------------------------------------
 
     def lacks(self, workspace: Workspace, ids: Iterable[str]) -> None:
-        """These records lack vectors from some perspective: the next pass need not look for them."""
+        """These records lack vectors from some perspective: follow() need not look for them."""
         with self._lock:
-            waiting = self._lacking[workspace.id]
-            waiting.update(ids)
-            if len(waiting) > LACKING:
-                waiting.clear()
-                self._looked = False
+            waiting = self._lacking.setdefault(workspace.id, set())
+            if waiting is not None:
+                waiting.update(ids)
+                if len(waiting) > LACKING:
+                    self._lacking[workspace.id] = None
 
     def catch_up(self, stopping: Callable[[], bool]) -> None:
-        """Embed what is known to lack vectors of the present model, or else whatever does, in every workspace."""
+        """Embed whatever lacks vectors of the present model, in every workspace: other processes write there too."""
+        every = self._workspaces.all("active")
+        with self._lock:
+            self._lacking |= {workspace.id: None for workspace in every}
+        self.follow(stopping)
+
+    def follow(self, stopping: Callable[[], bool]) -> None:
+        """Embed what is known to lack vectors of the present model; no other workspace is opened."""
         self._helpers.start()
         embedder = self._helpers.embedder.get(wait=3600)
         if embedder is None:
             return
+        for workspace in self._workspaces.all("active") if self._lacking else ():
+            if workspace.id in self._lacking and not stopping():
+                with going_on(workspace):  # one that cannot be used now waits for the next catch_up()
+                    self._fill(workspace, embedder, stopping)
+
+    def _fill(self, workspace: Workspace, embedder: Embedder, stopping: Callable[[], bool]) -> None:
+        """Embed what one workspace lacks; what the model refused is looked for again."""
         with self._lock:
-            lacking, self._lacking = self._lacking, defaultdict(set)
-            everything, self._looked = not (lacking and self._looked), True
-        for workspace in self._workspaces.all():
-            ids = sorted(lacking[workspace.id])
-            if workspace.status == "active" and (ids or everything) and not stopping():
-                batches = self._around(workspace, embedder.name) if everything else _batches(ids)
-                if not self._embed_all(workspace, embedder, batches, stopping):
-                    self._looked = False
+            ids = self._lacking.pop(workspace.id, None)
+        batches = self._around(workspace, embedder.name) if ids is None else _batches(sorted(ids))
+        if not self._embed_all(workspace, embedder, batches, stopping):
+            with self._lock:
+                self._lacking[workspace.id] = None
+
+    def complete(self, report: Callable[[float], None]) -> None:
+        """Embed whatever lacks vectors before this returns; `report` gets how far that is, 0 to 1."""
+        total, done = 0, 0
+        for workspace in self._workspaces.all("active"):
+            with going_on(workspace):
+                total += self.unembedded(workspace)
+
+        def asked_whether_to_stop() -> bool:
+            """Before each record; a good place to tell how far it has come."""
+            nonlocal done
+            report(min(done / max(total, 1), 1.0))
+            done += 1
+            return False
+
+        self.catch_up(asked_whether_to_stop)
+
+    def unembedded(self, workspace: Workspace) -> int:
+        """How many records lack vectors of the present model; 0 without one."""
+        embedder = self._helpers.embedder.get()
+        if embedder is None:
+            return 0
+
+        def work(queries: Queries) -> Row | None:
+            wanted = perspectives.to_be_counted(queries)
+            return queries.one("doctor.unembedded", **wanted, model=embedder.name)
+
+        row = self._store.read(workspace, work)
+        return row["number"] if row else 0
 
     def _embed_all(
         self, workspace: Workspace, embedder: Embedder, batches: Iterable[Sequence[str]], stopping: Callable[[], bool]
@@ -206,16 +248,39 @@ class Embedding:
             return None
         return {name: vectors[text] for name, text in texts.items()}
 
+    # letting go of vectors --------------------------------------------------------------------------------------------
+
     def retire(self, workspace: Workspace) -> None:
         """Drop the vectors of other models, if the present one's are complete. For an operator to ask for.
 
         A process with another model that is at work on the same file would have to make its own anew.
         """
         embedder = self._helpers.embedder.get()
-        if embedder is None or self._missing(workspace, embedder.name, ""):
-            return
-        for model in self.sets(workspace):
-            while model != embedder.name and self._store.write(workspace, partial(_retire, model)):
+        if embedder and not self._missing(workspace, embedder.name, ""):
+            self._drop(workspace, lambda made: made["model"] != embedder.name)
+
+    def change_perspectives(
+        self, workspace: Workspace, changed: Mapping[str, str], removed: Sequence[str] = (), *, reset: bool = False
+    ) -> dict[str, str]:
+        """Add perspectives, or give them another template, and remove some; `reset`: of the defaults. Returns all.
+
+        Raises InvalidInputError, and nothing is changed then. One with another template is away until all vectors of
+        the old one are gone, so that none passes for a new one. A process that dies over it leaves it away: say it
+        again.
+        """
+
+        def withdraw(queries: Queries) -> tuple[dict[str, str], dict[str, str]]:
+            wanted = perspectives.edited(queries, changed, removed, reset=reset)
+            return wanted, perspectives.withdraw(queries, wanted)
+
+        wanted, kept = self._store.write(workspace, withdraw)
+        self._drop(workspace, lambda made: made["perspective"] not in kept)
+        return self._store.write(workspace, partial(perspectives.add, wanted=wanted))
+
+    def _drop(self, workspace: Workspace, stale: Callable[[Row], bool]) -> None:
+        """Drop sets of vectors, a part at a time: others write between them."""
+        for made in filter(stale, self._store.read(workspace, lambda q: q.all("embeddings.sets"))):
+            while self._store.write(workspace, partial(_drop, made)):
                 pass
 
 
@@ -223,8 +288,8 @@ def _batches(ids: Sequence[str]) -> Iterator[Sequence[str]]:
     return (ids[start : start + BATCH] for start in range(0, len(ids), BATCH))
 
 
-def _retire(model: str, queries: Queries) -> int:
-    return queries.run("embeddings.retire", model=model, limit=BATCH)
+def _drop(made: Row, queries: Queries) -> int:
+    return queries.run("embeddings.drop", **made, limit=DROPPED)
 
 
 def _write(workspace: Workspace, made: Sequence[tuple[str, Texts, Mapping[str, Embedded]]], queries: Queries) -> None:

@@ -39,7 +39,8 @@ class Engine:
         self.accesses = Accesses()
         self.maintenance = Maintenance(self.store, self.workspaces, self.clock, settings.retention_days)
         upkeep = self.maintenance
-        self.worker = Worker([upkeep.settle, self.embedding.catch_up, upkeep.tend, upkeep.purge])
+        seldom = [upkeep.settle, self.embedding.catch_up, upkeep.tend, upkeep.purge]
+        self.worker = Worker([self.embedding.follow], seldom=seldom)
 
     def __enter__(self) -> Self:
         return self
@@ -63,8 +64,7 @@ class Engine:
         self.demand_database()
         if found := self.workspaces.get(name):
             return usable(found)
-        names = ", ".join(workspace.name for workspace in self.workspaces.all())
-        raise NotFoundError(f"There is no workspace {name!r}. There are: {names or 'none yet'}.")
+        raise NotFoundError(f"There is no workspace {name!r}. There are: {self.workspaces.names()}.")
 
     def write(self, workspace: Workspace, work: Callable[[Queries], T]) -> T:
         """One transaction in a workspace; the recalls that were noted since the last one ride along."""
@@ -100,10 +100,10 @@ class Engine:
             self.store.close()
 
     def _write_accesses(self) -> None:
+        """As far as that can be: a read-only database recalls as well, and its counts are nobody's loss."""
         waiting = self.accesses.workspaces()
-        if not waiting:
-            return
-        with suppress(MemorydError):  # a read-only database recalls as well; its counts are nobody's loss
-            for workspace in self.workspaces.all("active"):
-                if workspace.id in waiting:
-                    self.write(workspace, lambda _: None)
+        with suppress(MemorydError):
+            for workspace in self.workspaces.all("active") if waiting else ():
+                with suppress(MemorydError):  # what one workspace refuses is no loss to the others
+                    if workspace.id in waiting:
+                        self.write(workspace, lambda _: None)

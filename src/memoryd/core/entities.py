@@ -9,6 +9,7 @@ from memoryd.core.clock import moment, timestamp
 from memoryd.core.graph import Change, Graph, demand, entity, named
 from memoryd.core.records import Embedded
 from memoryd.model import Entity, Kind, Record
+from memoryd.store.base import Queries
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,34 +46,44 @@ def create(graph: Graph, news: Sequence[NewEntity]) -> list[Created]:
     One that is there already keeps its type, gains the observations that it lacks, and the summary and tags if given:
     so a call can be repeated without harm.
     """
-    vectors = graph.passages([text for new in news for text in _texts(new)])
+    vectors = graph.passages(graph.read(lambda q: _texts(q, news)))
     return graph.change(lambda change: put(change, news, vectors))
 
 
 def put(change: Change, news: Sequence[NewEntity], vectors: Mapping[str, Embedded]) -> list[Created]:
     """What create does, within a change."""
-    known = named(change.queries, [new.name for new in news])
-    about = observations.of(change.queries, [there.id for there in known.values()])
-    contents = {key: {observation.content for observation in each} for key, each in about.items()}
+    known, observed = _known(change.queries, news)
     made = []
     for new in news:
         there = known.get(new.name)
         one = _revise(change, there, new) if there else _add(change, new, vectors)
-        told = contents.setdefault(one.id, set())
-        lacking = [c for c in dict.fromkeys(new.observations) if c not in told] if there else new.observations
+        before = observed.setdefault(one.id, set())
+        lacking = [c for c in dict.fromkeys(new.observations) if c not in before] if there else new.observations
         observations.append(change, one, lacking, vectors)
-        told.update(lacking)
+        before.update(lacking)
         known[new.name] = one
         made.append(Created(one, there is not None, len(lacking)))
     return made
 
 
-def _texts(new: NewEntity) -> list[str]:
-    """What will be embedded of it, if it is not there yet."""
-    return [
-        records.text_of(Kind.ENTITY, new.name, new.type, new.summary or ""),
-        *(records.text_of(Kind.OBSERVATION, new.name, "", content) for content in new.observations),
-    ]
+def _known(queries: Queries, news: Sequence[NewEntity]) -> tuple[dict[str, Entity], dict[str, set[str]]]:
+    """Those that are there already, and which of the new observations are."""
+    known = named(queries, [new.name for new in news])
+    ids = [there.id for there in known.values()]
+    return known, observations.same(queries, ids, [content for new in news for content in new.observations])
+
+
+def _texts(queries: Queries, news: Sequence[NewEntity]) -> list[str]:
+    """What will be embedded: of an entity that is there only the observations that it lacks."""
+    known, observed = _known(queries, news)
+    found = []
+    for new in news:
+        there = known.get(new.name)
+        if there is None:
+            found.append(records.text_of(Kind.ENTITY, new.name, new.type, new.summary or ""))
+        lacking = [content for content in new.observations if not there or content not in observed[there.id]]
+        found += [records.text_of(Kind.OBSERVATION, new.name, "", content) for content in lacking]
+    return found
 
 
 def _add(change: Change, new: NewEntity, vectors: Mapping[str, Embedded]) -> Entity:
@@ -92,7 +103,7 @@ def _revise(change: Change, there: Entity, new: NewEntity) -> Entity:
     """Another summary and other tags for it, where they are given and differ."""
     if new.summary is not None and new.summary != (there.summary or ""):
         _summarize(change, there, new.summary)
-    if new.tags is not None and new.tags != there.tags:
+    if new.tags is not None:
         _tag(change, there, new.tags)
     return there if new.summary is None and new.tags is None else demand(change.queries, there.name)[0]
 
@@ -137,13 +148,19 @@ def set_tags(graph: Graph, name: str, tags: Iterable[str]) -> Entity:
 
 
 def _summarize(change: Change, there: Entity, summary: str) -> None:
-    records.change(change.queries, there.id, summary, there.tags, None, change.now)
+    """Said again it counts as new, but nothing reads differently."""
     change.queries.run("entities.summarized", id=there.id, now=change.now if summary else None)
+    if summary == (there.summary or ""):
+        change.touch([there.id])
+        return
+    records.change(change.queries, there.id, summary, there.tags, None, change.now)
     change.lacking.add(there.id)
     change.reads_differently([there.id], "summary")
 
 
 def _tag(change: Change, there: Entity, tags: Sequence[str]) -> None:
+    if tuple(tags) == there.tags:
+        return
     records.retag(change.queries, there.id, tags, change.now)
     change.reads_differently([there.id], "tags")
 

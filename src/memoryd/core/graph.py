@@ -72,9 +72,9 @@ class Graph:
 
     def change(self, work: Callable[[Change], T]) -> T:
         """Run `work` as one transaction: durable when this returns; if it raises, nothing has changed."""
-        now = self.engine.clock.now()
 
         def whole(queries: Queries) -> tuple[T, set[str]]:
+            now = self.engine.clock.now()  # not before it is our turn: times are in the order of commits
             change = Change(queries, now, self.session)
             result = work(change)
             change.finish()
@@ -87,8 +87,9 @@ class Graph:
 
     def passages(self, texts: Sequence[str]) -> dict[str, Embedded]:
         """The vectors of texts that are about to be written, where that costs no waiting."""
-        made = self.engine.embedding.passages(texts)
-        return {text: embedded for text, embedded in zip(texts, made, strict=True) if embedded}
+        each = list(dict.fromkeys(texts))
+        made = self.engine.embedding.passages(each)
+        return {text: embedded for text, embedded in zip(each, made, strict=True) if embedded}
 
 
 def named(queries: Queries, names: Iterable[str]) -> dict[str, Entity]:

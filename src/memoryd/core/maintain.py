@@ -4,12 +4,11 @@ from collections.abc import Callable
 from datetime import timedelta
 
 from memoryd.core.clock import Clock, moment, timestamp
-from memoryd.core.workspaces import Workspaces
+from memoryd.core.workspaces import Workspaces, going_on
 from memoryd.model import Workspace
 from memoryd.store.base import Queries, Store
 
 FOREVER_DAYS = 365_000  # a longer retention would lead back before the calendar
-TOMBSTONES = 100_000  # removals that an index in memory may lag behind before it loads anew
 
 
 class Maintenance:
@@ -25,22 +24,25 @@ class Maintenance:
         """Put away archived workspaces whose files were in use, or whose process was killed over it."""
         self._workspaces.settle()
 
-    def tend(self, _stopping: Callable[[], bool]) -> None:
-        """Make the indexes that searches have lacked."""
-        self._store.tend()
+    def tend(self, stopping: Callable[[], bool]) -> None:
+        """Keep the indexes of every workspace as searches want them."""
+        for workspace in self._workspaces.all("active"):
+            if not stopping():
+                with going_on(workspace):
+                    self._store.tend(workspace)
 
     def purge(self, stopping: Callable[[], bool]) -> None:
         """Remove rows, words and vectors for good, in every workspace."""
         for workspace in self._workspaces.all("active"):
             if not stopping():
-                self.purge_workspace(workspace)
+                with going_on(workspace):
+                    self.purge_workspace(workspace)
 
     def purge_workspace(self, workspace: Workspace) -> None:
         """Remove rows, words and vectors of one workspace for good."""
         before = timestamp(moment(self._clock.now()) - self._retention)
         if self._store.read(workspace, lambda q: _purgeable(q, before)):
             self._store.write(workspace, lambda q: _remove(q, before))
-            self._store.write(workspace, lambda q: q.run("vectors.trim", keep=TOMBSTONES))
 
 
 def _purgeable(queries: Queries, before: str) -> bool:

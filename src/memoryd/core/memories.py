@@ -59,9 +59,9 @@ class Memories:
         """Keep a text verbatim; durable when this returns. What says the same is merged with what is there."""
         embedded = self._engine.embedding.passages([content])[0]
         tags = tuple(dict.fromkeys(tags))
-        now = self._engine.clock.now()
 
         def work(queries: Queries) -> Stored:
+            now = self._engine.clock.now()  # not before it is our turn: times are in the order of commits
             print_ = fingerprint(content)
             if same := queries.one("memories.same", fingerprint=print_, scope=""):
                 union = list(dict.fromkeys([*json.loads(same["tags"]), *tags]))

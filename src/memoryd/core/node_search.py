@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import dataclass
+from functools import partial
 
 from memoryd import ranking
 from memoryd.core import records
@@ -11,8 +12,7 @@ from memoryd.model import Entity, Filter, Kind, Record
 from memoryd.store.base import Queries
 
 KINDS = (Kind.ENTITY, Kind.OBSERVATION)
-DEPTH = 100  # candidates by words and from each perspective ...
-DEEPEST = 5_000  # ... and up to so many where few nodes have them all
+DEPTHS = (100, 1_000)  # candidates by words and from each perspective; more only where few nodes have the first ones
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,14 +46,13 @@ def search(graph: Graph, query: str, limit: int, mode: Mode = "auto") -> tuple[l
     model.
     """
     finder = Search(graph.engine, graph.workspace, ranking.GRAPH)
-    depth = DEPTH
-    while True:
+    for depth in DEPTHS:
         candidates, used = _candidates(finder, query, Filter(kinds=KINDS), mode, depth)
         scores = scores_of(candidates, used, depth)
-        best = graph.read(lambda q, scores=scores: _best_of_each(q, scores, limit))  # type: ignore[misc]
-        if len(best) >= limit or len(scores) < depth or depth >= DEEPEST:
-            return [_match(entity, record, scores, candidates) for entity, record in best], used
-        depth *= 7
+        best = graph.read(partial(_best_of_each, scores=scores, limit=limit))
+        if len(best) >= limit or len(scores) < depth:
+            break
+    return [_match(entity, record, scores, candidates) for entity, record in best], used
 
 
 def within(graph: Graph, name: str, query: str, limit: int, mode: Mode = "embedding") -> tuple[list[Seen], Mode]:
@@ -77,7 +76,7 @@ def _candidates(finder: Search, query: str, allowed: Filter, mode: Mode, depth: 
     candidates = finder.candidates(query, allowed, mode, depth)
     if mode == "embedding" and not candidates.vectors:
         return finder.candidates(query, allowed, "text", depth), "text"
-    return candidates, "text" if candidates.embedder is None else mode
+    return candidates, mode if candidates.vectors else "text"
 
 
 def scores_of(candidates: Candidates, mode: Mode, depth: int) -> dict[str, float]:

@@ -1,7 +1,7 @@
 """Observations: facts about an entity, each at an ordinal that is its own for ever."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from memoryd.core import records
@@ -9,7 +9,9 @@ from memoryd.core.graph import Change, Graph, demand, named
 from memoryd.core.records import Embedded
 from memoryd.errors import NotFoundError
 from memoryd.model import Entity, Kind, Observation, Record
-from memoryd.store.base import Queries
+from memoryd.store.base import Queries, Row
+
+READ_AT_ONCE = 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,10 +46,33 @@ def of(queries: Queries, entity_ids: Sequence[str]) -> dict[str, list[Observatio
     """The living observations of each entity, in the order of their ordinals."""
     found: dict[str, list[Observation]] = {key: [] for key in entity_ids}
     for row in queries.all("observations.of", entities=json.dumps(list(found))):
-        found[row["entity_id"]].append(
-            Observation(id=row["id"], ordinal=row["ordinal"], content=row["body"], created_at=row["created_at"])
-        )
+        found[row["entity_id"]].append(_observation(row))
     return found
+
+
+def onward(queries: Queries, entity_id: str, ordinal: int = 0, at_once: int = READ_AT_ONCE) -> Iterator[Observation]:
+    """The living observations of an entity from an ordinal on, read as they are asked for."""
+    while rows := queries.all("observations.onward", entity=entity_id, ordinal=ordinal, limit=at_once):
+        yield from map(_observation, rows)
+        if len(rows) < at_once:
+            return
+        ordinal = rows[-1]["ordinal"] + 1
+
+
+def latest(queries: Queries, entity_id: str, limit: int) -> list[Observation]:
+    """The last living observations of an entity, in the order of their ordinals."""
+    rows = queries.all("observations.latest", entity=entity_id, limit=limit)
+    return [_observation(row) for row in reversed(rows)]
+
+
+def counts(queries: Queries, entity_ids: Sequence[str]) -> dict[str, int]:
+    """How many living observations each entity has."""
+    rows = queries.all("observations.count", entities=json.dumps(list(entity_ids)))
+    return dict.fromkeys(entity_ids, 0) | {row["entity_id"]: row["number"] for row in rows}
+
+
+def _observation(row: Row) -> Observation:
+    return Observation(id=row["id"], ordinal=row["ordinal"], content=row["body"], created_at=row["created_at"])
 
 
 def append(
@@ -57,11 +82,10 @@ def append(
     if not contents:
         return []
     change.touch([entity.id])
-    taken = change.queries.one("observations.next", entity=entity.id)
+    taken = change.queries.one("observations.number", entity=entity.id, count=len(contents))
     assert taken is not None
-    change.queries.run("observations.number", entity=entity.id, count=len(contents))
     made = []
-    for ordinal, content in enumerate(contents, taken["next_ordinal"]):
+    for ordinal, content in enumerate(contents, taken["first"]):
         record = Record(
             id=records.new_id(), kind=Kind.OBSERVATION, name=entity.name, body=content, session_id=change.session_id
         )
@@ -69,6 +93,15 @@ def append(
         change.queries.run("observations.add", entity=entity.id, ordinal=ordinal, id=record.id)
         made.append(Observation(id=record.id, ordinal=ordinal, content=content, created_at=change.now))
     return made
+
+
+def same(queries: Queries, entity_ids: Iterable[str], contents: Iterable[str]) -> dict[str, set[str]]:
+    """Which of some texts are observed of each entity already."""
+    found: dict[str, set[str]] = {key: set() for key in entity_ids}
+    texts = json.dumps(list(dict.fromkeys(contents)), ensure_ascii=False)
+    for row in queries.all("observations.same", entities=json.dumps(list(found)), contents=texts):
+        found[row["entity_id"]].add(row["body"])
+    return found
 
 
 def add(graph: Graph, wanted: Sequence[tuple[str, Sequence[str]]]) -> list[Added]:
@@ -96,8 +129,8 @@ def replace(graph: Graph, name: str, ordinal: int, content: str) -> str:
 
     def work(change: Change) -> str:
         (entity,) = demand(change.queries, name)
-        there = _by_ordinal(change.queries, entity).get(ordinal)
-        if there is None:
+        there = next(onward(change.queries, entity.id, ordinal, at_once=1), None)
+        if there is None or there.ordinal != ordinal:
             raise NotFoundError(
                 f"Node {name!r} has no observation {ordinal}. open_nodes shows its observations with their ordinals."
             )

@@ -39,27 +39,41 @@ def templates(queries: Queries) -> dict[str, str]:
     return {row["name"]: row["template"] for row in queries.all("perspectives.all")} or dict(DEFAULTS)
 
 
-def edit(queries: Queries, changed: Mapping[str, str], removed: Sequence[str] = ()) -> dict[str, str]:
-    """Add perspectives, or give them another template, and remove some. Raises InvalidInputError. Returns all."""
+def edited(
+    queries: Queries, changed: Mapping[str, str], removed: Sequence[str] = (), *, reset: bool = False
+) -> dict[str, str]:
+    """Those of a workspace, or with `reset` the defaults, with some changed and some removed.
+
+    Raises InvalidInputError.
+    """
     for name, template in changed.items():
         check(name, template)
-    now = templates(queries)
+    now = dict(DEFAULTS) if reset else templates(queries)
     for name in removed:
         if name == GENERAL or name not in now:
             why = "it is what recall searches" if name == GENERAL else f"there are: {', '.join(now)}"
             raise InvalidInputError(f"The perspective {name} cannot be removed: {why}.")
-    wanted = {name: template for name, template in (now | dict(changed)).items() if name not in removed}
-    replace(queries, wanted)
-    return wanted
+    return {name: template for name, template in (now | dict(changed)).items() if name not in removed}
 
 
-def replace(queries: Queries, wanted: Mapping[str, str]) -> None:
-    """Give a workspace these perspectives; the vectors of those that are gone or differ go with them."""
-    gone = [name for name, template in templates(queries).items() if wanted.get(name) != template]
+def withdraw(queries: Queries, wanted: Mapping[str, str]) -> dict[str, str]:
+    """Keep only those that are wanted as they are: from the others nothing is embedded or searched any more."""
+    kept = {name: template for name, template in templates(queries).items() if wanted.get(name) == template}
+    _replace(queries, kept)
+    return kept
+
+
+def add(queries: Queries, wanted: Mapping[str, str]) -> dict[str, str]:
+    """Add those that are not there. Returns all."""
+    every = dict(wanted) | templates(queries)
+    _replace(queries, every)
+    return every
+
+
+def _replace(queries: Queries, wanted: Mapping[str, str]) -> None:
     queries.run("perspectives.clear")
     if wanted != DEFAULTS:
         queries.many("perspectives.add", [{"name": name, "template": template} for name, template in wanted.items()])
-    queries.run("perspectives.retire", perspectives=json.dumps(gone))
 
 
 def to_be_counted(queries: Queries) -> dict[str, Any]:
@@ -105,11 +119,12 @@ def texts(queries: Queries, workspace: Workspace, ids: Sequence[str]) -> dict[st
 
 def related(queries: Queries, entity_ids: Sequence[str]) -> dict[str, tuple[str, ...]]:
     """For each entity what its oldest relations say, as `works at Acme` or `Ann manages`."""
-    said: dict[str, list[str]] = {key: [] for key in entity_ids}
-    for row in queries.all("perspectives.related", ids=json.dumps(list(said)), limit=RELATED) if said else ():
-        parts = (row["relation_type"], row["other"]) if row["outgoing"] else (row["other"], row["relation_type"])
-        said[row["entity_id"]].append(" ".join(parts).replace("_", " "))
-    return {key: tuple(parts) for key, parts in said.items()}
+    return {key: _related(queries, key) for key in dict.fromkeys(entity_ids)}
+
+
+def _related(queries: Queries, entity_id: str) -> tuple[str, ...]:
+    rows = queries.all("perspectives.related", entity=entity_id, limit=RELATED)
+    return tuple(f"{row['first']} {row['second']}".replace("_", " ") for row in rows)
 
 
 def drop(queries: Queries, entity_ids: Sequence[str], field: str) -> list[str]:

@@ -1,7 +1,9 @@
 """Relations: directed, typed edges between two entities, each once."""
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+import sys
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from memoryd.core.graph import Change, Graph, demand, named
@@ -9,6 +11,8 @@ from memoryd.core.records import new_id
 from memoryd.errors import InvalidInputError, NotFoundError
 from memoryd.model import Entity, Relation
 from memoryd.store.base import Queries, Row
+
+READ_AT_ONCE = 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,9 +44,10 @@ def put(change: Change, edges: Sequence[Edge]) -> Created:
     there = _find(change.queries, found, edges)
     new = [e for e in dict.fromkeys(edges) if e.source in found and e.target in found and e not in there]
     change.relate(found[name].id for name in _ends(new))
-    created = tuple(_add(change, found, edge) for edge in new)
+    created = {edge: _add(change, found, edge) for edge in new}
+    again = [edge for edge, number in Counter(edges).items() if number > 1 and edge in created]
     missing = tuple(name for name in dict.fromkeys(_ends(edges)) if name not in found)
-    return Created(created, tuple(there.values()), missing)
+    return Created(tuple(created.values()), (*there.values(), *(created[edge] for edge in again)), missing)
 
 
 def delete(graph: Graph, edges: Sequence[Edge]) -> tuple[int, int]:
@@ -62,7 +67,7 @@ def delete(graph: Graph, edges: Sequence[Edge]) -> tuple[int, int]:
 
 def cut(change: Change, entity_ids: Sequence[str]) -> None:
     """Delete every relation of some entities, which go themselves."""
-    rows = change.queries.all("relations.of", ids=json.dumps(list(entity_ids)))
+    rows = change.queries.all("relations.of", ids=json.dumps(list(entity_ids)), limit=sys.maxsize)
     gone = set(entity_ids)
     change.relate({row[end] for row in rows for end in ("from_entity", "to_entity")} - gone)
     _delete(change, [row["id"] for row in rows])
@@ -105,17 +110,25 @@ def between(graph: Graph, one: str, other: str) -> list[Relation]:
     return graph.read(work)
 
 
-def of(queries: Queries, entity_ids: Sequence[str]) -> list[Relation]:
+def of(queries: Queries, entity_ids: Sequence[str], limit: int = sys.maxsize) -> list[Relation]:
     """The relations that begin or end at some entities, in the order in which they were made."""
-    return [relation(row) for row in queries.all("relations.of", ids=json.dumps(list(entity_ids)))]
+    return [relation(row) for row in queries.all("relations.of", ids=json.dumps(list(entity_ids)), limit=limit)]
 
 
-def starting(queries: Queries, entity_ids: Sequence[str]) -> dict[str, list[Relation]]:
-    """The relations that begin at each entity, in the order in which they were made."""
-    found: dict[str, list[Relation]] = {key: [] for key in entity_ids}
-    for row in queries.all("relations.starting", ids=json.dumps(list(found))):
-        found[row["from_entity"]].append(relation(row))
-    return found
+def number(queries: Queries, entity_ids: Sequence[str]) -> int:
+    """How many relations begin or end at some entities."""
+    row = queries.one("relations.number", ids=json.dumps(list(entity_ids)))
+    return int(row["number"]) if row else 0
+
+
+def onward(queries: Queries, entity_id: str, made: str = "", relation_id: str = "") -> Iterator[Relation]:
+    """The relations that begin at an entity, from one on, in the order in which they were made, read as asked for."""
+    start = {"made": made, "relation": relation_id}
+    while rows := queries.all("relations.onward", entity=entity_id, limit=READ_AT_ONCE + 1, **start):
+        yield from map(relation, rows[:READ_AT_ONCE])
+        if len(rows) <= READ_AT_ONCE:
+            return
+        start = {"made": rows[-1]["created_at"], "relation": rows[-1]["id"]}
 
 
 def relation(row: Row) -> Relation:

@@ -76,18 +76,25 @@ class Search:
     def candidates(self, query: str, allowed: Filter, mode: Mode = "auto", depth: int = 0) -> Candidates:
         """What words and vectors find, each up to `depth` (else the profile's); `mode` may name one of them alone."""
         depth = depth or self._profile.depth
+        if mode == "embedding":
+            return self._with_vectors(query, {}, allowed, depth, closed=False)
         parsed = parse_query(query)
         words = self._words(parsed, allowed, depth)
         if not words and parsed and parsed.syntax and not parsed.binding:
             parsed = literal_query(query)
             words = self._words(parsed, allowed, depth)
         closed = bool(parsed and parsed.syntax)
-        asked = None if mode == "text" else self._engine.embedding.question(self._workspace, query)
+        if mode == "text":
+            return Candidates(words, {}, None, np.empty(0, np.float32), {}, closed)
+        return self._with_vectors(query, words, allowed, depth, closed=closed)
+
+    def _with_vectors(
+        self, query: str, words: Mapping[str, float], allowed: Filter, depth: int, *, closed: bool
+    ) -> Candidates:
+        asked = self._engine.embedding.question(self._workspace, query)
         if asked is None:
             return Candidates(words, {}, None, np.empty(0, np.float32), {}, closed)
         embedder, vector = asked
-        if mode == "embedding":
-            words, closed = {}, False
         only = list(words) if closed else None
         best: dict[str, float] = {}
         nearest_from: dict[str, str] = {}

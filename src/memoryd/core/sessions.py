@@ -18,7 +18,7 @@ class Sessions:
     def __init__(self, store: Store, workspaces: Workspaces, *, read_only: bool) -> None:
         self._store = store
         self._workspaces = workspaces
-        self._kept: dict[tuple[str, str], str] | None = {} if read_only else None
+        self._kept: dict[tuple[str, str], Workspace] | None = {} if read_only else None
         self._own: set[str] = set()
         self._written: set[str] = set()
 
@@ -31,8 +31,9 @@ class Sessions:
     def active(self, session: str, principal: str = "") -> Workspace | None:
         """The project that the session chose; None where it chose none, or it was archived or deleted since."""
         if self._kept is not None:
-            chosen = self._workspaces.by_id(self._kept.get((principal, session), ""))
-            return chosen if chosen and chosen.status == "active" else None
+            chosen = self._kept.get((principal, session))
+            now = self._workspaces.by_id(chosen.id) if chosen else None
+            return now if now == chosen else None  # once archived it is chosen no more, also when it is back
         if not self._store.made():
             return None
         row = self._store.read(None, lambda q: q.one("sessions.active", principal=principal, session=session))
@@ -42,19 +43,12 @@ class Sessions:
         """Make a project the active one. Raises NotFoundError, or InvalidInputError where it is archived."""
         chosen = self._workspaces.active(name)
         if self._kept is not None:
-            self._kept[principal, session] = chosen.id
+            self._kept[principal, session] = chosen
             return chosen
         row = {"principal": principal, "session": session, "project": chosen.id}
         self._store.write(None, lambda q: q.run("sessions.switch", **row))
         self._written.add(session)
         return chosen
-
-    def clear(self, session: str, principal: str = "") -> None:
-        """Have no active project."""
-        if self._kept is not None:
-            self._kept.pop((principal, session), None)
-        elif self.active(session, principal):
-            self._store.write(None, lambda q: q.run("sessions.clear", principal=principal, session=session))
 
     def close(self) -> None:
         """The sessions that nobody else can name are over."""

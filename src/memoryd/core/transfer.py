@@ -4,25 +4,21 @@ A file is read as a stream, entities first and relations in a second pass, and w
 not at all. What is there already stays untouched, so an import that was interrupted is simply run again.
 """
 
-import json
 import os
-import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any, BinaryIO, TypeAlias, TypeVar
+from typing import Any, BinaryIO, TypeVar
 
-from memoryd.core import entities, perspectives, relations
+from memoryd.core import entities, relations
 from memoryd.core.engine import Engine
 from memoryd.core.entities import NewEntity
+from memoryd.core.formats import FORMATS, UNKNOWN, Fault, Hint, Item, brief
 from memoryd.core.graph import Change, Graph, named
 from memoryd.core.relations import Edge
 from memoryd.errors import InvalidInputError
-from memoryd.model import Workspace
-from memoryd.store.base import Queries
-from memoryd.text import unstorable
 
 T = TypeVar("T")
 
@@ -31,127 +27,9 @@ REMARKS = 20  # of a sort that are told in full; of more, only the number
 HEAD = 4096  # bytes by which a binary file is known
 TICK = 100  # lines between reports
 LOAD = 3600.0  # seconds that a model may take: a provider may have to fetch it
-UNKNOWN = "unknown"
-"""The type of an entity that nothing states a type of."""
 
 Report = Callable[[str, float], None]
 """Told what is being done and how far that is, 0 to 1; 0 where nobody knows."""
-
-
-# what is found in a file ---------------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, slots=True)
-class Fault:
-    """Why a line, or a part of it, cannot be imported."""
-
-    reason: str
-
-
-@dataclass(frozen=True, slots=True)
-class Hint:
-    """What somebody may want to know about a line that was imported."""
-
-    text: str
-
-
-Item: TypeAlias = NewEntity | Edge | Fault | Hint
-
-
-def server_memory(line: bytes) -> Iterator[Item]:
-    """What a line of @modelcontextprotocol/server-memory's memory.jsonl holds: as a rule one entity or relation.
-
-    Two processes that write the file at once leave lines where something follows the object; then all whole objects
-    count. Older versions wrote whatever fields a client sent.
-    """
-    try:
-        text = line.decode()
-    except UnicodeDecodeError as error:
-        yield Fault(f"is not UTF-8 text: {error.reason} at byte {error.start + 1}")
-        return
-    for value in _values(text):
-        match value:
-            case Fault():
-                yield value
-            case {"type": "entity"}:
-                yield from _entity(value)
-            case {"type": "relation"}:
-                yield from _relation(value)
-            case {"type": other}:
-                yield Fault(f"has the type {_brief(other)}, which is neither entity nor relation")
-            case _:
-                yield Fault("is no JSON object with a type")
-
-
-FORMATS: Mapping[str, Callable[[bytes], Iterator[Item]]] = {"server-memory": server_memory}
-"""How a line of each format is read."""
-
-_DECODER = json.JSONDecoder(strict=False, parse_int=float)  # an integer of any length is no error here, nor of any use
-_SPACE = re.compile(r"\s*")
-
-
-def _values(text: str) -> Iterator[Any]:
-    """The JSON values that stand in a text one after the other, and a Fault where that ends early."""
-    at, end = 0, len(text.rstrip())
-    while at < end:
-        try:
-            value, at = _DECODER.raw_decode(text, _SPACE.match(text, at).end())  # type: ignore[union-attr]
-        except RecursionError:
-            yield Fault("is nested too deeply")
-            return
-        except json.JSONDecodeError as error:
-            yield Fault(f"is torn or no JSON: {error.msg} at character {error.pos + 1}")
-            return
-        yield value
-
-
-def _entity(value: Mapping[str, Any]) -> Iterator[Item]:
-    type_, given = value.get("entityType"), value.get("observations")
-    fault = _unfit(value, "name") or (_unfit(value, "entityType") if type_ is not None else None)
-    if fault or not isinstance(given, list | None):
-        yield Fault(fault or "has observations that are no list")
-        return
-    kept = tuple(one for one in given or () if _is_text(one))
-    if lost := len(given or ()) - len(kept):
-        yield Fault(f"has observations that are no text, or no storable text: {lost} of {len(given or ())}")
-    yield from _extras(value, "name", "entityType", "observations")
-    if type_ is None:
-        yield Hint(f"has no entityType: it gets the type {UNKNOWN}")
-    yield NewEntity(name=value["name"], type=UNKNOWN if type_ is None else type_, observations=kept)
-
-
-def _relation(value: Mapping[str, Any]) -> Iterator[Item]:
-    if fault := _unfit(value, "from", "to", "relationType"):
-        yield Fault(fault)
-        return
-    yield from _extras(value, "from", "to", "relationType")
-    yield Edge(value["from"], value["to"], value["relationType"])
-
-
-def _extras(value: Mapping[str, Any], *fields: str) -> Iterator[Hint]:
-    if extras := [name for name in value if name not in {"type", *fields}]:
-        yield Hint(f"has fields that are not imported: {_brief(', '.join(extras))}")
-
-
-def _unfit(value: Mapping[str, Any], *fields: str) -> str | None:
-    """What is wrong with fields that must be storable text."""
-    for field in fields:
-        given = value.get(field)
-        if not isinstance(given, str):
-            return f"has no {field}" if given is None else f"has no text as {field}"
-        if bad := unstorable(given):
-            return f"has U+{ord(bad.group()):04X} in its {field}, which cannot be stored"
-    return None
-
-
-def _is_text(value: object) -> bool:
-    return isinstance(value, str) and not unstorable(value)
-
-
-def _brief(value: object) -> str:
-    """A value of any length and kind within a sentence."""
-    text = str(value)
-    return repr(text if len(text) <= 60 else f"{text[:60]}...")
 
 
 # the file ------------------------------------------------------------------------------------------------------------
@@ -342,7 +220,7 @@ class _Loading:
         for (number, new), one in zip(batch, made, strict=True):
             self._new += Counts(entities=not one.already_existed, observations=one.added)
             if new.type not in (one.entity.type, UNKNOWN):
-                kept = f"{_brief(new.name)} the type {_brief(new.type)}, but it keeps {_brief(one.entity.type)}"
+                kept = f"{brief(new.name)} the type {brief(new.type)}, but it keeps {brief(one.entity.type)}"
                 self._hints.add(number, f"gives {kept}")
 
     def _put_relations(self, batch: list[tuple[int, Edge]]) -> None:
@@ -360,7 +238,7 @@ class _Loading:
         for number, edge in batch:
             for name in sorted(missing & _ends([edge])):
                 missing.remove(name)
-                self._hints.add(number, f"relates {_brief(name)}, which is no entity: it is one now, of type {UNKNOWN}")
+                self._hints.add(number, f"relates {brief(name)}, which is no entity: it is one now, of type {UNKNOWN}")
 
 
 def _ends(edges: Iterable[Edge]) -> set[str]:
@@ -384,31 +262,13 @@ def _batches(items: Iterable[tuple[int, T]], weigh: Callable[[T], int]) -> Itera
 # vectors -------------------------------------------------------------------------------------------------------------
 
 
-def embed(engine: Engine, workspace: Workspace, report: Report) -> str:
+def embed(engine: Engine, report: Report) -> str:
     """Make the vectors that are missing. Returns why they cannot be made, if so: where the model's files are not there.
 
-    A backfill looks through all workspaces; the progress is that of this one.
+    In every workspace, as all backfills.
     """
     engine.helpers.embedder.start()
-    embedder = engine.helpers.embedder.get(LOAD)
-    if embedder is None:
+    if engine.helpers.embedder.get(LOAD) is None:
         return engine.helpers.embedder.reason
-    total, done = _unembedded(engine, workspace, embedder.name), 0
-
-    def asked_whether_to_stop() -> bool:
-        """Before each record; a good place to tell how far it has come."""
-        nonlocal done
-        report("making vectors", min(done / max(total, 1), 1.0))
-        done += 1
-        return False
-
-    engine.embedding.catch_up(asked_whether_to_stop)
+    engine.embedding.complete(lambda done: report("making vectors", done))
     return ""
-
-
-def _unembedded(engine: Engine, workspace: Workspace, model: str) -> int:
-    def work(queries: Queries) -> int:
-        row = queries.one("doctor.unembedded", **perspectives.to_be_counted(queries), model=model)
-        return row["number"] if row else 0
-
-    return engine.store.read(workspace, work)

@@ -1,7 +1,9 @@
 """The background thread of a process: what need not be done while a caller waits."""
 
 import logging
+import math
 import threading
+import time
 from collections.abc import Callable, Sequence
 
 from memoryd.errors import MemorydError
@@ -9,19 +11,20 @@ from memoryd.errors import MemorydError
 log = logging.getLogger(__name__)
 
 START = 2.0  # seconds that a new server belongs to its client alone
-IDLE = 300.0  # seconds between looks for what other processes left undone
+SELDOM = 300.0  # seconds between looks for what other processes left undone
 Chore = Callable[[Callable[[], bool]], None]
 """Gets a function that tells whether to stop early."""
 
 
 class Worker:
-    """Runs its chores one after the other, soon after it is woken and now and then by itself.
+    """Runs its chores one after the other, soon after it is woken; the seldom ones at its start and every SELDOM.
 
     An error that nobody foresaw ends its thread, by way of the log; the next wake() begins another.
     """
 
-    def __init__(self, chores: Sequence[Chore]) -> None:
+    def __init__(self, chores: Sequence[Chore], seldom: Sequence[Chore] = ()) -> None:
         self._chores = chores
+        self._seldom = seldom
         self._lock = threading.Lock()
         self._woken = threading.Event()
         self._stopping = threading.Event()
@@ -54,11 +57,18 @@ class Worker:
 
     def _run(self) -> None:
         self._woken.wait(START)
+        due = -math.inf
         while not self._stopping.is_set():
             self._woken.clear()
-            for chore in self._chores:
-                self._try(chore)
-            self._woken.wait(IDLE)
+            if time.monotonic() >= due:  # however busy it is kept
+                self._try_each(self._seldom)
+                due = time.monotonic() + SELDOM
+            self._try_each(self._chores)
+            self._woken.wait(max(0.0, due - time.monotonic()))
+
+    def _try_each(self, chores: Sequence[Chore]) -> None:
+        for chore in chores:
+            self._try(chore)
 
     def _try(self, chore: Chore) -> None:
         try:

@@ -6,11 +6,12 @@ Nothing is remembered between calls: another process may have archived or delete
 import logging
 import re
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Literal
 
 from memoryd.core.clock import Clock
-from memoryd.errors import InvalidInputError, NotFoundError, StoreError
+from memoryd.errors import InvalidInputError, MemorydError, NotFoundError, StoreBusyError, StoreError
 from memoryd.model import Workspace
 from memoryd.store.base import Queries, Row, Store
 
@@ -18,6 +19,7 @@ log = logging.getLogger(__name__)
 
 NAME_LENGTH = 200
 DESCRIPTION_LENGTH = 2_000
+TOLD = 10  # names that a message tells
 SLUG = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 ACTIVE, ARCHIVED = "active", "archived"
 
@@ -56,8 +58,13 @@ class Workspaces:
         """The workspace of that name. Raises NotFoundError that tells which there are."""
         if found := self.get(name):
             return found
-        names = ", ".join(workspace.name for workspace in self.all())
-        raise NotFoundError(f'project "{name[:100]}" not found. There are: {names or "none yet"}.')
+        raise NotFoundError(f'project "{name[:100]}" not found. There are: {self.names()}.')
+
+    def names(self) -> str:
+        """Which workspaces there are, as far as a message can tell."""
+        names = [workspace.name for workspace in self.all()]
+        more = f" and {len(names) - TOLD} more" if len(names) > TOLD else ""
+        return ", ".join(names[:TOLD]) + more or "none yet"
 
     def active(self, name: str) -> Workspace:
         """The workspace of that name. Raises NotFoundError, or InvalidInputError where it is archived."""
@@ -140,7 +147,8 @@ class Workspaces:
         """Remove a workspace and all that it holds, for good. What a crash leaves is archived: say it again."""
         found = self.find(name)
         self._retire(found)
-        self.settle_one(found)
+        self._put_away(found)
+        self._store.empty(found)
 
         def remove(queries: Queries) -> None:
             self._store.erase(queries, _known(queries, found) or found)
@@ -148,6 +156,15 @@ class Workspaces:
 
         self._store.write(None, remove)
         return found
+
+    def _put_away(self, workspace: Workspace) -> None:
+        """Before it is erased: a file of its own that cannot be marked or moved, since it is damaged, goes as it is."""
+        try:
+            self.settle_one(workspace)
+        except StoreError as error:
+            if isinstance(error, StoreBusyError) or workspace.db_path == self._store.home:
+                raise
+            log.warning("project %s is deleted as it is: %s", workspace.name, error)
 
     def _retire(self, workspace: Workspace) -> bool:
         """From here on nobody finds it active; whether anybody would have."""
@@ -161,8 +178,9 @@ class Workspaces:
     def settle(self) -> None:
         """Do what is left to do of archiving: after a crash, or where another process had a file open."""
         for workspace in self.all("archived"):
-            if not self._store.is_put_away(workspace):
-                self.settle_one(workspace)
+            with going_on(workspace):
+                if not self._store.is_put_away(workspace):
+                    self.settle_one(workspace)
 
     def settle_one(self, workspace: Workspace) -> None:
         """Put the place of a workspace away, if it is archived."""
@@ -177,6 +195,15 @@ class Workspaces:
     def _place(self, queries: Queries, workspace: Workspace, db_path: str) -> None:
         if db_path != workspace.db_path:
             queries.run("workspaces.place", id=workspace.id, db_path=db_path)
+
+
+@contextmanager
+def going_on(workspace: Workspace) -> Iterator[None]:
+    """What goes wrong in one workspace is told, and keeps nobody from going on with the others."""
+    try:
+        yield
+    except MemorydError as error:
+        log.warning("workspace %s: %s", workspace.name, error)
 
 
 def workspace_of(row: Row) -> Workspace:

@@ -86,8 +86,8 @@ class Store(Protocol):
     def means(self, workspace: Workspace, among: VectorSet) -> tuple[list[str], Vector]:
         """The entities whose observations have vectors in a set, and their means: (entities, dim), unit length."""
 
-    def tend(self) -> None:
-        """Make the indexes that searches have lacked since the last time. May take minutes, and holds nobody up."""
+    def tend(self, workspace: Workspace) -> None:
+        """Keep the indexes as searches of a workspace want them. May take minutes, and holds nobody up."""
 
     # b: archive and delete. Those that take `registry` run inside one of its transactions, which keeps all others from
     # doing the same, and each of them can be said again after a crash. A database server keeps no files to move: there
@@ -107,6 +107,12 @@ class Store(Protocol):
 
     def bring_back(self, registry: Queries, workspace: Workspace) -> str:
         """The reverse of `put_away`; raises StoreBusyError where somebody is reading the archived file."""
+
+    def empty(self, workspace: Workspace) -> None:
+        """Before `erase`, outside of the registry's transaction: remove the rows of a workspace that shares its place.
+
+        A part at a time, so that nobody waits for all of them. It was put away before.
+        """
 
     def erase(self, registry: Queries, workspace: Workspace) -> None:
         """Remove all that a workspace holds, for good. It was put away before."""
@@ -130,6 +136,9 @@ class Store(Protocol):
 
     def path(self, workspace: Workspace | None) -> Path | None:
         """The file that holds a workspace, which may not exist yet; None where a database server holds it."""
+
+    def strays(self, workspaces: Sequence[Workspace]) -> list[Path]:
+        """The files that hold a workspace, but none of `workspaces`, which are all that the registry knows."""
 
     def describe(self) -> str:
         """Where the rows are, for people."""

@@ -51,8 +51,11 @@ class DataDirectory:
 
     def others(self) -> list[Path]:
         """The files of workspaces that are there."""
-        folders = (path for folder in (PROJECTS, ARCHIVE) for path in self.root.glob(f"{folder}/*.db"))
-        return [path for path in (self.root / self.home(), *folders) if path.exists()]
+        return [path for path in (self.root / self.home(), *self.rooms()) if path.exists()]
+
+    def rooms(self) -> list[Path]:
+        """The files of workspaces that have one of their own."""
+        return sorted(path for folder in (PROJECTS, ARCHIVE) for path in self.root.glob(f"{folder}/*.db"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,6 +90,10 @@ class SingleFile:
 
     def others(self) -> list[Path]:
         """No more files than the one."""
+        return []
+
+    def rooms(self) -> list[Path]:
+        """No workspace has a file of its own."""
         return []
 
 

@@ -35,6 +35,7 @@ from memoryd.store.postgres_connection import (
 )
 from memoryd.store.postgres_schema import asked, bring_up_to_date, lacking, version_of
 from memoryd.store.postgres_search import Vectors, Words, build, of
+from memoryd.store.rows import empty_some
 from memoryd.store.sql import load, moving
 from memoryd.text import WordQuery
 
@@ -202,11 +203,11 @@ class PostgresStore:
             connection.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
             return work(PostgresQueries(connection, workspace))
 
-    def _write(self, workspace: Workspace | None, work: Callable[[Queries], T]) -> T:
+    def _write(self, workspace: Workspace | None, work: Callable[[Queries], T], *, guarded: bool = True) -> T:
         with self._connection() as connection:
             queries = PostgresQueries(connection, workspace)
             queries.one("placement.lock")
-            if workspace and queries.one("placement.marked"):
+            if guarded and workspace and queries.one("placement.marked"):
                 raise refused(workspace)
             result = work(queries)
             if connection.info.transaction_status is not TransactionStatus.INTRANS:  # COMMIT would not say so
@@ -232,7 +233,7 @@ class PostgresStore:
 
         return self.read(workspace, work)
 
-    def tend(self) -> None:
+    def tend(self, workspace: Workspace) -> None:
         """Build the indexes over vectors that searches could have used; writers go on meanwhile."""
         if self._read_only or not self._vectors.wanted:
             return
@@ -282,11 +283,17 @@ class PostgresStore:
         _beside(registry, workspace).run("placement.unmark")
         return workspace.db_path
 
+    def empty(self, workspace: Workspace) -> None:
+        """Remove its rows, a part at a time."""
+        while _until_it_holds(lambda: self._write(workspace, empty_some, guarded=False)):
+            pass
+
     def erase(self, registry: Queries, workspace: Workspace) -> None:
-        """Remove its rows. The mark stays, for who still knows the workspace."""
+        """Remove what was written since. The mark stays, for who still knows the workspace."""
         queries = _beside(registry, workspace)
-        for statement in ("workspaces.empty", "workspaces.silence", "perspectives.clear"):
-            queries.run(statement)
+        while empty_some(queries):
+            pass
+        queries.run("perspectives.clear")
 
     # upkeep ----------------------------------------------------------------------------------------------------------
 
@@ -322,6 +329,10 @@ class PostgresStore:
         if found and drop:
             self.write(workspace, lambda q: q.many("upkeep.drop", found))
         return len(found)
+
+    def strays(self, workspaces: Sequence[Workspace]) -> list[Path]:
+        """No files, so none that nobody knows."""
+        return []
 
     def path(self, workspace: Workspace | None) -> Path | None:
         """No file of ours."""

@@ -16,6 +16,7 @@ from memoryd.store.sql import MOVED
 
 PAGE = 2_000  # rows at most
 FIRST = 100  # rows of the first page, which may hold long texts
+EMPTIED = 1_000  # records and events of a deleted workspace that go in one transaction
 WEIGHT = 16_000_000  # characters of text in a page, more or less
 OF_WORKSPACE = tuple(table for table, rows in MOVED.items() if not rows.registry)
 """The tables whose rows belong to a workspace; each stands after those that it refers to."""
@@ -37,9 +38,10 @@ class Sum:
 def page(queries: Queries, table: str, after: Row | None, limit: int) -> list[Row]:
     """The rows that follow `after` by their key, or the first ones. Vectors are arrays of float16."""
     if after is None:
-        rows = queries.all(f"{table}.first", limit=limit)
+        rows = queries.all(f"moved.{table}_first", limit=limit)
     else:
-        rows = queries.all(f"{table}.after", limit=limit, **{column: after[column] for column in MOVED[table].key})
+        key = {column: after[column] for column in MOVED[table].key}
+        rows = queries.all(f"moved.{table}_after", limit=limit, **key)
     if "vector" in MOVED[table].others:
         for row in rows:
             row["vector"] = _array(row)
@@ -59,12 +61,12 @@ def pages(queries: Queries, table: str) -> Iterator[list[Row]]:
 def put(queries: Queries, table: str, rows: Iterable[Row]) -> None:
     """Add rows as they are; those whose keys are there already stay as they are there."""
     columns = MOVED[table].columns
-    queries.many(f"{table}.put", [{column: row[column] for column in columns} for row in rows])
+    queries.many(f"moved.{table}_put", [{column: row[column] for column in columns} for row in rows])
 
 
 def number(queries: Queries, table: str) -> int:
     """How many rows of a table the workspace has."""
-    row = queries.one(f"{table}.number")
+    row = queries.one(f"moved.{table}_number")
     return row["number"] if row else 0
 
 
@@ -101,3 +103,8 @@ def _array(row: Row) -> np.ndarray[tuple[int], np.dtype[np.floating]]:
             "and run this again."
         )
     return vector
+
+
+def empty_some(queries: Queries) -> int:
+    """Remove a part of the rows of a workspace for good; how many that was."""
+    return queries.run("workspaces.empty", limit=EMPTIED) + queries.run("workspaces.silence", limit=EMPTIED)

@@ -14,6 +14,7 @@ from memoryd.errors import StoreBusyError, StoreError
 from memoryd.model import Filter, VectorSet, Workspace
 from memoryd.store.base import Place, Queries, Scored, Vector
 from memoryd.store.files import BESIDE, Files
+from memoryd.store.rows import empty_some
 from memoryd.store.sql import TABLES
 from memoryd.store.sqlite_checks import damaged, file_size, journal, large_log
 from memoryd.store.sqlite_connection import SqliteQueries, explained, missing
@@ -24,6 +25,7 @@ from memoryd.text import WordQuery
 T = TypeVar("T")
 
 OPEN_FILES = 16
+TOMBSTONES = 100_000  # removals that an index in memory may lag behind before it loads anew
 COPYING = 0.9  # of the work of a backup; the rest is checking
 TITLE_WEIGHT, TYPE_WEIGHT, BODY_WEIGHT, TAGS_WEIGHT = 2.0, 1.0, 1.0, 1.0
 DURABILITY = {"full": "FULL", "normal": "NORMAL"}
@@ -170,8 +172,10 @@ class SqliteStore:
         """The entities whose observations have vectors in a set, and the mean of those."""
         return self.read(workspace, lambda q: means(q, among))
 
-    def tend(self) -> None:
-        """Nothing: the indexes are in memory."""
+    def tend(self, workspace: Workspace) -> None:
+        """Forget removals that an index in memory need not know: vectors also go where a text changes."""
+        if self.read(workspace, _trimmable):
+            self.write(workspace, lambda q: q.run("vectors.trim", keep=TOMBSTONES))
 
     # archive and delete ----------------------------------------------------------------------------------------------
 
@@ -206,6 +210,15 @@ class SqliteStore:
                 raise StoreBusyError(f"{path} is being read by somebody. Nothing was changed by this call; try again.")
         self._beside(registry, workspace, lambda q: q.run("placement.unmark"))
         return self.files.db_path(workspace)
+
+    def empty(self, workspace: Workspace) -> None:
+        """Remove its rows a part at a time where it shares a file, then their words."""
+        if self.files.pair(workspace) or not self.files.path(workspace).exists():
+            return
+        with self._database(workspace) as database:
+            while database.write(workspace, empty_some, guarded=False):
+                pass
+            database.write(workspace, lambda q: q.run("words.optimize"), guarded=False)
 
     def erase(self, registry: Queries, workspace: Workspace) -> None:
         """Remove its file, or its rows where it shares one; there the mark stays, for who still knows the workspace."""
@@ -292,6 +305,11 @@ class SqliteStore:
         """The file that holds a workspace."""
         return self.files.path(workspace)
 
+    def strays(self, workspaces: Sequence[Workspace]) -> list[Path]:
+        """The files of workspaces of their own that are none of these's."""
+        known = {self.files.path(workspace).name for workspace in workspaces}
+        return [path for path in self.files.rooms() if path.name not in known]
+
     def describe(self) -> str:
         """Where the rows are, for people."""
         return f"SQLite {apsw.sqlite_lib_version()}, {self.files.path(None).parent}"
@@ -306,8 +324,15 @@ class SqliteStore:
 
 
 def _empty(queries: Queries) -> None:
-    for statement in ("workspaces.empty", "workspaces.silence", "perspectives.clear", "words.optimize"):
-        queries.run(statement)
+    """What is left, if anything was written since."""
+    if sum(iter(lambda: empty_some(queries), 0)):
+        queries.run("words.optimize")
+    queries.run("perspectives.clear")
+
+
+def _trimmable(queries: Queries) -> bool:
+    marks = queries.one("vectors.marks")
+    return marks is not None and marks["removed"] - marks["oldest"] >= TOMBSTONES
 
 
 def _problems(database: SqliteFile) -> list[str]:

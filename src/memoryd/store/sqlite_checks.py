@@ -29,8 +29,8 @@ def large_log(path: Path) -> list[str]:
 
 
 def journal(database: SqliteFile) -> list[str]:
-    """Whether the file system can do a write-ahead log; of a file that nobody can write it does not matter."""
-    if database.readonly:
+    """Whether the file system can do a write-ahead log; it matters only where the file is written."""
+    if database.readonly or database.at_rest:
         return []
     with database.reader() as connection:
         mode = connection.pragma("journal_mode")

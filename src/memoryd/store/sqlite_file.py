@@ -239,7 +239,10 @@ class SqliteFile:
         with immediate(self._writer):
             for table in TABLES:
                 columns = [row["name"] for row in rows(self._writer, f"PRAGMA table_info({table})")]
-                self._writer.execute(copying(table, columns))
+                try:
+                    self._writer.execute(copying(table, columns))
+                except (apsw.CorruptError, apsw.NotADBError) as error:  # the file that is made here is whole
+                    raise told(error, source) from error
                 yield table, self._writer.execute(counting("source", table)).get
         self._writer.execute("DETACH source")
 

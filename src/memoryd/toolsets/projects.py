@@ -7,7 +7,7 @@ from pydantic import Field, StringConstraints
 
 from memoryd.core.workspaces import DESCRIPTION_LENGTH, NAME_LENGTH
 from memoryd.model import Workspace
-from memoryd.toolsets.registry import Answer, Arguments, Call, Result, Tool, Toolset
+from memoryd.toolsets.registry import Answer, Arguments, Call, NoArguments, Result, Tool, Toolset
 
 Status = Literal["active", "archived"]
 Name = Annotated[str, StringConstraints(min_length=1, max_length=NAME_LENGTH)]
@@ -32,10 +32,6 @@ class Confirmation(Result):
 
     project: Project
     message: str
-
-
-class NoArguments(Arguments):
-    """Nothing."""
 
 
 # looking -------------------------------------------------------------------------------------------------------------

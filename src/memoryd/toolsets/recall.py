@@ -155,10 +155,21 @@ def forget(call: Call, arguments: ForgetArguments) -> Answer:
     lines = [f"- {record.id}: {record.body[:100]}" for record in gone] if arguments.dry_run else []
     noun = "memory" if len(ids) == 1 else "memories"
     head = f"{'Would forget' if arguments.dry_run else 'Forgot'} {len(ids)} {noun}" + (":" if lines else ".")
-    text = "\n".join([head, *lines]) if ids else "No memories match the criteria."
+    text = "\n".join([head, *lines]) if ids else _none_forgotten(call, arguments)
     return Answer(
         ForgetResult(forgotten=0 if arguments.dry_run else len(ids), ids=ids, dry_run=arguments.dry_run), text
     )
+
+
+def _none_forgotten(call: Call, arguments: ForgetArguments) -> str:
+    """Why nothing was forgotten, where an id is not a memory's."""
+    others = [hit.record for hit in _memories(call).get(arguments.ids or ()) if hit.record.kind is not Kind.MEMORY]
+    hint = (
+        f" {others[0].id} is of the kind {others[0].kind}, of {others[0].name!r}: the graph's tools delete that."
+        if others
+        else ""
+    )
+    return f"No memories match the criteria.{hint}"
 
 
 # memory_inspect ------------------------------------------------------------------------------------------------------

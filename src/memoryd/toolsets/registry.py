@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, Generic, Literal, TypeVar, get_args
 
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError, field_validator
+from pydantic import AliasChoices, BaseModel, ConfigDict, Field, StringConstraints, ValidationError, field_validator
 
 from memoryd.core.engine import Engine
 from memoryd.errors import InvalidInputError
@@ -33,10 +33,14 @@ class Arguments(BaseModel):
     @field_validator("*", mode="before")
     @classmethod
     def _storable(cls, value: object) -> object:
-        for text in _texts(value):
+        for place, text in _texts(value):
             if bad := unstorable(text):
-                raise ValueError(f"holds U+{ord(bad.group()):04X} at character {bad.start()}, which is no text")
+                raise ValueError(f"{place}holds U+{ord(bad.group()):04X} at character {bad.start()}, which is no text")
         return value
+
+
+class NoArguments(Arguments):
+    """Nothing."""
 
 
 class Result(BaseModel):
@@ -97,13 +101,13 @@ class Tool(Generic[ArgumentsT]):
         return self.handler(call, valid)
 
 
-def _texts(value: object) -> Iterator[str]:
-    """Every text in the value of an argument; an object within it is an Arguments that looks at its own."""
+def _texts(value: object, place: str = "") -> Iterator[tuple[str, str]]:
+    """Every text in the value of an argument, and where; an object within it is an Arguments that looks at its own."""
     if isinstance(value, str):
-        yield value
+        yield place, value
     elif isinstance(value, list):
-        for part in value:
-            yield from _texts(part)
+        for number, part in enumerate(value):
+            yield from _texts(part, f"item {number} ")
 
 
 def _explain(tool: str, arguments: type[Arguments], error: ValidationError) -> str:
@@ -112,7 +116,7 @@ def _explain(tool: str, arguments: type[Arguments], error: ValidationError) -> s
     for one in error.errors()[:TOLD]:
         place = ".".join(map(str, one["loc"])) or "arguments"
         if one["type"] == "extra_forbidden":
-            wrong.append(f"{place}: unknown argument; {_taker(tool, arguments, one['loc'])}")
+            wrong.append(f"{place}: {_unknown(tool, arguments, one['loc'])}")
         else:
             wrong.append(f"{place}: {one['msg'].removeprefix('Value error, ')}{_given(one['input'])}")
     if error.error_count() > TOLD:
@@ -120,12 +124,15 @@ def _explain(tool: str, arguments: type[Arguments], error: ValidationError) -> s
     return f"Invalid arguments for {tool}. " + "; ".join(wrong)
 
 
-def _taker(tool: str, arguments: type[Arguments], place: Sequence[int | str]) -> str:
-    """What a tool takes, or an object within its arguments, where something unknown stands at a place."""
+def _unknown(tool: str, arguments: type[Arguments], place: Sequence[int | str]) -> str:
+    """What is wrong with a name at a place that a tool, or an object within its arguments, does not take there."""
     parents = [part for part in place[:-1] if isinstance(part, str)]
     for name in parents:
         (arguments,) = get_args(arguments.model_fields[name].annotation)  # a list of objects
-    return f"{'it' if parents else tool} takes {', '.join(arguments.model_fields) or 'none'}"
+    for name, field in arguments.model_fields.items():
+        if isinstance(field.validation_alias, AliasChoices) and place[-1] in field.validation_alias.choices:
+            return f"another name of {name}, which is given as well; give one of them"
+    return f"unknown argument; {'it' if parents else tool} takes {', '.join(arguments.model_fields) or 'none'}"
 
 
 def _given(value: object) -> str:

@@ -82,10 +82,10 @@ def moving() -> dict[str, str]:
         key, after = ", ".join(rows.key), ", ".join(f":{column}" for column in rows.key)
         page = f"SELECT {', '.join(rows.key + rows.others)} FROM {table} WHERE {home}"  # noqa: S608 - our own names
         statements |= {
-            f"{table}.first": f"{page} ORDER BY {key} LIMIT :limit",
-            f"{table}.after": f"{page} AND ({key}) > ({after}) ORDER BY {key} LIMIT :limit",
-            f"{table}.put": _putting(table, rows),
-            f"{table}.number": f"SELECT count(*) AS number FROM {table} WHERE {home}",  # noqa: S608 - our own names
+            f"moved.{table}_first": f"{page} ORDER BY {key} LIMIT :limit",
+            f"moved.{table}_after": f"{page} AND ({key}) > ({after}) ORDER BY {key} LIMIT :limit",
+            f"moved.{table}_put": _putting(table, rows),
+            f"moved.{table}_number": f"SELECT count(*) AS number FROM {table} WHERE {home}",  # noqa: S608 - our own names
         }
     return statements
 

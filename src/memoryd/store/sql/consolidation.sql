@@ -4,18 +4,19 @@ SELECT kind, count(*) AS number FROM records
 WHERE workspace_id = :workspace AND kind IN ('entity', 'observation') AND deleted_at IS NULL GROUP BY kind
 
 -- name: entities.pending
--- Entities with observations that no summary is as new as, the last observed first. A replaced observation has a new
--- updated_at. What changes about an entity moves its own: this spares looking at the observations of most.
+-- Entities without a summary, or with an observation that it is not as new as, the last observed first; each row tells
+-- how many there are. A replaced observation has a new updated_at. What changes about an entity moves its own: this
+-- spares looking at the observations of most.
 SELECT d.id, min(n.name) AS name, min(n.type) AS entity_type, min(n.updated_at) AS updated_at,
-  count(*) AS observation_count, max(r.updated_at) AS last_observation_at,
-  min(d.summary_updated_at) AS summary_updated_at
+  count(r.id) AS observation_count, max(r.updated_at) AS last_observation_at,
+  min(d.summary_updated_at) AS summary_updated_at, count(*) OVER () AS total
 FROM entity_details d
 JOIN records n ON n.workspace_id = d.workspace_id AND n.id = d.id AND n.deleted_at IS NULL
-JOIN observation_details o ON o.workspace_id = d.workspace_id AND o.entity_id = d.id
-JOIN records r ON r.workspace_id = o.workspace_id AND r.id = o.id AND r.deleted_at IS NULL
-WHERE d.workspace_id = :workspace AND coalesce(d.summary_updated_at, '') < n.updated_at
-GROUP BY d.id HAVING coalesce(min(d.summary_updated_at), '') < max(r.updated_at)
-ORDER BY last_observation_at DESC, name
+LEFT JOIN observation_details o ON o.workspace_id = d.workspace_id AND o.entity_id = d.id
+LEFT JOIN records r ON r.workspace_id = o.workspace_id AND r.id = o.id AND r.deleted_at IS NULL
+WHERE d.workspace_id = :workspace AND (d.summary_updated_at IS NULL OR d.summary_updated_at < n.updated_at)
+GROUP BY d.id HAVING min(d.summary_updated_at) IS NULL OR min(d.summary_updated_at) < max(r.updated_at)
+ORDER BY coalesce(max(r.updated_at), '') DESC, name LIMIT :limit
 
 -- name: observations.sample
 -- What some observations say: ids are random, so the first ones are a fair sample.

@@ -36,9 +36,14 @@ SELECT model, count(*) AS number FROM embeddings
 WHERE workspace_id = :workspace AND perspective = :perspective AND chunk = 0
 GROUP BY model ORDER BY model
 
--- name: embeddings.retire
--- Drop a part of an older model's vectors.
-DELETE FROM embeddings WHERE workspace_id = :workspace AND model = :model AND perspective <> 'client'
+-- name: embeddings.sets
+-- From which perspectives which models have vectors here; a caller's own are not ours to drop.
+SELECT DISTINCT perspective, model FROM embeddings WHERE workspace_id = :workspace AND perspective <> 'client'
+
+-- name: embeddings.drop
+-- Drop a part of a set.
+DELETE FROM embeddings
+WHERE workspace_id = :workspace AND perspective = :perspective AND model = :model
   AND id IN (
     SELECT old.id FROM embeddings old
-    WHERE old.workspace_id = :workspace AND old.model = :model AND old.perspective <> 'client' LIMIT :limit)
+    WHERE old.workspace_id = :workspace AND old.perspective = :perspective AND old.model = :model LIMIT :limit)

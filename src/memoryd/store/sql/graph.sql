@@ -9,9 +9,10 @@ WHERE workspace_id = :workspace AND kind = 'entity' AND kind IN ('memory', 'enti
 INSERT INTO entity_details (workspace_id, id, summary_updated_at) VALUES (:workspace, :id, :summary_updated_at)
 
 -- name: entities.touch
--- Something of them has changed.
+-- Something of them has changed. A clock of another machine may be ahead: their time never goes back.
 UPDATE records SET updated_at = :now
 WHERE workspace_id = :workspace AND deleted_at IS NULL AND id IN (SELECT value FROM json_each(:ids))
+  AND updated_at < :now
 
 -- name: entities.summarized
 -- When the summary was last written.
@@ -36,12 +37,16 @@ WHERE workspace_id = :workspace AND kind = 'entity' AND kind IN ('memory', 'enti
 ORDER BY name LIMIT :limit
 
 -- name: observations.number
--- Take the next ordinals of an entity: the first of them is what next_ordinal was.
+-- Take the next ordinals of an entity; tells the first of them.
 UPDATE entity_details SET next_ordinal = next_ordinal + :count WHERE workspace_id = :workspace AND id = :entity
+RETURNING next_ordinal - :count AS first
 
--- name: observations.next
--- The ordinal that an entity's next observation gets.
-SELECT next_ordinal FROM entity_details WHERE workspace_id = :workspace AND id = :entity
+-- name: observations.same
+-- Which of some texts are observed of some entities already.
+SELECT o.entity_id, r.body FROM observation_details o
+JOIN records r ON r.workspace_id = o.workspace_id AND r.id = o.id AND r.deleted_at IS NULL
+WHERE o.workspace_id = :workspace AND o.entity_id IN (SELECT value FROM json_each(:entities))
+  AND r.body IN (SELECT value FROM json_each(:contents))
 
 -- name: observations.add
 -- Which entity an observation is about, and its place there.
@@ -54,6 +59,27 @@ FROM observation_details o JOIN records r ON r.workspace_id = o.workspace_id AND
 WHERE o.workspace_id = :workspace AND o.entity_id IN (SELECT value FROM json_each(:entities)) AND r.deleted_at IS NULL
 ORDER BY o.entity_id, o.ordinal
 
+-- name: observations.onward
+-- The living observations of an entity from an ordinal on.
+SELECT o.ordinal, r.id, r.body, r.created_at
+FROM observation_details o JOIN records r ON r.workspace_id = o.workspace_id AND r.id = o.id
+WHERE o.workspace_id = :workspace AND o.entity_id = :entity AND o.ordinal >= :ordinal AND r.deleted_at IS NULL
+ORDER BY o.ordinal LIMIT :limit
+
+-- name: observations.latest
+-- The last living observations of an entity, backwards.
+SELECT o.ordinal, r.id, r.body, r.created_at
+FROM observation_details o JOIN records r ON r.workspace_id = o.workspace_id AND r.id = o.id
+WHERE o.workspace_id = :workspace AND o.entity_id = :entity AND r.deleted_at IS NULL
+ORDER BY o.ordinal DESC LIMIT :limit
+
+-- name: observations.count
+-- How many living observations some entities have; none is no row.
+SELECT o.entity_id, count(*) AS number
+FROM observation_details o JOIN records r ON r.workspace_id = o.workspace_id AND r.id = o.id
+WHERE o.workspace_id = :workspace AND o.entity_id IN (SELECT value FROM json_each(:entities)) AND r.deleted_at IS NULL
+GROUP BY o.entity_id
+
 -- name: observations.by_id
 -- Some living observations with their ordinals.
 SELECT r.id, o.ordinal, r.body FROM observation_details o
@@ -63,12 +89,35 @@ WHERE o.workspace_id = :workspace AND o.id IN (SELECT value FROM json_each(:ids)
 -- name: relations.of
 -- The relations that begin or end at some entities, in the order in which they were made.
 SELECT x.id, x.from_entity, x.to_entity, s.name AS source, t.name AS target, x.relation_type, x.created_at
+FROM (
+  SELECT created_at, id, from_entity, to_entity, relation_type FROM relations
+  WHERE workspace_id = :workspace AND deleted_at IS NULL AND from_entity IN (SELECT value FROM json_each(:ids))
+  UNION
+  SELECT created_at, id, from_entity, to_entity, relation_type FROM relations
+  WHERE workspace_id = :workspace AND deleted_at IS NULL AND to_entity IN (SELECT value FROM json_each(:ids))
+  ORDER BY created_at, id LIMIT :limit) x
+JOIN records s ON s.workspace_id = :workspace AND s.id = x.from_entity
+JOIN records t ON t.workspace_id = :workspace AND t.id = x.to_entity
+ORDER BY x.created_at, x.id
+
+-- name: relations.number
+-- How many relations begin or end at some entities.
+SELECT count(*) AS number FROM (
+  SELECT id FROM relations
+  WHERE workspace_id = :workspace AND deleted_at IS NULL AND from_entity IN (SELECT value FROM json_each(:ids))
+  UNION
+  SELECT id FROM relations
+  WHERE workspace_id = :workspace AND deleted_at IS NULL AND to_entity IN (SELECT value FROM json_each(:ids))) x
+
+-- name: relations.onward
+-- The relations that begin at an entity, from one on, in the order in which they were made.
+SELECT x.id, s.name AS source, t.name AS target, x.relation_type, x.created_at
 FROM relations x
 JOIN records s ON s.workspace_id = x.workspace_id AND s.id = x.from_entity
 JOIN records t ON t.workspace_id = x.workspace_id AND t.id = x.to_entity
-WHERE x.workspace_id = :workspace AND x.deleted_at IS NULL AND (
-  x.from_entity IN (SELECT value FROM json_each(:ids)) OR x.to_entity IN (SELECT value FROM json_each(:ids)))
-ORDER BY x.created_at, s.name, t.name, x.relation_type
+WHERE x.workspace_id = :workspace AND x.from_entity = :entity AND x.deleted_at IS NULL
+  AND (x.created_at, x.id) >= (:made, :relation)
+ORDER BY x.created_at, x.id LIMIT :limit
 
 -- name: relations.starting
 -- The relations that begin at some entities.

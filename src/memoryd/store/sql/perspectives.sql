@@ -3,9 +3,8 @@
 SELECT name, template FROM perspectives WHERE workspace_id = :workspace ORDER BY name
 
 -- name: perspectives.add
--- One more, or another template for it.
+-- One more.
 INSERT INTO perspectives (workspace_id, name, template) VALUES (:workspace, :name, :template)
-ON CONFLICT (workspace_id, name) DO UPDATE SET template = excluded.template
 
 -- name: perspectives.clear
 -- Back to the defaults.
@@ -21,22 +20,20 @@ LEFT JOIN records e ON e.workspace_id = o.workspace_id AND e.id = o.entity_id
 WHERE r.workspace_id = :workspace AND r.deleted_at IS NULL AND r.id IN (SELECT value FROM json_each(:ids))
 
 -- name: perspectives.related
--- The oldest relations of each of some entities, either way.
-SELECT entity_id, relation_type, outgoing, other FROM (
-  SELECT x.entity_id, x.relation_type, x.outgoing, n.name AS other,
-    row_number() OVER (
-      PARTITION BY x.entity_id ORDER BY x.created_at, n.name, x.relation_type, x.outgoing) AS place
-  FROM (
-    SELECT from_entity AS entity_id, to_entity AS other_id, relation_type, created_at, 1 AS outgoing
-    FROM relations WHERE workspace_id = :workspace AND deleted_at IS NULL
-      AND from_entity IN (SELECT value FROM json_each(:ids))
-    UNION ALL
-    SELECT to_entity, from_entity, relation_type, created_at, 0
-    FROM relations WHERE workspace_id = :workspace AND deleted_at IS NULL
-      AND to_entity IN (SELECT value FROM json_each(:ids))) x
-  JOIN records n ON n.workspace_id = :workspace AND n.id = x.other_id) placed
-WHERE place <= :limit
-ORDER BY entity_id, place
+-- The oldest relations of an entity, either way, as they are read: `works_at`, `Acme`, or `Ann`, `manages`. The index has them in this order, however many there are.
+SELECT first, second FROM (
+  SELECT * FROM (
+    SELECT x.relation_type AS first, n.name AS second, x.created_at FROM relations x
+    JOIN records n ON n.workspace_id = x.workspace_id AND n.id = x.to_entity
+    WHERE x.workspace_id = :workspace AND x.from_entity = :entity AND x.deleted_at IS NULL
+    ORDER BY x.created_at, n.name, x.relation_type LIMIT :limit) outgoing
+  UNION ALL
+  SELECT * FROM (
+    SELECT n.name AS first, x.relation_type AS second, x.created_at FROM relations x
+    JOIN records n ON n.workspace_id = x.workspace_id AND n.id = x.from_entity
+    WHERE x.workspace_id = :workspace AND x.to_entity = :entity AND x.deleted_at IS NULL
+    ORDER BY x.created_at, n.name, x.relation_type LIMIT :limit) incoming) either
+ORDER BY created_at, first, second LIMIT :limit
 
 -- name: perspectives.drop
 -- Drop the vectors of entities' observations that are made from some perspectives: their texts have changed.
@@ -49,7 +46,3 @@ DELETE FROM embeddings WHERE workspace_id = :workspace AND perspective IN (SELEC
 -- The living observations of some entities.
 SELECT o.id FROM observation_details o JOIN records r ON r.workspace_id = o.workspace_id AND r.id = o.id
 WHERE o.workspace_id = :workspace AND o.entity_id IN (SELECT value FROM json_each(:entities)) AND r.deleted_at IS NULL
-
--- name: perspectives.retire
--- Drop every vector that is made from some perspectives.
-DELETE FROM embeddings WHERE workspace_id = :workspace AND perspective IN (SELECT value FROM json_each(:perspectives))

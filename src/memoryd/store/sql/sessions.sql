@@ -9,10 +9,6 @@ WHERE s.principal = :principal AND s.id = :session
 INSERT INTO sessions (principal, id, active_project) VALUES (:principal, :session, :project)
 ON CONFLICT (principal, id) DO UPDATE SET active_project = excluded.active_project
 
--- name: sessions.clear
--- A session has no active project any more.
-UPDATE sessions SET active_project = NULL WHERE principal = :principal AND id = :session
-
 -- name: sessions.leave
 -- No session has this project active any more.
 UPDATE sessions SET active_project = NULL WHERE active_project = :project

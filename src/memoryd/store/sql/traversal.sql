@@ -10,11 +10,13 @@ SELECT id, name FROM records WHERE workspace_id = :workspace AND kind = 'entity'
 
 -- name: entities.orphans
 -- The entities without a relation, the last changed first. One with itself is one.
-SELECT id, name, type, body, tags, created_at, updated_at FROM records
-WHERE workspace_id = :workspace AND kind = 'entity' AND deleted_at IS NULL
-  AND id NOT IN (SELECT from_entity FROM relations WHERE workspace_id = :workspace AND deleted_at IS NULL)
-  AND id NOT IN (SELECT to_entity FROM relations WHERE workspace_id = :workspace AND deleted_at IS NULL)
-ORDER BY updated_at DESC, name
+SELECT n.id, n.name, n.type, n.body, n.tags, n.created_at, n.updated_at FROM records n
+WHERE n.workspace_id = :workspace AND n.kind = 'entity' AND n.deleted_at IS NULL
+  AND NOT EXISTS (
+    SELECT 1 FROM relations WHERE workspace_id = :workspace AND from_entity = n.id AND deleted_at IS NULL)
+  AND NOT EXISTS (
+    SELECT 1 FROM relations WHERE workspace_id = :workspace AND to_entity = n.id AND deleted_at IS NULL)
+ORDER BY n.updated_at DESC, n.name
 
 -- name: observations.texts
 -- What every entity's observations say.

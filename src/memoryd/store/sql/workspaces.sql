@@ -28,9 +28,11 @@ UPDATE projects SET db_path = :db_path WHERE id = :id
 DELETE FROM projects WHERE id = :id
 
 -- name: workspaces.empty
--- Every record of a workspace for good, with details, relations, vectors and words.
-DELETE FROM records WHERE workspace_id = :workspace
+-- A part of the records of a workspace for good, with details, relations, vectors and words.
+DELETE FROM records
+WHERE workspace_id = :workspace AND id IN (SELECT id FROM records WHERE workspace_id = :workspace LIMIT :limit)
 
 -- name: workspaces.silence
--- What happened in a workspace, for good.
-DELETE FROM events WHERE workspace_id = :workspace
+-- A part of what happened in a workspace, for good.
+DELETE FROM events
+WHERE workspace_id = :workspace AND seq IN (SELECT seq FROM events WHERE workspace_id = :workspace LIMIT :limit)

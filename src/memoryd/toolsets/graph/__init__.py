@@ -1,10 +1,11 @@
 """The knowledge graph of seeds b and c: one tool for each of their names, which serves both."""
 
-from memoryd.toolsets.graph import consolidation, nodes, observations, relations, search, traversal
+from memoryd.toolsets.graph import consolidation, nodes, observations, reading, relations, search, traversal
 from memoryd.toolsets.registry import Toolset
 
 TOOLS: Toolset = (
     *nodes.TOOLS,
+    *reading.TOOLS,
     *observations.TOOLS,
     *relations.TOOLS,
     *traversal.TOOLS,

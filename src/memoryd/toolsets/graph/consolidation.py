@@ -1,15 +1,17 @@
 """Where the graph needs attention: backed by figures and quotes, for the model to judge."""
 
 from dataclasses import asdict
-from typing import Annotated, Any
+from typing import Annotated
 
 from pydantic import Field
 
-from memoryd.core import consolidate, pages
+from memoryd.core import consolidate
+from memoryd.core.budget import Budget
 from memoryd.core.consolidate import Report
-from memoryd.toolsets.graph import shapes
+from memoryd.toolsets.graph import shapes, shown
 from memoryd.toolsets.graph.shapes import graph_of
-from memoryd.toolsets.registry import Answer, Arguments, Call, Result, Tool, Toolset
+from memoryd.toolsets.graph.shown import Json
+from memoryd.toolsets.registry import Answer, Arguments, Call, NoArguments, Result, Tool, Toolset
 
 # get_consolidation_report --------------------------------------------------------------------------------------------
 
@@ -21,7 +23,7 @@ class ReportArguments(Arguments):
 
 
 class StaleSummary(Result):
-    """A node whose summary is older than its last observation, or missing."""
+    """A node whose summary is older than its last observation, or missing; the draft is None without observations."""
 
     name: str
     entity_type: str
@@ -65,8 +67,8 @@ class EventSummary(Result):
     deletes: int
 
 
-class LeftOut(Result):
-    """How many of each list there are beyond those told."""
+class Omitted(Result):
+    """How many of each list there are beyond those shown."""
 
     stale_summaries: int
     relation_candidates: int
@@ -82,15 +84,15 @@ class ReportResult(Result):
     orphaned_nodes: list[Orphan]
     cluster_summary: list[Cluster]
     event_summary: EventSummary
-    omitted: LeftOut
+    omitted: Omitted
 
 
 def report(call: Call, arguments: ReportArguments) -> Answer:
     """get_consolidation_report."""
-    return Answer(ReportResult.model_validate(_told(consolidate.report(graph_of(call), arguments.limit))))
+    return Answer(ReportResult.model_validate(_shown(consolidate.report(graph_of(call), arguments.limit))))
 
 
-def _told(found: Report) -> dict[str, Any]:
+def _shown(found: Report) -> Json:
     """A report in c's words."""
     return {
         "stale_summaries": [
@@ -102,10 +104,10 @@ def _told(found: Report) -> dict[str, Any]:
              "rationale": one.rationale}
             for one in found.relation_candidates
         ],
-        "orphaned_nodes": [pages.brief(one) for one in found.orphaned_nodes],
+        "orphaned_nodes": [shown.brief(one) for one in found.orphaned_nodes],
         "cluster_summary": [asdict(one) for one in found.cluster_summary],
         "event_summary": asdict(found.event_summary),
-        "omitted": asdict(found.omitted),
+        "omitted": found.omitted,
     }  # fmt: skip
 
 
@@ -113,23 +115,35 @@ def _told(found: Report) -> dict[str, Any]:
 
 
 class Pending(Result):
-    """A node that was observed since it was last summarized."""
+    """A node without a summary, or that was observed since it was last summarized."""
 
     name: str
     entity_type: str
     observation_count: int
-    last_observation_at: str
+    last_observation_at: str | None
+    """None where it has no observations."""
     summary_updated_at: str | None
+
+
+LEAST_PENDING = dict.fromkeys(Pending.model_fields, 0)
 
 
 class PendingResult(shapes.Listed[Pending]):
     """The nodes, the last observed first."""
 
 
-def pending(call: Call, arguments: shapes.ListArguments) -> Answer:
+def pending(call: Call, arguments: shapes.BudgetArguments) -> Answer:
     """get_pending_consolidation."""
-    told = pages.listed(map(asdict, consolidate.pending(graph_of(call))), arguments.token_budget)
-    return Answer(PendingResult.model_validate(asdict(told)))
+    tokens = arguments.token_budget
+    found, total = consolidate.pending(graph_of(call), Budget(tokens).at_most(LEAST_PENDING))
+    return Answer(PendingResult.model_validate(shown.listed([_pending(one) for one in found], tokens, total)))
+
+
+def _pending(one: consolidate.Pending) -> Json:
+    return {
+        "name": one.name, "entity_type": one.entity_type, "observation_count": one.observation_count,
+        "last_observation_at": one.last_observation_at, "summary_updated_at": one.summary_updated_at,
+    }  # fmt: skip
 
 
 # get_stats -----------------------------------------------------------------------------------------------------------
@@ -146,7 +160,7 @@ class StatsResult(Result):
     workspace: str
 
 
-def stats(call: Call, _: shapes.NoArguments) -> Answer:
+def stats(call: Call, _: NoArguments) -> Answer:
     """get_stats."""
     return Answer(StatsResult(**asdict(consolidate.stats(graph_of(call)))))
 
@@ -160,12 +174,12 @@ TOOLS: Toolset = (
     ),
     Tool(
         name="get_pending_consolidation", title="Nodes to summarize", capability="read", needs="project",
-        description="Nodes that have gained observations since their summary was last set, or have none.",
-        arguments=shapes.ListArguments, result=PendingResult, handler=pending,
+        description="Nodes that have no summary, or have gained observations since it was last set.",
+        arguments=shapes.BudgetArguments, result=PendingResult, handler=pending,
     ),
     Tool(
         name="get_stats", title="Graph statistics", capability="read", needs="project",
         description="How many nodes, observations and relations there are, and the share of observations embedded.",
-        arguments=shapes.NoArguments, result=StatsResult, handler=stats,
+        arguments=NoArguments, result=StatsResult, handler=stats,
     ),
 )  # fmt: skip

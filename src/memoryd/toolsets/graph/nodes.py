@@ -1,16 +1,13 @@
-"""Nodes: made, opened, listed, summarized, tagged, deleted."""
+"""Nodes: made, listed, summarized, tagged, deleted."""
 
-from dataclasses import asdict
 from typing import Annotated
 
 from pydantic import AliasChoices, Field
 
-from memoryd.core import entities, pages
-from memoryd.toolsets.graph import shapes
+from memoryd.core import entities
+from memoryd.toolsets.graph import shapes, shown
 from memoryd.toolsets.graph.shapes import ITEMS, graph_of
 from memoryd.toolsets.registry import Answer, Arguments, Call, Result, Tags, Tool, Toolset
-
-CURSOR = shapes.LOOKED_UP + 50  # a cursor is a name and where in the node
 
 # create_entities -----------------------------------------------------------------------------------------------------
 
@@ -19,7 +16,7 @@ class NewEntity(Arguments):
     """A node to make."""
 
     name: shapes.NewName
-    entity_type: shapes.EntityType
+    entity_type: shapes.NewEntityType
     observations: Annotated[list[shapes.Content], Field(max_length=ITEMS)] = []
     summary: shapes.Summary | None = None
     tags: Tags | None = None
@@ -102,60 +99,6 @@ def delete(call: Call, arguments: DeleteArguments) -> Answer:
     )
 
 
-# open_nodes and read_graph -------------------------------------------------------------------------------------------
-
-
-class OpenArguments(Arguments):
-    """The nodes to open."""
-
-    names: Annotated[list[shapes.Name], Field(min_length=1, max_length=ITEMS, description="Exact names.")]
-    token_budget: shapes.TokenBudget = shapes.BUDGET
-
-
-class OpenedNode(shapes.Node):
-    """A node with those of its observations that fit."""
-
-    observations_omitted: int
-
-
-class OpenResult(Result):
-    """Nodes, and every relation that begins or ends at one of them."""
-
-    entities: list[OpenedNode]
-    relations: list[shapes.Edge]
-    not_found: list[str]
-    omitted: shapes.Omitted
-    tokens_used: int
-
-
-class ReadArguments(Arguments):
-    """Where to go on, and how far."""
-
-    cursor: Annotated[str | None, Field(max_length=CURSOR, description="next_cursor of the page before.")] = None
-    token_budget: shapes.TokenBudget = shapes.BUDGET
-
-
-class ReadResult(Result):
-    """A page of the graph, by name; a relation is told with the node where it begins."""
-
-    entities: list[shapes.Node]
-    relations: list[shapes.Edge]
-    next_cursor: str | None
-    tokens_used: int
-
-
-def open_nodes(call: Call, arguments: OpenArguments) -> Answer:
-    """open_nodes."""
-    page = pages.opened(graph_of(call), arguments.names, arguments.token_budget)
-    return Answer(OpenResult.model_validate(asdict(page)))
-
-
-def read(call: Call, arguments: ReadArguments) -> Answer:
-    """read_graph."""
-    page = pages.whole(graph_of(call), arguments.token_budget, arguments.cursor)
-    return Answer(ReadResult.model_validate(asdict(page) | {"next_cursor": page.cursor}))
-
-
 # get_nodes_by_type and get_recently_modified -------------------------------------------------------------------------
 
 
@@ -182,7 +125,7 @@ def by_type(call: Call, arguments: TypeArguments) -> Answer:
 def recently_modified(call: Call, arguments: RecentArguments) -> Answer:
     """get_recently_modified."""
     found = entities.recently_modified(graph_of(call), arguments.days, arguments.limit)
-    return Answer(shapes.Briefs.model_validate({"result": [pages.brief(one) for one in found]}))
+    return Answer(shapes.Briefs.model_validate({"result": [shown.brief(one) for one in found]}))
 
 
 # set_summary and set_tags --------------------------------------------------------------------------------------------
@@ -240,16 +183,6 @@ TOOLS: Toolset = (
         name="delete_entities", title="Delete nodes", capability="write", needs="project", idempotent=True,
         destructive=True, description="Delete nodes with all their observations and relations.",
         arguments=DeleteArguments, result=DeleteResult, handler=delete,
-    ),
-    Tool(
-        name="open_nodes", title="Open nodes", capability="read", needs="project",
-        description="Nodes by exact name, with observations, summary, tags and every relation from or to them.",
-        arguments=OpenArguments, result=OpenResult, handler=open_nodes,
-    ),
-    Tool(
-        name="read_graph", title="Read the graph", capability="read", needs="project",
-        description="The whole graph, page by page. Can be large: prefer search_nodes.",
-        arguments=ReadArguments, result=ReadResult, handler=read,
     ),
     Tool(
         name="get_nodes_by_type", title="Nodes of a type", capability="read", needs="project",

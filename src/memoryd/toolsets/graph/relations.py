@@ -5,9 +5,9 @@ from typing import Annotated
 
 from pydantic import AliasChoices, Field
 
-from memoryd.core import pages, relations
+from memoryd.core import relations
 from memoryd.model import Relation
-from memoryd.toolsets.graph import shapes
+from memoryd.toolsets.graph import shapes, shown
 from memoryd.toolsets.graph.shapes import ITEMS, graph_of
 from memoryd.toolsets.registry import Answer, Arguments, Call, Result, Tool, Toolset
 
@@ -22,11 +22,25 @@ class Edge(Arguments):
     relation_type: shapes.RelationType
 
 
-class EdgesArguments(Arguments):
-    """Relations."""
+class NewEdge(Edge):
+    """A relation to make."""
+
+    relation_type: shapes.NewRelationType
+
+
+class DeleteArguments(Arguments):
+    """The relations to delete."""
 
     relations: Annotated[
-        list[Edge],
+        list[Edge], Field(min_length=1, max_length=ITEMS, description="Both names and the type, exactly.")
+    ]
+
+
+class CreateArguments(Arguments):
+    """The relations to make."""
+
+    relations: Annotated[
+        list[NewEdge],
         Field(min_length=1, max_length=ITEMS, description="Types in active voice, such as uses or depends_on."),
     ]
 
@@ -53,9 +67,9 @@ class DeleteResult(Result):
     not_found: int
 
 
-def create(call: Call, arguments: EdgesArguments) -> Answer:
+def create(call: Call, arguments: CreateArguments) -> Answer:
     """create_relations."""
-    made = relations.create(graph_of(call), _edges(arguments))
+    made = relations.create(graph_of(call), _edges(arguments.relations))
     return Answer(
         CreateResult(
             created=_stored(made.created), already_existed=_stored(made.already_existed), not_found=list(made.not_found)
@@ -63,19 +77,19 @@ def create(call: Call, arguments: EdgesArguments) -> Answer:
     )
 
 
-def delete(call: Call, arguments: EdgesArguments) -> Answer:
+def delete(call: Call, arguments: DeleteArguments) -> Answer:
     """delete_relations."""
-    deleted, not_found = relations.delete(graph_of(call), _edges(arguments))
+    deleted, not_found = relations.delete(graph_of(call), _edges(arguments.relations))
     return Answer(DeleteResult(deleted=deleted, not_found=not_found))
 
 
-def _edges(arguments: EdgesArguments) -> list[relations.Edge]:
-    return [relations.Edge(one.from_entity, one.to_entity, one.relation_type) for one in arguments.relations]
+def _edges(those: Sequence[Edge]) -> list[relations.Edge]:
+    return [relations.Edge(one.from_entity, one.to_entity, one.relation_type) for one in those]
 
 
 def _stored(those: Sequence[Relation]) -> list[Stored]:
     return [
-        Stored.model_validate(pages.edge(one) | {"id": one.id, "created_at": one.created_at}) for one in those
+        Stored.model_validate(shown.edge(one) | {"id": one.id, "created_at": one.created_at}) for one in those
     ]  # fmt: skip
 
 
@@ -91,7 +105,7 @@ class UpdateArguments(Arguments):
         shapes.Type, Field(validation_alias=AliasChoices("old_type", "oldType"), description="What it is.")
     ]
     new_type: Annotated[
-        shapes.Type, Field(validation_alias=AliasChoices("new_type", "newType"), description="What it becomes.")
+        shapes.NewType, Field(validation_alias=AliasChoices("new_type", "newType"), description="What it becomes.")
     ]
 
 
@@ -128,19 +142,19 @@ class BetweenArguments(Arguments):
 def between(call: Call, arguments: BetweenArguments) -> Answer:
     """get_relations_between."""
     found = relations.between(graph_of(call), arguments.entity_a, arguments.entity_b)
-    return Answer(shapes.Edges.model_validate({"result": [pages.edge(one) for one in found]}))
+    return Answer(shapes.Edges.model_validate({"result": [shown.edge(one) for one in found]}))
 
 
 TOOLS: Toolset = (
     Tool(
         name="create_relations", title="Create relations", capability="write", needs="project", idempotent=True,
         description="Create directed, typed relations between nodes that exist.",
-        arguments=EdgesArguments, result=CreateResult, handler=create,
+        arguments=CreateArguments, result=CreateResult, handler=create,
     ),
     Tool(
         name="delete_relations", title="Delete relations", capability="write", needs="project", idempotent=True,
         destructive=True, description="Delete relations by both names and the type.",
-        arguments=EdgesArguments, result=DeleteResult, handler=delete,
+        arguments=DeleteArguments, result=DeleteResult, handler=delete,
     ),
     Tool(
         name="update_relation_type", title="Retype a relation", capability="write", needs="project",

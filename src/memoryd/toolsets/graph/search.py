@@ -1,14 +1,19 @@
 """Finding: nodes, observations of one node, and nodes that are alike."""
 
+from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Annotated, Literal
 
 from pydantic import AliasChoices, Field
 
-from memoryd.core import node_search, pages, similar
+from memoryd.core import node_search, observations, similar
+from memoryd.core.budget import Budget
+from memoryd.core.graph import Graph
 from memoryd.core.search import Mode
-from memoryd.toolsets.graph import shapes
+from memoryd.store.base import Queries
+from memoryd.toolsets.graph import shapes, shown
 from memoryd.toolsets.graph.shapes import graph_of
+from memoryd.toolsets.graph.shown import Ends, Json
 from memoryd.toolsets.registry import Answer, Arguments, Call, Query, Result, Tool, Toolset
 
 # search_nodes --------------------------------------------------------------------------------------------------------
@@ -32,6 +37,8 @@ class Match(shapes.Node):
     """None where its own name, type or summary matched."""
     matched_perspective: str | None
     score: float
+    name_only: bool
+    """Whether there was no room for more of it: it has a summary, tags and so on all the same."""
     observations_omitted: int
     relations: list[shapes.Edge]
 
@@ -50,8 +57,40 @@ def search(call: Call, arguments: SearchArguments) -> Answer:
     """search_nodes."""
     graph = graph_of(call)
     matches, mode = node_search.search(graph, arguments.query, arguments.limit, arguments.mode)
-    page = asdict(pages.matched(graph, matches, arguments.token_budget))
-    return Answer(SearchResult.model_validate(page | {"result": page["entities"], "mode": mode}))
+    return Answer(SearchResult.model_validate(matched(graph, matches, arguments.token_budget) | {"mode": mode}))
+
+
+def matched(graph: Graph, matches: Sequence[node_search.Match], tokens: int) -> Json:
+    """Nodes that a search has found, best first, each with why, its observations and relations; else its name."""
+    return graph.read(lambda q: _matched(q, matches, Budget(tokens)))
+
+
+def _matched(queries: Queries, matches: Sequence[node_search.Match], budget: Budget) -> Json:
+    counts = observations.counts(queries, [match.entity.id for match in matches])
+    forms = {match.entity.id: _forms(match, counts[match.entity.id]) for match in matches}
+    fitting = {key: next(filter(budget.take, each), None) for key, each in forms.items()}
+    nodes = {key: node for key, node in fitting.items() if node}
+    ends = {key: Ends.of(queries, [key], node["relations"]) for key, node in nodes.items()}
+    whole = {key: node for key, node in nodes.items() if not node["name_only"]}
+    shown.fill(queries, whole, [ends[key] for key in whole], budget)
+    result = list(nodes.values())
+    omitted = shown.omitted(result, len(matches), list(ends.values()))
+    return {"result": result, "omitted": omitted, "tokens_used": budget.used}
+
+
+def _forms(match: node_search.Match, number: int) -> tuple[Json, Json]:
+    """A match with so many observations, as yet without them: whole, and by name only."""
+    one = match.entity
+    named = shown.head(one) | {
+        "summary": None, "tags": [], "matched_observation": None, "matched_perspective": None,
+        "score": round(match.score, 4), "name_only": True, "observations": [], "observations_omitted": number,
+        "relations": [],
+    }  # fmt: skip
+    whole = {
+        "summary": one.summary, "tags": list(one.tags), "name_only": False, "relations": [],
+        "matched_observation": match.observation, "matched_perspective": match.perspective,
+    }  # fmt: skip
+    return named | whole, named
 
 
 # query_observations --------------------------------------------------------------------------------------------------

@@ -5,32 +5,35 @@ accepted as well (`validation_alias`).
 """
 
 from collections.abc import Iterable
-from dataclasses import asdict
 from typing import Annotated, Generic, TypeVar
 
 from pydantic import AliasChoices, Field, StringConstraints
 
-from memoryd.core import pages
+from memoryd.core.formats import LOOKED_UP
 from memoryd.core.graph import Graph
 from memoryd.model import Entity
+from memoryd.toolsets.graph import shown
 from memoryd.toolsets.registry import Arguments, Call, Result
 
-NAME, LOOKED_UP, TYPE, CONTENT, SUMMARY = 500, 10_000, 200, 10_000, 10_000
+NAME, TYPE, CONTENT, SUMMARY = 500, 200, 10_000, 10_000
 ITEMS, MATCHES, LIMIT, DAYS, ORDINAL = 1_000, 100, 1_000, 36_500, 10**9
 BUDGET, MOST = 20_000, 1_000_000
 
 # texts are kept verbatim, blanks and all, but must hold something besides
 NewName = Annotated[str, StringConstraints(min_length=1, max_length=NAME, pattern=r"\S")]
 Name = Annotated[str, StringConstraints(min_length=1, max_length=LOOKED_UP, pattern=r"\S")]
-Type = Annotated[str, StringConstraints(min_length=1, max_length=TYPE, pattern=r"\S")]
+NewType = Annotated[str, StringConstraints(min_length=1, max_length=TYPE, pattern=r"\S")]
+Type = Name  # of what was imported it may be as long as a name
 Content = Annotated[str, StringConstraints(min_length=1, max_length=CONTENT, pattern=r"\S")]
 Summary = Annotated[str, StringConstraints(max_length=SUMMARY)]
 Ordinal = Annotated[int, Field(ge=0, le=ORDINAL)]
 
+NewEntityType = Annotated[NewType, Field(validation_alias=AliasChoices("entity_type", "entityType"))]
 EntityType = Annotated[Type, Field(validation_alias=AliasChoices("entity_type", "entityType"))]
 EntityName = Annotated[Name, Field(validation_alias=AliasChoices("entity_name", "entityName"))]
 Source = Annotated[Name, Field(validation_alias=AliasChoices("from_entity", "from", "fromEntity"))]
 Target = Annotated[Name, Field(validation_alias=AliasChoices("to_entity", "to", "toEntity"))]
+NewRelationType = Annotated[NewType, Field(validation_alias=AliasChoices("relation_type", "relationType"))]
 RelationType = Annotated[Type, Field(validation_alias=AliasChoices("relation_type", "relationType"))]
 TokenBudget = Annotated[
     int,
@@ -43,11 +46,7 @@ TokenBudget = Annotated[
 ItemT = TypeVar("ItemT")
 
 
-class NoArguments(Arguments):
-    """Nothing."""
-
-
-class ListArguments(Arguments):
+class BudgetArguments(Arguments):
     """How much of a list."""
 
     token_budget: TokenBudget = BUDGET
@@ -96,7 +95,7 @@ class Edges(Result):
 
 
 class Omitted(Result):
-    """How much of each was found and not told."""
+    """How much of each was found and is not shown."""
 
     entities: int
     observations: int
@@ -130,4 +129,4 @@ def graph_of(call: Call) -> Graph:
 
 def brief_page(found: Iterable[Entity], tokens: int) -> BriefPage:
     """A list of nodes, cut off where the budget ends."""
-    return BriefPage.model_validate(asdict(pages.listed(map(pages.brief, found), tokens)))
+    return BriefPage.model_validate(shown.listed([shown.brief(one) for one in found], tokens))

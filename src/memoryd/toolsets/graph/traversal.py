@@ -5,10 +5,15 @@ from typing import Annotated
 
 from pydantic import Field
 
-from memoryd.core import gaps, pages, traversal
-from memoryd.toolsets.graph import shapes
+from memoryd.core import gaps, traversal
+from memoryd.core.budget import Budget
+from memoryd.core.traversal import Neighborhood
+from memoryd.toolsets.graph import shapes, shown
 from memoryd.toolsets.graph.shapes import graph_of
+from memoryd.toolsets.graph.shown import Json
 from memoryd.toolsets.registry import Answer, Arguments, Call, Result, Tool, Toolset
+
+NODES_SHARE = 0.6  # of the budget, at most, before relations are shown
 
 # get_neighborhood ----------------------------------------------------------------------------------------------------
 
@@ -21,8 +26,8 @@ class NeighborhoodArguments(Arguments):
     token_budget: shapes.TokenBudget = shapes.BUDGET
 
 
-class LeftOut(Result):
-    """How much of each was found and not told."""
+class Omitted(Result):
+    """How much of each was found and is not shown."""
 
     nodes: int
     relations: int
@@ -33,15 +38,25 @@ class NeighborhoodResult(Result):
 
     nodes: list[shapes.Brief]
     relations: list[shapes.Edge]
-    omitted: LeftOut
+    omitted: Omitted
     tokens_used: int
 
 
 def neighborhood(call: Call, arguments: NeighborhoodArguments) -> Answer:
     """get_neighborhood."""
     found = traversal.neighborhood(graph_of(call), arguments.name, arguments.depth)
-    told = pages.subgraph(found.entities, found.relations, arguments.token_budget)
-    return Answer(NeighborhoodResult.model_validate(asdict(told)))
+    return Answer(NeighborhoodResult.model_validate(_subgraph(found, Budget(arguments.token_budget))))
+
+
+def _subgraph(found: Neighborhood, budget: Budget) -> Json:
+    """The nearest nodes, the relations between them, then the nodes that still fit."""
+    every = [shown.brief(one) for one in found.entities]
+    nodes = budget.fill(every, NODES_SHARE)
+    names = {node["name"] for node in nodes}
+    edges = budget.fill(shown.edge(one) for one in found.relations if {one.source, one.target} <= names)
+    nodes += budget.fill(every[len(nodes) :])
+    omitted = {"nodes": len(found.entities) - len(nodes), "relations": len(found.relations) - len(edges)}
+    return {"nodes": nodes, "relations": edges, "omitted": omitted, "tokens_used": budget.used}
 
 
 # get_path ------------------------------------------------------------------------------------------------------------
@@ -65,7 +80,7 @@ class PathResult(Result):
 def path(call: Call, arguments: PathArguments) -> Answer:
     """get_path."""
     way = traversal.path(graph_of(call), arguments.from_entity, arguments.to_entity)
-    edges = [pages.edge(one) for one in way.relations]
+    edges = [shown.edge(one) for one in way.relations]
     return Answer(PathResult.model_validate({"found": way.found, "path": way.names, "relations": edges}))
 
 
@@ -84,15 +99,15 @@ class GapsResult(shapes.Listed[Gap]):
     """The gaps, most mentioned first."""
 
 
-def orphans(call: Call, arguments: shapes.ListArguments) -> Answer:
+def orphans(call: Call, arguments: shapes.BudgetArguments) -> Answer:
     """get_orphans."""
     return Answer(shapes.brief_page(traversal.orphans(graph_of(call)), arguments.token_budget))
 
 
-def relation_gaps(call: Call, arguments: shapes.ListArguments) -> Answer:
+def relation_gaps(call: Call, arguments: shapes.BudgetArguments) -> Answer:
     """get_relation_gaps."""
-    told = pages.listed(map(asdict, gaps.gaps(graph_of(call))), arguments.token_budget)
-    return Answer(GapsResult.model_validate(asdict(told)))
+    found = [asdict(gap) for gap in gaps.gaps(graph_of(call))]
+    return Answer(GapsResult.model_validate(shown.listed(found, arguments.token_budget)))
 
 
 TOOLS: Toolset = (
@@ -109,12 +124,12 @@ TOOLS: Toolset = (
     Tool(
         name="get_orphans", title="Orphans", capability="read", needs="project",
         description="Nodes without relations, the last changed first.",
-        arguments=shapes.ListArguments, result=shapes.BriefPage, handler=orphans,
+        arguments=shapes.BudgetArguments, result=shapes.BriefPage, handler=orphans,
     ),
     Tool(
         name="get_relation_gaps", title="Missing relations", capability="read", needs="project",
         description="Nodes whose observations mention another node that they have no relation with. A heuristic: judge "
         "each before you relate them.",
-        arguments=shapes.ListArguments, result=GapsResult, handler=relation_gaps,
+        arguments=shapes.BudgetArguments, result=GapsResult, handler=relation_gaps,
     ),
 )  # fmt: skip

@@ -99,8 +99,8 @@ CREATE TABLE relations (
   FOREIGN KEY (workspace_id, to_entity) REFERENCES records (workspace_id, id) ON DELETE CASCADE);
 CREATE UNIQUE INDEX relations_live ON relations (workspace_id, from_entity, to_entity, relation_type)
   WHERE deleted_at IS NULL;
-CREATE INDEX relations_from ON relations (workspace_id, from_entity);
-CREATE INDEX relations_to ON relations (workspace_id, to_entity);
+CREATE INDEX relations_from ON relations (workspace_id, from_entity, created_at);
+CREATE INDEX relations_to ON relations (workspace_id, to_entity, created_at);
 CREATE INDEX relations_purge ON relations (workspace_id, deleted_at) WHERE deleted_at IS NOT NULL;
 
 CREATE TABLE events (

@@ -4,6 +4,11 @@ ALTER TABLE perspectives RENAME COLUMN instruction TO template;
 -- a workspace that was archived or deleted takes no more writes, whoever still has its file open
 CREATE TABLE put_away (workspace_id TEXT PRIMARY KEY) WITHOUT ROWID;
 
+-- the oldest relations of an entity are found without a look at all of them
+DROP INDEX relations_from;
+DROP INDEX relations_to;
+CREATE INDEX relations_from ON relations (workspace_id, from_entity, created_at);
+CREATE INDEX relations_to ON relations (workspace_id, to_entity, created_at);
 CREATE INDEX relations_purge ON relations (workspace_id, deleted_at) WHERE deleted_at IS NOT NULL;
 
 
@@ -27,8 +32,8 @@ INSERT INTO sqlite_stat1 (tbl, idx, stat) VALUES
   ('observation_details', 'sqlite_autoindex_observation_details_2', '500000 50000 1'),
   ('relations', 'relations', '300000 30000 1'),
   ('relations', 'relations_live', '300000 30000 4 1 1'),
-  ('relations', 'relations_from', '300000 30000 4'),
-  ('relations', 'relations_to', '300000 30000 4'),
+  ('relations', 'relations_from', '300000 30000 4 1'),
+  ('relations', 'relations_to', '300000 30000 4 1'),
   ('relations', 'relations_purge', '10000 1000 10'),
   ('record_tags', 'record_tags', '1000000 100000 100 1'),
   ('record_tags', 'record_tags_rid', '1000000 2'),

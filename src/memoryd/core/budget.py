@@ -1,0 +1,56 @@
+"""How much of an answer fits into the tokens that it may take."""
+
+import json
+import sys
+from collections.abc import Iterable
+from itertools import takewhile
+from typing import TypeVar
+
+from memoryd.text import CHARACTERS_PER_TOKEN
+
+PartT = TypeVar("PartT")
+
+
+class Budget:
+    """Tokens that an answer may take, as its JSON; 0 is no limit."""
+
+    def __init__(self, tokens: int) -> None:
+        self._limit = tokens * CHARACTERS_PER_TOKEN if tokens else None
+        self._spent = 0
+
+    @property
+    def used(self) -> int:
+        """Tokens taken so far."""
+        return -(-self._spent // CHARACTERS_PER_TOKEN)
+
+    def spend(self, part: object) -> None:
+        """Take what a part costs, even if that is more than is left."""
+        self._spent += _cost(part)
+
+    def take(self, part: object, share: float = 1.0, free: int = 0) -> bool:
+        """Take what a part costs, if this share of the budget has that much left, and so many characters beside."""
+        cost = _cost(part)
+        if self._limit is not None and self._spent + cost + free > share * self._limit:
+            return False
+        self._spent += cost
+        return True
+
+    def beyond(self, share: float) -> float:
+        """What share of the whole is spent once a share of the rest is spent too."""
+        spent = self._spent / self._limit if self._limit else 0.0
+        return spent + share * (1 - spent)
+
+    def fill(self, parts: Iterable[PartT], share: float = 1.0) -> list[PartT]:
+        """The first parts, as many as fit."""
+        return list(takewhile(lambda part: self.take(part, share), parts))
+
+    def at_most(self, least: object, share: float = 1.0) -> int:
+        """How many more parts could fit of which none costs less than `least`: no more than these need to be read."""
+        if self._limit is None:
+            return sys.maxsize
+        return max(0, int(share * self._limit - self._spent) // _cost(least))
+
+
+def _cost(part: object) -> int:
+    """The characters of a part, with what separates it from the next."""
+    return len(json.dumps(part, ensure_ascii=False)) + 2

@@ -1,0 +1,289 @@
+"""What answers show of the graph: within the budget, nothing twice, nothing lost, and what was left out is said."""
+
+import json
+import tempfile
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from memoryd.core import entities, node_search, observations, relations
+from memoryd.core.entities import NewEntity
+from memoryd.core.graph import Graph
+from memoryd.core.observations import Deletion
+from memoryd.core.relations import Edge
+from memoryd.errors import InvalidInputError
+from memoryd.store.base import Queries, Row
+from memoryd.toolsets.graph import reading, search
+from memoryd.toolsets.graph.shown import Json
+from tests.core.kit import engine
+
+FRAME = 60  # tokens of an answer around its lists
+
+
+@pytest.fixture
+def graph(tmp_path: Path) -> Iterator[Graph]:
+    with engine(tmp_path) as here:
+        yield Graph(here, here.workspaces.ensure("default"))
+
+
+def make(graph: Graph, name: str, *facts: str, summary: str | None = None) -> None:
+    entities.create(graph, [NewEntity(name=name, type="t", observations=facts, summary=summary)])
+
+
+def cost(answer: Json) -> float:
+    return len(json.dumps(answer, ensure_ascii=False)) / 4
+
+
+def assert_within(answer: Json, tokens: int) -> None:
+    """It is as long as it says, and no longer than it may be."""
+    assert answer["tokens_used"] <= tokens
+    assert cost(answer) <= answer["tokens_used"] + FRAME
+
+
+def every_page(graph: Graph, tokens: int) -> list[Json]:
+    found = [reading.whole(graph, tokens)]
+    while found[-1]["next_cursor"]:
+        found.append(reading.whole(graph, tokens, found[-1]["next_cursor"]))
+        assert len(found) < 10_000
+    return found
+
+
+def facts(pages: Sequence[Json]) -> dict[str, list[str]]:
+    """What the pages show of each node."""
+    found: dict[str, list[str]] = {}
+    for node in (node for page in pages for node in page["entities"]):
+        found.setdefault(node["name"], []).extend(fact["content"] for fact in node["observations"])
+    return found
+
+
+def edges(pages: Sequence[Json]) -> list[Edge]:
+    return [Edge(one["from"], one["to"], one["relation_type"]) for page in pages for one in page["relations"]]
+
+
+# nodes by name -------------------------------------------------------------------------------------------------------
+
+
+def test_an_answer_stays_within_its_budget_and_says_what_it_left_out(graph: Graph) -> None:
+    for n in range(30):
+        make(graph, f"node {n}", *[f"fact {m} of node {n}" for m in range(30)])
+    relations.create(graph, [Edge("node 0", f"node {n}", "knows") for n in range(30)])
+    names = [f"node {n}" for n in range(30)]
+    whole = reading.opened(graph, names, 0)
+    assert whole["omitted"] == {"entities": 0, "observations": 0, "relations": 0}
+    assert cost(whole) <= whole["tokens_used"] + FRAME
+    for tokens in (1, 50, 200, 1_000, 3_000, 9_000):
+        answer = reading.opened(graph, names, tokens)
+        assert_within(answer, tokens)
+        shown = [fact for one in answer["entities"] for fact in one["observations"]]
+        assert answer["omitted"]["entities"] == 30 - len(answer["entities"])
+        assert answer["omitted"]["observations"] == 30 * len(answer["entities"]) - len(shown)
+        assert sum(one["observations_omitted"] for one in answer["entities"]) == answer["omitted"]["observations"]
+    assert reading.opened(graph, names, 1)["entities"] == []
+
+
+def test_many_relations_leave_room_for_observations_and_take_what_those_leave(graph: Graph) -> None:
+    make(graph, "hub", "the fact")
+    for n in range(200):
+        make(graph, f"n{n}")
+    relations.create(graph, [Edge("hub", f"n{n}", "knows") for n in range(200)])
+    answer = reading.opened(graph, ["hub"], 1_000)
+    assert answer["entities"][0]["observations"] == [{"ordinal": 0, "content": "the fact"}]
+    assert answer["omitted"]["relations"] == 200 - len(answer["relations"]) > 0
+    assert answer["tokens_used"] > 900
+    assert len({one["to"] for one in answer["relations"]}) == len(answer["relations"])
+
+
+def test_names_that_are_not_found_are_part_of_the_cost(graph: Graph) -> None:
+    make(graph, "a")
+    answer = reading.opened(graph, ["a", "x" * 4_000], 0)
+    assert cost(answer) <= answer["tokens_used"] + FRAME
+
+
+def test_of_a_large_node_no_more_is_read_than_fits(graph: Graph, monkeypatch: pytest.MonkeyPatch) -> None:
+    make(graph, "hub", *[f"fact {n}" for n in range(1_000)])
+    entities.create(graph, [NewEntity(name=f"n{n}", type="t") for n in range(1_000)])
+    relations.create(graph, [Edge("hub", f"n{n}", "knows") for n in range(1_000)])
+    read = graph.read
+    rows: list[Row] = []
+
+    class Watched:
+        """Queries that keep what they have given."""
+
+        def __init__(self, queries: Queries) -> None:
+            self._queries = queries
+
+        def all(self, name: str, **parameters: Any) -> list[Row]:
+            rows.extend(found := self._queries.all(name, **parameters))
+            return found
+
+        def one(self, name: str, **parameters: Any) -> Row | None:
+            return self._queries.one(name, **parameters)
+
+    monkeypatch.setattr(graph, "read", lambda work: read(lambda q: work(Watched(q))))
+    reading.opened(graph, ["hub"], 500)
+    assert len(rows) < 200
+    rows.clear()
+    page = reading.whole(graph, 500)
+    reading.whole(graph, 500, page["next_cursor"])
+    assert len(rows) < 400, "two pages"
+
+
+# search --------------------------------------------------------------------------------------------------------------
+
+
+def found(graph: Graph, query: str, tokens: int) -> Json:
+    return search.matched(graph, node_search.search(graph, query, 100)[0], tokens)
+
+
+def test_each_match_has_its_own_relations(graph: Graph) -> None:
+    for name in ("apple", "apple tree", "pear"):
+        make(graph, name)
+    relations.create(graph, [Edge("apple", "pear", "like"), Edge("apple tree", "apple", "bears")])
+    answer = found(graph, "apple", 0)
+    shown = {one["name"]: {edge["relation_type"] for edge in one["relations"]} for one in answer["result"]}
+    assert shown == {"apple": {"like", "bears"}, "apple tree": {"bears"}}
+
+
+def test_matches_that_do_not_fit_whole_are_named(graph: Graph) -> None:
+    for n in range(20):
+        make(graph, f"node {n}", "A zebra.", "Another fact.", summary="long " * 400)
+    relations.create(graph, [Edge("node 0", "node 1", "knows")])
+    for tokens in (100, 500, 2_000, 5_000, 20_000):
+        answer = found(graph, "zebra", tokens)
+        assert_within(answer, tokens)
+        named = [one for one in answer["result"] if one["name_only"]]
+        whole = [one for one in answer["result"] if not one["name_only"]]
+        assert answer["result"] == whole + named, "the best are whole"
+        assert all(one["summary"] and one["matched_observation"] == "A zebra." for one in whole)
+        assert all((one["summary"], one["observations"], one["observations_omitted"]) == (None, [], 2) for one in named)
+        assert all(one["entity_type"] == "t" and one["score"] > 0 for one in named)
+        assert answer["omitted"]["entities"] == 20 - len(answer["result"])
+        if tokens in (2_000, 5_000):
+            assert whole
+            assert named
+    assert [one["name_only"] for one in found(graph, "zebra", 0)["result"]] == [False] * 20
+    assert found(graph, "zebra", 1)["omitted"]["entities"] == 20
+
+
+# the whole graph -----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "cursor", ["", "x", "1|", "a|||c", "1.0:x", "-1|||x", "1||x", "²|||x", "1|é||x", f"{10**18}|||x"]
+)
+def test_a_cursor_that_is_none_is_told(graph: Graph, cursor: str) -> None:
+    with pytest.raises(InvalidInputError, match="is no cursor"):
+        reading.whole(graph, 100, cursor)
+
+
+def test_a_cursor_whose_node_is_gone_goes_on_with_the_next(graph: Graph) -> None:
+    for name in ("a", "b", "c"):
+        make(graph, name, "fact one", "fact two")
+    first = reading.whole(graph, 1)
+    assert first["next_cursor"] == "1|||a"
+    entities.delete(graph, ["a"])
+    assert list(facts([reading.whole(graph, 0, first["next_cursor"])])) == ["b", "c"]
+
+
+def test_a_node_may_have_no_name_or_one_that_looks_like_a_cursor(graph: Graph) -> None:
+    nodes = {"": ["1", "2", "3"], "0|||": ["4", "5"], "7|2026|a|\n|": ["6", "7"]}
+    for name, said in nodes.items():
+        make(graph, name, *said)
+    relations.create(graph, [Edge("", "", "is"), Edge("", "0|||", "is")])
+    pages = every_page(graph, 1)
+    assert facts(pages) == nodes
+    assert len(edges(pages)) == 2
+
+
+def test_a_node_larger_than_a_page_goes_on_on_the_next(graph: Graph) -> None:
+    make(graph, "big", *[f"{n:03} " + "x" * 100 for n in range(50)])
+    found = every_page(graph, 300)
+    assert len(found) > 5
+    assert all(page["entities"][0]["name"] == "big" for page in found)
+    shown = [fact["ordinal"] for page in found for fact in page["entities"][0]["observations"]]
+    assert shown == list(range(50))
+
+
+def test_what_must_be_shown_is_charged_and_the_rest_keeps_to_the_budget(graph: Graph) -> None:
+    make(graph, "a", "x" * 4_000, *["short"] * 50, summary="y" * 4_000)
+    first, second, *_ = every_page(graph, 500)
+    assert len(first["entities"][0]["observations"]) == 1, "a node and something of it, whatever they cost"
+    assert 2_000 < first["tokens_used"] <= cost(first) <= first["tokens_used"] + FRAME
+    assert len(second["entities"][0]["observations"]) == 1
+    for tokens in (1_100, 1_500, 3_000):
+        for page in every_page(graph, tokens)[1:]:
+            assert_within(page, tokens)
+
+
+def test_nothing_is_skipped_or_shown_twice_when_something_is_deleted_between_two_pages(graph: Graph) -> None:
+    make(graph, "a", *[f"fact {n}" for n in range(10)])
+    entities.create(graph, [NewEntity(name=f"n{n}", type="t") for n in range(10)])
+    relations.create(graph, [Edge("a", f"n{n}", "knows") for n in range(10)])
+    pages = [reading.whole(graph, 120)]
+    assert 1 < len(facts(pages)["a"]) < 9
+    observations.delete(graph, [Deletion(entity="a", ordinals=(0, 1))])
+    while len(edges(pages)) < 3:
+        pages.append(reading.whole(graph, 120, pages[-1]["next_cursor"]))
+    relations.delete(graph, edges(pages)[:2])
+    while cursor := pages[-1]["next_cursor"]:
+        pages.append(reading.whole(graph, 120, cursor))
+    assert facts(pages)["a"] == [f"fact {n}" for n in range(10)]
+    assert sorted(one.target for one in edges(pages)) == [f"n{n}" for n in range(10)]
+
+
+Names = st.text(min_size=1, max_size=8).filter(lambda name: "\x00" not in name and name.isprintable())
+
+
+@settings(max_examples=25, deadline=None)
+@given(
+    st.dictionaries(Names, st.lists(st.sampled_from(["a", "bb" * 20, "ß" * 90]), max_size=6), min_size=1, max_size=12),
+    st.integers(1, 400),
+)
+def test_the_pages_are_the_graph(nodes: dict[str, list[str]], tokens: int) -> None:
+    with tempfile.TemporaryDirectory() as home, engine(Path(home)) as here:
+        graph = Graph(here, here.workspaces.ensure("default"))
+        entities.create(graph, [NewEntity(name=n, type="t", observations=tuple(o)) for n, o in nodes.items()])
+        names = list(nodes)
+        related = [Edge(names[i % len(names)], names[(i * 7) % len(names)], f"r{i % 3}") for i in range(20)]
+        relations.create(graph, related)
+        pages = every_page(graph, tokens)
+        assert facts(pages) == nodes
+        assert len(edges(pages)) == len(set(related))
+        assert set(edges(pages)) == set(related)
+        shown = [one["name"] for page in pages for one in page["entities"]]
+        assert shown == sorted(shown, key=lambda name: name.encode())
+        assert reading.whole(graph, 0)["next_cursor"] is None
+
+
+@settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(st.randoms(use_true_random=False), st.integers(1, 150))
+def test_what_lives_through_the_whole_reading_is_shown_exactly_once(random: Any, tokens: int) -> None:
+    names = list("abcd")
+    with tempfile.TemporaryDirectory() as home, engine(Path(home)) as here:
+        graph = Graph(here, here.workspaces.ensure("default"))
+        entities.create(
+            graph, [NewEntity(name=n, type="t", observations=tuple(f"{n}{i}" for i in range(8))) for n in names]
+        )
+        related = [Edge(one, other, f"r{i}") for one in names for other in names for i in range(2)]
+        relations.create(graph, related)
+        said, cursor, pages = {n: [f"{n}{i}" for i in range(8)] for n in names}, None, list[Json]()
+        while not pages or cursor:
+            pages.append(reading.whole(graph, tokens, cursor))
+            cursor = pages[-1]["next_cursor"]
+            name = random.choice(names)
+            if said[name]:
+                gone = said[name].pop(random.randrange(len(said[name])))
+                observations.delete(graph, [Deletion(entity=name, contents=(gone,))])
+            if related:
+                relations.delete(graph, [related.pop(random.randrange(len(related)))])
+            if len(pages) < 20:
+                observations.add(graph, [(name, ["new"])])
+                relations.create(graph, [Edge(name, random.choice(names), f"new {len(pages)}")])
+            assert len(pages) < 1_000
+        shown = facts(pages)
+        assert all(shown[n].count(text) == 1 for n in names for text in said[n])
+        assert all(edges(pages).count(one) == 1 for one in related)
