@@ -38,8 +38,8 @@ from memoryd.core.search import Mode
 from memoryd.model import GENERAL, Filter, Kind, Record, VectorSet, Workspace
 from memoryd.settings import Settings
 from memoryd.store.base import Queries
-from memoryd.toolsets.graph.search import matched
 from memoryd.text import parse_query
+from memoryd.toolsets.graph.search import matched
 
 BATCH = 2_000  # records a transaction of an import
 SET = VectorSet(GENERAL, "bench")

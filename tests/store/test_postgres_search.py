@@ -18,7 +18,7 @@ from memoryd.store.postgres_search import Recent, driving
 from memoryd.store.sql import load, moving
 from memoryd.text import parse_query
 from tests.clients import database
-from tests.store.kit import EVERY, MODEL, SET, add, axis, forget, near, put, unit, words, workspace
+from tests.store.kit import EVERY, MODEL, SET, add, axis, forget, near, put, together, unit, words, workspace
 
 DIM = 16
 MANY = 600
@@ -184,6 +184,22 @@ def test_an_index_that_failed_is_built_anew(
         assert len(nearest(another, here, axis(0, DIM))) == 10
         another.tend(here)
     assert indexes(url) == {name}
+
+
+def test_others_write_and_search_while_an_index_is_built(store: PostgresStore, url: str, here: Workspace) -> None:
+    fill(store, here, cloud(MANY))
+    nearest(store, here, axis(0, DIM))
+
+    def work(number: int) -> None:
+        if number == 0:
+            store.tend(here)
+        else:
+            late = put(store, here, f"late {number}", axis(0, DIM))
+            assert late in dict(nearest(store, here, axis(0, DIM), limit=50))
+
+    assert together(work, 8) == []
+    assert indexes(url)
+    assert sum(cosine > 0.99 for _, cosine in nearest(store, here, axis(0, DIM))) == 7
 
 
 def test_one_process_builds_at_a_time(store: PostgresStore, url: str, here: Workspace) -> None:

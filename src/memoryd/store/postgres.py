@@ -367,12 +367,13 @@ def _until_it_holds(attempt: Callable[[], T]) -> T:
 
 
 def _configure(connection: Connection) -> None:
-    """Vectors travel in binary, as numpy's arrays."""
+    """Vectors travel in binary, as numpy's arrays; plans are made as the planner must make them here."""
     if info := TypeInfo.fetch(connection, "halfvec"):
         dumper = type("Dumper", (HalfvecDumper,), {"oid": info.oid})
         connection.adapters.register_dumper(np.ndarray, dumper)
         connection.adapters.register_loader(info.oid, HalfvecLoader)
-    connection.rollback()
+    connection.execute(_statements()["upkeep.planner"])
+    connection.commit()
 
 
 def _beside(registry: Queries, workspace: Workspace) -> PostgresQueries:

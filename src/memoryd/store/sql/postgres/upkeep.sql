@@ -6,6 +6,11 @@ FROM (VALUES ('lock_timeout', '30s'), ('statement_timeout', '120s'), ('idle_in_t
   l (name, value)
 JOIN pg_settings s ON s.name = l.name AND s.setting = '0'
 
+-- name: upkeep.planner
+-- Each time a plan for the values and the tables as they are: one from when a table was empty would read all of a
+-- workspace for each row, and one for any filter could use no index. Compiling takes longer than what it is for.
+SELECT set_config('plan_cache_mode', 'force_custom_plan', false), set_config('jit', 'off', false)
+
 -- name: upkeep.patience
 -- This transaction may take as long as it takes.
 SELECT set_config('statement_timeout', '0', true)

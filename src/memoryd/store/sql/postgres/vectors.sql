@@ -1,9 +1,8 @@
 -- name: vectors.settings
 -- For this transaction: HNSW goes on until it has found enough in this workspace and takes at least :ef candidates
--- along; what has an order is read in it; plans are made for the values at hand, and not compiled.
+-- along; where :sort is off, what has an order is read in it.
 SELECT set_config('hnsw.iterative_scan', 'relaxed_order', true), set_config('hnsw.ef_search', :ef, true),
-  set_config('hnsw.scan_mem_multiplier', '4', true), set_config('enable_sort', :sort, true),
-  set_config('plan_cache_mode', 'force_custom_plan', true), set_config('jit', 'off', true)
+  set_config('hnsw.scan_mem_multiplier', '4', true), set_config('enable_sort', :sort, true)
 
 -- name: vectors.index
 -- The index over the vectors of one dimension and perspective in a partition: in it a search passes by other
