@@ -40,3 +40,7 @@ class Clock:
         with self._lock:
             self._last = max(datetime.now(UTC), self._last + timedelta(milliseconds=1))
             return timestamp(self._last)
+
+    def ago(self, past: timedelta) -> str:
+        """The time that was so long before now."""
+        return timestamp(moment(self.now()) - past)

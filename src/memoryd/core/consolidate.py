@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from datetime import timedelta
 
 from memoryd.core import clusters, observations, similar, terms, traversal
-from memoryd.core.clock import moment, timestamp
 from memoryd.core.clusters import Nearest
 from memoryd.core.graph import Graph, entity
 from memoryd.core.similar import Means, Pair
@@ -219,7 +218,7 @@ class _Writer:
 
 
 def _events(graph: Graph) -> EventSummary:
-    since = timestamp(moment(graph.engine.clock.now()) - timedelta(days=EVENT_DAYS))
+    since = graph.engine.clock.ago(timedelta(days=EVENT_DAYS))
     counts: Counter[str] = Counter()
     for row in graph.read(lambda q: q.all("events.since", since=since)):
         verb, _, kind = row["operation"].partition("_")

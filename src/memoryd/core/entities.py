@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from datetime import timedelta
 
 from memoryd.core import observations, records, relations
-from memoryd.core.clock import moment, timestamp
 from memoryd.core.graph import Change, Graph, demand, entity, named
 from memoryd.core.records import Embedded
 from memoryd.model import Entity, Kind, Record
@@ -82,7 +81,7 @@ def _texts(queries: Queries, news: Sequence[NewEntity]) -> list[str]:
         if there is None:
             found.append(records.text_of(Kind.ENTITY, new.name, new.type, new.summary or ""))
         lacking = [content for content in new.observations if not there or content not in observed[there.id]]
-        found += [records.text_of(Kind.OBSERVATION, new.name, "", content) for content in lacking]
+        found += [observations.text(new.name, content) for content in lacking]
     return found
 
 
@@ -176,7 +175,7 @@ def of_type(graph: Graph, entity_type: str) -> list[Entity]:
 
 def recently_modified(graph: Graph, days: float, limit: int) -> list[Entity]:
     """The entities that changed in the last days, themselves or what is about them, the latest first."""
-    since = timestamp(moment(graph.engine.clock.now()) - timedelta(days=days))
+    since = graph.engine.clock.ago(timedelta(days=days))
     rows = graph.read(lambda q: q.all("entities.recent", since=since, limit=limit))
     return [entity(row) for row in rows]
 

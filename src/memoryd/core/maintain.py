@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from datetime import timedelta
 
-from memoryd.core.clock import Clock, moment, timestamp
+from memoryd.core.clock import Clock
 from memoryd.core.workspaces import Workspaces, going_on
 from memoryd.model import Workspace
 from memoryd.store.base import Queries, Store
@@ -40,7 +40,7 @@ class Maintenance:
 
     def purge_workspace(self, workspace: Workspace) -> None:
         """Remove rows, words and vectors of one workspace for good."""
-        before = timestamp(moment(self._clock.now()) - self._retention)
+        before = self._clock.ago(self._retention)
         if self._store.read(workspace, lambda q: _purgeable(q, before)):
             self._store.write(workspace, lambda q: _remove(q, before))
 

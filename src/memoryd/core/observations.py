@@ -75,6 +75,11 @@ def _observation(row: Row) -> Observation:
     return Observation(id=row["id"], ordinal=row["ordinal"], content=row["body"], created_at=row["created_at"])
 
 
+def text(name: str, content: str) -> str:
+    """What an observation of an entity says by itself."""
+    return records.text_of(Kind.OBSERVATION, name, "", content)
+
+
 def append(
     change: Change, entity: Entity, contents: Sequence[str], vectors: Mapping[str, Embedded]
 ) -> list[Observation]:
@@ -106,9 +111,7 @@ def same(queries: Queries, entity_ids: Iterable[str], contents: Iterable[str]) -
 
 def add(graph: Graph, wanted: Sequence[tuple[str, Sequence[str]]]) -> list[Added]:
     """Append observations to entities by name; those that are not found are told, the others gain theirs."""
-    vectors = graph.passages(
-        [records.text_of(Kind.OBSERVATION, name, "", content) for name, contents in wanted for content in contents]
-    )
+    vectors = graph.passages([text(name, content) for name, contents in wanted for content in contents])
 
     def work(change: Change) -> list[Added]:
         found = named(change.queries, [name for name, _ in wanted])
@@ -124,8 +127,8 @@ def add(graph: Graph, wanted: Sequence[tuple[str, Sequence[str]]]) -> list[Added
 
 def replace(graph: Graph, name: str, ordinal: int, content: str) -> str:
     """Put another text in an observation's place; returns the old one. Raises NotFoundError."""
-    text = records.text_of(Kind.OBSERVATION, name, "", content)
-    vectors = graph.passages([text])
+    said = text(name, content)
+    vectors = graph.passages([said])
 
     def work(change: Change) -> str:
         (entity,) = demand(change.queries, name)
@@ -134,7 +137,7 @@ def replace(graph: Graph, name: str, ordinal: int, content: str) -> str:
             raise NotFoundError(
                 f"Node {name!r} has no observation {ordinal}. open_nodes shows its observations with their ordinals."
             )
-        records.change(change.queries, there.id, content, (), vectors.get(text), change.now)
+        records.change(change.queries, there.id, content, (), vectors.get(said), change.now)
         change.touch([entity.id])
         change.lacking.add(there.id)
         return there.content
@@ -146,16 +149,15 @@ def delete(graph: Graph, deletions: Sequence[Deletion]) -> list[Removed]:
     """Delete observations softly, by ordinal or text; every one of equal text goes. Raises NotFoundError."""
 
     def work(change: Change) -> list[Removed]:
-        demand(change.queries, *(deletion.entity for deletion in deletions))
-        return [_remove(change, deletion) for deletion in deletions]
+        entities = demand(change.queries, *(deletion.entity for deletion in deletions))
+        return [_remove(change, entity, deletion) for entity, deletion in zip(entities, deletions, strict=True)]
 
     removed = graph.change(work)
     graph.engine.purge_if_at_once(graph.workspace)
     return removed
 
 
-def _remove(change: Change, deletion: Deletion) -> Removed:
-    (entity,) = demand(change.queries, deletion.entity)
+def _remove(change: Change, entity: Entity, deletion: Deletion) -> Removed:
     there = _by_ordinal(change.queries, entity)
     gone = [
         observation

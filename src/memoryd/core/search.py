@@ -3,7 +3,7 @@
 import json
 import logging
 from collections.abc import Container, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Literal
 
@@ -34,11 +34,11 @@ class Candidates:
     """What words and vectors found: BM25 and cosine by id, and the embedder of the vectors, if any."""
 
     words: Mapping[str, float]
-    vectors: Mapping[str, float]
-    embedder: Embedder | None
-    vector: Vector
+    vectors: Mapping[str, float] = field(default_factory=dict)
+    embedder: Embedder | None = None
+    vector: Vector = field(default_factory=lambda: np.empty(0, np.float32))
     """The question's own; empty where there is no embedder."""
-    nearest_from: Mapping[str, str]
+    nearest_from: Mapping[str, str] = field(default_factory=dict)
     """The perspective from which a record came nearest."""
     closed: bool = False
     """Whether the query's syntax decides what belongs in: no others then, however near."""
@@ -85,7 +85,7 @@ class Search:
             words = self._words(parsed, allowed, depth)
         closed = bool(parsed and parsed.syntax)
         if mode == "text":
-            return Candidates(words, {}, None, np.empty(0, np.float32), {}, closed)
+            return Candidates(words, closed=closed)
         return self._with_vectors(query, words, allowed, depth, closed=closed)
 
     def _with_vectors(
@@ -93,7 +93,7 @@ class Search:
     ) -> Candidates:
         asked = self._engine.embedding.question(self._workspace, query)
         if asked is None:
-            return Candidates(words, {}, None, np.empty(0, np.float32), {}, closed)
+            return Candidates(words, closed=closed)
         embedder, vector = asked
         only = list(words) if closed else None
         best: dict[str, float] = {}

@@ -5,6 +5,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, StringConstraints
 
+from memoryd.core import workspaces
 from memoryd.core.workspaces import DESCRIPTION_LENGTH, NAME_LENGTH
 from memoryd.model import Workspace
 from memoryd.toolsets.registry import Answer, Arguments, Call, NoArguments, Result, Tool, Toolset
@@ -40,7 +41,7 @@ class Confirmation(Result):
 class ListArguments(Arguments):
     """Which projects."""
 
-    status: Annotated[Literal["active", "archived", "all"], Field(description="Filter projects by status.")] = "active"
+    status: Annotated[workspaces.Status, Field(description="Filter projects by status.")] = "active"
 
 
 class Projects(Result):
