@@ -11,6 +11,7 @@ run: models
 
 test: models
 	$(BIN)/python -m pytest -n auto
+	$(BIN)/python -m pytest -n auto --backend postgres tests/seeds tests/toolsets tests/server tests/faults
 
 models: $(VENV)/ready
 	$(BIN)/memoryd models pull

@@ -23,7 +23,7 @@ import memoryd
 from memoryd.core import perspectives
 from memoryd.core.engine import Engine
 from memoryd.settings import Settings
-from memoryd.store.base import Queries
+from memoryd.store.base import Queries, Row
 
 T = TypeVar("T")
 Json = dict[str, Any]
@@ -59,6 +59,19 @@ def database(server: str, home: Path) -> str:
         if not connection.execute("SELECT 1 FROM pg_database WHERE datname = %s", (name,)).fetchone():
             connection.execute(f"CREATE DATABASE {name}")
     return server.replace("/postgres?", f"/{name}?")
+
+
+def rows_of(home: Path, table: str = "records") -> list[Row]:
+    """The rows of a table in the default workspace of a home, past any server; none where nothing was stored."""
+    with Engine(Settings.read(environment(home)), fetch=False) as engine:
+        found = engine.workspaces.get("default")
+        return engine.store.read(found, lambda q: q.all(f"moved.{table}_first", limit=100_000)) if found else []
+
+
+def problems(home: Path) -> list[str]:
+    """What is wrong with the registry and the default workspace of a home."""
+    with Engine(Settings.read(environment(home)), fetch=False) as engine:
+        return [found for one in (None, engine.workspace(make=False)) for found in engine.store.problems(one)]
 
 
 def until(true: Callable[[], T], what: str, seconds: float = PATIENCE) -> T:

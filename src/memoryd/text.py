@@ -23,12 +23,18 @@ STOP_WORDS = frozenset(
     couldn""".split()
 )
 
-_WORD = re.compile(r"\w+")
+# Signs of letters that `re` takes for no letters: accents, vowels of Hebrew, Arabic and the scripts of India, joiners.
+SIGNS = (
+    "\u0300-\u036f\u0483-\u0487\u0591-\u05bd\u05bf-\u05c2\u05c4\u05c5\u05c7\u0610-\u061a\u064b-\u065f\u0670"
+    "\u06d6-\u06dc\u06df-\u06e8\u06ea-\u06ed\u0900-\u0963\u0966-\u0df3\u200c\u200d"
+)
+_WORD = re.compile(rf"\w+(?:[{SIGNS}]+\w*)*")  # an index that parts words there takes one for a phrase
 _MARKED = re.compile(r"\w[\u0300-\u036f]+")
 # Those that FTS5 drops. The others part words there, and so they do here.
 _DROPPED = re.compile(r"[\u0300-\u0304\u0306-\u030c\u030f\u0311\u031b\u0323-\u0328\u032d\u032e\u0330\u0331]")
 _TOKEN = re.compile(  # a quote after a digit opens nothing: it is inches
-    r'(?<!\d)"(?P<phrase>[^"]*)"(?P<begins>\*?)|(?P<bracket>[()])|(?P<word>\w+(?:[^\s()"*\w]+\w+)*)(?P<star>\*?)'
+    r'(?<!\d)"(?P<phrase>[^"]*)"(?P<begins>\*?)|(?P<bracket>[()])'
+    rf'|(?P<word>\w+(?:[^\s()"*\w]+\w+)*[{SIGNS}]*)(?P<star>\*?)'
 )
 _UNSTORABLE = re.compile("[\0\ud800-\udfff]")
 _OPERATORS = frozenset({"AND", "OR", "NOT"})
@@ -76,7 +82,8 @@ class Phrase:
 
     def tsquery(self, label: str = "") -> str:
         """The phrase for Postgres; with a `label` only where it is in text of that weight."""
-        parts = [f"'{word}'" for word in re.split(r"[\W_]+", self.words) if word] or ["'_'"]  # which matches nothing
+        found = filter(None, re.split(rf"(?:[^\w{SIGNS}]|_)+", self.words))
+        parts = [f"'{word}'" for word in found] or ["'_'"]  # which matches nothing
         ends = f":{'*' if self.prefix else ''}{label}"
         parts[-1:] = [part + ends.removesuffix(":") for part in parts[-1:]]
         return " <-> ".join(parts)

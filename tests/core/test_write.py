@@ -22,6 +22,7 @@ from memoryd.core.memories import Criteria
 from memoryd.core.worker import Worker
 from memoryd.errors import InvalidInputError, ModelError, StoreError
 from memoryd.model import Kind, Record, Workspace
+from memoryd.settings import Settings
 from memoryd.store.base import Queries
 from memoryd.store.sqlite import SqliteStore
 from tests.clients import environment, until
@@ -73,7 +74,8 @@ def test_two_processes_that_use_a_workspace_first_make_one(tmp_path: Path) -> No
     assert together(work, 2) == []
     assert made[0] == made[1]
     assert len(set(made[0])) == len(names)
-    assert len(rows(tmp_path / "data" / "_meta.db", "SELECT id FROM projects")) == len(names)
+    with Engine(Settings.read(environment(tmp_path))) as here:
+        assert len(here.workspaces.all()) == len(names)
 
 
 def test_threads_that_use_a_workspace_first_make_one(here: Engine) -> None:

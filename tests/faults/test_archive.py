@@ -135,6 +135,7 @@ def test_a_killed_archiving_is_finished_at_the_next_start(tmp_path: Path, place:
     integrity(tmp_path)
 
 
+@pytest.mark.files
 def test_a_server_finishes_by_itself_what_a_killed_one_began(tmp_path: Path) -> None:
     workspace = prepare(tmp_path, "own file")
     die(tmp_path, "own file", "archive", "put_away", "before")

@@ -9,9 +9,8 @@ from typing import Any
 
 import pytest
 
-from tests.clients import Agent, Json, Wire, until
+from tests.clients import Agent, Json, Wire, problems, until
 from tests.conftest import Open, Start
-from tests.faults.test_kill import integrity
 from tests.store.kit import together
 
 PATIENCE = 60.0
@@ -82,7 +81,7 @@ class Writer:
 
 def check(reader: Agent, writers: list[Writer]) -> None:
     """Everything that was acknowledged is there, at the ordinal that was told, and each ordinal once."""
-    integrity(reader.data / "memory.db")
+    assert problems(reader.data.parent) == []
     assert sum(len(writer.added) for writer in writers) == len({key for writer in writers for key in writer.added})
     kept = {(node, ordinal): text for node in NODES for ordinal, text in reader.facts(node).items()}
     between = reader.ok("get_relations_between", entity_a="hub", entity_b="rim")["result"]

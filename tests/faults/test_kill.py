@@ -26,7 +26,7 @@ from memoryd.store.base import Queries
 from memoryd.store.files import SingleFile
 from memoryd.store.sqlite import SqliteStore
 from memoryd.store.sqlite_connection import SqliteQueries
-from tests.clients import NO_MODELS, Wire, environment, until
+from tests.clients import NO_MODELS, Wire, environment, problems, rows_of, until
 from tests.store.kit import made, put, together, words, workspace
 
 PATIENCE = 60.0
@@ -38,11 +38,6 @@ def integrity(file: Path) -> None:
         assert connection.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
         assert connection.execute("PRAGMA foreign_key_check").fetchall() == []
         connection.execute("INSERT INTO records_fts(records_fts, rank) VALUES ('integrity-check', 1)")
-
-
-def rows(file: Path, statement: str) -> list[Any]:
-    with closing(apsw.Connection(str(file))) as connection:
-        return [values[0] for values in connection.execute(statement)]
 
 
 class Writer:
@@ -111,9 +106,9 @@ def test_killed_servers_lose_nothing_that_was_acknowledged(tmp_path: Path, durab
             time.sleep(dice.random() / 50)  # at a random moment of a write
             writer.kill()
             stored |= writer.stored
-        integrity(tmp_path / "data" / "memory.db")
+        assert problems(tmp_path) == []
     kept(environ, stored)
-    number = len(rows(tmp_path / "data" / "memory.db", "SELECT id FROM records"))
+    number = len(rows_of(tmp_path))
     assert len(stored) <= number <= len(stored) + 6  # one a writer may have been written and not answered
 
 
@@ -127,18 +122,17 @@ def test_killed_servers_with_models_lose_nothing(tmp_path: Path, model_dir: Path
         writer.await_stored(15)
         writer.kill()
         stored |= writer.stored
-    file = tmp_path / "data" / "memory.db"
-    integrity(file)
-    assert rows(
-        file, "SELECT count(*) FROM embeddings e LEFT JOIN records r USING (workspace_id, id) WHERE r.id IS NULL"
-    ) == [0]
+    assert problems(tmp_path) == []
+    assert ids_of(tmp_path, "embeddings") <= ids_of(tmp_path)
     kept(environ, stored)
     with Wire(environ) as wire:  # what was killed before it got a vector gets one now
         wire.handshake()
-        until(lambda: not rows(file, MISSING), "vectors", PATIENCE)
+        until(lambda: ids_of(tmp_path) == ids_of(tmp_path, "embeddings"), "vectors", PATIENCE)
 
 
-MISSING = "SELECT id FROM records EXCEPT SELECT id FROM embeddings"
+def ids_of(home: Path, table: str = "records") -> set[str]:
+    return {row["id"] for row in rows_of(home, table)}
+
 
 STORE = """
 import json, sys
@@ -181,11 +175,10 @@ def test_eight_processes_store_at_once(tmp_path: Path) -> None:
     assert together(lambda n: printed.update({n: output(processes[n])}), 8) == []
     ids = [key for out in printed.values() for key in json.loads(out)]
     assert len(ids) == len(set(ids)) == 8 * 40
-    file = tmp_path / "data" / "memory.db"
-    integrity(file)
-    assert set(rows(file, "SELECT id FROM records")) == set(ids)
-    assert len(set(rows(file, "SELECT workspace_id FROM records"))) == 1
-    assert rows(tmp_path / "data" / "_meta.db", "SELECT name FROM projects") == ["default"]
+    assert problems(tmp_path) == []
+    assert ids_of(tmp_path) == set(ids)
+    with Engine(Settings.read(environ)) as engine:
+        assert [one.name for one in engine.workspaces.all()] == ["default"]
 
 
 def test_processes_that_say_the_same_merge_it(tmp_path: Path) -> None:
@@ -194,7 +187,7 @@ def test_processes_that_say_the_same_merge_it(tmp_path: Path) -> None:
     printed: dict[int, str] = {}
     assert together(lambda n: printed.update({n: output(processes[n])}), 4) == []
     assert len({tuple(json.loads(out)) for out in printed.values()}) == 1
-    assert len(rows(tmp_path / "data" / "memory.db", "SELECT id FROM records")) == 20
+    assert len(rows_of(tmp_path)) == 20
 
 
 # locks ---------------------------------------------------------------------------------------------------------------
@@ -403,6 +396,7 @@ def test_a_full_disk_is_told_and_recovers(small_disk: Path) -> None:
     integrity(file)
 
 
+@pytest.mark.files
 def test_a_server_on_a_full_disk_answers(small_disk: Path, tmp_path: Path) -> None:
     environ = environment(tmp_path, MEMORY_DATA_DIR=str(small_disk / "data"))
     with Wire(environ) as wire:

@@ -5,13 +5,12 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import apsw
 import jsonschema  # type: ignore[import-untyped]
 import pytest
 from mcp import MCPError
 
 from memoryd.prompts import TOOL_DESCRIPTIONS
-from tests.clients import LEGACY, MODERN, Agent, Json, Wire, agent, envelope, environment
+from tests.clients import LEGACY, MODERN, Agent, Json, Wire, agent, envelope, environment, rows_of
 from tests.conftest import Open, Start
 
 HANDSHAKES = ("2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05")
@@ -291,10 +290,7 @@ def test_unknown_methods_are_not_found(legacy: Wire, modern: Wire) -> None:
 
 def sessions(home: Path) -> dict[str, str]:
     """The session that each memory was written in."""
-    connection = apsw.Connection(str(home / "data/memory.db"), flags=apsw.SQLITE_OPEN_READONLY)
-    rows: dict[str, str] = dict(connection.execute("SELECT body, session_id FROM records"))
-    connection.close()
-    return rows
+    return {row["body"]: row["session_id"] for row in rows_of(home)}
 
 
 def test_the_session_of_a_handshake(wire: Open, home: Path) -> None:

@@ -13,7 +13,7 @@ from pathlib import Path
 import apsw
 import pytest
 
-from tests.clients import EXIT, NO_MODELS, PATIENCE, SOURCE, Wire, environment, until
+from tests.clients import EXIT, NO_MODELS, PATIENCE, SOURCE, Wire, environment, rows_of, until
 from tests.conftest import Open
 
 posix = pytest.mark.skipif(sys.platform == "win32", reason="signals are POSIX's")
@@ -203,14 +203,8 @@ def ended(server: Wire, started: float) -> int:
 
 
 def total(home: Path) -> set[str]:
-    """What the file holds."""
-    path = home / "data/memory.db"
-    if not path.exists():
-        return set()
-    connection = apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READONLY)
-    found = {str(body) for (body,) in connection.execute("SELECT body FROM records WHERE deleted_at IS NULL")}
-    connection.close()
-    return found
+    """What is kept."""
+    return {row["body"] for row in rows_of(home) if row["deleted_at"] is None}
 
 
 def test_the_end_of_stdin_is_the_end(wire: Open) -> None:

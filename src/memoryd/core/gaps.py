@@ -8,19 +8,15 @@ from dataclasses import dataclass
 
 from memoryd.core.graph import Graph
 from memoryd.store.base import Queries, Row
+from memoryd.text import SIGNS
 
 # Scripts that write no blanks between words, or glue endings to them (Korean): each character is a word of its own.
 _UNSPACED = (
     "\u0e00-\u0eff\u1000-\u109f\u1100-\u11ff\u1780-\u17ff\u3005-\u3007\u3040-\u30ff\u3130-\u318f\u31f0-\u31ff"
     "\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff\uff66-\uff9f\U00020000-\U0003ffff"
 )
-# Signs of letters that `re` takes for no letters: accents, vowels of Hebrew, Arabic and the scripts of India, joiners.
-_SIGNS = (
-    "\u0300-\u036f\u0483-\u0487\u0591-\u05bd\u05bf-\u05c2\u05c4\u05c5\u05c7\u0610-\u061a\u064b-\u065f\u0670"
-    "\u06d6-\u06dc\u06df-\u06e8\u06ea-\u06ed\u0900-\u0963\u0966-\u0df3\u200c\u200d"
-)
 # A word takes the + and # that are glued to its end: `C` is not mentioned in `C++`, nor `F` in `F#`.
-_TOKEN = re.compile(rf"[^\W{_UNSPACED}]+(?:[{_SIGNS}]+[^\W{_UNSPACED}]*)*[+#]*|\S")
+_TOKEN = re.compile(rf"[^\W{_UNSPACED}]+(?:[{SIGNS}]+[^\W{_UNSPACED}]*)*[+#]*|\S")
 
 Phrase = tuple[str, ...]
 
