@@ -60,6 +60,7 @@ SHARED_TABLES = {
     "projects": "id name description db_path status created_at updated_at",
     "sessions": "principal id active_project",
     "session_holders": "principal id holder expires_at",
+    "leases": "name holder expires_at",
     "records": "workspace_id id kind name type body tags scope session_id created_at updated_at deleted_at",
     "memory_details": "workspace_id id importance access_count accessed_at consolidated superseded_by fingerprint",
     "entity_details": "workspace_id id summary_updated_at next_ordinal",

@@ -16,6 +16,7 @@ from memoryd.core.memories import Memories
 from memoryd.model import GENERAL
 from memoryd.settings import Settings
 
+NOMIC = "ollama:nomic-embed-text"
 NONE = {"MEMORY_EMBEDDER": "none", "MEMORY_RERANKER": "none"}
 
 
@@ -36,6 +37,13 @@ def embedded(of: Engine, name: str = "default") -> dict[str, int]:
     """How many records have vectors of each model."""
     rows = of.store.read(of.workspaces.ensure(name), lambda q: q.all("embeddings.models", perspective=GENERAL))
     return {row["model"]: row["number"] for row in rows}
+
+
+def stored(home: Path, texts: list[str]) -> None:
+    """Memories without vectors."""
+    with engine(home) as here:
+        for text in texts:
+            memories(here).store(text)
 
 
 class Ollama:
@@ -85,3 +93,12 @@ def ollama() -> Iterator[Ollama]:
         server.shutdown()
         server.server_close()
         thread.join()
+
+
+def with_ollama(home: Path, server: Ollama, model: str = NOMIC) -> Engine:
+    """An engine whose model is loaded."""
+    here = engine(home, MEMORY_EMBEDDER=model, OLLAMA_HOST=server.url)
+    here.helpers.embedder.start()
+    assert here.helpers.embedder.get(wait=30)
+    server.asked.clear()
+    return here

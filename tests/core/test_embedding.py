@@ -3,7 +3,6 @@
 import queue
 import threading
 import time
-from collections.abc import Iterator
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -18,27 +17,12 @@ from memoryd.model import GENERAL, Filter, VectorSet, Workspace
 from memoryd.models import helpers
 from memoryd.models import ollama as service
 from memoryd.store.files import DataDirectory
-from tests.core.kit import Ollama, embedded, engine, memories, never, ollama
+from tests.core.kit import NOMIC, Ollama, embedded, engine, memories, never, stored, with_ollama
 from tests.store.kit import put
 
 BUNDLED = "bundled:e5-small-v2"
-NOMIC = "ollama:nomic-embed-text"
+
 TEXTS = ["The ship sails north.", "Bread needs yeast.", "Mount Etna is a volcano.", "Jazz began in New Orleans."]
-
-
-@pytest.fixture
-def server() -> Iterator[Ollama]:
-    with ollama() as server:
-        yield server
-
-
-def with_ollama(home: Path, server: Ollama, model: str = NOMIC) -> Engine:
-    """An engine whose model is loaded."""
-    here = engine(home, MEMORY_EMBEDDER=model, OLLAMA_HOST=server.url)
-    here.helpers.embedder.start()
-    assert here.helpers.embedder.get(wait=30)
-    server.asked.clear()
-    return here
 
 
 def bundled(home: Path, models: Path, server: Ollama) -> Engine:
@@ -51,13 +35,6 @@ def bundled(home: Path, models: Path, server: Ollama) -> Engine:
 def a_minute_later(here: Engine) -> None:
     """What failed may be tried again."""
     here.helpers.embedder._retry_at = 0.0
-
-
-def stored(home: Path, texts: list[str]) -> None:
-    """Memories without vectors."""
-    with engine(home) as here:
-        for text in texts:
-            memories(here).store(text)
 
 
 def found(here: Engine, query: str) -> list[str]:
@@ -213,33 +190,6 @@ def test_a_text_that_changes_while_it_is_embedded_gets_no_old_vector(tmp_path: P
         here.embedding.catch_up(never)
         assert embedded(here) == {NOMIC: 1}
         assert memories(here).get([hit.record.id])[0].record.body == "The new words."
-
-
-def test_processes_that_embed_the_same_do_not_get_in_each_others_way(tmp_path: Path, server: Ollama) -> None:
-    stored(tmp_path, [f"number {n}" for n in range(10)])
-    with with_ollama(tmp_path, server) as one, with_ollama(tmp_path, server) as two:
-        rows = one.embedding._missing(one.workspaces.ensure("default"), NOMIC, "")
-        assert len(rows) == 10
-        two.embedding.catch_up(never)
-        one.embedding.catch_up(never)
-        assert embedded(one) == {NOMIC: 10}
-
-
-def test_processes_begin_at_different_ends(tmp_path: Path, server: Ollama, monkeypatch: pytest.MonkeyPatch) -> None:
-    stored(tmp_path, [f"number {n}" for n in range(30)])
-    with with_ollama(tmp_path, server) as here:
-        place = here.workspaces.ensure("default")
-        monkeypatch.setattr(embedding, "BATCH", 30)
-        ids = here.embedding._missing(place, NOMIC, "")
-        monkeypatch.setattr(embedding, "BATCH", 4)
-        for start in (ids[0], ids[11], ids[-1], "0", "~"):
-            monkeypatch.setattr(embedding, "new_id", lambda start=start: start)
-            walked = [key for ids_ in here.embedding._around(place, NOMIC) for key in ids_]
-            at = sum(key <= start for key in ids)
-            assert walked == ids[at:] + ids[:at]
-        monkeypatch.undo()
-        first = {next(here.embedding._around(place, NOMIC))[0] for _ in range(20)}
-        assert len(first) > 5
 
 
 def test_the_old_set_serves_alone_until_the_new_one_is_complete(

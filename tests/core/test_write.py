@@ -314,7 +314,7 @@ def aged(of: Engine, texts: list[str], days: float) -> list[str]:
 
 
 def purge(of: Engine, days: float) -> None:
-    Maintenance(of.store, of.workspaces, of.clock, days).purge(never)
+    Maintenance(of.store, of.workspaces, of.clock, of.leases, days).purge(never)
 
 
 def there(tmp_path: Path) -> set[str]:
@@ -362,7 +362,7 @@ def test_one_workspace_is_purged(here: Engine, tmp_path: Path) -> None:
     for name in ("default", "other"):
         ids[name] = memories(here, name=name).store("text").id
         memories(here, name=name).forget(Criteria(ids=(ids[name],)))
-    keeper = Maintenance(here.store, here.workspaces, here.clock, 0)
+    keeper = Maintenance(here.store, here.workspaces, here.clock, here.leases, 0)
     keeper.purge_workspace(here.workspaces.ensure("other"))
     assert there(tmp_path) == {ids["default"]}
 

@@ -133,6 +133,14 @@ class Storage(ABC):
 
         assert together(work, 8) == []
 
+    def test_a_write_of_another_process_is_heard(self, tmp_path: Path, store: Store, here: Workspace) -> None:
+        put(store, here, "earlier")
+        with closing(self.open(tmp_path)) as other:
+            other.changes(0.05)  # from here on it listens
+            put(store, here, "later")
+            heard = other.changes(1)
+            assert heard is None or here.id in heard
+
     def test_a_read_sees_one_snapshot(self, store: Store, here: Workspace) -> None:
         put(store, here, "old")
 

@@ -7,13 +7,16 @@ kept: another process may work with the other model. An operator lets go of the 
 import json
 import logging
 import math
+import random
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from contextlib import closing
 from functools import partial
 
 from memoryd.core import perspectives
-from memoryd.core.records import Embedded, embed, new_id
+from memoryd.core.leases import TERM, Leases
+from memoryd.core.records import Embedded, embed
 from memoryd.core.workspaces import Workspaces, going_on
 from memoryd.errors import ModelError
 from memoryd.model import GENERAL, Workspace
@@ -29,6 +32,7 @@ BATCH = 64  # records a transaction of the backfill
 DROPPED = 1_000  # records a transaction that lose a vector
 FAILURES = 3  # texts in a row that a model refuses before a pass gives up
 LACKING = 10_000  # records known to lack vectors; of more, all are looked through
+SLICES = ("", *"123456789abcdef")  # of all ids, which are random: where each begins, and the one before it ends
 RECHECK = 5.0  # seconds between looks whether the present model's set is complete, which counts all vectors
 
 
@@ -39,8 +43,9 @@ Texts = Mapping[str, str]
 class Embedding:
     """The sets of vectors, one a workspace and model, and what keeps them complete."""
 
-    def __init__(self, store: Store, workspaces: Workspaces, helpers: Helpers) -> None:
+    def __init__(self, store: Store, workspaces: Workspaces, helpers: Helpers, leases: Leases) -> None:
         self._store = store
+        self._leases = leases
         self._workspaces = workspaces
         self._helpers = helpers
         self._serving: dict[str, str] = {}
@@ -126,14 +131,17 @@ class Embedding:
                 if len(waiting) > LACKING:
                     self._lacking[workspace.id] = None
 
-    def catch_up(self, stopping: Callable[[], bool]) -> None:
-        """Embed whatever lacks vectors of the present model, in every workspace: other processes write there too."""
+    def catch_up(self, stopping: Callable[[], bool], wait: float = 0) -> None:
+        """Embed whatever lacks vectors of the present model, in every workspace: other processes write there too.
+
+        What another process is at is left to it, or waited for so many seconds.
+        """
         every = self._workspaces.all("active")
         with self._lock:
             self._lacking |= {workspace.id: None for workspace in every}
-        self.follow(stopping)
+        self.follow(stopping, wait)
 
-    def follow(self, stopping: Callable[[], bool]) -> None:
+    def follow(self, stopping: Callable[[], bool], wait: float = 0) -> None:
         """Embed what is known to lack vectors of the present model; no other workspace is opened."""
         self._helpers.start()
         embedder = self._helpers.embedder.get(wait=3600)
@@ -142,14 +150,16 @@ class Embedding:
         for workspace in self._workspaces.all("active") if self._lacking else ():
             if workspace.id in self._lacking and not stopping():
                 with going_on(workspace):  # one that cannot be used now waits for the next catch_up()
-                    self._fill(workspace, embedder, stopping)
+                    self._fill(workspace, embedder, stopping, wait)
 
-    def _fill(self, workspace: Workspace, embedder: Embedder, stopping: Callable[[], bool]) -> None:
+    def _fill(self, workspace: Workspace, embedder: Embedder, stopping: Callable[[], bool], wait: float) -> None:
         """Embed what one workspace lacks; what the model refused is looked for again."""
         with self._lock:
             ids = self._lacking.pop(workspace.id, None)
-        batches = self._around(workspace, embedder.name) if ids is None else _batches(sorted(ids))
-        if not self._embed_all(workspace, embedder, batches, stopping):
+        shared = self._shared(workspace, embedder.name, wait) if ids is None else _batches(sorted(ids))
+        with closing(shared) as batches:  # a pass that gives up leaves no lease behind
+            done = self._embed_all(workspace, embedder, batches, stopping)
+        if not done:
             with self._lock:
                 self._lacking[workspace.id] = None
 
@@ -167,7 +177,7 @@ class Embedding:
             done += 1
             return False
 
-        self.catch_up(asked_whether_to_stop)
+        self.catch_up(asked_whether_to_stop, wait=TERM)
 
     def unembedded(self, workspace: Workspace) -> int:
         """How many records lack vectors of the present model; 0 without one."""
@@ -203,18 +213,28 @@ class Embedding:
         self._checked.pop(workspace.id, None)
         return True
 
-    def _around(self, workspace: Workspace, model: str) -> Iterator[list[str]]:
-        """What lacks vectors, in batches, from a random id on and around: other processes may do the same work now."""
-        start = new_id()
-        for first, last in ((start, ""), ("", start)):
-            after = first
-            while batch := self._missing(workspace, model, after):
-                ids = [record_id for record_id in batch if not last or record_id <= last]
-                if ids:
-                    yield ids
-                if len(ids) < len(batch):
-                    break
-                after = ids[-1]
+    def _shared(self, workspace: Workspace, model: str, wait: float) -> Generator[Sequence[str]]:
+        """What lacks vectors, a slice of the ids at a time, in batches; what another process is at is left to it.
+
+        So processes share a backlog, on any store, and hold no locks on rows while they embed.
+        """
+        for number in random.sample(range(len(SLICES)), len(SLICES)):
+            if next(self._slice(workspace, model, number), None):
+                lease = f"embed {workspace.id} {number}"
+                with self._leases.alone(lease, wait) as mine:
+                    batches = self._slice(workspace, model, number) if mine else ()
+                    yield from (ids for ids in batches if self._leases.take(lease))
+
+    def _slice(self, workspace: Workspace, model: str, number: int) -> Iterator[list[str]]:
+        """What lacks vectors in a slice of the ids, in batches."""
+        after, end = SLICES[number], (*SLICES, "")[number + 1]
+        while batch := self._missing(workspace, model, after):
+            ids = [record_id for record_id in batch if not end or record_id <= end]
+            if ids:
+                yield ids
+            if len(ids) < len(batch):
+                break
+            after = ids[-1]
 
     def _missing(self, workspace: Workspace, model: str, after: str) -> list[str]:
         def work(queries: Queries) -> list[str]:
@@ -284,7 +304,7 @@ class Embedding:
                 pass
 
 
-def _batches(ids: Sequence[str]) -> Iterator[Sequence[str]]:
+def _batches(ids: Sequence[str]) -> Generator[Sequence[str]]:
     return (ids[start : start + BATCH] for start in range(0, len(ids), BATCH))
 
 

@@ -8,9 +8,10 @@ from memoryd.core import accesses
 from memoryd.core.accesses import Accesses
 from memoryd.core.clock import Clock
 from memoryd.core.embedding import Embedding
+from memoryd.core.leases import Leases
 from memoryd.core.maintain import Maintenance
 from memoryd.core.sessions import Sessions
-from memoryd.core.worker import Worker
+from memoryd.core.worker import Chore, Worker
 from memoryd.core.workspaces import Workspaces, usable
 from memoryd.errors import MemorydError, NotFoundError
 from memoryd.model import Workspace
@@ -35,11 +36,12 @@ class Engine:
         self.workspaces = Workspaces(self.store, self.clock)
         self.sessions = Sessions(self.store, self.workspaces, read_only=settings.read_only)
         self.helpers = Helpers(settings, fetch=fetch)
-        self.embedding = Embedding(self.store, self.workspaces, self.helpers)
+        self.leases = Leases(self.store, self.clock)
+        self.embedding = Embedding(self.store, self.workspaces, self.helpers, self.leases)
         self.accesses = Accesses()
-        self.maintenance = Maintenance(self.store, self.workspaces, self.clock, settings.retention_days)
+        self.maintenance = Maintenance(self.store, self.workspaces, self.clock, self.leases, settings.retention_days)
         upkeep = self.maintenance
-        seldom = [upkeep.settle, self.embedding.catch_up, upkeep.tend, upkeep.purge]
+        seldom: list[Chore] = [upkeep.settle, self.embedding.catch_up, upkeep.tend, upkeep.purge]
         self.worker = Worker([self.embedding.follow], seldom=seldom)
 
     def __enter__(self) -> Self:

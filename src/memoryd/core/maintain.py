@@ -4,6 +4,7 @@ from collections.abc import Callable
 from datetime import timedelta
 
 from memoryd.core.clock import Clock
+from memoryd.core.leases import Leases
 from memoryd.core.workspaces import Workspaces, going_on
 from memoryd.model import Workspace
 from memoryd.store.base import Queries, Store
@@ -14,8 +15,11 @@ FOREVER_DAYS = 365_000  # a longer retention would lead back before the calendar
 class Maintenance:
     """Purges what was deleted longer ago than the retention, and finishes what archiving left undone."""
 
-    def __init__(self, store: Store, workspaces: Workspaces, clock: Clock, retention_days: float) -> None:
+    def __init__(
+        self, store: Store, workspaces: Workspaces, clock: Clock, leases: Leases, retention_days: float
+    ) -> None:
         self._store = store
+        self._leases = leases
         self._clock = clock
         self._workspaces = workspaces
         self._retention = timedelta(days=min(retention_days, FOREVER_DAYS))
@@ -39,10 +43,12 @@ class Maintenance:
                     self.purge_workspace(workspace)
 
     def purge_workspace(self, workspace: Workspace) -> None:
-        """Remove rows, words and vectors of one workspace for good."""
+        """Remove rows, words and vectors of one workspace for good, unless another process is about it."""
         before = self._clock.ago(self._retention)
         if self._store.read(workspace, lambda q: _purgeable(q, before)):
-            self._store.write(workspace, lambda q: _remove(q, before))
+            with self._leases.alone(f"purge {workspace.id}") as mine:
+                if mine:
+                    self._store.write(workspace, lambda q: _remove(q, before))
 
 
 def _purgeable(queries: Queries, before: str) -> bool:

@@ -71,6 +71,12 @@ class Store(Protocol):
     def write(self, workspace: Workspace | None, work: Callable[[Queries], T]) -> T:
         """Run `work` as one transaction; when this returns, it is durable. If `work` raises, nothing was written."""
 
+    def changes(self, wait: float) -> set[str] | None:
+        """Wait until some process has written, so many seconds at most; the ids of the workspaces, '' is the registry.
+
+        None where nobody can say: look yourself. For one thread at a time.
+        """
+
     def words(self, workspace: Workspace, query: WordQuery, allowed: Filter, limit: int) -> Scored:
         """The records that match by words, by BM25 (higher is better)."""
 

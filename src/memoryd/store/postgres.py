@@ -27,10 +27,11 @@ from memoryd.store.base import Place, Queries, Row, Scored, Vector
 from memoryd.store.postgres_connection import (
     Connection,
     GivenServer,
+    Listener,
     Pool,
     Server,
     TransientError,
-    committing,
+    commit,
     explained,
 )
 from memoryd.store.postgres_schema import asked, bring_up_to_date, lacking, version_of
@@ -123,6 +124,7 @@ class PostgresStore:
         self.home = ""
         self._read_only = read_only
         self._pool = Pool(self._server, connections, _configure, read_only=read_only)
+        self._listener = Listener(self._pool)
         self._lock = threading.Lock()
         self._words, self._vectors = Words(), Vectors()
         self._ready = False
@@ -212,9 +214,12 @@ class PostgresStore:
             result = work(queries)
             if connection.info.transaction_status is not TransactionStatus.INTRANS:  # COMMIT would not say so
                 raise StoreError(f"A statement failed at {self.place}. Nothing was stored by this call.")
-            with committing(connection, self.place):
-                connection.commit()
+            commit(connection, self.place)
             return result
+
+    def changes(self, wait: float) -> set[str] | None:
+        """Those that the server was told of with their commit."""
+        return self._listener.heard(wait)
 
     # words -----------------------------------------------------------------------------------------------------------
 
@@ -351,8 +356,9 @@ class PostgresStore:
         )
 
     def close(self) -> None:
-        """Let go of the connections, and of the server where it is ours."""
+        """Let go of the connections, and of the server where it is ours. Nobody may be waiting for changes."""
         self._pool.close()
+        self._listener.close()
         self._server.close()
 
 

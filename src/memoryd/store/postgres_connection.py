@@ -135,6 +135,10 @@ class Pool:
         self._closed.set()
         self.let_go()
 
+    def wait(self, seconds: float) -> None:
+        """So long, or until close()."""
+        self._closed.wait(seconds)
+
     def let_go(self) -> None:
         """End those that nobody uses."""
         while self._idle:
@@ -177,10 +181,51 @@ class Pool:
         with suppress(psycopg.Error):
             if connection.info.transaction_status in (TransactionStatus.INTRANS, TransactionStatus.INERROR):
                 connection.rollback()
-        if self._closed.is_set() or connection.info.transaction_status != TransactionStatus.IDLE:
+        sound = connection.info.transaction_status == TransactionStatus.IDLE and not connection.autocommit
+        if self._closed.is_set() or not sound:
             _end(connection)
         else:
             self._idle.append((time.monotonic(), connection))
+
+
+class Listener:
+    """Hears which workspaces are written to, on a connection of its own."""
+
+    def __init__(self, pool: Pool) -> None:
+        self._pool = pool
+        self._connection: Connection | None = None
+
+    def heard(self, wait: float) -> set[str] | None:
+        """The workspaces that were written to; waits for the first one. None where that cannot be known.
+
+        So it is at first, after a broken connection, and on a replica, which lets nobody listen.
+        """
+        try:
+            if self._connection is None:
+                self._connection = self._listening()
+                return None
+            found = {notice.payload for notice in self._connection.notifies(timeout=wait, stop_after=1)}
+            return found | {notice.payload for notice in self._connection.notifies(timeout=0)} if found else found
+        except (psycopg.Error, StoreError):
+            self.close()
+            self._pool.wait(wait)
+            return None
+
+    def _listening(self) -> Connection:
+        connection = self._pool.connect()
+        try:
+            connection.autocommit = True
+            connection.execute(load("postgres")["placement.listen"])
+        except psycopg.Error:
+            _end(connection)
+            raise
+        return connection
+
+    def close(self) -> None:
+        """Hear no more."""
+        connection, self._connection = self._connection, None
+        if connection is not None:
+            _end(connection)
 
 
 def _silent(connection: Connection) -> bool:
@@ -215,18 +260,27 @@ def refused_connection(error: psycopg.OperationalError, place: str) -> StoreErro
     )
 
 
-@contextmanager
-def committing(connection: Connection, place: str) -> Iterator[None]:
-    """Tell what is known where the connection breaks while a change is being made durable: nothing."""
+def commit(connection: Connection, place: str) -> None:
+    """Commit and wait until that is durable. Where this fails, StoreError tells what is known: nothing."""
     try:
-        yield
+        connection.commit()
     except psycopg.OperationalError as error:
         if not connection.closed:
             raise
-        raise StoreError(
-            f"The connection to {place} was lost while a change was being committed ({_said(error)}), so it is not "
-            "known whether it took effect. Look for it before you say it again."
-        ) from error
+        raise _uncertain(error, place) from error
+    connection.autocommit = True
+    try:
+        connection.execute(load("postgres")["placement.flush"])
+    except psycopg.Error as error:
+        raise _uncertain(error, place) from error
+    connection.autocommit = False
+
+
+def _uncertain(error: psycopg.Error, place: str) -> StoreError:
+    return StoreError(
+        f"The connection to {place} was lost while a change was being committed ({_said(error)}), so it is not "
+        "known whether it took effect. Look for it before you say it again."
+    )
 
 
 @contextmanager

@@ -42,6 +42,7 @@ class SqliteStore:
         self._open: OrderedDict[Path, SqliteFile] = OrderedDict()
         self._lock = threading.Lock()
         self._closed = False
+        self._written = threading.Event()
         self._indexes = VectorIndexes()
 
     @contextmanager
@@ -120,7 +121,15 @@ class SqliteStore:
     def write(self, workspace: Workspace | None, work: Callable[[Queries], T]) -> T:
         """Run `work` as one transaction, durable when this returns."""
         with self._database(workspace) as database:
-            return database.write(workspace, work)
+            result = database.write(workspace, work)
+        self._written.set()
+        return result
+
+    def changes(self, wait: float) -> set[str] | None:
+        """Files tell nobody that they were written to: this waits, and less if this process writes."""
+        self._written.wait(wait)
+        self._written.clear()
+        return None
 
     def words(self, workspace: Workspace, query: WordQuery, allowed: Filter, limit: int) -> Scored:
         """The records that match by words, by BM25 over title, type, body and tags."""
@@ -318,6 +327,7 @@ class SqliteStore:
         """Commit what was accepted and close every file."""
         with self._lock:
             self._closed = True
+            self._written.set()
             every, self._open = self._open, OrderedDict()
         for database in every.values():
             database.close()

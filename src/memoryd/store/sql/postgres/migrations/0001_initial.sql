@@ -36,6 +36,9 @@ CREATE TABLE session_holders (
   principal TEXT NOT NULL, id TEXT COLLATE "C" NOT NULL, holder TEXT NOT NULL, expires_at TEXT NOT NULL,
   PRIMARY KEY (principal, id, holder));
 
+CREATE TABLE leases (                          -- what only one process should do at a time
+  name TEXT PRIMARY KEY, holder TEXT NOT NULL, expires_at TEXT COLLATE "C" NOT NULL);
+
 
 -- records
 

@@ -1,0 +1,62 @@
+"""What only one process should do at a time, on either store."""
+
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from pathlib import Path
+
+import pytest
+
+from memoryd.core import leases
+from memoryd.core.engine import Engine
+from tests.clients import database, until
+from tests.core.kit import engine
+from tests.store.kit import together
+
+Open = Callable[[], Engine]
+
+
+@pytest.fixture(params=["sqlite", "postgres"])
+def open_one(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Open]:
+    """Opens one more process' engine on the same store."""
+    url = database(request.getfixturevalue("postgres"), tmp_path) if request.param == "postgres" else ""
+    with ExitStack() as ends:
+
+        def begin() -> Engine:
+            opened = ends.enter_context(engine(tmp_path, **({"MEMORY_DATABASE_URL": url} if url else {})))
+            opened.workspaces.ensure("default")
+            return opened
+
+        yield begin
+
+
+def test_one_process_has_a_lease_until_it_releases_it(open_one: Open) -> None:
+    one, two = open_one().leases, open_one().leases
+    assert one.take("work")
+    assert one.take("work"), "to ask again renews it"
+    assert not two.take("work")
+    assert two.take("other work")
+    two.release("work")  # which it does not have
+    assert not two.take("work")
+    one.release("work")
+    assert two.take("work")
+    assert not one.take("work")
+
+
+def test_a_lease_runs_out_unless_it_is_renewed(open_one: Open, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(leases, "TERM", 0.6)
+    monkeypatch.setattr(leases, "RENEWAL", 0.0)
+    one, two = open_one().leases, open_one().leases
+    assert one.take("work")
+    for _ in range(3):
+        with two.alone("work", wait=0.3) as mine:
+            assert not mine
+        assert one.take("work")
+    until(lambda: two.take("work"), "the end of the lease")
+    assert not one.take("work")
+
+
+def test_of_many_who_want_it_one_has_it(open_one: Open) -> None:
+    every = [open_one().leases for _ in range(4)]
+    took: list[bool] = []
+    assert together(lambda n: took.append(every[n % 4].take(f"work {n // 4}")), 16) == []
+    assert sorted(took) == [False] * 12 + [True] * 4
