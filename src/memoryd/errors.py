@@ -12,6 +12,10 @@ class InvalidInputError(MemorydError):
     """The input is not valid."""
 
 
+class InvalidParamsError(InvalidInputError):
+    """The parameters break a rule of the protocol's own: told as its error, not as a tool's result."""
+
+
 class NotFoundError(MemorydError):
     """There is nothing of that name."""
 

@@ -3,9 +3,16 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
+from typing import Literal
 
 GENERAL = "general"
 """The perspective from which everything is embedded."""
+
+
+CLIENT = "client"
+"""The perspective of vectors that callers bring (a)."""
+
+Shelf = Literal["", "session", "vault", "all"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,6 +117,8 @@ class Filter:
     """Volatile records of this session are visible; of every other session, none."""
     entity: str = ""
     """Only observations of the entity with this id."""
+    shelf: Shelf = ""
+    """Only memories with a key: of the session, of the vault, or of both."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

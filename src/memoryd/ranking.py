@@ -86,6 +86,23 @@ FAINT = 0.01
 """At most this is a match worth whose list has nothing in common with the query: less than the gate asks for."""
 
 
+def bm25_norm(scores: Scores, covered: Scores) -> dict[str, float]:
+    """BM25 in [0, 1]: a part of the best score among those with the most terms of the query, times the share of terms.
+
+    So 1 is the best match that has every term (a: an exact match), and a record that alone has one word of three is
+    worth a third, however small the store makes its BM25.
+    """
+    most = max(covered.values(), default=0.0)
+    best = max((scores[key] for key in scores if covered[key] >= most), default=0.0)
+    return {key: covered[key] * (min(1.0, scores[key] / best) if best > 0 else 1.0) for key in scores}
+
+
+def relevances(words: Scores, cosines: Scores) -> dict[str, float]:
+    """a: .4 words + .6 cosine where there is a cosine, else the words alone; nothing that has neither."""
+    blended = {key: 0.4 * words.get(key, 0.0) + 0.6 * max(0.0, cosine) for key, cosine in cosines.items()}
+    return {key: value for key, value in (dict(words) | blended).items() if value > 0}
+
+
 def spread(scores: Scores, least: float, *, cut: bool) -> dict[str, float]:
     """Min-max to [0, 1] over one list (relativeScoreFusion, Bruch et al. 2023).
 

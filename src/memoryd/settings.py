@@ -87,6 +87,18 @@ class Settings(BaseModel):
         validation_alias=_names("MEMORY_MCP_SESSION_ID"),
         description="The session of clients that name none; else each server process has a random one.",
     )
+    session_persist: bool = Field(
+        False,
+        validation_alias=_names("MEMORY_MCP_SESSION_PERSIST"),
+        description="`true` keeps the memories of a session when it is over.",
+    )
+    embedding_dim: int = Field(
+        1536,
+        ge=1,
+        le=16_000,
+        validation_alias=_names("MEMORY_MCP_EMBEDDING_DIM"),
+        description="The dimension of the embeddings that callers of the vault bring, 1 to 16,000.",
+    )
     embedder: str = Field(
         "bundled",
         validation_alias=_names("MEMORY_EMBEDDER", "MEMORY_EMBEDDING_MODEL"),

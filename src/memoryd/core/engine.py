@@ -6,6 +6,7 @@ from typing import Self, TypeVar
 
 from memoryd.core import accesses
 from memoryd.core.accesses import Accesses
+from memoryd.core.changes import Changes
 from memoryd.core.clock import Clock
 from memoryd.core.embedding import Embedding
 from memoryd.core.leases import Leases
@@ -34,14 +35,20 @@ class Engine:
         self.clock = Clock()
         self.store = open_store(settings)
         self.workspaces = Workspaces(self.store, self.clock)
-        self.sessions = Sessions(self.store, self.workspaces, read_only=settings.read_only)
-        self.helpers = Helpers(settings, fetch=fetch)
         self.leases = Leases(self.store, self.clock)
+        self.sessions = Sessions(
+            self.store, self.workspaces, self.clock, self.leases,
+            read_only=settings.read_only, persist=settings.session_persist,
+        )  # fmt: skip
+        self.helpers = Helpers(settings, fetch=fetch)
         self.embedding = Embedding(self.store, self.workspaces, self.helpers, self.leases)
+        self.changes = Changes(self.store)
         self.accesses = Accesses()
         self.maintenance = Maintenance(self.store, self.workspaces, self.clock, self.leases, settings.retention_days)
         upkeep = self.maintenance
-        seldom: list[Chore] = [upkeep.settle, self.embedding.catch_up, upkeep.tend, upkeep.purge]
+        seldom: list[Chore] = [
+            upkeep.settle, self.sessions.tend, self.embedding.catch_up, upkeep.tend, upkeep.purge,
+        ]  # fmt: skip
         self.worker = Worker([self.embedding.follow], seldom=seldom)
 
     def __enter__(self) -> Self:
@@ -95,6 +102,7 @@ class Engine:
     def close(self, wait: float = 1.0) -> None:
         """Finish what was accepted; the background work resumes at the next start."""
         self.worker.stop(wait)
+        self.changes.stop(wait)
         try:
             self._write_accesses()
             self.sessions.close()

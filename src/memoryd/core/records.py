@@ -69,6 +69,12 @@ def delete(queries: Queries, ids: Sequence[str], now: str) -> int:
     return count
 
 
+def erase(queries: Queries, ids: Sequence[str], now: str) -> int:
+    """Delete at once and for good: what was volatile. Returns how many there were."""
+    event(queries, "delete", ids, now)
+    return queries.run("records.erase", ids=json.dumps(ids))
+
+
 def embed(queries: Queries, record_id: str, perspective: str, embedded: Embedded | None) -> None:
     """Write the vectors of a record from one perspective."""
     if embedded is not None:

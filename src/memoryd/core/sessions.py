@@ -1,32 +1,54 @@
-"""b: which project is active in which session: one for each session, never one for all clients."""
+"""Sessions: which project is active in each (b), and what lasts no longer than it does (a)."""
 
+import time
 import uuid
+from collections.abc import Callable
 from contextlib import suppress
+from datetime import timedelta
 
-from memoryd.core.workspaces import Workspaces, workspace_of
-from memoryd.errors import StoreError
+from memoryd.core import records
+from memoryd.core.clock import FOREVER, Clock
+from memoryd.core.leases import Leases
+from memoryd.core.workspaces import Workspaces, going_on, workspace_of
+from memoryd.errors import MemorydError, StoreError
 from memoryd.model import Workspace
-from memoryd.store.base import Store
+from memoryd.store.base import Queries, Store
+
+TERM = timedelta(days=1)  # for which a process holds a session; after kill -9 what it left goes then
+RENEWAL = 3_600.0  # seconds after which a process that goes on says so
+ERASED = 500  # volatile memories that go in one transaction
+
+Session = tuple[str, str]
+"""Whose it is, and its id. The first is '' where the process has one user."""
 
 
 class Sessions:
-    """The active projects, in the registry; with `read_only` in memory, since nothing may be written.
+    """The active projects, in the registry, or in memory where nothing may be written; and who holds which session.
 
-    A session is named by its id and by whose it is: `principal` is '' where the process has one user.
+    A session that several processes hold ends with the last of them. With `persist` this process lets its memories be.
     """
 
-    def __init__(self, store: Store, workspaces: Workspaces, *, read_only: bool) -> None:
+    def __init__(
+        self, store: Store, workspaces: Workspaces, clock: Clock, leases: Leases, *, read_only: bool, persist: bool
+    ) -> None:
         self._store = store
         self._workspaces = workspaces
-        self._kept: dict[tuple[str, str], Workspace] | None = {} if read_only else None
+        self._clock = clock
+        self._leases = leases
+        self._persist = persist
+        self._kept: dict[Session, Workspace] | None = {} if read_only else None
+        self._holder = str(uuid.uuid4())
         self._own: set[str] = set()
-        self._written: set[str] = set()
+        self._switched: set[str] = set()
+        self._held: dict[Session, float] = {}
 
     def new(self) -> str:
         """A session that nobody else can name, so that it ends with this process."""
         session = str(uuid.uuid4())
         self._own.add(session)
         return session
+
+    # the active project ----------------------------------------------------------------------------------------------
 
     def active(self, session: str, principal: str = "") -> Workspace | None:
         """The project that the session chose; None where it chose none, or it was archived or deleted since."""
@@ -47,12 +69,76 @@ class Sessions:
             return chosen
         row = {"principal": principal, "session": session, "project": chosen.id}
         self._store.write(None, lambda q: q.run("sessions.switch", **row))
-        self._written.add(session)
+        self._switched.add(session)
         return chosen
 
+    # what lasts as long as a session ---------------------------------------------------------------------------------
+
+    def hold(self, session: str, principal: str = "", *, writing: bool = False) -> None:
+        """Go on with a session in this process, so that no other one ends it.
+
+        One of its own is held from when something is written that must go with it.
+        """
+        now = time.monotonic()
+        known = self._held.get((principal, session))
+        if self._kept is not None or (known is None and session in self._own and not writing):
+            return
+        if known is None or now > known + RENEWAL:
+            until = FOREVER if self._persist else self._clock.ago(-TERM)
+            row = {"principal": principal, "session": session, "holder": self._holder, "until": until}
+            self._store.make(None)
+            self._store.write(None, lambda q: q.run("sessions.hold", **row))
+            self._held[principal, session] = now
+
+    def tend(self, stopping: Callable[[], bool]) -> None:
+        """Go on holding what is held, and end the sessions of processes that are gone."""
+        for principal, session in list(self._held):
+            self.hold(session, principal)
+        if not self._workspaces.all("active"):
+            return
+        now = self._clock.now()
+        for row in self._store.read(None, lambda q: q.all("sessions.expired", now=now)):
+            name = f"session {row['principal']} {row['id']}"
+            with self._leases.alone(name) as mine:
+                if mine and not stopping():
+                    self._end_expired((row["principal"], row["id"]), now)
+
+    def _end_expired(self, session: Session, now: str) -> None:
+        who = {"principal": session[0], "session": session[1]}
+        if self._store.read(None, lambda q: q.one("sessions.held", **who, now=now)) is None:
+            self._erase(session, now)
+        self._store.write(None, lambda q: q.run("sessions.forget", **who, now=now))
+
+    def _release(self, session: Session) -> None:
+        """Be done with a session in this process; if it is the last one, what was volatile goes."""
+        who = {"principal": session[0], "session": session[1]}
+        now = self._clock.now()
+
+        def release(queries: Queries) -> bool:
+            queries.run("sessions.release", **who, holder=self._holder)
+            return queries.one("sessions.held", **who, now=now) is None
+
+        if self._store.write(None, release) and not self._persist:
+            self._erase(session, now)
+
+    def _erase(self, session: Session, before: str) -> None:
+        """In every workspace, a part at a time. Whoever took the session up again has written later than `before`."""
+
+        def some(queries: Queries) -> int:
+            ids = [row["id"] for row in queries.all("vault.ended", session=session[1], before=before, limit=ERASED)]
+            return records.erase(queries, ids, self._clock.now()) if ids else 0
+
+        for workspace in self._workspaces.all("active"):
+            with going_on(workspace):
+                while self._store.write(workspace, some):
+                    pass
+
     def close(self) -> None:
-        """The sessions that nobody else can name are over."""
-        ended = [{"principal": "", "session": session} for session in self._own & self._written]
+        """Those that nobody else holds are over."""
+        for session in list(self._held):
+            with suppress(MemorydError):  # they expire
+                self._release(session)
+        ended = [{"principal": "", "session": session} for session in self._own & self._switched]
         if ended:
             with suppress(StoreError):  # a row too many is nobody's loss
                 self._store.write(None, lambda q: q.many("sessions.end", ended))

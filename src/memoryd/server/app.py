@@ -2,23 +2,27 @@
 
 import json
 import logging
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import partial
-from typing import Any
+from typing import Any, TypeVar
 
 from anyio import CapacityLimiter, to_thread
 from mcp import MCPError, types
 from mcp.server.caching import CacheHint
 from mcp.server.lowlevel import Server
+from mcp.server.lowlevel.server import NotificationOptions
+from mcp.server.models import InitializationOptions
 
 from memoryd import __version__
 from memoryd.core.engine import Engine
-from memoryd.errors import MemorydError, NotFoundError, StoreError
+from memoryd.errors import InvalidInputError, InvalidParamsError, MemorydError, NotFoundError, StoreError
 from memoryd.model import Workspace
 from memoryd.prompts import build_instructions
-from memoryd.server.connection import Sessions
+from memoryd.server.connection import Sessions, is_modern
+from memoryd.server.notices import Notices
+from memoryd.server.resources import Completions, Prompts, Resources
 from memoryd.toolsets import chosen
-from memoryd.toolsets.registry import Answer, Call, Tool
+from memoryd.toolsets.registry import Answer, Call, Needs, Tool
 
 log = logging.getLogger(__name__)
 
@@ -26,6 +30,10 @@ THREADS = 16  # calls that run at the same time; SQLite and the models block a t
 DAY_MS = 86_400_000
 WORKSPACE_META = "memoryd/workspace"
 SWITCH = "switch_project"
+RESOURCE_NOT_FOUND = -32002  # until 2025-11-25
+SEARCH = "search_memories"  # offered with the resources that it searches
+
+T = TypeVar("T")
 
 
 class MemoryServer(Server[Any]):
@@ -37,6 +45,10 @@ class MemoryServer(Server[Any]):
         self._tools = chosen(settings.toolsets, read_only=settings.read_only)
         self._sessions = Sessions(settings.session_id or engine.sessions.new())
         self._threads = CapacityLimiter(THREADS)
+        self._notices = Notices()
+        self._watching: Callable[[], None] | None = None
+        prompts = Prompts(self._within, self._tools)
+        completions = Completions(self._within, prompts, with_resources=SEARCH in self._tools)
         super().__init__(
             "memoryd",
             version=__version__,
@@ -45,8 +57,75 @@ class MemoryServer(Server[Any]):
             cache_hints={"tools/list": CacheHint(ttl_ms=DAY_MS, scope="private")},
             on_list_tools=self._list_tools,
             on_call_tool=self._call_tool,
+            on_list_prompts=prompts.list,
+            on_get_prompt=prompts.get,
+            on_completion=completions.complete,
+            **(self._resources() if SEARCH in self._tools else {}),
         )
         self.middleware.append(self._sessions.remember)
+        self.middleware.append(self._explained)
+        self.middleware.append(self._told)
+
+    def _resources(self) -> dict[str, Any]:
+        resources = Resources(self._within)
+        return {
+            "on_list_resources": resources.list,
+            "on_list_resource_templates": resources.templates,
+            "on_read_resource": resources.read,
+            "on_subscribe_resource": self._notices.subscribe,
+            "on_unsubscribe_resource": self._notices.unsubscribe,
+            "on_subscriptions_listen": self._notices.listen,
+        }
+
+    def create_initialization_options(
+        self, notification_options: NotificationOptions | None = None, *arguments: Any, **more: Any
+    ) -> InitializationOptions:
+        """The SDK's, with what this server tells of: it would say that lists never change."""
+        changing = notification_options or NotificationOptions(resources_changed=SEARCH in self._tools)
+        return super().create_initialization_options(changing, *arguments, **more)
+
+    async def _explained(self, ctx: Any, call_next: Any) -> Any:
+        """Middleware: what goes wrong outside of a tool is the protocol's error."""
+        try:
+            return await call_next(ctx)
+        except InvalidInputError as error:
+            raise MCPError(types.INVALID_PARAMS, str(error)) from None
+        except NotFoundError as error:
+            code = types.INVALID_PARAMS if is_modern(ctx) else RESOURCE_NOT_FOUND
+            raise MCPError(code, str(error), {"uri": (ctx.params or {}).get("uri")}) from None
+        except MemorydError as error:
+            log.warning("%s: %s", ctx.method, error)
+            raise MCPError(types.INTERNAL_ERROR, str(error)) from None
+
+    async def _told(self, ctx: Any, call_next: Any) -> Any:
+        """Middleware: with the first request this server begins to tell of changes, also by other processes."""
+        if SEARCH not in self._tools:
+            return await call_next(ctx)
+        if self._watching is None:
+            self._notices.here()
+            session = self._sessions.of(ctx)
+            self._watching = self._engine.changes.watch(lambda: self._watched(session), self._notices.heard)
+        answer = await call_next(ctx)
+        if ctx.method == "initialize":
+            self._notices.connected(ctx)
+            await to_thread.run_sync(self._engine.sessions.hold, self._sessions.of(ctx), limiter=self._threads)
+        return answer
+
+    def _watched(self, session: str) -> Workspace | None:
+        """Where a session's resources are, if they are anywhere yet."""
+        if not self._engine.store.made():
+            return None
+        active = self._engine.sessions.active(session) if SWITCH in self._tools else None
+        return active or self._engine.workspaces.get(self._engine.settings.workspace)
+
+    async def _within(self, ctx: Any, work: Callable[[Call], T]) -> T:
+        """Run work for a request that is no tool's, in a thread; what goes wrong is the protocol's error."""
+        session = self._sessions.of(ctx)
+
+        def run() -> T:
+            return work(Call(self._engine, self._place("workspace", session), session))
+
+        return await to_thread.run_sync(run, limiter=self._threads, abandon_on_cancel=True)
 
     async def _list_tools(self, _ctx: Any, _params: Any) -> types.ListToolsResult:
         return types.ListToolsResult(tools=[_declared(tool) for tool in self._tools.values()])
@@ -60,8 +139,10 @@ class MemoryServer(Server[Any]):
 
     def _run(self, tool: Tool[Any], arguments: Mapping[str, Any], session: str) -> types.CallToolResult:
         try:
-            place = self._place(tool, session)
+            place = self._place(tool.needs, session)
             answer = tool.run(Call(self._engine, place, session), arguments)
+        except InvalidParamsError:
+            raise
         except MemorydError as error:
             if isinstance(error, StoreError):
                 log.warning("%s: %s", tool.name, error)
@@ -71,16 +152,18 @@ class MemoryServer(Server[Any]):
             return _failed(
                 f"{tool.name} failed unexpectedly; the server's log has the details. Look whether it took effect."
             )
+        if answer.session:
+            self._sessions.choose(answer.session)
         return _succeeded(answer, place)
 
-    def _place(self, tool: Tool[Any], session: str) -> Workspace | None:
+    def _place(self, needs: Needs, session: str) -> Workspace | None:
         """Where a tool runs: the session's active project where projects are offered, else the workspace in force."""
-        if tool.needs == "nothing":
+        if needs == "nothing":
             return None
         if SWITCH in self._tools:
             if active := self._engine.sessions.active(session):
                 return active
-            if tool.needs == "project":
+            if needs == "project":
                 raise NotFoundError(f"No active project. Use {SWITCH} to select one.")
         return self._engine.workspace(make=not self._engine.settings.read_only)
 

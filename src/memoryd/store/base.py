@@ -80,6 +80,9 @@ class Store(Protocol):
     def words(self, workspace: Workspace, query: WordQuery, allowed: Filter, limit: int) -> Scored:
         """The records that match by words, by BM25 (higher is better)."""
 
+    def matching(self, workspace: Workspace, query: WordQuery, ids: Sequence[str]) -> set[str]:
+        """Those of some records that match by words."""
+
     def nearest(self, workspace: Workspace, among: VectorSet, vector: Vector, allowed: Filter, limit: int) -> Scored:
         """The records whose vectors of a set lie nearest to the unit `vector`, by cosine."""
 

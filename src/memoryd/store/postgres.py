@@ -219,13 +219,21 @@ class PostgresStore:
 
     def changes(self, wait: float) -> set[str] | None:
         """Those that the server was told of with their commit."""
-        return self._listener.heard(wait)
+        if self._server.exists():
+            return self._listener.heard(wait)
+        self._pool.wait(wait)
+        return None
 
     # words -----------------------------------------------------------------------------------------------------------
 
     def words(self, workspace: Workspace, query: WordQuery, allowed: Filter, limit: int) -> Scored:
         """The records that match by words, by BM25 over title, type, body and tags."""
         return self.read(workspace, lambda q: self._words.search(q, workspace, query, allowed, limit))
+
+    def matching(self, workspace: Workspace, query: WordQuery, ids: Sequence[str]) -> set[str]:
+        """Those of some records that match by words."""
+        wanted = {"ids": json.dumps(list(ids)), "match": query.tsquery()}
+        return {row["id"] for row in self.read(workspace, lambda q: q.all("search.matching", **wanted))}
 
     # vectors ---------------------------------------------------------------------------------------------------------
 

@@ -15,6 +15,7 @@ from memoryd.model import Filter, VectorSet, Workspace
 from memoryd.store.base import Queries, Row, Scored, Vector
 from memoryd.text import WordQuery
 
+FILTERS = ("kinds", "tags", "entity", "shelf")  # what sets records apart, but for their session
 FRESH = 60.0  # seconds for which what was counted holds
 REMEMBERED = 10_000  # counts that are remembered at most
 
@@ -217,7 +218,7 @@ class Vectors:
         filters = _filters(given)
         key = (workspace.id, given["perspective"], given["model"], given["dim"], filters, most)
         if filters:
-            asked = {name: given[name] for name in ("kinds", "tags", "entity")}
+            asked = {name: given[name] for name in FILTERS}
             row = self._remember(key, lambda: queries.one("vectors.passing", **asked, most=most))
         else:
             asked = {name: given[name] for name in ("perspective", "model", "dim")}
@@ -238,7 +239,7 @@ def _exactly(queries: Queries, given: Row, limit: int, *, few: bool) -> Scored:
 
 def _approximately(queries: Composing, given: Row, limit: int) -> Scored:
     """By the index, which knows chunks: their records are compared by all of their chunks."""
-    asked = {name: given[name] for name in ("model", "vector", "session", "kinds", "tags", "entity")}
+    asked = {name: given[name] for name in ("model", "vector", "session", *FILTERS)}
     parts = {name: given[name] for name in ("dim", "perspective")}
     wanted, ids, more = CHUNKS * limit, list[str](), True
     while len(ids) < limit and more:
@@ -258,7 +259,7 @@ def of(among: VectorSet) -> dict[str, str]:
 def visible(allowed: Filter) -> dict[str, str]:
     """A filter as parameters."""
     return {
-        "session": allowed.session, "entity": allowed.entity,
+        "session": allowed.session, "entity": allowed.entity, "shelf": allowed.shelf,
         "kinds": json.dumps([str(kind) for kind in allowed.kinds]),
         "tags": json.dumps(list(dict.fromkeys(allowed.tags)), ensure_ascii=False),
     }  # fmt: skip
@@ -266,8 +267,8 @@ def visible(allowed: Filter) -> dict[str, str]:
 
 def _filters(given: Row) -> tuple[str, ...]:
     """What sets records apart but for their session; nothing where all are wanted."""
-    asked = given["kinds"], given["tags"], given["entity"]
-    return () if asked == ("[]", "[]", "") else asked
+    asked = tuple(given[name] for name in FILTERS)
+    return () if asked == ("[]", "[]", "", "") else asked
 
 
 def build(queries: Defining, index: Index) -> None:

@@ -27,6 +27,7 @@ T = TypeVar("T")
 OPEN_FILES = 16
 TOMBSTONES = 100_000  # removals that an index in memory may lag behind before it loads anew
 COPYING = 0.9  # of the work of a backup; the rest is checking
+TEXT = "{title type body tags}"  # what of the index are words
 TITLE_WEIGHT, TYPE_WEIGHT, BODY_WEIGHT, TAGS_WEIGHT = 2.0, 1.0, 1.0, 1.0
 DURABILITY = {"full": "FULL", "normal": "NORMAL"}
 
@@ -137,7 +138,7 @@ class SqliteStore:
         def work(queries: Queries) -> Scored:
             scope = [f"w{workspace.id.replace('-', '')}"] if queries.one("search.shared") else []
             scope += [f"({' OR '.join(f'k{kind}' for kind in allowed.kinds)})"] if allowed.kinds else []
-            match = f"{{title type body tags}} : ({query.fts5()})"
+            match = f"{TEXT} : ({query.fts5()})"
             if scope:
                 match = f"scope_tokens : ({' AND '.join(scope)}) AND {match}"
             rows = queries.all(
@@ -147,6 +148,12 @@ class SqliteStore:
             return [(row["id"], row["score"]) for row in rows]
 
         return self.read(workspace, work)
+
+    def matching(self, workspace: Workspace, query: WordQuery, ids: Sequence[str]) -> set[str]:
+        """Those of some records that match by words."""
+        match = f"{TEXT} : ({query.fts5()})"
+        rows = self.read(workspace, lambda q: q.all("search.matching", ids=json.dumps(list(ids)), match=match))
+        return {row["id"] for row in rows}
 
     def nearest(self, workspace: Workspace, among: VectorSet, vector: Vector, allowed: Filter, limit: int) -> Scored:
         """The records whose vectors lie nearest, by cosine."""
@@ -367,7 +374,10 @@ def _check_words(queries: Queries) -> list[str]:
 
 def _visible(allowed: Filter) -> dict[str, Any]:
     tags = list(dict.fromkeys(allowed.tags))
-    return {"session": allowed.session, "entity": allowed.entity, "tags": json.dumps(tags), "tag_count": len(tags)}
+    return {
+        "session": allowed.session, "entity": allowed.entity, "shelf": allowed.shelf,
+        "tags": json.dumps(tags), "tag_count": len(tags),
+    }  # fmt: skip
 
 
 def _ids(queries: Queries, rids: list[int]) -> dict[int, str]:

@@ -66,10 +66,17 @@ def sieve_for(queries: Queries, allowed: Filter) -> Sieve:
     hidden = queries.one("search.hidden", session=allowed.session)
     assert hidden is not None
     only = json.loads(tagged["rids"]) if tagged else None
+    if allowed.shelf:
+        kept = queries.one("search.shelf", session=allowed.session, shelf=allowed.shelf) or {}
+        only = _both(only, json.loads(kept["rids"]))
     if allowed.entity:
         observed = [row["rid"] for row in queries.all("search.observations", entity=allowed.entity)]
-        only = observed if only is None else list(set(only).intersection(observed))
+        only = _both(only, observed)
     return Sieve(kinds=allowed.kinds, only=only, hidden=json.loads(hidden["rids"]))
+
+
+def _both(some: list[int] | None, others: list[int]) -> list[int]:
+    return others if some is None else list(set(some).intersection(others))
 
 
 class VectorIndex:

@@ -4,10 +4,12 @@ from collections.abc import Sequence
 from typing import Any
 
 from memoryd.errors import InvalidInputError
-from memoryd.toolsets import graph, projects, recall
+from memoryd.toolsets import graph, projects, recall, vault
 from memoryd.toolsets.registry import Tool, Toolset
 
-TOOLSETS: dict[str, Toolset] = {"recall": recall.TOOLS, "projects": projects.TOOLS, "graph": graph.TOOLS}
+TOOLSETS: dict[str, Toolset] = {
+    "recall": recall.TOOLS, "vault": vault.TOOLS, "projects": projects.TOOLS, "graph": graph.TOOLS,
+}  # fmt: skip
 
 
 def chosen(names: Sequence[str], *, read_only: bool) -> dict[str, Tool[Any]]:

@@ -75,6 +75,8 @@ class Answer:
 
     result: Result
     text: str | None = None
+    session: str | None = None
+    """The session of the connection from now on, where the tool changes that."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -8,6 +8,10 @@ ON CONFLICT (workspace_id, id, perspective, model, chunk) DO NOTHING
 -- The text has changed, so what was computed from it goes; a caller's own vectors are not ours to drop here.
 DELETE FROM embeddings WHERE workspace_id = :workspace AND id = :id AND perspective <> 'client'
 
+-- name: embeddings.withdraw
+-- The vectors of a record from one perspective go.
+DELETE FROM embeddings WHERE workspace_id = :workspace AND id = :id AND perspective = :perspective
+
 -- name: embeddings.missing
 -- Living records that lack a vector of :model, in the order of their ids, after the one where the last batch ended:
 -- observations from any of the :perspectives, all others from the general one.

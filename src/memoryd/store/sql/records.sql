@@ -18,6 +18,10 @@ WHERE workspace_id = :workspace AND id = :id AND deleted_at IS NULL
 UPDATE records SET deleted_at = :now
 WHERE workspace_id = :workspace AND deleted_at IS NULL AND id IN (SELECT value FROM json_each(:ids))
 
+-- name: records.erase
+-- At once and for good: what was volatile.
+DELETE FROM records WHERE workspace_id = :workspace AND id IN (SELECT value FROM json_each(:ids))
+
 -- name: records.purgeable
 -- Whether there is anything to purge: asked first, so that an idle server does not write.
 SELECT 1 AS yes FROM records r

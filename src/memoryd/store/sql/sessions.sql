@@ -16,3 +16,25 @@ UPDATE sessions SET active_project = NULL WHERE active_project = :project
 -- name: sessions.end
 -- A session is over.
 DELETE FROM sessions WHERE principal = :principal AND id = :session
+
+-- name: sessions.hold
+-- A process says that a session goes on.
+INSERT INTO session_holders (principal, id, holder, expires_at) VALUES (:principal, :session, :holder, :until)
+ON CONFLICT (principal, id, holder) DO UPDATE SET expires_at = excluded.expires_at
+
+-- name: sessions.release
+-- As far as this process is concerned it is over.
+DELETE FROM session_holders WHERE principal = :principal AND id = :session AND holder = :holder
+
+-- name: sessions.held
+-- Whether anybody still holds a session.
+SELECT 1 AS yes FROM session_holders
+WHERE principal = :principal AND id = :session AND expires_at >= :now LIMIT 1
+
+-- name: sessions.expired
+-- The sessions of holders who are gone.
+SELECT DISTINCT principal, id FROM session_holders WHERE expires_at < :now
+
+-- name: sessions.forget
+-- Those holders.
+DELETE FROM session_holders WHERE principal = :principal AND id = :session AND expires_at < :now

@@ -33,7 +33,9 @@ matching AS (
     AND (:kinds = '[]' OR r.kind IN (SELECT value FROM json_each(:kinds)))
     AND (:tags = '[]' OR r.tags::jsonb @> :tags::jsonb)
     AND (:entity = '' OR r.id IN (
-      SELECT o.id FROM observation_details o WHERE o.workspace_id = :workspace AND o.entity_id = :entity)))
+      SELECT o.id FROM observation_details o WHERE o.workspace_id = :workspace AND o.entity_id = :entity))
+    AND (:shelf = '' OR (r.kind = 'memory' AND r.name IS NOT NULL
+      AND (:shelf = 'all' OR (:shelf = 'session') = (r.scope <> '')))))
 SELECT m.id, s.score FROM matching m CROSS JOIN LATERAL (
   SELECT coalesce(sum(t.weight * 2.2 * c.times / (c.times + m.norm)), 0) AS score
   FROM terms t CROSS JOIN LATERAL (
@@ -41,3 +43,9 @@ SELECT m.id, s.score FROM matching m CROSS JOIN LATERAL (
       + CASE WHEN m.words @@ t.titled THEN 1 ELSE 0 END AS times) c
   WHERE m.words @@ t.term) s
 ORDER BY s.score DESC, m.id LIMIT :limit
+
+-- name: search.matching
+-- Which of some records match.
+SELECT r.id FROM records r
+WHERE r.workspace_id = :workspace AND r.deleted_at IS NULL AND r.words @@ to_tsquery('memoryd', :match)
+  AND r.id IN (SELECT value FROM json_each(:ids))

@@ -45,6 +45,8 @@ SELECT count(*) AS number FROM (
     AND (:tags = '[]' OR r.tags::jsonb @> :tags::jsonb)
     AND (:entity = '' OR r.id IN (
       SELECT o.id FROM observation_details o WHERE o.workspace_id = :workspace AND o.entity_id = :entity))
+    AND (:shelf = '' OR (r.kind = 'memory' AND r.name IS NOT NULL
+      AND (:shelf = 'all' OR (:shelf = 'session') = (r.scope <> ''))))
   LIMIT :most) counted
 
 -- name: vectors.candidates
@@ -58,6 +60,8 @@ WHERE e.workspace_id = :workspace AND e.perspective = {perspective} AND e.model 
     AND (:tags = '[]' OR r.tags::jsonb @> :tags::jsonb)
     AND (:entity = '' OR r.id IN (
       SELECT o.id FROM observation_details o WHERE o.workspace_id = :workspace AND o.entity_id = :entity))
+    AND (:shelf = '' OR (r.kind = 'memory' AND r.name IS NOT NULL
+      AND (:shelf = 'all' OR (:shelf = 'session') = (r.scope <> ''))))
   OFFSET 0)
 ORDER BY e.vector::halfvec({dim}) <=> :vector LIMIT :limit
 
@@ -77,6 +81,8 @@ WHERE EXISTS (
     AND (:tags = '[]' OR r.tags::jsonb @> :tags::jsonb)
     AND (:entity = '' OR r.id IN (
       SELECT o.id FROM observation_details o WHERE o.workspace_id = :workspace AND o.entity_id = :entity))
+    AND (:shelf = '' OR (r.kind = 'memory' AND r.name IS NOT NULL
+      AND (:shelf = 'all' OR (:shelf = 'session') = (r.scope <> ''))))
   OFFSET 0)
 LIMIT :limit
 
@@ -88,7 +94,9 @@ WITH passing AS MATERIALIZED (
     AND (:kinds = '[]' OR r.kind IN (SELECT value FROM json_each(:kinds)))
     AND (:tags = '[]' OR r.tags::jsonb @> :tags::jsonb)
     AND (:entity = '' OR r.id IN (
-      SELECT o.id FROM observation_details o WHERE o.workspace_id = :workspace AND o.entity_id = :entity))),
+      SELECT o.id FROM observation_details o WHERE o.workspace_id = :workspace AND o.entity_id = :entity))
+    AND (:shelf = '' OR (r.kind = 'memory' AND r.name IS NOT NULL
+      AND (:shelf = 'all' OR (:shelf = 'session') = (r.scope <> ''))))),
 chunks AS MATERIALIZED (
   SELECT e.id, e.vector <=> :vector AS distance FROM passing p JOIN embeddings e ON e.id = p.id
   WHERE e.workspace_id = :workspace AND e.perspective = :perspective AND e.model = :model AND e.dim = :dim)

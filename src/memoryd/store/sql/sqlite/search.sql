@@ -13,6 +13,8 @@ WHERE records_fts MATCH :match AND (r.scope = '' OR r.scope = :session)
     WHERE t.rid = r.rid AND t.workspace_id = :workspace AND t.tag IN (SELECT value FROM json_each(:tags))))
   AND (:entity = '' OR r.id IN (
     SELECT o.id FROM observation_details o WHERE o.workspace_id = :workspace AND o.entity_id = :entity))
+  AND (:shelf = '' OR (r.kind = 'memory' AND r.name IS NOT NULL
+    AND (:shelf = 'all' OR (:shelf = 'session') = (r.scope <> ''))))
 ORDER BY bm25(records_fts, 0, :title, :type, :body, :tag) LIMIT :limit
 
 -- name: search.tagged
@@ -21,6 +23,19 @@ SELECT json_group_array(rid) AS rids FROM (
   SELECT t.rid FROM record_tags t
   WHERE t.workspace_id = :workspace AND t.tag IN (SELECT value FROM json_each(:tags))
   GROUP BY t.rid HAVING count(*) = :tag_count)
+
+-- name: search.matching
+-- Which of some records match.
+SELECT r.id FROM json_each(:ids) wanted
+CROSS JOIN records r ON r.workspace_id = :workspace AND r.id = wanted.value AND r.deleted_at IS NULL
+CROSS JOIN records_fts ON records_fts.rowid = r.rid
+WHERE records_fts MATCH :match
+
+-- name: search.shelf
+-- The memories with a key, as one JSON list: :shelf is `session`, `vault` or `all`.
+SELECT json_group_array(rid) AS rids FROM records
+WHERE workspace_id = :workspace AND kind = 'memory' AND name IS NOT NULL AND deleted_at IS NULL
+  AND (scope = '' OR scope = :session) AND (:shelf = 'all' OR (:shelf = 'session') = (scope <> ''))
 
 -- name: search.observations
 -- The observations of an entity.

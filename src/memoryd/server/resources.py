@@ -1,0 +1,114 @@
+"""Resources, prompts and completions over the protocol."""
+
+from collections.abc import Awaitable, Callable, Mapping
+from functools import partial
+from typing import Any, TypeVar
+
+from mcp import types
+
+from memoryd.errors import InvalidParamsError
+from memoryd.toolsets import prompts, resources
+from memoryd.toolsets.registry import Call, Tool
+
+T = TypeVar("T")
+Within = Callable[[Any, Callable[[Call], T]], Awaitable[T]]
+"""Runs work for a request in its workspace and session, in a thread; what goes wrong becomes the protocol's errors."""
+
+JSON = "application/json"
+
+
+class Resources:
+    """Handlers of `resources/...`."""
+
+    def __init__(self, within: Within[Any]) -> None:
+        self._within = within
+
+    async def list(self, ctx: Any, params: Any) -> types.ListResourcesResult:
+        """resources/list."""
+        cursor = params.cursor if params else None
+        found, following = await self._within(ctx, lambda call: resources.listed(call, cursor))
+        return types.ListResourcesResult(resources=[_resource(one) for one in found], next_cursor=following)
+
+    async def templates(self, _ctx: Any, _params: Any) -> types.ListResourceTemplatesResult:
+        """resources/templates/list."""
+        return types.ListResourceTemplatesResult(resource_templates=[_template(one) for one in resources.TEMPLATES])
+
+    async def read(self, ctx: Any, params: types.ReadResourceRequestParams) -> types.ReadResourceResult:
+        """resources/read."""
+        text, meta = await self._within(ctx, partial(_read, params.uri))
+        content = types.TextResourceContents(uri=params.uri, mime_type=JSON, text=text, _meta=meta or None)
+        return types.ReadResourceResult(contents=[content])
+
+
+class Prompts:
+    """Handlers of `prompts/...`."""
+
+    def __init__(self, within: Within[Any], tools: Mapping[str, Tool[Any]]) -> None:
+        self._within = within
+        self._tools = tools
+        self._offered = prompts.offered(tools)
+
+    async def list(self, _ctx: Any, _params: Any) -> types.ListPromptsResult:
+        """prompts/list."""
+        return types.ListPromptsResult(prompts=[_prompt(one) for one in self._offered.values()])
+
+    async def get(self, ctx: Any, params: types.GetPromptRequestParams) -> types.GetPromptResult:
+        """prompts/get."""
+        prompt, given = self.known(params.name), params.arguments or {}
+        text = await self._within(ctx, lambda call: prompts.rendered(prompt, self._tools, call, given))
+        message = types.PromptMessage(role="user", content=types.TextContent(text=text))
+        return types.GetPromptResult(description=prompt.description, messages=[message])
+
+    def known(self, name: str) -> prompts.Prompt:
+        """A prompt by name. Raises MCPError."""
+        if name in self._offered:
+            return self._offered[name]
+        there = ", ".join(self._offered) or "none"
+        raise InvalidParamsError(f"Unknown prompt: {name[:100]}. There are: {there}.")
+
+
+class Completions:
+    """The handler of `completion/complete`."""
+
+    def __init__(self, within: Within[Any], offered: Prompts, *, with_resources: bool) -> None:
+        self._within = within
+        self._prompts = offered
+        self._with_resources = with_resources
+
+    async def complete(self, ctx: Any, params: types.CompleteRequestParams) -> types.CompleteResult:
+        """completion/complete."""
+        name, value = params.argument.name, params.argument.value
+
+        def work(call: Call) -> tuple[list[str], bool]:
+            if isinstance(params.ref, types.PromptReference):
+                return prompts.completed(self._prompts.known(params.ref.name), call, name, value), False
+            if not self._with_resources:
+                raise InvalidParamsError("There are no resources here.")
+            return resources.completed(call, params.ref.uri, name, value)
+
+        values, more = await self._within(ctx, work)
+        return types.CompleteResult(completion=types.Completion(values=values, has_more=more))
+
+
+def _read(uri: str, call: Call) -> tuple[str, dict[str, Any]]:
+    return resources.read(call, uri)
+
+
+def _resource(one: resources.Listed) -> types.Resource:
+    return types.Resource(
+        uri=one.uri, name=one.name, title=one.title, description=one.description, mime_type=JSON
+    )  # fmt: skip
+
+
+def _template(one: resources.Listed) -> types.ResourceTemplate:
+    return types.ResourceTemplate(
+        uri_template=one.uri, name=one.name, title=one.title, description=one.description, mime_type=JSON
+    )  # fmt: skip
+
+
+def _prompt(one: prompts.Prompt) -> types.Prompt:
+    arguments = [
+        types.PromptArgument(name=argument.name, description=argument.description, required=False)
+        for argument in one.arguments
+    ]
+    return types.Prompt(name=one.name, title=one.title, description=one.description, arguments=arguments)

@@ -1,0 +1,169 @@
+"""a: the vault and the session as resources: their URIs, what they hold, and which there are."""
+
+import json
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any, Literal
+from urllib.parse import parse_qsl, quote, unquote
+
+from memoryd.core.vault import Vault
+from memoryd.errors import InvalidParamsError, NotFoundError
+from memoryd.model import Record
+from memoryd.toolsets.registry import Call
+
+VAULT, SESSION = "memory://vault", "memory://session"
+PAGE, LARGEST_PAGE = 100, 1_000
+LISTED = 100  # resources a page of the list
+COMPLETED = 100  # values of a completion (the protocol's most)
+_ESCAPE = re.compile(r"%(?![0-9A-Fa-f]{2})")
+
+
+@dataclass(frozen=True, slots=True)
+class Listed:
+    """A resource, or with `template` a family of them."""
+
+    uri: str
+    name: str
+    title: str
+    description: str
+    template: bool = False
+
+
+TEMPLATES = (
+    Listed(
+        f"{VAULT}{{?offset,limit}}", "vault", "The vault",
+        f"Vault memories in the order of their keys, {PAGE} from `offset` on unless `limit` (1 to {LARGEST_PAGE}) says "
+        "otherwise.", template=True,
+    ),
+    Listed(f"{VAULT}/{{key}}", "vault-memory", "A vault memory", "One vault memory by key.", template=True),
+    Listed(
+        f"{SESSION}/{{session_id}}", "session", "This session", "All memories of the session: your own.", template=True
+    ),
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """What a URI names: a page of the vault, one memory of it, or a session."""
+
+    kind: Literal["vault", "memory", "session"]
+    name: str = ""
+    offset: int = 0
+    limit: int = PAGE
+
+    @property
+    def uri(self) -> str:
+        """The one way to write it, without a page."""
+        if self.kind == "vault":
+            return VAULT
+        return f"{VAULT if self.kind == 'memory' else SESSION}/{_quoted(self.name)}"
+
+
+def uri_of(scope: str, key: str) -> str:
+    """The resource that a memory is, or is in: session memories are read together."""
+    return Place("session", scope).uri if scope else Place("memory", key).uri
+
+
+def parse(uri: str) -> Place:
+    """What a URI names. Raises InvalidParamsError for one that cannot be read, NotFoundError for one of no resource."""
+    path, asked, query = uri.partition("?")
+    if path == VAULT:
+        page = _page(query)
+        return Place("vault", offset=page["offset"], limit=page["limit"])
+    if asked:
+        raise InvalidParamsError(f"Only {VAULT} takes a query. Write a ? within a name as %3F.")
+    for kind, start in (("memory", f"{VAULT}/"), ("session", f"{SESSION}/")):
+        if path.startswith(start) and len(path) > len(start):
+            return Place(kind, _unquoted(path.removeprefix(start)))  # type: ignore[arg-type]
+    raise NotFoundError(f"There is no resource {uri[:200]!r}. There are {', '.join(known.uri for known in TEMPLATES)}.")
+
+
+def read(call: Call, uri: str) -> tuple[str, dict[str, Any]]:
+    """The JSON text of a resource, and what else is to be said of it. Raises as `parse`, or NotFoundError."""
+    place, vault = parse(uri), Vault(call.engine, call.workspace, call.session)
+    if place.kind == "memory":
+        return _json(_shown(vault.get(place.name))), {}
+    if place.kind == "session":
+        if place.name != call.session:
+            raise NotFoundError("That is not this session. A session's memories are its own.")
+        return _json([_shown(record) for record in vault.volatile()]), {}
+    found = vault.page(place.offset, place.limit + 1)
+    more = len(found) > place.limit
+    following = f"{VAULT}?offset={place.offset + place.limit}&limit={place.limit}"
+    return _json([_shown(record) for record in found[: place.limit]]), {"memoryd/next": following} if more else {}
+
+
+def listed(call: Call, cursor: str | None) -> tuple[list[Listed], str | None]:
+    """A page of the resources that there are, and where the next one begins. Raises InvalidParamsError."""
+    after = _unquoted(cursor) if cursor else ""
+    keys = Vault(call.engine, call.workspace, call.session).keys("", after, LISTED + 1)
+    first = [] if cursor else [
+        Listed(VAULT, "vault", "The vault", TEMPLATES[0].description),
+        Listed(Place("session", call.session).uri, "session", "This session", "The memories of this session."),
+    ]  # fmt: skip
+    found = [Listed(Place("memory", key).uri, key, key, "A vault memory.") for key in keys[:LISTED]]
+    return first + found, _quoted(keys[LISTED - 1]) if len(keys) > LISTED else None
+
+
+def completed(call: Call, uri: str, argument: str, value: str) -> tuple[list[str], bool]:
+    """The values of a template's argument that begin so, and whether there are more."""
+    if (uri, argument) == (TEMPLATES[1].uri, "key"):
+        keys = Vault(call.engine, call.workspace, call.session).keys(value, "", COMPLETED + 1)
+        return keys[:COMPLETED], len(keys) > COMPLETED
+    if (uri, argument) == (TEMPLATES[2].uri, "session_id"):
+        return [call.session] if call.session.startswith(value) else [], False
+    if (uri, argument) in [(TEMPLATES[0].uri, name) for name in ("offset", "limit")]:
+        return [], False
+    raise InvalidParamsError(f"There is no template {uri[:200]!r} with an argument {argument[:200]!r}.")
+
+
+def _shown(record: Record) -> dict[str, Any]:
+    return {
+        "key": record.name, "content": record.body, "tags": list(record.tags),
+        "scope": "session" if record.scope else "vault",
+        "created_at": record.created_at, "updated_at": record.updated_at,
+    }  # fmt: skip
+
+
+def _json(value: object) -> str:
+    return json.dumps(value, ensure_ascii=False)
+
+
+def _page(query: str) -> dict[str, int]:
+    found = {"offset": 0, "limit": PAGE}
+    for name, value in parse_qsl(query, keep_blank_values=True):
+        if name not in found:
+            raise InvalidParamsError(f"{VAULT} takes offset and limit, not {name[:100]!r}.")
+        if value:
+            found[name] = _number(name, value)
+    return found
+
+
+def _number(name: str, value: str) -> int:
+    least, most = (1, LARGEST_PAGE) if name == "limit" else (0, 10**9)
+    if not value.isascii() or not value.isdigit() or len(value) > 10 or not least <= int(value) <= most:
+        raise InvalidParamsError(f"{name} must be a number from {least} to {most} (it is {value[:100]!r}).")
+    return int(value)
+
+
+def _quoted(name: str) -> str:
+    """Nothing of a name is syntax; dots neither, where a client would take them for a way up."""
+    return quote(name, safe="") if name.strip(".") else name.replace(".", "%2E")
+
+
+def _unquoted(text: str) -> str:
+    if _ESCAPE.search(text):
+        raise InvalidParamsError(f"{text[:200]!r} holds a % that begins no escape. Write a % as %25.")
+    try:
+        return unquote(text, errors="strict")
+    except UnicodeDecodeError:
+        raise InvalidParamsError(f"{text[:200]!r} is no UTF-8. Escape the bytes of UTF-8.") from None
+
+
+def changed(keys: Iterable[tuple[str, str]]) -> list[str]:
+    """The URIs of what changed with these (scope, key), each once."""
+    uris: dict[str, None] = {}
+    for scope, key in keys:
+        uris |= dict.fromkeys([uri_of(scope, key)] if scope else [uri_of("", key), VAULT])
+    return list(uris)

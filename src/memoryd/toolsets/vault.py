@@ -1,0 +1,199 @@
+"""Seed a's toolset: memories with a key, of a session or of the vault, and which session this is."""
+
+from typing import Annotated, Literal
+
+import numpy as np
+from pydantic import Field, StringConstraints
+
+from memoryd.core.vault import Match, Vault
+from memoryd.errors import InvalidParamsError
+from memoryd.settings import SESSION_LENGTH
+from memoryd.toolsets.registry import Answer, Arguments, Call, Result, Tags, Tool, Toolset
+
+KEY, CONTENT, QUERY, LIMIT = 1_000, 100_000, 2_000, 1_000
+
+Scope = Literal["session", "vault"]
+Scopes = Literal["session", "vault", "all"]
+Key = Annotated[str, StringConstraints(min_length=1, max_length=KEY, pattern=r"\S")]
+Content = Annotated[str, StringConstraints(min_length=1, max_length=CONTENT, pattern=r"\S")]
+Number = Annotated[float, Field(allow_inf_nan=False)]
+
+
+# commit_memory -------------------------------------------------------------------------------------------------------
+
+
+class CommitArguments(Arguments):
+    """What to keep, and under which key."""
+
+    scope: Annotated[Scope, Field(description="session: this conversation only; vault: for good.")]
+    key: Annotated[Key, Field(description="Unique identifier for this memory within its scope.")]
+    content: Annotated[Content, Field(description="The memory content to store.")]
+    tags: Annotated[
+        Tags, Field(description="Categorization tags for retrieval. Left out, those of an earlier commit stay.")
+    ] = []
+    embedding: Annotated[list[Number], Field(description="Optional pre-computed embedding vector (float32[D]).")] = []
+
+
+class CommitResult(Result):
+    """What was committed."""
+
+    committed: bool
+    key: str
+    scope: str
+
+
+def commit(call: Call, arguments: CommitArguments) -> Answer:
+    """commit_memory."""
+    given = arguments.model_fields_set
+    _vault(call).commit(
+        arguments.scope, arguments.key, arguments.content,
+        tags=arguments.tags if "tags" in given else None,
+        vector=_vector(call, "embedding", arguments.embedding) if "embedding" in given else None,
+    )  # fmt: skip
+    return Answer(CommitResult(committed=True, key=arguments.key, scope=arguments.scope))
+
+
+# search_memories -----------------------------------------------------------------------------------------------------
+
+
+class SearchArguments(Arguments):
+    """What to find."""
+
+    query: Annotated[str, Field(max_length=QUERY, description="Full-text search query (FTS5 syntax supported).")]
+    scope: Annotated[Scopes, Field(description="Which scope(s) to search.")] = "all"
+    tags: Annotated[Tags, Field(description="Filter: only return memories with ALL specified tags.")] = []
+    query_embedding: Annotated[
+        list[Number], Field(description="Optional: embedding of the query for semantic re-ranking.")
+    ] = []
+    limit: Annotated[int, Field(ge=1, le=LIMIT, description="Max results to return.")] = 10
+
+
+class Found(Result):
+    """One memory that was found."""
+
+    key: str
+    content: str
+    tags: list[str]
+    scope: str
+    relevance: Annotated[float, Field(description="Score in [0,1]; 1.0 = exact match.")]
+
+
+class SearchResult(Result):
+    """What was found, best first, and among how many."""
+
+    results: list[Found]
+    total_searched: int
+
+
+def search(call: Call, arguments: SearchArguments) -> Answer:
+    """search_memories."""
+    given = "query_embedding" in arguments.model_fields_set
+    found, total = _vault(call).search(
+        arguments.query, arguments.scope, arguments.tags,
+        vector=_vector(call, "query_embedding", arguments.query_embedding) if given else None, limit=arguments.limit,
+    )  # fmt: skip
+    return Answer(SearchResult(results=[_found(match) for match in found], total_searched=total))
+
+
+def _found(match: Match) -> Found:
+    record = match.record
+    return Found(
+        key=record.name or "", content=record.body, tags=list(record.tags),
+        scope="session" if record.scope else "vault", relevance=round(min(1.0, match.relevance), 4),
+    )  # fmt: skip
+
+
+# prune_memory --------------------------------------------------------------------------------------------------------
+
+
+class PruneArguments(Arguments):
+    """What to delete; filters combine with AND."""
+
+    scope: Annotated[Scopes, Field(description="Where to delete.")]
+    key: Annotated[Key | None, Field(description="If provided, delete only this key (within scope).")] = None
+    older_than: Annotated[
+        str | None,
+        Field(min_length=1, max_length=100, description="ISO 8601 datetime. Delete entries created before this."),
+    ] = None
+    tags: Annotated[Tags, Field(description="Delete entries matching ALL these tags.")] = []
+
+
+class PruneResult(Result):
+    """How many are gone."""
+
+    pruned_count: int
+
+
+def prune(call: Call, arguments: PruneArguments) -> Answer:
+    """prune_memory. Without any filter it would wipe the vault: `all` is refused like `vault`."""
+    if arguments.scope != "session" and not (arguments.key or arguments.older_than or arguments.tags):
+        raise InvalidParamsError("Bulk vault prune requires at least one filter.")
+    count = _vault(call).prune(arguments.scope, arguments.key, arguments.older_than, arguments.tags)
+    return Answer(PruneResult(pruned_count=count))
+
+
+# set_session_id ------------------------------------------------------------------------------------------------------
+
+
+class SessionArguments(Arguments):
+    """Which session."""
+
+    session_id: Annotated[
+        str,
+        StringConstraints(min_length=1, max_length=SESSION_LENGTH, pattern=r"\S"),
+        Field(description="Whose volatile memories this connection sees and writes from now on."),
+    ]
+
+
+class SessionResult(Result):
+    """The session from now on."""
+
+    session_id: str
+
+
+def set_session_id(call: Call, arguments: SessionArguments) -> Answer:
+    """set_session_id."""
+    call.engine.sessions.hold(arguments.session_id)
+    return Answer(SessionResult(session_id=arguments.session_id), session=arguments.session_id)
+
+
+def _vault(call: Call) -> Vault:
+    call.engine.sessions.hold(call.session)
+    return Vault(call.engine, call.workspace, call.session)
+
+
+def _vector(call: Call, name: str, numbers: list[float]) -> np.ndarray[tuple[int], np.dtype[np.float32]]:
+    dim = call.engine.settings.embedding_dim
+    if len(numbers) != dim:
+        raise InvalidParamsError(
+            f"{name} has {len(numbers)} dimensions instead of {dim}. Use the model that the vault is set up for, or "
+            "set MEMORY_MCP_EMBEDDING_DIM."
+        )
+    return np.asarray(numbers, np.float64).astype(np.float32)
+
+
+TOOLS: Toolset = (
+    Tool(
+        name="commit_memory", title="Commit a memory",
+        description="Store a memory entry in the session (volatile) or vault (persistent) scope. Upserts on key "
+        "collision.",
+        arguments=CommitArguments, result=CommitResult, capability="write", handler=commit, idempotent=True,
+    ),
+    Tool(
+        name="search_memories", title="Search memories",
+        description="Search memories by text query, tags, or both. Returns ranked results. Semantic ranking used if "
+        "embeddings are present and a query_embedding is provided.",
+        arguments=SearchArguments, result=SearchResult, capability="read", handler=search,
+    ),
+    Tool(
+        name="prune_memory", title="Prune memories",
+        description="Delete memory entries. Can target a specific key, or bulk-delete by age or scope.",
+        arguments=PruneArguments, result=PruneResult, capability="write", handler=prune, destructive=True,
+        idempotent=True,
+    ),
+    Tool(
+        name="set_session_id", title="Name this session",
+        description="Name the session of this connection, to go on with its volatile memories.",
+        arguments=SessionArguments, result=SessionResult, capability="read", handler=set_session_id, needs="nothing",
+    ),
+)  # fmt: skip
