@@ -13,7 +13,7 @@ from memoryd.core.engine import Engine
 from memoryd.core.records import Embedded
 from memoryd.errors import InvalidInputError, NotFoundError
 from memoryd.model import CLIENT, Filter, Kind, Record, Shelf, VectorSet, Workspace
-from memoryd.store.base import Queries, Vector
+from memoryd.store.base import Queries
 from memoryd.text import WordQuery, parse_query
 
 DEPTH = 100  # candidates by words, and as many by vector
@@ -41,7 +41,12 @@ class Vault:
     # writing ---------------------------------------------------------------------------------------------------------
 
     def commit(
-        self, shelf: Shelf, key: str, content: str, tags: Sequence[str] | None = None, vector: Vector | None = None
+        self,
+        shelf: Shelf,
+        key: str,
+        content: str,
+        tags: Sequence[str] | None = None,
+        vector: Sequence[float] | None = None,
     ) -> None:
         """Keep a text under a key; durable when this returns.
 
@@ -116,7 +121,12 @@ class Vault:
     # searching -------------------------------------------------------------------------------------------------------
 
     def search(
-        self, query: str, shelf: Shelf = "all", tags: Sequence[str] = (), vector: Vector | None = None, limit: int = 10
+        self,
+        query: str,
+        shelf: Shelf = "all",
+        tags: Sequence[str] = (),
+        vector: Sequence[float] | None = None,
+        limit: int = 10,
     ) -> tuple[list[Match], int]:
         """What bears on a query, best first, and how many memories were searched: those of a shelf that have the tags.
 
@@ -219,7 +229,7 @@ class Vault:
         return {"session": self._session, "shelf": shelf, "tags": json.dumps(distinct), "tag_count": len(distinct)}
 
 
-def _unit(vector: Vector) -> Embedded:
+def _unit(vector: Sequence[float]) -> Embedded:
     """A caller's vector as those of models are kept. Raises InvalidInputError where it points nowhere."""
     wide = np.asarray(vector, np.float64)
     length = float(np.linalg.norm(wide))

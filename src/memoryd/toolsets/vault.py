@@ -2,7 +2,6 @@
 
 from typing import Annotated, Literal
 
-import numpy as np
 from pydantic import Field, StringConstraints
 
 from memoryd.core.vault import Match, Vault
@@ -162,14 +161,14 @@ def _vault(call: Call) -> Vault:
     return Vault(call.engine, call.workspace, call.session)
 
 
-def _vector(call: Call, name: str, numbers: list[float]) -> np.ndarray[tuple[int], np.dtype[np.float32]]:
+def _vector(call: Call, name: str, numbers: list[float]) -> list[float]:
     dim = call.engine.settings.embedding_dim
     if len(numbers) != dim:
         raise InvalidParamsError(
             f"{name} has {len(numbers)} dimensions instead of {dim}. Use the model that the vault is set up for, or "
             "set MEMORY_MCP_EMBEDDING_DIM."
         )
-    return np.asarray(numbers, np.float64).astype(np.float32)
+    return numbers
 
 
 TOOLS: Toolset = (
