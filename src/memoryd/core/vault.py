@@ -179,7 +179,7 @@ class Vault:
     def _cosines(
         self, question: Embedded, allowed: Filter, words: Mapping[str, float], *, closed: bool
     ) -> dict[str, float]:
-        """Those of the words' candidates, and of the nearest where the query's syntax lets in what has no word of it."""
+        """Those of the candidates by words, and of the nearest where the syntax lets in what has no word of it."""
         store, among, vector = self._engine.store, VectorSet(CLIENT, question.model), question.vectors[0]
         found = store.cosines(self._workspace, among, vector, list(words))
         return found if closed else dict(store.nearest(self._workspace, among, vector, allowed, DEPTH)) | found
