@@ -28,5 +28,17 @@ class StoreBusyError(StoreError):
     """Another process kept the database locked too long; nothing was stored by this call. Try again."""
 
 
+class BusyError(MemorydError):
+    """The server is busy: too many calls wait already. Nothing was done; try again in a moment."""
+
+
+class TimedOutError(MemorydError):
+    """The call took too long."""
+
+
+class UnexpectedError(MemorydError):
+    """Something failed that nobody foresaw; the log has the details."""
+
+
 class ModelError(MemorydError):
     """A model could not be loaded or asked."""

@@ -81,6 +81,40 @@ class Settings(BaseModel):
     read_only: bool = Field(
         False, validation_alias=_names("MEMORY_READ_ONLY"), description="Offer only tools that change nothing."
     )
+    transport: Literal["stdio", "http"] = Field(
+        "stdio",
+        validation_alias=_names("MEMORY_TRANSPORT"),
+        description="`stdio`: one client on stdin and stdout; `http`: many over HTTP.",
+    )
+    host: str = Field(
+        "127.0.0.1",
+        validation_alias=_names("MEMORY_HOST"),
+        description="Where HTTP is served; beyond this machine only with [tokens](security.md#tokens).",
+    )
+    port: int = Field(
+        8765,
+        ge=0,
+        le=65_535,
+        validation_alias=_names("MEMORY_PORT"),
+        description="The port of HTTP; `0`: any free one.",
+    )
+    allowed_hosts: Words = Field(
+        (),
+        validation_alias=_names("MEMORY_ALLOWED_HOSTS"),
+        description="Names by which clients may reach HTTP besides the host itself, such as `memory.example.org`; a "
+        "page of that name in a browser may call it too.",
+    )
+    rate_limit: str = Field(
+        "1200/minute",
+        validation_alias=_names("MEMORY_RATE_LIMIT"),
+        description="Calls over HTTP of each token or, without tokens, of each address; `none`: any number.",
+    )
+    call_timeout: float = Field(
+        120,
+        gt=0,
+        validation_alias=_names("MEMORY_CALL_TIMEOUT"),
+        description="Seconds after which a call is answered with an error.",
+    )
     session_id: str | None = Field(
         None,
         max_length=SESSION_LENGTH,

@@ -5,14 +5,17 @@ from typing import Annotated
 
 import typer
 
-from memoryd import __version__
+from memoryd import __version__, extras
 from memoryd.cli import memories, transfer, upkeep
 from memoryd.cli.frame import (
     OPTIONS,
     DataDir,
     Db,
+    Host,
+    Port,
     ReadOnly,
     Toolsets,
+    Transport,
     WorkspaceName,
     command,
     note,
@@ -39,6 +42,10 @@ AT_A_TERMINAL = (
 )
 
 
+Certificate = Annotated[str | None, typer.Option(metavar="FILE", help="TLS over HTTP: its certificate (PEM).")]
+Key = Annotated[str | None, typer.Option(metavar="FILE", help="The certificate's key (PEM).")]
+
+
 def _version(wanted: bool) -> None:
     if wanted:
         typer.echo(f"memoryd {__version__}")
@@ -54,6 +61,9 @@ def root(
     workspace: WorkspaceName = None,
     toolsets: Toolsets = None,
     read_only: ReadOnly = False,
+    transport: Transport = None,
+    host: Host = None,
+    port: Port = None,
     _wanted: Annotated[
         bool, typer.Option("--version", help="Show the version.", callback=_version, is_eager=True)
     ] = False,
@@ -62,7 +72,10 @@ def root(
 
     Without a command it serves MCP on stdin and stdout.
     """
-    ctx.obj = overrides(data_dir=data_dir, db_path=db_path, workspace=workspace, toolsets=toolsets, read_only=read_only)
+    ctx.obj = overrides(
+        data_dir=data_dir, db_path=db_path, workspace=workspace, toolsets=toolsets, read_only=read_only,
+        transport=transport, host=host, port=port,
+    )  # fmt: skip
     if ctx.invoked_subcommand is None:
         with told():
             _serve(Settings.read(**ctx.obj))
@@ -70,12 +83,16 @@ def root(
 
 @app.command()
 @command(*OPTIONS)
-def serve(settings: Settings) -> None:
-    """Serve MCP on stdin and stdout, as bare `memoryd` does."""
-    _serve(settings)
+def serve(settings: Settings, certificate: Certificate = None, key: Key = None) -> None:
+    """Serve MCP on stdin and stdout, as bare `memoryd` does, or with --transport http to many clients."""
+    _serve(settings, certificate, key)
 
 
-def _serve(settings: Settings) -> None:
+def _serve(settings: Settings, certificate: str | None = None, key: str | None = None) -> None:
+    if settings.transport == "http":
+        logs.set_up(settings.log_level)
+        extras.load("memoryd.server.http:serve", "", InvalidInputError)(Engine(settings), certificate, key)
+        return
     if sys.__stdin__ is None or sys.__stdout__ is None:
         raise InvalidInputError("stdin or stdout is closed: the MCP protocol needs both.")
     if sys.stdin.isatty():

@@ -38,11 +38,24 @@ ReadOnly = Annotated[
     bool,
     typer.Option("--read-only", help="Offer only tools that change nothing (MEMORY_READ_ONLY).", rich_help_panel=PANEL),
 ]
+Transport = Annotated[
+    str | None,
+    typer.Option(metavar="stdio|http", help="How clients connect (MEMORY_TRANSPORT).", rich_help_panel=PANEL),
+]
+Host = Annotated[
+    str | None,
+    typer.Option(metavar="HOST", help="Where HTTP is served (MEMORY_HOST).", rich_help_panel=PANEL),
+]
+Port = Annotated[
+    int | None,
+    typer.Option(metavar="PORT", help="HTTP's port (MEMORY_PORT).", rich_help_panel=PANEL),
+]
 Json = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
 
 OPTIONS: Mapping[str, tuple[Any, Any]] = {
     "data_dir": (DataDir, None), "db_path": (Db, None), "workspace": (WorkspaceName, None),
-    "toolsets": (Toolsets, None), "read_only": (ReadOnly, False),
+    "toolsets": (Toolsets, None), "read_only": (ReadOnly, False), "transport": (Transport, None),
+    "host": (Host, None), "port": (Port, None),
 }  # fmt: skip
 """The options that override a field of Settings, by its name: how each is declared, and its default."""
 

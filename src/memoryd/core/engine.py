@@ -12,6 +12,7 @@ from memoryd.core.embedding import Embedding
 from memoryd.core.leases import Leases
 from memoryd.core.maintain import Maintenance
 from memoryd.core.sessions import Sessions
+from memoryd.core.tokens import Tokens
 from memoryd.core.worker import Chore, Worker
 from memoryd.core.workspaces import Workspaces, usable
 from memoryd.errors import MemorydError, NotFoundError
@@ -40,6 +41,7 @@ class Engine:
             self.store, self.workspaces, self.clock, self.leases,
             read_only=settings.read_only, persist=settings.session_persist,
         )  # fmt: skip
+        self.tokens = Tokens(self.store, self.workspaces, self.clock)
         self.helpers = Helpers(settings, fetch=fetch)
         self.embedding = Embedding(self.store, self.workspaces, self.helpers, self.leases)
         self.changes = Changes(self.store)

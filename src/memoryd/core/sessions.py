@@ -2,6 +2,7 @@
 
 import time
 import uuid
+from collections import Counter
 from collections.abc import Callable
 from contextlib import suppress
 from datetime import timedelta
@@ -41,6 +42,9 @@ class Sessions:
         self._own: set[str] = set()
         self._switched: set[str] = set()
         self._held: dict[Session, float] = {}
+        """When this process last said so."""
+        self._joined: Counter[Session] = Counter()
+        """The connections of each session that last."""
 
     def new(self) -> str:
         """A session that nobody else can name, so that it ends with this process."""
@@ -90,10 +94,19 @@ class Sessions:
             self._store.write(None, lambda q: q.run("sessions.hold", **row))
             self._held[principal, session] = now
 
+    def join(self, session: str, principal: str = "") -> None:
+        """A connection that lasts belongs to a session: until its end() this process goes on with it."""
+        self._joined[principal, session] += 1
+        self.hold(session, principal)
+
     def tend(self, stopping: Callable[[], bool]) -> None:
-        """Go on holding what is held, and end the sessions of processes that are gone."""
+        """Go on with the sessions of connections that last, and end those of processes that are gone.
+
+        Others that were held go on by calls alone.
+        """
         for principal, session in list(self._held):
-            self.hold(session, principal)
+            if self._joined[principal, session] or session in self._own:
+                self.hold(session, principal)
         if not self._workspaces.all("active"):
             return
         now = self._clock.now()
@@ -108,6 +121,17 @@ class Sessions:
         if self._store.read(None, lambda q: q.one("sessions.held", **who, now=now)) is None:
             self._erase(session, now)
         self._store.write(None, lambda q: q.run("sessions.forget", **who, now=now))
+
+    def end(self, session: str, principal: str = "") -> None:
+        """A connection that joined it is over: with the last one this process is done with it."""
+        self._joined[principal, session] -= 1
+        if self._joined[principal, session] <= 0:
+            self._leave(session, principal)
+
+    def _leave(self, session: str, principal: str) -> None:
+        if self._held.pop((principal, session), None) is not None:
+            with suppress(MemorydError):  # it expires
+                self._release((principal, session))
 
     def _release(self, session: Session) -> None:
         """Be done with a session in this process; if it is the last one, what was volatile goes."""
@@ -135,9 +159,8 @@ class Sessions:
 
     def close(self) -> None:
         """Those that nobody else holds are over."""
-        for session in list(self._held):
-            with suppress(MemorydError):  # they expire
-                self._release(session)
+        for principal, session in list(self._held):
+            self._leave(session, principal)
         ended = [{"principal": "", "session": session} for session in self._own & self._switched]
         if ended:
             with suppress(StoreError):  # a row too many is nobody's loss

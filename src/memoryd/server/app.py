@@ -1,12 +1,12 @@
-"""The registry as an MCP server: lists the tools, validates and runs calls, and turns what goes wrong into answers."""
+"""The registry as an MCP server: lists tools and resources, runs calls, and turns what goes wrong into answers."""
 
 import json
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from functools import partial
 from typing import Any, TypeVar
 
-from anyio import CapacityLimiter, to_thread
+from anyio import to_thread
 from mcp import MCPError, types
 from mcp.server.caching import CacheHint
 from mcp.server.lowlevel import Server
@@ -14,22 +14,19 @@ from mcp.server.lowlevel.server import NotificationOptions
 from mcp.server.models import InitializationOptions
 
 from memoryd import __version__
-from memoryd.core.engine import Engine
-from memoryd.errors import InvalidInputError, InvalidParamsError, MemorydError, NotFoundError, StoreError
+from memoryd.errors import InvalidInputError, InvalidParamsError, MemorydError, NotFoundError
 from memoryd.model import Workspace
 from memoryd.prompts import build_instructions
-from memoryd.server.connection import Sessions, is_modern
+from memoryd.server.calls import Calls
+from memoryd.server.connection import Sessions, is_modern, on_close
 from memoryd.server.notices import Notices
 from memoryd.server.resources import Completions, Prompts, Resources
-from memoryd.toolsets import chosen
-from memoryd.toolsets.registry import Answer, Call, Needs, Tool
+from memoryd.toolsets.registry import Answer, Call, Tool, schema_of
 
 log = logging.getLogger(__name__)
 
-THREADS = 16  # calls that run at the same time; SQLite and the models block a thread each
 DAY_MS = 86_400_000
 WORKSPACE_META = "memoryd/workspace"
-SWITCH = "switch_project"
 RESOURCE_NOT_FOUND = -32002  # until 2025-11-25
 SEARCH = "search_memories"  # offered with the resources that it searches
 
@@ -37,34 +34,30 @@ T = TypeVar("T")
 
 
 class MemoryServer(Server[Any]):
-    """The MCP server of one engine."""
+    """The MCP server of some calls. Over HTTP a request that names no session has none of this process."""
 
-    def __init__(self, engine: Engine) -> None:
-        settings = engine.settings
-        self._engine = engine
-        self._tools = chosen(settings.toolsets, read_only=settings.read_only)
-        self._sessions = Sessions(settings.session_id or engine.sessions.new())
-        self._threads = CapacityLimiter(THREADS)
-        self._notices = Notices()
-        self._watching: Callable[[], None] | None = None
-        prompts = Prompts(self._within, self._tools)
-        completions = Completions(self._within, prompts, with_resources=SEARCH in self._tools)
+    def __init__(self, calls: Calls, *, remote: bool = False) -> None:
+        settings = calls.engine.settings
+        self._calls = calls
+        self.sessions = Sessions("" if remote else settings.session_id or calls.engine.sessions.new())
+        self._has_resources = SEARCH in calls.tools
+        self._notices = Notices(calls, self.sessions)
+        prompts = Prompts(self._within, calls.tools)
+        completions = Completions(self._within, prompts, with_resources=self._has_resources)
         super().__init__(
             "memoryd",
             version=__version__,
             title="memoryd",
-            instructions=build_instructions(self._tools),
+            instructions=build_instructions(calls.tools),
             cache_hints={"tools/list": CacheHint(ttl_ms=DAY_MS, scope="private")},
             on_list_tools=self._list_tools,
             on_call_tool=self._call_tool,
             on_list_prompts=prompts.list,
             on_get_prompt=prompts.get,
             on_completion=completions.complete,
-            **(self._resources() if SEARCH in self._tools else {}),
+            **(self._resources() if self._has_resources else {}),
         )
-        self.middleware.append(self._sessions.remember)
-        self.middleware.append(self._explained)
-        self.middleware.append(self._told)
+        self.middleware += [self.sessions.remember, self._explained, self._begun]
 
     def _resources(self) -> dict[str, Any]:
         resources = Resources(self._within)
@@ -81,11 +74,13 @@ class MemoryServer(Server[Any]):
         self, notification_options: NotificationOptions | None = None, *arguments: Any, **more: Any
     ) -> InitializationOptions:
         """The SDK's, with what this server tells of: it would say that lists never change."""
-        changing = notification_options or NotificationOptions(resources_changed=SEARCH in self._tools)
+        changing = notification_options or NotificationOptions(resources_changed=self._has_resources)
         return super().create_initialization_options(changing, *arguments, **more)
 
+    # middleware ------------------------------------------------------------------------------------------------------
+
     async def _explained(self, ctx: Any, call_next: Any) -> Any:
-        """Middleware: what goes wrong outside of a tool is the protocol's error."""
+        """What goes wrong outside of a tool is the protocol's error."""
         try:
             return await call_next(ctx)
         except InvalidInputError as error:
@@ -97,75 +92,50 @@ class MemoryServer(Server[Any]):
             log.warning("%s: %s", ctx.method, error)
             raise MCPError(types.INTERNAL_ERROR, str(error)) from None
 
-    async def _told(self, ctx: Any, call_next: Any) -> Any:
-        """Middleware: with the first request this server begins to tell of changes, also by other processes."""
-        if SEARCH not in self._tools:
-            return await call_next(ctx)
-        if self._watching is None:
-            self._notices.here()
-            session = self._sessions.of(ctx)
-            self._watching = self._engine.changes.watch(lambda: self._watched(session), self._notices.heard)
+    async def _begun(self, ctx: Any, call_next: Any) -> Any:
+        """A connection that lasts hears of changes, and holds its session until it ends."""
         answer = await call_next(ctx)
-        if ctx.method == "initialize":
+        if ctx.method == "initialize" and self._has_resources:
             self._notices.connected(ctx)
-            await to_thread.run_sync(self._engine.sessions.hold, self._sessions.of(ctx), limiter=self._threads)
+            await self._hold(ctx)
         return answer
 
-    def _watched(self, session: str) -> Workspace | None:
-        """Where a session's resources are, if they are anywhere yet."""
-        if not self._engine.store.made():
-            return None
-        active = self._engine.sessions.active(session) if SWITCH in self._tools else None
-        return active or self._engine.workspaces.get(self._engine.settings.workspace)
+    async def _hold(self, ctx: Any) -> None:
+        caller = self.sessions.caller(ctx)
+        sessions, session = self._calls.engine.sessions, self._calls.call(caller, "nothing").session
+        if not session:
+            return
+        await to_thread.run_sync(sessions.join, session)
+        if caller.remote:
+            on_close(ctx, partial(to_thread.run_sync, sessions.end, session))
+
+    # requests --------------------------------------------------------------------------------------------------------
 
     async def _within(self, ctx: Any, work: Callable[[Call], T]) -> T:
-        """Run work for a request that is no tool's, in a thread; what goes wrong is the protocol's error."""
-        session = self._sessions.of(ctx)
+        """Run work for a request that is no tool's."""
+        caller = self.sessions.caller(ctx)
+        return await self._calls.hop(lambda: work(self._calls.call(caller)))
 
-        def run() -> T:
-            return work(Call(self._engine, self._place("workspace", session), session))
-
-        return await to_thread.run_sync(run, limiter=self._threads, abandon_on_cancel=True)
-
-    async def _list_tools(self, _ctx: Any, _params: Any) -> types.ListToolsResult:
-        return types.ListToolsResult(tools=[_declared(tool) for tool in self._tools.values()])
+    async def _list_tools(self, ctx: Any, _params: Any) -> types.ListToolsResult:
+        offered = self._calls.offered(self.sessions.caller(ctx).grant)
+        return types.ListToolsResult(tools=[_declared(tool) for tool in offered.values()])
 
     async def _call_tool(self, ctx: Any, params: types.CallToolRequestParams) -> types.CallToolResult:
-        tool = self._tools.get(params.name)
-        if tool is None:
-            raise MCPError(types.INVALID_PARAMS, f"Unknown tool: {params.name}. There are: {', '.join(self._tools)}.")
-        run = partial(self._run, tool, params.arguments or {}, self._sessions.of(ctx))
-        return await to_thread.run_sync(run, limiter=self._threads, abandon_on_cancel=True)
-
-    def _run(self, tool: Tool[Any], arguments: Mapping[str, Any], session: str) -> types.CallToolResult:
+        caller = self.sessions.caller(ctx)
+        offered = self._calls.offered(caller.grant)
+        if (tool := offered.get(params.name)) is None:
+            raise MCPError(types.INVALID_PARAMS, f"Unknown tool: {params.name}. There are: {', '.join(offered)}.")
         try:
-            place = self._place(tool.needs, session)
-            answer = tool.run(Call(self._engine, place, session), arguments)
+            answer, call = await self._calls.run(caller, tool, params.arguments or {})
+            if answer.session and not self.sessions.choose(ctx, answer.session):
+                raise InvalidInputError(
+                    "This connection ends with the request. Name the session in each request's _meta: memoryd/session."
+                )
         except InvalidParamsError:
             raise
         except MemorydError as error:
-            if isinstance(error, StoreError):
-                log.warning("%s: %s", tool.name, error)
             return _failed(str(error))
-        except Exception:  # the one boundary: whatever else goes wrong is logged here and told without internals
-            log.exception("%s failed", tool.name)
-            return _failed(
-                f"{tool.name} failed unexpectedly; the server's log has the details. Look whether it took effect."
-            )
-        if answer.session:
-            self._sessions.choose(answer.session)
-        return _succeeded(answer, place)
-
-    def _place(self, needs: Needs, session: str) -> Workspace | None:
-        """Where a tool runs: the session's active project where projects are offered, else the workspace in force."""
-        if needs == "nothing":
-            return None
-        if SWITCH in self._tools:
-            if active := self._engine.sessions.active(session):
-                return active
-            if needs == "project":
-                raise NotFoundError(f"No active project. Use {SWITCH} to select one.")
-        return self._engine.workspace(make=not self._engine.settings.read_only)
+        return _succeeded(answer, call.place)
 
 
 def _declared(tool: Tool[Any]) -> types.Tool:
@@ -173,8 +143,8 @@ def _declared(tool: Tool[Any]) -> types.Tool:
         name=tool.name,
         title=tool.title,
         description=tool.description,
-        input_schema=_schema(tool.arguments.model_json_schema()),
-        output_schema=_schema(tool.result.model_json_schema()),
+        input_schema=schema_of(tool.arguments),
+        output_schema=schema_of(tool.result),
         annotations=types.ToolAnnotations(
             read_only_hint=tool.capability == "read",
             destructive_hint=tool.destructive,
@@ -182,18 +152,6 @@ def _declared(tool: Tool[Any]) -> types.Tool:
             open_world_hint=False,
         ),
     )
-
-
-def _schema(schema: Any) -> Any:
-    """A JSON schema without the titles and class texts that pydantic adds: they cost a client's tokens."""
-    if isinstance(schema, list):
-        return [_schema(part) for part in schema]
-    if not isinstance(schema, dict):
-        return schema
-    noise = {"title"} if isinstance(schema.get("title"), str) else set()
-    if schema.get("type") == "object":
-        noise.add("description")
-    return {name: _schema(part) for name, part in schema.items() if name not in noise}
 
 
 def _succeeded(answer: Answer, place: Workspace | None) -> types.CallToolResult:

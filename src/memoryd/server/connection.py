@@ -1,14 +1,41 @@
-"""Who calls, and in which session. What the SDK keeps private of a connection is touched here alone."""
+"""Who calls, in which session, and where. What the SDK keeps private of a connection is touched here alone."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
 from typing import Any
 
+from memoryd.core.tokens import EVERYTHING, Grant
+from memoryd.model import Workspace
 from memoryd.settings import SESSION_LENGTH
 from memoryd.text import unstorable
 
 SESSION_META = "memoryd/session"
 _CLIENT_INFO_META = "io.modelcontextprotocol/clientInfo"
+ENTRY = "memoryd.entry"  # in the ASGI scope
 _STATE = "memoryd/session"
+_CHOSEN = "memoryd/chosen"
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """What HTTP found out about a request before it came to the protocol."""
+
+    grant: Grant = EVERYTHING
+    workspace: Workspace | None = None
+    """The one that its header or its token names."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Caller:
+    """In whose name a request comes."""
+
+    session_id: str
+    """As the client names it; '' where a request over HTTP has none."""
+    grant: Grant = EVERYTHING
+    workspace: Workspace | None = None
+    """Where HTTP has bound it."""
+    remote: bool = False
+    """Whether it came over HTTP."""
 
 
 class Sessions:
@@ -17,6 +44,8 @@ class Sessions:
     def __init__(self, default: str) -> None:
         self._default = default
         self._chosen: str | None = None
+        self.opened: dict[str, Entry] = {}
+        """Of each stream that lasts, what opened it: over SSE the later requests need not name the workspace again."""
 
     async def remember(self, ctx: Any, call_next: Any) -> Any:
         """Middleware. Only the raw parameters of `initialize` hold `clientInfo.extra`: the SDK's model drops it."""
@@ -24,19 +53,37 @@ class Sessions:
             connection_of(ctx).state[_STATE] = _extra_session((ctx.params or {}).get("clientInfo"))
         return await call_next(ctx)
 
-    def choose(self, session: str) -> None:
-        """From now on the requests of this process belong to that session, unless they name another."""
-        self._chosen = session
+    def choose(self, ctx: Any, session: str) -> bool:
+        """From now on the requests of this connection belong to that session, unless they name another.
 
-    def of(self, ctx: Any) -> str:
-        """The session of one request."""
+        False where a request is all there is of a connection.
+        """
+        if ctx.request is None:
+            self._chosen = session
+        elif not is_modern(ctx):
+            connection_of(ctx).state[_CHOSEN] = session
+        return ctx.request is None or not is_modern(ctx)
+
+    def caller(self, ctx: Any) -> Caller:
+        """Who sent a request."""
+        if ctx.request is None:
+            return Caller(session_id=self._named(ctx) or self._default)
+        entry: Entry = ctx.request.scope.get(ENTRY, Entry())
+        stream = connection_of(ctx).session_id or ""
+        opened = self.opened.get(stream, entry)
+        session_id = self._named(ctx) or stream or entry.grant.principal
+        bound = entry.workspace or opened.workspace
+        return Caller(session_id=session_id, grant=entry.grant, workspace=bound, remote=True)
+
+    def _named(self, ctx: Any) -> str | None:
         meta = (ctx.params or {}).get("_meta") or {}
+        state = connection_of(ctx).state
         return (
             _text(meta.get(SESSION_META))
-            or self._chosen
+            or state.get(_CHOSEN)
+            or (self._chosen if ctx.request is None else None)
             or _extra_session(meta.get(_CLIENT_INFO_META))
-            or connection_of(ctx).state.get(_STATE)
-            or self._default
+            or state.get(_STATE)
         )
 
 
@@ -50,9 +97,9 @@ def is_modern(ctx: Any) -> bool:
     return bool(connection_of(ctx).protocol_version >= "2026")
 
 
-def on_close(ctx: Any, work: Callable[[], object]) -> None:
+def on_close(ctx: Any, work: Callable[[], Awaitable[None]]) -> None:
     """Do something when the connection of a request is over."""
-    connection_of(ctx).exit_stack.callback(work)
+    connection_of(ctx).exit_stack.push_async_callback(work)
 
 
 def _extra_session(client_info: object) -> str | None:

@@ -20,6 +20,7 @@ class JsonLines(logging.Formatter):
             "level": record.levelname.lower(),
             "logger": record.name,
             "message": record.getMessage(),
+            **getattr(record, "request", {}),
         }
         if record.exc_info:
             line["exception"] = self.formatException(record.exc_info)

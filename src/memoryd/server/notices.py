@@ -1,7 +1,7 @@
-"""Notices of changed resources, on the bus of `subscriptions/listen` and to each legacy connection."""
+"""Notices of changed resources, to each `subscriptions/listen` and each legacy connection."""
 
 import asyncio
-from functools import partial
+from collections.abc import Awaitable, Callable
 from typing import Any
 
 from mcp import types
@@ -9,33 +9,43 @@ from mcp.server.subscriptions import InMemorySubscriptionBus, ListenHandler, Res
 
 from memoryd.core.changes import Changed
 from memoryd.errors import InvalidParamsError
-from memoryd.server.connection import connection_of, on_close
+from memoryd.server.calls import Calls
+from memoryd.server.connection import Sessions, connection_of, on_close
 from memoryd.toolsets import resources
 
 MOST = 1_000  # subscriptions of a connection
 
 
 class Notices:
-    """Who wants to hear of changes, and tells them."""
+    """Watches for each client what it may see, and tells it."""
 
-    def __init__(self) -> None:
-        self._bus = InMemorySubscriptionBus()
+    def __init__(self, calls: Calls, sessions: Sessions) -> None:
+        self._calls = calls
+        self._sessions = sessions
         self._wanted: dict[Any, dict[str, str]] = {}
         """The subscriptions of each legacy connection: the URI as it was given, by the one way to write it."""
-        self._sessions: dict[Any, Any] = {}
-        """What the SDK sends by, of each legacy connection."""
-        self._loop: asyncio.AbstractEventLoop | None = None
-        self.listen = ListenHandler(self._bus)
+
+    # legacy connections ----------------------------------------------------------------------------------------------
 
     def connected(self, ctx: Any) -> None:
-        """A connection that lasts: it hears of changes of the list."""
-        connection = connection_of(ctx)
-        self._wanted[connection], self._sessions[connection] = {}, ctx.session
-        on_close(ctx, partial(self._ended, connection))
+        """A connection that lasts: from now on it hears of changes."""
+        connection, session = connection_of(ctx), ctx.session
+        wanted = self._wanted[connection] = {}
 
-    def _ended(self, connection: Any) -> None:
-        self._wanted.pop(connection, None)
-        self._sessions.pop(connection, None)
+        async def send(listed: bool, uris: list[str]) -> None:
+            if listed:
+                await session.send_resource_list_changed()
+            for uri in uris:
+                if uri in wanted:
+                    await session.send_resource_updated(wanted[uri])
+
+        end = self._watch(ctx, send)
+
+        async def ended() -> None:
+            self._wanted.pop(connection, None)
+            end()
+
+        on_close(ctx, ended)
 
     async def subscribe(self, ctx: Any, params: types.SubscribeRequestParams) -> types.EmptyResult:
         """resources/subscribe."""
@@ -51,29 +61,38 @@ class Notices:
         self._wanted.get(connection_of(ctx), {}).pop(resources.parse(params.uri).uri, None)
         return types.EmptyResult()
 
-    def here(self) -> None:
-        """Notices are sent from this event loop."""
-        self._loop = asyncio.get_running_loop()
+    # subscriptions/listen --------------------------------------------------------------------------------------------
 
-    def heard(self, changed: Changed) -> None:
-        """Send notices of what changed. From any thread."""
-        if self._loop is not None:
-            sending = self._send(changed)
+    async def listen(self, ctx: Any, params: types.SubscriptionsListenRequestParams) -> types.SubscriptionsListenResult:
+        """subscriptions/listen."""
+        bus = InMemorySubscriptionBus()
+
+        async def send(listed: bool, uris: list[str]) -> None:
+            if listed:
+                await bus.publish(ResourcesListChanged())
+            for uri in uris:
+                await bus.publish(ResourceUpdated(uri=uri))
+
+        end = self._watch(ctx, send)
+        try:
+            return await ListenHandler(bus)(ctx, params)
+        finally:
+            end()
+
+    def _watch(self, ctx: Any, send: Callable[[bool, list[str]], Awaitable[None]]) -> Callable[[], None]:
+        """Send what changes where the sender of this request is at the time; of sessions, only of his own."""
+        loop, caller = asyncio.get_running_loop(), self._sessions.caller(ctx)
+
+        async def sent(listed: bool, uris: list[str]) -> None:
+            await send(listed, uris)
+
+        def heard(changed: Changed) -> None:
+            session = self._calls.call(caller, "nothing").session
+            seen = [(caller.session_id if scope else "", key) for scope, key in changed.keys if scope in ("", session)]
+            sending = sent(changed.listed, resources.changed(seen))
             try:
-                asyncio.run_coroutine_threadsafe(sending, self._loop)
+                asyncio.run_coroutine_threadsafe(sending, loop)
             except RuntimeError:  # the loop is closed: nobody is there to be told
                 sending.close()
 
-    async def _send(self, changed: Changed) -> None:
-        uris = resources.changed(changed.keys)
-        if changed.listed:
-            await self._bus.publish(ResourcesListChanged())
-        for uri in uris:
-            await self._bus.publish(ResourceUpdated(uri=uri))
-        for connection, session in list(self._sessions.items()):  # sending to one that is just ending does nothing
-            if changed.listed:
-                await session.send_resource_list_changed()
-            wanted = self._wanted.get(connection, {})
-            for uri in uris:
-                if uri in wanted:
-                    await session.send_resource_updated(wanted[uri])
+        return self._calls.engine.changes.watch(lambda: self._calls.watched(caller), heard)

@@ -20,6 +20,7 @@ from pydantic import ValidationError
 
 from memoryd.core.engine import Engine
 from memoryd.server.app import MemoryServer
+from memoryd.server.calls import Calls
 
 log = logging.getLogger(__name__)
 
@@ -32,7 +33,7 @@ CANCELLED = "notifications/cancelled"  # what it names is never answered
 def serve(engine: Engine) -> None:
     """Serve one client until its end of stdin, SIGTERM or SIGINT; then close the engine."""
     with engine:
-        server = MemoryServer(engine)
+        server = MemoryServer(Calls(engine))
         if not engine.settings.read_only:
             engine.worker.start()
         try:

@@ -11,6 +11,9 @@ TOOLSETS: dict[str, Toolset] = {
     "recall": recall.TOOLS, "vault": vault.TOOLS, "projects": projects.TOOLS, "graph": graph.TOOLS,
 }  # fmt: skip
 
+PROJECT_TOOLS = frozenset(tool.name for tool in projects.TOOLS)
+"""Those that choose among workspaces."""
+
 
 def chosen(names: Sequence[str], *, read_only: bool) -> dict[str, Tool[Any]]:
     """The tools of the named toolsets (`all`: every one) by name; with `read_only` those that change nothing."""

@@ -59,8 +59,19 @@ class Call:
     engine: Engine
     place: Workspace | None
     """None for a tool that needs nothing."""
-    session: str
-    """Whose volatile records are visible, what new records are marked with, and who has an active project."""
+    session_id: str
+    """As the client names it; '' where there is none."""
+    principal: str = ""
+    """Whose session it is; '' where the process has one user."""
+
+    @property
+    def session(self) -> str:
+        """Whose volatile records are visible, what new records are marked with, and who has an active project."""
+        return self.named(self.session_id)
+
+    def named(self, session_id: str) -> str:
+        """The session of that name: of each principal it is another one."""
+        return f"{self.principal}/{session_id}" if self.principal else session_id
 
     @property
     def workspace(self) -> Workspace:
@@ -101,6 +112,24 @@ class Tool(Generic[ArgumentsT]):
         except ValidationError as error:
             raise InvalidInputError(_explain(self.name, self.arguments, error)) from None
         return self.handler(call, valid)
+
+
+def schema_of(shape: type[BaseModel]) -> dict[str, Any]:
+    """The JSON schema of arguments or a result."""
+    schema: dict[str, Any] = _schema(shape.model_json_schema())
+    return schema
+
+
+def _schema(schema: Any) -> Any:
+    """A JSON schema without the titles and class texts that pydantic adds: they cost a client's tokens."""
+    if isinstance(schema, list):
+        return [_schema(part) for part in schema]
+    if not isinstance(schema, dict):
+        return schema
+    noise = {"title"} if isinstance(schema.get("title"), str) else set()
+    if schema.get("type") == "object":
+        noise.add("description")
+    return {name: _schema(part) for name, part in schema.items() if name not in noise}
 
 
 def _texts(value: object, place: str = "") -> Iterator[tuple[str, str]]:

@@ -85,7 +85,7 @@ def read(call: Call, uri: str) -> tuple[str, dict[str, Any]]:
     if place.kind == "memory":
         return _json(_shown(vault.get(place.name))), {}
     if place.kind == "session":
-        if place.name != call.session:
+        if place.name != call.session_id:
             raise NotFoundError("That is not this session. A session's memories are its own.")
         return _json([_shown(record) for record in vault.volatile()]), {}
     found = vault.page(place.offset, place.limit + 1)
@@ -100,10 +100,15 @@ def listed(call: Call, cursor: str | None) -> tuple[list[Listed], str | None]:
     keys = Vault(call.engine, call.workspace, call.session).keys("", after, LISTED + 1)
     first = [] if cursor else [
         Listed(VAULT, "vault", "The vault", TEMPLATES[0].description),
-        Listed(Place("session", call.session).uri, "session", "This session", "The memories of this session."),
+        *_own(call),
     ]  # fmt: skip
     found = [Listed(Place("memory", key).uri, key, key, "A vault memory.") for key in keys[:LISTED]]
     return first + found, _quoted(keys[LISTED - 1]) if len(keys) > LISTED else None
+
+
+def _own(call: Call) -> list[Listed]:
+    uri = Place("session", call.session_id).uri
+    return [Listed(uri, "session", "This session", "The memories of this session.")] if call.session_id else []
 
 
 def completed(call: Call, uri: str, argument: str, value: str) -> tuple[list[str], bool]:
@@ -112,7 +117,7 @@ def completed(call: Call, uri: str, argument: str, value: str) -> tuple[list[str
         keys = Vault(call.engine, call.workspace, call.session).keys(value, "", COMPLETED + 1)
         return keys[:COMPLETED], len(keys) > COMPLETED
     if (uri, argument) == (TEMPLATES[2].uri, "session_id"):
-        return [call.session] if call.session.startswith(value) else [], False
+        return [call.session_id] if call.session_id.startswith(value) and call.session_id else [], False
     if (uri, argument) in [(TEMPLATES[0].uri, name) for name in ("offset", "limit")]:
         return [], False
     raise InvalidParamsError(f"There is no template {uri[:200]!r} with an argument {argument[:200]!r}.")

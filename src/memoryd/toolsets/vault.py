@@ -152,7 +152,7 @@ class SessionResult(Result):
 
 def set_session_id(call: Call, arguments: SessionArguments) -> Answer:
     """set_session_id."""
-    call.engine.sessions.hold(arguments.session_id)
+    call.engine.sessions.hold(call.named(arguments.session_id))
     return Answer(SessionResult(session_id=arguments.session_id), session=arguments.session_id)
 
 

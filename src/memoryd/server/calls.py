@@ -1,0 +1,145 @@
+"""Calls of tools, whichever protocol they come by: where they run, in which thread, and what becomes of errors."""
+
+import logging
+import time
+from collections.abc import Callable, Mapping
+from typing import Any, TypeVar
+
+import anyio
+from anyio import CapacityLimiter, to_thread
+
+from memoryd.core.engine import Engine
+from memoryd.core.tokens import Grant
+from memoryd.core.workspaces import usable
+from memoryd.errors import (
+    BusyError,
+    InvalidInputError,
+    MemorydError,
+    NotFoundError,
+    StoreError,
+    TimedOutError,
+    UnexpectedError,
+)
+from memoryd.model import Workspace
+from memoryd.server.connection import Caller
+from memoryd.toolsets import PROJECT_TOOLS, chosen
+from memoryd.toolsets.registry import Answer, Call, Needs, Tool
+
+log = logging.getLogger(__name__)
+
+THREADS = 16  # calls that run at the same time; SQLite and the models block a thread each
+WAITING = 1_000  # calls that may wait for a thread
+SWITCH = "switch_project"
+HEADER = "X-Memory-Workspace"
+
+T = TypeVar("T")
+Heard = Callable[[str, str, float], None]
+"""Gets the tool, the outcome and the seconds of each call."""
+
+
+class Calls:
+    """What a server offers of an engine."""
+
+    def __init__(self, engine: Engine) -> None:
+        settings = engine.settings
+        self.engine = engine
+        self.tools = chosen(settings.toolsets, read_only=settings.read_only)
+        self.heard: list[Heard] = []
+        self._named = "workspace" in settings.model_fields_set
+        self._timeout = settings.call_timeout
+        self._threads = CapacityLimiter(THREADS)
+
+    @property
+    def binding(self) -> bool:
+        """Whether a request over HTTP must name its workspace: neither a setting nor the session's project does."""
+        return not self._named and SWITCH not in self.tools
+
+    def offered(self, grant: Grant) -> dict[str, Tool[Any]]:
+        """The tools that a caller sees. Who is bound to a workspace does not see the others."""
+        return {
+            name: tool
+            for name, tool in self.tools.items()
+            if grant.allows(name, tool.capability) and not (grant.workspace and name in PROJECT_TOOLS)
+        }
+
+    def call(self, caller: Caller, needs: Needs = "workspace") -> Call:
+        """In whose name and where something is done."""
+        place = self._place(caller, needs)
+        return Call(self.engine, place, caller.session_id, caller.grant.principal)
+
+    def _place(self, caller: Caller, needs: Needs) -> Workspace | None:
+        """The workspace that the request names, else the session's active project, else the one of the settings."""
+        if needs == "nothing":
+            return None
+        if caller.workspace:
+            return caller.workspace
+        if SWITCH in self.tools and not caller.grant.workspace:
+            if active := self.engine.sessions.active(self._session(caller)):
+                return active
+            if needs == "project" or (caller.remote and not self._named):
+                raise NotFoundError(f"No active project. Use {SWITCH} to select one.")
+        return self.engine.workspace(make=not self.engine.settings.read_only)
+
+    def watched(self, caller: Caller) -> Workspace | None:
+        """Where a caller's resources are, if they are anywhere yet."""
+        if caller.workspace:
+            return self.engine.workspaces.by_id(caller.workspace.id)
+        active = self.engine.sessions.active(self._session(caller)) if SWITCH in self.tools else None
+        if active or (caller.remote and not self._named):
+            return active
+        return self.engine.workspaces.get(self.engine.settings.workspace)
+
+    def named(self, name: str) -> Workspace:
+        """The workspace that a request names. Raises NotFoundError, or InvalidInputError where it is archived."""
+        found = self.engine.workspaces.get(name) if name else None
+        if found is None:
+            raise NotFoundError(f"Workspace not found: {name[:100]}")
+        return usable(found)
+
+    def _session(self, caller: Caller) -> str:
+        return Call(self.engine, None, caller.session_id, caller.grant.principal).session
+
+    async def run(self, caller: Caller, tool: Tool[Any], arguments: Mapping[str, Any]) -> tuple[Answer, Call]:
+        """Run a tool in a thread. Raises MemorydError; what nobody foresaw is logged and told without internals."""
+        began, outcome = time.perf_counter(), "failed"
+
+        def work() -> tuple[Answer, Call]:
+            call = self.call(caller, tool.needs)
+            return tool.run(call, arguments), call
+
+        try:
+            done = await self.hop(lambda: self._guarded(tool.name, work))
+            outcome = "ok"
+        except InvalidInputError:
+            outcome = "invalid"
+            raise
+        finally:
+            for heard in self.heard:
+                heard(tool.name, outcome, time.perf_counter() - began)
+        return done
+
+    def _guarded(self, name: str, work: Callable[[], T]) -> T:
+        try:
+            return work()
+        except MemorydError as error:
+            if isinstance(error, StoreError):
+                log.warning("%s: %s", name, error)
+            raise
+        except Exception as error:  # the one boundary: whatever else goes wrong is logged here
+            log.exception("%s failed", name)
+            raise UnexpectedError(
+                f"{name} failed unexpectedly; the server's log has the details. Look whether it took effect."
+            ) from error
+
+    async def hop(self, work: Callable[[], T]) -> T:
+        """Run work in one of the threads. Raises BusyError where too many wait, TimedOutError."""
+        if self._threads.statistics().tasks_waiting >= WAITING:
+            raise BusyError
+        try:
+            with anyio.fail_after(self._timeout):
+                return await to_thread.run_sync(work, limiter=self._threads, abandon_on_cancel=True)
+        except TimeoutError:
+            raise TimedOutError(
+                f"The call took longer than {self._timeout:.0f} s and goes on without an answer. Look whether it took "
+                "effect, and ask for less."
+            ) from None

@@ -1,0 +1,91 @@
+"""For who runs a server: its health and its figures."""
+
+import time
+from typing import Any
+
+from anyio import to_thread
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
+from prometheus_client.exposition import CONTENT_TYPE_LATEST, generate_latest
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+
+from memoryd.core.engine import Engine
+from memoryd.core.workspaces import going_on
+from memoryd.errors import MemorydError
+from memoryd.server.calls import Calls
+
+BUCKETS = (0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30)
+FRESH = 15.0  # seconds for which what was counted in the database holds
+
+
+class Health:
+    """`/health` and `/health/live`."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+
+    async def live(self, _request: Request) -> Response:
+        """The process answers."""
+        return JSONResponse({"live": True})
+
+    async def ready(self, _request: Request) -> Response:
+        """Whether calls can be served: 200, or 503. Models may still be missing: words are found without."""
+        database = await to_thread.run_sync(self._database)
+        body = {"live": True, "ready": database is None, "database": database or "ok",
+                "models": self._engine.helpers.states()}  # fmt: skip
+        return JSONResponse(body, 200 if database is None else 503)
+
+    def _database(self) -> str | None:
+        """What is wrong with it."""
+        try:
+            self._engine.workspaces.all()
+        except MemorydError as error:
+            return str(error)
+        return None
+
+
+class Metrics:
+    """`/metrics`, for Prometheus."""
+
+    def __init__(self, calls: Calls) -> None:
+        self._engine = calls.engine
+        self._registry = CollectorRegistry()
+        labels = ("tool", "outcome")
+        self._calls = Counter("memoryd_calls", "Calls of tools.", labels, registry=self._registry)
+        self._seconds = Histogram(
+            "memoryd_call_seconds", "Duration of calls.", ("tool",), buckets=BUCKETS, registry=self._registry
+        )
+        self._records = Gauge("memoryd_records", "Living records.", ("kind",), registry=self._registry)
+        self._waiting = Gauge("memoryd_unembedded_records", "Records that lack vectors.", registry=self._registry)
+        self._size = Gauge("memoryd_database_bytes", "Size of the database.", registry=self._registry)
+        self._counted = -FRESH
+        calls.heard.append(self._heard)
+
+    def _heard(self, tool: str, outcome: str, seconds: float) -> None:
+        self._calls.labels(tool, outcome).inc()
+        self._seconds.labels(tool).observe(seconds)
+
+    async def show(self, _request: Request) -> Response:
+        """The text format."""
+        text = await to_thread.run_sync(self._text)
+        return Response(text, media_type=CONTENT_TYPE_LATEST)
+
+    def _text(self) -> bytes:
+        if time.monotonic() > self._counted + FRESH:
+            self._counted = time.monotonic()
+            self._count()
+        return generate_latest(self._registry)
+
+    def _count(self) -> None:
+        kinds: dict[str, int] = {}
+        waiting = 0
+        workspaces: list[Any] = self._engine.workspaces.all("active")
+        for workspace in workspaces:
+            with going_on(workspace):
+                for row in self._engine.store.read(workspace, lambda q: q.all("records.counts", session="")):
+                    kinds[row["kind"]] = kinds.get(row["kind"], 0) + row["number"]
+                waiting += self._engine.embedding.unembedded(workspace)
+        for kind, number in kinds.items():
+            self._records.labels(kind).set(number)
+        self._waiting.set(waiting)
+        self._size.set(sum(place.size for place in self._engine.store.places([None, *workspaces])))

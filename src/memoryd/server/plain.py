@@ -1,0 +1,132 @@
+"""Tools over plain HTTP, for programs that do not speak MCP: `POST /tools/{name}`, described by OpenAPI."""
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+
+from memoryd import __version__
+from memoryd.errors import (
+    BusyError,
+    InvalidInputError,
+    MemorydError,
+    NotFoundError,
+    StoreError,
+    TimedOutError,
+)
+from memoryd.server.calls import HEADER, Calls
+from memoryd.server.connection import ENTRY, Caller, Entry
+from memoryd.toolsets.registry import Tool, schema_of
+
+SESSION = "X-Memory-Session"
+LARGEST = 4 * 1024 * 1024  # bytes of a body, as over MCP
+STATUS: tuple[tuple[type[MemorydError], int], ...] = (
+    (InvalidInputError, 400), (NotFoundError, 404), (BusyError, 503), (TimedOutError, 504), (StoreError, 503),
+    (MemorydError, 500),
+)  # fmt: skip
+"""The first that fits."""
+
+
+class Plain:
+    """The handlers."""
+
+    def __init__(self, calls: Calls) -> None:
+        self._calls = calls
+
+    async def call(self, request: Request) -> Response:
+        """POST /tools/{name}: its arguments as a JSON object; its result, or `{"error"}` with a status."""
+        entry: Entry = request.scope.get(ENTRY, Entry())
+        name = request.path_params["name"]
+        tool = self._calls.tools.get(name)
+        if tool is None:
+            return _error(404, f"Unknown tool: {name[:100]}. There are: {', '.join(self._calls.offered(entry.grant))}.")
+        if name not in self._calls.offered(entry.grant):
+            return _error(403, f"This token does not allow {name}.")
+        try:
+            arguments = await _arguments(request)
+            caller = Caller(
+                session_id=request.headers.get(SESSION, "") or entry.grant.principal, grant=entry.grant,
+                workspace=entry.workspace, remote=True,
+            )  # fmt: skip
+            answer, _ = await self._calls.run(caller, tool, arguments)
+        except MemorydError as error:
+            return _error(next(status for kind, status in STATUS if isinstance(error, kind)), str(error))
+        return JSONResponse(answer.result.model_dump(mode="json", by_alias=True))
+
+    async def openapi(self, _request: Request) -> Response:
+        """GET /openapi.json."""
+        return JSONResponse(document(self._calls.tools))
+
+
+async def _arguments(request: Request) -> Mapping[str, Any]:
+    if not request.headers.get("content-type", "").startswith("application/json"):
+        raise InvalidInputError("Send the arguments as application/json.")
+    if int(request.headers.get("content-length") or 0) > LARGEST:
+        raise InvalidInputError(f"The body is larger than {LARGEST} bytes.")
+    body = bytearray()
+    async for part in request.stream():
+        body += part
+        if len(body) > LARGEST:
+            raise InvalidInputError(f"The body is larger than {LARGEST} bytes.")
+    try:
+        arguments = json.loads(body or b"{}")
+    except ValueError as error:
+        raise InvalidInputError(f"The body is no JSON: {error}.") from None
+    if not isinstance(arguments, dict):
+        raise InvalidInputError("The body must be a JSON object with the tool's arguments.")
+    return arguments
+
+
+def _error(status: int, text: str) -> Response:
+    return JSONResponse({"error": text}, status, {"Retry-After": "5"} if status == 503 else None)
+
+
+# the document --------------------------------------------------------------------------------------------------------
+
+ERRORS = {
+    "400": "An argument is wrong, or a header is missing.", "401": "A token is needed.",
+    "403": "The token does not allow this.", "404": "There is nothing of that name.",
+    "429": "Too many calls.", "503": "The server or its database is busy or away.", "504": "It took too long.",
+}  # fmt: skip
+
+
+def document(tools: Mapping[str, Tool[Any]]) -> dict[str, Any]:
+    """The OpenAPI 3.1 document of some tools."""
+    return {
+        "openapi": "3.1.0",
+        "info": {
+            "title": "memoryd", "version": __version__, "description": "The memory of LLM agents over plain HTTP.",
+            "license": {"name": "Apache-2.0", "identifier": "Apache-2.0"},
+        },
+        "paths": {f"/tools/{name}": {"post": _operation(tool)} for name, tool in tools.items()},
+        "components": {
+            "securitySchemes": {"token": {"type": "http", "scheme": "bearer"}},
+            "schemas": {
+                "Error": {
+                    "type": "object", "properties": {"error": {"type": "string"}}, "required": ["error"],
+                },
+            },
+        },
+        "security": [{}, {"token": []}],
+    }  # fmt: skip
+
+
+def _operation(tool: Tool[Any]) -> dict[str, Any]:
+    failed = {"application/json": {"schema": {"$ref": "#/components/schemas/Error"}}}
+    return {
+        "operationId": tool.name,
+        "summary": tool.title,
+        "description": tool.description,
+        "parameters": [_header(HEADER, "The workspace."), _header(SESSION, "The session.")],
+        "requestBody": {"required": True, "content": {"application/json": {"schema": schema_of(tool.arguments)}}},
+        "responses": {
+            "200": {"description": "Done.", "content": {"application/json": {"schema": schema_of(tool.result)}}},
+            **{status: {"description": text, "content": failed} for status, text in ERRORS.items()},
+        },
+    }
+
+
+def _header(name: str, what: str) -> dict[str, Any]:
+    return {"name": name, "in": "header", "required": False, "description": what, "schema": {"type": "string"}}
