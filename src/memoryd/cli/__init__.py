@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from memoryd import __version__, extras
-from memoryd.cli import memories, transfer, upkeep
+from memoryd.cli import memories, show, transfer, upkeep
 from memoryd.cli.frame import (
     OPTIONS,
     DataDir,
@@ -24,11 +24,14 @@ from memoryd.cli.frame import (
     tolerate_encodings,
 )
 from memoryd.cli.migrate import migrate
+from memoryd.cli.tokens import tokens
 from memoryd.cli.workspaces import workspaces
 from memoryd.core.engine import Engine
 from memoryd.errors import InvalidInputError
 from memoryd.server import logs, stdio
+from memoryd.server.openapi import document
 from memoryd.settings import Settings
+from memoryd.toolsets import chosen
 
 app = typer.Typer(
     add_completion=False,
@@ -101,6 +104,14 @@ def _serve(settings: Settings, certificate: str | None = None, key: str | None =
     stdio.serve(Engine(settings))
 
 
+@app.command()
+@command("toolsets")
+def openapi(settings: Settings) -> None:
+    """Print the OpenAPI document of the tools over plain HTTP: of all, unless --toolsets names some."""
+    named = "toolsets" in settings.model_fields_set
+    show.as_json(document(chosen(settings.toolsets if named else ["all"], read_only=settings.read_only)))
+
+
 for each in (memories.store, memories.recall, memories.context, memories.forget, memories.inspect):
     app.command()(each)
 app.command()(upkeep.doctor)
@@ -109,6 +120,7 @@ app.command()(migrate)
 app.command("import")(transfer.import_)
 app.add_typer(upkeep.models, name="models")
 app.add_typer(workspaces, name="workspace")
+app.add_typer(tokens, name="token")
 
 
 def main() -> None:

@@ -4,7 +4,7 @@ import hashlib
 import hmac
 import json
 import secrets
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Literal
@@ -111,11 +111,6 @@ class Tokens:
         same = hmac.compare_digest(_hash(secret), row["hash"])
         valid = same and begins == PREFIX and bool(known) and row["expires_at"] > self._clock.now()
         return _token(row) if valid else None
-
-
-def unknown(tools: Collection[str], offered: Collection[str]) -> list[str]:
-    """Those of some names that no tool has."""
-    return [name for name in tools if name not in offered]
 
 
 def _hash(secret: str) -> str:

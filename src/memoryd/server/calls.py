@@ -30,7 +30,6 @@ log = logging.getLogger(__name__)
 THREADS = 16  # calls that run at the same time; SQLite and the models block a thread each
 WAITING = 1_000  # calls that may wait for a thread
 SWITCH = "switch_project"
-HEADER = "X-Memory-Workspace"
 
 T = TypeVar("T")
 Heard = Callable[[str, str, float], None]

@@ -17,8 +17,9 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from memoryd.core.tokens import EVERYTHING, Grant, Tokens
 from memoryd.errors import InvalidInputError, NotFoundError, StoreError
 from memoryd.model import Workspace
-from memoryd.server.calls import HEADER, Calls
+from memoryd.server.calls import Calls
 from memoryd.server.connection import ENTRY, Entry
+from memoryd.server.openapi import WORKSPACE
 
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
 RETRY = 5  # seconds after which a server that is busy may be asked again
@@ -111,9 +112,14 @@ class Entrance:
                 raise Refusal(503, str(error), **{"Retry-After": str(RETRY)}) from None
 
     def _enter(self, request: Request, grant: Grant) -> None:
-        request.scope[LOCKED] = grant is EVERYTHING and self._calls.engine.tokens.any()
+        request.scope[LOCKED] = grant is EVERYTHING and self._needs_token(request)
         if request.url.path.startswith(BOUND) and not request.scope[LOCKED]:
             request.scope[ENTRY] = Entry(grant, self._bound(request, grant))
+
+    def _needs_token(self, request: Request) -> bool:
+        """Beyond this machine always; here where there are any, or where one was sent that is not valid."""
+        engine = self._calls.engine
+        return not is_loopback(engine.settings.host) or "authorization" in request.headers or engine.tokens.any()
 
     def _count(self, who: str) -> None:
         if self._rate and not self._limiter.hit(self._rate, who):
@@ -121,11 +127,11 @@ class Entrance:
 
     def _bound(self, request: Request, grant: Grant) -> Workspace | None:
         """c: the workspace of the header, which must exist; a token that is bound to one allows no other."""
-        name = request.headers.get(HEADER, "").strip()
+        name = request.headers.get(WORKSPACE, "").strip()
         if not name and not grant.workspace:
             opens = request.method == "POST" and not request.url.path.startswith(MESSAGES)
             if self._calls.binding and (opens or request.url.path == SSE):
-                raise Refusal(400, f"Missing required header: {HEADER}")
+                raise Refusal(400, f"Missing required header: {WORKSPACE}")
             return None
         try:
             return self._find(name, grant.workspace)

@@ -7,7 +7,6 @@ from typing import Any
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
-from memoryd import __version__
 from memoryd.errors import (
     BusyError,
     InvalidInputError,
@@ -16,11 +15,10 @@ from memoryd.errors import (
     StoreError,
     TimedOutError,
 )
-from memoryd.server.calls import HEADER, Calls
+from memoryd.server.calls import Calls
 from memoryd.server.connection import ENTRY, Caller, Entry
-from memoryd.toolsets.registry import Tool, schema_of
+from memoryd.server.openapi import SESSION, document
 
-SESSION = "X-Memory-Session"
 LARGEST = 4 * 1024 * 1024  # bytes of a body, as over MCP
 STATUS: tuple[tuple[type[MemorydError], int], ...] = (
     (InvalidInputError, 400), (NotFoundError, 404), (BusyError, 503), (TimedOutError, 504), (StoreError, 503),
@@ -81,52 +79,3 @@ async def _arguments(request: Request) -> Mapping[str, Any]:
 
 def _error(status: int, text: str) -> Response:
     return JSONResponse({"error": text}, status, {"Retry-After": "5"} if status == 503 else None)
-
-
-# the document --------------------------------------------------------------------------------------------------------
-
-ERRORS = {
-    "400": "An argument is wrong, or a header is missing.", "401": "A token is needed.",
-    "403": "The token does not allow this.", "404": "There is nothing of that name.",
-    "429": "Too many calls.", "503": "The server or its database is busy or away.", "504": "It took too long.",
-}  # fmt: skip
-
-
-def document(tools: Mapping[str, Tool[Any]]) -> dict[str, Any]:
-    """The OpenAPI 3.1 document of some tools."""
-    return {
-        "openapi": "3.1.0",
-        "info": {
-            "title": "memoryd", "version": __version__, "description": "The memory of LLM agents over plain HTTP.",
-            "license": {"name": "Apache-2.0", "identifier": "Apache-2.0"},
-        },
-        "paths": {f"/tools/{name}": {"post": _operation(tool)} for name, tool in tools.items()},
-        "components": {
-            "securitySchemes": {"token": {"type": "http", "scheme": "bearer"}},
-            "schemas": {
-                "Error": {
-                    "type": "object", "properties": {"error": {"type": "string"}}, "required": ["error"],
-                },
-            },
-        },
-        "security": [{}, {"token": []}],
-    }  # fmt: skip
-
-
-def _operation(tool: Tool[Any]) -> dict[str, Any]:
-    failed = {"application/json": {"schema": {"$ref": "#/components/schemas/Error"}}}
-    return {
-        "operationId": tool.name,
-        "summary": tool.title,
-        "description": tool.description,
-        "parameters": [_header(HEADER, "The workspace."), _header(SESSION, "The session.")],
-        "requestBody": {"required": True, "content": {"application/json": {"schema": schema_of(tool.arguments)}}},
-        "responses": {
-            "200": {"description": "Done.", "content": {"application/json": {"schema": schema_of(tool.result)}}},
-            **{status: {"description": text, "content": failed} for status, text in ERRORS.items()},
-        },
-    }
-
-
-def _header(name: str, what: str) -> dict[str, Any]:
-    return {"name": name, "in": "header", "required": False, "description": what, "schema": {"type": "string"}}

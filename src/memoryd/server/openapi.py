@@ -1,0 +1,55 @@
+"""The OpenAPI 3.1 document of tools over plain HTTP, made of the registry."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from memoryd import __version__
+from memoryd.toolsets.registry import Tool, schema_of
+
+WORKSPACE, SESSION = "X-Memory-Workspace", "X-Memory-Session"
+
+ERRORS = {
+    "400": "An argument is wrong, or a header is missing.", "401": "A token is needed.",
+    "403": "The token does not allow this.", "404": "There is nothing of that name.",
+    "429": "Too many calls.", "503": "The server or its database is busy or away.", "504": "It took too long.",
+}  # fmt: skip
+
+
+def document(tools: Mapping[str, Tool[Any]]) -> dict[str, Any]:
+    """The OpenAPI 3.1 document of some tools."""
+    return {
+        "openapi": "3.1.0",
+        "info": {
+            "title": "memoryd", "version": __version__, "description": "The memory of LLM agents over plain HTTP.",
+            "license": {"name": "Apache-2.0", "identifier": "Apache-2.0"},
+        },
+        "paths": {f"/tools/{name}": {"post": _operation(tool)} for name, tool in tools.items()},
+        "components": {
+            "securitySchemes": {"token": {"type": "http", "scheme": "bearer"}},
+            "schemas": {
+                "Error": {
+                    "type": "object", "properties": {"error": {"type": "string"}}, "required": ["error"],
+                },
+            },
+        },
+        "security": [{}, {"token": []}],
+    }  # fmt: skip
+
+
+def _operation(tool: Tool[Any]) -> dict[str, Any]:
+    failed = {"application/json": {"schema": {"$ref": "#/components/schemas/Error"}}}
+    return {
+        "operationId": tool.name,
+        "summary": tool.title,
+        "description": tool.description,
+        "parameters": [_header(WORKSPACE, "The workspace."), _header(SESSION, "The session.")],
+        "requestBody": {"required": True, "content": {"application/json": {"schema": schema_of(tool.arguments)}}},
+        "responses": {
+            "200": {"description": "Done.", "content": {"application/json": {"schema": schema_of(tool.result)}}},
+            **{status: {"description": text, "content": failed} for status, text in ERRORS.items()},
+        },
+    }
+
+
+def _header(name: str, what: str) -> dict[str, Any]:
+    return {"name": name, "in": "header", "required": False, "description": what, "schema": {"type": "string"}}
