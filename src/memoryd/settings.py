@@ -105,9 +105,9 @@ class Settings(BaseModel):
         "page of that name in a browser may call it too.",
     )
     rate_limit: str = Field(
-        "1200/minute",
+        "6000/minute",
         validation_alias=_names("MEMORY_RATE_LIMIT"),
-        description="Calls over HTTP of each token or, without tokens, of each address; `none`: any number.",
+        description="Requests over HTTP with each token, and attempts without a valid one from each address; `none`: any number.",
     )
     call_timeout: float = Field(
         120,

@@ -85,7 +85,8 @@ class Sessions:
         """
         now = time.monotonic()
         known = self._held.get((principal, session))
-        if self._kept is not None or (known is None and session in self._own and not writing):
+        nobodys = not session or (known is None and session in self._own and not writing)
+        if self._kept is not None or nobodys:
             return
         if known is None or now > known + RENEWAL:
             until = FOREVER if self._persist else self._clock.ago(-TERM)
@@ -126,6 +127,7 @@ class Sessions:
         """A connection that joined it is over: with the last one this process is done with it."""
         self._joined[principal, session] -= 1
         if self._joined[principal, session] <= 0:
+            del self._joined[principal, session]
             self._leave(session, principal)
 
     def _leave(self, session: str, principal: str) -> None:

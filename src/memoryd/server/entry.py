@@ -103,17 +103,19 @@ class Entrance:
     async def _admit(self, request: Request) -> None:
         """Find out what is asked for, in whose name and where. Raises Refusal."""
         path, scope = request.url.path, request.scope
+        if path in OPEN:
+            return
         grant = grant_of(scope)
-        self._count(grant.principal or (request.client.host if request.client else ""))
-        if path not in OPEN:
-            try:
-                await to_thread.run_sync(self._enter, request, grant)
-            except StoreError as error:
-                raise Refusal(503, str(error), **{"Retry-After": str(RETRY)}) from None
+        try:
+            await to_thread.run_sync(self._enter, request, grant)
+        except StoreError as error:
+            raise Refusal(503, str(error), **{"Retry-After": str(RETRY)}) from None
 
     def _enter(self, request: Request, grant: Grant) -> None:
-        request.scope[LOCKED] = grant is EVERYTHING and self._needs_token(request)
-        if request.url.path.startswith(BOUND) and not request.scope[LOCKED]:
+        locked = request.scope[LOCKED] = grant is EVERYTHING and self._needs_token(request)
+        if locked or grant.principal:
+            self._count(grant.principal or (request.client.host if request.client else ""))
+        if request.url.path.startswith(BOUND) and not locked:
             request.scope[ENTRY] = Entry(grant, self._bound(request, grant))
 
     def _needs_token(self, request: Request) -> bool:
@@ -170,5 +172,5 @@ def _rate(text: str) -> RateLimitItem | None:
         return parse(text)
     except ValueError:
         raise InvalidInputError(
-            f"MEMORY_RATE_LIMIT={text!r} cannot be read. Write 1200/minute, 50/second or none."
+            f"MEMORY_RATE_LIMIT={text!r} cannot be read. Write 6000/minute, 50/second or none."
         ) from None

@@ -7,6 +7,7 @@ from pydantic import Field, StringConstraints
 
 from memoryd.core import workspaces
 from memoryd.core.workspaces import DESCRIPTION_LENGTH, NAME_LENGTH
+from memoryd.errors import InvalidInputError
 from memoryd.model import Workspace
 from memoryd.toolsets.registry import Answer, Arguments, Call, NoArguments, Result, Tool, Toolset
 
@@ -105,13 +106,18 @@ class DeleteArguments(Arguments):
 
 
 def create_project(call: Call, arguments: CreateArguments) -> Answer:
-    """create_project. b: it becomes the active one."""
-    call.engine.workspaces.create(arguments.name, arguments.description)
-    return Answer(_project(call.engine.sessions.switch(call.session, arguments.name)))
+    """create_project. b: it becomes the active one, where the caller has a session."""
+    created = call.engine.workspaces.create(arguments.name, arguments.description)
+    return Answer(_project(call.engine.sessions.switch(call.session, created.name) if call.session else created))
 
 
 def switch_project(call: Call, arguments: SwitchArguments) -> Answer:
-    """switch_project."""
+    """switch_project. b: one active project for each session, never one for all clients."""
+    if not call.session:
+        raise InvalidInputError(
+            "This request belongs to no session that could have an active project. Name the session in _meta "
+            "(memoryd/session), connect with a handshake, or name the project in the header X-Memory-Workspace."
+        )
     chosen = call.engine.sessions.switch(call.session, arguments.name)
     return _confirmed(chosen, f'Switched to project "{chosen.name}".')
 
