@@ -107,7 +107,8 @@ class Settings(BaseModel):
     rate_limit: str = Field(
         "6000/minute",
         validation_alias=_names("MEMORY_RATE_LIMIT"),
-        description="Requests over HTTP with each token, and attempts without a valid one from each address; `none`: any number.",
+        description="Requests over HTTP with each token, and attempts without a valid one from each address; `none`: "
+        "any number.",
     )
     call_timeout: float = Field(
         120,

@@ -10,8 +10,9 @@ from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser, RequireAut
 from mcp.server.auth.provider import AccessToken
 from mcp.server.transport_security import TransportSecurityMiddleware, TransportSecuritySettings
 from pydantic import AnyHttpUrl
-from starlette.requests import Request
-from starlette.responses import JSONResponse
+from starlette.authentication import AuthenticationError
+from starlette.requests import HTTPConnection, Request
+from starlette.responses import JSONResponse, Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from memoryd.core.tokens import EVERYTHING, Grant, Tokens
@@ -61,10 +62,18 @@ class Verifier:
 
     async def verify_token(self, token: str) -> AccessToken | None:
         """See mcp.server.auth.provider.TokenVerifier."""
-        known = await to_thread.run_sync(self._tokens.check, token)
+        try:
+            known = await to_thread.run_sync(self._tokens.check, token)
+        except StoreError as error:
+            raise AuthenticationError(str(error)) from None
         if known is None:
             return None
         return AccessToken(token="", client_id=known.id, scopes=[known.grant.level], claims={"grant": known.grant})
+
+
+def undecided(_request: HTTPConnection, error: Exception) -> Response:
+    """The answer where nobody can say whether a token is valid: the database is away."""
+    return JSONResponse({"error": str(error)}, 503, {"Retry-After": str(RETRY)})
 
 
 def grant_of(scope: Scope) -> Grant:

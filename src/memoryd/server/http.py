@@ -27,7 +27,7 @@ from memoryd.errors import InvalidInputError
 from memoryd.server.app import MemoryServer
 from memoryd.server.calls import Calls
 from memoryd.server.connection import ENTRY, Entry
-from memoryd.server.entry import MESSAGES, SSE, Entrance, Guard, Verifier, is_loopback, security
+from memoryd.server.entry import MESSAGES, SSE, Entrance, Guard, Verifier, is_loopback, security, undecided
 from memoryd.server.operations import Health, Metrics
 from memoryd.server.plain import Plain
 
@@ -111,7 +111,7 @@ def application(engine: Engine) -> Starlette:
     ]
     middleware = [
         Middleware(Logged),
-        Middleware(AuthenticationMiddleware, backend=BearerAuthBackend(Verifier(engine.tokens))),
+        Middleware(AuthenticationMiddleware, backend=BearerAuthBackend(Verifier(engine.tokens)), on_error=undecided),
         Middleware(AuthContextMiddleware),
         Middleware(Entrance, calls=calls, names=names),
     ]
