@@ -105,7 +105,7 @@ def _parameter(name: str, declared: Any, default: Any) -> Parameter:
 
 def overrides(**given: Any) -> dict[str, Any]:
     """The options that were given; the others leave a setting alone."""
-    return {name: value for name, value in given.items() if value not in (None, False)}
+    return {name: value for name, value in given.items() if value is not None and value is not False}
 
 
 @contextmanager

@@ -1,0 +1,135 @@
+"""One server, one port, the same tools over every transport and era; sessions and workspaces as the seeds have them."""
+
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from mcp import MCPError, types
+
+from tests.clients import rows_of, until
+from tests.http import WORKSPACE, HttpServer, remote, serving
+
+MODES = ("auto", "legacy", "sse")
+
+
+def place_of(result: types.CallToolResult) -> object:
+    return (result.meta or {}).get("memoryd/workspace")
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[HttpServer]:
+    """With every toolset but the projects': so a workspace must be named."""
+    home = tmp_path_factory.mktemp("http")
+    with serving(home, "--toolsets", "recall,vault,graph") as server:
+        yield server
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _workspaces(server: HttpServer) -> None:
+    for name in ("one", "two", "old"):
+        subprocess.run([sys.executable, "-m", "memoryd", "workspace", "create", name], env=server.environ, check=True)
+    subprocess.run([sys.executable, "-m", "memoryd", "workspace", "archive", "old"], env=server.environ, check=True)
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_the_same_tools_over_every_transport(server: HttpServer, mode: str) -> None:
+    with remote(server, mode, X_Memory_Workspace="one") as agent:
+        names = [tool.name for tool in agent.tools()]
+        assert {"memory_store", "commit_memory", "create_entities"} <= set(names)
+        text = f"The {mode} client was here."
+        agent.store(text)
+        assert text in agent.found(f'"{mode} client"')
+
+
+def test_c_without_a_workspace_there_is_no_answer(server: HttpServer) -> None:
+    # c: HTTP clients must send X-Memory-Workspace on the SSE connection request and on message requests
+    error = {"error": "Missing required header: X-Memory-Workspace"}
+    for method, path in (("POST", "/mcp"), ("GET", "/sse"), ("POST", "/tools/memory_inspect")):
+        for headers in ({}, {WORKSPACE: ""}):
+            answer = server.request(method, path, headers=headers, json={})
+            assert (answer.status_code, answer.json()) == (400, error)
+
+
+def test_c_the_workspace_must_exist(server: HttpServer) -> None:
+    for method, path in (("POST", "/mcp"), ("GET", "/sse"), ("POST", "/tools/memory_inspect")):
+        answer = server.request(method, path, headers={WORKSPACE: "none"}, json={})
+        assert (answer.status_code, answer.json()) == (404, {"error": "Workspace not found: none"})
+        archived = server.request(method, path, headers={WORKSPACE: "old"}, json={})
+        assert archived.status_code == 409
+        assert "archived" in archived.json()["error"]
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_what_is_in_one_workspace_is_in_no_other(server: HttpServer, mode: str) -> None:
+    with remote(server, mode, X_Memory_Workspace="one") as one, remote(server, mode, X_Memory_Workspace="two") as two:
+        one.ok("commit_memory", scope="vault", key=f"key of {mode}", content="a word nobody else has")
+        assert one.ok("search_memories", query="nobody", scope="vault")["results"]
+        assert two.ok("search_memories", query="nobody", scope="vault")["results"] == []
+        assert place_of(one.call("memory_inspect", {})) == "one"
+
+
+@pytest.mark.parametrize("mode", ["legacy", "sse"])
+def test_a_the_memories_of_a_connection_go_with_it(server: HttpServer, mode: str) -> None:
+    # a: on connection close (HTTP disconnect) the session's rows are deleted
+    with remote(server, mode, X_Memory_Workspace="two") as agent:
+        agent.ok("commit_memory", scope="session", key="volatile", content=f"only while {mode} is here")
+        assert len(agent.ok("search_memories", query="only while", scope="session")["results"]) == 1
+        with remote(server, mode, X_Memory_Workspace="two") as other:
+            assert other.ok("search_memories", query="only while", scope="session")["results"] == []
+            assert len(agent.ok("search_memories", query="only while", scope="session")["results"]) == 1
+    with remote(server, "auto", X_Memory_Workspace="two") as reader:
+        until(lambda: reader.ok("search_memories", query="only while")["results"] == [], "the end of the session")
+
+
+def test_a_modern_request_has_a_session_where_it_names_one(server: HttpServer) -> None:
+    # the 2026-07-28 protocol has no connections: state lives in the database
+    handle = {"memoryd/session": "sess_abc123"}
+    with remote(server, "auto", X_Memory_Workspace="two") as agent:
+        arguments = {"scope": "session", "key": "k", "content": "kept by handle"}
+        assert not agent.call("commit_memory", arguments, handle).is_error
+        assert "no session" in agent.refused("commit_memory", **arguments)
+    with remote(server, "auto", X_Memory_Workspace="two") as later:
+        found = later.call("search_memories", {"query": "kept", "scope": "session"}, handle).structured_content
+        assert found
+        assert [one["key"] for one in found["results"]] == ["k"]
+        assert later.ok("search_memories", query="kept", scope="session")["results"] == []
+        told = later.refused("set_session_id", session_id="sess_abc123")
+        assert "_meta" in told
+        uri = "memory://session/sess_abc123"
+        with pytest.raises(MCPError, match="not this session"):
+            later.ask(lambda client: client.read_resource(uri))
+
+
+def test_b_an_active_project_a_session(tmp_path: Path) -> None:
+    # b: never one project for all clients
+    with serving(tmp_path, "--toolsets", "projects,vault") as server:
+        with remote(server, "legacy") as one, remote(server, "sse") as two, remote(server, "auto") as three:
+            one.ok("create_project", name="first")
+            two.ok("create_project", name="second")
+            one.ok("commit_memory", scope="vault", key="mine", content="of the first")
+            assert place_of(one.call("search_memories", {"query": "of"})) == "first"
+            assert place_of(two.call("search_memories", {"query": "of"})) == "second"
+            assert two.ok("search_memories", query="of")["results"] == []
+            assert three.ok("get_current_project")["project"] is None
+            assert "belongs to no session" in three.refused("switch_project", name="first")
+            assert "No active project" in three.refused("search_memories", query="of")
+        with remote(server, "auto", X_Memory_Workspace="first") as bound:
+            assert [one["key"] for one in bound.ok("search_memories", query="of")["results"]] == ["mine"]
+
+
+def test_a_workspace_of_the_settings_needs_no_header(tmp_path: Path) -> None:
+    with serving(tmp_path, "--toolsets", "vault", "--workspace", "mine") as server:
+        with remote(server) as agent:
+            agent.ok("commit_memory", scope="vault", key="k", content="text")
+            assert place_of(agent.call("search_memories", {"query": "text"})) == "mine"
+        assert server.stop() == 0
+
+
+def test_what_was_acknowledged_survives_and_the_process_ends_cleanly(tmp_path: Path) -> None:
+    with serving(tmp_path, "--workspace", "default") as server:
+        for number in range(5):
+            assert server.tool("memory_store", content=f"number {number}").status_code == 200
+        assert server.stop() == 0
+    assert len(rows_of(tmp_path)) == 5
