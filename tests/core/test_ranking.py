@@ -43,3 +43,18 @@ def test_cosines_are_rescaled_to_what_is_unrelated() -> None:
     assert ranking.rescale(1.0, 0.74) == pytest.approx(1.0)
     assert ranking.rescale(0.74, 0.74) == pytest.approx(0.0)
     assert ranking.rescale(0.3, 0.0) == pytest.approx(0.3)
+
+
+def test_words_are_worth_one_for_the_best_that_has_every_term() -> None:
+    assert ranking.bm25_norm({}, {}) == {}
+    assert ranking.bm25_norm({"only": 1e-6}, {"only": 1.0}) == {"only": 1.0}
+    assert ranking.bm25_norm({"only": 1e-6}, {"only": 1 / 3}) == {"only": pytest.approx(1 / 3)}
+    found = ranking.bm25_norm({"all": 2.0, "less": 1.0, "rare": 3.0, "common": 1e-6},
+                              {"all": 1.0, "less": 1.0, "rare": 0.5, "common": 0.5})  # fmt: skip
+    assert found == pytest.approx({"all": 1.0, "less": 0.6, "rare": 0.5, "common": 0.1}, abs=1e-6)
+
+
+def test_relevance_blends_words_and_cosine() -> None:
+    found = ranking.relevances({"both": 1.0, "words": 0.5, "against": 1.0}, {"both": 0.8, "near": 0.5, "against": -1.0})
+    assert found == pytest.approx({"both": 0.88, "words": 0.5, "against": 0.4, "near": 0.3})
+    assert ranking.relevances({"a": 0.0}, {"b": -0.1}) == {}

@@ -1,11 +1,14 @@
 """One server with the models and one without, shared by the tests of a worker; each test finds them empty."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from functools import cache
 from pathlib import Path
 
 import pytest
 
 from tests.clients import Agent, agent, environment
+from tests.seeds.vault import emptied
 
 
 @pytest.fixture(scope="session")
@@ -58,3 +61,29 @@ def meaning(_graph_with_models: Agent) -> Agent:
 def graph(_graph_without_models: Agent) -> Agent:
     """An empty graph without any models."""
     return _graph_without_models.clear_graph()
+
+
+@pytest.fixture(scope="session")
+def _vaults(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[str], Agent]]:
+    """A server for the clients of each era, on first use; embeddings have three dimensions."""
+    with ExitStack() as ends:
+
+        @cache
+        def of(mode: str) -> Agent:
+            home = tmp_path_factory.mktemp(mode)
+            environ = environment(home, MEMORY_MCP_EMBEDDING_DIM="3")
+            return ends.enter_context(agent(environ, "--toolsets", "vault", mode=mode, log=home / "stderr.log"))
+
+        yield of
+
+
+@pytest.fixture
+def vault(_vaults: Callable[[str], Agent]) -> Agent:
+    """An empty vault, and an empty session."""
+    return emptied(_vaults("auto"))
+
+
+@pytest.fixture(params=["legacy", "auto"])
+def either(request: pytest.FixtureRequest, _vaults: Callable[[str], Agent]) -> Agent:
+    """The same for a client of either era."""
+    return emptied(_vaults(request.param))

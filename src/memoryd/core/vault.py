@@ -14,12 +14,12 @@ from memoryd.core.records import Embedded
 from memoryd.errors import InvalidInputError, NotFoundError
 from memoryd.model import CLIENT, Filter, Kind, Record, Shelf, VectorSet, Workspace
 from memoryd.store.base import Queries
-from memoryd.text import WordQuery, parse_query
+from memoryd.text import WordQuery, parse_query, unstorable
 
-DEPTH = 100  # candidates by words, and as many by vector
+DEPTH = 100  # candidates by words, and as many by vector, where no more are asked for
 TERMS = 16  # of a query that a candidate is compared with, to see how many it has
 ALL = 1 << 40
-AFTER_ALL = "\U0010ffff"  # behind every key that begins with what stands before it
+AFTER_ALL = "\U0010ffff" * 1_001  # behind every key that begins with what stands before it: none is so long
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,7 +141,8 @@ class Vault:
         if parsed is None and question is None:
             found = self._tagged(query, shelf, tags, limit)
         else:
-            found = self._relevant(parsed, question, Filter(tags=tuple(tags), session=self._session, shelf=shelf))
+            allowed = Filter(tags=tuple(tags), session=self._session, shelf=shelf)
+            found = self._relevant(parsed, question, allowed, max(limit, DEPTH))
         records_ = self._fetch(list(found))
         matches = [Match(records_[key], found[key]) for key in found if key in records_]
         matches.sort(key=lambda match: -match.relevance)
@@ -158,17 +159,24 @@ class Vault:
         )  # fmt: skip
         return {row["id"]: 1.0 for row in rows}
 
-    def _relevant(self, parsed: WordQuery | None, question: Embedded | None, allowed: Filter) -> dict[str, float]:
+    def _relevant(
+        self, parsed: WordQuery | None, question: Embedded | None, allowed: Filter, depth: int
+    ) -> dict[str, float]:
         """The relevance of all candidates by id."""
-        words = self._words(parsed, allowed) if parsed else {}
-        cosines = self._cosines(question, allowed, words, closed=bool(parsed and parsed.binding)) if question else {}
+        store = self._engine.store
+        scores = dict(store.words(self._workspace, parsed, allowed, depth)) if parsed else {}
+        cosines = self._cosines(question, allowed, scores, depth) if question else {}
         if parsed is None:
-            return {key: max(0.0, cosine) for key, cosine in cosines.items()}
-        return ranking.relevances(words, cosines)
+            return {key: cosine for key, cosine in cosines.items() if cosine > 0}
+        if len(scores) >= depth:  # what is near may match, too, but not better than the last of these
+            others = store.matching(self._workspace, parsed, [key for key in cosines if key not in scores])
+            scores |= dict.fromkeys(others, min(scores.values()))
+        if parsed.binding:
+            cosines = {key: cosine for key, cosine in cosines.items() if key in scores}
+        return ranking.relevances(self._words(parsed, scores), cosines)
 
-    def _words(self, parsed: WordQuery, allowed: Filter) -> dict[str, float]:
+    def _words(self, parsed: WordQuery, scores: Mapping[str, float]) -> dict[str, float]:
         """How well each candidate matches by words: 1 for the best of those that have every term."""
-        scores = dict(self._engine.store.words(self._workspace, parsed, allowed, DEPTH))
         terms = parsed.terms()
         if len(terms) < 2 or not scores:
             return ranking.bm25_norm(scores, dict.fromkeys(scores, 1.0))
@@ -177,12 +185,12 @@ class Vault:
         return ranking.bm25_norm(scores, covered)
 
     def _cosines(
-        self, question: Embedded, allowed: Filter, words: Mapping[str, float], *, closed: bool
+        self, question: Embedded, allowed: Filter, scores: Mapping[str, float], depth: int
     ) -> dict[str, float]:
-        """Those of the candidates by words, and of the nearest where the syntax lets in what has no word of it."""
+        """Those of the candidates by words, and of the nearest."""
         store, among, vector = self._engine.store, VectorSet(CLIENT, question.model), question.vectors[0]
-        found = store.cosines(self._workspace, among, vector, list(words))
-        return found if closed else dict(store.nearest(self._workspace, among, vector, allowed, DEPTH)) | found
+        near = dict(store.nearest(self._workspace, among, vector, allowed, depth))
+        return near | store.cosines(self._workspace, among, vector, list(scores))
 
     # looking ---------------------------------------------------------------------------------------------------------
 
@@ -207,6 +215,8 @@ class Vault:
 
     def keys(self, begins: str, after: str, limit: int) -> list[str]:
         """The vault's keys that begin so and follow `after`, in their order."""
+        if unstorable(begins):
+            return []
         found = self._engine.store.read(
             self._workspace,
             lambda q: q.all("vault.keys", begins=begins, after=after, end=begins + AFTER_ALL, limit=limit),

@@ -10,6 +10,7 @@ from urllib.parse import parse_qsl, quote, unquote
 from memoryd.core.vault import Vault
 from memoryd.errors import InvalidParamsError, NotFoundError
 from memoryd.model import Record
+from memoryd.text import unstorable
 from memoryd.toolsets.registry import Call
 
 VAULT, SESSION = "memory://vault", "memory://session"
@@ -161,9 +162,12 @@ def _unquoted(text: str) -> str:
     if _ESCAPE.search(text):
         raise InvalidParamsError(f"{text[:200]!r} holds a % that begins no escape. Write a % as %25.")
     try:
-        return unquote(text, errors="strict")
+        name = unquote(text, errors="strict")
     except UnicodeDecodeError:
         raise InvalidParamsError(f"{text[:200]!r} is no UTF-8. Escape the bytes of UTF-8.") from None
+    if unstorable(name):
+        raise InvalidParamsError(f"{text[:200]!r} holds a character that no name has.")
+    return name
 
 
 def changed(keys: Iterable[tuple[str, str]]) -> list[str]:

@@ -1,6 +1,6 @@
 """Seed a's toolset: memories with a key, of a session or of the vault, and which session this is."""
 
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import Field, StringConstraints
 
@@ -9,13 +9,30 @@ from memoryd.errors import InvalidParamsError
 from memoryd.settings import SESSION_LENGTH
 from memoryd.toolsets.registry import Answer, Arguments, Call, Result, Tags, Tool, Toolset
 
-KEY, CONTENT, QUERY, LIMIT = 1_000, 100_000, 2_000, 1_000
+KEY = 400  # characters; of four bytes each, and in a session of as wide ones, they fit an index entry of Postgres
+CONTENT, QUERY, LIMIT = 100_000, 2_000, 1_000
+NUMBERS = 100_000  # of an embedding: more than any dimension, so that a wrong one is told as such
+LARGEST = 3.4028234663852886e38  # a float32
 
 Scope = Literal["session", "vault"]
 Scopes = Literal["session", "vault", "all"]
 Key = Annotated[str, StringConstraints(min_length=1, max_length=KEY, pattern=r"\S")]
 Content = Annotated[str, StringConstraints(min_length=1, max_length=CONTENT, pattern=r"\S")]
-Number = Annotated[float, Field(allow_inf_nan=False)]
+Number = Annotated[float, Field(ge=-LARGEST, le=LARGEST, allow_inf_nan=False)]
+
+# What may be left out is made by a factory, so that the schema tells of no default: given, [] clears the tags and is no
+# vector.
+Vector = Annotated[list[Number], Field(default_factory=list, max_length=NUMBERS)]
+
+
+def _plain(schema: dict[str, Any]) -> None:
+    """The schema of a text, without telling that null is taken as well: the seed has none."""
+    schema |= schema.pop("anyOf")[0]
+
+
+Optional = Field(default_factory=lambda: None, json_schema_extra=_plain)
+
+DIGITS = 3  # of a relevance: vectors are kept as float16, which costs a cosine of 1 up to .0005
 
 
 # commit_memory -------------------------------------------------------------------------------------------------------
@@ -28,9 +45,13 @@ class CommitArguments(Arguments):
     key: Annotated[Key, Field(description="Unique identifier for this memory within its scope.")]
     content: Annotated[Content, Field(description="The memory content to store.")]
     tags: Annotated[
-        Tags, Field(description="Categorization tags for retrieval. Left out, those of an earlier commit stay.")
-    ] = []
-    embedding: Annotated[list[Number], Field(description="Optional pre-computed embedding vector (float32[D]).")] = []
+        Tags,
+        Field(
+            default_factory=list,
+            description="Categorization tags for retrieval. Left out, those of an earlier commit stay.",
+        ),
+    ]
+    embedding: Annotated[Vector, Field(description="Optional pre-computed embedding vector (float32[D]).")]
 
 
 class CommitResult(Result):
@@ -61,9 +82,7 @@ class SearchArguments(Arguments):
     query: Annotated[str, Field(max_length=QUERY, description="Full-text search query (FTS5 syntax supported).")]
     scope: Annotated[Scopes, Field(description="Which scope(s) to search.")] = "all"
     tags: Annotated[Tags, Field(description="Filter: only return memories with ALL specified tags.")] = []
-    query_embedding: Annotated[
-        list[Number], Field(description="Optional: embedding of the query for semantic re-ranking.")
-    ] = []
+    query_embedding: Annotated[Vector, Field(description="Optional: embedding of the query for semantic re-ranking.")]
     limit: Annotated[int, Field(ge=1, le=LIMIT, description="Max results to return.")] = 10
 
 
@@ -98,7 +117,7 @@ def _found(match: Match) -> Found:
     record = match.record
     return Found(
         key=record.name or "", content=record.body, tags=list(record.tags),
-        scope="session" if record.scope else "vault", relevance=round(min(1.0, match.relevance), 4),
+        scope="session" if record.scope else "vault", relevance=round(min(1.0, match.relevance), DIGITS),
     )  # fmt: skip
 
 
@@ -109,11 +128,12 @@ class PruneArguments(Arguments):
     """What to delete; filters combine with AND."""
 
     scope: Annotated[Scopes, Field(description="Where to delete.")]
-    key: Annotated[Key | None, Field(description="If provided, delete only this key (within scope).")] = None
+    key: Annotated[Key | None, Optional, Field(description="If provided, delete only this key (within scope).")]
     older_than: Annotated[
-        str | None,
-        Field(min_length=1, max_length=100, description="ISO 8601 datetime. Delete entries created before this."),
-    ] = None
+        Annotated[str, Field(min_length=1, max_length=100)] | None,
+        Optional,
+        Field(description="ISO 8601 datetime. Delete entries created before this timestamp."),
+    ]
     tags: Annotated[Tags, Field(description="Delete entries matching ALL these tags.")] = []
 
 

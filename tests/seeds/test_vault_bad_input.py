@@ -1,0 +1,327 @@
+"""What the vault does with calls that are wrong, odd or enormous: it says so, and loses nothing."""
+
+import json
+import random
+
+import pytest
+
+from tests.clients import Agent, Json
+from tests.conftest import Open
+from tests.seeds.test_graph_bad_input import ODD
+from tests.seeds.vault import (
+    called_wrongly,
+    error_of,
+    everything,
+    found,
+    keep,
+    memory,
+    pruned,
+    read,
+    session_uri,
+)
+
+ENOUGH = {"scope": "vault", "key": "new", "content": "text"}
+
+
+@pytest.fixture
+def small(either: Agent) -> Agent:
+    keep(either, "a", "apple", tags=["t"], embedding=[1, 0, 0])
+    keep(either, "b", "banana", "session", tags=["t"])
+    return either
+
+
+WRONG: list[tuple[str, Json, str]] = [
+    ("commit_memory", {}, "scope: "),
+    ("commit_memory", ENOUGH | {"scope": "all"}, "scope: "),
+    ("commit_memory", ENOUGH | {"scope": "Vault"}, "scope: "),
+    ("commit_memory", ENOUGH | {"scope": ""}, "scope: "),
+    ("commit_memory", ENOUGH | {"scope": None}, "scope: "),
+    ("commit_memory", {"scope": "vault", "content": "x"}, "key: "),
+    ("commit_memory", ENOUGH | {"key": ""}, "key: "),
+    ("commit_memory", ENOUGH | {"key": " \n\t\u2003"}, "key: "),
+    ("commit_memory", ENOUGH | {"key": "x" * 10_000}, "key: "),
+    ("commit_memory", ENOUGH | {"key": "x" * 401}, "key: "),
+    ("commit_memory", ENOUGH | {"key": 7}, "key: "),
+    ("commit_memory", ENOUGH | {"key": None}, "key: "),
+    ("commit_memory", ENOUGH | {"key": "a\0b"}, "key: holds U+0000 at character 1"),
+    ("commit_memory", {"scope": "vault", "key": "a"}, "content: "),
+    ("commit_memory", ENOUGH | {"content": ""}, "content: "),
+    ("commit_memory", ENOUGH | {"content": " \r\n"}, "content: "),
+    ("commit_memory", ENOUGH | {"content": "x" * 100_001}, "content: "),
+    ("commit_memory", ENOUGH | {"content": {"text": "x"}}, "content: "),
+    ("commit_memory", ENOUGH | {"content": "\0"}, "content: holds U+0000 at character 0"),
+    ("commit_memory", ENOUGH | {"tags": "t"}, "tags: "),
+    ("commit_memory", ENOUGH | {"tags": [""]}, "tags.0: "),
+    ("commit_memory", ENOUGH | {"tags": ["t", 1]}, "tags.1: "),
+    ("commit_memory", ENOUGH | {"tags": ["x" * 101]}, "tags.0: "),
+    ("commit_memory", ENOUGH | {"tags": [str(n) for n in range(51)]}, "tags: "),
+    ("commit_memory", ENOUGH | {"tags": ["t", "\0"]}, "tags: item 1 holds U+0000"),
+    ("commit_memory", ENOUGH | {"embedding": "1, 0, 0"}, "embedding: "),
+    ("commit_memory", ENOUGH | {"embedding": [1, "x", 0]}, "embedding.1: "),
+    ("commit_memory", ENOUGH | {"embedding": [1, None, 0]}, "embedding.1: "),
+    ("commit_memory", ENOUGH | {"embedding": [[1, 0, 0]]}, "embedding.0: "),
+    ("commit_memory", ENOUGH | {"embedding": [1, 0, 10**400]}, "embedding.2: "),
+    ("commit_memory", ENOUGH | {"embedding": [1e308, 0, 0]}, "embedding.0: "),
+    ("commit_memory", ENOUGH | {"embedding": [0, -1e39, 0]}, "embedding.1: "),
+    ("commit_memory", ENOUGH | {"embedding": [0] * 100_001}, "embedding: "),
+    ("commit_memory", ENOUGH | {"session_id": "x"}, "session_id: unknown argument; commit_memory takes scope, key, "),
+    ("search_memories", {}, "query: "),
+    ("search_memories", {"query": None}, "query: "),
+    ("search_memories", {"query": ["x"]}, "query: "),
+    ("search_memories", {"query": "x" * 2_001}, "query: "),
+    ("search_memories", {"query": "a\0b"}, "query: holds U+0000"),
+    ("search_memories", {"query": "x", "scope": "everything"}, "scope: "),
+    ("search_memories", {"query": "x", "tags": [" "]}, "tags.0: "),
+    ("search_memories", {"query": "x", "limit": 0}, "limit: "),
+    ("search_memories", {"query": "x", "limit": -1}, "limit: "),
+    ("search_memories", {"query": "x", "limit": 10**9}, "limit: "),
+    ("search_memories", {"query": "x", "limit": 1.5}, "limit: "),
+    ("search_memories", {"query": "x", "limit": "ten"}, "limit: "),
+    ("search_memories", {"query": "x", "query_embedding": {"0": 1}}, "query_embedding: "),
+    ("search_memories", {"query": "x", "offset": 1}, "offset: unknown argument; search_memories takes query, scope, "),
+    ("prune_memory", {}, "scope: "),
+    ("prune_memory", {"key": "a"}, "scope: "),
+    ("prune_memory", {"scope": "both", "key": "a"}, "scope: "),
+    ("prune_memory", {"scope": "session", "key": ""}, "key: "),
+    ("prune_memory", {"scope": "session", "key": " "}, "key: "),
+    ("prune_memory", {"scope": "session", "key": "x" * 10_000}, "key: "),
+    ("prune_memory", {"scope": "session", "key": ["a"]}, "key: "),
+    ("prune_memory", {"scope": "session", "key": "\0"}, "key: holds U+0000"),
+    ("prune_memory", {"scope": "session", "older_than": ""}, "older_than: "),
+    ("prune_memory", {"scope": "session", "older_than": 0}, "older_than: "),
+    ("prune_memory", {"scope": "session", "older_than": "9" * 101}, "older_than: "),
+    ("prune_memory", {"scope": "session", "tags": "t"}, "tags: "),
+    ("prune_memory", {"scope": "session", "tags": None}, "tags: "),
+    ("prune_memory", {"scope": "session", "keys": ["a"]}, "keys: unknown argument; prune_memory takes scope, key, "),
+    ("set_session_id", {"session_id": ""}, "session_id: "),
+    ("set_session_id", {"session_id": "x" * 201}, "session_id: "),
+    ("set_session_id", {"session_id": "a\0"}, "session_id: holds U+0000"),
+]
+
+
+@pytest.mark.parametrize(("tool", "arguments", "place"), WRONG)
+def test_a_wrong_call_names_the_argument_and_loses_nothing(
+    small: Agent, tool: str, arguments: Json, place: str
+) -> None:
+    before = everything(small)
+    told = small.refused(tool, **arguments)
+    assert told.startswith(f"Invalid arguments for {tool}. {place}")
+    assert len(told) < 1_000
+    assert everything(small) == before
+
+
+# embeddings ----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("numbers", [[], [1], [1, 0], [1, 0, 0, 0], [0.1] * 1536, [0] * 20_000])
+def test_a_wrong_dimension_is_invalid_params(small: Agent, numbers: list[float]) -> None:
+    before = everything(small)
+    for tool, arguments in (
+        ("commit_memory", ENOUGH | {"embedding": numbers}),
+        ("commit_memory", ENOUGH | {"key": "a", "embedding": numbers}),
+        ("commit_memory", ENOUGH | {"scope": "session", "embedding": numbers}),
+        ("search_memories", {"query": "apple", "query_embedding": numbers}),
+        ("search_memories", {"query": "", "tags": ["t"], "query_embedding": numbers}),
+    ):
+        error = called_wrongly(small, tool, **arguments)
+        assert error.code == -32602
+        assert f"embedding has {len(numbers)} dimensions instead of 3. " in error.message
+    assert everything(small) == before
+    assert found(small, "", query_embedding=[1, 0, 0]) == {"a": 1}
+
+
+NOWHERE = [[0, 0, 0], [-0.0, 0, 0], [1e-320, 0, 0]]
+
+
+@pytest.mark.parametrize("numbers", NOWHERE)
+def test_an_embedding_that_points_nowhere_is_refused(small: Agent, numbers: list[float]) -> None:
+    before = everything(small)
+    for tool, arguments in (
+        ("commit_memory", ENOUGH | {"embedding": numbers}),
+        ("commit_memory", ENOUGH | {"key": "a", "content": "apple", "embedding": numbers}),
+        ("search_memories", {"query": "apple", "query_embedding": numbers}),
+    ):
+        assert small.refused(tool, **arguments).endswith("it points nowhere.")
+    assert everything(small) == before
+    assert found(small, "", query_embedding=[1, 0, 0]) == {"a": 1}
+
+
+@pytest.mark.parametrize("number", ["NaN", "Infinity", "-Infinity", "1e400", "-1e400", "1" + "0" * 400])
+def test_what_is_no_number_is_refused(wire: Open, number: str) -> None:
+    server = wire("--toolsets", "vault", MEMORY_MCP_EMBEDDING_DIM="3")
+    server.handshake()
+    server.call("commit_memory", scope="vault", key="a", content="apple", embedding=[1, 0, 0])
+    calls = (
+        ("commit_memory", '"scope": "vault", "key": "a", "content": "apple", "embedding"'),
+        ("search_memories", '"query": "apple", "query_embedding"'),
+    )
+    for line, (tool, rest) in enumerate(calls, 1_000):
+        params = f'{{"name": "{tool}", "arguments": {{{rest}: [0, {number}, 0]}}}}'
+        server.send(f'{{"jsonrpc": "2.0", "id": {line}, "method": "tools/call", "params": {params}}}'.encode())
+        answer = server.answer(line)
+        assert answer["result"]["isError"] is True
+        assert "embedding.1: " in answer["result"]["content"][0]["text"]
+    left = server.call("search_memories", query="", query_embedding=[1, 0, 0])["structuredContent"]
+    assert [one["relevance"] for one in left["results"]] == [1]
+
+
+# texts ---------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "key",
+    [*(name for name in ODD if len(name) < 400), ".", "..", "a/../b", "?x=1#y", "%41", "%", "x" * 400],
+    ids=lambda key: ascii(key[:12]),
+)
+def test_odd_keys_work_everywhere(vault: Agent, key: str) -> None:
+    keep(vault, "other", "beside")
+    for scope in ("vault", "session"):
+        keep(vault, key, f"a fact with {key}", scope, tags=[key[:100]] if key[:100].strip() else [])
+        keep(vault, key, "a fact", scope)
+        assert memory(vault, key, scope)["content"] == "a fact"
+    assert vault.call("search_memories", {"query": key}).is_error in (False, not key.strip())
+    listed = vault.ask(lambda client: client.list_resources()).resources
+    (uri,) = [one.uri for one in listed if one.title == key]
+    assert read(vault, uri)["key"] == key
+    assert pruned(vault, "all", key=key) == 2
+    assert [one["key"] for one in read(vault)] == ["other"]
+
+
+def test_the_longest_key_may_be_of_any_letters(vault: Agent) -> None:
+    # an index entry has no room for everything: what is taken must be kept
+    letters = random.Random(7)
+    key, session = ("".join(chr(letters.randrange(0x20000, 0x2A000)) for _ in range(n)) for n in (400, 200))
+    for scope, meta in (("vault", None), ("session", None), ("session", {"memoryd/session": session})):
+        arguments: Json = {"scope": scope, "key": key}
+        for tool, more, told in (
+            ("commit_memory", {"content": "text"}, {"committed": True} | arguments),
+            ("prune_memory", {}, {"pruned_count": 1}),
+        ):
+            result = vault.call(tool, arguments | more, meta)
+            assert result.structured_content == told
+
+
+def test_lone_surrogates_never_get_in(wire: Open) -> None:
+    server = wire("--toolsets", "vault")
+    server.handshake()
+    for name in ("key", "content"):
+        params = {"name": "commit_memory", "arguments": ENOUGH | {name: "a\ud800b"}}
+        assert server.request("tools/call", params)["error"]["code"] == -32700
+    params = {"uri": "memory://vault/\ud800"}
+    assert server.request("resources/read", params)["error"]["code"] == -32700
+    text = server.result("resources/read", {"uri": "memory://vault"})["contents"][0]["text"]
+    assert json.loads(text) == []
+
+
+def test_a_search_for_nothing_says_what_to_give(small: Agent) -> None:
+    for query in ("", " \n\u2003"):
+        told = small.refused("search_memories", query=query)
+        assert told == "There is nothing to search for. Give a query, tags, or both."
+
+
+# times ---------------------------------------------------------------------------------------------------------------
+
+NO_TIMES = [
+    "yesterday", "-1", "2026-13-01", "2026-02-30T00:00:00Z", "2026-01-01T25:00:00Z", "2026-01-01T00:00:00+25:00",
+    "10000-01-01", "0000-01-01", "2026-01-01T00:00:00 Europe/Berlin", "'; DELETE FROM records; --", " ", "\u0660",
+    "0001-01-01T00:00:00+14:00", "9999-12-31T23:59:59-14:00", "now()", "1767225600",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("text", NO_TIMES)
+def test_what_is_no_time_prunes_nothing(small: Agent, text: str) -> None:
+    before = everything(small)
+    for scope in ("session", "vault", "all"):
+        told = small.refused("prune_memory", scope=scope, older_than=text)
+        assert told.endswith("is not an ISO 8601 time such as 2026-03-04T05:06:07Z.")
+    assert everything(small) == before
+
+
+TIMES = ["2026-01-01", "20260101T000000Z", "2026-01-01T00", "2026-01-01T00:00:00.123456789Z", " 2026-01-01 00:00 ",
+         "0001-01-01", "2026-01-01T00:00:00+14:00", "2026-W01-1"]  # fmt: skip
+
+
+@pytest.mark.parametrize("text", TIMES)
+def test_times_in_other_spellings_are_read(vault: Agent, text: str) -> None:
+    keep(vault, "a", "apple")
+    assert pruned(vault, "all", older_than=text) == 0
+    assert [one["key"] for one in read(vault)] == ["a"]
+
+
+# URIs ----------------------------------------------------------------------------------------------------------------
+
+UNREADABLE = [
+    # (URI, a part of the error)
+    ("memory://vault/a%", "begins no escape. Write a % as %25."),
+    ("memory://vault/%zz", "begins no escape"),
+    ("memory://vault/a%2", "begins no escape"),
+    ("memory://vault/%ff", "is no UTF-8"),
+    ("memory://vault/%c3", "is no UTF-8"),
+    ("memory://vault/%ed%a0%80", "is no UTF-8"),  # a lone surrogate
+    ("memory://vault/%00", "holds a character that no name has."),
+    ("memory://vault/a%00b", "holds a character that no name has."),
+    ("memory://session/%00", "holds a character that no name has."),
+    ("memory://vault/%c0%ae%c0%ae", "is no UTF-8"),  # dots, overlong
+    ("memory://session/%ff", "is no UTF-8"),
+    ("memory://vault/a?limit=1", "Only memory://vault takes a query. Write a ? within a name as %3F."),
+    ("memory://session/x?offset=1", "Only memory://vault takes a query"),
+    ("memory://vault?limit=0", "limit must be a number from 1 to 1000 (it is '0')."),
+    ("memory://vault?limit=-1", "limit must be a number"),
+    ("memory://vault?limit=1001", "limit must be a number"),
+    ("memory://vault?limit=1e3", "limit must be a number"),
+    ("memory://vault?limit=ten", "limit must be a number"),
+    ("memory://vault?limit=%D9%A1", "limit must be a number"),
+    ("memory://vault?limit=" + "9" * 5_000, "limit must be a number"),
+    ("memory://vault?offset=-1", "offset must be a number from 0 to 1000000000 (it is '-1')."),
+    ("memory://vault?offset=0.5", "offset must be a number"),
+    ("memory://vault?offset=1000000001", "offset must be a number"),
+    ("memory://vault?offset=1%00", "offset must be a number"),
+    ("memory://vault?page=2", "memory://vault takes offset and limit, not 'page'."),
+    ("memory://vault?offset=1&key=a", "takes offset and limit, not 'key'."),
+]
+NOWHERE_TO_BE_FOUND = [
+    "memory://vault/none", "memory://vault/A", "memory://vault/a/", "memory://vault//a", "memory://vault/..",
+    "memory://vault/../vault/a", "memory://vault/%2e%2e%2fvault%2fa", "memory://vault/../../etc/passwd",
+    "memory://vault/%2561", "memory://vault/" + "x" * 20_000,
+    "memory://vault/", "memory://vaults", "memory://session", "memory://session/", "memory://", "memory:vault", "vault",
+    "", "file:///etc/passwd", "https://example.com/vault", "MEMORY://VAULT", "memory://vault#a", "memory://vault/a#b",
+    "memory://session/other", "memory://session/../vault/a", "memory://session/*",
+    "memory://vault/%27%3B%20DROP%20TABLE%20records%3B--", " memory://vault", "memory://user@vault/a",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("uri", "part"), UNREADABLE, ids=lambda text: text[:40])
+def test_a_uri_that_cannot_be_read_is_invalid_params(small: Agent, uri: str, part: str) -> None:
+    error = error_of(small, lambda client: client.read_resource(uri))
+    assert error.code == -32602
+    assert part in error.message
+    assert len(error.message) < 500
+
+
+@pytest.mark.parametrize("uri", NOWHERE_TO_BE_FOUND, ids=lambda text: text[:40])
+def test_a_uri_of_nothing_is_not_found(small: Agent, uri: str) -> None:
+    error = error_of(small, lambda client: client.read_resource(uri))
+    legacy = small.client.protocol_version < "2026"
+    assert error.code == (-32002 if legacy else -32602)
+    assert error.data == {"uri": uri}
+    assert len(error.message) < 500
+    assert [one["key"] for one in read(small)] == ["a"]
+
+
+@pytest.mark.parametrize("uri", ["memory://vault?", "memory://vault?offset=&limit=", "memory://vault?offset=0&limit=1000",
+                                 "memory://vault?limit=5&offset=0", "memory://vault?offset=7&offset=0"])  # fmt: skip
+def test_other_ways_to_write_the_vault(small: Agent, uri: str) -> None:
+    assert [one["key"] for one in read(small, uri)] == ["a"]
+
+
+@pytest.mark.parametrize("cursor", ["%zz", "%", "%ff", "a%c3", "%00", "a%00"])
+def test_a_cursor_that_was_never_given_is_invalid_params(small: Agent, cursor: str) -> None:
+    error = error_of(small, lambda client: client.list_resources(cursor=cursor))
+    assert error.code == -32602
+
+
+@pytest.mark.parametrize("cursor", ["z", "x" * 20_000, "\U0010ffff", "'"])
+def test_a_cursor_is_no_way_in(small: Agent, cursor: str) -> None:
+    listed = small.ask(lambda client: client.list_resources(cursor=cursor))
+    assert {one.uri for one in listed.resources} <= {"memory://vault/a"}
+    assert session_uri(small)

@@ -1,0 +1,326 @@
+"""Seed a, 3.1: the vault and the session as resources, for the clients of both eras."""
+
+import re
+from datetime import datetime
+
+import pytest
+from mcp import types
+
+from tests.clients import Agent
+from tests.conftest import Start
+from tests.seeds.vault import (
+    OTHER,
+    contents,
+    error_of,
+    found,
+    keep,
+    keep_all,
+    pruned,
+    read,
+    session_uri,
+)
+
+VAULT = "memory://vault"
+TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{3})?Z")
+
+ENCODED = {
+    "plain-Key_1.~": "plain-Key_1.~",
+    "a/b": "a%2Fb",
+    "a?b=c&d": "a%3Fb%3Dc%26d",
+    "a#b": "a%23b",
+    "100%": "100%25",
+    "%41": "%2541",
+    "%2F": "%252F",
+    "two words ": "two%20words%20",
+    "+": "%2B",
+    "schlüssel": "schl%C3%BCssel",
+    "ключ": "%D0%BA%D0%BB%D1%8E%D1%87",
+    ".": "%2E",
+    "..": "%2E%2E",
+    "...": "%2E%2E%2E",
+    "../vault": "..%2Fvault",
+    "🦊": "%F0%9F%A6%8A",
+    "👩🏽‍💻": "%F0%9F%91%A9%F0%9F%8F%BD%E2%80%8D%F0%9F%92%BB",
+    "a\nb\tc": "a%0Ab%09c",
+    "{key}": "%7Bkey%7D",
+    "memory://vault/x": "memory%3A%2F%2Fvault%2Fx",
+    "\U0010ffff": "%F4%8F%BF%BF",
+}
+"""How keys are written in a URI."""
+
+
+def listed(vault: Agent, cursor: str | None = None) -> types.ListResourcesResult:
+    return vault.ask(lambda client: client.list_resources(cursor=cursor))
+
+
+def all_listed(vault: Agent) -> list[types.Resource]:
+    """Every page."""
+    page = listed(vault)
+    resources = list(page.resources)
+    while page.next_cursor is not None:
+        page = listed(vault, page.next_cursor)
+        resources += page.resources
+    return resources
+
+
+def keys_of(resources: list[types.Resource]) -> list[str]:
+    return [one.title or "" for one in resources if one.uri.startswith(f"{VAULT}/")]
+
+
+# what there is -------------------------------------------------------------------------------------------------------
+
+
+def test_resources_are_offered_with_notices(either: Agent) -> None:
+    offered = either.client.server_capabilities.resources
+    assert offered is not None
+    assert offered.list_changed is True
+    assert offered.subscribe is True
+
+
+def test_without_the_vault_there_are_no_resources(start: Start) -> None:
+    assert start().client.server_capabilities.resources is None
+
+
+def test_the_templates_are_the_seeds(either: Agent) -> None:
+    templates = either.ask(lambda client: client.list_resource_templates()).resource_templates
+    assert [one.uri_template for one in templates] == [
+        "memory://vault{?offset,limit}",
+        "memory://vault/{key}",
+        "memory://session/{session_id}",
+    ]
+    assert {one.mime_type for one in templates} == {"application/json"}
+    assert all(one.name and one.title and one.description for one in templates)
+
+
+def test_an_empty_vault_lists_itself_and_the_session(either: Agent) -> None:
+    page = listed(either)
+    assert [one.uri for one in page.resources] == [VAULT, session_uri(either)]
+    assert page.resources[1].uri.startswith("memory://session/")
+    assert page.next_cursor is None
+
+
+def test_every_vault_memory_is_listed(either: Agent) -> None:
+    keep(either, "b", "banana")
+    keep(either, "a", "apple")
+    keep(either, "c", "carrot", "session")
+    resources = listed(either).resources
+    assert [one.uri for one in resources] == [VAULT, session_uri(either), f"{VAULT}/a", f"{VAULT}/b"]
+    assert [one.name for one in resources[2:]] == ["a", "b"]
+    assert {one.mime_type for one in resources} == {"application/json"}
+    for one in resources:
+        assert contents(either, one.uri).uri == one.uri
+    pruned(either, "vault", key="a")
+    assert keys_of(listed(either).resources) == ["b"]
+
+
+def test_the_list_goes_on_by_cursor(either: Agent) -> None:
+    names = sorted([f"key {n:03}/ü%" for n in range(120)] + [f"{n}" for n in range(130)])
+    keep_all(either, [{"key": name, "content": f"memory {name}"} for name in names])
+    first = listed(either)
+    assert len(first.resources) == 2 + 100
+    assert first.next_cursor is not None
+    second = listed(either, first.next_cursor)
+    third = listed(either, second.next_cursor)
+    assert [len(page.resources) for page in (second, third)] == [100, 50]
+    assert third.next_cursor is None
+    assert keys_of(first.resources + second.resources + third.resources) == names
+    # what comes and goes in between neither repeats nor hides anything else
+    pruned(either, "vault", key=names[99])
+    keep(either, "!", "before everything")
+    assert keys_of(listed(either, first.next_cursor).resources) == names[100:200]
+
+
+@pytest.mark.parametrize("number", [99, 100, 101])
+def test_the_last_page_is_known_as_such(vault: Agent, number: int) -> None:
+    keep_all(vault, [{"key": f"{n:03}", "content": "text"} for n in range(number)])
+    assert (listed(vault).next_cursor is None) == (number <= 100)
+    assert len(all_listed(vault)) == number + 2
+
+
+# reading -------------------------------------------------------------------------------------------------------------
+
+
+def test_a_memory_is_an_object(either: Agent) -> None:
+    keep(either, "user_preference_language", "User prefers Python examples over TypeScript.", tags=["preference", "ü"])
+    content = contents(either, f"{VAULT}/user_preference_language")
+    assert (content.uri, content.mime_type) == (f"{VAULT}/user_preference_language", "application/json")
+    assert content.meta is None
+    one = read(either, f"{VAULT}/user_preference_language")
+    assert list(one) == ["key", "content", "tags", "scope", "created_at", "updated_at"]
+    assert one == {
+        "key": "user_preference_language",
+        "content": "User prefers Python examples over TypeScript.",
+        "tags": ["preference", "ü"],
+        "scope": "vault",
+        "created_at": one["created_at"],
+        "updated_at": one["updated_at"],
+    }
+    for time in (one["created_at"], one["updated_at"]):
+        assert TIME.fullmatch(time)
+        assert abs((datetime.now().astimezone() - datetime.fromisoformat(time)).total_seconds()) < 60
+    assert '"ü"' in content.text, "readable, not escaped"
+
+
+def test_the_vault_is_an_array(either: Agent) -> None:
+    assert read(either) == []
+    keep(either, "b", "banana", tags=["t"])
+    keep(either, "a", "apple")
+    keep(either, "c", "carrot", "session")
+    assert read(either) == [read(either, f"{VAULT}/a"), read(either, f"{VAULT}/b")]
+    assert contents(either, VAULT).meta is None
+
+
+def test_the_session_is_an_array(either: Agent) -> None:
+    uri = session_uri(either)
+    assert read(either, uri) == []
+    keep(either, "b", "banana", "session", tags=["t"])
+    keep(either, "a", "apple", "session")
+    keep(either, "c", "carrot")
+    one, other = read(either, uri)
+    assert list(one) == ["key", "content", "tags", "scope", "created_at", "updated_at"]
+    assert (one["key"], one["content"], one["tags"], one["scope"]) == ("a", "apple", [], "session")
+    assert (other["key"], other["content"], other["tags"], other["scope"]) == ("b", "banana", ["t"], "session")
+    assert (contents(either, uri).uri, contents(either, uri).mime_type) == (uri, "application/json")
+
+
+def test_the_vault_comes_in_pages(either: Agent) -> None:
+    keys = [f"{n:03}" for n in range(120)]
+    keep_all(either, [{"key": key, "content": f"memory {key}"} for key in keys])
+    pages = {
+        # (offset, limit) in the URI: from, to, where it goes on
+        "": (0, 100, f"{VAULT}?offset=100&limit=100"),
+        "?offset=100": (100, 120, None),
+        "?limit=7": (0, 7, f"{VAULT}?offset=7&limit=7"),
+        "?offset=5&limit=7": (5, 12, f"{VAULT}?offset=12&limit=7"),
+        "?limit=7&offset=113": (113, 120, None),
+        "?offset=112&limit=7": (112, 119, f"{VAULT}?offset=119&limit=7"),
+        "?limit=1000": (0, 120, None),
+        "?offset=119": (119, 120, None),
+        "?offset=120": (120, 120, None),
+        "?offset=1000000000": (120, 120, None),
+    }
+    for query, (start, end, following) in pages.items():
+        content = contents(either, VAULT + query)
+        assert content.uri == VAULT + query
+        assert content.meta == ({"memoryd/next": following} if following else None), query
+        assert [one["key"] for one in read(either, VAULT + query)] == keys[start:end], query
+
+
+def test_following_the_pages_reads_everything(vault: Agent) -> None:
+    keep_all(vault, [{"key": f"{n:03}", "content": "text"} for n in range(25)])
+    uri, seen = f"{VAULT}?limit=10", []
+    while uri:
+        seen += [one["key"] for one in read(vault, uri)]
+        uri = (contents(vault, uri).meta or {}).get("memoryd/next", "")
+    assert seen == [f"{n:03}" for n in range(25)]
+
+
+@pytest.mark.parametrize("key", ENCODED, ids=ascii)
+def test_a_key_of_any_kind_has_a_uri(either: Agent, key: str) -> None:
+    keep(either, key, "its text")
+    keep(either, "a", "another")
+    uri = f"{VAULT}/{ENCODED[key]}"
+    assert uri in {one.uri for one in listed(either).resources}
+    assert contents(either, uri).uri == uri
+    assert read(either, uri)["key"] == key
+    assert (read(either, uri)["content"], found(either, "its")) == ("its text", {key: 1})
+
+
+def test_escapes_that_are_not_needed_are_read_too(vault: Agent) -> None:
+    keep(vault, "a/b c", "text")
+    for path in ("a%2fb%20c", "a/b%20c", "%61%2F%62%20%63", "a/b c"):
+        assert read(vault, f"{VAULT}/{path}")["key"] == "a/b c"
+
+
+# not found, and not one's own ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("mode", "code"), [("legacy", -32002), ("auto", -32602)])
+def test_what_is_not_there_is_told_as_its_era_does(start: Start, mode: str, code: int) -> None:
+    vault = start("--toolsets", "vault", mode=mode)
+    keep(vault, "a", "apple")
+    pruned(vault, "vault", key="a")
+    error = error_of(vault, lambda client: client.read_resource(f"{VAULT}/a"))
+    assert (error.code, error.message) == (code, "There is no memory 'a' in the vault.")
+    assert error.data == {"uri": f"{VAULT}/a"}
+
+
+def test_a_session_reads_only_its_own(either: Agent) -> None:
+    mine = session_uri(either)
+    keep(either, "a", "mine", "session")
+    either.call("commit_memory", {"scope": "session", "key": "a", "content": "theirs"}, OTHER)
+    assert [one["content"] for one in read(either, mine)] == ["mine"]
+    assert [one["content"] for one in read(either, "memory://session/other", OTHER)] == ["theirs"]
+    for uri, meta in (("memory://session/other", None), (mine, OTHER), ("memory://session/nobody", None)):
+        error = error_of(either, lambda client: client.read_resource(uri, meta=meta))  # type: ignore[arg-type]  # noqa: B023
+        assert error.message == "That is not this session. A session's memories are its own."
+        assert error.data == {"uri": uri}
+
+
+def test_a_session_that_is_named_has_that_uri(start: Start) -> None:
+    vault = start("--toolsets", "vault", MEMORY_MCP_SESSION_ID="tea & ☕/1")
+    keep(vault, "a", "apple", "session")
+    assert session_uri(vault) == "memory://session/tea%20%26%20%E2%98%95%2F1"
+    assert [one["key"] for one in read(vault, session_uri(vault))] == ["a"]
+
+
+# cache hints ---------------------------------------------------------------------------------------------------------
+
+
+def test_what_is_read_is_private_and_not_kept(vault: Agent) -> None:
+    keep(vault, "a", "apple")
+    answers = (
+        listed(vault),
+        vault.ask(lambda client: client.list_resource_templates()),
+        vault.ask(lambda client: client.read_resource(VAULT)),
+        vault.ask(lambda client: client.read_resource(f"{VAULT}/a")),
+    )
+    for answer in answers:
+        assert answer.cache_scope == "private"
+        assert answer.ttl_ms == 0
+
+
+# completion ----------------------------------------------------------------------------------------------------------
+
+
+def completed(vault: Agent, template: str, name: str, value: str) -> types.Completion:
+    reference = types.ResourceTemplateReference(uri=template)
+    return vault.ask(lambda client: client.complete(reference, {"name": name, "value": value})).completion
+
+
+def test_keys_are_completed(either: Agent) -> None:
+    for key in ("apple", "app store", "Apple", "apt/get", "a%", "übung", "\U0010ffff\U0010ffff"):
+        keep(either, key, "text")
+    keep(either, "apricot", "text", "session")
+    keys = f"{VAULT}/{{key}}"
+    assert completed(either, keys, "key", "app").values == ["app store", "apple"]
+    assert completed(either, keys, "key", "apt/").values == ["apt/get"]
+    assert completed(either, keys, "key", "a%").values == ["a%"]
+    assert completed(either, keys, "key", "ü").values == ["übung"]
+    assert completed(either, keys, "key", "\U0010ffff").values == ["\U0010ffff\U0010ffff"]
+    assert completed(either, keys, "key", "zebra").values == []
+    every = completed(either, keys, "key", "")
+    assert (len(every.values), every.has_more) == (7, False)
+    assert completed(either, keys, "key", "\0").values == []
+
+
+def test_a_hundred_are_completed_at_once(vault: Agent) -> None:
+    keep_all(vault, [{"key": f"key {n:03}", "content": "text"} for n in range(101)])
+    first = completed(vault, f"{VAULT}/{{key}}", "key", "key")
+    assert first.values == [f"key {n:03}" for n in range(100)]
+    assert first.has_more is True
+    assert completed(vault, f"{VAULT}/{{key}}", "key", "key 1").values == ["key 100"]
+
+
+def test_other_arguments_are_completed(either: Agent) -> None:
+    session = session_uri(either).removeprefix("memory://session/")
+    template = "memory://session/{session_id}"
+    assert completed(either, template, "session_id", session[:3]).values == [session]
+    assert completed(either, template, "session_id", "?").values == []
+    assert completed(either, "memory://vault{?offset,limit}", "limit", "1").values == []
+    for uri, name in (("memory://nothing/{key}", "key"), (f"{VAULT}/{{key}}", "limit"), (VAULT, "offset")):
+        error = error_of(
+            either,
+            lambda client: client.complete(types.ResourceTemplateReference(uri=uri), {"name": name, "value": ""}),  # noqa: B023
+        )
+        assert error.code == -32602
