@@ -19,7 +19,7 @@ from memoryd.text import WordQuery, parse_query, unstorable
 DEPTH = 100  # candidates by words, and as many by vector, where no more are asked for
 TERMS = 16  # of a query that a candidate is compared with, to see how many it has
 ALL = 1 << 40
-AFTER_ALL = "\U0010ffff" * 1_001  # behind every key that begins with what stands before it: none is so long
+AFTER_ALL = "\U0010ffff" * 401  # behind every key that begins with what stands before it: none is so long
 
 
 @dataclass(frozen=True, slots=True)

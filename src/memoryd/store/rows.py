@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from memoryd.errors import StoreError
 from memoryd.store.base import Queries, Row
@@ -89,14 +90,14 @@ def fingerprint(table: str, row: Row) -> int:
     return int.from_bytes(digest.digest())
 
 
-def _array(row: Row) -> np.ndarray[tuple[int], np.dtype[np.floating]]:
-    """A vector as float16, or as float32 where a caller has brought it so. Raises StoreError for a damaged one."""
+def _array(row: Row) -> NDArray[np.float16]:
+    """A vector as float16. Raises StoreError for a damaged one."""
     stored, dim = row["vector"], row["dim"]
     if isinstance(stored, np.ndarray):
         vector = stored.astype("<f2")
     else:
-        form = {2 * dim: "<f2", 4 * dim: "<f4"}.get(len(stored)) if isinstance(stored, bytes) else None
-        vector = np.frombuffer(stored, form) if form else np.empty(0)
+        whole = isinstance(stored, bytes) and len(stored) == 2 * dim
+        vector = np.frombuffer(stored, "<f2") if whole else np.empty(0, "<f2")
     if len(vector) != dim or not np.isfinite(vector).all():
         raise StoreError(
             f"A vector of record {row['id']} is damaged. It was not moved; drop it with `memoryd doctor --repair`, "

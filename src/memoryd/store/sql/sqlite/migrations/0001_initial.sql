@@ -102,7 +102,7 @@ CREATE TABLE perspectives (
 CREATE TABLE embeddings (
   seq INTEGER PRIMARY KEY AUTOINCREMENT, workspace_id TEXT NOT NULL, id TEXT NOT NULL, chunk INTEGER NOT NULL,
   perspective TEXT NOT NULL, model TEXT NOT NULL, dim INTEGER NOT NULL,
-  vector BLOB NOT NULL,                       -- float16, unit length; float32 as sent for perspective 'client'
+  vector BLOB NOT NULL,                       -- float16, unit length
   UNIQUE (workspace_id, id, perspective, model, chunk),
   FOREIGN KEY (workspace_id, id) REFERENCES records (workspace_id, id) ON DELETE CASCADE);
 CREATE INDEX embeddings_load ON embeddings (workspace_id, perspective, model, seq, chunk);
