@@ -3,10 +3,11 @@
 import json
 import logging
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from functools import partial
 from typing import Any, TypeVar
 
-from anyio import CapacityLimiter, to_thread
+from anyio import CapacityLimiter, move_on_after, to_thread
 from mcp import MCPError, types
 from mcp.server.caching import CacheHint
 from mcp.server.lowlevel import Server
@@ -14,6 +15,7 @@ from mcp.server.lowlevel.server import NotificationOptions
 from mcp.server.models import InitializationOptions
 
 from memoryd import __version__
+from memoryd.core.changes import Changed
 from memoryd.core.engine import Engine
 from memoryd.errors import InvalidInputError, InvalidParamsError, MemorydError, NotFoundError, StoreError
 from memoryd.model import Workspace
@@ -28,6 +30,7 @@ log = logging.getLogger(__name__)
 
 THREADS = 16  # calls that run at the same time; SQLite and the models block a thread each
 DAY_MS = 86_400_000
+HOLDING = 1.0  # seconds that a client waits at first for a database that is slow or away
 WORKSPACE_META = "memoryd/workspace"
 SWITCH = "switch_project"
 RESOURCE_NOT_FOUND = -32002  # until 2025-11-25
@@ -91,30 +94,43 @@ class MemoryServer(Server[Any]):
         except InvalidInputError as error:
             raise MCPError(types.INVALID_PARAMS, str(error)) from None
         except NotFoundError as error:
-            code = types.INVALID_PARAMS if is_modern(ctx) else RESOURCE_NOT_FOUND
-            raise MCPError(code, str(error), {"uri": (ctx.params or {}).get("uri")}) from None
+            uri = (ctx.params or {}).get("uri")
+            code = RESOURCE_NOT_FOUND if uri and not is_modern(ctx) else types.INVALID_PARAMS
+            raise MCPError(code, str(error), {"uri": uri} if uri else None) from None
         except MemorydError as error:
             log.warning("%s: %s", ctx.method, error)
             raise MCPError(types.INTERNAL_ERROR, str(error)) from None
 
     async def _told(self, ctx: Any, call_next: Any) -> Any:
-        """Middleware: with the first request this server begins to tell of changes, also by other processes."""
+        """Middleware: with the first request this server begins to tell of changes, also by other processes.
+
+        And it holds the session from then on, so that no other process ends it.
+        """
         if SEARCH not in self._tools:
             return await call_next(ctx)
-        if self._watching is None:
+        first, begins = self._watching is None, ctx.method == "initialize"
+        if first:
             self._notices.here()
-            session = self._sessions.of(ctx)
-            self._watching = self._engine.changes.watch(lambda: self._watched(session), self._notices.heard)
+            watched = partial(self._watched, self._sessions.of(ctx))
+            self._watching = self._engine.changes.watch(watched, self._notices.heard)
+        if first or begins:
+            with move_on_after(HOLDING):
+                hold = partial(self._hold, self._sessions.of(ctx))
+                await to_thread.run_sync(hold, limiter=self._threads, abandon_on_cancel=True)
         answer = await call_next(ctx)
-        if ctx.method == "initialize":
+        if begins:
             self._notices.connected(ctx)
-            await to_thread.run_sync(self._engine.sessions.hold, self._sessions.of(ctx), limiter=self._threads)
         return answer
 
-    def _watched(self, session: str) -> Workspace | None:
-        """Where a session's resources are, if they are anywhere yet."""
+    def _hold(self, session: str) -> None:
+        with suppress(MemorydError):  # the first call that needs it tells
+            self._engine.sessions.hold(session)
+
+    def _watched(self, first: str) -> Workspace | None:
+        """Where the resources are of the session that is in force, if they are anywhere yet."""
         if not self._engine.store.made():
             return None
+        session = self._sessions.chosen or first
         active = self._engine.sessions.active(session) if SWITCH in self._tools else None
         return active or self._engine.workspaces.get(self._engine.settings.workspace)
 
@@ -154,6 +170,7 @@ class MemoryServer(Server[Any]):
             )
         if answer.session:
             self._sessions.choose(answer.session)
+            self._notices.heard(Changed(listed=True))
         return _succeeded(answer, place)
 
     def _place(self, needs: Needs, session: str) -> Workspace | None:

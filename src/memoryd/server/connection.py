@@ -16,7 +16,8 @@ class Sessions:
 
     def __init__(self, default: str) -> None:
         self._default = default
-        self._chosen: str | None = None
+        self.chosen: str | None = None
+        """The session that set_session_id named last."""
 
     async def remember(self, ctx: Any, call_next: Any) -> Any:
         """Middleware. Only the raw parameters of `initialize` hold `clientInfo.extra`: the SDK's model drops it."""
@@ -26,14 +27,14 @@ class Sessions:
 
     def choose(self, session: str) -> None:
         """From now on the requests of this process belong to that session, unless they name another."""
-        self._chosen = session
+        self.chosen = session
 
     def of(self, ctx: Any) -> str:
         """The session of one request."""
         meta = (ctx.params or {}).get("_meta") or {}
         return (
             _text(meta.get(SESSION_META))
-            or self._chosen
+            or self.chosen
             or _extra_session(meta.get(_CLIENT_INFO_META))
             or connection_of(ctx).state.get(_STATE)
             or self._default

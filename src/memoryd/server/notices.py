@@ -1,6 +1,7 @@
 """Notices of changed resources, on the bus of `subscriptions/listen` and to each legacy connection."""
 
 import asyncio
+from collections.abc import Iterable, Mapping
 from functools import partial
 from typing import Any
 
@@ -8,11 +9,14 @@ from mcp import types
 from mcp.server.subscriptions import InMemorySubscriptionBus, ListenHandler, ResourcesListChanged, ResourceUpdated
 
 from memoryd.core.changes import Changed
-from memoryd.errors import InvalidParamsError
+from memoryd.errors import InvalidParamsError, MemorydError
 from memoryd.server.connection import connection_of, on_close
 from memoryd.toolsets import resources
 
 MOST = 1_000  # subscriptions of a connection
+
+Wanted = dict[str, str]
+"""The resources of which somebody wants to hear: the URI as it was given, and the one way to write it."""
 
 
 class Notices:
@@ -20,12 +24,14 @@ class Notices:
 
     def __init__(self) -> None:
         self._bus = InMemorySubscriptionBus()
-        self._wanted: dict[Any, dict[str, str]] = {}
-        """The subscriptions of each legacy connection: the URI as it was given, by the one way to write it."""
+        self._listening: dict[Any, Wanted] = {}
+        """Of each request of `subscriptions/listen` that is open."""
+        self._wanted: dict[Any, Wanted] = {}
+        """Of each legacy connection."""
         self._sessions: dict[Any, Any] = {}
         """What the SDK sends by, of each legacy connection."""
         self._loop: asyncio.AbstractEventLoop | None = None
-        self.listen = ListenHandler(self._bus)
+        self._handler = ListenHandler(self._bus)
 
     def connected(self, ctx: Any) -> None:
         """A connection that lasts: it hears of changes of the list."""
@@ -37,18 +43,29 @@ class Notices:
         self._wanted.pop(connection, None)
         self._sessions.pop(connection, None)
 
+    async def listen(self, ctx: Any, params: types.SubscriptionsListenRequestParams) -> types.SubscriptionsListenResult:
+        """subscriptions/listen: answered when it ends."""
+        given = params.notifications.resource_subscriptions or ()
+        mine = object()
+        self._listening[mine] = {uri: _one_way(uri) for uri in given}
+        try:
+            return await self._handler(ctx, params)
+        finally:
+            del self._listening[mine]
+
     async def subscribe(self, ctx: Any, params: types.SubscribeRequestParams) -> types.EmptyResult:
         """resources/subscribe."""
         place = resources.parse(params.uri)
         wanted = self._wanted.get(connection_of(ctx), {})
-        if len(wanted) >= MOST and place.uri not in wanted:
+        _drop(wanted, place.uri)
+        if len(wanted) >= MOST:
             raise InvalidParamsError(f"A connection has {MOST} subscriptions at most. Unsubscribe from one first.")
-        wanted[place.uri] = params.uri
+        wanted[params.uri] = place.uri
         return types.EmptyResult()
 
     async def unsubscribe(self, ctx: Any, params: types.UnsubscribeRequestParams) -> types.EmptyResult:
         """resources/unsubscribe."""
-        self._wanted.get(connection_of(ctx), {}).pop(resources.parse(params.uri).uri, None)
+        _drop(self._wanted.get(connection_of(ctx), {}), resources.parse(params.uri).uri)
         return types.EmptyResult()
 
     def here(self) -> None:
@@ -65,15 +82,33 @@ class Notices:
                 sending.close()
 
     async def _send(self, changed: Changed) -> None:
-        uris = resources.changed(changed.keys)
         if changed.listed:
             await self._bus.publish(ResourcesListChanged())
-        for uri in uris:
+        for uri in _concerned(changed, self._listening.values()):
             await self._bus.publish(ResourceUpdated(uri=uri))
         for connection, session in list(self._sessions.items()):  # sending to one that is just ending does nothing
             if changed.listed:
                 await session.send_resource_list_changed()
-            wanted = self._wanted.get(connection, {})
-            for uri in uris:
-                if uri in wanted:
-                    await session.send_resource_updated(wanted[uri])
+            for uri in _concerned(changed, [self._wanted.get(connection, {})]):
+                await session.send_resource_updated(uri)
+
+
+def _concerned(changed: Changed, every: Iterable[Mapping[str, str]]) -> list[str]:
+    """The URIs that are to be told of a change, each once, as they were given."""
+    uris = set(resources.changed(changed.keys))
+    return list(dict.fromkeys(
+        given for wanted in every for given, uri in wanted.items() if changed.unknown or uri in uris
+    ))  # fmt: skip
+
+
+def _drop(wanted: Wanted, uri: str) -> None:
+    for given in [given for given, one in wanted.items() if one == uri]:
+        del wanted[given]
+
+
+def _one_way(uri: str) -> str:
+    """The one way to write a URI; of no resource, it is never told of."""
+    try:
+        return resources.parse(uri).uri
+    except MemorydError:
+        return uri
