@@ -1,13 +1,19 @@
-"""One active project a session."""
+"""One active project a session, and volatile memories that end with it."""
 
+import time
 from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from memoryd.core import records, sessions
 from memoryd.core.engine import Engine
-from memoryd.errors import InvalidInputError, NotFoundError
-from tests.core.kit import engine
+from memoryd.core.vault import Vault
+from memoryd.errors import InvalidInputError, NotFoundError, StoreBusyError
+from memoryd.model import Shelf
+from tests.core.kit import engine, never
 from tests.store.kit import value
 
 
@@ -111,3 +117,174 @@ def test_asking_makes_no_database(tmp_path: Path, read_only: str) -> None:
         with pytest.raises(NotFoundError):
             here.sessions.switch("a", "p")
     assert list(tmp_path.rglob("*.db")) == []
+
+
+# what lasts as long as a session -------------------------------------------------------------------------------------
+
+
+def commit(of: Engine, session: str, key: str, shelf: Shelf = "session", name: str = "default") -> None:
+    Vault(of, of.workspaces.ensure(name), session).commit(shelf, key, "A text.")
+
+
+def left(home: Path) -> list[str]:
+    """The keys of all that is stored, whoever may see it."""
+    with engine(home) as looking:
+        found = looking.workspaces.all("active")
+        every = [looking.store.read(one, lambda q: q.all("moved.records_first", limit=9_999)) for one in found]
+    return sorted({row["name"] for rows in every for row in rows})
+
+
+def holders(home: Path) -> object:
+    return value(home / "_meta.db", "SELECT count(*) FROM session_holders")
+
+
+def killed(of: Engine) -> None:
+    """As kill -9 leaves it: nothing is released."""
+    of.store.close()
+
+
+@pytest.fixture
+def brief(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Who says nothing for half a second is gone."""
+    monkeypatch.setattr(sessions, "TERM", timedelta(seconds=0.5))
+    monkeypatch.setattr(sessions, "RENEWAL", timedelta(0))
+
+
+def test_the_last_holder_ends_a_session_in_every_workspace(tmp_path: Path) -> None:
+    with engine(tmp_path) as one:
+        with engine(tmp_path) as two:
+            two.sessions.hold("s")
+            for name in ("default", "elsewhere"):
+                commit(one, "s", f"s in {name}", name=name)
+                commit(one, "other", f"other in {name}", name=name)
+                commit(one, "s", f"kept in {name}", "vault", name)
+        assert len(left(tmp_path)) == 6
+    assert left(tmp_path) == ["kept in default", "kept in elsewhere"]
+    assert holders(tmp_path) == 0
+
+
+def test_many_memories_go_a_part_at_a_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sessions, "ERASED", 3)
+    with engine(tmp_path) as here:
+        for number in range(8):
+            commit(here, "s", f"k{number}")
+    assert left(tmp_path) == []
+
+
+def test_an_own_session_is_held_from_when_something_is_written(tmp_path: Path) -> None:
+    with engine(tmp_path) as here:
+        own = here.sessions.new()
+        here.sessions.hold(own)
+        assert list(tmp_path.rglob("*.db")) == []
+        commit(here, own, "k", "vault")
+        here.sessions.hold(own)
+        assert holders(tmp_path) == 0
+        commit(here, own, "k")
+        assert holders(tmp_path) == 1
+    assert left(tmp_path) == ["k"]
+    assert holders(tmp_path) == 0
+
+
+def test_what_a_process_left_goes_with_its_term(tmp_path: Path, brief: None) -> None:
+    gone = engine(tmp_path)
+    for session in ("s", "t"):
+        commit(gone, session, f"of {session}")
+    commit(gone, "s", "kept", "vault")
+    killed(gone)
+    with engine(tmp_path) as here:
+        here.sessions.tend(never)
+        here.sessions.hold("t")
+        assert left(tmp_path) == ["kept", "of s", "of t"]
+        time.sleep(0.6)
+        here.sessions.tend(lambda: True)
+        assert left(tmp_path) == ["kept", "of s", "of t"], "it was to stop"
+        here.sessions.tend(never)
+        assert left(tmp_path) == ["kept", "of t"], "a session that somebody took up goes on"
+    assert left(tmp_path) == ["kept"]
+    assert holders(tmp_path) == 0
+
+
+def test_who_goes_on_says_so_also_after_a_sleep(tmp_path: Path, brief: None) -> None:
+    with engine(tmp_path) as here, engine(tmp_path) as other:
+        commit(here, "s", "k")
+        for _ in range(3):
+            time.sleep(0.3)
+            here.sessions.tend(never)
+            other.sessions.tend(never)
+        assert left(tmp_path) == ["k"]
+        time.sleep(0.6)
+        here.sessions.tend(never)
+        assert left(tmp_path) == ["k"], "it ends nothing of its own"
+
+
+def test_a_process_renews_by_the_time_of_day(tmp_path: Path) -> None:
+    with engine(tmp_path) as here:
+        commit(here, "s", "k")
+        here.clock._last = datetime.now(UTC) + timedelta(days=3)  # the machine slept
+        here.sessions.tend(never)
+        assert left(tmp_path) == ["k"]
+
+
+def test_an_end_that_was_interrupted_is_gone_on_with(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: object) -> int:
+        raise StoreBusyError
+
+    with monkeypatch.context() as patched, engine(tmp_path) as here:
+        commit(here, "s", "k")
+        patched.setattr(records, "erase", fail)
+        here.sessions.close()
+        assert left(tmp_path) == ["k"]
+        assert holders(tmp_path) == 1
+    with engine(tmp_path) as later:
+        later.sessions.tend(never)
+        assert left(tmp_path) == []
+        assert holders(tmp_path) == 0
+
+
+def test_what_a_newcomer_writes_while_a_session_ends_stays(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The newcomer takes the session up when the last holder has let go of it, in the middle of its clean-up."""
+    monkeypatch.setattr(sessions, "ERASED", 2)
+    with engine(tmp_path) as newcomer:
+        with engine(tmp_path) as last:
+            for number in range(6):
+                commit(last, "s", f"k{number}")
+            real, turns = last.store.write, []
+
+            def write(workspace: Any, work: Any) -> Any:
+                done = real(workspace, work)
+                turns.append(workspace)
+                if len(turns) == 2:  # the release, and the first part
+                    commit(newcomer, "s", "new")
+                    commit(newcomer, "s", "k5")
+                return done
+
+            monkeypatch.setattr(last.store, "write", write)
+        assert len(turns) > 3
+        assert left(tmp_path) == ["k5", "new"]
+        newcomer.sessions.tend(never)
+        assert left(tmp_path) == ["k5", "new"]
+    assert left(tmp_path) == []
+
+
+def test_who_keeps_a_session_ends_nothing(tmp_path: Path, brief: None) -> None:
+    keeps = {"MEMORY_MCP_SESSION_PERSIST": "true"}
+    with engine(tmp_path, **keeps) as one:
+        commit(one, "s", "k")
+    assert left(tmp_path) == ["k"]
+    assert holders(tmp_path) == 0
+    gone = engine(tmp_path, **keeps)
+    commit(gone, "s", "j")
+    killed(gone)
+    time.sleep(0.6)
+    with engine(tmp_path) as later:
+        later.sessions.tend(never)
+        assert left(tmp_path) == ["j", "k"]
+
+
+def test_who_only_reads_holds_and_ends_nothing(tmp_path: Path) -> None:
+    with engine(tmp_path) as here:
+        commit(here, "s", "k")
+        with engine(tmp_path, MEMORY_READ_ONLY="true") as reader:
+            reader.sessions.hold("s")
+            assert holders(tmp_path) == 1
+        assert left(tmp_path) == ["k"]

@@ -44,7 +44,7 @@ class Engine:
         self.tokens = Tokens(self.store, self.workspaces, self.clock)
         self.helpers = Helpers(settings, fetch=fetch)
         self.embedding = Embedding(self.store, self.workspaces, self.helpers, self.leases)
-        self.changes = Changes(self.store)
+        self.changes = Changes(self.store, self.clock)
         self.accesses = Accesses()
         self.maintenance = Maintenance(self.store, self.workspaces, self.clock, self.leases, settings.retention_days)
         upkeep = self.maintenance

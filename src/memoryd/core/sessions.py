@@ -1,6 +1,5 @@
 """Sessions: which project is active in each (b), and what lasts no longer than it does (a)."""
 
-import time
 import uuid
 from collections import Counter
 from collections.abc import Callable
@@ -16,7 +15,7 @@ from memoryd.model import Workspace
 from memoryd.store.base import Queries, Store
 
 TERM = timedelta(days=1)  # for which a process holds a session; after kill -9 what it left goes then
-RENEWAL = 3_600.0  # seconds after which a process that goes on says so
+RENEWAL = timedelta(hours=1)  # after which a process that goes on says so
 ERASED = 500  # volatile memories that go in one transaction
 
 Session = tuple[str, str]
@@ -41,8 +40,8 @@ class Sessions:
         self._holder = str(uuid.uuid4())
         self._own: set[str] = set()
         self._switched: set[str] = set()
-        self._held: dict[Session, float] = {}
-        """When this process last said so."""
+        self._held: dict[Session, str] = {}
+        """Those of this process, and when each is to be renewed: a time of day, for machines sleep."""
         self._joined: Counter[Session] = Counter()
         """The connections of each session that last."""
 
@@ -83,22 +82,28 @@ class Sessions:
 
         One of its own is held from when something is written that must go with it.
         """
-        now = time.monotonic()
-        known = self._held.get((principal, session))
-        nobodys = not session or (known is None and session in self._own and not writing)
+        due = self._held.get((principal, session))
+        nobodys = not session or (due is None and session in self._own and not writing)
         if self._kept is not None or nobodys:
             return
-        if known is None or now > known + RENEWAL:
+        if due is None or self._clock.now() >= due:
             until = FOREVER if self._persist else self._clock.ago(-TERM)
             row = {"principal": principal, "session": session, "holder": self._holder, "until": until}
             self._store.make(None)
             self._store.write(None, lambda q: q.run("sessions.hold", **row))
-            self._held[principal, session] = now
+            self._held[principal, session] = self._clock.ago(-RENEWAL)
 
     def join(self, session: str, principal: str = "") -> None:
         """A connection that lasts belongs to a session: until its end() this process goes on with it."""
         self._joined[principal, session] += 1
         self.hold(session, principal)
+
+    def end(self, session: str, principal: str = "") -> None:
+        """A connection that joined it is over: with the last one this process is done with it."""
+        self._joined[principal, session] -= 1
+        if self._joined[principal, session] <= 0:
+            del self._joined[principal, session]
+            self._leave(session, principal)
 
     def tend(self, stopping: Callable[[], bool]) -> None:
         """Go on with the sessions of connections that last, and end those of processes that are gone.
@@ -119,16 +124,9 @@ class Sessions:
 
     def _end_expired(self, session: Session, now: str) -> None:
         who = {"principal": session[0], "session": session[1]}
-        if self._store.read(None, lambda q: q.one("sessions.held", **who, now=now)) is None:
-            self._erase(session, now)
-        self._store.write(None, lambda q: q.run("sessions.forget", **who, now=now))
-
-    def end(self, session: str, principal: str = "") -> None:
-        """A connection that joined it is over: with the last one this process is done with it."""
-        self._joined[principal, session] -= 1
-        if self._joined[principal, session] <= 0:
-            del self._joined[principal, session]
-            self._leave(session, principal)
+        held = self._store.read(None, lambda q: q.one("sessions.held", **who, now=now))
+        if held or self._erase(session, now):
+            self._store.write(None, lambda q: q.run("sessions.forget", **who, now=now))
 
     def _leave(self, session: str, principal: str) -> None:
         if self._held.pop((principal, session), None) is not None:
@@ -142,22 +140,31 @@ class Sessions:
 
         def release(queries: Queries) -> bool:
             queries.run("sessions.release", **who, holder=self._holder)
-            return queries.one("sessions.held", **who, now=now) is None
+            ends = not self._persist and queries.one("sessions.held", **who, now=now) is None
+            if not ends:
+                queries.run("sessions.forget", **who, now=now)
+            return ends
 
-        if self._store.write(None, release) and not self._persist:
-            self._erase(session, now)
+        if self._store.write(None, release) and self._erase(session, now):
+            self._store.write(None, lambda q: q.run("sessions.forget", **who, now=now))
 
-    def _erase(self, session: Session, before: str) -> None:
-        """In every workspace, a part at a time. Whoever took the session up again has written later than `before`."""
+    def _erase(self, session: Session, before: str) -> bool:
+        """In every workspace, a part at a time; whether that could be done in all of them.
+
+        Whoever took the session up again has written later than `before`.
+        """
 
         def some(queries: Queries) -> int:
             ids = [row["id"] for row in queries.all("vault.ended", session=session[1], before=before, limit=ERASED)]
             return records.erase(queries, ids, self._clock.now()) if ids else 0
 
-        for workspace in self._workspaces.all("active"):
+        workspaces, done = self._workspaces.all("active"), 0
+        for workspace in workspaces:
             with going_on(workspace):
                 while self._store.write(workspace, some):
                     pass
+                done += 1
+        return done == len(workspaces)
 
     def close(self) -> None:
         """Those that nobody else holds are over."""

@@ -3,10 +3,11 @@
 import json
 import logging
 from collections.abc import Callable
+from contextlib import suppress
 from functools import partial
 from typing import Any, TypeVar
 
-from anyio import to_thread
+from anyio import move_on_after, to_thread
 from mcp import MCPError, types
 from mcp.server.caching import CacheHint
 from mcp.server.lowlevel import Server
@@ -26,6 +27,7 @@ from memoryd.toolsets.registry import Answer, Call, Tool, schema_of
 log = logging.getLogger(__name__)
 
 DAY_MS = 86_400_000
+JOINING = 1.0  # seconds that a client waits at first for a database that is slow or away
 WORKSPACE_META = "memoryd/workspace"
 RESOURCE_NOT_FOUND = -32002  # until 2025-11-25
 SEARCH = "search_memories"  # offered with the resources that it searches
@@ -42,6 +44,7 @@ class MemoryServer(Server[Any]):
         self.sessions = Sessions("" if remote else settings.session_id or calls.engine.sessions.new())
         self._has_resources = SEARCH in calls.tools
         self._notices = Notices(calls, self.sessions)
+        self._joined = False
         prompts = Prompts(self._within, calls.tools)
         completions = Completions(self._within, prompts, with_resources=self._has_resources)
         super().__init__(
@@ -86,28 +89,40 @@ class MemoryServer(Server[Any]):
         except InvalidInputError as error:
             raise MCPError(types.INVALID_PARAMS, str(error)) from None
         except NotFoundError as error:
-            code = types.INVALID_PARAMS if is_modern(ctx) else RESOURCE_NOT_FOUND
-            raise MCPError(code, str(error), {"uri": (ctx.params or {}).get("uri")}) from None
+            uri = (ctx.params or {}).get("uri")
+            code = RESOURCE_NOT_FOUND if uri and not is_modern(ctx) else types.INVALID_PARAMS
+            raise MCPError(code, str(error), {"uri": uri} if uri else None) from None
         except MemorydError as error:
             log.warning("%s: %s", ctx.method, error)
             raise MCPError(types.INTERNAL_ERROR, str(error)) from None
 
     async def _begun(self, ctx: Any, call_next: Any) -> Any:
-        """A connection that lasts hears of changes, and holds its session until it ends."""
+        """A connection that lasts holds its session from the first request on, and hears of changes."""
+        if not self._has_resources:
+            return await call_next(ctx)
+        begins, first = ctx.method == "initialize", ctx.request is None and not self._joined
+        if begins or first:
+            self._joined = True
+            await self._join(ctx)
         answer = await call_next(ctx)
-        if ctx.method == "initialize" and self._has_resources:
+        if begins:
             self._notices.connected(ctx)
-            await self._hold(ctx)
         return answer
 
-    async def _hold(self, ctx: Any) -> None:
-        caller = self.sessions.caller(ctx)
-        sessions, session = self._calls.engine.sessions, self._calls.call(caller, "nothing").session
-        if not session:
-            return
-        await to_thread.run_sync(sessions.join, session)
-        if caller.remote:
-            on_close(ctx, partial(to_thread.run_sync, sessions.end, session))
+    async def _join(self, ctx: Any) -> None:
+        """Go on with a session; a database that is slow or away must not keep a client from connecting."""
+        caller, sessions = self.sessions.caller(ctx), self._calls.engine.sessions
+        session = self._calls.call(caller, "nothing").session
+
+        def join() -> None:
+            with suppress(MemorydError):  # the first call that needs it tells
+                sessions.join(session)
+
+        if session:
+            with move_on_after(JOINING):
+                await to_thread.run_sync(join, abandon_on_cancel=True)
+            if caller.remote:
+                on_close(ctx, partial(to_thread.run_sync, sessions.end, session))
 
     # requests --------------------------------------------------------------------------------------------------------
 
@@ -127,15 +142,20 @@ class MemoryServer(Server[Any]):
             raise MCPError(types.INVALID_PARAMS, f"Unknown tool: {params.name}. There are: {', '.join(offered)}.")
         try:
             answer, call = await self._calls.run(caller, tool, params.arguments or {})
-            if answer.session and not self.sessions.choose(ctx, answer.session):
-                raise InvalidInputError(
-                    "This connection ends with the request. Name the session in each request's _meta: memoryd/session."
-                )
+            if answer.session:
+                self._choose(ctx, answer.session)
         except InvalidParamsError:
             raise
         except MemorydError as error:
             return _failed(str(error))
         return _succeeded(answer, call.place)
+
+    def _choose(self, ctx: Any, session: str) -> None:
+        if not self.sessions.choose(ctx, session):
+            raise InvalidInputError(
+                "This connection ends with the request. Name the session in each request's _meta: memoryd/session."
+            )
+        self._notices.announce(ctx)
 
 
 def _declared(tool: Tool[Any]) -> types.Tool:

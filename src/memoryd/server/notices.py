@@ -1,19 +1,24 @@
 """Notices of changed resources, to each `subscriptions/listen` and each legacy connection."""
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable, Coroutine, Mapping
 from typing import Any
 
 from mcp import types
 from mcp.server.subscriptions import InMemorySubscriptionBus, ListenHandler, ResourcesListChanged, ResourceUpdated
 
 from memoryd.core.changes import Changed
-from memoryd.errors import InvalidParamsError
+from memoryd.errors import InvalidParamsError, MemorydError
 from memoryd.server.calls import Calls
 from memoryd.server.connection import Sessions, connection_of, on_close
 from memoryd.toolsets import resources
 
 MOST = 1_000  # subscriptions of a connection
+
+Wanted = dict[str, str]
+"""The resources of which somebody wants to hear: the URI as it was given, and the one way to write it."""
+Send = Callable[[bool, list[str]], Coroutine[Any, Any, None]]
+"""Tells that the list has changed, and which resources, by their URIs as they were given."""
 
 
 class Notices:
@@ -22,8 +27,10 @@ class Notices:
     def __init__(self, calls: Calls, sessions: Sessions) -> None:
         self._calls = calls
         self._sessions = sessions
-        self._wanted: dict[Any, dict[str, str]] = {}
-        """The subscriptions of each legacy connection: the URI as it was given, by the one way to write it."""
+        self._wanted: dict[Any, Wanted] = {}
+        """Of each legacy connection."""
+        self._heard: dict[Any, Callable[[Changed], None]] = {}
+        """Of each legacy connection, and of each open `subscriptions/listen`."""
 
     # legacy connections ----------------------------------------------------------------------------------------------
 
@@ -36,10 +43,9 @@ class Notices:
             if listed:
                 await session.send_resource_list_changed()
             for uri in uris:
-                if uri in wanted:
-                    await session.send_resource_updated(wanted[uri])
+                await session.send_resource_updated(uri)
 
-        end = self._watch(ctx, send)
+        end = self._watch(ctx, connection, wanted, send)
 
         async def ended() -> None:
             self._wanted.pop(connection, None)
@@ -51,21 +57,23 @@ class Notices:
         """resources/subscribe."""
         place = resources.parse(params.uri)
         wanted = self._wanted.get(connection_of(ctx), {})
-        if len(wanted) >= MOST and place.uri not in wanted:
+        _drop(wanted, place.uri)
+        if len(wanted) >= MOST:
             raise InvalidParamsError(f"A connection has {MOST} subscriptions at most. Unsubscribe from one first.")
-        wanted[place.uri] = params.uri
+        wanted[params.uri] = place.uri
         return types.EmptyResult()
 
     async def unsubscribe(self, ctx: Any, params: types.UnsubscribeRequestParams) -> types.EmptyResult:
         """resources/unsubscribe."""
-        self._wanted.get(connection_of(ctx), {}).pop(resources.parse(params.uri).uri, None)
+        _drop(self._wanted.get(connection_of(ctx), {}), resources.parse(params.uri).uri)
         return types.EmptyResult()
 
     # subscriptions/listen --------------------------------------------------------------------------------------------
 
     async def listen(self, ctx: Any, params: types.SubscriptionsListenRequestParams) -> types.SubscriptionsListenResult:
-        """subscriptions/listen."""
+        """subscriptions/listen: answered when it ends."""
         bus = InMemorySubscriptionBus()
+        wanted = {uri: _one_way(uri) for uri in params.notifications.resource_subscriptions or ()}
 
         async def send(listed: bool, uris: list[str]) -> None:
             if listed:
@@ -73,26 +81,60 @@ class Notices:
             for uri in uris:
                 await bus.publish(ResourceUpdated(uri=uri))
 
-        end = self._watch(ctx, send)
+        end = self._watch(ctx, object(), wanted, send)
         try:
             return await ListenHandler(bus)(ctx, params)
         finally:
             end()
 
-    def _watch(self, ctx: Any, send: Callable[[bool, list[str]], Awaitable[None]]) -> Callable[[], None]:
-        """Send what changes where the sender of this request is at the time; of sessions, only of his own."""
-        loop, caller = asyncio.get_running_loop(), self._sessions.caller(ctx)
+    # both ------------------------------------------------------------------------------------------------------------
 
-        async def sent(listed: bool, uris: list[str]) -> None:
-            await send(listed, uris)
+    def announce(self, ctx: Any) -> None:
+        """The client of this request has another list from now on. Over stdio it is the only one."""
+        for key, heard in list(self._heard.items()):
+            if ctx.request is None or key is connection_of(ctx):
+                heard(Changed(listed=True))
+
+    def _watch(self, ctx: Any, key: object, wanted: Wanted, send: Send) -> Callable[[], None]:
+        """Send what changes where the sender of this request is at the time; of sessions, only of his own.
+
+        Returns what ends it.
+        """
+        loop = asyncio.get_running_loop()
 
         def heard(changed: Changed) -> None:
+            caller = self._sessions.caller(ctx)
             session = self._calls.call(caller, "nothing").session
-            seen = [(caller.session_id if scope else "", key) for scope, key in changed.keys if scope in ("", session)]
-            sending = sent(changed.listed, resources.changed(seen))
+            keys = [(caller.session_id if scope else "", name) for scope, name in changed.keys if scope in ("", session)]
+            sending = send(changed.listed, _concerned(resources.changed(keys), wanted, every=changed.unknown))
             try:
                 asyncio.run_coroutine_threadsafe(sending, loop)
             except RuntimeError:  # the loop is closed: nobody is there to be told
                 sending.close()
 
-        return self._calls.engine.changes.watch(lambda: self._calls.watched(caller), heard)
+        end = self._calls.engine.changes.watch(lambda: self._calls.watched(self._sessions.caller(ctx)), heard)
+        self._heard[key] = heard
+
+        def ended() -> None:
+            self._heard.pop(key, None)
+            end()
+
+        return ended
+
+
+def _concerned(uris: list[str], wanted: Mapping[str, str], *, every: bool) -> list[str]:
+    """The URIs that are to be told of, as they were given."""
+    return [given for given, uri in wanted.items() if every or uri in uris]
+
+
+def _drop(wanted: Wanted, uri: str) -> None:
+    for given in [given for given, one in wanted.items() if one == uri]:
+        del wanted[given]
+
+
+def _one_way(uri: str) -> str:
+    """The one way to write a URI; of no resource, it is never told of."""
+    try:
+        return resources.parse(uri).uri
+    except MemorydError:
+        return uri

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from memoryd.core.memories import Memories
 from memoryd.errors import InvalidParamsError
+from memoryd.text import unstorable
 from memoryd.toolsets.registry import Call
 
 BUDGETS = ("400", "800", "2000", "5000")
@@ -69,21 +70,20 @@ def rendered(prompt: Prompt, tools: Mapping[str, object], call: Call, given: Map
     """The text of a prompt. Raises InvalidParamsError for an argument that it does not take."""
     known = [argument.name for argument in prompt.arguments]
     for name, value in given.items():
-        if name not in known or len(value) > TEXT:
+        if name not in known or len(value) > TEXT or unstorable(value):
             raise InvalidParamsError(
-                f"The prompt {prompt.name} takes {', '.join(known)}, each of {TEXT} characters at most."
+                f"The prompt {prompt.name} takes {', '.join(known)}, each a text of {TEXT} characters at most."
             )
     return _briefing(call, given) if prompt.name == "briefing" else _remember(tools, given)
 
 
 def completed(prompt: Prompt, call: Call, argument: str, value: str) -> list[str]:
     """Values of an argument that begin so. Raises InvalidParamsError where there is no such argument."""
+    if argument not in [one.name for one in prompt.arguments]:
+        raise InvalidParamsError(f"The prompt {prompt.name} has no argument {argument[:100]!r}.")
+    known = list(BUDGETS) if argument == "token_budget" else []
     if argument == "tag":
         known = list(Memories(call.engine, call.workspace, call.session).tags(1_000))
-    elif argument in [one.name for one in prompt.arguments]:
-        known = list(BUDGETS) if argument == "token_budget" else []
-    else:
-        raise InvalidParamsError(f"The prompt {prompt.name} has no argument {argument[:100]!r}.")
     return [text for text in known if text.startswith(value)][:COMPLETED]
 
 

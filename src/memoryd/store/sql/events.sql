@@ -8,6 +8,6 @@ INSERT INTO events (workspace_id, at, operation, subject)
 SELECT r.workspace_id, :now, :verb || '_' || r.kind, r.id FROM json_each(:ids) wanted
 JOIN records r ON r.workspace_id = :workspace AND r.id = wanted.value
 
--- name: events.last
--- The latest event.
-SELECT coalesce(max(seq), 0) AS seq FROM events WHERE workspace_id = :workspace
+-- name: events.before
+-- The latest event before a time.
+SELECT seq FROM events WHERE workspace_id = :workspace AND at < :time ORDER BY at DESC, seq DESC LIMIT 1

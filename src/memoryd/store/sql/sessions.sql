@@ -23,8 +23,9 @@ INSERT INTO session_holders (principal, id, holder, expires_at) VALUES (:princip
 ON CONFLICT (principal, id, holder) DO UPDATE SET expires_at = excluded.expires_at
 
 -- name: sessions.release
--- As far as this process is concerned it is over.
-DELETE FROM session_holders WHERE principal = :principal AND id = :session AND holder = :holder
+-- As far as this process is concerned it is over. The row goes when the session's memories are gone: whoever finds it
+-- until then sees to them.
+UPDATE session_holders SET expires_at = '' WHERE principal = :principal AND id = :session AND holder = :holder
 
 -- name: sessions.held
 -- Whether anybody still holds a session.

@@ -1,0 +1,331 @@
+"""Seed a, section 3.1: who is told that resources changed, on the wire, in both eras."""
+
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import pytest
+from mcp.client.subscriptions import ResourcesListChanged, ResourceUpdated
+
+from tests.clients import LEGACY, MODERN, Json, Wire, agent, envelope, environment, until
+from tests.conftest import Open
+
+LIST = "the list"
+VAULT, K = "memory://vault", "memory://vault/k"
+METHODS = {"notifications/resources/list_changed": LIST, "notifications/resources/updated": ""}
+ACKNOWLEDGED = "notifications/subscriptions/acknowledged"
+SUBSCRIPTION = "io.modelcontextprotocol/subscriptionId"
+SOON = 2.0  # seconds in which a change by another process is told
+
+
+class Ears:
+    """A client of one era that has asked to be told of the list, and of some resources."""
+
+    def __init__(self, wire: Wire, era: str, *uris: str) -> None:
+        self.wire = wire
+        self.meta = envelope() if era == MODERN else None
+        self._told: list[str] = []
+        """What it was told when it was asked last."""
+        if self.meta:
+            self.listen(*uris)
+        else:
+            wire.handshake()
+            for uri in uris:
+                assert wire.result("resources/subscribe", {"uri": uri}) == {}
+
+    def listen(self, *uris: str, listed: bool = True) -> int:
+        """subscriptions/listen, once it is acknowledged; its id."""
+        wanted = ({"resourcesListChanged": True} if listed else {}) | (
+            {"resourceSubscriptions": [*uris]} if uris else {}
+        )
+        number = self.wire.post("subscriptions/listen", {"_meta": self.meta, "notifications": wanted})
+        until(lambda: [one for one in self.notifications() if one["method"] == ACKNOWLEDGED], "the acknowledgement")
+        return number
+
+    def request(self, method: str, **params: Any) -> Json:
+        return self.wire.result(method, params | ({"_meta": self.meta} if self.meta else {}))
+
+    def ok(self, tool: str, **arguments: Any) -> Json:
+        answer = self.request("tools/call", name=tool, arguments=arguments)
+        assert not answer.get("isError"), answer
+        content: Json = answer["structuredContent"]
+        return content
+
+    def commit(self, key: str, content: str = "a text", scope: str = "vault") -> None:
+        self.ok("commit_memory", scope=scope, key=key, content=content)
+
+    def id_of(self, key: str) -> str:
+        found = self.ok("memory_recall", query="text")["memories"]
+        return next(str(one["id"]) for one in found if one["key"] == key)
+
+    def notifications(self) -> list[Json]:
+        return [message for message in self.wire.messages() if "method" in message]
+
+    def told(self) -> list[str]:
+        """The list, or the resource, that each notice is about, in their order."""
+        notices = [one for one in self.notifications() if one["method"] in METHODS]
+        return [METHODS[one["method"]] or one["params"]["uri"] for one in notices]
+
+    def is_told(self, *notices: str, seconds: float = 20.0) -> None:
+        """Nothing came since it was asked last but these."""
+        expected = [*self._told, *notices]
+        with suppress(AssertionError):  # the next line shows what came instead
+            until(lambda: len(self.told()) >= len(expected), "notices", seconds)
+        assert self.told() == expected
+        self._told = expected
+
+
+Listen = Callable[..., Ears]
+
+
+@pytest.fixture(params=[LEGACY, MODERN])
+def era(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
+
+
+@pytest.fixture
+def listen(wire: Open, era: str) -> Listen:
+    """Servers on a vault that has one memory already, with a client that listens."""
+    with wire("--toolsets", "vault") as first:
+        first.handshake()
+        first.call("commit_memory", scope="vault", key="old", content="An old text.")
+
+    def begin(*uris: str, toolsets: str = "recall,vault", **settings: str) -> Ears:
+        return Ears(wire("--toolsets", toolsets, **settings), era, *uris)
+
+    return begin
+
+
+def listed(ears: Ears) -> list[str]:
+    return [one["uri"] for one in ears.request("resources/list")["resources"]]
+
+
+def test_it_is_advertised(wire: Open, era: str) -> None:
+    for toolsets, offered in (("vault", True), ("all", True), ("recall,graph", False)):
+        server = wire("--toolsets", toolsets)
+        found = server.handshake() if era == LEGACY else server.result("server/discover", {"_meta": envelope()})
+        wanted = {"listChanged": True, "subscribe": True} if offered else None
+        assert found["capabilities"].get("resources") == wanted
+
+
+def test_what_changes_the_list_is_told_and_what_does_not_is_not(listen: Listen) -> None:
+    ears = listen()
+    ears.commit("k")
+    ears.is_told(LIST)
+    ears.commit("k", "another text")
+    ears.ok("commit_memory", scope="vault", key="k", content="another text", tags=["t"])
+    ears.ok("search_memories", query="text")
+    ears.ok("memory_recall", query="text")
+    ears.ok("memory_store", content="A memory without a key is no resource.")
+    for uri in (VAULT, K):
+        ears.request("resources/read", uri=uri)
+    assert K in listed(ears)
+    ears.ok("prune_memory", scope="vault", key="none such")
+    ears.commit("s", scope="session")
+    ears.is_told(LIST)
+    ears.commit("s", "another text", scope="session")
+    ears.ok("prune_memory", scope="session")
+    ears.is_told(LIST)
+    ears.ok("prune_memory", scope="vault", key="k")
+    ears.is_told(LIST)
+    assert K not in listed(ears)
+
+
+def test_forgetting_a_memory_with_a_key_is_told(listen: Listen) -> None:
+    ears = listen(K)
+    ears.commit("k")
+    ears.is_told(LIST, K)
+    ears.ok("memory_forget", ids=[ears.id_of("k")])
+    ears.is_told(LIST, K)
+
+
+def test_who_subscribed_is_told_of_each_change(listen: Listen) -> None:
+    ears = listen(K, VAULT, MEMORY_MCP_SESSION_ID="me")
+    ears.commit("k")
+    ears.is_told(LIST, K, VAULT)
+    ears.commit("k", "another text")
+    ears.is_told(K, VAULT)
+    ears.commit("other")
+    ears.is_told(LIST, VAULT)
+    ears.commit("s", scope="session")
+    ears.is_told(LIST)
+    ears.ok("prune_memory", scope="vault", key="k")
+    ears.is_told(LIST, K, VAULT)
+    ears.commit("k", "It is back.")
+    ears.is_told(LIST, K, VAULT)
+
+
+def test_who_subscribed_to_a_session_is_told_of_it(listen: Listen) -> None:
+    mine = "memory://session/me"
+    ears = listen(mine, MEMORY_MCP_SESSION_ID="me")
+    ears.commit("s", scope="session")
+    ears.is_told(LIST, mine)
+    ears.commit("s", "another text", scope="session")
+    ears.is_told(mine)
+    ears.ok("prune_memory", scope="session", key="s")
+    ears.is_told(LIST, mine)
+
+
+def test_a_notice_bears_the_uri_that_was_asked_for(listen: Listen) -> None:
+    ears = listen("memory://vault/%6B", "memory://vault?offset=0&limit=2")
+    ears.commit("k")
+    ears.is_told(LIST, "memory://vault/%6B", "memory://vault?offset=0&limit=2")
+
+
+def test_nothing_is_missed_that_comes_right_after_the_first_request(listen: Listen) -> None:
+    for number in range(5):
+        ears = listen()
+        ears.commit(f"key {number}")
+        ears.is_told(LIST)
+
+
+def test_a_vault_that_came_to_be_meanwhile_is_told(wire: Open, era: str) -> None:
+    ears = Ears(wire("--toolsets", "vault"), era, K)
+    time.sleep(0.6)  # it has looked, and there was nothing
+    ears.commit("k")
+    until(lambda: {LIST, K} <= set(ears.told()), "the notices")
+
+
+def test_another_process_is_told_soon(listen: Listen) -> None:
+    ears, other = listen(K), listen()
+    other.commit("k")
+    ears.is_told(LIST, K, seconds=SOON)
+    other.commit("k", "another text")
+    ears.is_told(K, seconds=SOON)
+    other.ok("prune_memory", scope="vault", key="k")
+    ears.is_told(LIST, K, seconds=SOON)
+    other.is_told(LIST, LIST)
+
+
+def test_a_command_is_told_too(listen: Listen, home: Path) -> None:
+    ears = listen(K)
+    ears.commit("k")
+    ears.is_told(LIST, K)
+    forget = [sys.executable, "-m", "memoryd", "forget", ears.id_of("k"), "--yes"]
+    subprocess.run(forget, env=environment(home), check=True, capture_output=True)
+    ears.is_told(LIST, K, seconds=SOON)
+
+
+def test_switching_to_another_project_changes_the_list(listen: Listen) -> None:
+    ears = listen(K, toolsets="projects,vault")
+    ears.ok("create_project", name="p")
+    ears.is_told(LIST, K)
+    assert "memory://vault/old" not in listed(ears)
+    ears.commit("k")
+    ears.is_told(LIST, K)
+    ears.ok("switch_project", name="default")
+    ears.is_told(LIST, K)
+    assert "memory://vault/old" in listed(ears)
+    ears.ok("switch_project", name="default")
+    ears.commit("last")
+    ears.is_told(LIST)
+
+
+def test_another_session_is_another_list(listen: Listen) -> None:
+    ears = listen(K, toolsets="projects,vault")
+    ears.ok("set_session_id", session_id="other")
+    ears.is_told(LIST)
+    assert "memory://session/other" in listed(ears)
+    ears.ok("create_project", name="p")
+    ears.is_told(LIST, K)
+    ears.commit("k")
+    ears.is_told(LIST, K)
+
+
+def test_a_read_only_server_tells_of_what_others_do(listen: Listen) -> None:
+    ears = listen(K, MEMORY_READ_ONLY="true")
+    listen().commit("k")
+    ears.is_told(LIST, K)
+
+
+# legacy: resources/subscribe -----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("era", [LEGACY])
+def test_unsubscribe(listen: Listen) -> None:
+    ears = listen(K, "memory://vault/j")
+    ears.wire.result("resources/unsubscribe", {"uri": "memory://vault/%6B"})
+    ears.wire.result("resources/unsubscribe", {"uri": "memory://vault/never"})
+    for key in ("k", "j"):
+        ears.commit(key)
+    until(lambda: "memory://vault/j" in ears.told(), "the notice")
+    assert K not in ears.told()
+
+
+@pytest.mark.parametrize("era", [LEGACY])
+def test_one_resource_is_told_once(listen: Listen) -> None:
+    ears = listen("memory://vault/%6B", K)
+    ears.commit("k")
+    ears.is_told(LIST, K)
+
+
+@pytest.mark.parametrize("era", [LEGACY])
+def test_what_is_no_resource_cannot_be_subscribed_to(listen: Listen) -> None:
+    ears = listen()
+    for uri, code in (("memory://nothing", -32002), ("memory://vault/%zz", -32602), ("memory://vault?x=1", -32602)):
+        assert ears.wire.request("resources/subscribe", {"uri": uri})["error"]["code"] == code
+    ears.wire.result("resources/subscribe", {"uri": "memory://vault/not%20yet"})
+    ears.commit("not yet")
+    ears.is_told(LIST, "memory://vault/not%20yet")
+
+
+@pytest.mark.parametrize("era", [LEGACY])
+def test_subscriptions_are_limited(listen: Listen) -> None:
+    ears = listen(*(f"{VAULT}/{number}" for number in range(1_000)))
+    error = ears.wire.request("resources/subscribe", {"uri": f"{VAULT}/more"})["error"]
+    assert error["code"] == -32602
+    assert "1000 subscriptions at most" in error["message"]
+    ears.wire.result("resources/subscribe", {"uri": f"{VAULT}/7"})
+    ears.wire.result("resources/unsubscribe", {"uri": f"{VAULT}/8"})
+    ears.wire.result("resources/subscribe", {"uri": f"{VAULT}/more"})
+
+
+# modern: subscriptions/listen ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("era", [MODERN])
+def test_listen_is_acknowledged_first_and_brings_only_what_was_asked(wire: Open, era: str) -> None:
+    ears = Ears.__new__(Ears)
+    ears.wire, ears.meta, ears._told = wire("--toolsets", "vault"), envelope(), []
+    ears.commit("k")
+    number = ears.listen(K, listed=False)
+    assert ears.told() == [], "nothing is told to who has not asked"
+    ears.commit("k", "another text")
+    ears.is_told(K)
+    ears.commit("other")
+    ears.commit("k", "a third text")
+    ears.is_told(K)
+    first, *more = ears.notifications()
+    assert first["method"] == ACKNOWLEDGED
+    assert first["params"]["notifications"] == {"resourceSubscriptions": [K]}
+    assert [one["params"]["_meta"][SUBSCRIPTION] for one in (first, *more)] == [number] * 3
+
+
+@pytest.mark.parametrize("era", [MODERN])
+def test_each_stream_has_its_own_and_ends_when_it_is_cancelled(listen: Listen) -> None:
+    ears = listen()
+    second = ears.listen(K, listed=False)
+    until(lambda: sum(one["method"] == ACKNOWLEDGED for one in ears.notifications()) == 2, "the acknowledgement")
+    ears.commit("k")
+    ears.is_told(LIST, K)
+    ears.wire.send({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": second}})
+    ears.commit("k", "another text")
+    ears.commit("other")
+    ears.is_told(LIST)
+
+
+@pytest.mark.parametrize("era", [MODERN])
+def test_the_client_of_the_sdk_listens(home: Path, era: str) -> None:
+    with agent(environment(home), "--toolsets", "vault", log=home / "stderr.log") as a:
+        a.ok("commit_memory", scope="vault", key="k", content="a text")
+
+        async def changes(client: Any) -> list[object]:
+            async with client.listen(resources_list_changed=True, resource_subscriptions=[K]) as events:
+                await client.call_tool("prune_memory", {"scope": "vault", "key": "k"})
+                return [await anext(events), await anext(events)]
+
+        assert a.ask(changes) == [ResourcesListChanged(), ResourceUpdated(uri=K)]
