@@ -1,10 +1,11 @@
-# `make run` shows it at work, `make test` tests it, `make check` holds it to the rules. Each sets up what it needs.
+# `make run` shows it at work, `make test` tests it, `make check` holds it to the rules,
+# `make conformance` to the protocol. Each sets up what it needs.
 
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: run test check lint types docs models clean
+.PHONY: run test check lint types docs models conformance clean
 
 run: models
 	$(BIN)/python examples/tour.py
@@ -28,6 +29,10 @@ types: $(VENV)/ready
 docs: $(VENV)/ready
 	$(BIN)/python -m pytest -q tests/test_docs.py
 
+conformance: $(VENV)/ready
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[conformance]'
+	$(BIN)/python tests/conformance/run.py
+
 $(VENV)/ready: pyproject.toml
 	$(PYTHON) -c 'import sys; sys.exit("memoryd needs Python 3.11 or newer" if sys.version_info < (3, 11) else 0)'
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
@@ -35,4 +40,4 @@ $(VENV)/ready: pyproject.toml
 	touch $@
 
 clean:
-	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache
+	rm -rf $(VENV) build/conformance .mypy_cache .ruff_cache .pytest_cache

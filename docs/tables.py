@@ -168,7 +168,10 @@ def options() -> str:
     """Every option, and which commands take it."""
     takers: dict[tuple[str, str], list[str]] = {}
     for path, one in _commands("memoryd", get_command(app)):
-        for option in (parameter for parameter in one.params if parameter.param_type_name == "option"):
+        shown = [
+            parameter for parameter in one.params if parameter.param_type_name == "option" and not parameter.hidden
+        ]
+        for option in shown:
             metavar = "" if option.is_flag else f" {option.metavar or option.name.upper()}"
             names = ", ".join(f"`{name}{metavar}`" for name in sorted(option.opts, key=len, reverse=True))
             takers.setdefault((names, option.help or ""), []).append(path.removeprefix("memoryd "))

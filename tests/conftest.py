@@ -1,5 +1,7 @@
 """What tests share: the bundled models, servers to talk to, and on which store they keep their memories."""
 
+import shutil
+import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, closing
 from importlib import import_module  # Windows has no managed server
@@ -10,7 +12,7 @@ import pytest
 
 from memoryd.models import weights
 from memoryd.settings import Settings
-from tests.clients import POSTGRES, Agent, Wire, agent, environment
+from tests.clients import POSTGRES, Agent, Wire, agent, environment, until
 
 Start = Callable[..., Agent]
 """Starts a server with settings; `mode` names the client's era, `arguments` go to the command line."""
@@ -32,16 +34,24 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 @pytest.fixture(scope="session")
-def postgres(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """The URL of a server that all workers of a run share; the last one to end stops it."""
-    directory = tmp_path_factory.getbasetemp()
-    shared = directory.parent if directory.name.startswith("popen-") else directory
-    with closing(import_module("memoryd.store.managed").ManagedServer(shared)) as server:
+def postgres(testrun_uid: str) -> Iterator[str]:
+    """The URL of a server that all workers of a run share; the last one to end stops it.
+
+    Not below pytest's directory: another run of pytest closes that to the account of the server.
+    """
+    shared = Path(tempfile.gettempdir()) / f"memoryd-{testrun_uid[:12]}"
+    managed = import_module("memoryd.store.managed")
+    with closing(managed.ManagedServer(shared)) as server:
         url = server.url()
         with psycopg.connect(url, autocommit=True) as connection:
             connection.execute("ALTER SYSTEM SET fsync = off")  # processes are killed here, no machines
             connection.execute("SELECT pg_reload_conf()")
         yield url
+    with (shared / "postgres.users").open("ab") as users:
+        last = managed._locked(users, managed.fcntl.LOCK_EX)
+    if last:
+        until(lambda: server._running() is None, "the end of Postgres")
+        shutil.rmtree(shared, ignore_errors=True)
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -17,7 +17,7 @@ from tests.store.clusters import Cluster, ask, cluster
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
-    with cluster(tmp_path_factory.mktemp("cluster")) as started:
+    with cluster() as started:
         yield started
 
 

@@ -23,8 +23,8 @@ from tests.store.kit import add, output, put, python, together, workspace
 
 
 @pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
-    with cluster(tmp_path_factory.mktemp("cluster")) as started:
+def server() -> Iterator[Cluster]:
+    with cluster() as started:
         yield started
 
 
@@ -280,13 +280,10 @@ def test_a_role_that_may_not_make_tables_is_told_what_an_operator_must_say(serve
     [("", "vector is not installed on the server"), ("0.7.4", "vector is only there as version 0.7.4")],
 )
 def test_a_server_without_a_recent_pgvector_is_refused(
-    server: Cluster, url: str, tmp_path: Path, version: str, told: str
+    server: Cluster, url: str, version: str, told: str
 ) -> None:
-    folder = tmp_path / "share"  # the server's account can read it: its own data lie beside it
+    folder = server.data.parent / f"share{version}"  # the server's account can read it: its own data lie beside it
     (folder / "extension").mkdir(parents=True)
-    for parent in (folder, *tmp_path.relative_to(server.data.parents[1]).parents):
-        (server.data.parents[1] / parent).chmod(0o755)
-    tmp_path.chmod(0o755)
     for name in ("btree_gin", "unaccent", *(["vector"] if version else [])):
         (folder / "extension" / f"{name}.control").write_text(f"default_version = '{version or '1.1'}'\n")
     ask(url, f"ALTER DATABASE {url.partition('@/')[2].partition('?')[0]} SET extension_control_path = '{folder}'")

@@ -4,6 +4,7 @@ import itertools
 import os
 import shutil
 import signal
+import tempfile
 import urllib.parse
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
@@ -61,11 +62,13 @@ def ask(url: str, statement: str) -> list[Any]:
 
 
 @contextmanager
-def cluster(directory: Path) -> Iterator[Cluster]:
+def cluster() -> Iterator[Cluster]:
+    """Not below pytest's directory: another run of pytest closes that to the account of the server."""
+    directory = Path(tempfile.mkdtemp(prefix="memoryd-"))
     made = Cluster(directory)
     made.ask("ALTER SYSTEM SET fsync = off")  # processes are killed here, no machines
     made.ask("SELECT pg_reload_conf()")
     with closing(made.server):
         yield made
         made.stop(signal.SIGQUIT)
-    shutil.rmtree(made.data)
+    shutil.rmtree(directory)

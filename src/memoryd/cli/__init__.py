@@ -47,6 +47,7 @@ AT_A_TERMINAL = (
 
 Certificate = Annotated[str | None, typer.Option(metavar="FILE", help="TLS over HTTP: its certificate (PEM).")]
 Key = Annotated[str | None, typer.Option(metavar="FILE", help="The certificate's key (PEM).")]
+Conformance = Annotated[bool, typer.Option("--conformance", hidden=True, help="Serve the protocol's test suite.")]
 
 
 def _version(wanted: bool) -> None:
@@ -86,9 +87,17 @@ def root(
 
 @app.command()
 @command(*OPTIONS)
-def serve(settings: Settings, certificate: Certificate = None, key: Key = None) -> None:
+def serve(
+    settings: Settings, certificate: Certificate = None, key: Key = None, conformance: Conformance = False
+) -> None:
     """Serve MCP on stdin and stdout, as bare `memoryd` does, or with --transport http to many clients."""
-    _serve(settings, certificate, key)
+    if not conformance:
+        _serve(settings, certificate, key)
+    elif settings.transport == "http":
+        logs.set_up(settings.log_level)
+        extras.load("memoryd.server.conformance.server:serve", "", InvalidInputError)(settings)
+    else:
+        raise InvalidInputError("The conformance suite comes over HTTP. Add --transport http.")
 
 
 def _serve(settings: Settings, certificate: str | None = None, key: str | None = None) -> None:

@@ -222,6 +222,9 @@ class Embedding:
             if next(self._slice(workspace, model, number), None):
                 lease = f"embed {workspace.id} {number}"
                 with self._leases.alone(lease, wait) as mine:
+                    if not mine:
+                        with self._lock:  # who has it may die over it
+                            self._lacking[workspace.id] = None
                     batches = self._slice(workspace, model, number) if mine else ()
                     yield from (ids for ids in batches if self._leases.take(lease))
 

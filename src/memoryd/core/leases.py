@@ -10,7 +10,7 @@ from datetime import timedelta
 from memoryd.core.clock import Clock
 from memoryd.store.base import Store
 
-TERM = 120.0  # seconds for which a lease is given; a process that dies keeps others from its work for so long
+TERM = 20.0  # seconds for which a lease is given; a process that dies keeps others from its work for so long
 PAUSE = 0.2  # seconds between attempts
 RENEWAL = TERM / 4  # seconds after which one that is still needed is renewed
 

@@ -12,12 +12,13 @@ log = logging.getLogger(__name__)
 
 START = 2.0  # seconds that a new server belongs to its client alone
 SELDOM = 300.0  # seconds between looks for what other processes left undone
+AGAIN = 20.0  # seconds between looks for what could not be done, such as the work of another process, if that one died
 Chore = Callable[[Callable[[], bool]], None]
 """Gets a function that tells whether to stop early."""
 
 
 class Worker:
-    """Runs its chores one after the other, soon after it is woken; the seldom ones at its start and every SELDOM.
+    """Runs its chores in turn, soon after it is woken and every AGAIN; the seldom ones at its start and every SELDOM.
 
     An error that nobody foresaw ends its thread, by way of the log; the next wake() begins another.
     """
@@ -64,7 +65,7 @@ class Worker:
                 self._try_each(self._seldom)
                 due = time.monotonic() + SELDOM
             self._try_each(self._chores)
-            self._woken.wait(max(0.0, due - time.monotonic()))
+            self._woken.wait(min(AGAIN, max(0.0, due - time.monotonic())))
 
     def _try_each(self, chores: Sequence[Chore]) -> None:
         for chore in chores:

@@ -80,6 +80,14 @@ class MemoryServer(Server[Any]):
         changing = notification_options or NotificationOptions(resources_changed=self._has_resources)
         return super().create_initialization_options(changing, *arguments, **more)
 
+    def get_capabilities(self, *arguments: Any, **more: Any) -> types.ServerCapabilities:
+        """The SDK's, which since 2026-07-28 would say that every list changes where one does."""
+        declared = super().get_capabilities(*arguments, **more)
+        for fixed in (declared.tools, declared.prompts):
+            if fixed:
+                fixed.list_changed = False
+        return declared
+
     # middleware ------------------------------------------------------------------------------------------------------
 
     async def _explained(self, ctx: Any, call_next: Any) -> Any:

@@ -4,13 +4,14 @@ import logging
 import signal
 import time
 import uuid
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from typing import Any
 
 import uvicorn
 from mcp.server.auth.middleware.auth_context import AuthContextMiddleware
 from mcp.server.auth.middleware.bearer_auth import BearerAuthBackend
+from mcp.server.lowlevel import Server
 from mcp.server.runner import serve_loop
 from mcp.server.sse import SseServerTransport
 from pydantic import AnyHttpUrl
@@ -26,7 +27,7 @@ from memoryd.core.engine import Engine
 from memoryd.errors import InvalidInputError
 from memoryd.server.app import MemoryServer
 from memoryd.server.calls import Calls
-from memoryd.server.connection import ENTRY, Entry
+from memoryd.server.connection import ENTRY, Entry, Sessions
 from memoryd.server.entry import MESSAGES, SSE, Entrance, Guard, Verifier, is_loopback, security, undecided
 from memoryd.server.operations import Health, Metrics
 from memoryd.server.plain import Plain
@@ -38,8 +39,13 @@ LAST_CALLS = 10  # seconds that calls may still take after SIGTERM
 METADATA = "/.well-known/oauth-protected-resource"
 
 
-def serve(engine: Engine, certificate: str | None = None, key: str | None = None) -> None:
-    """Serve until SIGTERM or SIGINT; then finish what was begun and close the engine."""
+def serve(
+    engine: Engine,
+    certificate: str | None = None,
+    key: str | None = None,
+    made: Callable[[Engine], Starlette] | None = None,
+) -> None:
+    """Serve until SIGTERM or SIGINT; then finish what was begun and close the engine. `made`: another application."""
     settings = engine.settings
     if not is_loopback(settings.host) and not engine.tokens.any():
         raise InvalidInputError(
@@ -49,7 +55,7 @@ def serve(engine: Engine, certificate: str | None = None, key: str | None = None
     for number in (signal.SIGTERM, signal.SIGINT):  # uvicorn raises them again when it is done
         signal.signal(number, lambda *_: None)
     config = uvicorn.Config(
-        application(engine), host=settings.host, port=settings.port, log_config=None, access_log=False,
+        (made or application)(engine), host=settings.host, port=settings.port, log_config=None, access_log=False,
         server_header=False, ws="none", timeout_graceful_shutdown=LAST_CALLS, lifespan="on",
         ssl_certfile=certificate, ssl_keyfile=key,
     )  # fmt: skip
@@ -69,13 +75,19 @@ class _Server(uvicorn.Server):
 
 def application(engine: Engine) -> Starlette:
     """The ASGI application; its lifespan is the engine's."""
-    settings = engine.settings
     calls = Calls(engine)
     server = MemoryServer(calls, remote=True)
+    return assembled(calls, server, server.sessions)
+
+
+def assembled(calls: Calls, server: Server[Any], sessions: Sessions, *, streams: bool = False) -> Starlette:
+    """Every way in to an MCP server. `streams`: at /mcp it notifies and asks back while it answers."""
+    engine = calls.engine
+    settings = engine.settings
     names = security(settings.host, settings.allowed_hosts)
     base = f"http://{settings.host}:{settings.port}"
     metadata = AnyHttpUrl(f"{base}{METADATA}/mcp")
-    server.streamable_http_app(transport_security=names, json_response=True)  # its session manager is all we need
+    server.streamable_http_app(transport_security=names, json_response=not streams)  # we need its session manager only
     manager = server.session_manager
 
     def guarded(app: ASGIApp) -> ASGIApp:
@@ -91,7 +103,7 @@ def application(engine: Engine) -> Starlette:
 
     health, metrics, plain = Health(engine), Metrics(calls), Plain(calls)
     sse = SseServerTransport(MESSAGES, security_settings=names)
-    stream = _Stream(server, sse)
+    stream = _Stream(server, sessions, sse)
     about = {"resource": f"{base}/mcp", "bearer_methods_supported": ["header"], "scopes_supported": [
         "read", "write", "admin"]}  # fmt: skip
 
@@ -131,13 +143,14 @@ class _Endpoint:
 class _Stream:
     """GET /sse: a legacy stream, which lasts as long as its client listens."""
 
-    def __init__(self, server: MemoryServer, transport: SseServerTransport) -> None:
+    def __init__(self, server: Server[Any], sessions: Sessions, transport: SseServerTransport) -> None:
         self._server = server
+        self._sessions = sessions
         self._transport = transport
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         stream = uuid.uuid4().hex
-        self._server.sessions.opened[stream] = scope.get(ENTRY, Entry())
+        self._sessions.opened[stream] = scope.get(ENTRY, Entry())
         try:
             async with self._transport.connect_sse(scope, receive, send) as (incoming, outgoing):
                 state = self._server.session_manager._lifespan_state  # noqa: SLF001 - one lifespan for all transports
@@ -146,7 +159,7 @@ class _Stream:
                     init_options=self._server.create_initialization_options(),
                 )  # fmt: skip
         finally:
-            del self._server.sessions.opened[stream]
+            del self._sessions.opened[stream]
 
 
 class Logged:

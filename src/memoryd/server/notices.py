@@ -91,11 +91,11 @@ class Notices:
 
     def announce(self, ctx: Any) -> None:
         """The client of this request has another list from now on. Over stdio it is the only one."""
-        for key, heard in list(self._heard.items()):
-            if ctx.request is None or key is connection_of(ctx):
+        for whose, heard in list(self._heard.items()):
+            if ctx.request is None or whose is connection_of(ctx):
                 heard(Changed(listed=True))
 
-    def _watch(self, ctx: Any, key: object, wanted: Wanted, send: Send) -> Callable[[], None]:
+    def _watch(self, ctx: Any, whose: object, wanted: Wanted, send: Send) -> Callable[[], None]:
         """Send what changes where the sender of this request is at the time; of sessions, only of his own.
 
         Returns what ends it.
@@ -104,8 +104,8 @@ class Notices:
 
         def heard(changed: Changed) -> None:
             caller = self._sessions.caller(ctx)
-            session = self._calls.call(caller, "nothing").session
-            keys = [(caller.session_id if scope else "", name) for scope, name in changed.keys if scope in ("", session)]
+            own = self._calls.call(caller, "nothing").session
+            keys = [(caller.session_id if scope else "", key) for scope, key in changed.keys if scope in ("", own)]
             sending = send(changed.listed, _concerned(resources.changed(keys), wanted, every=changed.unknown))
             try:
                 asyncio.run_coroutine_threadsafe(sending, loop)
@@ -113,10 +113,10 @@ class Notices:
                 sending.close()
 
         end = self._calls.engine.changes.watch(lambda: self._calls.watched(self._sessions.caller(ctx)), heard)
-        self._heard[key] = heard
+        self._heard[whose] = heard
 
         def ended() -> None:
-            self._heard.pop(key, None)
+            self._heard.pop(whose, None)
             end()
 
         return ended

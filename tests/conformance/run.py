@@ -1,0 +1,231 @@
+"""Holds the server to the protocol: the official conformance suite and the inspector. `make conformance` runs it.
+
+1. The suite against `memoryd serve --transport http --conformance`: each scenario that a revision requires must pass.
+2. The suite against the real tools: what they fail is written down, with the reason, in expected-REVISION.yml.
+3. The inspector against the real tools over stdio, /mcp in both eras, and /sse.
+
+The suite and the inspector are npm packages; package.json beside this file names their versions. Their Node comes from
+the extra `conformance`.
+"""
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+HERE = Path(__file__).resolve().parent
+ROOT = HERE.parents[1]
+WORK = ROOT / "build" / "conformance"
+MODULES = WORK / "node_modules" / "@modelcontextprotocol"
+SUITE = MODULES / "conformance" / "dist" / "index.js"
+INSPECTOR = MODULES / "inspector" / "clients" / "launcher" / "build" / "index.js"
+
+REQUIRED = {"2025-11-25": 30, "2026-07-28": 37}
+"""How many scenarios for servers each revision requires."""
+NODE = (22, 19)  # what the inspector needs, and more than the suite does
+INSTALL, RUN, ASK, STOP = 600, 300, 60, 20  # seconds after which npm, the suite, the inspector, the server are given up
+REAL = ("--toolsets", "all", "--workspace", "default")
+ERAS = ("legacy", "modern")
+
+Checks = Sequence[Mapping[str, Any]]
+
+
+def main() -> int:
+    """Run everything; 1 if anything is not as it should be."""
+    if problem := _prepare():
+        print(problem, file=sys.stderr)
+        return 1
+    with tempfile.TemporaryDirectory(prefix="memoryd-conformance-") as home:
+        directory = Path(home)
+        with _served(directory, "--conformance") as base:
+            good = [_passes(base, revision, directory) for revision in REQUIRED]
+        with _served(directory, *REAL) as base:
+            good += [_is_expected(base, revision) for revision in REQUIRED]
+            good += [_inspected(directory, *target) for target in _targets(directory, base)]
+    print("Conformant." if all(good) else "Not conformant.")
+    return 0 if all(good) else 1
+
+
+# Node and what it runs -----------------------------------------------------------------------------------------------
+
+
+def _environment() -> dict[str, str]:
+    """This process's, without settings of memoryd, and with the Node of this Python first."""
+    around = {name: value for name, value in os.environ.items() if not name.startswith("MEMORY_")}
+    return around | {"PATH": os.pathsep.join([str(Path(sys.executable).parent), around.get("PATH", os.defpath)])}
+
+
+def _prepare() -> str | None:
+    """Install what is run; what is missing for that, in a sentence."""
+    path = _environment()["PATH"]
+    node, npm = shutil.which("node", path=path), shutil.which("npm", path=path)
+    if node is None or npm is None:
+        return "There is no node or no npm. Install them with: pip install 'memoryd[conformance]'"
+    said = subprocess.run([node, "--version"], capture_output=True, text=True, check=True).stdout.strip()
+    if tuple(map(int, re.findall(r"\d+", said)[:2])) < NODE:
+        wanted = ".".join(map(str, NODE))
+        return f"{node} is {said}, not {wanted} or newer. Install one with: pip install 'memoryd[conformance]'"
+    wanted, done = (HERE / "package.json").read_text(encoding="utf-8"), WORK / "installed.json"
+    if done.exists() and done.read_text(encoding="utf-8") == wanted:
+        return None
+    shutil.rmtree(WORK, ignore_errors=True)
+    WORK.mkdir(parents=True)
+    shutil.copy(HERE / "package.json", WORK)
+    print("Installing the suite and the inspector ...", flush=True)
+    quiet = ("--no-audit", "--no-fund", "--no-package-lock", "--ignore-scripts", "--loglevel=error")
+    if _run([npm, "install", *quiet], INSTALL, cwd=WORK).returncode:
+        return "npm could not install the suite; what it said stands above."
+    done.write_text(wanted, encoding="utf-8")
+    return None
+
+
+def _run(command: Sequence[str], patience: float, **options: Any) -> subprocess.CompletedProcess[str]:
+    environ = options.pop("env", _environment())
+    return subprocess.run(command, env=environ, timeout=patience, text=True, check=False, **options)
+
+
+def _node(script: Path, *arguments: str, patience: float, **options: Any) -> subprocess.CompletedProcess[str]:
+    node = shutil.which("node", path=_environment()["PATH"])
+    assert node is not None
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT}
+    return _run([node, str(script), *arguments], patience, stdin=subprocess.DEVNULL, **pipes, **options)
+
+
+# the server ----------------------------------------------------------------------------------------------------------
+
+
+def _settings(home: Path) -> dict[str, str]:
+    """A memory of its own, without models."""
+    return {
+        "PYTHONPATH": str(ROOT / "src"),
+        "MEMORY_DATA_DIR": str(home / "data"),
+        "MEMORY_EMBEDDER": "none",
+        "MEMORY_RERANKER": "none",
+    }
+
+
+@contextmanager
+def _served(home: Path, *options: str) -> Iterator[str]:
+    """A server on a free port: its address. It must end well when it is told to."""
+    command = [sys.executable, "-m", "memoryd", "serve", "--transport", "http", "--port", "0", *options]
+    log = home / "server.log"
+    with (
+        log.open("w", encoding="utf-8") as errors,
+        subprocess.Popen(
+            command, env=_environment() | _settings(home), stdout=subprocess.PIPE, stderr=errors, text=True
+        ) as server,
+    ):
+        try:
+            assert server.stdout is not None
+            address = re.search(r"http://\S+(?=/mcp)", server.stdout.readline())
+            if address is None:
+                sys.exit(f"The server did not start:\n{log.read_text(encoding='utf-8')}")
+            yield address[0]
+            server.terminate()
+            if server.wait(STOP):
+                sys.exit(f"The server ended with {server.returncode}:\n{log.read_text(encoding='utf-8')}")
+        finally:
+            server.kill()
+
+
+# the suite -----------------------------------------------------------------------------------------------------------
+
+
+def _passes(base: str, revision: str, home: Path) -> bool:
+    """Whether every required scenario passes; here a warning counts as a failure."""
+    results = home / revision
+    said = _suite(base, revision, "--output-dir", str(results))
+    checks = _checks(results)
+    scenarios = _scored(said.stdout)
+    passed = [name for name in scenarios if _good(checks.get(name, ()))]
+    for name in scenarios:
+        for check in checks.get(name, ()) if name not in passed else ():
+            if check["status"] in ("FAILURE", "WARNING"):
+                print(f"  {name}: {check['id']}: {check.get('errorMessage', '')}")
+    print(f"{revision}, fixtures: {len(passed)} of {REQUIRED[revision]} scenarios pass", flush=True)
+    return len(passed) == len(scenarios) == REQUIRED[revision] and said.returncode == 0
+
+
+def _is_expected(base: str, revision: str) -> bool:
+    """Whether the real tools fail what is written down, and nothing else."""
+    written = HERE / f"expected-{revision}.yml"
+    said = _suite(base, revision, "--expected-failures", str(written))
+    if said.returncode:
+        print(said.stdout[said.stdout.rfind("=== SUMMARY ===") :])
+    entries = sum(line.lstrip().startswith("- ") for line in written.read_text(encoding="utf-8").splitlines())
+    print(f"{revision}, real tools: {entries} expected failures, {'no other' if not said.returncode else 'and others'}")
+    return said.returncode == 0
+
+
+def _suite(base: str, revision: str, *options: str) -> subprocess.CompletedProcess[str]:
+    url = f"{base}/mcp"
+    return _node(SUITE, "server", "--url", url, "--requirements", revision, *options, patience=RUN, cwd=WORK)
+
+
+def _scored(said: str) -> list[str]:
+    """The scenarios of a run that count: what the suite runs besides is told after them."""
+    _, _, summary = said.partition("=== SUMMARY ===")
+    counted, _, besides = summary.partition("Not scored for")
+    left_out = set(re.findall(r"^ +\S ([\w-]+) \(", besides, flags=re.MULTILINE))
+    return [
+        name for name in re.findall(r"^\S ([\w-]+): \d+ passed", counted, flags=re.MULTILINE) if name not in left_out
+    ]
+
+
+def _checks(results: Path) -> dict[str, Checks]:
+    """The checks of each scenario; each has a folder, `server-NAME-TIME`."""
+    found = {}
+    for path in results.glob("*/checks.json"):
+        name = re.sub(r"-\d{4}-\d\d-\d\dT[\d-]+Z$", "", path.parent.name).removeprefix("server-")
+        found[name] = json.loads(path.read_text(encoding="utf-8"))
+    return found
+
+
+def _good(checks: Checks) -> bool:
+    statuses = {check["status"] for check in checks}
+    return "SUCCESS" in statuses and not statuses & {"FAILURE", "WARNING"}
+
+
+# the inspector -------------------------------------------------------------------------------------------------------
+
+
+def _targets(home: Path, base: str) -> Iterator[tuple[str, list[str], list[str]]]:
+    """Each way to the real tools: what it is called, the options, and the target, which comes last."""
+    given = [f"-e{name}={value}" for name, value in _settings(home / "stdio").items()]
+    for era in ERAS:
+        chosen = ["--protocol-era", era]
+        yield f"stdio, {era}", [*chosen, *given], [sys.executable, "-m", "memoryd", *REAL]
+        yield f"/mcp, {era}", [*chosen, "--transport", "http", "--server-url", f"{base}/mcp"], []
+    yield "/sse", ["--transport", "sse", "--server-url", f"{base}/sse"], []
+
+
+def _inspected(home: Path, name: str, options: list[str], target: list[str]) -> bool:
+    """Whether the inspector finds nothing wrong with the schemas of the tools, and can call one."""
+    call = [
+        "--tool-name",
+        "memory_store",
+        "--tool-args-json",
+        json.dumps({"content": f"The inspector was here: {name}"}),
+    ]
+    good = True
+    for method, more in (("tools/list", ["--strict"]), ("tools/call", call)):
+        said = _node(
+            INSPECTOR, "--cli", *options, "--method", method, *more, "--format", "json", *target,
+            patience=ASK, cwd=home, env=_environment() | {"HOME": str(home)},
+        )  # fmt: skip
+        if said.returncode:
+            print(said.stdout)
+            good = False
+    print(f"Inspector, {name}: {'fine' if good else 'not fine'}", flush=True)
+    return good
+
+
+if __name__ == "__main__":
+    sys.exit(main())
