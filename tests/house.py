@@ -43,7 +43,7 @@ HOMES = {
     **dict.fromkeys(("psycopg", "psycopg_pool", "pgvector"), POSTGRES),
     "apsw": ("store/sqlite.py", "store/sqlite_file.py", "store/sqlite_connection.py"),
     **dict.fromkeys(("onnxruntime", "tokenizers", "fastembed", "openai"), ("models/",)),
-    **dict.fromkeys(("typer", "rich"), ("cli.py", "cli/")),
+    **dict.fromkeys(("typer", "rich", "tomlkit"), ("cli.py", "cli/")),
     "numpy": ("store/", "models/", "core/", "ranking.py"),
 }
 """Where a library may be imported; one that is not here may be imported anywhere."""

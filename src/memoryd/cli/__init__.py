@@ -23,6 +23,7 @@ from memoryd.cli.frame import (
     told,
     tolerate_encodings,
 )
+from memoryd.cli.install import install, uninstall
 from memoryd.cli.migrate import migrate
 from memoryd.cli.tokens import tokens
 from memoryd.cli.workspaces import workspaces
@@ -127,6 +128,8 @@ app.command()(upkeep.doctor)
 app.command()(upkeep.backup)
 app.command()(migrate)
 app.command("import")(transfer.import_)
+app.command()(install)
+app.command()(uninstall)
 app.add_typer(upkeep.models, name="models")
 app.add_typer(workspaces, name="workspace")
 app.add_typer(tokens, name="token")

@@ -1,0 +1,117 @@
+"""What each client wants: where its configuration lies, and what an entry for memoryd looks like there."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal
+
+import platformdirs
+
+ClientName = Literal["claude-code", "claude-desktop", "cursor", "vscode", "codex", "gemini"]
+Entry = dict[str, Any]
+
+WORKSPACE, BEARER = "X-Memory-Workspace", "bearer_token_env_var"
+TOKEN_VARIABLE = "MEMORYD_TOKEN"  # noqa: S105 - a variable's name
+"""Where a client finds the token of a server beyond this machine, unless another variable is named."""
+
+_STDIO, _HTTP = {"type": "stdio"}, {"type": "http"}
+_OURS = {"type", "command", "args", "url", "httpUrl", "headers", "http_headers", BEARER}
+"""The keys of an entry that an installation decides; the others are the user's own, and stay."""
+_OF_A_PROCESS = {"env", "envFile", "env_vars", "cwd"}
+"""Keys that mean nothing to a client that connects by URL."""
+
+
+@dataclass(frozen=True, slots=True)
+class Client:
+    """One client. `directory` is its own: where there is none, the client was never started."""
+
+    title: str
+    directory: Callable[[], Path]
+    file: Callable[[], Path]
+    table: str = "mcpServers"
+    local: Mapping[str, str] = field(default_factory=dict)
+    """What an entry that starts a process says besides the command."""
+    remote: Mapping[str, str] = field(default_factory=dict)
+    """What an entry with a URL says besides it."""
+    url: str = "url"
+    """The key of the URL; empty: the file knows no URLs."""
+    headers: str = "headers"
+    reference: str = "${%s}"
+    """How a header names an environment variable; empty: the client asks for the token, see `question`."""
+    bearer: str = ""
+    """The key that names the variable of a bearer token, where there is one."""
+
+
+def _below(*parts: str) -> Callable[[], Path]:
+    return lambda: Path.home().joinpath(*parts)
+
+
+def _application(name: str, *parts: str) -> Callable[[], Path]:
+    """Below the directory that the platform gives an application for its configuration."""
+    return lambda: platformdirs.PlatformDirs(name, appauthor=False, roaming=True).user_config_path.joinpath(*parts)
+
+
+CLIENTS: Mapping[ClientName, Client] = {
+    "claude-code": Client(
+        "Claude Code", _below(".claude"), _below(".claude.json"), local=_STDIO, remote=_HTTP,
+    ),
+    "claude-desktop": Client(
+        "Claude Desktop", _application("Claude"), _application("Claude", "claude_desktop_config.json"), url="",
+    ),
+    "cursor": Client("Cursor", _below(".cursor"), _below(".cursor", "mcp.json"), reference="${env:%s}"),
+    "vscode": Client(
+        "VS Code", _application("Code", "User"), _application("Code", "User", "mcp.json"), table="servers",
+        local=_STDIO, remote=_HTTP, reference="",
+    ),
+    "codex": Client(
+        "Codex", _below(".codex"), _below(".codex", "config.toml"), table="mcp_servers",
+        headers="http_headers", bearer=BEARER,
+    ),
+    "gemini": Client("Gemini CLI", _below(".gemini"), _below(".gemini", "settings.json"), url="httpUrl"),
+}  # fmt: skip
+
+
+def starting(client: Client, command: Sequence[str]) -> Entry:
+    """An entry that starts a process."""
+    program, *arguments = command
+    return {**client.local, "command": program, **({"args": arguments} if arguments else {})}
+
+
+def connecting(client: Client, name: str, url: str, workspace: str, variable: str) -> Entry:
+    """An entry that connects to a server; `workspace` and `variable`, which holds the token, may be empty."""
+    headers = {WORKSPACE: workspace} if workspace else {}
+    entry: Entry = {**client.remote, client.url: url}
+    if variable and client.bearer:
+        entry[client.bearer] = variable
+    elif variable:
+        said = client.reference % variable if client.reference else _answer(name)
+        headers["Authorization"] = f"Bearer {said}"
+    return {**entry, **({client.headers: headers} if headers else {})}
+
+
+def question(name: str) -> Entry:
+    """What VS Code asks for when it first starts the server, and keeps in its own store of secrets."""
+    return {"type": "promptString", "id": f"memoryd-{name}", "description": f"Token of {name}", "password": True}
+
+
+def asked(entry: Mapping[str, Any], name: str) -> bool:
+    """Whether an entry needs the answer to `question`."""
+    return _answer(name) in str(entry.get("headers", ""))
+
+
+def _answer(name: str) -> str:
+    """How VS Code's headers name what it asked for."""
+    return f"${{input:{question(name)['id']}}}"
+
+
+def renewed(old: Mapping[str, Any], new: Entry) -> Entry:
+    """`new`, with what the user added to `old`."""
+    gone = _OURS if "command" in new else _OURS | _OF_A_PROCESS
+    return {**{key: value for key, value in old.items() if key not in gone or key in new}, **new}
+
+
+def is_of_memoryd(entry: object, url: str = "") -> bool:
+    """Whether an entry looks like one for memoryd, and not like another server that has the name."""
+    marks = ("memoryd", WORKSPACE.casefold(), "://127.0.0.1", "://localhost", "://[::1]")
+    said = str(entry).casefold()
+    return isinstance(entry, Mapping) and (any(mark in said for mark in marks) or bool(url and url in entry.values()))
