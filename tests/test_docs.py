@@ -16,7 +16,9 @@ import pytest
 from typer.main import get_command
 
 from memoryd.cli import app
+from memoryd.server.openapi import document
 from memoryd.settings import Settings, variables
+from memoryd.toolsets import chosen
 
 ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / f"{name}.md" for name in ("README", "CHANGELOG", "CONTRIBUTING")] + sorted((ROOT / "docs").glob("*.md"))
@@ -205,3 +207,9 @@ def test_variables_exist(page: Path) -> None:
     known = {name for field in Settings.model_fields for name in variables(field)} | NO_SETTINGS
     named = set(re.findall(r"\bMEMORY_[A-Z_]+[A-Z]\b", page.read_text(encoding="utf-8")))
     assert named <= known
+
+
+def test_the_openapi_document_is_up_to_date() -> None:
+    tools = chosen(["all"], read_only=False)
+    kept = json.loads((ROOT / "docs/openapi.json").read_text(encoding="utf-8"))
+    assert kept == json.loads(json.dumps(document(tools))), "run `memoryd openapi > docs/openapi.json`"

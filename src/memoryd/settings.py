@@ -89,7 +89,7 @@ class Settings(BaseModel):
     host: str = Field(
         "127.0.0.1",
         validation_alias=_names("MEMORY_HOST"),
-        description="Where HTTP is served; beyond this machine only with [tokens](security.md#tokens).",
+        description="Where HTTP is served; beyond this machine only with [tokens](http.md#tokens).",
     )
     port: int = Field(
         8765,

@@ -279,9 +279,7 @@ def test_a_role_that_may_not_make_tables_is_told_what_an_operator_must_say(serve
     ("version", "told"),
     [("", "vector is not installed on the server"), ("0.7.4", "vector is only there as version 0.7.4")],
 )
-def test_a_server_without_a_recent_pgvector_is_refused(
-    server: Cluster, url: str, version: str, told: str
-) -> None:
+def test_a_server_without_a_recent_pgvector_is_refused(server: Cluster, url: str, version: str, told: str) -> None:
     folder = server.data.parent / f"share{version}"  # the server's account can read it: its own data lie beside it
     (folder / "extension").mkdir(parents=True)
     for name in ("btree_gin", "unaccent", *(["vector"] if version else [])):

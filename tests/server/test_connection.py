@@ -20,27 +20,31 @@ def request(meta: object = None, initialized: object = None) -> Any:
         return
 
     anyio.run(Sessions("own").remember, hello, nothing)
-    return SimpleNamespace(params={"_meta": meta}, session=hello.session)
+    return SimpleNamespace(params={"_meta": meta}, session=hello.session, request=None)
 
 
 def named(session: object) -> dict[str, Any]:
     return {"clientInfo": {"extra": {"sessionId": session}}}
 
 
+def session_of(sessions: Sessions, ctx: object) -> str:
+    return sessions.caller(ctx).session_id
+
+
 def test_the_nearest_source_wins() -> None:
     client = {CLIENT: {"extra": {"sessionId": "the client's"}}}
     sessions = Sessions("configured")
-    assert sessions.of(request({SESSION_META: "its own", **client}, named("first"))) == "its own"
-    assert sessions.of(request(client, named("first"))) == "the client's"
-    assert sessions.of(request(None, named("first"))) == "first"
-    assert sessions.of(request()) == "configured"
-    assert Sessions("own").of(request(None, {})) == "own"
+    assert session_of(sessions, request({SESSION_META: "its own", **client}, named("first"))) == "its own"
+    assert session_of(sessions, request(client, named("first"))) == "the client's"
+    assert session_of(sessions, request(None, named("first"))) == "first"
+    assert session_of(sessions, request()) == "configured"
+    assert session_of(Sessions("own"), request(None, {})) == "own"
 
 
 @pytest.mark.parametrize("wrong", ["", "a\0b", "a\ud800", "x" * 201, 7, None, ["x"], {}])
 def test_what_cannot_be_stored_is_no_session(wrong: object) -> None:
     sessions = Sessions("configured")
-    assert ascii(sessions.of(request({SESSION_META: wrong}, named("first")))) == "'first'"
-    assert ascii(sessions.of(request({CLIENT: {"extra": {"sessionId": wrong}}}, named("first")))) == "'first'"
-    assert ascii(sessions.of(request(None, named(wrong)))) == "'configured'"
-    assert sessions.of(request({SESSION_META: "x" * 200})) == "x" * 200
+    assert ascii(session_of(sessions, request({SESSION_META: wrong}, named("first")))) == "'first'"
+    assert ascii(session_of(sessions, request({CLIENT: {"extra": {"sessionId": wrong}}}, named("first")))) == "'first'"
+    assert ascii(session_of(sessions, request(None, named(wrong)))) == "'configured'"
+    assert session_of(sessions, request({SESSION_META: "x" * 200})) == "x" * 200

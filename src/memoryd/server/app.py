@@ -4,7 +4,7 @@ import json
 import logging
 from collections.abc import Callable
 from contextlib import suppress
-from functools import partial
+from functools import cache, partial
 from typing import Any, TypeVar
 
 from anyio import move_on_after, to_thread
@@ -52,6 +52,7 @@ class MemoryServer(Server[Any]):
             version=__version__,
             title="memoryd",
             instructions=build_instructions(calls.tools),
+            get_tool_input_schema=lambda _name: None,  # it would list all tools to see whether headers repeat arguments
             cache_hints={"tools/list": CacheHint(ttl_ms=DAY_MS, scope="private")},
             on_list_tools=self._list_tools,
             on_call_tool=self._call_tool,
@@ -166,6 +167,7 @@ class MemoryServer(Server[Any]):
         self._notices.announce(ctx)
 
 
+@cache
 def _declared(tool: Tool[Any]) -> types.Tool:
     return types.Tool(
         name=tool.name,

@@ -15,6 +15,9 @@ ERRORS = {
 }  # fmt: skip
 
 
+_ERROR = {"$ref": "#/components/schemas/Error"}
+
+
 def document(tools: Mapping[str, Tool[Any]]) -> dict[str, Any]:
     """The OpenAPI 3.1 document of some tools."""
     return {
@@ -26,6 +29,10 @@ def document(tools: Mapping[str, Tool[Any]]) -> dict[str, Any]:
         "paths": {f"/tools/{name}": {"post": _operation(tool)} for name, tool in tools.items()},
         "components": {
             "securitySchemes": {"token": {"type": "http", "scheme": "bearer"}},
+            "responses": {
+                status: {"description": text, "content": {"application/json": {"schema": _ERROR}}}
+                for status, text in ERRORS.items()
+            },
             "schemas": {
                 "Error": {
                     "type": "object", "properties": {"error": {"type": "string"}}, "required": ["error"],
@@ -37,7 +44,6 @@ def document(tools: Mapping[str, Tool[Any]]) -> dict[str, Any]:
 
 
 def _operation(tool: Tool[Any]) -> dict[str, Any]:
-    failed = {"application/json": {"schema": {"$ref": "#/components/schemas/Error"}}}
     return {
         "operationId": tool.name,
         "summary": tool.title,
@@ -46,7 +52,7 @@ def _operation(tool: Tool[Any]) -> dict[str, Any]:
         "requestBody": {"required": True, "content": {"application/json": {"schema": schema_of(tool.arguments)}}},
         "responses": {
             "200": {"description": "Done.", "content": {"application/json": {"schema": schema_of(tool.result)}}},
-            **{status: {"description": text, "content": failed} for status, text in ERRORS.items()},
+            **{status: {"$ref": f"#/components/responses/{status}"} for status in ERRORS},
         },
     }
 
