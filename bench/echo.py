@@ -1,8 +1,10 @@
-"""The smallest MCP server that answers a tool call: what any server on this SDK costs at least."""
+"""The smallest MCP server that answers a tool call, on stdin and stdout or with a port over HTTP: the least cost."""
 
+import sys
 from typing import Any
 
 import anyio
+import uvicorn
 from mcp import types
 from mcp.server.lowlevel import Server
 from mcp.server.stdio import stdio_server
@@ -20,6 +22,11 @@ async def call_tool(_ctx: Any, params: types.CallToolRequestParams) -> types.Cal
 
 async def main() -> None:
     server = Server("echo", version="0", on_list_tools=list_tools, on_call_tool=call_tool)
+    if sys.argv[1:]:
+        app = server.streamable_http_app(json_response=True)
+        config = uvicorn.Config(app, port=int(sys.argv[1]), log_level="warning", ws="none")
+        await uvicorn.Server(config).serve()
+        return
     async with stdio_server() as (read, write):
         await server.run(read, write, server.create_initialization_options())
 

@@ -1,0 +1,254 @@
+"""Calls over stdio and HTTP beside an empty tool on the same SDK, and many clients for a minute.
+
+    python -m bench.http calls      CPU of the server process a call: both eras, 1 and 16 clients
+    python -m bench.http many       64 clients that store and recall: calls a second, latency, losses, memory
+
+The clients write requests by themselves: the SDK's would cost more than the server.
+"""
+
+import asyncio
+import json
+import socket
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import httpx2
+import psutil  # type: ignore[import-untyped]
+
+from bench.speed import fact, question, show
+from memoryd.settings import Settings, subprocess_environment
+
+LEGACY, MODERN = "2025-11-25", "2026-07-28"
+CALLS = 400
+CLIENTS, SECONDS = 64, 60
+WORKSPACE = {"X-Memory-Workspace": "bench"}
+META = {
+    "io.modelcontextprotocol/protocolVersion": MODERN,
+    "io.modelcontextprotocol/clientInfo": {"name": "bench", "version": "0"},
+    "io.modelcontextprotocol/clientCapabilities": {},
+}
+Json = dict[str, Any]
+
+
+# over HTTP -----------------------------------------------------------------------------------------------------------
+
+
+@contextmanager
+def serving(*command: str, port: int, environment: dict[str, str]) -> Iterator[psutil.Process]:
+    """A server process that answers on a port."""
+    process = subprocess.Popen(
+        [sys.executable, "-m", *command], env=subprocess_environment() | environment, stdout=subprocess.DEVNULL
+    )
+    deadline = time.monotonic() + 30
+    while socket.socket().connect_ex(("127.0.0.1", port)) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    yield psutil.Process(process.pid)
+    process.terminate()
+    process.wait(30)
+
+
+def free_port() -> int:
+    with socket.socket() as found:
+        found.bind(("127.0.0.1", 0))
+        return int(found.getsockname()[1])
+
+
+class Remote:
+    """One client of one era."""
+
+    def __init__(self, client: httpx2.AsyncClient, url: str, era: str) -> None:
+        self._client = client
+        self._url = url
+        self._era = era
+        self._headers = {"accept": "application/json, text/event-stream", "mcp-protocol-version": era} | WORKSPACE
+
+    async def begin(self) -> "Remote":
+        if self._era == LEGACY:
+            info = {"protocolVersion": LEGACY, "capabilities": {}, "clientInfo": {"name": "bench", "version": "0"}}
+            answer = await self._post("initialize", info)
+            self._headers["mcp-session-id"] = answer.headers["mcp-session-id"]
+        return self
+
+    async def call(self, tool: str, arguments: Json) -> Json:
+        """The result of a tool call that succeeds."""
+        params: Json = {"name": tool, "arguments": arguments}
+        named = {}
+        if self._era == MODERN:
+            params |= {"_meta": META}
+            named = {"mcp-method": "tools/call", "mcp-name": tool}
+        answer = await self._post("tools/call", params, **named)
+        result: Json = answer.json()["result"]
+        assert not result.get("isError"), result
+        return result
+
+    async def _post(self, method: str, params: Json, **headers: str) -> httpx2.Response:
+        body = {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
+        answer = await self._client.post(self._url, json=body, headers=self._headers | headers)
+        assert answer.status_code == 200, answer.text
+        return answer
+
+
+async def remote_calls(port: int, era: str, clients: int, tool: str, process: psutil.Process) -> float:
+    """Microseconds of the server's CPU a call."""
+    async with httpx2.AsyncClient(timeout=60) as client:
+        every = [await Remote(client, f"http://127.0.0.1:{port}/mcp", era).begin() for _ in range(clients)]
+
+        async def work(one: Remote, count: int) -> None:
+            for number in range(count):
+                await one.call(tool, {"query": question(number)} if tool == "echo" else {})
+
+        await asyncio.gather(*(work(one, 5) for one in every))
+        before = cpu(process)
+        await asyncio.gather(*(work(one, CALLS // clients) for one in every))
+        return 1e6 * (cpu(process) - before) / (CALLS // clients * clients)
+
+
+def cpu(process: psutil.Process) -> float:
+    times = process.cpu_times()
+    return float(times.user + times.system)
+
+
+# over stdio ----------------------------------------------------------------------------------------------------------
+
+
+def local_calls(era: str, tool: str, command: tuple[str, ...], environment: dict[str, str]) -> float:
+    """The same over stdio, where there is one client."""
+    process = subprocess.Popen(
+        [sys.executable, "-m", *command], env=subprocess_environment() | environment,
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+    )  # fmt: skip
+    assert process.stdin
+    assert process.stdout
+    number = 0
+
+    def ask(method: str, params: Json) -> None:
+        nonlocal number
+        number += 1
+        assert process.stdin
+        assert process.stdout
+        meta = {"_meta": META} if era == MODERN else {}
+        process.stdin.write(
+            json.dumps({"jsonrpc": "2.0", "id": number, "method": method, "params": params | meta}) + "\n"
+        )
+        process.stdin.flush()
+        while json.loads(process.stdout.readline()).get("id") != number:
+            pass
+
+    if era == LEGACY:
+        info = {"protocolVersion": LEGACY, "capabilities": {}, "clientInfo": {"name": "bench", "version": "0"}}
+        ask("initialize", info)
+    call = {"name": tool, "arguments": {"query": "a question"} if tool == "echo" else {}}
+    for _ in range(20):
+        ask("tools/call", call)
+    watched = psutil.Process(process.pid)
+    before = cpu(watched)
+    for _ in range(CALLS):
+        ask("tools/call", call)
+    spent = 1e6 * (cpu(watched) - before) / CALLS
+    process.stdin.close()
+    process.wait(30)
+    return spent
+
+
+# what is measured ----------------------------------------------------------------------------------------------------
+
+
+def calls() -> None:
+    """`get_current_project` finds out where it runs and who asks, and has no other work."""
+    rows = []
+    with tempfile.TemporaryDirectory() as directory:
+        ours = {"MEMORY_DATA_DIR": directory, "MEMORY_EMBEDDER": "none", "MEMORY_RERANKER": "none"}
+        made(directory)
+        for era in (LEGACY, MODERN):
+            echo = local_calls(era, "echo", ("bench.echo",), {})
+            here = local_calls(era, "get_current_project", ("memoryd", "--toolsets", "projects"), ours)
+            rows.append([f"stdio, {era}, 1 client", f"{echo:,.0f}", f"{here:,.0f}", f"{here / echo:.2f}"])
+        for era in (LEGACY, MODERN):
+            for clients in (1, 16):
+                found = []
+                for tool, command in (
+                    ("echo", ("bench.echo", "{port}")),
+                    ("get_current_project",
+                     ("memoryd", "serve", "--transport", "http", "--toolsets", "projects", "--port", "{port}")),
+                ):  # fmt: skip
+                    port = free_port()
+                    given = [part.format(port=port) for part in command]
+                    with serving(*given, port=port, environment=ours) as process:
+                        found.append(asyncio.run(remote_calls(port, era, clients, tool, process)))
+                echo, here = found
+                label = f"HTTP, {era}, {clients} client{'s' if clients > 1 else ''}"
+                rows.append([label, f"{echo:,.0f}", f"{here:,.0f}", f"{here / echo:.2f}"])
+    show("CPU of the server a call, us", ["", "empty echo", "memoryd", "ratio"], rows)
+
+
+def made(directory: str) -> None:
+    command = [sys.executable, "-m", "memoryd", "--data-dir", directory, "workspace", "create", "bench"]
+    subprocess.run(command, check=True, capture_output=True)
+
+
+def many() -> None:
+    """Each client stores three facts, then asks for one; every fact that was acknowledged must be there."""
+    with tempfile.TemporaryDirectory() as directory:
+        settings = Settings.read()
+        ours = {"MEMORY_DATA_DIR": directory, "MEMORY_MODEL_DIR": str(settings.models), "MEMORY_RERANKER": "none"}
+        made(directory)
+        port = free_port()
+        command = ("memoryd", "serve", "--transport", "http", "--toolsets", "recall", "--port", str(port))
+        with serving(*command, port=port, environment=ours) as process:
+            rows = asyncio.run(_many(port, process))
+    show(f"{CLIENTS} clients for {SECONDS} s, one server process", ["", ""], rows)
+
+
+async def _many(port: int, process: psutil.Process) -> list[list[str]]:
+    stored: list[str] = []
+    times: dict[str, list[float]] = {"memory_store": [], "memory_recall": []}
+    memory: list[int] = []
+    limits = httpx2.Limits(max_connections=CLIENTS)
+    async with httpx2.AsyncClient(timeout=120, limits=limits) as client:
+        url = f"http://127.0.0.1:{port}/mcp"
+        end = time.monotonic() + SECONDS
+
+        async def timed(one: Remote, tool: str, arguments: Json) -> Json:
+            before = time.perf_counter()
+            result = await one.call(tool, arguments)
+            times[tool].append(time.perf_counter() - before)
+            return result
+
+        async def work(number: int) -> None:
+            one, turn = await Remote(client, url, MODERN if number % 2 else LEGACY).begin(), 0
+            while time.monotonic() < end:
+                turn += 1
+                if turn % 4:
+                    result = await timed(one, "memory_store", {"content": fact(10**6 * number + turn)})
+                    stored.append(result["structuredContent"]["id"])
+                else:
+                    await timed(one, "memory_recall", {"query": question(turn)})
+
+        async def watch() -> None:
+            while time.monotonic() < end:
+                memory.append(process.memory_info().rss)
+                await asyncio.sleep(1)
+
+        await asyncio.gather(watch(), *(work(number) for number in range(CLIENTS)))
+        reader = await Remote(client, url, MODERN).begin()
+        lost = 0
+        for start in range(0, len(stored), 100):
+            found = await reader.call("memory_inspect", {"ids": stored[start : start + 100]})
+            lost += len(found["structuredContent"]["not_found"])
+    rows = [["acknowledged stores", f"{len(stored):,}"], ["of these lost", str(lost)],
+            ["calls a second", f"{sum(map(len, times.values())) / SECONDS:,.0f}"]]  # fmt: skip
+    for tool, took in times.items():
+        cuts = statistics.quantiles(took, n=100)
+        rows.append([f"{tool}, p50 and p99, ms", f"{1e3 * cuts[49]:.0f}, {1e3 * cuts[98]:.0f}"])
+    rows.append(["memory after 10 s, and at the end, MB", f"{memory[10] / 1e6:.0f}, {memory[-1] / 1e6:.0f}"])
+    return rows
+
+
+if __name__ == "__main__":
+    {"calls": calls, "many": many}[sys.argv[1]]()
