@@ -12,7 +12,7 @@ run: models
 
 test: models
 	$(BIN)/python -m pytest -n auto
-	$(BIN)/python -m pytest -n auto --backend postgres tests/seeds tests/toolsets tests/server tests/faults
+	$(BIN)/python -m pytest -n auto --backend postgres tests/seeds tests/faults/test_kill.py tests/faults/test_graph_writers.py
 
 models: $(VENV)/ready
 	$(BIN)/memoryd models pull
