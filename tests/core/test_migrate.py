@@ -350,17 +350,6 @@ def test_progress_comes_to_its_end(source: Path, url: str) -> None:
     assert {what.split()[0] for what, _ in told} == {"copying", "verifying"}
 
 
-def test_vectors_of_callers_stay_as_exact_as_the_target_can_hold_them(tmp_path: Path) -> None:
-    given = np.linspace(0.1, 0.9, 8, dtype=np.float32)
-    with opened(tmp_path / "source.db") as engine:
-        place = engine.workspaces.ensure("default")
-        record = put(engine.store, place, "text")
-        row = {"id": record, "chunk": 0, "perspective": "client", "model": "", "dim": 8, "vector": given}
-        engine.store.write(place, lambda q: q.many("embeddings.add", [row]))
-    moved(tmp_path / "source.db", tmp_path / "target.db")
-    assert dump(tmp_path / "target.db")["embeddings"] == dump(tmp_path / "source.db")["embeddings"]
-
-
 # backup --------------------------------------------------------------------------------------------------------------
 
 

@@ -193,7 +193,7 @@ def test_what_a_process_left_goes_with_its_term(tmp_path: Path, brief: None) -> 
     killed(gone)
     with engine(tmp_path) as here:
         here.sessions.tend(never)
-        here.sessions.hold("t")
+        here.sessions.join("t")
         assert left(tmp_path) == ["kept", "of s", "of t"]
         time.sleep(0.6)
         here.sessions.tend(lambda: True)
@@ -206,6 +206,7 @@ def test_what_a_process_left_goes_with_its_term(tmp_path: Path, brief: None) -> 
 
 def test_who_goes_on_says_so_also_after_a_sleep(tmp_path: Path, brief: None) -> None:
     with engine(tmp_path) as here, engine(tmp_path) as other:
+        here.sessions.join("s")
         commit(here, "s", "k")
         for _ in range(3):
             time.sleep(0.3)
@@ -219,6 +220,7 @@ def test_who_goes_on_says_so_also_after_a_sleep(tmp_path: Path, brief: None) -> 
 
 def test_a_process_renews_by_the_time_of_day(tmp_path: Path) -> None:
     with engine(tmp_path) as here:
+        here.sessions.join("s")
         commit(here, "s", "k")
         here.clock._last = datetime.now(UTC) + timedelta(days=3)  # the machine slept
         here.sessions.tend(never)
@@ -288,3 +290,24 @@ def test_who_only_reads_holds_and_ends_nothing(tmp_path: Path) -> None:
             reader.sessions.hold("s")
             assert holders(tmp_path) == 1
         assert left(tmp_path) == ["k"]
+
+
+def test_a_session_without_a_connection_goes_on_by_calls_alone(tmp_path: Path, brief: None) -> None:
+    with engine(tmp_path) as here, engine(tmp_path) as other:
+        commit(here, "s", "k")
+        time.sleep(0.6)
+        here.sessions.tend(never)
+        other.sessions.tend(never)
+        assert left(tmp_path) == []
+
+
+def test_a_session_ends_with_the_last_of_its_connections(tmp_path: Path) -> None:
+    with engine(tmp_path) as here:
+        here.sessions.join("s")
+        here.sessions.join("s")
+        commit(here, "s", "k")
+        here.sessions.end("s")
+        assert left(tmp_path) == ["k"]
+        here.sessions.end("s")
+        assert left(tmp_path) == []
+        assert holders(tmp_path) == 0

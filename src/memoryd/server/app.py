@@ -98,9 +98,9 @@ class MemoryServer(Server[Any]):
         except InvalidInputError as error:
             raise MCPError(types.INVALID_PARAMS, str(error)) from None
         except NotFoundError as error:
-            uri = (ctx.params or {}).get("uri")
-            code = RESOURCE_NOT_FOUND if uri and not is_modern(ctx) else types.INVALID_PARAMS
-            raise MCPError(code, str(error), {"uri": uri} if uri else None) from None
+            named = {key: value for key, value in (ctx.params or {}).items() if key == "uri"}
+            code = RESOURCE_NOT_FOUND if named and not is_modern(ctx) else types.INVALID_PARAMS
+            raise MCPError(code, str(error), named or None) from None
         except MemorydError as error:
             log.warning("%s: %s", ctx.method, error)
             raise MCPError(types.INTERNAL_ERROR, str(error)) from None
