@@ -45,6 +45,8 @@ _ADVICE = {
     "memory_context": "Call memory_context when a conversation starts.",
     "memory_recall": "Call memory_recall when something said earlier could matter.",
     "memory_store": "Call memory_store when you learn a fact worth keeping.",
+    "commit_memory": "Keep what has a name of its own under a key with commit_memory, in the session or in the vault.",
+    "switch_project": "Memories are kept apart by project: switch_project chooses one.",
     "search_nodes": "Call search_nodes before you answer about people, projects or things in the knowledge graph.",
     "create_entities": "Keep what you learn of them with create_entities, add_observations and create_relations.",
 }
