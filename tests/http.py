@@ -1,21 +1,27 @@
 """A server over real HTTP, and clients of it: the SDK's over each transport, and plain requests."""
 
+import json
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import httpx2
 from anyio.from_thread import start_blocking_portal
 from mcp import Client
 from mcp.client.sse import sse_client
 from mcp.client.streamable_http import streamable_http_client
+from typer.testing import CliRunner, Result
 
-from tests.clients import Agent, environment, until
+from memoryd.cli import app
+from memoryd.core.engine import Engine
+from memoryd.settings import Settings
+from tests.clients import LEGACY, MODERN, PATIENCE, Agent, Json, envelope, environment, until
 
-WORKSPACE = "X-Memory-Workspace"
+WORKSPACE, SESSION = "X-Memory-Workspace", "X-Memory-Session"
 
 
 class HttpServer:
@@ -24,6 +30,7 @@ class HttpServer:
     def __init__(self, environ: Mapping[str, str], *arguments: str, log: Path) -> None:
         self.environ = dict(environ)
         self._log = log
+        self.client = httpx2.Client(timeout=PATIENCE)
         with log.open("a", encoding="utf-8") as errors:
             self.process = subprocess.Popen(
                 [sys.executable, "-m", "memoryd", "serve", "--transport", "http", "--port", "0", *arguments],
@@ -38,15 +45,15 @@ class HttpServer:
         return self._log.read_text(encoding="utf-8")
 
     def request(self, method: str, path: str, **options: Any) -> httpx2.Response:
-        with httpx2.Client(base_url=self.url, timeout=20) as client:
-            return client.request(method, path, **options)
+        return self.client.request(method, f"{self.url}{path}", **options)
 
-    def tool(self, name: str, headers: Mapping[str, str] | None = None, **arguments: Any) -> httpx2.Response:
+    def tool(self, tool: str, headers: Mapping[str, str] | None = None, /, **arguments: Any) -> httpx2.Response:
         """POST /tools/{name}."""
-        return self.request("POST", f"/tools/{name}", json=arguments, headers=headers)
+        return self.request("POST", f"/tools/{tool}", json=arguments, headers=headers)
 
     def stop(self) -> int:
         """SIGTERM; the exit code."""
+        self.client.close()
         if self.process.poll() is None:
             self.process.terminate()
         code = self.process.wait(20)
@@ -92,3 +99,142 @@ def gone(server: HttpServer, count: int, workspace: str) -> None:
 def _number(server: HttpServer, workspace: str) -> int:
     answer = server.tool("search_memories", {WORKSPACE: workspace}, query="", tags=["t"]).json()
     return int(answer["total_searched"])
+
+
+def memoryd(environ: Mapping[str, str], *arguments: str, code: int = 0) -> Result:
+    """A command, in this process."""
+    ended = CliRunner().invoke(app, arguments, env=environ)
+    assert ended.exit_code == code, (ended.output, ended.exception)
+    return ended
+
+
+def refused(environ: Mapping[str, str], *arguments: str) -> str:
+    """What a server says that does not start, for it is told something wrong."""
+    command = [sys.executable, "-m", "memoryd", "serve", "--transport", "http", "--port", "0", *arguments]
+    ended = subprocess.run(
+        command, env=dict(environ), capture_output=True, text=True, timeout=4 * PATIENCE, check=False
+    )
+    assert (ended.returncode, ended.stdout) == (2, ""), ended
+    return ended.stderr
+
+
+@contextmanager
+def beside(server: HttpServer) -> Iterator[Engine]:
+    """The engine of another process on the same memories."""
+    with Engine(Settings.read(server.environ), fetch=False) as engine:
+        yield engine
+
+
+def granted(server: HttpServer, name: str, *arguments: Any, **more: Any) -> str:
+    """A new token."""
+    with beside(server) as engine:
+        return engine.tokens.create(name, *arguments, **more)
+
+
+def bearer(token: str, **headers: str) -> dict[str, str]:
+    """The headers of a request with a token."""
+    return {"Authorization": f"Bearer {token}"} | {name.replace("_", "-"): value for name, value in headers.items()}
+
+
+class Ears:
+    """A client whose stream stays open, on the wire: it gathers what it is told."""
+
+    def __init__(self, server: HttpServer, era: str, headers: Mapping[str, str], session: str = "") -> None:
+        self._server = server
+        self._meta = envelope() | ({"memoryd/session": session} if session else {})
+        self._era = era
+        self._headers = dict(headers)
+        self._post_to = "/mcp"
+        self._number = 0
+        self.told: list[Json] = []
+        """Every message that came over the stream."""
+        self.ended = threading.Event()
+        self._client = httpx2.Client(base_url=server.url, timeout=httpx2.Timeout(PATIENCE, read=None))
+        if era == "sse":
+            self._open("GET", "/sse")
+            until(lambda: self._post_to != "/mcp", "the endpoint")
+        if era == MODERN:
+            return
+        client = {"name": "t", "version": "1", "extra": {"sessionId": session}}
+        self.request("initialize", protocolVersion=LEGACY, capabilities={}, clientInfo=client)
+        self.post({"jsonrpc": "2.0", "method": "notifications/initialized"})
+        if era != "sse":
+            self._open("GET", "/mcp")
+
+    def listen(self, *uris: str) -> Self:
+        """Ask to be told of the list, and of some resources."""
+        if self._era == MODERN:
+            wanted = {"resourcesListChanged": True, "resourceSubscriptions": list(uris)}
+            body = self._body("subscriptions/listen", {"notifications": wanted})
+            self._open("POST", "/mcp", json=body)
+            until(lambda: self.told, "the acknowledgement")
+        else:
+            for uri in uris:
+                self.request("resources/subscribe", uri=uri)
+        return self
+
+    def _open(self, method: str, path: str, **options: Any) -> None:
+        came = threading.Event()
+
+        def read() -> None:
+            opened = self._client.stream(method, path, headers=self.headers(options), **options)
+            with suppress(httpx2.HTTPError, RuntimeError), opened as stream:  # it ends with the server, or the client
+                assert stream.status_code == 200, stream.read()
+                came.set()
+                for line in stream.iter_lines():
+                    self._hear(line)
+            self.ended.set()
+
+        threading.Thread(target=read, daemon=True).start()
+        assert came.wait(PATIENCE)
+
+    def _hear(self, line: str) -> None:
+        data = line.removeprefix("data:").strip()
+        if line.startswith("data: {"):
+            self.told.append(json.loads(data))
+        elif line.startswith("data: /"):
+            self._post_to = data
+
+    def headers(self, options: Mapping[str, Any]) -> dict[str, str]:
+        """Those of a request of its era."""
+        accept = {"Accept": "application/json, text/event-stream"}
+        body = options.get("json")
+        if self._era == MODERN and body:
+            accept |= {"MCP-Protocol-Version": MODERN, "Mcp-Method": body["method"]}
+            accept |= {"Mcp-Name": body["params"]["name"]} if "name" in body["params"] else {}
+        return accept | self._headers
+
+    def _body(self, method: str, params: Json) -> Json:
+        self._number += 1
+        params = params | ({"_meta": self._meta} if self._era == MODERN else {})
+        return {"jsonrpc": "2.0", "id": self._number, "method": method, "params": params}
+
+    def post(self, body: Json, **headers: str) -> httpx2.Response:
+        """One message, perhaps with other headers."""
+        changed = {name.replace("_", "-"): value for name, value in headers.items()}
+        answer = self._server.request("POST", self._post_to, json=body, headers=self.headers({"json": body}) | changed)
+        if session := answer.headers.get("Mcp-Session-Id"):
+            self._headers["Mcp-Session-Id"] = session
+        return answer
+
+    def request(self, method: str, **params: Any) -> Json:
+        """A request and its answer, whole."""
+        body = self._body(method, params)
+        answer = self.post(body)
+        assert answer.is_success, (answer.status_code, answer.text)
+        if self._era == "sse":
+            found = until(lambda: [one for one in self.told if one.get("id") == body["id"]], f"{method}'s answer")
+            return found[0]
+        told: Json = answer.json()
+        return told
+
+    def notices(self) -> list[str]:
+        """The method or the resource of each notice so far."""
+        return [
+            str(one.get("params", {}).get("uri") or one["method"])
+            for one in self.told
+            if str(one.get("method", "")).startswith("notifications/resources/")
+        ]
+
+    def close(self) -> None:
+        self._client.close()

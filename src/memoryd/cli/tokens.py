@@ -31,6 +31,8 @@ def create(
 ) -> None:
     """Make a token, and print it last, on a line of its own: it is not shown again."""
     tools = [tool.strip() for tool in (allow or "").split(",") if tool.strip()]
+    if allow is not None and not tools:
+        raise InvalidInputError("--allow names no tool. Leave it out to allow those of a level.")
     offered = chosen(["all"], read_only=False)
     if unknown := [tool for tool in tools if tool not in offered]:
         raise InvalidInputError(f"There is no tool {unknown[0]!r}. There are: {', '.join(offered)}.")

@@ -16,6 +16,7 @@ from memoryd.store.base import Row, Store
 
 PREFIX = "memoryd"
 NAME_LENGTH = 100
+LONGEST = 36_500  # days that a token may be valid: a hundred years
 SECRET_BYTES = 32  # random ones: so a plain SHA-256 is as good a hash of them as any
 
 Level = Literal["read", "write", "admin"]
@@ -73,6 +74,8 @@ class Tokens:
             raise InvalidInputError(f"{name[:50]!r} cannot name a token: it takes 1 to {NAME_LENGTH} characters.")
         if any(token.name == name for token in self.all()):
             raise InvalidInputError(f"There is a token {name!r} already. Choose another name, or revoke it first.")
+        if not 0 <= days <= LONGEST:
+            raise InvalidInputError(f"A token is valid for {LONGEST:,} days at most, or with 0 for ever.")
         bound = self._workspaces.active(workspace).id if workspace else ""
         token_id, secret = secrets.token_hex(6), secrets.token_urlsafe(SECRET_BYTES)
         row = {
@@ -93,6 +96,13 @@ class Tokens:
     def any(self) -> bool:
         """Whether there is one: from then on every request must bring one."""
         return self._store.made() and self._store.read(None, lambda q: q.one("tokens.some")) is not None
+
+    def admits(self, token_id: str) -> bool:
+        """Whether who came in by a token, or with '' without one, still may."""
+        if not token_id:
+            return not self.any()
+        row = self._store.read(None, lambda q: q.one("tokens.by_id", id=token_id))
+        return row is not None and row["expires_at"] > self._clock.now()
 
     def revoke(self, name: str) -> Token:
         """Make a token invalid, by its name or id. Raises NotFoundError."""

@@ -59,8 +59,8 @@ class Loader(Generic[T]):
                 return
             self._state, self._reason, self._began = "loading", "", time.monotonic()
         thread = threading.Thread(target=self._run, name="memoryd-load", daemon=True)
+        thread.start()  # first: at the end of the process nobody may join a thread that was not started
         atexit.register(thread.join, EXIT_PATIENCE)  # a load is native code too: see native.py
-        thread.start()
 
     def get(self, wait: float = 0.0) -> T | None:
         """What was loaded; None while there is nothing.

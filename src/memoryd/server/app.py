@@ -45,8 +45,8 @@ class MemoryServer(Server[Any]):
         self._has_resources = SEARCH in calls.tools
         self._notices = Notices(calls, self.sessions)
         self._joined = False
-        prompts = Prompts(self._within, calls.tools)
-        completions = Completions(self._within, prompts, with_resources=self._has_resources)
+        prompts = Prompts(self._within, self._offered)
+        completions = Completions(self._within, prompts, lambda ctx: SEARCH in self._offered(ctx))
         super().__init__(
             "memoryd",
             version=__version__,
@@ -61,7 +61,7 @@ class MemoryServer(Server[Any]):
             on_completion=completions.complete,
             **(self._resources() if self._has_resources else {}),
         )
-        self.middleware += [self.sessions.remember, self._explained, self._begun]
+        self.middleware += [self.sessions.remember, self._explained, self._allowed, self._begun]
 
     def _resources(self) -> dict[str, Any]:
         resources = Resources(self._within)
@@ -105,6 +105,13 @@ class MemoryServer(Server[Any]):
             log.warning("%s: %s", ctx.method, error)
             raise MCPError(types.INTERNAL_ERROR, str(error)) from None
 
+    async def _allowed(self, ctx: Any, call_next: Any) -> Any:
+        """Who may not search the memories with a key has no resources."""
+        about = ctx.method.startswith(("resources/", "subscriptions/"))
+        if about and self._has_resources and SEARCH not in self._offered(ctx):
+            raise InvalidParamsError(f"This token does not allow resources: it would have to allow {SEARCH}.")
+        return await call_next(ctx)
+
     async def _begun(self, ctx: Any, call_next: Any) -> Any:
         """A connection that lasts holds its session from the first request on, and hears of changes."""
         if not self._has_resources:
@@ -140,9 +147,11 @@ class MemoryServer(Server[Any]):
         caller = self.sessions.caller(ctx)
         return await self._calls.hop(lambda: work(self._calls.call(caller)))
 
+    def _offered(self, ctx: Any) -> dict[str, Tool[Any]]:
+        return self._calls.offered(self.sessions.caller(ctx).grant)
+
     async def _list_tools(self, ctx: Any, _params: Any) -> types.ListToolsResult:
-        offered = self._calls.offered(self.sessions.caller(ctx).grant)
-        return types.ListToolsResult(tools=[_declared(tool) for tool in offered.values()])
+        return types.ListToolsResult(tools=[_declared(tool) for tool in self._offered(ctx).values()])
 
     async def _call_tool(self, ctx: Any, params: types.CallToolRequestParams) -> types.CallToolResult:
         caller = self.sessions.caller(ctx)

@@ -44,6 +44,8 @@ class Calls:
         self.engine = engine
         self.tools = chosen(settings.toolsets, read_only=settings.read_only)
         self.heard: list[Heard] = []
+        self.ending: list[Callable[[], None]] = []
+        """What ends streams that would go on for ever: called before the server waits for what runs."""
         self._named = "workspace" in settings.model_fields_set
         self._timeout = settings.call_timeout
         self._threads = CapacityLimiter(THREADS)
@@ -80,7 +82,9 @@ class Calls:
         return self.engine.workspace(make=not self.engine.settings.read_only)
 
     def watched(self, caller: Caller) -> Workspace | None:
-        """Where a caller's resources are, if they are anywhere yet."""
+        """Where a caller's resources are, if they are anywhere yet; nowhere once his token is no more."""
+        if caller.remote and not self.engine.tokens.admits(caller.grant.principal):
+            return None
         if caller.workspace:
             return self.engine.workspaces.by_id(caller.workspace.id)
         active = self.engine.sessions.active(self._session(caller)) if SWITCH in self.tools else None
@@ -139,6 +143,6 @@ class Calls:
                 return await to_thread.run_sync(work, limiter=self._threads, abandon_on_cancel=True)
         except TimeoutError:
             raise TimedOutError(
-                f"The call took longer than {self._timeout:.0f} s and goes on without an answer. Look whether it took "
+                f"The call took longer than {self._timeout:g} s and goes on without an answer. Look whether it took "
                 "effect, and ask for less."
             ) from None

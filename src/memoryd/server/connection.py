@@ -79,7 +79,7 @@ class Sessions:
         meta = (ctx.params or {}).get("_meta") or {}
         state = connection_of(ctx).state
         return (
-            _text(meta.get(SESSION_META))
+            session_name(meta.get(SESSION_META))
             or state.get(_CHOSEN)
             or (self._chosen if ctx.request is None else None)
             or _extra_session(meta.get(_CLIENT_INFO_META))
@@ -104,10 +104,10 @@ def on_close(ctx: Any, work: Callable[[], Awaitable[None]]) -> None:
 
 def _extra_session(client_info: object) -> str | None:
     extra = client_info.get("extra") if isinstance(client_info, Mapping) else None
-    return _text(extra.get("sessionId")) if isinstance(extra, Mapping) else None
+    return session_name(extra.get("sessionId")) if isinstance(extra, Mapping) else None
 
 
-def _text(value: object) -> str | None:
-    """A session's name; what could not be stored as one counts as none."""
+def session_name(value: object) -> str | None:
+    """The name of a session; what could not be stored as one counts as none."""
     fits = isinstance(value, str) and 0 < len(value) <= SESSION_LENGTH and not unstorable(value)
     return value if fits and isinstance(value, str) else None

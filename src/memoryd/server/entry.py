@@ -1,12 +1,14 @@
 """What a request over HTTP must pass before it comes to a protocol: host and origin, token, rate, workspace."""
 
+import math
+import time
 from typing import Any
 
 from anyio import to_thread
 from limits import RateLimitItem, parse
 from limits.storage import MemoryStorage
 from limits.strategies import MovingWindowRateLimiter
-from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser, RequireAuthMiddleware
+from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser, BearerAuthBackend, RequireAuthMiddleware
 from mcp.server.auth.provider import AccessToken
 from mcp.server.transport_security import TransportSecurityMiddleware, TransportSecuritySettings
 from pydantic import AnyHttpUrl
@@ -27,7 +29,8 @@ RETRY = 5  # seconds after which a server that is busy may be asked again
 SSE, MESSAGES = "/sse", "/sse/messages/"
 BOUND = ("/mcp", SSE, "/tools/")  # where a workspace is used
 LOCKED = "memoryd.locked"  # in the ASGI scope
-OPEN = ("/health", "/health/live")  # for who watches over the process: they tell nothing of what is kept
+METADATA = "/.well-known/oauth-protected-resource/mcp"
+OPEN = ("/health", "/health/live", "/openapi.json")  # for anybody: they tell nothing of what is kept
 
 
 class Refusal(Exception):  # noqa: N818 - an answer rather than an error
@@ -71,6 +74,14 @@ class Verifier:
         return AccessToken(token="", client_id=known.id, scopes=[known.grant.level], claims={"grant": known.grant})
 
 
+class Bearer(BearerAuthBackend):
+    """Who sends a request, by its token. What is open is so with any token, and without the database."""
+
+    async def authenticate(self, conn: HTTPConnection) -> Any:
+        """See starlette.authentication.AuthenticationBackend."""
+        return None if conn.scope["path"] in OPEN else await super().authenticate(conn)
+
+
 def undecided(_request: HTTPConnection, error: Exception) -> Response:
     """The answer where nobody can say whether a token is valid: the database is away."""
     return JSONResponse({"error": str(error)}, 503, {"Retry-After": str(RETRY)})
@@ -88,11 +99,13 @@ def grant_of(scope: Scope) -> Grant:
 class Entrance:
     """ASGI middleware around everything."""
 
-    def __init__(self, app: ASGIApp, calls: Calls, names: TransportSecuritySettings) -> None:
+    def __init__(
+        self, app: ASGIApp, calls: Calls, names: TransportSecuritySettings, rate: RateLimitItem | None
+    ) -> None:
         self._app = app
         self._calls = calls
         self._names = TransportSecurityMiddleware(names)
-        self._rate = _rate(calls.engine.settings.rate_limit)
+        self._rate = rate
         self._limiter = MovingWindowRateLimiter(MemoryStorage())
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -102,21 +115,20 @@ class Entrance:
             return
         request = Request(scope, receive)
         try:
-            refusal: Any = await self._names.validate_request(request, is_post=False)
-            if refusal is None:
-                await self._admit(request)
+            await self._admit(request)
         except Refusal as refused:
-            refusal = refused.response
-        await (refusal or self._app)(scope, receive, send)
+            await refused.response(scope, receive, send)
+        else:
+            await self._app(scope, receive, send)
 
     async def _admit(self, request: Request) -> None:
         """Find out what is asked for, in whose name and where. Raises Refusal."""
-        path, scope = request.url.path, request.scope
-        if path in OPEN:
+        if wrong := await self._names.validate_request(request, is_post=False):
+            raise Refusal(wrong.status_code, bytes(wrong.body).decode())
+        if request.scope["path"] in OPEN:
             return
-        grant = grant_of(scope)
         try:
-            await to_thread.run_sync(self._enter, request, grant)
+            await to_thread.run_sync(self._enter, request, grant_of(request.scope))
         except StoreError as error:
             raise Refusal(503, str(error), **{"Retry-After": str(RETRY)}) from None
 
@@ -124,7 +136,7 @@ class Entrance:
         locked = request.scope[LOCKED] = grant is EVERYTHING and self._needs_token(request)
         if locked or grant.principal:
             self._count(grant.principal or (request.client.host if request.client else ""))
-        if request.url.path.startswith(BOUND) and not locked:
+        if request.scope["path"].startswith(BOUND) and not locked:
             request.scope[ENTRY] = Entry(grant, self._bound(request, grant))
 
     def _needs_token(self, request: Request) -> bool:
@@ -134,14 +146,15 @@ class Entrance:
 
     def _count(self, who: str) -> None:
         if self._rate and not self._limiter.hit(self._rate, who):
-            raise Refusal(429, f"More than {self._rate}. Wait a moment.", **{"Retry-After": str(RETRY)})
+            wait = max(1, math.ceil(self._limiter.get_window_stats(self._rate, who).reset_time - time.time()))
+            raise Refusal(429, f"More than {self._rate}. Try again in {wait} s.", **{"Retry-After": str(wait)})
 
     def _bound(self, request: Request, grant: Grant) -> Workspace | None:
         """c: the workspace of the header, which must exist; a token that is bound to one allows no other."""
         name = request.headers.get(WORKSPACE, "").strip()
         if not name and not grant.workspace:
-            opens = request.method == "POST" and not request.url.path.startswith(MESSAGES)
-            if self._calls.binding and (opens or request.url.path == SSE):
+            opens = request.method == "POST" and not request.scope["path"].startswith(MESSAGES)
+            if self._calls.binding and (opens or request.scope["path"] == SSE):
                 raise Refusal(400, f"Missing required header: {WORKSPACE}")
             return None
         try:
@@ -163,18 +176,26 @@ class Entrance:
 
 
 class Guard:
-    """ASGI middleware around what needs a token where there are any."""
+    """ASGI middleware around what needs a token where there are any. What passed no entrance is locked."""
 
-    def __init__(self, app: ASGIApp, metadata: AnyHttpUrl) -> None:
+    def __init__(self, app: ASGIApp) -> None:
         self._app = app
-        self._locked = RequireAuthMiddleware(app, [], metadata)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """See ASGI."""
-        await (self._locked if scope.get(LOCKED) else self._app)(scope, receive, send)
+        app = self._app
+        if scope.get(LOCKED, True):
+            app = RequireAuthMiddleware(app, [], AnyHttpUrl(f"{base(scope)}{METADATA}"))
+        await app(scope, receive, send)
 
 
-def _rate(text: str) -> RateLimitItem | None:
+def base(scope: Scope) -> str:
+    """The server's URL as the client wrote it: behind a proxy, or on every interface, the server knows no other."""
+    return str(Request(scope).base_url).rstrip("/")
+
+
+def rate_of(text: str) -> RateLimitItem | None:
+    """The rate that a setting names. Raises InvalidInputError."""
     if text.strip().lower() in ("none", "0", "off"):
         return None
     try:

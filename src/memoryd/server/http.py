@@ -10,25 +10,38 @@ from typing import Any
 
 import uvicorn
 from mcp.server.auth.middleware.auth_context import AuthContextMiddleware
-from mcp.server.auth.middleware.bearer_auth import BearerAuthBackend
 from mcp.server.lowlevel import Server
 from mcp.server.runner import serve_loop
 from mcp.server.sse import SseServerTransport
-from pydantic import AnyHttpUrl
 from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
 from starlette.middleware.authentication import AuthenticationMiddleware
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
-from starlette.routing import BaseRoute, Mount, Route
+from starlette.routing import BaseRoute, Mount, Route, request_response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from memoryd.core.engine import Engine
+from memoryd.core.tokens import LEVELS
 from memoryd.errors import InvalidInputError
 from memoryd.server.app import MemoryServer
 from memoryd.server.calls import Calls
 from memoryd.server.connection import ENTRY, Entry, Sessions
-from memoryd.server.entry import MESSAGES, SSE, Entrance, Guard, Verifier, is_loopback, security, undecided
+from memoryd.server.entry import (
+    MESSAGES,
+    METADATA,
+    SSE,
+    Bearer,
+    Entrance,
+    Guard,
+    Verifier,
+    base,
+    is_loopback,
+    rate_of,
+    security,
+    undecided,
+)
 from memoryd.server.operations import Health, Metrics
 from memoryd.server.plain import Plain
 
@@ -36,7 +49,6 @@ log = logging.getLogger(__name__)
 requests = logging.getLogger("memoryd.requests")
 
 LAST_CALLS = 10  # seconds that calls may still take after SIGTERM
-METADATA = "/.well-known/oauth-protected-resource"
 
 
 def serve(
@@ -63,14 +75,21 @@ def serve(
 
 
 class _Server(uvicorn.Server):
-    """Says where it listens, once it does."""
+    """Says where it listens, once it does, and ends what would go on for ever."""
 
     async def startup(self, sockets: Any = None) -> None:
         await super().startup(sockets)
         for server in self.servers if self.started else ():
             for socket in server.sockets:
                 host, port = socket.getsockname()[:2]
-                print(f"memoryd serves http://{host}:{port}/mcp", flush=True)  # noqa: T201 - for people and programs
+                name = f"[{host}]" if ":" in host else host
+                scheme = "https" if self.config.is_ssl else "http"
+                print(f"memoryd serves {scheme}://{name}:{port}/mcp", flush=True)  # noqa: T201 - for people and programs
+
+    async def shutdown(self, sockets: Any = None) -> None:
+        for end in self.config.app.state.ending:  # type: ignore[union-attr]
+            end()
+        await super().shutdown(sockets)
 
 
 def application(engine: Engine) -> Starlette:
@@ -85,13 +104,8 @@ def assembled(calls: Calls, server: Server[Any], sessions: Sessions, *, streams:
     engine = calls.engine
     settings = engine.settings
     names = security(settings.host, settings.allowed_hosts)
-    base = f"http://{settings.host}:{settings.port}"
-    metadata = AnyHttpUrl(f"{base}{METADATA}/mcp")
     server.streamable_http_app(transport_security=names, json_response=not streams)  # we need its session manager only
     manager = server.session_manager
-
-    def guarded(app: ASGIApp) -> ASGIApp:
-        return Guard(app, metadata)
 
     @asynccontextmanager
     async def lifespan(_: Starlette) -> AsyncIterator[None]:
@@ -104,40 +118,41 @@ def assembled(calls: Calls, server: Server[Any], sessions: Sessions, *, streams:
     health, metrics, plain = Health(engine), Metrics(calls), Plain(calls)
     sse = SseServerTransport(MESSAGES, security_settings=names)
     stream = _Stream(server, sessions, sse)
-    about = {"resource": f"{base}/mcp", "bearer_methods_supported": ["header"], "scopes_supported": [
-        "read", "write", "admin"]}  # fmt: skip
-
-    async def described(_request: Request) -> Response:
-        return JSONResponse(about)
-
     routes: list[BaseRoute] = [
-        Route("/mcp", guarded(_Endpoint(manager.asgi_app))),
-        Route(SSE, guarded(stream)),
-        Mount(MESSAGES, guarded(sse.handle_post_message)),
-        Route("/tools/{name}", guarded(_Endpoint(Route("/tools/{name}", plain.call, methods=["POST"]).app))),
+        Route("/mcp", Guard(manager.asgi_app)),
+        Route(SSE, Guard(stream), methods=["GET"]),
+        Mount(MESSAGES, Guard(sse.handle_post_message)),
+        Route("/tools/{name}", Guard(request_response(plain.call)), methods=["POST"]),
         Route("/openapi.json", plain.openapi),
         Route("/health", health.ready),
         Route("/health/live", health.live),
-        Route("/metrics", guarded(_Endpoint(Route("/metrics", metrics.show).app))),
-        Route(f"{METADATA}/mcp", described),
+        Route("/metrics", Guard(request_response(metrics.show)), methods=["GET"]),
+        Route(METADATA, _described),
     ]
     middleware = [
         Middleware(Logged),
-        Middleware(AuthenticationMiddleware, backend=BearerAuthBackend(Verifier(engine.tokens)), on_error=undecided),
+        Middleware(AuthenticationMiddleware, backend=Bearer(Verifier(engine.tokens)), on_error=undecided),
         Middleware(AuthContextMiddleware),
-        Middleware(Entrance, calls=calls, names=names),
+        Middleware(Entrance, calls=calls, names=names, rate=rate_of(settings.rate_limit)),
     ]
-    return Starlette(routes=routes, middleware=middleware, lifespan=lifespan)
+    told = {HTTPException: _refused}
+    app = Starlette(routes=routes, middleware=middleware, lifespan=lifespan, exception_handlers=told)
+    app.state.ending = calls.ending
+    return app
 
 
-class _Endpoint:
-    """An ASGI app that a Route takes as it is, not as a function of a request."""
+async def _described(request: Request) -> Response:
+    """Which tokens are taken (RFC 9728)."""
+    return JSONResponse({
+        "resource": f"{base(request.scope)}/mcp", "bearer_methods_supported": ["header"],
+        "scopes_supported": LEVELS,
+    })  # fmt: skip
 
-    def __init__(self, app: ASGIApp) -> None:
-        self._app = app
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        await self._app(scope, receive, send)
+async def _refused(_request: Request, error: Exception) -> Response:
+    """No such path, or not by this method."""
+    assert isinstance(error, HTTPException)
+    return JSONResponse({"error": error.detail}, error.status_code, error.headers)
 
 
 class _Stream:

@@ -7,6 +7,8 @@ import threading
 from datetime import UTC, datetime
 from types import TracebackType
 
+from pydantic import ValidationError
+
 log = logging.getLogger(__name__)
 
 
@@ -31,10 +33,20 @@ def set_up(level: str) -> None:
     """Send every log record from `level` on to stderr, and with them warnings and errors that nobody caught."""
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(JsonLines())
+    handler.addFilter(_discreet)
     logging.basicConfig(level=level.upper(), handlers=[handler], force=True)
+    for wordy in ("mcp", "sse_starlette"):  # at debug they log whole messages
+        logging.getLogger(wordy).setLevel("INFO" if level == "debug" else "NOTSET")
     logging.captureWarnings(True)
     sys.excepthook = _uncaught
     threading.excepthook = _uncaught_in_thread
+
+
+def _discreet(record: logging.LogRecord) -> bool:
+    """The SDK logs the error about a message that it cannot read, which repeats the message."""
+    if record.exc_info and isinstance(record.exc_info[1], ValidationError):
+        record.exc_info = None
+    return True
 
 
 def _uncaught(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:

@@ -31,6 +31,8 @@ class Notices:
         """Of each legacy connection."""
         self._heard: dict[Any, Callable[[Changed], None]] = {}
         """Of each legacy connection, and of each open `subscriptions/listen`."""
+        self._listening: set[ListenHandler] = set()
+        calls.ending.append(self._end)
 
     # legacy connections ----------------------------------------------------------------------------------------------
 
@@ -82,10 +84,18 @@ class Notices:
                 await bus.publish(ResourceUpdated(uri=uri))
 
         end = self._watch(ctx, object(), wanted, send)
+        handler = ListenHandler(bus)
+        self._listening.add(handler)
         try:
-            return await ListenHandler(bus)(ctx, params)
+            return await handler(ctx, params)
         finally:
+            self._listening.discard(handler)
             end()
+
+    def _end(self) -> None:
+        """Answer every `subscriptions/listen`: the server ends."""
+        for handler in list(self._listening):
+            handler.close()
 
     # both ------------------------------------------------------------------------------------------------------------
 
@@ -106,7 +116,8 @@ class Notices:
             caller = self._sessions.caller(ctx)
             own = self._calls.call(caller, "nothing").session
             keys = [(caller.session_id if scope else "", key) for scope, key in changed.keys if scope in ("", own)]
-            sending = send(changed.listed, _concerned(resources.changed(keys), wanted, every=changed.unknown))
+            listed = changed.listed and (bool(keys) or not changed.keys or changed.unknown)
+            sending = send(listed, _concerned(resources.changed(keys), wanted, every=changed.unknown))
             try:
                 asyncio.run_coroutine_threadsafe(sending, loop)
             except RuntimeError:  # the loop is closed: nobody is there to be told

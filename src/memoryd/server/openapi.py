@@ -3,6 +3,8 @@
 from collections.abc import Mapping
 from typing import Any
 
+from pydantic import BaseModel
+
 from memoryd import __version__
 from memoryd.toolsets.registry import Tool, schema_of
 
@@ -11,7 +13,8 @@ WORKSPACE, SESSION = "X-Memory-Workspace", "X-Memory-Session"
 ERRORS = {
     "400": "An argument is wrong, or a header is missing.", "401": "A token is needed.",
     "403": "The token does not allow this.", "404": "There is nothing of that name.",
-    "429": "Too many calls.", "503": "The server or its database is busy or away.", "504": "It took too long.",
+    "409": "The workspace is archived.", "429": "Too many calls.",
+    "503": "The server or its database is busy or away.", "504": "It took too long.",
 }  # fmt: skip
 
 
@@ -43,15 +46,32 @@ def document(tools: Mapping[str, Tool[Any]]) -> dict[str, Any]:
     }  # fmt: skip
 
 
+def _inlined(schema: Any, shapes: Mapping[str, Any]) -> Any:
+    """A JSON schema with its `$defs` where they are used: within this document they could not be found by `#/$defs`."""
+    if isinstance(schema, list):
+        return [_inlined(part, shapes) for part in schema]
+    if not isinstance(schema, dict):
+        return schema
+    if named := schema.get("$ref"):
+        schema = shapes[named.removeprefix("#/$defs/")] | {key: part for key, part in schema.items() if key != "$ref"}
+    return {key: _inlined(part, shapes) for key, part in schema.items() if key != "$defs"}
+
+
+def _schema(shape: type[BaseModel]) -> dict[str, Any]:
+    schema = schema_of(shape)
+    inlined: dict[str, Any] = _inlined(schema, schema.get("$defs", {}))
+    return inlined
+
+
 def _operation(tool: Tool[Any]) -> dict[str, Any]:
     return {
         "operationId": tool.name,
         "summary": tool.title,
         "description": tool.description,
         "parameters": [_header(WORKSPACE, "The workspace."), _header(SESSION, "The session.")],
-        "requestBody": {"required": True, "content": {"application/json": {"schema": schema_of(tool.arguments)}}},
+        "requestBody": {"required": True, "content": {"application/json": {"schema": _schema(tool.arguments)}}},
         "responses": {
-            "200": {"description": "Done.", "content": {"application/json": {"schema": schema_of(tool.result)}}},
+            "200": {"description": "Done.", "content": {"application/json": {"schema": _schema(tool.result)}}},
             **{status: {"$ref": f"#/components/responses/{status}"} for status in ERRORS},
         },
     }

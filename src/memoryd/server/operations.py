@@ -1,6 +1,8 @@
 """For who runs a server: its health and its figures."""
 
+import logging
 import time
+from contextlib import suppress
 from typing import Any
 
 from anyio import to_thread
@@ -13,6 +15,9 @@ from memoryd.core.engine import Engine
 from memoryd.core.workspaces import going_on
 from memoryd.errors import MemorydError
 from memoryd.server.calls import Calls
+from memoryd.server.entry import is_loopback
+
+log = logging.getLogger(__name__)
 
 BUCKETS = (0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30)
 FRESH = 15.0  # seconds for which what was counted in the database holds
@@ -40,7 +45,8 @@ class Health:
         try:
             self._engine.workspaces.all()
         except MemorydError as error:
-            return str(error)
+            log.warning("The database: %s", error)
+            return str(error) if is_loopback(self._engine.settings.host) else "away; the server's log tells why"
         return None
 
 
@@ -73,7 +79,8 @@ class Metrics:
     def _text(self) -> bytes:
         if time.monotonic() > self._counted + FRESH:
             self._counted = time.monotonic()
-            self._count()
+            with suppress(MemorydError):  # the figures of the calls are there all the same
+                self._count()
         return generate_latest(self._registry)
 
     def _count(self) -> None:
@@ -85,6 +92,7 @@ class Metrics:
                 for row in self._engine.store.read(workspace, lambda q: q.all("records.counts", session="")):
                     kinds[row["kind"]] = kinds.get(row["kind"], 0) + row["number"]
                 waiting += self._engine.embedding.unembedded(workspace)
+        self._records.clear()
         for kind, number in kinds.items():
             self._records.labels(kind).set(number)
         self._waiting.set(waiting)

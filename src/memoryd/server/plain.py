@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Mapping
+from functools import cached_property
 from typing import Any
 
 from starlette.requests import Request
@@ -16,7 +17,7 @@ from memoryd.errors import (
     TimedOutError,
 )
 from memoryd.server.calls import Calls
-from memoryd.server.connection import ENTRY, Caller, Entry
+from memoryd.server.connection import ENTRY, Caller, Entry, session_name
 from memoryd.server.openapi import SESSION, document
 
 LARGEST = 4 * 1024 * 1024  # bytes of a body, as over MCP
@@ -45,7 +46,7 @@ class Plain:
         try:
             arguments = await _arguments(request)
             caller = Caller(
-                session_id=request.headers.get(SESSION, "") or entry.grant.principal, grant=entry.grant,
+                session_id=session_name(request.headers.get(SESSION)) or entry.grant.principal, grant=entry.grant,
                 workspace=entry.workspace, remote=True,
             )  # fmt: skip
             answer, _ = await self._calls.run(caller, tool, arguments)
@@ -55,11 +56,15 @@ class Plain:
 
     async def openapi(self, _request: Request) -> Response:
         """GET /openapi.json."""
-        return JSONResponse(document(self._calls.tools))
+        return Response(self._document, media_type="application/json")
+
+    @cached_property
+    def _document(self) -> bytes:
+        return json.dumps(document(self._calls.tools), ensure_ascii=False).encode()
 
 
 async def _arguments(request: Request) -> Mapping[str, Any]:
-    if not request.headers.get("content-type", "").startswith("application/json"):
+    if request.headers.get("content-type", "").partition(";")[0].strip().lower() != "application/json":
         raise InvalidInputError("Send the arguments as application/json.")
     if int(request.headers.get("content-length") or 0) > LARGEST:
         raise InvalidInputError(f"The body is larger than {LARGEST} bytes.")
@@ -70,7 +75,7 @@ async def _arguments(request: Request) -> Mapping[str, Any]:
             raise InvalidInputError(f"The body is larger than {LARGEST} bytes.")
     try:
         arguments = json.loads(body or b"{}")
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise InvalidInputError(f"The body is no JSON: {error}.") from None
     if not isinstance(arguments, dict):
         raise InvalidInputError("The body must be a JSON object with the tool's arguments.")

@@ -13,6 +13,8 @@ from memoryd.toolsets.registry import Call, Tool
 T = TypeVar("T")
 Within = Callable[[Any, Callable[[Call], T]], Awaitable[T]]
 """Runs work for a request in its workspace and session, in a thread; what goes wrong becomes the protocol's errors."""
+Offered = Callable[[Any], Mapping[str, Tool[Any]]]
+"""The tools that the sender of a request may call."""
 
 JSON = "application/json"
 
@@ -43,34 +45,34 @@ class Resources:
 class Prompts:
     """Handlers of `prompts/...`."""
 
-    def __init__(self, within: Within[Any], tools: Mapping[str, Tool[Any]]) -> None:
+    def __init__(self, within: Within[Any], tools: Offered) -> None:
         self._within = within
         self._tools = tools
-        self._offered = prompts.offered(tools)
 
-    async def list(self, _ctx: Any, _params: Any) -> types.ListPromptsResult:
+    async def list(self, ctx: Any, _params: Any) -> types.ListPromptsResult:
         """prompts/list."""
-        return types.ListPromptsResult(prompts=[_prompt(one) for one in self._offered.values()])
+        return types.ListPromptsResult(prompts=[_prompt(one) for one in prompts.offered(self._tools(ctx)).values()])
 
     async def get(self, ctx: Any, params: types.GetPromptRequestParams) -> types.GetPromptResult:
         """prompts/get."""
-        prompt, given = self.known(params.name), params.arguments or {}
-        text = await self._within(ctx, lambda call: prompts.rendered(prompt, self._tools, call, given))
+        prompt, given, tools = self.known(ctx, params.name), params.arguments or {}, self._tools(ctx)
+        text = await self._within(ctx, lambda call: prompts.rendered(prompt, tools, call, given))
         message = types.PromptMessage(role="user", content=types.TextContent(text=text))
         return types.GetPromptResult(description=prompt.description, messages=[message])
 
-    def known(self, name: str) -> prompts.Prompt:
-        """A prompt by name. Raises MCPError."""
-        if name in self._offered:
-            return self._offered[name]
-        there = ", ".join(self._offered) or "none"
+    def known(self, ctx: Any, name: str) -> prompts.Prompt:
+        """A prompt by name. Raises InvalidParamsError."""
+        offered = prompts.offered(self._tools(ctx))
+        if name in offered:
+            return offered[name]
+        there = ", ".join(offered) or "none"
         raise InvalidParamsError(f"Unknown prompt: {name[:100]}. There are: {there}.")
 
 
 class Completions:
     """The handler of `completion/complete`."""
 
-    def __init__(self, within: Within[Any], offered: Prompts, *, with_resources: bool) -> None:
+    def __init__(self, within: Within[Any], offered: Prompts, with_resources: Callable[[Any], bool]) -> None:
         self._within = within
         self._prompts = offered
         self._with_resources = with_resources
@@ -81,8 +83,8 @@ class Completions:
 
         def work(call: Call) -> tuple[list[str], bool]:
             if isinstance(params.ref, types.PromptReference):
-                return prompts.completed(self._prompts.known(params.ref.name), call, name, value), False
-            if not self._with_resources:
+                return prompts.completed(self._prompts.known(ctx, params.ref.name), call, name, value), False
+            if not self._with_resources(ctx):
                 raise InvalidParamsError("There are no resources here.")
             return resources.completed(call, params.ref.uri, name, value)
 

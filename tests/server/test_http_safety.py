@@ -1,0 +1,356 @@
+"""What stands against pages, strangers, too much at once, and ends that nobody planned."""
+
+import json
+import signal
+import socket
+import ssl
+import threading
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing, contextmanager
+from dataclasses import replace
+from functools import partial
+from itertools import count, zip_longest
+from pathlib import Path
+from typing import Any
+
+import anyio
+import apsw
+import httpx2
+import pytest
+import trustme
+from anyio import to_thread
+from mcp.types import CallToolResult
+
+from memoryd.core.engine import Engine
+from memoryd.server import calls as serving_calls
+from memoryd.server.app import MemoryServer
+from memoryd.server.calls import Calls
+from memoryd.server.http import assembled
+from memoryd.settings import Settings
+from memoryd.toolsets.registry import Answer, Call
+from tests.clients import LEGACY, MODERN, environment, rows_of, until
+from tests.http import SESSION, WORKSPACE, Ears, HttpServer, beside, memoryd, remote, serving
+
+PATHS = (
+    ("POST", "/mcp"), ("GET", "/sse"), ("POST", "/sse/messages/"), ("POST", "/tools/memory_inspect"),
+    ("GET", "/openapi.json"), ("GET", "/health"), ("GET", "/health/live"), ("GET", "/metrics"), ("GET", "/nothing"),
+    ("GET", "/.well-known/oauth-protected-resource/mcp"),
+)  # fmt: skip
+ERAS = (LEGACY, MODERN, "sse")
+LARGEST = 4 * 1024 * 1024
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[HttpServer]:
+    home = tmp_path_factory.mktemp("safety")
+    allowed = "memory.example.org, 10.1.2.3:8765"
+    with serving(
+        home, "--toolsets", "recall,vault", MEMORY_LOG_LEVEL="info", MEMORY_ALLOWED_HOSTS=allowed
+    ) as server:  # fmt: skip
+        with beside(server) as engine:
+            engine.workspaces.ensure("one")
+            engine.workspaces.ensure("two")
+        yield server
+
+
+def raw(server: HttpServer, content: bytes) -> bytes:
+    """What comes back for bytes on the wire, until the server has said what it says at once."""
+    host, port = server.url.removeprefix("http://").split(":")
+    with socket.create_connection((host, int(port)), timeout=20) as connection:
+        connection.sendall(content)
+        return connection.recv(65_536)
+
+
+# pages and names -----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "host", ["evil.example", "127.0.0.1.evil.example", "localhost.evil.example:80", "memory.example.orgs"]
+)
+def test_requests_by_other_names_are_refused(server: HttpServer, host: str) -> None:
+    for method, path in PATHS:
+        answer = server.request(method, path, headers={"Host": host, WORKSPACE: "one"})
+        assert (answer.status_code, answer.json()) == (421, {"error": "Invalid Host header"}), path
+
+
+@pytest.mark.parametrize(
+    "origin",
+    ["https://evil.example", "http://localhost.evil.example", "null", "file://", "https://memory.example.org.x"],
+)
+def test_pages_of_other_origins_are_refused(server: HttpServer, origin: str) -> None:
+    for method, path in PATHS:
+        answer = server.request(method, path, headers={"Origin": origin, WORKSPACE: "one"})
+        assert (answer.status_code, answer.json()) == (403, {"error": "Invalid Origin header"}), path
+        assert "Access-Control-Allow-Origin" not in answer.headers
+
+
+@pytest.mark.parametrize(
+    "host", ["memory.example.org", "memory.example.org:443", "10.1.2.3:8765", "localhost", "[::1]:1"]
+)
+def test_names_that_are_allowed(server: HttpServer, host: str) -> None:
+    for origin in ({}, {"Origin": f"https://{host}"}, {"Origin": "http://localhost:3000"}):
+        answer = server.tool("memory_inspect", {"Host": host, WORKSPACE: "one"} | origin)
+        assert answer.status_code == 200, (host, origin)
+
+
+def test_no_host_leads_past_the_entrance(server: HttpServer) -> None:
+    for host in (b"127.0.0.1:1/health?", b"127.0.0.1:1/health#", b"localhost:1/health/live?x=", b"127.0.0.1:@/health"):
+        answer = raw(server, b"POST /tools/memory_inspect HTTP/1.1\r\nHost: " + host +
+                     b"\r\nContent-Type: application/json\r\nContent-Length: 2\r\n\r\n{}")  # fmt: skip
+        assert answer.split(b" ")[1] in (b"400", b"421")
+    assert raw(server, b"GET /health HTTP/1.0\r\n\r\n").split(b" ")[1] == b"421"
+
+
+# too much ------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("path", "status"), [("/mcp", 413), ("/sse/messages/", 413), ("/tools/memory_store", 400)])
+def test_a_body_that_is_too_large(server: HttpServer, path: str, status: int) -> None:
+    head = f"POST {path} HTTP/1.1\r\nHost: localhost\r\n{WORKSPACE}: one\r\nContent-Type: application/json\r\n"
+    chunks = (b"100000\r\n" + b" " * 0x100000 + b"\r\n") * 5
+    for rest in (f"Content-Length: {LARGEST + 1}\r\n\r\n".encode(), b"Transfer-Encoding: chunked\r\n\r\n" + chunks):
+        assert raw(server, head.encode() + rest).startswith(f"HTTP/1.1 {status} ".encode())
+
+
+@contextmanager
+def locked(server: HttpServer, workspace: str) -> Iterator[None]:
+    """While nobody can write."""
+    with beside(server) as engine:
+        path = engine.store.places([engine.workspaces.find(workspace)])[0].name
+    with closing(apsw.Connection(path)) as connection:
+        connection.execute("BEGIN IMMEDIATE")
+        yield
+        connection.execute("ROLLBACK")
+
+
+@pytest.mark.files
+def test_a_call_that_takes_too_long_is_answered_all_the_same(tmp_path: Path) -> None:
+    with serving(tmp_path, "--workspace", "default", MEMORY_CALL_TIMEOUT="0.5") as server:
+        assert server.tool("memory_store", content="before").status_code == 200
+        with locked(server, "default"):
+            began = time.monotonic()
+            answer = server.tool("memory_store", content="during")
+            assert answer.status_code == 504
+            assert "goes on without an answer" in answer.json()["error"]
+            for mode in ("auto", "legacy", "sse"):
+                with remote(server, mode) as agent:
+                    assert "goes on without an answer" in agent.refused("memory_store", content=f"during {mode}")
+            assert time.monotonic() - began < 20
+            assert server.tool("memory_inspect").status_code == 200, "reading goes on"
+        assert server.tool("memory_store", content="after").status_code == 200
+    assert {"before", "after"} <= {row["body"] for row in rows_of(tmp_path)}
+
+
+def test_when_too_many_calls_wait_others_are_told_to_come_later(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(serving_calls, "THREADS", 1)
+    monkeypatch.setattr(serving_calls, "WAITING", 2)
+    going, go_on = threading.Event(), threading.Event()
+
+    def slow(call: Call, arguments: Any) -> Answer:
+        going.set()
+        assert go_on.wait(20)
+        return inspect.handler(call, arguments)
+
+    served = Calls(Engine(Settings.read(environment(tmp_path), workspace="default"), fetch=False))
+    inspect = served.tools["memory_inspect"]
+    served.tools["memory_inspect"] = replace(inspect, handler=slow)
+    mcp = MemoryServer(served, remote=True)
+    app = assembled(served, mcp, mcp.sessions)
+
+    def waiting(number: int) -> bool:
+        return served._threads.statistics().tasks_waiting >= number
+
+    async def main() -> None:
+        statuses: list[int] = []
+        transport = httpx2.ASGITransport(app)
+        async with app.router.lifespan_context(app), httpx2.AsyncClient(transport=transport) as client:
+
+            async def call() -> httpx2.Response:
+                answer = await client.post("http://localhost/tools/memory_inspect", json={})
+                statuses.append(answer.status_code)
+                return answer
+
+            async with anyio.create_task_group() as tasks:
+                for number in range(3):
+                    tasks.start_soon(call)
+                    await to_thread.run_sync(until, partial(waiting, number), "a call that waits")
+                await to_thread.run_sync(going.wait)
+                answer = await call()
+                assert (answer.status_code, answer.headers["Retry-After"]) == (503, "5")
+                assert "too many calls wait" in answer.json()["error"]
+                go_on.set()
+            assert (await call()).status_code == 200
+            assert sorted(statuses) == [200, 200, 200, 200, 503]
+
+    anyio.run(main)
+
+
+# the end -------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.files
+def test_calls_that_run_are_finished_before_the_end(tmp_path: Path) -> None:
+    with serving(tmp_path, "--toolsets", "recall,vault", "--workspace", "default") as server:
+        server.tool("memory_store", content="first")
+        listeners = [Ears(server, era, {}).listen() for era in ERAS]
+        clients = [httpx2.Client(base_url=server.url, timeout=60) for _ in range(8)]
+        with ThreadPoolExecutor(8) as pool, locked(server, "default"):
+            work = [
+                pool.submit(client.post, "/tools/memory_store", json={"content": f"number {number}"})
+                for number, client in enumerate(clients)
+            ]
+            time.sleep(0.5)  # they are on their way; one that is not is refused, not lost
+            server.process.send_signal(signal.SIGTERM)
+            time.sleep(0.2)
+            assert server.process.poll() is None
+        answers = [each.result() for each in work if not each.exception()]
+        assert len(answers) == 8, [each.exception() for each in work]
+        assert {answer.status_code for answer in answers} == {200}
+        assert server.process.wait(30) == 0
+        for client, ears in zip_longest(clients, listeners):
+            client.close()
+            if ears:
+                ears.close()
+    assert len(rows_of(tmp_path)) == 9
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_open_streams_do_not_keep_it_from_ending(tmp_path: Path, number: signal.Signals) -> None:
+    with serving(tmp_path, "--toolsets", "vault", "--workspace", "default") as server:
+        listeners = [Ears(server, era, {}).listen("memory://vault/k") for era in ERAS]
+        server.process.send_signal(number)
+        assert server.process.wait(30) == 0
+        for ears in listeners:
+            assert ears.ended.wait(20)
+            ears.close()
+
+
+def test_what_was_acknowledged_survives_a_kill(tmp_path: Path) -> None:
+    told: list[str] = []
+    with serving(tmp_path, "--workspace", "default") as server:
+
+        def write(name: str) -> None:
+            with httpx2.Client(base_url=server.url, timeout=20) as client:
+                for number in count():
+                    content = f"{name} {number}"
+                    try:
+                        answer = client.post("/tools/memory_store", json={"content": content})
+                    except httpx2.HTTPError:
+                        return
+                    if answer.status_code == 200:
+                        told.append(content)
+
+        writers = [threading.Thread(target=write, args=(name,)) for name in "abcd"]
+        for writer in writers:
+            writer.start()
+        until(lambda: len(told) > 40, "writes")
+        server.process.kill()
+        for writer in writers:
+            writer.join(30)
+    assert set(told) <= {row["body"] for row in rows_of(tmp_path)}
+
+
+# who hears what ------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("era", ERAS)
+def test_notices_stay_in_their_workspace_and_session(server: HttpServer, era: str) -> None:
+    key, other = f"key of {era[:4]}", f"other of {era[:4]}"
+    uris = [f"memory://vault/{name.replace(' ', '%20')}" for name in (key, other)]
+    sessions = [f"memory://session/{name}-{era}" for name in ("mine", "next")]
+    one, two, changed = {WORKSPACE: "one"}, {WORKSPACE: "two"}, "notifications/resources/list_changed"
+    with (
+        closing(Ears(server, era, one, f"mine-{era}")) as mine,
+        closing(Ears(server, era, one, f"next-{era}")) as neighbour,
+        closing(Ears(server, era, two, f"mine-{era}")) as elsewhere,
+    ):
+        for ears in (mine, neighbour, elsewhere):
+            ears.listen(*uris, *sessions)
+        put = {"scope": "vault", "content": "text"}
+        volatile = {"scope": "session", "key": key, "content": "text"}
+        assert server.tool("commit_memory", one | {SESSION: f"mine-{era}"}, **volatile).status_code == 200
+        until(lambda: sessions[0] in mine.notices(), "a notice")
+        assert server.tool("commit_memory", one, key=key, **put).status_code == 200
+        until(lambda: uris[0] in mine.notices() and uris[0] in neighbour.notices(), "a notice")
+        assert server.tool("commit_memory", two, key=other, **put).status_code == 200
+        until(lambda: uris[1] in elsewhere.notices(), "a notice")
+        assert mine.notices() == [changed, sessions[0], changed, uris[0]]
+        assert neighbour.notices() == [changed, uris[0]]
+        assert elsewhere.notices() == [changed, uris[1]]
+
+
+# reading only, TLS, the log ------------------------------------------------------------------------------------------
+
+
+def test_a_server_that_only_reads(tmp_path: Path) -> None:
+    with serving(tmp_path, "--workspace", "default") as server:
+        server.tool("memory_store", content="kept")
+    before = rows_of(tmp_path)
+    with serving(tmp_path, "--workspace", "default", "--toolsets", "all", "--read-only") as server:
+        assert server.tool("memory_store", content="x").status_code == 404
+        assert server.tool("commit_memory", {SESSION: "s"}, scope="vault", key="k", content="x").status_code == 404
+        for mode in ("auto", "legacy", "sse"):
+            with remote(server, mode, X_Memory_Workspace="default") as agent:
+                assert "memory_store" not in {tool.name for tool in agent.tools()}
+                assert agent.found("kept") == ["kept"]
+        assert server.request("GET", "/metrics").status_code == 200
+    assert rows_of(tmp_path) == before
+
+
+def test_tls(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    authority = trustme.CA()
+    issued = authority.issue_cert("localhost", "127.0.0.1")
+    certificate, key = tmp_path / "server.crt", tmp_path / "server.key"
+    issued.private_key_pem.write_to_path(str(key))
+    for number, blob in enumerate(issued.cert_chain_pems):
+        blob.write_to_path(str(certificate), append=number > 0)
+    arguments = ("--workspace", "default", "--certificate", str(certificate), "--key", str(key))
+    with serving(tmp_path, *arguments) as server:
+        assert server.url.startswith("https://127.0.0.1:")
+        with pytest.raises(httpx2.ConnectError, match="certificate"):
+            server.request("GET", "/health")
+        trusting = ssl.create_default_context()
+        authority.configure_trust(trusting)
+        with httpx2.Client(base_url=server.url, verify=trusting, timeout=20) as client:
+            assert client.post("/tools/memory_store", json={"content": "over TLS"}).status_code == 200
+            about = client.get("/.well-known/oauth-protected-resource/mcp").json()
+            assert about["resource"] == f"{server.url}/mcp"
+        with pytest.raises(httpx2.HTTPError):
+            httpx2.get(server.url.replace("https", "http") + "/health")
+
+
+def test_a_request_is_one_line_without_what_it_held(server: HttpServer) -> None:
+    secret = "geheim-4711"
+    (token,) = memoryd(server.environ, "token", "create", "logged").stdout.splitlines()
+    before = len(server.told())
+    named = {"Authorization": f"Bearer {token}", WORKSPACE: "one", SESSION: f"session {secret}"}
+    server.tool("memory_store", named, content=secret)
+    server.tool("memory_recall", named, query=secret)
+    server.tool("memory_recall", named, **{secret: secret})
+    server.request("POST", f"/tools/memory_recall?q={secret}", headers=named, content=secret)
+    server.request("GET", f"/health?{secret}")
+    for mode in ("auto", "legacy", "sse"):
+        with remote(server, mode, Authorization=f"Bearer {token}", X_Memory_Workspace="one") as agent:
+            assert agent.found(secret)
+            result: CallToolResult = agent.call("commit_memory", {"scope": secret})
+            assert result.is_error
+    with closing(Ears(server, "sse", named)) as ears:
+        assert ears.post({"jsonrpc": "2.0", "wrong": secret}).status_code == 400
+    memoryd(server.environ, "token", "revoke", "logged")
+    written = until(lambda: server.told()[before:], "the log")
+    assert secret not in written
+    assert token.split("_", 2)[2] not in written
+    lines = [line for line in map(json.loads, written.splitlines()) if line["logger"] == "memoryd.requests"]
+    lines = [line for line in lines if line["message"] not in ("GET /sse", "GET /mcp")]  # the ends of older streams
+    assert [line["message"] for line in lines[:5]] == [
+        "POST /tools/memory_store", *["POST /tools/memory_recall"] * 3, "GET /health",
+    ]  # fmt: skip
+    assert [line["status"] for line in lines[:5]] == [200, 200, 400, 400, 200]
+    for line in lines[:4]:
+        assert (line["workspace"], line["token"]) == ("one", token.split("_")[1])
+        assert 0 <= line["ms"] < 60_000
+    assert lines[4]["token"] is None
