@@ -24,7 +24,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from memoryd.core.engine import Engine
 from memoryd.core.tokens import LEVELS
-from memoryd.errors import InvalidInputError
+from memoryd.errors import InvalidInputError, StoreError
 from memoryd.server.app import MemoryServer
 from memoryd.server.calls import Calls
 from memoryd.server.connection import ENTRY, Entry, Sessions
@@ -59,11 +59,8 @@ def serve(
 ) -> None:
     """Serve until SIGTERM or SIGINT; then finish what was begun and close the engine. `made`: another application."""
     settings = engine.settings
-    if not is_loopback(settings.host) and not engine.tokens.any():
-        raise InvalidInputError(
-            f"{settings.host} can be reached from other machines, and there is no token yet. Make one with "
-            "`memoryd token create NAME`, or serve on 127.0.0.1."
-        )
+    if not is_loopback(settings.host):
+        _demand_token(engine)
     for number in (signal.SIGTERM, signal.SIGINT):  # uvicorn raises them again when it is done
         signal.signal(number, lambda *_: None)
     config = uvicorn.Config(
@@ -72,6 +69,20 @@ def serve(
         ssl_certfile=certificate, ssl_keyfile=key,
     )  # fmt: skip
     _Server(config).run()
+
+
+def _demand_token(engine: Engine) -> None:
+    """Raise InvalidInputError where others could reach the server and nobody could be let in."""
+    try:
+        there = engine.tokens.any()
+    except StoreError as error:  # it may come back; until then nobody is let in
+        log.warning("%s", error)
+        return
+    if not there:
+        raise InvalidInputError(
+            f"{engine.settings.host} can be reached from other machines, and there is no token yet. Make one with "
+            "`memoryd token create NAME`, or serve on 127.0.0.1."
+        )
 
 
 class _Server(uvicorn.Server):
