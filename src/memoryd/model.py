@@ -106,6 +106,36 @@ class Relation:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Interaction:
+    """One turn of an agent: what was asked, what it thought, what it answered, verbatim (e)."""
+
+    id: str
+    session_id: str
+    created_at: str
+    prompt: str
+    thought: str
+    response: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SessionSummary:
+    """What a session was about (e). Scores are 0 to 100, or None where nobody judged."""
+
+    id: str
+    session_id: str
+    updated_at: str
+    title: str
+    summary: str
+    category: str
+    memory_count: int
+    quality: int | None = None
+    productivity: int | None = None
+    impact: int | None = None
+    complexity: int | None = None
+    technologies: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Filter:
     """Which records a search may see. It is applied before candidates are cut off."""
 
@@ -119,6 +149,8 @@ class Filter:
     """Only observations of the entity with this id."""
     shelf: Shelf = ""
     """Only memories with a key: of the session, of the vault, or of both."""
+    among: tuple[str, ...] | None = None
+    """Only the records with these ids."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

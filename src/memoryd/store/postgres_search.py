@@ -15,7 +15,7 @@ from memoryd.model import Filter, VectorSet, Workspace
 from memoryd.store.base import Queries, Row, Scored, Vector
 from memoryd.text import WordQuery
 
-FILTERS = ("kinds", "tags", "entity", "shelf")  # what sets records apart, but for their session
+FILTERS = ("kinds", "tags", "entity", "shelf", "among")  # what sets records apart, but for their session
 FRESH = 60.0  # seconds for which what was counted holds
 REMEMBERED = 10_000  # counts that are remembered at most
 
@@ -260,6 +260,7 @@ def visible(allowed: Filter) -> dict[str, str]:
     """A filter as parameters."""
     return {
         "session": allowed.session, "entity": allowed.entity, "shelf": allowed.shelf,
+        "among": json.dumps(allowed.among) if allowed.among is not None else "",
         "kinds": json.dumps([str(kind) for kind in allowed.kinds]),
         "tags": json.dumps(list(dict.fromkeys(allowed.tags)), ensure_ascii=False),
     }  # fmt: skip
@@ -268,7 +269,7 @@ def visible(allowed: Filter) -> dict[str, str]:
 def _filters(given: Row) -> tuple[str, ...]:
     """What sets records apart but for their session; nothing where all are wanted."""
     asked = tuple(given[name] for name in FILTERS)
-    return () if asked == ("[]", "[]", "", "") else asked
+    return () if asked == ("[]", "[]", "", "", "") else asked
 
 
 def build(queries: Defining, index: Index) -> None:

@@ -377,6 +377,7 @@ def _visible(allowed: Filter) -> dict[str, Any]:
     return {
         "session": allowed.session, "entity": allowed.entity, "shelf": allowed.shelf,
         "tags": json.dumps(tags), "tag_count": len(tags),
+        "among": json.dumps(allowed.among) if allowed.among is not None else "",
     }  # fmt: skip
 
 

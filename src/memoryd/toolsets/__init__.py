@@ -4,11 +4,12 @@ from collections.abc import Sequence
 from typing import Any
 
 from memoryd.errors import InvalidInputError
-from memoryd.toolsets import graph, projects, recall, vault
+from memoryd.toolsets import graph, journal, projects, recall, vault
 from memoryd.toolsets.registry import Tool, Toolset
 
 TOOLSETS: dict[str, Toolset] = {
     "recall": recall.TOOLS, "vault": vault.TOOLS, "projects": projects.TOOLS, "graph": graph.TOOLS,
+    "journal": journal.TOOLS,
 }  # fmt: skip
 
 PROJECT_TOOLS = frozenset(tool.name for tool in projects.TOOLS)

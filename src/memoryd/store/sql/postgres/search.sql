@@ -35,7 +35,8 @@ matching AS (
     AND (:entity = '' OR r.id IN (
       SELECT o.id FROM observation_details o WHERE o.workspace_id = :workspace AND o.entity_id = :entity))
     AND (:shelf = '' OR (r.kind = 'memory' AND r.name IS NOT NULL
-      AND (:shelf = 'all' OR (:shelf = 'session') = (r.scope <> '')))))
+      AND (:shelf = 'all' OR (:shelf = 'session') = (r.scope <> ''))))
+    AND (:among = '' OR r.id IN (SELECT value FROM json_each(nullif(:among, '')))))
 SELECT m.id, s.score FROM matching m CROSS JOIN LATERAL (
   SELECT coalesce(sum(t.weight * 2.2 * c.times / (c.times + m.norm)), 0) AS score
   FROM terms t CROSS JOIN LATERAL (

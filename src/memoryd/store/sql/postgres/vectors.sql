@@ -47,6 +47,7 @@ SELECT count(*) AS number FROM (
       SELECT o.id FROM observation_details o WHERE o.workspace_id = :workspace AND o.entity_id = :entity))
     AND (:shelf = '' OR (r.kind = 'memory' AND r.name IS NOT NULL
       AND (:shelf = 'all' OR (:shelf = 'session') = (r.scope <> ''))))
+    AND (:among = '' OR r.id IN (SELECT value FROM json_each(nullif(:among, ''))))
   LIMIT :most) counted
 
 -- name: vectors.candidates
@@ -62,6 +63,7 @@ WHERE e.workspace_id = :workspace AND e.perspective = {perspective} AND e.model 
       SELECT o.id FROM observation_details o WHERE o.workspace_id = :workspace AND o.entity_id = :entity))
     AND (:shelf = '' OR (r.kind = 'memory' AND r.name IS NOT NULL
       AND (:shelf = 'all' OR (:shelf = 'session') = (r.scope <> ''))))
+    AND (:among = '' OR r.id IN (SELECT value FROM json_each(nullif(:among, ''))))
   OFFSET 0)
 ORDER BY e.vector::halfvec({dim}) <=> :vector LIMIT :limit
 
@@ -83,6 +85,7 @@ WHERE EXISTS (
       SELECT o.id FROM observation_details o WHERE o.workspace_id = :workspace AND o.entity_id = :entity))
     AND (:shelf = '' OR (r.kind = 'memory' AND r.name IS NOT NULL
       AND (:shelf = 'all' OR (:shelf = 'session') = (r.scope <> ''))))
+    AND (:among = '' OR r.id IN (SELECT value FROM json_each(nullif(:among, ''))))
   OFFSET 0)
 LIMIT :limit
 
@@ -96,7 +99,8 @@ WITH passing AS MATERIALIZED (
     AND (:entity = '' OR r.id IN (
       SELECT o.id FROM observation_details o WHERE o.workspace_id = :workspace AND o.entity_id = :entity))
     AND (:shelf = '' OR (r.kind = 'memory' AND r.name IS NOT NULL
-      AND (:shelf = 'all' OR (:shelf = 'session') = (r.scope <> ''))))),
+      AND (:shelf = 'all' OR (:shelf = 'session') = (r.scope <> ''))))
+    AND (:among = '' OR r.id IN (SELECT value FROM json_each(nullif(:among, ''))))),
 chunks AS MATERIALIZED (
   SELECT e.id, e.vector <=> :vector AS distance FROM passing p JOIN embeddings e ON e.id = p.id
   WHERE e.workspace_id = :workspace AND e.perspective = :perspective AND e.model = :model AND e.dim = :dim)

@@ -15,6 +15,7 @@ WHERE records_fts MATCH :match AND (r.scope = '' OR r.scope = :session)
     SELECT o.id FROM observation_details o WHERE o.workspace_id = :workspace AND o.entity_id = :entity))
   AND (:shelf = '' OR (r.kind = 'memory' AND r.name IS NOT NULL
     AND (:shelf = 'all' OR (:shelf = 'session') = (r.scope <> ''))))
+  AND (:among = '' OR r.id IN (SELECT value FROM json_each(nullif(:among, ''))))
 ORDER BY bm25(records_fts, 0, :title, :type, :body, :tag) LIMIT :limit
 
 -- name: search.tagged

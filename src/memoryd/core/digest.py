@@ -1,0 +1,85 @@
+"""What a session was about, without a language model: quoted and counted, by rules that are stated here.
+
+Title: the first prompt's first sentence. Summary: each prompt's first sentence, and what the last response said, up to
+a length. Category: the first of CATEGORIES with a word in the prompts, else `other`. Technologies: those of
+TECHNOLOGIES that are mentioned, the most often first. Scores are nobody's guess: they stay empty.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from memoryd.model import Interaction
+from memoryd.text import cut, sentences
+
+TITLE, LINE = 25, 50  # tokens
+SUMMARY = 2_000  # characters
+NAMED = 12  # technologies at most
+
+CATEGORIES = {
+    "bugfix": "bug bugs bugfix fix fixed fixes error errors crash crashes broken fails failing failure regression",
+    "refactor": "refactor refactoring rename restructure cleanup simplify extract deduplicate",
+    "test": "test tests testing coverage pytest jest",
+    "documentation": "docs doc documentation readme changelog docstring tutorial guide",
+    "performance": "slow faster performance optimize optimise latency throughput profiling memory-leak",
+    "deployment": "deploy deployment release docker kubernetes ci pipeline rollout",
+    "research": "research investigate explore compare evaluate why explain understand",
+    "feature": "add implement feature create build support introduce new",
+}
+"""In the order in which they are looked for, each with the words that tell it."""
+
+TECHNOLOGIES = frozenset(
+    """python javascript typescript java kotlin swift rust golang ruby php c++ c# scala elixir haskell bash powershell
+    sql html css nodejs node.js deno react vue svelte angular next.js nuxt django flask fastapi starlette rails laravel
+    postgres postgresql mysql sqlite redis mongodb elasticsearch chromadb pgvector kafka rabbitmq docker kubernetes
+    terraform ansible aws gcp azure linux macos windows git github gitlab jenkins pytest jest playwright numpy pandas
+    pytorch tensorflow onnx openai anthropic claude ollama langchain mcp graphql grpc webpack vite tailwind
+    neo.mjs""".split()
+)
+"""None that is a common English word as well."""
+_TERM = re.compile(r"[a-z0-9][a-z0-9.+#-]*[a-z0-9+#]|[a-z0-9]")
+
+
+@dataclass(frozen=True, slots=True)
+class Digest:
+    """What there is to say of a session."""
+
+    title: str
+    summary: str
+    category: str
+    technologies: tuple[str, ...]
+
+
+def of(turns: Sequence[Interaction]) -> Digest:
+    """Of a session's turns, of which there are some."""
+    return Digest(_title(turns), _summary(turns), _category(turns), tuple(_technologies(turns)))
+
+
+def _title(turns: Sequence[Interaction]) -> str:
+    return cut(_first(turns[0].prompt), TITLE) or "Untitled"
+
+
+def _summary(turns: Sequence[Interaction]) -> str:
+    """What was asked, turn by turn, and how it ended; where that is too long, without some from the middle."""
+    asked = list(dict.fromkeys(filter(None, (cut(_first(turn.prompt), LINE) for turn in turns))))
+    lines = [f"- {line}" for line in asked]
+    ended = cut(_first(turns[-1].response), LINE)
+    while lines and sum(map(len, lines)) + len(lines) + len(ended) > SUMMARY:
+        lines.pop(len(lines) // 2)
+    return "\n".join(["Asked:", *lines, *([f"At the end: {ended}"] if ended else [])])
+
+
+def _category(turns: Sequence[Interaction]) -> str:
+    said = set(_TERM.findall(" ".join(turn.prompt for turn in turns).lower()))
+    return next((name for name, words in CATEGORIES.items() if said.intersection(words.split())), "other")
+
+
+def _technologies(turns: Sequence[Interaction]) -> list[str]:
+    texts = (text.lower() for turn in turns for text in (turn.prompt, turn.response))
+    counts = Counter(term for text in texts for term in _TERM.findall(text) if term in TECHNOLOGIES)
+    return [name for name, _ in sorted(counts.items(), key=lambda one: (-one[1], one[0]))[:NAMED]]
+
+
+def _first(text: str) -> str:
+    return next(iter(sentences(text)), "").strip()
