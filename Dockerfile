@@ -17,6 +17,7 @@ RUN useradd --uid 10001 --user-group --home-dir /data --shell /usr/sbin/nologin 
 COPY --from=build /opt/memoryd /opt/memoryd
 ENV PATH=/opt/memoryd/bin:$PATH \
     PYTHONUNBUFFERED=1 \
+    MALLOC_ARENA_MAX=2 \
     MEMORY_DATA_DIR=/data \
     MEMORY_MODEL_DIR=/opt/memoryd/models
 USER memoryd

@@ -5,6 +5,10 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
+# What is kept where: prompts keep nothing, and tests/core/test_changes.py hears changes on both stores.
+ON_POSTGRES := tests/seeds tests/faults/test_kill.py tests/faults/test_graph_writers.py \
+	--ignore tests/seeds/test_vault_prompts.py --ignore tests/seeds/test_vault_notices.py
+
 .PHONY: run test check lint types docs models conformance clean
 
 run: models
@@ -12,7 +16,7 @@ run: models
 
 test: models
 	$(BIN)/python -m pytest -n auto
-	$(BIN)/python -m pytest -n auto --backend postgres tests/seeds tests/faults/test_kill.py tests/faults/test_graph_writers.py
+	$(BIN)/python -m pytest -n auto --backend postgres $(ON_POSTGRES)
 
 models: $(VENV)/ready
 	$(BIN)/memoryd models pull

@@ -32,6 +32,7 @@ BATCH = 64  # records a transaction of the backfill
 DROPPED = 1_000  # records a transaction that lose a vector
 FAILURES = 3  # texts in a row that a model refuses before a pass gives up
 LACKING = 10_000  # records known to lack vectors; of more, all are looked through
+AFTER_ALL = "\U0010ffff"  # behind every id
 SLICES = ("", *"123456789abcdef")  # of all ids, which are random: where each begins, and the one before it ends
 RECHECK = 5.0  # seconds between looks whether the present model's set is complete, which counts all vectors
 
@@ -230,19 +231,15 @@ class Embedding:
 
     def _slice(self, workspace: Workspace, model: str, number: int) -> Iterator[list[str]]:
         """What lacks vectors in a slice of the ids, in batches."""
-        after, end = SLICES[number], (*SLICES, "")[number + 1]
-        while batch := self._missing(workspace, model, after):
-            ids = [record_id for record_id in batch if not end or record_id <= end]
-            if ids:
-                yield ids
-            if len(ids) < len(batch):
-                break
-            after = ids[-1]
+        after, last = SLICES[number], (*SLICES, AFTER_ALL)[number + 1]
+        while batch := self._missing(workspace, model, after, last):
+            yield batch
+            after = batch[-1]
 
-    def _missing(self, workspace: Workspace, model: str, after: str) -> list[str]:
+    def _missing(self, workspace: Workspace, model: str, after: str, last: str = AFTER_ALL) -> list[str]:
         def work(queries: Queries) -> list[str]:
             wanted = perspectives.to_be_counted(queries)
-            rows = queries.all("embeddings.missing", **wanted, model=model, after=after, limit=BATCH)
+            rows = queries.all("embeddings.missing", **wanted, model=model, after=after, last=last, limit=BATCH)
             return [row["id"] for row in rows]
 
         return self._store.read(workspace, work)

@@ -128,7 +128,7 @@ class MemoryServer(Server[Any]):
     async def _join(self, ctx: Any) -> None:
         """Go on with a session; a database that is slow or away must not keep a client from connecting."""
         caller, sessions = self.sessions.caller(ctx), self._calls.engine.sessions
-        session = self._calls.call(caller, "nothing").session
+        session = self._calls.session(caller)
 
         def join() -> None:
             with suppress(MemorydError):  # the first call that needs it tells

@@ -68,6 +68,10 @@ class Calls:
         place = self._place(caller, needs)
         return Call(self.engine, place, caller.session_id, caller.grant.principal)
 
+    def session(self, caller: Caller) -> str:
+        """The session of a caller, which is his alone; '' where there is none."""
+        return Call(self.engine, None, caller.session_id, caller.grant.principal).session
+
     def _place(self, caller: Caller, needs: Needs) -> Workspace | None:
         """The workspace that the request names, else the session's active project, else the one of the settings."""
         if needs == "nothing":
@@ -75,7 +79,7 @@ class Calls:
         if caller.workspace:
             return caller.workspace
         if SWITCH in self.tools and not caller.grant.workspace:
-            if active := self.engine.sessions.active(self._session(caller)):
+            if active := self.engine.sessions.active(self.session(caller)):
                 return active
             if needs == "project" or (caller.remote and not self._named):
                 raise NotFoundError(f"No active project. Use {SWITCH} to select one.")
@@ -87,7 +91,7 @@ class Calls:
             return None
         if caller.workspace:
             return self.engine.workspaces.by_id(caller.workspace.id)
-        active = self.engine.sessions.active(self._session(caller)) if SWITCH in self.tools else None
+        active = self.engine.sessions.active(self.session(caller)) if SWITCH in self.tools else None
         if active or (caller.remote and not self._named):
             return active
         return self.engine.workspaces.get(self.engine.settings.workspace)
@@ -98,9 +102,6 @@ class Calls:
         if found is None:
             raise NotFoundError(f"Workspace not found: {name[:100]}")
         return usable(found)
-
-    def _session(self, caller: Caller) -> str:
-        return Call(self.engine, None, caller.session_id, caller.grant.principal).session
 
     async def run(self, caller: Caller, tool: Tool[Any], arguments: Mapping[str, Any]) -> tuple[Answer, Call]:
         """Run a tool in a thread. Raises MemorydError; what nobody foresaw is logged and told without internals."""

@@ -114,7 +114,7 @@ class Notices:
 
         def heard(changed: Changed) -> None:
             caller = self._sessions.caller(ctx)
-            own = self._calls.call(caller, "nothing").session
+            own = self._calls.session(caller)
             keys = [(caller.session_id if scope else "", key) for scope, key in changed.keys if scope in ("", own)]
             listed = changed.listed and (bool(keys) or not changed.keys or changed.unknown)
             sending = send(listed, _concerned(resources.changed(keys), wanted, every=changed.unknown))

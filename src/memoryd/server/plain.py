@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from functools import cached_property
 from typing import Any
 
+from mcp.server.transport_security import DEFAULT_MAX_REQUEST_BODY_SIZE
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
@@ -18,9 +19,10 @@ from memoryd.errors import (
 )
 from memoryd.server.calls import Calls
 from memoryd.server.connection import ENTRY, Caller, Entry, session_name
+from memoryd.server.entry import RETRY
 from memoryd.server.openapi import SESSION, document
 
-LARGEST = 4 * 1024 * 1024  # bytes of a body, as over MCP
+LARGEST = DEFAULT_MAX_REQUEST_BODY_SIZE  # bytes of a body, as over MCP
 STATUS: tuple[tuple[type[MemorydError], int], ...] = (
     (InvalidInputError, 400), (NotFoundError, 404), (BusyError, 503), (TimedOutError, 504), (StoreError, 503),
     (MemorydError, 500),
@@ -83,4 +85,4 @@ async def _arguments(request: Request) -> Mapping[str, Any]:
 
 
 def _error(status: int, text: str) -> Response:
-    return JSONResponse({"error": text}, status, {"Retry-After": "5"} if status == 503 else None)
+    return JSONResponse({"error": text}, status, {"Retry-After": str(RETRY)} if status == 503 else None)

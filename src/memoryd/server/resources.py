@@ -1,7 +1,6 @@
 """Resources, prompts and completions over the protocol."""
 
 from collections.abc import Awaitable, Callable, Mapping
-from functools import partial
 from typing import Any, TypeVar
 
 from mcp import types
@@ -37,7 +36,7 @@ class Resources:
 
     async def read(self, ctx: Any, params: types.ReadResourceRequestParams) -> types.ReadResourceResult:
         """resources/read."""
-        text, meta = await self._within(ctx, partial(_read, params.uri))
+        text, meta = await self._within(ctx, lambda call: resources.read(call, params.uri))
         content = types.TextResourceContents(uri=params.uri, mime_type=JSON, text=text, _meta=meta or None)
         return types.ReadResourceResult(contents=[content])
 
@@ -90,10 +89,6 @@ class Completions:
 
         values, more = await self._within(ctx, work)
         return types.CompleteResult(completion=types.Completion(values=values, has_more=more))
-
-
-def _read(uri: str, call: Call) -> tuple[str, dict[str, Any]]:
-    return resources.read(call, uri)
 
 
 def _resource(one: resources.Listed) -> types.Resource:

@@ -7,12 +7,14 @@ from typing import Any, NamedTuple, Protocol, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from memoryd.errors import StoreError
 from memoryd.model import Filter, VectorSet, Workspace
 from memoryd.text import WordQuery
 
 T = TypeVar("T")
 Row = dict[str, Any]
 Vector = NDArray[np.float32]
+UNIT = 0.01  # how far from 1 the length of a stored vector may be; float16 leaves it within .001
 Scored = list[tuple[str, float]]
 """(record id, score), best first."""
 
@@ -154,3 +156,19 @@ class Store(Protocol):
 
     def close(self) -> None:
         """Finish what was accepted and let go of files and connections. Whatever is asked later raises StoreError."""
+
+
+# what every store says -----------------------------------------------------------------------------------------------
+
+
+def closed() -> StoreError:
+    """Whoever asks after close()."""
+    return StoreError("The store is closed.")
+
+
+def refused(workspace: Workspace) -> StoreError:
+    """Whoever found it active a moment ago may still try to write."""
+    return StoreError(
+        f'project "{workspace.name}" was archived or deleted meanwhile. Nothing was stored by this call; '
+        "restore it first, or switch to another one."
+    )

@@ -23,7 +23,7 @@ from psycopg.types import TypeInfo
 
 from memoryd.errors import StoreError
 from memoryd.model import Filter, VectorSet, Workspace
-from memoryd.store.base import Place, Queries, Row, Scored, Vector
+from memoryd.store.base import UNIT, Place, Queries, Row, Scored, Vector, refused
 from memoryd.store.postgres_connection import (
     Connection,
     GivenServer,
@@ -44,7 +44,6 @@ T = TypeVar("T")
 
 CONNECTIONS = 16
 TRIES = 5  # of a transaction that got in the way of another one's, or lost its connection
-UNIT = 0.01  # how far from 1 the length of a vector may be; float16 leaves it within .001
 
 
 class HalfvecDumper(Dumper):
@@ -404,11 +403,3 @@ def _by_record(rows: Sequence[Row]) -> dict[str, Vector]:
         if row["dim"] == dims.most_common(1)[0][0]:
             found.setdefault(row["id"], []).append(row["vector"])
     return {key: np.stack(vectors) for key, vectors in found.items()}
-
-
-def refused(workspace: Workspace) -> StoreError:
-    """Whoever found it active a moment ago may still try to write."""
-    return StoreError(
-        f'project "{workspace.name}" was archived or deleted meanwhile. Nothing was stored by this call; '
-        "restore it first, or switch to another one."
-    )

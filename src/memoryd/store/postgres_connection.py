@@ -13,7 +13,7 @@ from psycopg.pq import TransactionStatus
 from psycopg.rows import dict_row
 
 from memoryd.errors import InvalidInputError, StoreBusyError, StoreError
-from memoryd.store.base import Row
+from memoryd.store.base import Row, closed
 from memoryd.store.sql import load
 
 WAIT = 30.0  # seconds for a connection where all are lent out
@@ -128,7 +128,7 @@ class Pool:
     def demand_open(self) -> None:
         """Raise StoreError after close()."""
         if self._closed.is_set():
-            raise StoreError("The store is closed.")
+            raise closed()
 
     def close(self) -> None:
         """Let go of all; those that are lent out end when they come back."""

@@ -12,13 +12,13 @@ import apsw
 
 from memoryd.errors import StoreBusyError, StoreError
 from memoryd.model import Filter, VectorSet, Workspace
-from memoryd.store.base import Place, Queries, Scored, Vector
+from memoryd.store.base import Place, Queries, Scored, Vector, closed
 from memoryd.store.files import BESIDE, Files
 from memoryd.store.rows import empty_some
 from memoryd.store.sql import TABLES
 from memoryd.store.sqlite_checks import damaged, file_size, journal, large_log
 from memoryd.store.sqlite_connection import SqliteQueries, explained, missing
-from memoryd.store.sqlite_file import SqliteFile, closed, move
+from memoryd.store.sqlite_file import SqliteFile, move
 from memoryd.store.vectors import VectorIndexes, by_record, means, sieve_for
 from memoryd.text import WordQuery
 

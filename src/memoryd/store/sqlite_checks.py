@@ -5,12 +5,11 @@ from pathlib import Path
 
 import numpy as np
 
-from memoryd.store.base import Queries, Row
+from memoryd.store.base import UNIT, Queries, Row
 from memoryd.store.sqlite_file import SqliteFile
 
 LARGE_LOG = 256 * 2**20  # bytes of write-ahead log; in daily use it stays at a few megabytes
 BATCH = 2_000  # vectors that are looked at together
-UNIT = 0.01  # how far from 1 the length of a vector may be; float16 leaves it within .001
 Read = Callable[[Callable[[Queries], list[Row]]], list[Row]]
 
 

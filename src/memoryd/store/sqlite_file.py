@@ -15,7 +15,7 @@ import apsw
 
 from memoryd.errors import StoreError
 from memoryd.model import Workspace
-from memoryd.store.base import Queries
+from memoryd.store.base import Queries, closed, refused
 from memoryd.store.migrate import migrate
 from memoryd.store.sql import TABLES, copying, counting, migrations
 from memoryd.store.sqlite_connection import (
@@ -279,18 +279,6 @@ class SqliteFile:
             if connection is not None:
                 connection.close()
         self._opening.release()
-
-
-def closed() -> StoreError:
-    return StoreError("The store is closed.")
-
-
-def refused(workspace: Workspace) -> StoreError:
-    """Whoever found it active a moment ago may still try to write."""
-    return StoreError(
-        f'project "{workspace.name}" was archived or deleted meanwhile. Nothing was stored by this call; '
-        "restore it first, or switch to another one."
-    )
 
 
 def move(source: Path, target: Path) -> bool:

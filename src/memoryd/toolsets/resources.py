@@ -22,24 +22,23 @@ _ESCAPE = re.compile(r"%(?![0-9A-Fa-f]{2})")
 
 @dataclass(frozen=True, slots=True)
 class Listed:
-    """A resource, or with `template` a family of them."""
+    """A resource, or a family of them by a template."""
 
     uri: str
     name: str
     title: str
     description: str
-    template: bool = False
 
 
 TEMPLATES = (
     Listed(
         f"{VAULT}{{?offset,limit}}", "vault", "The vault",
         f"Vault memories in the order of their keys, {PAGE} from `offset` on unless `limit` (1 to {LARGEST_PAGE}) says "
-        "otherwise.", template=True,
+        "otherwise.",
     ),
-    Listed(f"{VAULT}/{{key}}", "vault-memory", "A vault memory", "One vault memory by key.", template=True),
+    Listed(f"{VAULT}/{{key}}", "vault-memory", "A vault memory", "One vault memory by key."),
     Listed(
-        f"{SESSION}/{{session_id}}", "session", "This session", "All memories of the session: your own.", template=True
+        f"{SESSION}/{{session_id}}", "session", "This session", "All memories of the session: your own."
     ),
 )  # fmt: skip
 
@@ -82,7 +81,7 @@ def parse(uri: str) -> Place:
 
 def read(call: Call, uri: str) -> tuple[str, dict[str, Any]]:
     """The JSON text of a resource, and what else is to be said of it. Raises as `parse`, or NotFoundError."""
-    place, vault = parse(uri), Vault(call.engine, call.workspace, call.session)
+    place, vault = parse(uri), _vault(call)
     if place.kind == "memory":
         return _json(_shown(vault.get(place.name))), {}
     if place.kind == "session":
@@ -98,13 +97,17 @@ def read(call: Call, uri: str) -> tuple[str, dict[str, Any]]:
 def listed(call: Call, cursor: str | None) -> tuple[list[Listed], str | None]:
     """A page of the resources that there are, and where the next one begins. Raises InvalidParamsError."""
     after = _unquoted(cursor) if cursor else ""
-    keys = Vault(call.engine, call.workspace, call.session).keys("", after, LISTED + 1)
+    keys = _vault(call).keys("", after, LISTED + 1)
     first = [] if cursor else [
         Listed(VAULT, "vault", "The vault", TEMPLATES[0].description),
         *_own(call),
     ]  # fmt: skip
     found = [Listed(Place("memory", key).uri, key, key, "A vault memory.") for key in keys[:LISTED]]
     return first + found, _quoted(keys[LISTED - 1]) if len(keys) > LISTED else None
+
+
+def _vault(call: Call) -> Vault:
+    return Vault(call.engine, call.workspace, call.session)
 
 
 def _own(call: Call) -> list[Listed]:
@@ -115,7 +118,7 @@ def _own(call: Call) -> list[Listed]:
 def completed(call: Call, uri: str, argument: str, value: str) -> tuple[list[str], bool]:
     """The values of a template's argument that begin so, and whether there are more."""
     if (uri, argument) == (TEMPLATES[1].uri, "key"):
-        keys = Vault(call.engine, call.workspace, call.session).keys(value, "", COMPLETED + 1)
+        keys = _vault(call).keys(value, "", COMPLETED + 1)
         return keys[:COMPLETED], len(keys) > COMPLETED
     if (uri, argument) == (TEMPLATES[2].uri, "session_id"):
         return [call.session_id] if call.session_id.startswith(value) and call.session_id else [], False

@@ -13,10 +13,10 @@ DELETE FROM embeddings WHERE workspace_id = :workspace AND id = :id AND perspect
 DELETE FROM embeddings WHERE workspace_id = :workspace AND id = :id AND perspective = :perspective
 
 -- name: embeddings.missing
--- Living records that lack a vector of :model, in the order of their ids, after the one where the last batch ended:
--- observations from any of the :perspectives, all others from the general one.
+-- Living records that lack a vector of :model, in the order of their ids, after the one where the last batch ended and
+-- up to :last: observations from any of the :perspectives, all others from the general one.
 SELECT r.id FROM records r
-WHERE r.workspace_id = :workspace AND r.deleted_at IS NULL AND r.id > :after
+WHERE r.workspace_id = :workspace AND r.deleted_at IS NULL AND r.id > :after AND r.id <= :last
   AND (
     SELECT count(*) FROM embeddings e
     WHERE e.workspace_id = r.workspace_id AND e.id = r.id AND e.model = :model AND e.chunk = 0
