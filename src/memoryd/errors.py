@@ -28,6 +28,10 @@ class StoreBusyError(StoreError):
     """Another process kept the database locked too long; nothing was stored by this call. Try again."""
 
 
+class StoreAwayError(StoreError):
+    """The database cannot be reached; nothing was stored by this call."""
+
+
 class BusyError(MemorydError):
     """The server is busy: too many calls wait already. Nothing was done; try again in a moment."""
 

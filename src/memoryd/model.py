@@ -12,6 +12,9 @@ GENERAL = "general"
 CLIENT = "client"
 """The perspective of vectors that callers bring (a)."""
 
+AGENT_INTERACTION = "agent-interaction"
+"""The type of a turn (e)."""
+
 Shelf = Literal["", "session", "vault", "all"]
 
 
@@ -123,7 +126,7 @@ class SessionSummary:
 
     id: str
     session_id: str
-    updated_at: str
+    created_at: str
     title: str
     summary: str
     category: str

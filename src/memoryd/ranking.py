@@ -82,8 +82,8 @@ GRAPH = Profile(every_perspective=True, alpha=0.8)
 happens to stand in both weighs too much at .5: on a team's graph 18 of 32 paraphrased questions had the right node
 first, 22 at .8, 23 without words; but of 154 rare words 108 without them, 132 at .8, 143 at .5."""
 
-JOURNAL = Profile()
-"""Seed e asks for vector and words; the rest is as for memories."""
+JOURNAL = Profile(same=math.inf)
+"""Seed e asks for vector and words; the rest is as for memories, but a turn that repeats another one is a turn too."""
 
 FAINT = 0.01
 """At most this is a match worth whose list has nothing in common with the query: less than the gate asks for."""

@@ -134,6 +134,18 @@ class Settings(BaseModel):
         validation_alias=_names("MEMORY_MCP_EMBEDDING_DIM"),
         description="The dimension of the embeddings that callers of the vault bring, 1 to 16,000.",
     )
+    journal_store: Literal["records", "chroma"] = Field(
+        "records",
+        validation_alias=_names("MEMORY_JOURNAL_STORE"),
+        description="Where the journal is kept: `records`, in the database with all else; `chroma`, in ChromaDB.",
+    )
+    chroma_url: str | None = Field(
+        None,
+        pattern=r"^https?://",
+        validation_alias=_names("MEMORY_CHROMA_URL"),
+        description="The ChromaDB server of the journal, `http://host:port`; else memoryd runs one in the data "
+        "directory.",
+    )
     embedder: str = Field(
         "bundled",
         validation_alias=_names("MEMORY_EMBEDDER", "MEMORY_EMBEDDING_MODEL"),

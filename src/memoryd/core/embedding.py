@@ -123,11 +123,13 @@ class Embedding:
 
     # the backfill ----------------------------------------------------------------------------------------------------
 
-    def lacks(self, workspace: Workspace, ids: Iterable[str]) -> None:
-        """These records lack vectors from some perspective: follow() need not look for them."""
+    def lacks(self, workspace: Workspace, ids: Iterable[str] | None) -> None:
+        """These records, or nobody knows which (None), lack vectors from some perspective: for follow()."""
         with self._lock:
             waiting = self._lacking.setdefault(workspace.id, set())
-            if waiting is not None:
+            if ids is None:
+                self._lacking[workspace.id] = None
+            elif waiting is not None:
                 waiting.update(ids)
                 if len(waiting) > LACKING:
                     self._lacking[workspace.id] = None

@@ -2,8 +2,10 @@
 
 from collections.abc import Callable, Iterable
 from contextlib import ExitStack, suppress
-from typing import Self, TypeVar
+from functools import cached_property
+from typing import Any, Self, TypeVar
 
+from memoryd import extras
 from memoryd.core import accesses
 from memoryd.core.accesses import Accesses
 from memoryd.core.changes import Changes
@@ -15,7 +17,7 @@ from memoryd.core.sessions import Sessions
 from memoryd.core.tokens import Tokens
 from memoryd.core.worker import Chore, Worker
 from memoryd.core.workspaces import Workspaces, usable
-from memoryd.errors import MemorydError, NotFoundError
+from memoryd.errors import InvalidInputError, MemorydError, NotFoundError
 from memoryd.model import Workspace
 from memoryd.models.helpers import Helpers
 from memoryd.settings import Settings
@@ -52,6 +54,15 @@ class Engine:
             upkeep.settle, self.sessions.tend, self.embedding.catch_up, upkeep.tend, upkeep.purge,
         ]  # fmt: skip
         self.worker = Worker([self.embedding.follow], seldom=seldom)
+
+    @cached_property
+    def chroma(self) -> Any:
+        """The ChromaDB of the journal; None where that is kept with all else. Raises InvalidInputError without it."""
+        if self.settings.journal_store != "chroma":
+            return None
+        return extras.load("memoryd.store.chroma:Chroma", "chroma", InvalidInputError)(
+            self.settings.chroma_url, self.settings.data_dir
+        )
 
     def __enter__(self) -> Self:
         return self
@@ -91,8 +102,8 @@ class Engine:
             undo.pop_all()
         return result
 
-    def embed_later(self, workspace: Workspace, ids: Iterable[str]) -> None:
-        """These records lack vectors: the background work makes them soon."""
+    def embed_later(self, workspace: Workspace, ids: Iterable[str] | None) -> None:
+        """These records lack vectors, or (None) nobody knows which: the background work makes them soon."""
         self.embedding.lacks(workspace, ids)
         self.worker.wake()
 
@@ -110,6 +121,8 @@ class Engine:
             self.sessions.close()
         finally:
             self.store.close()
+            if chroma := self.__dict__.get("chroma"):  # once it was used
+                chroma.close()
 
     def _write_accesses(self) -> None:
         """As far as that can be: a read-only database recalls as well, and its counts are nobody's loss."""

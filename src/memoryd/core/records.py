@@ -37,10 +37,11 @@ def said(record: Record) -> str:
 
 
 def add(queries: Queries, record: Record, embedded: Embedded | None, now: str) -> None:
-    """Write a new record, with its vectors where they are there already."""
+    """Write a new record, with its vectors where they are there already. It is made now, unless it says when."""
     queries.run(
         "records.add", id=record.id, kind=str(record.kind), name=record.name, type=record.type, body=record.body,
-        tags=json.dumps(record.tags, ensure_ascii=False), scope=record.scope, session_id=record.session_id, now=now,
+        tags=json.dumps(record.tags, ensure_ascii=False), scope=record.scope, session_id=record.session_id,
+        now=record.created_at or now,
     )  # fmt: skip
     embed(queries, record.id, GENERAL, embedded)
     event(queries, "create", [record.id], now)

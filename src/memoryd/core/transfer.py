@@ -4,15 +4,14 @@ A file is read as a stream, entities first and relations in a second pass, and w
 not at all. What is there already stays untouched, so an import that was interrupted is simply run again.
 """
 
-import os
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any, BinaryIO, TypeVar
+from typing import Any, TypeVar
 
-from memoryd.core import entities, relations
+from memoryd.core import entities, lines, relations
 from memoryd.core.engine import Engine
 from memoryd.core.entities import NewEntity
 from memoryd.core.formats import FORMATS, UNKNOWN, Fault, Hint, Item, brief
@@ -24,8 +23,6 @@ T = TypeVar("T")
 
 BATCH = 500  # entities, observations and relations a transaction; the one entity with more stays whole
 REMARKS = 20  # of a sort that are told in full; of more, only the number
-HEAD = 4096  # bytes by which a binary file is known
-TICK = 100  # lines between reports
 LOAD = 3600.0  # seconds that a model may take: a provider may have to fetch it
 
 Report = Callable[[str, float], None]
@@ -36,34 +33,19 @@ Report = Callable[[str, float], None]
 
 
 class Source:
-    """An open file, which can be read again and again."""
+    """An open file of a format, which can be read again and again."""
 
-    def __init__(self, path: Path, file: BinaryIO, form: str) -> None:
-        self.path = path
-        self._file = file
+    def __init__(self, source: lines.Source, form: str) -> None:
+        self.path = source.path
+        self.changed = source.changed
+        self._source = source
         self._read = FORMATS[form]
-        self._began = self._state()
 
-    def items(self, report: Callable[[float], None] = lambda _done: None) -> Iterator[tuple[int, Item]]:
+    def items(self, report: Callable[[float], None] = lines.ignored) -> Iterator[tuple[int, Item]]:
         """What the file holds, each with the number of its line."""
-        size, done = max(os.fstat(self._file.fileno()).st_size, 1), 0
-        self._file.seek(0)
-        for number, line in enumerate(self._file, 1):
-            done += len(line)
-            if number % TICK == 0:
-                report(min(done / size, 1.0))
-            whole = line.removeprefix(b"\xef\xbb\xbf") if number == 1 else line
-            if not whole.isspace():
-                for item in self._read(whole):
-                    yield number, item
-
-    def changed(self) -> bool:
-        """Whether somebody has written to the file since it was opened."""
-        return self._state() != self._began
-
-    def _state(self) -> tuple[int, int]:
-        state = os.fstat(self._file.fileno())
-        return state.st_size, state.st_mtime_ns
+        for number, line in self._source.lines(report):
+            for item in self._read(line):
+                yield number, item
 
 
 @contextmanager
@@ -71,22 +53,10 @@ def opened(path: Path, form: str) -> Iterator[Source]:
     """A file to import. Raises InvalidInputError where there is nothing in it that could be."""
     if form not in FORMATS:
         raise InvalidInputError(f"There is no format {form!r} to import from. There are: {', '.join(FORMATS)}.")
-    if not path.exists():
-        raise InvalidInputError(f"There is no file {path}. Check its path.")
-    if not path.is_file():
-        raise InvalidInputError(f"{path} is no file. Give the file itself.")
-    with path.open("rb") as file:
-        _check_text(path, file.read(HEAD))
-        source = Source(path, file, form)
+    with lines.opened(path) as file:
+        source = Source(file, form)
         _check_some(source, form)
         yield source
-
-
-def _check_text(path: Path, head: bytes) -> None:
-    if head.startswith(b"SQLite format 3\0"):
-        raise InvalidInputError(f"{path} is a database: `memoryd --db` uses one of memoryd's as it is.")
-    if b"\0" in head.partition(b"\n")[0]:
-        raise InvalidInputError(f"{path} is no text in UTF-8. Give the JSON lines that the other memory wrote.")
 
 
 def _check_some(source: Source, form: str) -> None:

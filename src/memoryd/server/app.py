@@ -19,7 +19,7 @@ from memoryd.errors import InvalidInputError, InvalidParamsError, MemorydError, 
 from memoryd.model import Workspace
 from memoryd.prompts import build_instructions
 from memoryd.server.calls import Calls
-from memoryd.server.connection import Sessions, is_modern, on_close
+from memoryd.server.connection import Sessions, is_modern, on_close, progress_to
 from memoryd.server.notices import Notices
 from memoryd.server.resources import Completions, Prompts, Resources
 from memoryd.toolsets.registry import Answer, Call, Tool, schema_of
@@ -159,13 +159,13 @@ class MemoryServer(Server[Any]):
         if (tool := offered.get(params.name)) is None:
             raise MCPError(types.INVALID_PARAMS, f"Unknown tool: {params.name}. There are: {', '.join(offered)}.")
         try:
-            answer, call = await self._calls.run(caller, tool, params.arguments or {})
+            answer, call = await self._calls.run(caller, tool, params.arguments or {}, progress_to(ctx))
             if answer.session:
                 self._choose(ctx, answer.session)
         except InvalidParamsError:
             raise
         except MemorydError as error:
-            return _failed(str(error))
+            return _failed(tool.told(error))
         return _succeeded(answer, call.place)
 
     def _choose(self, ctx: Any, session: str) -> None:

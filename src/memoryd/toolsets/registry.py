@@ -7,10 +7,11 @@ from typing import Annotated, Any, Generic, Literal, TypeVar, get_args
 from pydantic import AliasChoices, BaseModel, ConfigDict, Field, StringConstraints, ValidationError, field_validator
 
 from memoryd.core.engine import Engine
-from memoryd.errors import InvalidInputError
+from memoryd.errors import InvalidInputError, MemorydError
 from memoryd.model import Workspace
 from memoryd.text import unstorable
 
+Progress = Callable[[float, float], None]
 Capability = Literal["read", "write", "admin"]
 Needs = Literal["workspace", "project", "nothing"]
 """Where a tool runs: in the workspace in force; b: in a project that the session chose, where projects are offered; or
@@ -52,6 +53,10 @@ class Result(BaseModel):
 ArgumentsT = TypeVar("ArgumentsT", bound=Arguments)
 
 
+def unheard(_done: float, _total: float) -> None:
+    """Nobody wants to know how far something is."""
+
+
 @dataclass(frozen=True, slots=True)
 class Call:
     """In whose name and where a tool runs."""
@@ -63,6 +68,8 @@ class Call:
     """As the client names it; '' where there is none."""
     principal: str = ""
     """Whose session it is; '' where the process has one user."""
+    progress: Progress = unheard
+    """Tells the caller, if he wants to know, how much is done, of how much."""
 
     @property
     def session(self) -> str:
@@ -104,6 +111,10 @@ class Tool(Generic[ArgumentsT]):
     needs: Needs = "workspace"
     destructive: bool = False
     idempotent: bool = False
+    lasting: bool = False
+    """Whether it may take as long as it takes: it works through all that there is, and tells how far it is."""
+    told: Callable[[MemorydError], str] = str
+    """How an error is told."""
 
     def run(self, call: Call, arguments: Any) -> Answer:
         """Validate the arguments and run. Raises InvalidInputError that names each wrong argument, or MemorydError."""
@@ -163,7 +174,8 @@ def _unknown(tool: str, arguments: type[Arguments], place: Sequence[int | str]) 
     for name, field in arguments.model_fields.items():
         if isinstance(field.validation_alias, AliasChoices) and place[-1] in field.validation_alias.choices:
             return f"another name of {name}, which is given as well; give one of them"
-    return f"unknown argument; {'it' if parents else tool} takes {', '.join(arguments.model_fields) or 'none'}"
+    names = [field.alias or name for name, field in arguments.model_fields.items()]
+    return f"unknown argument; {'it' if parents else tool} takes {', '.join(names) or 'none'}"
 
 
 def _given(value: object) -> str:

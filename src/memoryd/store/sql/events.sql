@@ -11,3 +11,11 @@ JOIN records r ON r.workspace_id = :workspace AND r.id = wanted.value
 -- name: events.before
 -- The latest event before a time.
 SELECT seq FROM events WHERE workspace_id = :workspace AND at < :time ORDER BY at DESC, seq DESC LIMIT 1
+
+-- name: events.there
+-- Whether something has happened to something.
+SELECT 1 AS yes FROM events WHERE workspace_id = :workspace AND operation = :operation AND subject = :subject LIMIT 1
+
+-- name: events.remove
+-- Forget that something happened.
+DELETE FROM events WHERE workspace_id = :workspace AND operation = :operation

@@ -1,6 +1,6 @@
--- name: journal.exists
--- Whether an id is taken, also by what was deleted.
-SELECT 1 AS yes FROM records WHERE workspace_id = :workspace AND id = :id
+-- name: journal.known
+-- What has an id, even if it was deleted.
+SELECT body, session_id, deleted_at FROM records WHERE workspace_id = :workspace AND id = :id
 
 -- name: journal.add
 -- Where the text of an interaction is cut into its three parts.
@@ -19,26 +19,43 @@ ORDER BY r.created_at, r.id LIMIT :limit OFFSET :offset
 SELECT count(*) AS number FROM records r
 WHERE r.workspace_id = :workspace AND r.session_id = :session AND r.kind = 'interaction' AND r.deleted_at IS NULL
 
--- name: journal.cuts
--- Some interactions with where they are cut.
+-- name: journal.some
+-- Some interactions.
 SELECT r.id, r.session_id, r.created_at, r.body, d.thought_at, d.response_at FROM records r
 JOIN interaction_details d ON d.workspace_id = r.workspace_id AND d.id = r.id
 WHERE r.workspace_id = :workspace AND r.deleted_at IS NULL AND r.id IN (SELECT value FROM json_each(:ids))
+
+-- name: journal.page
+-- The interactions that follow an id.
+SELECT r.id, r.session_id, r.created_at, r.body, d.thought_at, d.response_at FROM interaction_details d
+JOIN records r ON r.workspace_id = d.workspace_id AND r.id = d.id
+WHERE d.workspace_id = :workspace AND d.id > :after AND r.deleted_at IS NULL
+ORDER BY d.id LIMIT :limit
 
 -- name: journal.ids
 -- The ids of a session's interactions.
 SELECT r.id FROM records r
 WHERE r.workspace_id = :workspace AND r.session_id = :session AND r.kind = 'interaction' AND r.deleted_at IS NULL
 
--- name: journal.pending
+-- name: journal.ungathered
 -- Sessions that have no summary, or more interactions than their summary counted.
-SELECT r.session_id, count(*) AS number FROM records r
+SELECT r.session_id AS id FROM records r
 WHERE r.workspace_id = :workspace AND r.kind = 'interaction' AND r.deleted_at IS NULL AND r.session_id IS NOT NULL
 GROUP BY r.session_id
 HAVING count(*) > coalesce((
   SELECT max(d.memory_count) FROM records s JOIN summary_details d ON d.workspace_id = s.workspace_id AND d.id = s.id
   WHERE s.workspace_id = :workspace AND s.kind = 'summary' AND s.session_id = r.session_id AND s.deleted_at IS NULL), 0)
-ORDER BY r.session_id
+ORDER BY min(r.created_at), r.session_id
+
+-- name: journal.told_erased
+-- The events of all records of a kind that are about to be erased.
+INSERT INTO events (workspace_id, at, operation, subject)
+SELECT r.workspace_id, :now, 'delete_' || r.kind, r.id FROM records r
+WHERE r.workspace_id = :workspace AND r.kind = :kind AND r.deleted_at IS NULL
+
+-- name: journal.erase
+-- At once and for good: all records of a kind, which an import replaces.
+DELETE FROM records WHERE workspace_id = :workspace AND kind = :kind
 
 -- name: summaries.of_session
 -- The summary of a session.
@@ -50,22 +67,14 @@ WHERE r.workspace_id = :workspace AND r.kind = 'summary' AND r.session_id = :ses
 INSERT INTO summary_details (workspace_id, id, memory_count, quality, productivity, impact, complexity, technologies)
 VALUES (:workspace, :id, :memory_count, :quality, :productivity, :impact, :complexity, :technologies)
 
--- name: summaries.name
--- Another title and category.
-UPDATE records SET name = :title, type = :category WHERE workspace_id = :workspace AND id = :id
-
--- name: summaries.change
--- And the rest.
-UPDATE summary_details SET memory_count = :memory_count, quality = :quality, productivity = :productivity,
-  impact = :impact, complexity = :complexity, technologies = :technologies
-WHERE workspace_id = :workspace AND id = :id
-
--- name: summaries.page
+-- name: summaries.newest
 -- Summaries, the newest first; '' is any category.
-SELECT r.id FROM records r
+SELECT r.id, r.session_id, r.created_at, r.name AS title, r.body AS summary, r.type AS category, d.memory_count,
+  d.quality, d.productivity, d.impact, d.complexity, d.technologies FROM records r
+JOIN summary_details d ON d.workspace_id = r.workspace_id AND d.id = r.id
 WHERE r.workspace_id = :workspace AND r.kind = 'summary' AND r.deleted_at IS NULL
   AND (:category = '' OR r.type = :category)
-ORDER BY r.updated_at DESC, r.id LIMIT :limit OFFSET :offset
+ORDER BY r.created_at DESC, r.id LIMIT :limit OFFSET :offset
 
 -- name: summaries.number
 -- How many there are.
@@ -79,9 +88,17 @@ SELECT r.id FROM records r
 WHERE r.workspace_id = :workspace AND r.kind = 'summary' AND r.deleted_at IS NULL
   AND (:category = '' OR r.type = :category)
 
--- name: summaries.whole
--- Some of them with everything.
-SELECT r.id, r.session_id, r.updated_at, r.name AS title, r.body AS summary, r.type AS category, d.memory_count,
+-- name: summaries.some
+-- Some summaries.
+SELECT r.id, r.session_id, r.created_at, r.name AS title, r.body AS summary, r.type AS category, d.memory_count,
   d.quality, d.productivity, d.impact, d.complexity, d.technologies FROM records r
 JOIN summary_details d ON d.workspace_id = r.workspace_id AND d.id = r.id
 WHERE r.workspace_id = :workspace AND r.deleted_at IS NULL AND r.id IN (SELECT value FROM json_each(:ids))
+
+-- name: summaries.page
+-- The summaries that follow an id.
+SELECT r.id, r.session_id, r.created_at, r.name AS title, r.body AS summary, r.type AS category, d.memory_count,
+  d.quality, d.productivity, d.impact, d.complexity, d.technologies FROM summary_details d
+JOIN records r ON r.workspace_id = d.workspace_id AND r.id = d.id
+WHERE d.workspace_id = :workspace AND d.id > :after AND r.deleted_at IS NULL
+ORDER BY d.id LIMIT :limit
