@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.clients import Agent, agent, environment
+from tests.seeds import journal as journals
 from tests.seeds.vault import emptied
 
 
@@ -87,3 +88,37 @@ def vault(_vaults: Callable[[str], Agent]) -> Agent:
 def either(request: pytest.FixtureRequest, _vaults: Callable[[str], Agent]) -> Agent:
     """The same for a client of either era."""
     return emptied(_vaults(request.param))
+
+
+@pytest.fixture(scope="session")
+def _journals(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[str], Agent]]:
+    """A server for the clients of each era, on first use."""
+    with ExitStack() as ends:
+
+        @cache
+        def of(mode: str) -> Agent:
+            home = tmp_path_factory.mktemp(f"journal-{mode}")
+            return ends.enter_context(
+                agent(environment(home), "--toolsets", "journal", mode=mode, log=home / "stderr.log")
+            )
+
+        yield of
+
+
+@pytest.fixture(params=["auto", "legacy"])
+def journal(request: pytest.FixtureRequest, _journals: Callable[[str], Agent]) -> Agent:
+    """An empty journal without models, for a client of either era."""
+    return journals.emptied(_journals(request.param))
+
+
+@pytest.fixture(scope="session")
+def _remembering(tmp_path_factory: pytest.TempPathFactory, model_dir: Path) -> Iterator[Agent]:
+    home = tmp_path_factory.mktemp("remembering")
+    with agent(environment(home, model_dir), "--toolsets", "journal,recall", log=home / "stderr.log") as server:
+        yield server
+
+
+@pytest.fixture
+def remembering(_remembering: Agent) -> Agent:
+    """An empty journal with the bundled models, beside the tools of recall."""
+    return journals.emptied(_remembering).settle()

@@ -135,8 +135,9 @@ def test_all_other_text_is_kept(good: str) -> None:
 
 @every_tool
 def test_no_tool_lets_them_through(tool: Tool[Any]) -> None:
-    required = {name: "x" for name, field in tool.arguments.model_fields.items() if field.is_required()}
-    for name, field in tool.arguments.model_fields.items():
+    fields = {field.alias or name: field for name, field in tool.arguments.model_fields.items()}
+    required = {name: "x" for name, field in fields.items() if field.is_required()}
+    for name, field in fields.items():
         if "str" not in str(field.annotation):
             continue
         for bad in ("a\0b", "a\ud800b"):

@@ -154,7 +154,7 @@ def _items(source: Source, report: Report) -> Iterator[tuple[int, Interaction | 
         try:
             yield number, _item(value)
         except (InvalidInputError, ValueError, OverflowError, OSError) as error:  # the latter: no time
-            raise source.fault(number, f"is no turn or summary: {error}") from None
+            raise source.fault(number, f"is no turn or summary: {str(error).rstrip('.')}") from None
 
 
 def _item(value: Mapping[str, Any]) -> Interaction | SessionSummary:

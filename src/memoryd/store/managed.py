@@ -111,13 +111,15 @@ class ManagedServer:
         return running is not None
 
     def _stop(self, running: _Running) -> None:
-        with self._opened(".users") if self._using is None else self._using as using:
-            if not _locked(using, fcntl.LOCK_EX):
-                raise StoreError(
-                    f"Another process uses the Postgres in {self.place}, so it was not stopped. End that process first."
-                )
-            os.kill(running.pid, signal.SIGINT)  # a clean stop
-            self._using = None
+        using = self._use()
+        if not _locked(using, fcntl.LOCK_EX):
+            fcntl.flock(using, fcntl.LOCK_SH)  # the attempt has let go of it
+            raise StoreError(
+                f"Another process uses the Postgres in {self.place}, so it was not stopped. End that process first."
+            )
+        os.kill(running.pid, signal.SIGINT)  # a clean stop
+        using.close()
+        self._using = None
         deadline = time.monotonic() + START
         while self._running():
             if time.monotonic() > deadline:
@@ -154,11 +156,12 @@ class ManagedServer:
         path.touch(mode=0o600)
         return path.open("ab")
 
-    def _use(self) -> None:
+    def _use(self) -> IO[bytes]:
         if self._using is None:
             using = self._opened(".users")
             fcntl.flock(using, fcntl.LOCK_SH)  # at once: only who is alone here would hold it against others
             self._using = using
+        return self._using
 
     # running ---------------------------------------------------------------------------------------------------------
 

@@ -181,14 +181,17 @@ def _within(call: Call, file: str) -> Path:
     exports, own = _exports(call).resolve(), _own(call).resolve()
     try:
         path = (exports / Path(file)).resolve()
+        there = path.is_file()
     except (OSError, ValueError, RuntimeError) as error:
-        raise InvalidInputError(f"{file[:200]!r} is no path: {error}.") from None
+        raise InvalidInputError(
+            f"{file[:200]!r} is no path ({type(error).__name__}). Give the name of a file."
+        ) from None
     if path.parent not in (exports, own):
         raise InvalidInputError(
             f"{file[:200]!r} is outside of the directory of exports. Copy the file into {_shown_directory(call)}, and "
             "give its name."
         )
-    if not path.is_file():
+    if not there:
         raise InvalidInputError(f"There is no file {file[:200]!r} in {_shown_directory(call)}. Check its name.")
     return path
 
@@ -223,7 +226,7 @@ TOOLS: Toolset = (
     ),
     Tool(
         name="import_database", title="Import a file",
-        description="Import a previously exported JSONL file.",
+        description="Import a previously exported JSONL file: add what is not there yet, or replace what is.",
         arguments=ImportArguments, result=ImportResult, capability="write", handler=import_database, destructive=True,
         idempotent=True, lasting=True, told=told,
     ),

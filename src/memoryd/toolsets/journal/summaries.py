@@ -85,7 +85,7 @@ def delete_all_summaries(call: Call, _: NoArguments) -> Answer:
 TOOLS: Toolset = (
     Tool(
         name="get_all_summaries", title="All session summaries",
-        description="All session summaries, the newest first.",
+        description="All session summaries, the newest first, page by page.",
         arguments=ListArguments, result=Summaries, capability="read", handler=get_all_summaries, told=told,
     ),
     Tool(

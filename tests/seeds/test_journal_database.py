@@ -1,0 +1,98 @@
+"""Seed e: healthcheck, start_database and stop_database, on each store there is."""
+
+import os
+import signal
+from collections.abc import Iterator
+from pathlib import Path
+
+import psutil
+import pytest
+
+from tests.clients import POSTGRES, Agent, agent, environment, until
+from tests.conftest import Start
+from tests.seeds.journal import add, prompts
+
+AWAY = "Tool Error: Database connection failed. Message: "
+
+
+def test_a_healthy_database_says_so(journal: Agent) -> None:
+    add(journal, "Something.")
+    told = journal.ok("healthcheck")
+    assert told["status"] == "healthy"
+    assert told["collections"] == {"memories": 1, "summaries": 0}
+    assert told["database"]["product"] == ("Postgres" if POSTGRES else "SQLite")
+    assert told["database"]["state"] == ("external" if POSTGRES else "embedded")
+
+
+def test_it_leaves_nothing_behind(journal: Agent) -> None:
+    for _ in range(3):
+        journal.ok("healthcheck")
+    assert journal.ok("healthcheck")["collections"] == {"memories": 0, "summaries": 0}
+
+
+def test_a_read_only_server_is_healthy_too(start: Start) -> None:
+    add(start("--toolsets", "journal"), "Something.")
+    told = start("--toolsets", "journal", "--read-only").ok("healthcheck")
+    assert told["collections"]["memories"] == 1
+
+
+@pytest.mark.parametrize("tool", ["start_database", "stop_database"])
+def test_there_is_nothing_to_start_or_stop_where_it_is_not_ours(journal: Agent, tool: str) -> None:
+    told = journal.ok(tool)
+    assert told["status"] == told["database"]["state"] == ("external" if POSTGRES else "embedded")
+    add(journal, "It goes on.")
+    assert prompts(journal) == ["It goes on."]
+
+
+@pytest.mark.files
+def test_a_lost_database_is_unhealthy(start: Start, home: Path) -> None:
+    server = start("--toolsets", "journal")
+    add(server, "Something.")
+    broken = start(
+        "--toolsets", "journal", MEMORY_DATABASE_URL="postgresql://nobody@127.0.0.1:1/none?connect_timeout=1"
+    )
+    assert broken.refused("healthcheck").startswith(AWAY)
+
+
+@pytest.fixture
+def managed(home: Path) -> Iterator[Agent]:
+    environ = environment(home, MEMORY_DATABASE_URL="postgresql:managed")
+    with agent(environ, "--toolsets", "journal", log=home / "stderr.log") as server:
+        yield server
+
+
+def postmaster(server: Agent) -> psutil.Process:
+    return psutil.Process(int((server.data / "postgres" / "postmaster.pid").read_text().splitlines()[0]))
+
+
+@pytest.mark.files
+def test_a_server_of_ours_is_stopped_and_started(managed: Agent) -> None:
+    add(managed, "Something.")
+    process = postmaster(managed)
+    assert managed.ok("stop_database")["status"] == "stopped"
+    assert not process.is_running() or process.status() == psutil.STATUS_ZOMBIE
+    for tool, arguments in (("healthcheck", {}), ("get_session_memories", {"sessionId": "s"})):
+        assert managed.refused(tool, **arguments).startswith(AWAY)
+    assert managed.ok("stop_database")["status"] == "already_stopped"
+    assert managed.ok("start_database")["status"] == "started"
+    assert managed.ok("start_database")["status"] == "already_running"
+    assert prompts(managed) == ["Something."]
+
+
+@pytest.mark.files
+def test_a_server_that_another_process_uses_is_not_stopped(managed: Agent, home: Path) -> None:
+    add(managed, "Something.")
+    environ = {**managed.environ}
+    with agent(environ, "--toolsets", "journal", log=home / "other.log") as other:
+        assert prompts(other) == ["Something."]
+        assert "Another process uses" in managed.refused("stop_database")
+        assert prompts(other) == ["Something."]
+    until(lambda: not managed.call("stop_database", {}).is_error, "the other process to let go")
+
+
+@pytest.mark.files
+def test_a_server_that_was_killed_is_started_again_by_the_next_call(managed: Agent) -> None:
+    add(managed, "Something.")
+    os.kill(postmaster(managed).pid, signal.SIGQUIT)
+    until(lambda: not managed.call("get_session_memories", {"sessionId": "s"}).is_error, "the server")
+    assert prompts(managed) == ["Something."]

@@ -1,0 +1,220 @@
+"""Seed e: what each session was about, by stated rules, listed, found, deleted and made anew."""
+
+from typing import Any
+
+import anyio
+import pytest
+from mcp import Client
+
+from tests.clients import Agent, Json
+from tests.seeds.journal import add, of, prompts, summaries, summarize
+
+SCORES = ("quality", "productivity", "impact", "complexity")
+
+
+def found(journal: Agent, query: str, **arguments: Any) -> list[str]:
+    """The sessions whose summaries a query finds, best first."""
+    return of(journal.ok("query_summaries", query=query, **arguments)["results"])
+
+
+def processed(journal: Agent) -> list[str]:
+    """The sessions that are summarized when none is named."""
+    told = journal.ok("summarize_sessions")
+    assert told["processed"] == len(told["sessions"])
+    return of(told["sessions"])
+
+
+@pytest.fixture
+def three(journal: Agent) -> Agent:
+    """Three sessions with summaries."""
+    add(journal, "Fix the crash in the Postgres pool.", "The pool waits for a free connection now.", "bug")
+    add(journal, "Add a dark theme to the settings page in React.", "There is a switch for it.", "theme")
+    add(journal, "Write the README.", "It explains the installation.", "readme")
+    assert processed(journal) == ["bug", "theme", "readme"]
+    return journal
+
+
+# what a summary says -------------------------------------------------------------------------------------------------
+
+
+def test_a_summary_has_the_fields_of_the_data_model(journal: Agent) -> None:
+    add(journal, "Implement the MCP server configuration in Python. It reads TOML.", "Done with pytest.", "session_1")
+    told = summarize(journal, "session_1")
+    assert told == {
+        "id": "summary_session_1", "sessionId": "session_1", "timestamp": told["timestamp"],
+        "title": "Implement the MCP server configuration in Python.", "summary": told["summary"],
+        "category": "feature", "memoryCount": 1, **dict.fromkeys(SCORES), "technologies": ["mcp", "pytest", "python"],
+    }  # fmt: skip
+    assert summaries(journal) == [told]
+
+
+def test_it_quotes_what_was_asked_and_how_it_ended(journal: Agent) -> None:
+    add(journal, "Why is the build slow? It was fast on Monday.", "The cache is cold.", "s")
+    add(journal, "Warm it every night.", "A job at two does that. It takes a minute.", "s")
+    text = summarize(journal)["summary"]
+    assert "Why is the build slow?" in text
+    assert "Warm it every night." in text
+    assert "A job at two does that." in text
+
+
+def test_a_long_session_is_summarized_within_bounds(journal: Agent) -> None:
+    for number in range(120):
+        add(journal, f"Question {number} about the harbour, with some more words to make it longer. " * 3)
+    told = summarize(journal)
+    assert told["memoryCount"] == 120
+    assert "Question 0 " in told["summary"]
+    assert "Question 119 " in told["summary"]
+    assert len(told["summary"]) < 2_500
+
+
+CATEGORIES = {
+    "bugfix": "Fix the login.", "refactor": "Rename the module.", "test": "Raise the coverage.",
+    "documentation": "Improve the tutorial.", "performance": "The page is slow.", "deployment": "Deploy it on Friday.",
+    "research": "Compare both libraries.", "feature": "Implement a dark theme.", "other": "Hello there.",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("category", CATEGORIES)
+def test_the_category_comes_from_words(journal: Agent, category: str) -> None:
+    add(journal, CATEGORIES[category])
+    assert summarize(journal)["category"] == category
+
+
+def test_scores_are_nobodys_guess(three: Agent) -> None:
+    """Without a model that judges they are null, not made up."""
+    assert all(one[score] is None for one in summaries(three) for score in SCORES)
+
+
+def test_the_turns_of_a_session_in_another_language_are_summarized(journal: Agent) -> None:
+    add(journal, "\u4fee\u590d\u767b\u5f55\u9875\u9762。\u5b83\u5d29\u6e83\u4e86。", "\u597d\u7684。")
+    assert "\u4fee\u590d" in summarize(journal)["title"]
+
+
+# which sessions ------------------------------------------------------------------------------------------------------
+
+
+def test_a_batch_takes_those_without_a_summary(three: Agent) -> None:
+    assert processed(three) == []
+    add(three, "Something new.", session="fourth")
+    assert processed(three) == ["fourth"]
+
+
+def test_a_batch_takes_those_that_have_grown_since(three: Agent) -> None:
+    add(three, "And the pool of readers.", session="bug")
+    assert processed(three) == ["bug"]
+    (told,) = (one for one in summaries(three) if one["sessionId"] == "bug")
+    assert (told["id"], told["memoryCount"]) == ("summary_bug", 2)
+
+
+def test_the_session_in_progress_is_left_alone_unless_named(journal: Agent) -> None:
+    own = journal.ok("add_memory", prompt="Fix it.", thought="t", response="r")["sessionId"]
+    assert processed(journal) == []
+    assert summarize(journal, own)["sessionId"] == own
+
+
+def test_summarizing_again_replaces_the_summary(journal: Agent) -> None:
+    add(journal, "Fix it.")
+    first, second = summarize(journal), summarize(journal)
+    assert second["timestamp"] > first["timestamp"]
+    assert summaries(journal) == [second]
+    assert {**first, "timestamp": ""} == {**second, "timestamp": ""}
+
+
+def test_an_unknown_session_cannot_be_summarized(journal: Agent) -> None:
+    assert "no memories of the session 'nobody'" in journal.refused("summarize_sessions", sessionId="nobody")
+
+
+def test_progress_is_told(journal: Agent) -> None:
+    """notifications/progress, to who asks for it."""
+    for number in range(5):
+        add(journal, "Something.", session=str(number))
+    told: list[tuple[float, float | None]] = []
+
+    async def work(client: Client) -> None:
+        finished = anyio.Event()
+
+        async def heard(done: float, total: float | None, _message: str | None) -> None:
+            told.append((done, total))
+            if done == total:
+                finished.set()
+
+        await client.call_tool("summarize_sessions", {}, progress_callback=heard)
+        await finished.wait()
+
+    journal.ask(work)
+    assert told == sorted(told)
+    assert told[0] == (0.0, 5.0)
+
+
+# listing, finding, deleting ------------------------------------------------------------------------------------------
+
+
+def test_they_are_listed_by_timestamp_the_newest_first(three: Agent) -> None:
+    assert of(summaries(three)) == ["readme", "theme", "bug"]
+    summarize(three, "bug")
+    assert of(summaries(three)) == ["bug", "readme", "theme"]
+
+
+def test_they_are_listed_page_by_page(three: Agent) -> None:
+    page = three.ok("get_all_summaries", limit=1, offset=1)
+    assert (of(page["summaries"]), page["count"], page["total"]) == (["theme"], 1, 3)
+    assert summaries(three, offset=3) == []
+
+
+def test_a_category_filters_them(three: Agent) -> None:
+    page = three.ok("get_all_summaries", category="feature")
+    assert (of(page["summaries"]), page["total"]) == (["theme"], 1)
+    assert summaries(three, category="never heard of") == []
+
+
+def test_a_query_finds_them(three: Agent) -> None:
+    assert found(three, "crash of the Postgres pool")[0] == "bug"
+    assert found(three, "installation README")[0] == "readme"
+
+
+def test_a_query_takes_a_category_and_a_number(three: Agent) -> None:
+    assert "bug" not in found(three, "the Postgres pool or a dark theme", category="feature")
+    assert len(found(three, "pool theme README", nResults=2)) == 2
+
+
+def test_what_is_found_has_every_field_and_a_score(three: Agent) -> None:
+    told: Json = three.ok("query_summaries", query="dark theme")["results"][0]
+    assert told["sessionId"] == "theme"
+    assert 0 < told.pop("score") <= 1
+    assert told in summaries(three)
+
+
+def test_deleting_all_keeps_the_raw_memories(three: Agent) -> None:
+    assert three.ok("delete_all_summaries")["deleted"] == 3
+    assert summaries(three) == []
+    assert found(three, "pool") == []
+    assert prompts(three, "bug") == ["Fix the crash in the Postgres pool."]
+    assert three.ok("delete_all_summaries")["deleted"] == 0
+
+
+def test_after_deleting_all_they_are_made_again_under_their_ids(three: Agent) -> None:
+    before = {one["id"] for one in summaries(three)}
+    three.ok("delete_all_summaries")
+    assert len(processed(three)) == 3
+    assert {one["id"] for one in summaries(three)} == before
+
+
+def test_turns_are_not_found_among_summaries_nor_summaries_among_turns(three: Agent) -> None:
+    assert all(one["id"].startswith("summary_") for one in three.ok("query_summaries", query="pool")["results"])
+    assert all(one["id"].startswith("mem_") for one in three.ok("query_raw_memories", query="pool")["results"])
+
+
+def test_summaries_are_found_by_meaning(remembering: Agent) -> None:
+    add(remembering, "Book a table for four on Friday.", "Reserved at the Italian place.", "dinner")
+    add(remembering, "Which colour should the logo have?", "Dark green.", "logo")
+    remembering.ok("summarize_sessions")
+    remembering.settle()
+    assert found(remembering, "restaurant reservation for the weekend")[0] == "dinner"
+
+
+def test_memory_recall_finds_turns_and_summaries_too(remembering: Agent) -> None:
+    add(remembering, "Book a table for four on Friday.", "Reserved at the Italian place.", "dinner")
+    remembering.ok("summarize_sessions")
+    remembering.settle()
+    kinds = {one["kind"] for one in remembering.raw("table at the Italian place")}
+    assert kinds == {"interaction", "summary"}

@@ -1,0 +1,130 @@
+"""Seed e: the twelve tools, what they take, and the form of their errors."""
+
+from typing import Any
+
+import pytest
+
+from memoryd.server.openapi import document
+from memoryd.toolsets import chosen
+from tests.clients import Agent, Json
+
+STRING, INTEGER = {"type": "string"}, {"type": "integer"}
+
+SEED: dict[str, Json] = {
+    "healthcheck": {},
+    "start_database": {},
+    "stop_database": {},
+    "add_memory": {"prompt": STRING, "thought": STRING, "response": STRING, "sessionId": STRING},
+    "get_session_memories": {
+        "sessionId": STRING, "limit": INTEGER | {"default": 100}, "offset": INTEGER | {"default": 0},
+    },
+    "query_raw_memories": {"query": STRING, "nResults": INTEGER | {"default": 10}, "sessionId": STRING},
+    "get_all_summaries": {
+        "limit": INTEGER | {"default": 50}, "offset": INTEGER | {"default": 0}, "category": STRING,
+    },
+    "query_summaries": {"query": STRING, "nResults": INTEGER | {"default": 10}, "category": STRING},
+    "delete_all_summaries": {},
+    "summarize_sessions": {"sessionId": STRING},
+    "export_database": {"include": {"type": "array"}},
+    "import_database": {"file": STRING, "mode": STRING | {"default": "merge", "enum": ["merge", "replace"]}},
+}  # fmt: skip
+"""The parameters of each tool."""
+REQUIRED = {
+    "add_memory": ["prompt", "thought", "response"], "get_session_memories": ["sessionId"],
+    "query_raw_memories": ["query"], "query_summaries": ["query"], "import_database": ["file"],
+}  # fmt: skip
+CHANGING = {"add_memory", "summarize_sessions", "delete_all_summaries", "export_database", "import_database",
+            "start_database", "stop_database"}  # fmt: skip
+
+
+def schemas(journal: Agent) -> dict[str, Json]:
+    return {tool.name: tool.input_schema for tool in journal.tools()}
+
+
+def said(part: Json) -> Json:
+    """What a parameter's schema says besides that it may be left out."""
+    choices: list[Json] = part.get("anyOf", [part])
+    return part | choices[0]
+
+
+def test_there_are_these_twelve_tools(journal: Agent) -> None:
+    assert set(schemas(journal)) == set(SEED)
+
+
+@pytest.mark.parametrize("name", SEED)
+def test_a_tool_takes_what_the_seed_says(journal: Agent, name: str) -> None:
+    schema = schemas(journal)[name]
+    own = {parameter: said(part) for parameter, part in schema["properties"].items()}
+    assert set(own) == set(SEED[name])
+    for parameter, wanted in SEED[name].items():
+        assert wanted.items() <= own[parameter].items()
+    assert schema.get("required", []) == REQUIRED.get(name, [])
+
+
+@pytest.mark.parametrize("name", [name for name in SEED if not SEED[name]])
+def test_a_tool_without_parameters_takes_none(journal: Agent, name: str) -> None:
+    assert "surely" in journal.refused(name, surely="not")
+
+
+def test_what_changes_something_says_so(journal: Agent) -> None:
+    told = {tool.name for tool in journal.tools() if tool.annotations and not tool.annotations.read_only_hint}
+    assert told == CHANGING
+
+
+def test_what_can_lose_something_says_so(journal: Agent) -> None:
+    told = {tool.name for tool in journal.tools() if tool.annotations and tool.annotations.destructive_hint}
+    assert told == {"delete_all_summaries", "import_database", "stop_database"}
+
+
+def test_the_openapi_document_has_them_all() -> None:
+    """e: derived from an OpenAPI specification, which can be imported by other tools."""
+    paths = document(chosen(["journal"], read_only=False))["paths"]
+    assert set(paths) == {f"/tools/{name}" for name in SEED}
+
+
+BAD: list[tuple[str, Json, str]] = [
+    ("add_memory", {}, "prompt"),
+    ("add_memory", {"prompt": "a", "thought": "b"}, "response: Field required"),
+    ("add_memory", {"prompt": "", "thought": "b", "response": "c"}, "prompt"),
+    ("add_memory", {"prompt": " \n", "thought": "b", "response": "c"}, "prompt"),
+    ("add_memory", {"prompt": "a", "thought": "", "response": "c"}, "thought"),
+    ("add_memory", {"prompt": "a", "thought": "b", "response": "\t"}, "response"),
+    ("add_memory", {"prompt": "a", "thought": "b", "response": "c", "sessionId": ""}, "sessionId"),
+    ("add_memory", {"prompt": "a", "thought": "b", "response": "c", "sessionId": "x" * 201}, "sessionId"),
+    ("add_memory", {"prompt": "a\0", "thought": "b", "response": "c"}, "U+0000"),
+    ("add_memory", {"prompt": 1, "thought": "b", "response": "c"}, "prompt"),
+    ("add_memory", {"prompt": "x" * 1_000_001, "thought": "b", "response": "c"}, "prompt"),
+    ("add_memory", {"prompt": "a", "thought": "b", "response": "c", "session_id": "d"}, "takes prompt, thought"),
+    ("get_session_memories", {}, "sessionId: Field required"),
+    ("get_session_memories", {"sessionId": "s", "limit": 0}, "limit"),
+    ("get_session_memories", {"sessionId": "s", "limit": -1}, "limit"),
+    ("get_session_memories", {"sessionId": "s", "limit": 10**30}, "limit"),
+    ("get_session_memories", {"sessionId": "s", "offset": -1}, "offset"),
+    ("get_session_memories", {"sessionId": "s", "offset": 10**30}, "offset"),
+    ("get_session_memories", {"sessionId": "s", "limit": 1.5}, "limit"),
+    ("query_raw_memories", {"query": ""}, "query"),
+    ("query_raw_memories", {"query": "  "}, "query"),
+    ("query_raw_memories", {"query": "x" * 2_001}, "query"),
+    ("query_raw_memories", {"query": "a", "nResults": 0}, "nResults"),
+    ("query_raw_memories", {"query": "a", "n_results": 1}, "takes query, nResults, sessionId"),
+    ("get_all_summaries", {"limit": -5}, "limit"),
+    ("get_all_summaries", {"category": ""}, "category"),
+    ("query_summaries", {"query": ""}, "query"),
+    ("query_summaries", {"query": "a", "nResults": 10**9}, "nResults"),
+    ("summarize_sessions", {"sessionId": ""}, "sessionId"),
+    ("summarize_sessions", {"sessionId": "nobody knows it"}, "nobody knows it"),
+    ("export_database", {"include": []}, "include"),
+    ("export_database", {"include": ["everything"]}, "everything"),
+    ("import_database", {}, "file"),
+    ("import_database", {"file": "a.jsonl", "mode": "overwrite"}, "mode"),
+    ("import_database", {"file": "a.jsonl"}, "a.jsonl"),
+]
+
+
+@pytest.mark.parametrize(("tool", "arguments", "named"), BAD, ids=lambda value: str(value)[:40])
+def test_an_error_says_what_and_why(journal: Agent, tool: str, arguments: dict[str, Any], named: str) -> None:
+    """e: isError is true, and the text is `Tool Error: <what>. Message: <why>`."""
+    text = journal.refused(tool, **arguments)
+    what, message = text.split(". Message: ", 1)
+    assert what in ("Tool Error: Invalid arguments", "Tool Error: Not found")
+    assert named in message

@@ -1,0 +1,188 @@
+"""Seed e: turns are kept verbatim, read in order, and found by what they say."""
+
+import re
+import threading
+
+import pytest
+
+from tests.clients import Agent
+from tests.conftest import Start
+from tests.seeds.journal import add, found, memories, prompts
+
+HUGE = "".join(f"Paragraph {number} of a long text about weather. " for number in range(2_200))
+TEXTS = [
+    "plain", " blanks around \n", "line\r\nbreaks\n\n\nin it", "Grüße, 世界, \U0001f680, e\u0301", '{"a": [1, null]}',
+    "-- name: x; DROP TABLE records", "\x01\x7f", "a\n\nb\n\nc", HUGE,
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("text", TEXTS, ids=lambda text: repr(text[:20]))
+def test_a_turn_comes_back_verbatim(journal: Agent, text: str) -> None:
+    add(journal, text, text[::-1], thought=f"{text}{text}")
+    (turn,) = memories(journal)
+    assert (turn["prompt"], turn["thought"], turn["response"]) == (text, text + text, text[::-1])
+
+
+def test_a_turn_has_the_fields_of_the_data_model(journal: Agent) -> None:
+    told = journal.ok("add_memory", prompt="p", thought="t", response="r", sessionId="session_1696800000000")
+    (turn,) = memories(journal, "session_1696800000000")
+    assert turn == {
+        "id": f"mem_{turn['timestamp']}", "sessionId": "session_1696800000000", "timestamp": told["timestamp"],
+        "prompt": "p", "thought": "t", "response": "r", "type": "agent-interaction",
+    }  # fmt: skip
+    assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z", turn["timestamp"])
+    assert (told["id"], told["sessionId"]) == (turn["id"], turn["sessionId"])
+
+
+def test_without_a_session_id_one_is_generated_and_kept(journal: Agent) -> None:
+    told = [journal.ok("add_memory", prompt=text, thought="t", response="r") for text in ("one", "two")]
+    first, second = (one["sessionId"] for one in told)
+    assert first == second
+    assert first.startswith("session_")
+    assert prompts(journal, first) == ["one", "two"]
+
+
+def test_two_clients_have_sessions_of_their_own(start: Start) -> None:
+    told = [start("--toolsets", "journal").ok("add_memory", prompt="p", thought="t", response="r") for _ in range(2)]
+    assert told[0]["sessionId"] != told[1]["sessionId"]
+
+
+def test_a_session_is_told_in_chronological_order(journal: Agent) -> None:
+    wanted = [f"turn {number}" for number in range(12)]
+    for text in wanted:
+        add(journal, text)
+    assert prompts(journal) == wanted
+
+
+def test_a_session_is_told_page_by_page(journal: Agent) -> None:
+    for number in range(7):
+        add(journal, f"turn {number}")
+    add(journal, "elsewhere", session="other")
+    page = journal.ok("get_session_memories", sessionId="s", limit=3, offset=3)
+    assert [one["prompt"] for one in page["memories"]] == ["turn 3", "turn 4", "turn 5"]
+    assert (page["count"], page["total"], page["sessionId"]) == (3, 7, "s")
+    assert prompts(journal, limit=1000, offset=6) == ["turn 6"]
+    assert prompts(journal, offset=10**9) == []
+
+
+def test_a_hundred_are_told_unless_more_are_asked_for(journal: Agent) -> None:
+    for number in range(101):
+        add(journal, str(number))
+    assert len(prompts(journal)) == 100
+    assert len(prompts(journal, limit=101)) == 101
+
+
+def test_an_unknown_session_is_empty(journal: Agent) -> None:
+    told = journal.ok("get_session_memories", sessionId="nobody")
+    assert told == {"sessionId": "nobody", "count": 0, "total": 0, "memories": []}
+
+
+def test_what_is_added_at_once_by_many_is_all_kept(journal: Agent) -> None:
+    def several(worker: int) -> None:
+        for number in range(5):
+            add(journal, f"{worker}/{number}", session="crowd")
+
+    threads = [threading.Thread(target=several, args=(worker,)) for worker in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    turns = memories(journal, "crowd")
+    assert {turn["prompt"] for turn in turns} == {f"{worker}/{number}" for worker in range(8) for number in range(5)}
+    assert len({turn["id"] for turn in turns}) == 40
+
+
+# finding -------------------------------------------------------------------------------------------------------------
+
+
+TURNS = {
+    "How do I speed up the nightly backup?": "Use incremental snapshots; a full copy is made on Sundays.",
+    "Which colour should the logo have?": "Dark green goes with the rest of the site.",
+    "Why does the login page crash in Safari?": "The cookie is set without SameSite; I fixed the header.",
+    "Book a table for four on Friday.": "Reserved at the Italian place at eight.",
+}
+
+
+@pytest.fixture
+def talked(journal: Agent) -> Agent:
+    for number, (prompt, response) in enumerate(TURNS.items()):
+        add(journal, prompt, response, session=f"s{number % 2}")
+    return journal
+
+
+QUESTIONS = {"login crash in Safari": 2, "nightly backup snapshots": 0, "logo dark green": 1, "Italian table": 3}
+
+
+@pytest.mark.parametrize("query", QUESTIONS)
+def test_a_query_finds_the_turn(talked: Agent, query: str) -> None:
+    assert found(talked, query)[0] == list(TURNS)[QUESTIONS[query]]
+
+
+def test_a_turn_is_found_by_its_thought_and_response(journal: Agent) -> None:
+    add(journal, "Anything new?", "The marmalade arrived.", thought="He likes quinces.")
+    assert found(journal, "marmalade") == ["Anything new?"]
+    assert found(journal, "quinces") == ["Anything new?"]
+
+
+def test_results_have_every_field_and_falling_scores(talked: Agent) -> None:
+    told = talked.ok("query_raw_memories", query="the backup and the login page")
+    scores = [one["score"] for one in told["results"]]
+    assert told["query"] == "the backup and the login page"
+    assert told["count"] == len(scores) > 0
+    assert scores == sorted(scores, reverse=True)
+    assert all(0 <= score <= 1 for score in scores)
+    fields = {"id", "sessionId", "timestamp", "prompt", "thought", "response", "type", "score"}
+    assert all(set(one) == fields for one in told["results"])
+
+
+def test_n_results_bounds_them(journal: Agent) -> None:
+    for number in range(15):
+        add(journal, f"The harbour at noon, day {number}.")
+    assert len(found(journal, "harbour noon", nResults=3)) == 3
+    assert len(found(journal, "harbour noon")) == 10
+
+
+def test_a_session_id_scopes_the_search(talked: Agent) -> None:
+    assert found(talked, "login crash in Safari", sessionId="s0")[0] == list(TURNS)[2]
+    assert list(TURNS)[2] not in found(talked, "login crash in Safari", sessionId="s1")
+    assert found(talked, "login crash", sessionId="nobody") == []
+
+
+def test_a_rare_session_is_found_among_many(journal: Agent) -> None:
+    """The session is a filter before candidates are cut off, not after."""
+    add(journal, "The harbour in winter.", session="rare")
+    for number in range(130):
+        add(journal, f"The harbour in winter, {number}.", session="common")
+    assert found(journal, "harbour winter", sessionId="rare") == ["The harbour in winter."]
+
+
+def test_a_repeated_turn_is_a_turn_too(journal: Agent) -> None:
+    for session in ("one", "two"):
+        add(journal, "Run the tests.", "All of them pass.", session=session)
+    assert found(journal, "run the tests") == ["Run the tests."] * 2
+
+
+@pytest.mark.parametrize("query", ['"unbalanced', "AND", "a:b", "*", "NOT", "NEAR(", "'; --", "(((", "\U0001f680"])
+def test_no_query_fails(talked: Agent, query: str) -> None:
+    talked.ok("query_raw_memories", query=query)
+
+
+def test_nothing_is_found_in_an_empty_journal(journal: Agent) -> None:
+    assert journal.ok("query_raw_memories", query="anything") == {"query": "anything", "count": 0, "results": []}
+
+
+def test_turns_are_found_by_meaning(remembering: Agent) -> None:
+    for prompt, response in TURNS.items():
+        add(remembering, prompt, response)
+    remembering.settle()
+    assert found(remembering, "Where do we eat at the weekend?")[0] == "Book a table for four on Friday."
+    assert found(remembering, "authentication fails on Apple's browser")[0] == list(TURNS)[2]
+
+
+def test_a_long_turn_is_found_by_its_end(remembering: Agent) -> None:
+    """Long texts are embedded in chunks and never cut."""
+    add(remembering, "Summarize the report.", HUGE + "The zebra had escaped from the zoo at night.")
+    for prompt, response in TURNS.items():
+        add(remembering, prompt, response)
+    remembering.settle()
+    assert found(remembering, "zebra escaped from the zoo")[0] == "Summarize the report."
