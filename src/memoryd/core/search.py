@@ -153,7 +153,7 @@ class Search:
 
     def _neighbours(self, ids: Sequence[str], candidates: Candidates, allowed: Filter) -> Neighbours:
         """The records around each of `ids`; none where there are no sessions, no vectors, or something parts them."""
-        if candidates.embedder is None or not self._profile.lift or candidates.closed or allowed.tags or allowed.kinds:
+        if candidates.embedder is None or not self._profile.lift or candidates.closed or allowed.tags:
             return {}
         rows = self._engine.store.read(
             self._workspace, lambda q: q.all("records.neighbours", ids=json.dumps(ids), session=allowed.session)
@@ -172,8 +172,13 @@ class Search:
         }  # fmt: skip
 
     def _fetch(self, ids: Sequence[str], allowed: Filter) -> dict[str, Record]:
+        """The records among `ids` that may be found: a neighbour may be of another kind."""
         found = self._engine.store.read(self._workspace, lambda q: fetch(q, ids, allowed.session))
-        return {key: self._engine.accesses.current(self._workspace, record) for key, record in found.items()}
+        return {
+            key: self._engine.accesses.current(self._workspace, record)
+            for key, record in found.items()
+            if not allowed.kinds or record.kind in allowed.kinds
+        }
 
     # the cross-encoder -----------------------------------------------------------------------------------------------
 
