@@ -18,6 +18,7 @@ from typing import Any
 from typer.main import get_command
 
 from memoryd.cli import app
+from memoryd.core.digest import CATEGORIES, TECHNOLOGIES
 from memoryd.models import weights
 from memoryd.ranking import RECALL, Profile
 from memoryd.settings import Settings, variables
@@ -129,6 +130,16 @@ def profile() -> str:
     return table(("constant", "value", "why (a text closes the group of constants above it)"), rows)
 
 
+def categories() -> str:
+    """The categories of session summaries."""
+    return table(("category", "words"), [(f"`{name}`", words) for name, words in CATEGORIES.items()])
+
+
+def technologies() -> str:
+    """What is known to be a technology, as one row."""
+    return table(("technologies",), [(" ".join(sorted(TECHNOLOGIES)),)])
+
+
 def files() -> str:
     """The files of the bundled models."""
     return table(
@@ -183,6 +194,7 @@ def options() -> str:
 
 TABLES: dict[str, Callable[[], str]] = {
     "tools": tools, "settings": settings, "profile": profile, "files": files, "commands": commands, "options": options,
+    "categories": categories, "technologies": technologies,
     **{name: lambda tool=tool: arguments(tool) for name, tool in _tools().items()},  # type: ignore[misc]
 }  # fmt: skip
 

@@ -68,9 +68,9 @@ def test_a_long_session_is_summarized_within_bounds(journal: Agent) -> None:
 
 
 CATEGORIES = {
-    "bugfix": "Fix the login.", "refactor": "Rename the module.", "test": "Raise the coverage.",
+    "bugfix": "Fix the login.", "refactoring": "Rename the module.", "testing": "Raise the coverage.",
     "documentation": "Improve the tutorial.", "performance": "The page is slow.", "deployment": "Deploy it on Friday.",
-    "research": "Compare both libraries.", "feature": "Implement a dark theme.", "other": "Hello there.",
+    "analysis": "Compare both libraries.", "feature": "Implement a dark theme.", "other": "Hello there.",
 }  # fmt: skip
 
 
@@ -78,6 +78,12 @@ CATEGORIES = {
 def test_the_category_comes_from_words(journal: Agent, category: str) -> None:
     add(journal, CATEGORIES[category])
     assert summarize(journal)["category"] == category
+
+
+def test_what_most_prompts_are_about_is_the_category(journal: Agent) -> None:
+    for text in ("Fix the login.", "Add a dark theme.", "Create a page for it."):
+        add(journal, text)
+    assert summarize(journal)["category"] == "feature"
 
 
 def test_scores_are_nobodys_guess(three: Agent) -> None:

@@ -1,8 +1,9 @@
 """What a session was about, without a language model: quoted and counted, by rules that are stated here.
 
-Title: the first prompt's first sentence. Summary: each prompt's first sentence, and what the last response said, up to
-a length. Category: the first of CATEGORIES with a word in the prompts, else `other`. Technologies: those of
-TECHNOLOGIES that are mentioned, the most often first. Scores are nobody's guess: they stay empty.
+Title: the first prompt's first sentence. Summary: each prompt's first sentence, and the last response's, up to a
+length. Category: the one of CATEGORIES that most prompts have a word of, the first one among equals, else `other`.
+Technologies: those of TECHNOLOGIES that are mentioned, the most often first. Scores are nobody's guess, so there are
+none.
 """
 
 import re
@@ -19,15 +20,15 @@ NAMED = 12  # technologies at most
 
 CATEGORIES = {
     "bugfix": "bug bugs bugfix fix fixed fixes error errors crash crashes broken fails failing failure regression",
-    "refactor": "refactor refactoring rename restructure cleanup simplify extract deduplicate",
-    "test": "test tests testing coverage pytest jest",
+    "refactoring": "refactor refactoring rename restructure cleanup simplify extract deduplicate",
+    "testing": "test tests testing coverage pytest jest",
     "documentation": "docs doc documentation readme changelog docstring tutorial guide",
-    "performance": "slow faster performance optimize optimise latency throughput profiling memory-leak",
+    "performance": "slow faster performance optimize optimise latency throughput profiling",
     "deployment": "deploy deployment release docker kubernetes ci pipeline rollout",
-    "research": "research investigate explore compare evaluate why explain understand",
+    "analysis": "analyse analyze research investigate explore compare evaluate why explain understand",
     "feature": "add implement feature create build support introduce new",
 }
-"""In the order in which they are looked for, each with the words that tell it."""
+"""Each with the words that tell it. Where a session has as many prompts of two, the first one counts."""
 
 TECHNOLOGIES = frozenset(
     """python javascript typescript java kotlin swift rust golang ruby php c++ c# scala elixir haskell bash powershell
@@ -71,8 +72,10 @@ def _summary(turns: Sequence[Interaction]) -> str:
 
 
 def _category(turns: Sequence[Interaction]) -> str:
-    said = set(_TERM.findall(" ".join(turn.prompt for turn in turns).lower()))
-    return next((name for name, words in CATEGORIES.items() if said.intersection(words.split())), "other")
+    asked = [set(_TERM.findall(turn.prompt.lower())) for turn in turns]
+    counts = {name: sum(not said.isdisjoint(words.split()) for said in asked) for name, words in CATEGORIES.items()}
+    best = max(counts, key=lambda name: counts[name])
+    return best if counts[best] else "other"
 
 
 def _technologies(turns: Sequence[Interaction]) -> list[str]:
