@@ -139,9 +139,9 @@ def test_progress_is_told(journal: Agent) -> None:
     async def work(client: Client) -> None:
         finished = anyio.Event()
 
-        async def heard(done: float, total: float | None, _message: str | None) -> None:
-            told.append((done, total))
-            if done == total:
+        async def heard(progress: float, total: float | None, message: str | None) -> None:
+            told.append((progress, total))
+            if progress == total:
                 finished.set()
 
         await client.call_tool("summarize_sessions", {}, progress_callback=heard)

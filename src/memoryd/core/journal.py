@@ -10,6 +10,7 @@ from memoryd.model import Interaction, SessionSummary, Workspace
 from memoryd.store.journal import Database, JournalStore
 
 EVERY = 1 << 40
+BATCH = 25  # sessions that are summarized in one transaction
 
 Report = Callable[[int, int], None]
 """Told how many are done, of how many."""
@@ -41,21 +42,25 @@ class Journal:
 
     def summarize(self, session_id: str) -> SessionSummary:
         """Summarize a session by what it says; its summary is replaced. Raises NotFoundError where it has no turns."""
-        turns = self.kept.of_session(session_id, EVERY, 0).page
-        if not turns:
-            raise NotFoundError(f"There are no memories of the session {session_id[:200]!r}.")
-        told = digest.of(turns)
-        return self.kept.summarized(SessionSummary(
-            id=f"summary_{session_id}", session_id=session_id, created_at=self._clock.now(), title=told.title,
-            summary=told.summary, category=told.category, memory_count=len(turns), technologies=told.technologies,
-        ))  # fmt: skip
+        (made,) = self.kept.summarized([self._summary(session_id)])
+        return made
 
     def summarize_all(self, but: str, report: Report) -> list[SessionSummary]:
         """Summarize the sessions that have no summary or have grown since, without one that goes on."""
         sessions = [session for session in self.kept.ungathered() if session != but]
-        made = []
-        for number, session in enumerate(sessions):
-            report(number, len(sessions))
-            made.append(self.summarize(session))
+        made: list[SessionSummary] = []
+        for start in range(0, len(sessions), BATCH):
+            report(start, len(sessions))
+            made += self.kept.summarized([self._summary(session) for session in sessions[start : start + BATCH]])
         report(len(sessions), len(sessions))
         return made
+
+    def _summary(self, session_id: str) -> SessionSummary:
+        turns = self.kept.of_session(session_id, EVERY, 0).page
+        if not turns:
+            raise NotFoundError(f"There are no memories of the session {session_id[:200]!r}.")
+        told = digest.of(turns)
+        return SessionSummary(
+            id=f"summary_{session_id}", session_id=session_id, created_at=self._clock.now(), title=told.title,
+            summary=told.summary, category=told.category, memory_count=len(turns), technologies=told.technologies,
+        )  # fmt: skip

@@ -80,21 +80,16 @@ class JournalRows:
         """The sessions that have no summary, or more turns than their summary counted."""
         return list(self._ids("journal.ungathered"))
 
-    def summarized(self, summary: SessionSummary) -> SessionSummary:
-        """Keep the summary of a session in place of the one that it may have."""
-        embedded = self._engine.embedding.passages([_said(summary)])[0]
+    def summarized(self, summaries: Sequence[SessionSummary]) -> list[SessionSummary]:
+        """Keep the summaries of sessions in place of those that they may have."""
+        embedded = self._engine.embedding.passages(list(map(_said, summaries)))
 
-        def work(queries: Queries) -> SessionSummary:
-            known = queries.one("summaries.of_session", session=summary.session_id)
+        def work(queries: Queries) -> list[SessionSummary]:
             now = self._engine.clock.now()
-            if known:
-                records.erase(queries, [known["id"]], now)
-            kept = replace(summary, id=_free(queries, known["id"] if known else summary.id))
-            _add_summary(queries, kept, embedded, now)
-            return kept
+            return [_replace_summary(queries, *one, now) for one in zip(summaries, embedded, strict=True)]
 
         kept = self._engine.write(self._workspace, work)
-        self._embed_later([] if embedded else [kept.id])
+        self._embed_later([one.id for one, vectors in zip(kept, embedded, strict=True) if vectors is None])
         return kept
 
     def put_summaries(self, summaries: Sequence[SessionSummary]) -> int:
@@ -259,6 +254,17 @@ def _add_summary(queries: Queries, summary: SessionSummary, embedded: records.Em
         productivity=summary.productivity, impact=summary.impact, complexity=summary.complexity,
         technologies=json.dumps(summary.technologies, ensure_ascii=False),
     )  # fmt: skip
+
+
+def _replace_summary(
+    queries: Queries, summary: SessionSummary, embedded: records.Embedded | None, now: str
+) -> SessionSummary:
+    known = queries.one("summaries.of_session", session=summary.session_id)
+    if known:
+        records.erase(queries, [known["id"]], now)
+    kept = replace(summary, id=_free(queries, known["id"] if known else summary.id))
+    _add_summary(queries, kept, embedded, now)
+    return kept
 
 
 def _holder(queries: Queries, wanted: str) -> Row | None:

@@ -66,8 +66,8 @@ class JournalStore(Protocol):
     def ungathered(self) -> list[str]:
         """The sessions that have no summary, or more turns than their summary counted."""
 
-    def summarized(self, summary: SessionSummary) -> SessionSummary:
-        """Keep the summary of a session in place of the one that it may have, under whose id it stays."""
+    def summarized(self, summaries: Sequence[SessionSummary]) -> list[SessionSummary]:
+        """Keep the summaries of sessions, each in place of the one that its session may have, and under its id."""
 
     def put_summaries(self, summaries: Sequence[SessionSummary]) -> int:
         """Keep the summaries whose ids are not there yet; how many those were."""
