@@ -174,7 +174,8 @@ def test_faults_of_our_own_stay_what_they_are(store: SqliteStore, here: Workspac
         sql(store, "SELECT ?")
     with pytest.raises(apsw.SQLError):
         store.read(here, lambda q: q.all("search.words", match="AND", tags="[]", tag_count=0, limit=1, session="",
-                                         entity="", shelf="", title=1, type=1, body=1, tag=1))  # fmt: skip
+                                         entity="", shelf="", among="", title=1, type=1, body=1,
+                                         tag=1))  # fmt: skip
     put(store, here, "and the writer lives")
 
 

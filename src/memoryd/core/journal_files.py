@@ -128,6 +128,7 @@ def _check(source: Source, report: Report) -> tuple[Counts, set[str]]:
             turns += 1
         else:
             summaries += 1
+    _demand_unchanged(source)
     found = {name for name, number in (("memories", turns), ("summaries", summaries)) if number}
     if not held and not found:
         raise InvalidInputError(f"{source.path.name} is empty: there is nothing to import.")
@@ -139,6 +140,10 @@ def _of(source: Source, kind: type[T], report: Report) -> Iterator[T]:
     for _, item in _items(source, lambda done: report(0.5 + done / 2)):
         if isinstance(item, kind):
             yield item
+    _demand_unchanged(source)
+
+
+def _demand_unchanged(source: Source) -> None:
     if source.changed():
         raise InvalidInputError(f"Somebody wrote to {source.path.name} while it was read. Import it again.")
 

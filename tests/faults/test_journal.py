@@ -1,0 +1,160 @@
+"""The journal when processes are killed, write beside each other, or read a file that somebody else writes."""
+
+import random
+import signal
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+
+from memoryd.core import journal_files, lines
+from memoryd.core.engine import Engine
+from memoryd.core.journal import Journal
+from memoryd.core.journal_files import Mode
+from memoryd.errors import InvalidInputError
+from memoryd.model import Interaction
+from memoryd.settings import Settings
+from tests.clients import Wire, environment, problems, until
+
+MANY = 3_000  # turns of an import that is killed
+
+
+class Adder:
+    """A server that adds numbered turns as fast as it is answered."""
+
+    def __init__(self, name: str, environ: dict[str, str]) -> None:
+        self.name = name
+        self.wire = Wire(environ, "--toolsets", "journal")
+        self.wire.handshake()
+        self.added: dict[str, str] = {}
+        """What it acknowledged: the prompt by id."""
+        self._thread = threading.Thread(target=self._run, daemon=True)
+        self._thread.start()
+
+    def _run(self) -> None:
+        with suppress(AssertionError, OSError):  # the end of the process, as planned
+            for number in range(100_000):
+                prompt = f"{self.name} {number}"
+                answer = self.wire.call("add_memory", prompt=prompt, thought="t", response="r", sessionId="crowd")
+                self.added[answer["structuredContent"]["id"]] = prompt
+
+    def kill(self) -> None:
+        killed(self.wire)
+        self._thread.join()
+
+
+def killed(wire: Wire) -> None:
+    """End a server at once, and let go of its pipes."""
+    wire.signal(signal.SIGKILL)
+    assert wire.wait() == -signal.SIGKILL
+    with wire._changed:  # who waits for an answer need not wait any longer
+        wire._changed.notify_all()
+    wire.close_stdin()
+    for pipe in (wire.process.stdout, wire.process.stderr):
+        assert pipe
+        pipe.close()
+
+
+@pytest.fixture
+def opened(home: Path) -> Iterator[Journal]:
+    """The journal in this process."""
+    with Engine(Settings.read(environment(home)), fetch=False) as engine:
+        yield Journal(engine, engine.workspaces.ensure("default"), "")
+
+
+def test_killed_servers_lose_no_turn_that_was_acknowledged(home: Path) -> None:
+    dice, environ, added = random.Random(7), environment(home), dict[str, str]()
+    for turn in range(2):
+        adders = [Adder(f"turn {turn} of {number}", environ) for number in range(3)]
+        for adder in adders:
+            until(lambda: len(adder.added) > dice.randint(5, 30), "turns")  # noqa: B023
+            time.sleep(dice.random() / 50)  # at a random moment of a write
+            adder.kill()
+            added |= adder.added
+    assert problems(home) == []
+    with Engine(Settings.read(environ), fetch=False) as engine:
+        kept = Journal(engine, engine.workspace(make=False), "").kept.of_session("crowd", 100_000, 0)
+    there = {one.id: one.prompt for one in kept.page}
+    assert added.items() <= there.items()
+    assert len(there) <= len(added) + 6  # one an adder may have been written and not answered
+    assert [one.created_at for one in kept.page] == sorted(one.created_at for one in kept.page)
+
+
+def test_two_processes_that_summarize_leave_one_summary_a_session(home: Path, opened: Journal) -> None:
+    opened.kept.put([turn(number, f"s{number % 40}") for number in range(200)])
+    servers = [Wire(environment(home), "--toolsets", "journal") for _ in range(2)]
+    for server in servers:
+        server.handshake()
+    posted = [server.post("tools/call", {"name": "summarize_sessions", "arguments": {}}) for server in servers]
+    for server, number in zip(servers, posted, strict=True):
+        assert not server.answer(number)["result"].get("isError")
+        server.close_stdin()
+        with server:
+            pass
+    page, total = opened.kept.summaries(1_000, 0, "")
+    assert total == len({one.session_id for one in page}) == 40
+
+
+# files ---------------------------------------------------------------------------------------------------------------
+
+
+def turn(number: int, session: str = "new") -> Interaction:
+    return Interaction(
+        id=f"mem_{number:06}", session_id=session, created_at="2026-01-01T00:00:00.000Z", prompt=f"turn {number}",
+        thought="t", response="r",
+    )  # fmt: skip
+
+
+@pytest.fixture
+def exported(opened: Journal, home: Path) -> Path:
+    """The export of many turns, in a home whose journal then has but one other."""
+    opened.kept.replace((turn(number) for number in range(MANY)), None)
+    file = home / "data" / "exports" / "many.jsonl"
+    journal_files.export(opened.kept, file, ["memories", "summaries"], lines.ignored)
+    opened.kept.replace([turn(0, "old")], None)
+    return file
+
+
+@pytest.mark.parametrize("part", [0.1, 0.4, 0.8])
+def test_a_killed_replace_is_all_or_nothing(opened: Journal, exported: Path, home: Path, part: float) -> None:
+    importing(home, exported, "replace", part)
+    old, new = (opened.kept.of_session(session, 1, 0).total for session in ("old", "new"))
+    assert (old, new) in ((1, 0), (0, MANY))
+    assert problems(home) == []
+
+
+def test_a_killed_merge_is_simply_run_again(opened: Journal, exported: Path, home: Path) -> None:
+    importing(home, exported, "merge", 0.5)
+    with lines.opened(exported) as source:
+        done = journal_files.load(opened.kept, source, "merge", lines.ignored)
+    assert done.read.memories == MANY
+    assert opened.kept.numbers() == {"memories": MANY + 1, "summaries": 0}
+    assert problems(home) == []
+
+
+def importing(home: Path, file: Path, mode: Mode, part: float) -> None:
+    """Let a server import a file, and kill it when it says that it has done this part."""
+    wire = Wire(environment(home), "--toolsets", "journal")
+    wire.handshake()
+    wire.post("tools/call", {
+        "name": "import_database", "arguments": {"file": str(file), "mode": mode}, "_meta": {"progressToken": 1},
+    })  # fmt: skip
+    while wire.without_id()["params"]["progress"] < part:
+        pass
+    killed(wire)
+
+
+@pytest.mark.parametrize("mode", ["merge", "replace"])
+def test_a_file_that_grows_while_it_is_read_is_refused(opened: Journal, exported: Path, mode: Mode) -> None:
+    before = opened.kept.numbers()
+
+    def grow(_done: float) -> None:
+        with exported.open("a") as file:
+            file.write("\n")
+
+    with lines.opened(exported) as source, pytest.raises(InvalidInputError, match="while it was read"):
+        journal_files.load(opened.kept, source, mode, grow)
+    assert opened.kept.numbers() == before
