@@ -46,6 +46,11 @@ def unstorable(text: str) -> re.Match[str] | None:
     return _UNSTORABLE.search(text)
 
 
+def storable(text: str) -> str:
+    """`text` with a sign of replacement for each character that nothing could carry."""
+    return _UNSTORABLE.sub("\N{REPLACEMENT CHARACTER}", text)
+
+
 def estimate_tokens(text: str) -> int:
     """The tokens of a text, estimated as characters / 4 and rounded up: the one measure of every budget."""
     return math.ceil(len(text) / CHARACTERS_PER_TOKEN)

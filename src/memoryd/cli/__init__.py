@@ -23,6 +23,7 @@ from memoryd.cli.frame import (
     told,
     tolerate_encodings,
 )
+from memoryd.cli.hook import Unblocking, hook
 from memoryd.cli.install import install, uninstall
 from memoryd.cli.migrate import migrate
 from memoryd.cli.tokens import tokens
@@ -128,6 +129,7 @@ app.command()(upkeep.doctor)
 app.command()(upkeep.backup)
 app.command()(migrate)
 app.command("import")(transfer.import_)
+app.command(cls=Unblocking)(hook)
 app.command()(install)
 app.command()(uninstall)
 app.add_typer(upkeep.models, name="models")

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from memoryd.cli import show
+from memoryd.cli import show, transcripts
 from memoryd.cli.frame import FAILED, PLACE, Json, command, fail, note, out, reported
 from memoryd.core import formats, transfer
 from memoryd.core.engine import Engine
@@ -15,13 +15,15 @@ from memoryd.core.transfer import Remark, Summary
 from memoryd.errors import InvalidInputError
 from memoryd.settings import Settings
 
-FORMATS = ", ".join(formats.FORMATS)
+FORMATS = ", ".join([*formats.FORMATS, transcripts.CLAUDE_CODE])
 
 
 @command(*PLACE)
 def import_(
     settings: Settings,
-    file: Annotated[Path, typer.Argument(help="What the other memory has written.")],
+    file: Annotated[
+        Path, typer.Argument(help="What the other memory has written; of an agent's transcripts, their directory.")
+    ],
     *,
     form: Annotated[str | None, typer.Option("--from", metavar="FORMAT", help=f"Its format: {FORMATS}.")] = None,
     no_vectors: Annotated[bool, typer.Option("--no-vectors", help="Leave the vectors to a running server.")] = False,
@@ -32,6 +34,11 @@ def import_(
         raise InvalidInputError("import changes the memory, which --read-only (MEMORY_READ_ONLY) forbids.")
     if form is None:
         raise InvalidInputError(f"Say with --from which format the file has. There are: {FORMATS}.")
+    if form == transcripts.CLAUDE_CODE:
+        transcripts.take(settings, file, as_json=as_json, embed=None if no_vectors else _embed)
+        return
+    if form not in formats.FORMATS:
+        raise InvalidInputError(f"There is no format {form!r} to import from. There are: {FORMATS}.")
     with transfer.opened(file.expanduser().absolute(), form) as source, Engine(settings, fetch=False) as engine:
         graph = Graph(engine, engine.workspace(make=True))
         with reported() as report:
@@ -41,7 +48,7 @@ def import_(
         else:
             _print(summary)
         if not no_vectors:
-            _embed(graph)
+            _embed(engine)
     _end(summary)
 
 
@@ -70,10 +77,10 @@ def _remark(first: Sequence[Remark], number: int) -> None:
         note(f"... and {number - len(first)} more like that.")
 
 
-def _embed(graph: Graph) -> None:
+def _embed(engine: Engine) -> None:
     """Make the vectors now, as far as that can be: whoever imports asks next."""
     with reported() as report:
-        reason = transfer.embed(graph.engine, report)
+        reason = transfer.embed(engine, report)
     if reason:
         note(f"It is found by words for now, without meaning; a running server makes the vectors. {reason}")
 

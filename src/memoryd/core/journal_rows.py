@@ -50,6 +50,11 @@ class JournalRows:
         self._embed_later(new)
         return len(new)
 
+    def known(self, ids: Sequence[str]) -> set[str]:
+        """Those of the ids under which a turn is kept."""
+        rows = self._engine.store.read(self._workspace, lambda q: q.all("journal.some", ids=json.dumps(list(ids))))
+        return {row["id"] for row in rows}
+
     def of_session(self, session_id: str, limit: int, offset: int) -> Turns:
         """The turns of a session in the order of time."""
 

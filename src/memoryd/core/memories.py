@@ -1,7 +1,7 @@
 """Verbatim memories: stored, recalled, briefed about, forgotten, inspected."""
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -89,13 +89,14 @@ class Memories:
         hits = self._search.find(query, Filter(tags=tuple(tags), kinds=tuple(kinds), session=self._session))
         return self._noted(brief(hits, budget, LAYOUTS[form](query)))
 
-    def context(self, task: str | None, budget: int) -> Briefing:
-        """What bears on a task, is important or recent, for the start of a conversation."""
+    def context(self, task: str | None, budget: int, but: Collection[str] = ()) -> Briefing:
+        """What bears on a task, is important or recent, for the start of a conversation; without the ids of `but`."""
         sections = {
             "Relevant to the task": self._search.find(task, Filter(session=self._session)) if task else [],
             "Important": self._listed("memories.important", limit=BRIEFED, least=IMPORTANT),
             "Recent": self._listed("memories.recent", limit=BRIEFED),
         }
+        sections = {label: [hit for hit in hits if hit.record.id not in but] for label, hits in sections.items()}
         labels: dict[str, str] = {}
         for label, hits in sections.items():
             labels = {hit.record.id: label for hit in hits} | labels  # the first section that has it

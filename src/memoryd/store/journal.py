@@ -57,6 +57,9 @@ class JournalStore(Protocol):
     def put(self, turns: Sequence[Interaction]) -> int:
         """Keep the turns whose ids are not there yet; how many those were."""
 
+    def known(self, ids: Sequence[str]) -> set[str]:
+        """Those of the ids under which a turn is kept."""
+
     def of_session(self, session_id: str, limit: int, offset: int) -> Turns:
         """The turns of a session in the order of time."""
 

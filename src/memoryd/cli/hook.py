@@ -1,0 +1,155 @@
+"""What a coding agent runs as its hook. It never blocks the agent: whatever goes wrong is one line and exit code 1."""
+
+import json
+import logging
+import os
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from enum import StrEnum
+from pathlib import Path
+from types import TracebackType
+from typing import Annotated, Any
+
+import typer
+from typer.core import TyperCommand
+
+from memoryd.cli.frame import FAILED, PLACE, command, fail, printable
+from memoryd.core.engine import Engine
+from memoryd.core.hooks import Event, Hooks, parse
+from memoryd.errors import InvalidInputError
+from memoryd.settings import Settings
+from memoryd.toolsets.recall import BUDGET, CONTEXT_BUDGET
+
+INPUT = 16 << 20  # bytes of a hook's JSON at most: it may repeat the agent's last message
+SECONDS = {"session-start": 10.0}  # after which a hook gives up ...
+LONGER = 30.0  # ... and all others
+_WRONG_USAGE: Any = typer.BadParameter.__base__  # typer has no name for it
+
+
+class HookEvent(StrEnum):
+    """When a hook runs."""
+
+    SESSION_START = "session-start"
+    STOP = "stop"
+    PRE_COMPACT = "pre-compact"
+    SESSION_END = "session-end"
+
+
+class Client(StrEnum):
+    """Whose hook it is."""
+
+    CLAUDE_CODE = "claude-code"
+    CODEX = "codex"
+    CURSOR = "cursor"
+    GEMINI = "gemini"
+    VSCODE = "vscode"
+
+
+class Unblocking(TyperCommand):
+    """A command that ends with 0 or 1: to a client 2 means that its agent must not go on."""
+
+    def make_context(self, *args: Any, **extra: Any) -> Any:
+        """Wrong options are told like all else."""
+        try:
+            return super().make_context(*args, **extra)
+        except _WRONG_USAGE as error:
+            raise fail(error.format_message(), FAILED) from None
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run it; what nobody foresaw is one line too."""
+        sys.excepthook = _unforeseen
+        logging.disable()
+        try:
+            return super().invoke(ctx)
+        except typer.Exit as end:
+            raise typer.Exit(FAILED if end.exit_code else 0) from None
+
+
+def _unforeseen(kind: type[BaseException], error: BaseException, _traceback: TracebackType | None) -> None:
+    _say(f"{kind.__name__}: {error}")
+
+
+def _say(message: str) -> None:
+    sys.stderr.write(f"memoryd: {printable(' '.join(message.split()))}\n")
+    sys.stderr.flush()
+
+
+@command(*PLACE)
+def hook(
+    settings: Settings,
+    event: Annotated[HookEvent, typer.Argument(help="When it runs.", metavar="EVENT")],
+    *,
+    client: Annotated[Client, typer.Option(help="Whose hook it is.")] = Client.CLAUDE_CODE,
+    budget: Annotated[
+        int, typer.Option(min=1, max=BUDGET, metavar="TOKENS", help="Most tokens of a briefing.")
+    ] = CONTEXT_BUDGET,
+) -> None:
+    """Run as a coding agent's hook: session-start prints a briefing; stop, pre-compact and session-end keep turns.
+
+    The hook's JSON comes on stdin. Whatever goes wrong is one line on stderr and exit code 1, which blocks nothing.
+    """
+    with _bounded(SECONDS.get(event, LONGER)):
+        given = parse(_input())
+        words = settings.model_copy(update={"embedder": "none", "reranker": "none"})  # a server makes the vectors
+        if event is HookEvent.SESSION_START:
+            _brief(words.model_copy(update={"read_only": True}), given, client, budget)
+        else:
+            _keep(words, given, client, event)
+
+
+@contextmanager
+def _bounded(seconds: float) -> Iterator[None]:
+    """Ends the process after so many seconds: what was committed until then is there, and all else is for next time."""
+
+    def give_up() -> None:
+        _say(f"the hook took longer than {seconds:g} seconds and gave up.")
+        os._exit(FAILED)
+
+    watch = threading.Timer(seconds, give_up)
+    watch.daemon = True
+    watch.start()
+    try:
+        yield
+    finally:
+        watch.cancel()
+
+
+def _input() -> bytes:
+    if sys.stdin is None or sys.stdin.isatty():
+        raise InvalidInputError("A hook gets its JSON on stdin. docs/hooks.md says how a client runs it.")
+    data = sys.stdin.buffer.read(INPUT + 1)
+    if len(data) > INPUT:
+        raise InvalidInputError(f"What the hook got on stdin is longer than {INPUT >> 20} MB.")
+    return data
+
+
+def _brief(settings: Settings, event: Event, client: Client, budget: int) -> None:
+    with Engine(settings, fetch=False) as engine:
+        hooks = Hooks(engine, event)
+        if text := hooks.briefing(budget):
+            sys.stdout.write(json.dumps(_shaped(text, client)) + "\n")
+            sys.stdout.flush()
+            try:
+                hooks.noted()
+            except OSError as error:  # the briefing counts more: to fail now would take it back
+                _say(f"the next briefing of this session may repeat this one: {error}")
+
+
+def _shaped(text: str, client: Client) -> dict[str, Any]:
+    if client is Client.CURSOR:
+        return {"additional_context": text}
+    return {"hookSpecificOutput": {"hookEventName": "SessionStart", "additionalContext": text}}
+
+
+def _keep(settings: Settings, event: Event, client: Client, when: HookEvent) -> None:
+    if settings.read_only:
+        raise InvalidInputError("This hook keeps turns, which --read-only (MEMORY_READ_ONLY) forbids.")
+    if client is not Client.CLAUDE_CODE:
+        raise InvalidInputError(f"Turns are kept of claude-code alone; for {client} there is session-start.")
+    with Engine(settings, fetch=False) as engine:
+        kept = Hooks(engine, event).journal(Path.home(), ended=when is HookEvent.SESSION_END)
+    if kept.faults:
+        first = kept.first_faults[0]
+        raise fail(f"Lines of {first.file} that could not be read: {kept.faults}. One {first.text}.", FAILED)

@@ -1,0 +1,53 @@
+"""`memoryd import --from claude-code`: the transcripts of a coding agent."""
+
+from collections.abc import Callable
+from dataclasses import asdict
+from pathlib import Path
+
+from memoryd.cli import show
+from memoryd.cli.frame import FAILED, fail, note, out, reported
+from memoryd.core import capture
+from memoryd.core.capture import Tally
+from memoryd.core.engine import Engine
+from memoryd.core.journal import Journal
+from memoryd.errors import InvalidInputError
+from memoryd.settings import Settings
+
+CLAUDE_CODE = "claude-code"
+
+
+def take(settings: Settings, directory: Path, *, as_json: bool, embed: Callable[[Engine], None] | None) -> None:
+    """Import the transcripts below a directory; the command fails where lines could not be used."""
+    found = directory.expanduser().absolute()
+    if not found.is_dir():
+        raise InvalidInputError(f"{found} is no directory. Give the one of the transcripts: ~/.claude/projects.")
+    with Engine(settings, fetch=False) as engine:
+        workspace = engine.workspace(make=True)
+        with reported() as report:
+            tally = capture.load(
+                Journal(engine, workspace, "").kept, found, lambda done: report("importing transcripts", done)
+            )
+        if as_json:
+            show.as_json({"directory": str(found), "workspace": workspace.name, **asdict(tally)})
+        else:
+            _print(tally)
+        if embed:
+            embed(engine)
+    if tally.faults:
+        raise fail(
+            f"Lines or files that were not imported: {tally.faults}. The rest is there; what is there already stays as "
+            "it is when it is imported again.", FAILED,
+        )  # fmt: skip
+
+
+def _print(tally: Tally) -> None:
+    show.numbers(
+        ("", "read", "new", "there already"),
+        [("files", tally.files, "", ""), ("turns", tally.read, tally.new, tally.read - tally.new)],
+    )
+    if tally.open:
+        out.print(f"Turns that seem to go on, left for the next time: {tally.open}.", soft_wrap=True)
+    for fault in tally.first_faults:
+        note(f"{fault.file}, line {fault.line}: {fault.text}." if fault.line else f"{fault.file}: {fault.text}")
+    if tally.faults > len(tally.first_faults):
+        note(f"... and {tally.faults - len(tally.first_faults)} more like that.")

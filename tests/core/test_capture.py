@@ -1,0 +1,175 @@
+"""When a turn of a transcript may be kept, and from where reading goes on."""
+
+import json
+import os
+import threading
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from memoryd.core import capture
+from memoryd.core.capture import Place, Tally
+from memoryd.core.hooks import Notes, parse
+from memoryd.core.transcripts import Turn
+from memoryd.errors import InvalidInputError
+from memoryd.model import Workspace
+
+HOOKS = Path(__file__).parents[1] / "hooks"
+HOME = Workspace(id="w1", name="default")
+OTHER = Workspace(id="w2", name="other")
+
+
+def line(kind: str, uuid: str, text: str, **message: Any) -> str:
+    said = {"role": kind, "id": f"msg_{uuid}", "content": [{"type": "text", "text": text}], **message}
+    value = {"type": kind, "uuid": uuid, "timestamp": "2026-03-04T09:00:00Z", "sessionId": "s", "message": said}
+    return json.dumps(value) + "\n"
+
+
+TOOL = line("assistant", "t", "", content=[{"type": "tool_use", "id": "1", "name": "Bash", "input": {}}])
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "s.jsonl"
+
+
+def over(path: Path, place: Place = Place(), *, ended: bool = False, last: str | None = None) -> list[str]:  # noqa: B008
+    turns = capture.collect(path, "s", place, ended=ended, last=last, tally=Tally())
+    return [turn.uuid for turn in turns if turn.ended]
+
+
+def place(turn: Turn) -> Place:
+    return Place(turn.offset, turn.origin)
+
+
+# when it is over -----------------------------------------------------------------------------------------------------
+
+
+def test_what_the_agent_said_last_is_waited_for(path: Path) -> None:
+    path.write_text(line("user", "u", "Which port?") + line("assistant", "a", "I look.") + TOOL)
+
+    def finish() -> None:
+        with path.open("a") as file:
+            file.write(line("assistant", "b", "It is\n  5433."))
+
+    late = threading.Timer(0.3, finish)
+    late.start()
+    assert over(path, last="It is 5433.") == ["u"]
+    late.join()
+
+
+def test_a_turn_whose_last_words_do_not_come_is_left_for_the_next_time(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(capture, "LATE", 0.0)
+    path.write_text(line("user", "u", "Which port?") + line("assistant", "a", "I look."))
+    assert over(path, last="It is 5433.") == []
+    assert over(path) == []
+    assert over(path, ended=True) == ["u"]
+
+
+def test_at_the_end_of_a_session_a_turn_in_the_middle_of_its_tools_is_left(path: Path) -> None:
+    path.write_text(line("user", "u", "Which port?") + line("assistant", "a", "I look.") + TOOL)
+    assert over(path, ended=True) == []
+
+
+# from where ----------------------------------------------------------------------------------------------------------
+
+
+def test_reading_goes_on_at_the_last_turn_and_from_the_beginning_where_the_file_is_another(path: Path) -> None:
+    one = line("user", "u", "One?") + line("assistant", "a", "One.", stop_reason="end_turn")
+    two = line("user", "v", "Two?") + line("assistant", "b", "Two.", stop_reason="end_turn")
+    path.write_text(one + two)
+    last = capture.collect(path, "s", Place(), ended=False, last=None, tally=Tally())[-1]
+    assert over(path, place(last)) == ["v"]
+    path.write_text(two + one)
+    assert over(path, place(last)) == ["v", "u"]
+    path.write_text(two)
+    assert over(path, place(last)) == ["v"]
+    path.write_text(one.replace("One?", "O?") + two)
+    assert over(path, place(last)) == ["u", "v"]
+
+
+def test_what_is_no_transcript_is_said(path: Path) -> None:
+    path.write_bytes(b"\x00binary\n" * 9)
+    with pytest.raises(InvalidInputError, match="is no transcript"):
+        over(path)
+
+
+def test_a_transcript_lies_below_the_home_wherever_its_name_leads(tmp_path: Path) -> None:
+    home, secret = tmp_path / "home", tmp_path / "secret.jsonl"
+    home.mkdir()
+    secret.touch()
+    (home / "link.jsonl").symlink_to(secret)
+    os.mkfifo(home / "pipe.jsonl")
+    for wrong in (secret, home / "link.jsonl", home / ".." / "secret.jsonl"):
+        with pytest.raises(InvalidInputError, match="is not below"):
+            capture.transcript(str(wrong), home)
+    for wrong in (home, home / "pipe.jsonl"):
+        with pytest.raises(InvalidInputError, match="is no file"):
+            capture.transcript(str(wrong), home)
+    for none in (str(home / "none"), "\0", "x" * 5_000):
+        with pytest.raises(InvalidInputError, match="cannot be read"):
+            capture.transcript(none, home)
+
+
+# what is known of a session ------------------------------------------------------------------------------------------
+
+
+def test_each_workspace_has_notes_of_its_own(tmp_path: Path) -> None:
+    notes = Notes(tmp_path / "hooks", "s")
+    notes.tell(HOME, ["a"])
+    notes.move(HOME, Path("t.jsonl"), Place(7, "u"))
+    assert (notes.told(HOME), notes.told(OTHER)) == (["a"], [])
+    assert notes.place(HOME, Path("t.jsonl")) == Place(7, "u")
+    assert notes.place(HOME, Path("other.jsonl")) == notes.place(OTHER, Path("t.jsonl")) == Place()
+    assert Notes(tmp_path / "hooks", "../s").told(HOME) == []
+
+
+@pytest.mark.parametrize("damaged", ["", "{", "[]", '{"told": 5, "read": {"w1": {"path": "t", "offset": "x"}}}'])
+def test_damaged_notes_are_none(tmp_path: Path, damaged: str) -> None:
+    notes = Notes(tmp_path, "s")
+    notes.tell(HOME, ["a"])
+    (file,) = tmp_path.iterdir()
+    file.write_text(damaged)
+    assert (notes.told(HOME), notes.place(HOME, Path("t"))) == ([], Place())
+    notes.tell(HOME, ["b"])
+    assert notes.told(HOME) == ["b"]
+
+
+def test_notes_of_long_ago_are_removed_when_others_are_written(tmp_path: Path) -> None:
+    Notes(tmp_path, "old").tell(HOME, ["a"])
+    (old,) = tmp_path.iterdir()
+    os.utime(old, (0, 0))
+    Notes(tmp_path, "new").tell(HOME, ["b"])
+    assert Notes(tmp_path, "old").told(HOME) == []
+    assert len(list(tmp_path.iterdir())) == 1
+
+
+# what clients hand over ----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("recorded", sorted(path.stem for path in HOOKS.glob("*.json")))
+def test_what_each_client_hands_over_is_understood(recorded: str) -> None:
+    event = parse((HOOKS / f"{recorded}.json").read_bytes())
+    assert event.session == "5f0c1c52-7d3e-4b57-9a55-0c7b6f6f2a01"
+    assert event.source in ({"startup", "new"} if recorded.endswith("start") else {""})
+
+
+@pytest.mark.parametrize(
+    ("data", "said"),
+    [
+        (b"", "no JSON"),
+        (b"\xff", "no JSON"),
+        (b"[]", "no JSON object"),
+        (b"{}", "session_id"),
+        (b'{"session_id": 5}', "session_id is no text"),
+        (b'{"session_id": " "}', "session_id must be"),
+        (b'{"session_id": "s", "transcript_path": {}}', "transcript_path is no text"),
+        (b"[" * 100_000, "no JSON"),
+    ],
+)
+def test_what_no_client_hands_over_is_said(data: bytes, said: str) -> None:
+    with pytest.raises(InvalidInputError, match=said):
+        parse(data)

@@ -1,0 +1,338 @@
+"""`memoryd hook` as a coding agent runs it, and `memoryd import --from claude-code`: real processes, read over MCP."""
+
+import json
+import os
+import pty
+import subprocess
+import sys
+import threading
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner
+
+from memoryd.cli import app
+from memoryd.core.engine import Engine
+from memoryd.core.memories import Memories
+from memoryd.settings import Settings
+from tests.clients import PATIENCE, Agent, environment, rows_of
+from tests.conftest import Start
+
+HOOKS = Path(__file__).parent / "hooks"
+SESSION = "5f0c1c52-7d3e-4b57-9a55-0c7b6f6f2a01"
+Ended = subprocess.CompletedProcess[str]
+
+ASKED = {
+    "mem_u1": "Which port does staging use?",
+    "mem_u2": "Grüße auf Japanisch? 挨拶 \N{GRINNING FACE}",
+    "mem_c5": "/review the last commit",
+    "mem_u3": "Convert the prices.\n\n[image]\n\nAnd to euros, please.",
+    "mem_u4": "Deploy it.\n\nDeploy it now.",
+    "mem_u6": "Run the tests in the background.",
+    "mem_w1": "Run the tests in the background.",
+    "mem_w2": "Run the tests in the background.",
+}
+"""The turns of session.jsonl that are over."""
+
+
+@pytest.fixture
+def projects(home: Path) -> Path:
+    directory = home / ".claude" / "projects" / "-srv-shop"
+    directory.mkdir(parents=True)
+    return directory
+
+
+@pytest.fixture
+def transcript(projects: Path) -> Path:
+    return Path(projects / f"{SESSION}.jsonl")
+
+
+def run(home: Path, *arguments: object, stdin: str | bytes = "", code: int = 0, **settings: str) -> Ended:
+    """A command in a process of its own."""
+    data = stdin.encode() if isinstance(stdin, str) else stdin
+    ended = subprocess.run(
+        [sys.executable, "-m", "memoryd", *map(str, arguments)], input=data, env=environment(home) | settings,
+        capture_output=True, timeout=PATIENCE, check=False,
+    )  # fmt: skip
+    told = subprocess.CompletedProcess(ended.args, ended.returncode, ended.stdout.decode(), ended.stderr.decode())
+    assert told.returncode == code, (told.stdout, told.stderr)
+    return told
+
+
+def handed(event: str, transcript: Path | str = "", client: str = "claude-code", **more: Any) -> str:
+    """What a client hands to its hook."""
+    recorded: dict[str, Any] = json.loads((HOOKS / f"{client}-{event}.json").read_text())
+    if recorded.get("transcript_path"):
+        recorded["transcript_path"] = str(transcript)
+    return json.dumps(recorded | more)
+
+
+def hook(home: Path, event: str, transcript: Path | str, *arguments: str, code: int = 0, **more: Any) -> Ended:
+    """A hook that keeps turns: it prints nothing, or one line of complaint."""
+    ended = run(home, "hook", event, *arguments, stdin=handed(event, transcript, **more), code=code)
+    assert (ended.stdout, ended.stderr.count("\n")) == ("", code)
+    return ended
+
+
+def kept(agent: Agent, session: str = SESSION) -> dict[str, str]:
+    """The prompts of a session, by id."""
+    memories = agent.ok("get_session_memories", sessionId=session)["memories"]
+    return {memory["id"]: memory["prompt"] for memory in memories}
+
+
+def remember(home: Path, *texts: str) -> None:
+    """Store memories past any process."""
+    with Engine(Settings.read(environment(home)), fetch=False) as engine:
+        for text in texts:
+            Memories(engine, engine.workspace(make=True), "").store(text)
+
+
+def line(kind: str, uuid: str, text: str) -> str:
+    said = {"role": kind, "id": f"msg_{uuid}", "content": text, "stop_reason": "end_turn"}
+    value = {"type": kind, "uuid": uuid, "timestamp": "2026-03-04T10:00:00Z", "sessionId": SESSION, "message": said}
+    return json.dumps(value) + "\n"
+
+
+# keeping turns -------------------------------------------------------------------------------------------------------
+
+
+def test_the_turns_of_a_session_are_kept_once_and_found_over_mcp(home: Path, transcript: Path, start: Start) -> None:
+    data = (HOOKS / "session.jsonl").read_bytes()
+    first = data.index(b'{"parentUuid":"a5"')  # when the agent stops for the first time
+    transcript.write_bytes(data[:first])
+    hook(home, "stop", transcript, last_assistant_message="Staging listens on port 5433.")
+    agent = start("--toolsets", "journal")
+    (turn,) = agent.ok("get_session_memories", sessionId=SESSION)["memories"]
+    assert turn == {
+        "id": "mem_u1",
+        "sessionId": SESSION,
+        "timestamp": "2026-03-04T09:00:01.001Z",
+        "type": "agent-interaction",
+        "prompt": "Which port does staging use?",
+        "thought": "The compose file will tell.\n\nI look into the compose file.\n\nSo it is 5433.",
+        "response": "Staging listens on port 5433.",
+    }
+    transcript.write_bytes(data)
+    for event in ("pre-compact", "stop", "session-end", "stop"):
+        hook(home, event, transcript)
+    assert kept(agent) == ASKED
+    found = agent.ok("query_raw_memories", query="staging port")
+    assert [memory["id"] for memory in found["results"]][:1] == ["mem_u1"]
+
+
+def test_hooks_beside_each_other_and_beside_a_server_that_writes_double_nothing(
+    home: Path, transcript: Path, start: Start
+) -> None:
+    transcript.write_bytes((HOOKS / "session.jsonl").read_bytes())
+    agent = start("--toolsets", "journal")
+    done = threading.Event()
+
+    def write() -> int:
+        number = 0
+        while not done.is_set():
+            agent.ok("add_memory", prompt=f"Question {number}", thought="Hm", response="Answer", sessionId="server")
+            number += 1
+        return number
+
+    with ThreadPoolExecutor(4) as pool:
+        writing = pool.submit(write)
+        events = [pool.submit(hook, home, event, transcript) for event in ("stop", "stop", "pre-compact")]
+        for event in events:
+            event.result()
+        done.set()
+        number = writing.result()
+    assert kept(agent) == ASKED
+    assert agent.ok("get_session_memories", sessionId="server", limit=1)["total"] == number > 0
+
+
+def test_a_session_that_is_resumed_under_another_id_repeats_no_turn(home: Path, transcript: Path) -> None:
+    transcript.write_bytes((HOOKS / "resumed.jsonl").read_bytes())
+    hook(home, "stop", transcript)
+    again = transcript.with_name("again.jsonl")
+    more = line("user", "u10", "More?") + line("assistant", "a10", "No.")
+    again.write_bytes((transcript.read_bytes() + more.encode()).replace(SESSION.encode(), b"again"))
+    hook(home, "stop", again, session_id="again")
+    second = "9b2e7a10-1c44-4e0f-8d21-3b1d8c9e5b02"
+    assert {row["id"]: row["session_id"] for row in rows_of(home)} == {
+        "mem_u1": SESSION, "mem_u8": second, "mem_u9": second, "mem_u10": "again",
+    }  # fmt: skip
+
+
+def test_each_workspace_keeps_what_its_own_hooks_read(home: Path, transcript: Path, start: Start) -> None:
+    transcript.write_text(line("user", "u", "Which port?") + line("assistant", "a", "5433."))
+    hook(home, "stop", transcript, "--workspace", "shop")
+    assert rows_of(home) == []
+    hook(home, "stop", transcript)
+    assert [row["id"] for row in rows_of(home)] == ["mem_u"]
+    assert list(kept(start("--toolsets", "journal", "--workspace", "shop"))) == ["mem_u"]
+
+
+def test_bad_lines_are_told_in_one_line_and_the_rest_is_kept(home: Path, transcript: Path) -> None:
+    transcript.write_text(line("user", "u", "Which port?") + "torn\n" * 3 + line("assistant", "a", "5433."))
+    said = hook(home, "stop", transcript, code=1).stderr
+    assert "could not be read: 3. One is no JSON" in said
+    assert [row["id"] for row in rows_of(home)] == ["mem_u"]
+
+
+# never in the way ----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("arguments", "stdin", "said"),
+    [
+        (["hook"], "", "EVENT"),
+        (["hook", "stop", "--frobnicate"], "", "--frobnicate"),
+        (["hook", "stop"], "", "no JSON"),
+        (["hook", "stop"], handed("stop", ""), "names no transcript_path"),
+        (["hook", "stop"], handed("stop", "/etc/passwd"), "is not below"),
+        (["hook", "stop", "--client", "codex"], handed("stop", ""), "claude-code alone"),
+        (["--read-only", "hook", "stop"], handed("stop", ""), "--read-only"),
+        (["hook", "stop", "--workspace", " "], handed("stop", "~/.profile"), "cannot name a workspace"),
+    ],
+)  # fmt: skip
+def test_whatever_goes_wrong_is_one_line_and_never_the_code_that_blocks(
+    home: Path, arguments: Sequence[str], stdin: str, said: str
+) -> None:
+    home.mkdir()
+    (home / ".profile").touch()
+    ended = run(home, *arguments, stdin=stdin, code=1)
+    assert said in ended.stderr
+    assert (ended.stdout, ended.stderr.count("\n")) == ("", 1)
+
+
+@pytest.mark.files
+def test_wrong_settings_and_a_broken_database_block_nothing_either(home: Path, transcript: Path) -> None:
+    transcript.write_text(line("user", "u", "Which port?") + line("assistant", "a", "5433."))
+    wrong = run(home, "hook", "stop", stdin=handed("stop", transcript), code=1, MEMORY_PORT="x")
+    broken = run(home, "hook", "stop", stdin=handed("stop", transcript), code=1, MEMORY_DB_PATH=str(transcript))
+    assert (wrong.stderr.count("\n"), broken.stderr.count("\n")) == (1, 1)
+    assert "MEMORY_PORT" in wrong.stderr
+    assert transcript.read_text().startswith('{"type"')
+
+
+def test_without_a_client_it_says_how_it_is_run(home: Path) -> None:
+    ours, theirs = pty.openpty()
+    try:
+        command = [sys.executable, "-m", "memoryd", "hook", "stop"]
+        ended = subprocess.run(
+            command, stdin=theirs, env=environment(home), capture_output=True, timeout=PATIENCE, check=False
+        )
+    finally:
+        os.close(ours)
+        os.close(theirs)
+    assert (ended.returncode, ended.stdout) == (1, b"")
+    assert b"docs/hooks.md" in ended.stderr
+
+
+def test_what_nobody_foresaw_is_one_line_too(home: Path) -> None:
+    remember(home, "Staging listens on port 5433.")
+    command = ["sh", "-c", 'exec "$0" -m memoryd hook session-start >&-', sys.executable]  # no stdout at all
+    ended = subprocess.run(
+        command, input=handed("session-start").encode(), env=environment(home), stderr=subprocess.PIPE,
+        timeout=PATIENCE, check=False,
+    )  # fmt: skip
+    assert (ended.returncode, ended.stderr.count(b"\n")) == (1, 1)
+    assert ended.stderr.startswith(b"memoryd: AttributeError")
+
+
+# briefings -----------------------------------------------------------------------------------------------------------
+
+
+def briefing(home: Path, source: str = "startup", client: str = "claude-code", *arguments: str) -> str:
+    """What a session is told when it starts; '' is nothing at all."""
+    given = handed("session-start", client=client, source=source)
+    said = run(home, "hook", "session-start", "--client", client, *arguments, stdin=given)
+    assert said.stderr == ""
+    if not said.stdout:
+        return ""
+    told = json.loads(said.stdout)["hookSpecificOutput"]
+    assert told["hookEventName"] == "SessionStart"
+    return str(told["additionalContext"])
+
+
+@pytest.mark.files
+def test_without_a_memory_nothing_is_said_and_nothing_is_made(home: Path) -> None:
+    assert briefing(home) == ""
+    assert not (home / "data").exists()
+
+
+def test_a_session_is_told_what_it_was_not_told_yet(home: Path) -> None:
+    remember(home, "Staging listens on port 5433.")
+    assert "port 5433" in briefing(home)
+    assert briefing(home, "resume") == ""
+    remember(home, "Production listens on port 6000.")
+    news = briefing(home, "resume")
+    assert "6000" in news
+    assert "5433" not in news
+    assert "5433" in briefing(home, "compact")  # its context is gone, and with it what it was told
+
+
+def test_a_briefing_keeps_to_its_budget_and_counts_as_no_recall(home: Path) -> None:
+    remember(home, *(f"Fact {number}: " + "words and more words " * 8 for number in range(4)))
+    assert len(briefing(home, "startup", "claude-code", "--budget", "80")) <= 4 * 80
+    assert briefing(home, "startup", "claude-code", "--budget", "5") == ""
+    assert {row["access_count"] for row in rows_of(home, "memory_details")} == {0}
+
+
+def test_other_clients_are_told_in_the_same_form_but_for_cursor(home: Path) -> None:
+    remember(home, "Staging listens on port 5433.")
+    assert "port 5433" in briefing(home, client="codex")
+    assert "port 5433" in briefing(home, client="gemini")
+    given = json.dumps({"conversation_id": "c1", "hook_event_name": "sessionStart"})
+    said = run(home, "hook", "session-start", "--client", "cursor", stdin=given)
+    assert "port 5433" in json.loads(said.stdout)["additional_context"]
+
+
+# import --------------------------------------------------------------------------------------------------------------
+
+
+def test_all_transcripts_below_a_directory_are_imported_once(home: Path, projects: Path, transcript: Path) -> None:
+    transcript.write_bytes((HOOKS / "session.jsonl").read_bytes())
+    (projects / "short.jsonl").write_text(line("user", "u", "Which port?") + line("assistant", "a", "5433."))
+    hook(home, "stop", projects / "short.jsonl")
+    script = json.loads(run(home, "import", "--from", "claude-code", projects.parent, "--json").stdout)
+    assert script == {
+        "directory": str(projects.parent), "workspace": "default", "files": 2, "read": 9, "new": 8, "open": 1,
+        "faults": 0, "first_faults": [],
+    }  # fmt: skip
+    said = run(home, "import", "--from", "claude-code", projects.parent).stdout
+    assert [row.split() for row in said.splitlines()[1:3]] == [["files", "2"], ["turns", "9", "0", "9"]]
+    assert "left for the next time: 1." in said
+    assert {row["id"] for row in rows_of(home)} == {*ASKED, "mem_u"}
+
+
+def test_what_goes_on_in_a_transcript_of_long_ago_is_over(home: Path, transcript: Path) -> None:
+    transcript.write_bytes((HOOKS / "session.jsonl").read_bytes())
+    os.utime(transcript, (0, 0))
+    run(home, "import", "--from", "claude-code", transcript.parent)
+    assert {row["id"] for row in rows_of(home)} == {*ASKED, "mem_u7"}
+
+
+def test_a_bad_line_is_told_with_its_file_and_the_command_fails_though_the_rest_is_there(
+    home: Path, projects: Path
+) -> None:
+    bad = projects / "bad.jsonl"
+    bad.write_text(line("user", "u", "Which port?") + "torn\n" + line("assistant", "a", "5433."))
+    said = run(home, "import", "--from", "claude-code", projects, code=1)
+    assert f"{bad}, line 2: is no JSON" in said.stderr
+    assert [row["id"] for row in rows_of(home)] == ["mem_u"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["import", "--from", "claude-code", "{home}/none"], "is no directory"),
+        (["--read-only", "import", "--from", "claude-code", "{home}"], "--read-only"),
+        (["import", "--from", "claude", "{home}"], "claude-code"),
+    ],
+)
+def test_what_cannot_be_imported_is_said_and_nothing_is_written(home: Path, arguments: list[str], said: str) -> None:
+    given = [one.format(home=home) for one in arguments]
+    ended = CliRunner().invoke(app, given, env=environment(home))
+    assert ended.exit_code == 2
+    assert said in ended.stderr
+    assert (ended.stdout, ended.stderr.count("\n")) == ("", 1)
+    assert not (home / "data").exists()
