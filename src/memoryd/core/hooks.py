@@ -173,8 +173,11 @@ class Hooks:
             path, self._event.session, self._notes.place(workspace, path), ended=ended, last=self._event.last,
             tally=tally,
         )  # fmt: skip
-        kept = Journal(self._engine, workspace, "").kept
-        tally.read, tally.new = capture.keep(kept, (turn.interaction() for turn in turns if turn.ended))
+        journal = Journal(self._engine, workspace, "")
+        over = [turn.interaction() for turn in turns if turn.ended]
+        tally.read, tally.new = capture.keep(journal.kept, over)
+        for session in {turn.session_id for turn in over} if ended else ():
+            journal.summarize(session)
         if turns:
             self._notes.move(workspace, path, Place(turns[-1].offset, turns[-1].origin))
         return tally

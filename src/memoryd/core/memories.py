@@ -3,6 +3,7 @@
 import json
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any, Literal
 
 from memoryd.core import records
@@ -19,6 +20,7 @@ FORGOTTEN_BY_QUERY = 10  # d: top-10 matches
 TASK_SHARE = 0.7  # of a briefing's budget
 IMPORTANT = 0.7  # importance from which a memory is in every briefing
 BRIEFED = 20  # recent, and important, memories that a briefing considers
+SESSIONS = 3  # summaries of sessions that it considers
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,16 +97,17 @@ class Memories:
             "Relevant to the task": self._search.find(task, Filter(session=self._session)) if task else [],
             "Important": self._listed("memories.important", limit=BRIEFED, least=IMPORTANT),
             "Recent": self._listed("memories.recent", limit=BRIEFED),
+            "Last sessions": self._listed("memories.sessions", limit=SESSIONS),
         }
         sections = {label: [hit for hit in hits if hit.record.id not in but] for label, hits in sections.items()}
         labels: dict[str, str] = {}
         for label, hits in sections.items():
             labels = {hit.record.id: label for hit in hits} | labels  # the first section that has it
         layout = Sections(task or "", labels)
-        about_task, important, recent = sections.values()
+        about_task, *others = sections.values()
         first = [line.hit for line in pack(about_task, int(TASK_SHARE * budget), layout)]
         order: dict[str, Hit] = {}
-        for hit in (*first, *important, *recent, *about_task):
+        for hit in chain(first, *others, about_task):
             order.setdefault(hit.record.id, hit)
         return self._noted(brief(list(order.values()), budget, layout))
 

@@ -30,6 +30,12 @@ WHERE d.workspace_id = :workspace AND r.deleted_at IS NULL AND r.kind = 'memory'
   AND (r.scope = '' OR r.scope = :session) AND d.importance >= :least
 ORDER BY d.importance DESC, r.updated_at DESC, r.id LIMIT :limit
 
+-- name: memories.sessions
+-- The summaries of the sessions that were summarized last.
+SELECT r.id FROM records r
+WHERE r.workspace_id = :workspace AND r.deleted_at IS NULL AND r.kind = 'summary' AND (r.scope = '' OR r.scope = :session)
+ORDER BY r.updated_at DESC, r.id LIMIT :limit
+
 -- name: memories.forgettable
 -- Memories that all given criteria match; without ids, those that have a key are spared.
 SELECT r.id FROM records r
