@@ -48,10 +48,18 @@ def postgres(testrun_uid: str) -> Iterator[str]:
             connection.execute("SELECT pg_reload_conf()")
         yield url
     with (shared / "postgres.users").open("ab") as users:
-        last = managed._locked(users, managed.fcntl.LOCK_EX)
+        last = import_module("memoryd.store.shared_server").locked(users, import_module("fcntl").LOCK_EX)
     if last:
         until(lambda: server._running() is None, "the end of Postgres")
         shutil.rmtree(shared, ignore_errors=True)
+
+
+@pytest.fixture(scope="session")
+def chroma(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The URL of a ChromaDB server, one a worker."""
+    module = import_module("memoryd.store.chroma_server")
+    with closing(module.ChromaServer(tmp_path_factory.mktemp("chroma"))) as server:
+        yield server.url()
 
 
 @pytest.fixture(scope="session", autouse=True)

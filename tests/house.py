@@ -41,6 +41,7 @@ POSTGRES = tuple(f"store/postgres{part}.py" for part in ("", "_connection", "_sc
 HOMES = {
     **dict.fromkeys(("mcp", "mcp_types"), ("toolsets/", "server/")),
     **dict.fromkeys(("psycopg", "psycopg_pool", "pgvector"), POSTGRES),
+    "httpx2": ("store/chroma.py", "models/"),
     "apsw": ("store/sqlite.py", "store/sqlite_file.py", "store/sqlite_connection.py"),
     **dict.fromkeys(("onnxruntime", "tokenizers", "fastembed", "openai"), ("models/",)),
     **dict.fromkeys(("typer", "rich", "tomlkit"), ("cli.py", "cli/")),

@@ -70,6 +70,7 @@ class Doctor:
     def examine(self) -> Diagnosis:
         """Look at everything. Changes nothing, but brings an older database to the present schema."""
         findings = [*slips(subprocess_environment()), *self._models(), *self._registry(), *self._place()]
+        findings += _guarded("journal", self._journal())
         for place in self._places():
             findings += _guarded(place.name, self._check(place))
         for workspace in self._workspaces:
@@ -96,10 +97,12 @@ class Doctor:
     # what is in force ------------------------------------------------------------------------------------------------
 
     def _facts(self) -> dict[str, Any]:
+        chroma = self._engine.chroma
         return {
             "memoryd": __version__,
             "python": f"{platform.python_version()} on {platform.system()} {platform.machine()}",
             "store": self._described(),
+            **({"journal": f"{chroma.product} at {chroma.place} ({chroma.state()})"} if chroma else {}),
             "durability": self._settings.durability,
             "models": str(self._settings.models),
             **self._engine.helpers.states(),
@@ -184,6 +187,13 @@ class Doctor:
                 str(file), "the registry knows no workspace in it; a process that dies creating one leaves such a file",
                 f"If no workspace is missed, delete it; else put {self._store.place} back from a copy or backup.",
             )  # fmt: skip
+
+    def _journal(self) -> Iterator[Finding]:
+        """What keeps from a ChromaDB of somebody else's. One of ours is not started, nor ended, by looking."""
+        chroma = self._engine.chroma
+        if chroma and chroma.state() == "external":
+            chroma.ask("GET", "/api/v2/heartbeat")
+        yield from ()
 
     def _places(self) -> list[Place]:
         """Each file or database that can be looked into."""

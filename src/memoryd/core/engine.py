@@ -5,7 +5,6 @@ from contextlib import ExitStack, suppress
 from functools import cached_property
 from typing import Any, Self, TypeVar
 
-from memoryd import extras
 from memoryd.core import accesses
 from memoryd.core.accesses import Accesses
 from memoryd.core.changes import Changes
@@ -17,11 +16,11 @@ from memoryd.core.sessions import Sessions
 from memoryd.core.tokens import Tokens
 from memoryd.core.worker import Chore, Worker
 from memoryd.core.workspaces import Workspaces, usable
-from memoryd.errors import InvalidInputError, MemorydError, NotFoundError
+from memoryd.errors import MemorydError, NotFoundError
 from memoryd.model import Workspace
 from memoryd.models.helpers import Helpers
 from memoryd.settings import Settings
-from memoryd.store import open_store
+from memoryd.store import open_chroma, open_store
 from memoryd.store.base import Queries
 
 T = TypeVar("T")
@@ -57,12 +56,8 @@ class Engine:
 
     @cached_property
     def chroma(self) -> Any:
-        """The ChromaDB of the journal; None where that is kept with all else. Raises InvalidInputError without it."""
-        if self.settings.journal_store != "chroma":
-            return None
-        return extras.load("memoryd.store.chroma:Chroma", "chroma", InvalidInputError)(
-            self.settings.chroma_url, self.settings.data_dir
-        )
+        """The ChromaDB of the journal; None where that is kept with all else. Raises MemorydError where it is away."""
+        return open_chroma(self.settings)
 
     def __enter__(self) -> Self:
         return self

