@@ -63,7 +63,7 @@ def names(raw: ChromaDatabase) -> set[str]:
 
 def test_the_default_workspace_is_where_other_programs_look(made: Engine, chroma: str) -> None:
     journal(made).add(turn(1))
-    journal(made).summarized(summary(2, "s", quality=50))
+    journal(made).summarized([summary(2, "s", quality=50)])
     found = httpx2.get(f"{chroma}{API}/{DEFAULT}/collections", trust_env=False).json()
     rows = {
         one["name"]: httpx2.post(

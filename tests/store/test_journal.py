@@ -102,7 +102,7 @@ def test_a_session_is_gathered_until_it_grows(kept: JournalStore) -> None:
 
 def test_the_summary_of_a_session_is_replaced(kept: JournalStore) -> None:
     kept.put_summaries([summary(1, "s", id="older", quality=50, technologies=("a", "b"))])
-    new = kept.summarized(summary(2, "s", title="Cars", complexity=0, technologies=()))
+    new = kept.summarized([summary(2, "s", title="Cars", complexity=0, technologies=())])[0]
     assert new.id == "older"
     assert kept.summaries(10, 0, "") == ([new], 1)
     assert (new.quality, new.complexity, new.technologies) == (None, 0, ())
@@ -111,7 +111,7 @@ def test_the_summary_of_a_session_is_replaced(kept: JournalStore) -> None:
 def test_summaries_are_told_newest_first(kept: JournalStore) -> None:
     feature = summary(3, "b", category="feature")
     for one in (summary(1, "a"), feature, summary(2, "c"), summary(3, "d")):
-        kept.summarized(one)
+        kept.summarized([one])
     assert [one.session_id for one in kept.summaries(3, 0, "").page] == ["b", "d", "c"]
     assert kept.summaries(5, 0, "feature") == ([feature], 1)
     assert kept.summaries(2, 3, "").total == 4
@@ -135,7 +135,7 @@ def test_deleting_summaries_leaves_turns(kept: JournalStore) -> None:
     kept.put_summaries([summary(1, "s"), summary(1, "t")])
     assert kept.delete_summaries() == 2
     assert kept.numbers() == {"memories": 1, "summaries": 0}
-    assert kept.summarized(summary(3, "s")).id == "summary_s"
+    assert kept.summarized([summary(3, "s")])[0].id == "summary_s"
 
 
 # both ----------------------------------------------------------------------------------------------------------------
@@ -188,5 +188,5 @@ def test_workspaces_do_not_meet(kept_by: Engine, kept: JournalStore) -> None:
 
 def test_a_summary_is_told_as_it_was_given(kept: JournalStore) -> None:
     given = replace(summary(1, "s"), quality=0, productivity=100, impact=None, complexity=7)
-    kept.summarized(given)
+    kept.summarized([given])
     assert kept.summaries(1, 0, "").page == [given]

@@ -95,8 +95,8 @@ def hook(
         words = settings.model_copy(update={"embedder": "none", "reranker": "none"})  # a server makes the vectors
         if event is HookEvent.SESSION_START:
             _brief(words.model_copy(update={"read_only": True}), given, client, budget)
-        else:
-            _keep(words, given, client, event)
+        else:  # ChromaDB keeps nothing without a vector
+            _keep(settings if settings.journal_store == "chroma" else words, given, client, event)
 
 
 @contextmanager

@@ -51,6 +51,10 @@ class JournalChroma:
         """Keep the turns whose ids are not there yet."""
         return self._change("memories", lambda collection: self._put(collection, turns))
 
+    def known(self, ids: Sequence[str]) -> set[str]:
+        """Those of the ids under which a turn is kept."""
+        return self._look("memories", lambda collection: {turn.id for turn in self._turns(collection, ids)}, set())
+
     def of_session(self, session_id: str, limit: int, offset: int) -> Turns:
         """The turns of a session in the order of time."""
 
@@ -86,16 +90,12 @@ class JournalChroma:
         left = [session for session, number in numbers.items() if number > counted[session]]
         return sorted(left, key=lambda session: (begun[session], session))
 
-    def summarized(self, summary: SessionSummary) -> SessionSummary:
-        """Keep the summary of a session in place of the one that it may have."""
-        vector = self._vectors.passages([_said(summary)])[0]
+    def summarized(self, summaries: Sequence[SessionSummary]) -> list[SessionSummary]:
+        """Keep the summaries of sessions in place of those that they may have."""
+        vectors = self._vectors.passages([_said(summary) for summary in summaries])
 
-        def work(collection: Collection) -> SessionSummary:
-            known = sorted(self._database.ids(collection, {"sessionId": summary.session_id}))
-            kept = replace(summary, id=known[0]) if known else self._free(collection, summary)
-            self._database.put(collection, _summary_row(kept, vector, whole=True))
-            self._database.delete(collection, known[1:])
-            return kept
+        def work(collection: Collection) -> list[SessionSummary]:
+            return [self._summarized(collection, *one) for one in zip(summaries, vectors, strict=True)]
 
         return self._change("summaries", work)
 
@@ -241,6 +241,13 @@ class JournalChroma:
         vectors = self._vectors.passages([_said(summary) for summary in news])
         self._database.add(collection, [_summary_row(new, by) for new, by in zip(news, vectors, strict=True)])
         return len(news)
+
+    def _summarized(self, collection: Collection, summary: SessionSummary, vector: list[float]) -> SessionSummary:
+        known = sorted(self._database.ids(collection, {"sessionId": summary.session_id}))
+        kept = replace(summary, id=known[0]) if known else self._free(collection, summary)
+        self._database.put(collection, _summary_row(kept, vector, whole=True))
+        self._database.delete(collection, known[1:])
+        return kept
 
     def _free(self, collection: Collection, summary: SessionSummary) -> SessionSummary:
         """A summary under an id that no other session's has."""
