@@ -91,23 +91,27 @@ def either(request: pytest.FixtureRequest, _vaults: Callable[[str], Agent]) -> A
 
 
 @pytest.fixture(scope="session")
-def _journals(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[str], Agent]]:
-    """A server for the clients of each era, on first use."""
+def _journals(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory, model_dir: Path
+) -> Iterator[Callable[[str], Agent]]:
+    """A server for the clients of each era, and one whose journal is in ChromaDB, on first use."""
     with ExitStack() as ends:
 
         @cache
-        def of(mode: str) -> Agent:
-            home = tmp_path_factory.mktemp(f"journal-{mode}")
-            return ends.enter_context(
-                agent(environment(home), "--toolsets", "journal", mode=mode, log=home / "stderr.log")
-            )
+        def of(kind: str) -> Agent:
+            home = tmp_path_factory.mktemp(f"journal-{kind}")
+            environ, mode = environment(home), kind
+            if kind == "chroma":  # which keeps nothing without a model
+                in_chroma = {"MEMORY_JOURNAL_STORE": "chroma", "MEMORY_CHROMA_URL": request.getfixturevalue("chroma")}
+                environ, mode = environment(home, model_dir, MEMORY_RERANKER="none", **in_chroma), "auto"
+            return ends.enter_context(agent(environ, "--toolsets", "journal", mode=mode, log=home / "stderr.log"))
 
         yield of
 
 
-@pytest.fixture(params=["auto", "legacy"])
+@pytest.fixture(params=["auto", "legacy", pytest.param("chroma", marks=pytest.mark.files)])
 def journal(request: pytest.FixtureRequest, _journals: Callable[[str], Agent]) -> Agent:
-    """An empty journal without models, for a client of either era."""
+    """An empty journal, for a client of either era, and in ChromaDB, which need not be tried beside Postgres again."""
     return journals.emptied(_journals(request.param))
 
 

@@ -15,13 +15,19 @@ from tests.seeds.journal import add, prompts
 AWAY = "Tool Error: Database connection failed. Message: "
 
 
+def kind_of(journal: Agent) -> tuple[str, str]:
+    """What keeps its journal, and what becomes of that."""
+    if "MEMORY_CHROMA_URL" in journal.environ:
+        return "ChromaDB", "external"
+    return ("Postgres", "external") if POSTGRES else ("SQLite", "embedded")
+
+
 def test_a_healthy_database_says_so(journal: Agent) -> None:
     add(journal, "Something.")
     told = journal.ok("healthcheck")
     assert told["status"] == "healthy"
     assert told["collections"] == {"memories": 1, "summaries": 0}
-    assert told["database"]["product"] == ("Postgres" if POSTGRES else "SQLite")
-    assert told["database"]["state"] == ("external" if POSTGRES else "embedded")
+    assert (told["database"]["product"], told["database"]["state"]) == kind_of(journal)
 
 
 def test_it_leaves_nothing_behind(journal: Agent) -> None:
@@ -39,7 +45,7 @@ def test_a_read_only_server_is_healthy_too(start: Start) -> None:
 @pytest.mark.parametrize("tool", ["start_database", "stop_database"])
 def test_there_is_nothing_to_start_or_stop_where_it_is_not_ours(journal: Agent, tool: str) -> None:
     told = journal.ok(tool)
-    assert told["status"] == told["database"]["state"] == ("external" if POSTGRES else "embedded")
+    assert told["status"] == told["database"]["state"] == kind_of(journal)[1]
     add(journal, "It goes on.")
     assert prompts(journal) == ["It goes on."]
 
