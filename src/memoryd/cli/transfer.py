@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from memoryd.cli import show
+from memoryd.cli import exports, show
 from memoryd.cli.frame import FAILED, PLACE, Json, command, fail, note, out, reported
 from memoryd.core import formats, transfer
 from memoryd.core.engine import Engine
@@ -21,17 +21,26 @@ FORMATS = ", ".join(formats.FORMATS)
 @command(*PLACE)
 def import_(
     settings: Settings,
-    file: Annotated[Path, typer.Argument(help="What the other memory has written.")],
+    file: Annotated[Path, typer.Argument(help="What `memoryd export`, or another memory, has written.")],
     *,
     form: Annotated[str | None, typer.Option("--from", metavar="FORMAT", help=f"Its format: {FORMATS}.")] = None,
+    mode: Annotated[
+        str, typer.Option(metavar="merge|replace", help="Of memoryd's own: add what is not there, or replace all.")
+    ] = "merge",
+    every: Annotated[
+        bool, typer.Option("--all", help="Of memoryd's own: under the names that the file gives.")
+    ] = False,
     no_vectors: Annotated[bool, typer.Option("--no-vectors", help="Leave the vectors to a running server.")] = False,
     as_json: Json = False,
 ) -> None:
-    """Import the memory of another server. What is there already stays as it is, so it can be repeated."""
+    """Import an export, or another server's memory. What is there already stays as it is, so it can be repeated."""
     if settings.read_only:
         raise InvalidInputError("import changes the memory, which --read-only (MEMORY_READ_ONLY) forbids.")
     if form is None:
-        raise InvalidInputError(f"Say with --from which format the file has. There are: {FORMATS}.")
+        exports.import_own(settings, file, mode, every=every, formats=FORMATS, vectors=not no_vectors, as_json=as_json)
+        return
+    if mode != "merge":
+        raise InvalidInputError("Another memory's file is merged: --mode replace is for memoryd's own exports.")
     with transfer.opened(file.expanduser().absolute(), form) as source, Engine(settings, fetch=False) as engine:
         graph = Graph(engine, engine.workspace(make=True))
         with reported() as report:
@@ -41,7 +50,7 @@ def import_(
         else:
             _print(summary)
         if not no_vectors:
-            _embed(graph)
+            exports.embed(engine)
     _end(summary)
 
 
@@ -68,14 +77,6 @@ def _remark(first: Sequence[Remark], number: int) -> None:
         note(f"Line {remark.line} {remark.text}.")
     if number > len(first):
         note(f"... and {number - len(first)} more like that.")
-
-
-def _embed(graph: Graph) -> None:
-    """Make the vectors now, as far as that can be: whoever imports asks next."""
-    with reported() as report:
-        reason = transfer.embed(graph.engine, report)
-    if reason:
-        note(f"It is found by words for now, without meaning; a running server makes the vectors. {reason}")
 
 
 def _end(summary: Summary) -> None:
