@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from memoryd import __version__, extras
-from memoryd.cli import memories, show, transfer, upkeep
+from memoryd.cli import exports, memories, show, transfer, upkeep
 from memoryd.cli.frame import (
     OPTIONS,
     DataDir,
@@ -128,6 +128,7 @@ for each in (memories.store, memories.recall, memories.context, memories.forget,
 app.command()(upkeep.doctor)
 app.command()(upkeep.backup)
 app.command()(migrate)
+app.command()(exports.export)
 app.command("import")(transfer.import_)
 app.command(cls=Unblocking)(hook)
 app.command()(install)

@@ -1,10 +1,9 @@
 """`memoryd import --from claude-code`: the transcripts of a coding agent."""
 
-from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
 
-from memoryd.cli import show
+from memoryd.cli import exports, show
 from memoryd.cli.frame import FAILED, fail, note, out, reported
 from memoryd.core import capture
 from memoryd.core.capture import Tally
@@ -16,7 +15,7 @@ from memoryd.settings import Settings
 CLAUDE_CODE = "claude-code"
 
 
-def take(settings: Settings, directory: Path, *, as_json: bool, embed: Callable[[Engine], None] | None) -> None:
+def take(settings: Settings, directory: Path, *, as_json: bool, vectors: bool) -> None:
     """Import the transcripts below a directory; the command fails where lines could not be used."""
     found = directory.expanduser().absolute()
     if not found.is_dir():
@@ -31,8 +30,8 @@ def take(settings: Settings, directory: Path, *, as_json: bool, embed: Callable[
             show.as_json({"directory": str(found), "workspace": workspace.name, **asdict(tally)})
         else:
             _print(tally)
-        if embed:
-            embed(engine)
+        if vectors:
+            exports.embed(engine)
     if tally.faults:
         raise fail(
             f"Lines or files that were not imported: {tally.faults}. The rest is there; what is there already stays as "

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from memoryd.cli import show, transcripts
+from memoryd.cli import exports, show, transcripts
 from memoryd.cli.frame import FAILED, PLACE, Json, command, fail, note, out, reported
 from memoryd.core import formats, transfer
 from memoryd.core.engine import Engine
@@ -22,20 +22,32 @@ FORMATS = ", ".join([*formats.FORMATS, transcripts.CLAUDE_CODE])
 def import_(
     settings: Settings,
     file: Annotated[
-        Path, typer.Argument(help="What the other memory has written; of an agent's transcripts, their directory.")
+        Path,
+        typer.Argument(
+            help="What `memoryd export`, or another memory, has written; of an agent's transcripts, their directory."
+        ),
     ],
     *,
     form: Annotated[str | None, typer.Option("--from", metavar="FORMAT", help=f"Its format: {FORMATS}.")] = None,
+    mode: Annotated[
+        str, typer.Option(metavar="merge|replace", help="Of memoryd's own: add what is not there, or replace all.")
+    ] = "merge",
+    every: Annotated[
+        bool, typer.Option("--all", help="Of memoryd's own: under the names that the file gives.")
+    ] = False,
     no_vectors: Annotated[bool, typer.Option("--no-vectors", help="Leave the vectors to a running server.")] = False,
     as_json: Json = False,
 ) -> None:
-    """Import the memory of another server. What is there already stays as it is, so it can be repeated."""
+    """Import an export, or another server's memory. What is there already stays as it is, so it can be repeated."""
     if settings.read_only:
         raise InvalidInputError("import changes the memory, which --read-only (MEMORY_READ_ONLY) forbids.")
     if form is None:
-        raise InvalidInputError(f"Say with --from which format the file has. There are: {FORMATS}.")
+        exports.import_own(settings, file, mode, every=every, formats=FORMATS, vectors=not no_vectors, as_json=as_json)
+        return
+    if mode != "merge":
+        raise InvalidInputError("What comes from elsewhere is merged: --mode replace is for memoryd's own exports.")
     if form == transcripts.CLAUDE_CODE:
-        transcripts.take(settings, file, as_json=as_json, embed=None if no_vectors else _embed)
+        transcripts.take(settings, file, as_json=as_json, vectors=not no_vectors)
         return
     if form not in formats.FORMATS:
         raise InvalidInputError(f"There is no format {form!r} to import from. There are: {FORMATS}.")
@@ -48,7 +60,7 @@ def import_(
         else:
             _print(summary)
         if not no_vectors:
-            _embed(engine)
+            exports.embed(engine)
     _end(summary)
 
 
@@ -75,14 +87,6 @@ def _remark(first: Sequence[Remark], number: int) -> None:
         note(f"Line {remark.line} {remark.text}.")
     if number > len(first):
         note(f"... and {number - len(first)} more like that.")
-
-
-def _embed(engine: Engine) -> None:
-    """Make the vectors now, as far as that can be: whoever imports asks next."""
-    with reported() as report:
-        reason = transfer.embed(engine, report)
-    if reason:
-        note(f"It is found by words for now, without meaning; a running server makes the vectors. {reason}")
 
 
 def _end(summary: Summary) -> None:

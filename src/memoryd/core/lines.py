@@ -18,6 +18,7 @@ from memoryd.errors import InvalidInputError, StoreError
 from memoryd.text import unstorable
 
 HEADBYTES = 4096  # by which a binary file is known
+BLOCK = 1 << 18  # bytes that are read at a time from the middle of a file
 TICK = 100  # lines between reports
 HEAD, END = "memoryd", "end"
 
@@ -37,6 +38,8 @@ class Source:
 
     def __init__(self, path: Path, file: IO[bytes]) -> None:
         self.path = path
+        self.position = 0
+        """Where the line begins that lines() gave last."""
         self._file = file
         self._began = self._state()
 
@@ -45,12 +48,24 @@ class Source:
         size, done = max(os.fstat(self._file.fileno()).st_size, 1), 0
         self._file.seek(0)
         for number, line in enumerate(self._file, 1):
+            self.position = done
             done += len(line)
             if number % TICK == 0:
                 report(min(done / size, 1.0))
             whole = line.removeprefix(b"\xef\xbb\xbf") if number == 1 else line
             if not whole.isspace():
                 yield number, whole
+
+    def onward(self, position: int, block: int = BLOCK) -> Iterator[tuple[int, bytes]]:
+        """The lines that are not blank from a position on, each with its own; several may be read side by side."""
+        while True:
+            self._file.seek(position)
+            if not (found := self._file.readlines(block)):
+                return
+            for line in found:
+                if not line.isspace():
+                    yield position, line
+                position += len(line)
 
     def objects(self, report: Done = ignored) -> Iterator[tuple[int, dict[str, Any]]]:
         """The JSON objects of the lines; of a file of ours without its head and its end, by which it is checked.

@@ -127,9 +127,14 @@ def _related(queries: Queries, entity_id: str) -> tuple[str, ...]:
     return tuple(f"{row['first']} {row['second']}".replace("_", " ") for row in rows)
 
 
+def naming(every: Mapping[str, str], field: str) -> list[str]:
+    """The perspectives whose templates name a field."""
+    return [name for name, template in every.items() if field in _named(template)]
+
+
 def drop(queries: Queries, entity_ids: Sequence[str], field: str) -> list[str]:
     """Drop the vectors of entities' observations that were made with a field; returns the observations' ids."""
-    names = [name for name, template in templates(queries).items() if field in _named(template)]
+    names = naming(templates(queries), field)
     if not names or not entity_ids:
         return []
     ids = json.dumps(list(entity_ids))

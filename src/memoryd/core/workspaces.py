@@ -92,6 +92,24 @@ class Workspaces:
             raise _taken(self.find(name))
         return self.find(name)
 
+    def usable(self, name: str) -> Workspace | None:
+        """The workspace of that name; None where one could be made. Raises InvalidInputError where neither is so."""
+        if found := self.get(name):
+            return usable(found)
+        _check_printable(name)
+        return None
+
+    def adopt(self, name: str) -> Workspace:
+        """A workspace that comes from elsewhere, in a place of its own where there are several."""
+        workspace_id = str(uuid.uuid4())
+        self._make(Workspace(id=workspace_id, name=name, db_path=self._store.room(workspace_id)))
+        return self.active(name)
+
+    def tell(self, workspace: Workspace, description: str, created_at: str, updated_at: str) -> None:
+        """What is told of a workspace from now on, and since when there is one."""
+        told = {"description": description, "created_at": created_at, "updated_at": updated_at}
+        self._store.write(None, lambda q: q.run("workspaces.tell", id=workspace.id, **told))
+
     def _make(self, new: Workspace) -> bool:
         """Its place first, its row second: what the registry knows had a file, so one that is missing was lost.
 

@@ -59,6 +59,16 @@ def pages(queries: Queries, table: str) -> Iterator[list[Row]]:
         limit = max(1, min(PAGE, 4 * limit, WEIGHT // mean))
 
 
+def brought(queries: Queries) -> Iterator[list[Row]]:
+    """The vectors that callers brought, page by page: nobody could make them anew."""
+    after: Row = {"id": "", "model": "", "chunk": -1}
+    while rows := queries.all("exports.brought", **after, limit=PAGE):
+        for row in rows:
+            row["vector"] = _array(row)
+        yield rows
+        after = {column: rows[-1][column] for column in after}
+
+
 def put(queries: Queries, table: str, rows: Iterable[Row]) -> None:
     """Add rows as they are; those whose keys are there already stay as they are there."""
     columns = MOVED[table].columns

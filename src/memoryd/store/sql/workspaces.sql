@@ -36,3 +36,7 @@ WHERE workspace_id = :workspace AND id IN (SELECT id FROM records WHERE workspac
 -- A part of what happened in a workspace, for good.
 DELETE FROM events
 WHERE workspace_id = :workspace AND seq IN (SELECT seq FROM events WHERE workspace_id = :workspace LIMIT :limit)
+
+-- name: workspaces.tell
+-- What is told of a workspace, and since when there is one.
+UPDATE projects SET description = :description, created_at = :created_at, updated_at = :updated_at WHERE id = :id

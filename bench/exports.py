@@ -1,0 +1,113 @@
+"""Export and import of a workspace: rows a second, and what memory they take.
+
+    python -m bench.exports [RECORDS ...]
+
+RECORDS are 10,000 and 100,000 unless they are said. Half of them are memories, a tenth entities, the others observed
+of these; each has an event, each entity a relation. Every step runs in a process of its own, whose greatest resident
+memory is shown: where that hardly grows with RECORDS, it is flat.
+"""
+
+import os
+import sys
+import tempfile
+import time
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
+from pathlib import Path
+
+from bench.speed import fact, show
+from memoryd.core import exports, imports, lines, records
+from memoryd.core.engine import Engine
+from memoryd.model import Kind, Record
+from memoryd.settings import Settings
+from memoryd.store import rows
+from memoryd.store.base import Queries
+
+BATCH = 2_000  # records a transaction of the filling
+SIZES = (10_000, 100_000)
+
+
+def opened(place: str) -> Engine:
+    """An engine without models."""
+    return Engine(Settings.read(data_dir=place, embedder="none", reranker="none"), fetch=False)
+
+
+def fill(place: str, count: int) -> int:
+    """A workspace of `count` records; returns how many."""
+    with opened(place) as engine:
+        workspace = engine.workspaces.ensure("default")
+        for start in range(0, count, BATCH):
+            now = engine.clock.now()
+            engine.store.write(workspace, lambda q: _batch(q, range(start, min(start + BATCH, count)), now))  # noqa: B023
+    return count
+
+
+def _batch(queries: Queries, numbers: range, now: str) -> None:
+    """Of ten records five are memories, the sixth is an entity, and four are observed of it."""
+    for number in numbers:
+        place, entity = number % 10, f"{number // 10:09}"
+        kind = Kind.MEMORY if place < 5 else Kind.ENTITY if place == 5 else Kind.OBSERVATION
+        name = None if kind is Kind.MEMORY else f"entity {entity}"
+        key = f"e{entity}" if kind is Kind.ENTITY else f"r{number:09}"
+        records.add(queries, Record(id=key, kind=kind, name=name, body=fact(number)), None, now)
+        if kind is Kind.MEMORY:
+            queries.run("memories.add", id=key, fingerprint=f"print {number}", importance=0.5)
+        elif kind is Kind.ENTITY:
+            rows.put(queries, "entity_details", [{"id": key, "summary_updated_at": None, "next_ordinal": 4}])
+            queries.run("relations.add", id=key, source=key, target=key, type="is", now=now)
+        else:
+            queries.run("observations.add", id=key, entity=f"e{entity}", ordinal=place - 6)
+
+
+def export(place: str, file: str) -> int:
+    """How many rows went into the file."""
+    with opened(place) as engine:
+        _, numbers = exports.export(engine, Path(file), [engine.workspaces.find("default")], _quiet)
+    return numbers["default"].total()
+
+
+def load(place: str, file: str, mode: imports.Mode) -> int:
+    """How many rows the file held."""
+    with opened(place) as engine, lines.opened(Path(file)) as source:
+        (outcome,) = imports.load(engine, source, None, mode, _quiet)
+    return outcome.read.total()
+
+
+def _quiet(_what: str, _done: float) -> None:
+    pass
+
+
+def _measured(work: str, *arguments: object) -> tuple[float, float]:
+    """Rows a second, and the greatest resident memory in MB, of one function in a process of its own."""
+    with ProcessPoolExecutor(1, get_context("spawn")) as pool:
+        return pool.submit(_measure, work, arguments).result()
+
+
+def _measure(work: str, arguments: tuple[object, ...]) -> tuple[float, float]:
+    before = time.perf_counter()
+    number = globals()[work](*arguments)
+    rate = number / (time.perf_counter() - before)
+    status = Path(f"/proc/{os.getpid()}/status").read_text(encoding="ascii")
+    peak = next(int(line.split()[1]) for line in status.splitlines() if line.startswith("VmHWM"))
+    return rate, peak / 1024
+
+
+def main() -> None:
+    """See the module."""
+    for count in map(int, sys.argv[1:] or SIZES):
+        with tempfile.TemporaryDirectory() as directory:
+            source, target, file = (f"{directory}/{name}" for name in ("source", "target", "file"))
+            _measured("fill", source, count)
+            steps = {
+                "export": _measured("export", source, file),
+                "import, nothing there": _measured("load", target, file, "merge"),
+                "import again": _measured("load", target, file, "merge"),
+                "import, replacing": _measured("load", target, file, "replace"),
+            }
+            size = Path(file).stat().st_size / 1e6
+        told = [[what, f"{rate:,.0f}", f"{peak:.0f}"] for what, (rate, peak) in steps.items()]
+        show(f"{count:,} records, {size:.1f} MB", ["step", "rows a second", "peak memory, MB"], told)
+
+
+if __name__ == "__main__":
+    main()

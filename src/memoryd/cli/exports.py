@@ -1,0 +1,149 @@
+"""Whole workspaces as a file, and back: export, and the import of memoryd's own files."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from memoryd.cli import show
+from memoryd.cli.frame import PLACE, Json, command, note, out, reported
+from memoryd.core import exports, imports, journal_files, lines, transfer
+from memoryd.core.engine import Engine
+from memoryd.core.export_rows import FORMAT
+from memoryd.core.imports import Mode, Outcome
+from memoryd.core.journal import Journal
+from memoryd.core.lines import HEAD, Source
+from memoryd.core.workspaces import ARCHIVED
+from memoryd.errors import InvalidInputError
+from memoryd.model import Workspace
+from memoryd.settings import Settings
+
+MODES = ("merge", "replace")
+CHROMA = (
+    "The journal lies on ChromaDB (MEMORY_JOURNAL_STORE): it is not part of the export. The tool export_database "
+    "exports it."
+)
+BESIDE = (
+    "The journal lies on ChromaDB (MEMORY_JOURNAL_STORE): recall finds the turns that were imported, the tools of the "
+    "journal do not."
+)
+Every = Annotated[bool, typer.Option("--all", help="Every workspace that is not archived.")]
+
+
+@command(*PLACE)
+def export(
+    settings: Settings,
+    file: Annotated[Path, typer.Argument(help="The new file.")],
+    *,
+    every: Every = False,
+    vectors: Annotated[bool, typer.Option("--vectors", help="Take all vectors along.")] = False,
+    as_json: Json = False,
+) -> None:
+    """Write a workspace, or all of them, into one file of JSON lines, which `memoryd import` reads."""
+    path = file.expanduser().absolute()
+    with Engine(settings, fetch=False) as engine:
+        workspaces = _chosen(engine, every)
+        with reported() as report:
+            written, numbers = exports.export(engine, path, workspaces, report, vectors=vectors)
+    if settings.journal_store == "chroma":
+        note(CHROMA)
+    if as_json:
+        told = [{"workspace": name, **of} for name, of in numbers.items()]
+        show.as_json({"file": str(path), "bytes": written.size, "workspaces": told})
+        return
+    nouns = [noun for noun in exports.NOUNS.values() if any(of[noun] for of in numbers.values())]
+    show.numbers(("workspace", *nouns), [(name, *(of[noun] for noun in nouns)) for name, of in numbers.items()])
+    out.print(f"Wrote {path}: {show.size(written.size)}.", soft_wrap=True)
+
+
+def _chosen(engine: Engine, every: bool) -> list[Workspace]:
+    if not every:
+        return [engine.workspace(make=False)]
+    engine.demand_database()
+    found = engine.workspaces.all()
+    if away := [workspace.name for workspace in found if workspace.status == ARCHIVED]:
+        note(f"Archived, and not part of the export: {', '.join(away)}. `memoryd workspace restore` brings one back.")
+    return [workspace for workspace in found if workspace.status != ARCHIVED]
+
+
+# importing -----------------------------------------------------------------------------------------------------------
+
+
+def import_own(
+    settings: Settings, file: Path, mode: str, *, every: bool, formats: str, vectors: bool, as_json: bool
+) -> None:
+    """Import a file of memoryd's own: of `export`, or of the tool export_database."""
+    if mode not in MODES:
+        raise InvalidInputError(f"There is no mode {mode[:50]!r}. There are: {', '.join(MODES)}.")
+    chosen: Mode = "merge" if mode == "merge" else "replace"
+    path = file.expanduser().absolute()
+    with lines.opened(path) as source, Engine(settings, fetch=False) as engine:
+        form = _form(source, formats)
+        if form == journal_files.FORMAT["format"]:
+            _import_journal(engine, source, chosen, as_json=as_json)
+        else:
+            named = "workspace" in settings.model_fields_set and not every
+            with reported() as report:
+                done = imports.load(engine, source, settings.workspace if named else None, chosen, report)
+            _print(path, done, as_json=as_json)
+            if settings.journal_store == "chroma" and any(outcome.read["turns"] for outcome in done):
+                note(BESIDE)
+        if vectors:
+            embed(engine)
+
+
+def _form(source: Source, formats: str) -> object:
+    """Which of memoryd's own formats a file has. Raises InvalidInputError where it is none of them."""
+    head = (source.head() or {}).get(HEAD)
+    form = head.get("format") if isinstance(head, dict) else None
+    if form not in (FORMAT, journal_files.FORMAT["format"]):
+        empty = next(source.lines(), None) is None
+        what = "is empty" if empty else "is no export of memoryd's own"
+        raise InvalidInputError(
+            f"{source.path.name} {what}. Nothing was imported. Of another memory's file say with --from which format "
+            f"it has: {formats}."
+        )
+    return form
+
+
+def _import_journal(engine: Engine, source: Source, mode: Mode, *, as_json: bool) -> None:
+    workspace = engine.workspace(make=True)
+    with reported() as report:
+        kept = Journal(engine, workspace, "").kept
+        done = journal_files.load(kept, source, mode, lambda part: report("importing the journal", part))
+    if as_json:
+        pairs = {
+            name: {"turns": of.memories, "summaries": of.summaries}
+            for name, of in (("read", done.read), ("new", done.new))
+        }
+        show.as_json({"file": str(source.path), "mode": mode, "workspace": workspace.name, **pairs})
+    else:
+        show.numbers(
+            (workspace.name, "read", "new"),
+            [("turns", done.read.memories, done.new.memories), ("summaries", done.read.summaries, done.new.summaries)],
+        )
+
+
+def _print(path: Path, done: list[Outcome], *, as_json: bool) -> None:
+    if as_json:
+        show.as_json({"file": str(path), "workspaces": [outcome.as_dict() for outcome in done]})
+        return
+    for outcome in done:
+        told = [noun for noun in exports.NOUNS.values() if outcome.read[noun]]
+        read, new = outcome.read, outcome.new
+        show.numbers(
+            (outcome.workspace, "read", "new", "there already"),
+            [(noun, read[noun], new[noun], read[noun] - new[noun]) for noun in told],
+        )
+        for remark in outcome.remarks[: imports.REMARKS]:
+            note(f"{outcome.workspace}: {remark}")
+        if (more := len(outcome.remarks) - imports.REMARKS) > 0:
+            note(f"... and {more} more like that.")
+
+
+def embed(engine: Engine) -> None:
+    """Make the vectors now, as far as that can be: whoever imports asks next."""
+    with reported() as report:
+        reason = transfer.embed(engine, report)
+    if reason:
+        note(f"It is found by words for now, without meaning; a running server makes the vectors. {reason}")

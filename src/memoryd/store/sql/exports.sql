@@ -1,0 +1,103 @@
+-- name: exports.hidden
+-- What no export tells of: what is deleted, unless something living took its place, what is a session's alone, and what
+-- is observed of an entity that is deleted.
+SELECT r.id FROM records r
+WHERE r.workspace_id = :workspace AND r.id > :after AND (
+  r.scope <> ''
+  OR r.deleted_at IS NOT NULL AND NOT EXISTS (
+    SELECT 1 FROM memory_details d JOIN records living
+      ON living.workspace_id = d.workspace_id AND living.id = d.superseded_by AND living.deleted_at IS NULL
+      AND living.scope = ''
+    WHERE d.workspace_id = r.workspace_id AND d.id = r.id)
+  OR r.kind = 'observation' AND EXISTS (
+    SELECT 1 FROM observation_details o JOIN records e
+      ON e.workspace_id = o.workspace_id AND e.id = o.entity_id AND e.deleted_at IS NOT NULL
+    WHERE o.workspace_id = r.workspace_id AND o.id = r.id))
+ORDER BY r.id LIMIT :limit
+
+-- name: exports.living
+-- Those of some records that live and belong to no session.
+SELECT id FROM records
+WHERE workspace_id = :workspace AND deleted_at IS NULL AND scope = '' AND id IN (SELECT value FROM json_each(:ids))
+
+-- name: exports.brought
+-- The vectors that callers brought, in the order of their ids.
+SELECT id, perspective, model, chunk, dim, vector FROM embeddings
+WHERE workspace_id = :workspace AND perspective = 'client' AND (id, model, chunk) > (:id, :model, :chunk)
+ORDER BY id, model, chunk LIMIT :limit
+
+-- name: imports.known
+-- What has some ids, even if it was deleted; 1 as `original` where something living took its place. Only a turn tells its
+-- text.
+SELECT r.id, r.kind, r.session_id, r.deleted_at, CASE WHEN r.kind = 'interaction' THEN r.body ELSE '' END AS body,
+  CASE WHEN EXISTS (
+    SELECT 1 FROM memory_details d JOIN records living
+      ON living.workspace_id = d.workspace_id AND living.id = d.superseded_by AND living.deleted_at IS NULL
+    WHERE d.workspace_id = r.workspace_id AND d.id = r.id) THEN 1 ELSE 0 END AS original
+FROM records r
+WHERE r.workspace_id = :workspace AND r.id IN (SELECT value FROM json_each(:ids))
+
+-- name: imports.named
+-- The vault's memories of some keys. The doubled condition on kind lets SQLite use the index of names, which has it.
+SELECT id, name, body, tags FROM records
+WHERE workspace_id = :workspace AND kind = 'memory' AND kind IN ('memory', 'entity') AND scope = ''
+  AND deleted_at IS NULL AND name IN (SELECT value FROM json_each(:names))
+
+-- name: imports.same
+-- The living memories without a key that say one of some things.
+-- CROSS JOIN keeps SQLite from looking through all memories for the few with these fingerprints.
+SELECT d.fingerprint, min(r.id) AS id FROM memory_details d CROSS JOIN records r
+WHERE d.workspace_id = :workspace AND d.fingerprint IN (SELECT value FROM json_each(:fingerprints))
+  AND r.workspace_id = d.workspace_id AND r.id = d.id AND r.kind = 'memory' AND r.name IS NULL AND r.scope = ''
+  AND r.deleted_at IS NULL
+GROUP BY d.fingerprint
+
+-- name: imports.summarized
+-- Which of some sessions have a summary.
+SELECT DISTINCT session_id AS id FROM records
+WHERE workspace_id = :workspace AND kind = 'summary' AND deleted_at IS NULL
+  AND session_id IN (SELECT value FROM json_each(:sessions))
+
+-- name: imports.ordinals
+-- Which of some ordinals some entities have given away, and to what.
+SELECT entity_id, ordinal, id FROM observation_details
+WHERE workspace_id = :workspace AND entity_id IN (SELECT value FROM json_each(:entities))
+  AND ordinal IN (SELECT CAST(value AS INTEGER) FROM json_each(:ordinals))
+
+-- name: imports.reserve
+-- The ordinals of an entity go on from here, if they are not further already.
+UPDATE entity_details SET next_ordinal = :next WHERE workspace_id = :workspace AND id = :id AND next_ordinal < :next
+
+-- name: imports.renumber
+-- What a file says of the next ordinals may be wrong: none is given twice.
+UPDATE entity_details SET next_ordinal = (
+  SELECT max(o.ordinal) + 1 FROM observation_details o
+  WHERE o.workspace_id = entity_details.workspace_id AND o.entity_id = entity_details.id)
+WHERE workspace_id = :workspace AND EXISTS (
+  SELECT 1 FROM observation_details o
+  WHERE o.workspace_id = entity_details.workspace_id AND o.entity_id = entity_details.id
+    AND o.ordinal >= entity_details.next_ordinal)
+
+-- name: imports.touch
+-- Something of an entity changed at a time. Its own never goes back.
+UPDATE records SET updated_at = :at WHERE workspace_id = :workspace AND id = :id AND updated_at < :at
+
+-- name: imports.relations
+-- Which of some relations there are, even if they were deleted.
+SELECT id, deleted_at FROM relations
+WHERE workspace_id = :workspace AND id IN (SELECT value FROM json_each(:ids))
+
+-- name: imports.cut
+-- Some deleted relations for good.
+DELETE FROM relations
+WHERE workspace_id = :workspace AND deleted_at IS NOT NULL AND id IN (SELECT value FROM json_each(:ids))
+
+-- name: imports.events
+-- What happened at some times, and how often.
+SELECT at, operation, subject, count(*) AS number FROM events
+WHERE workspace_id = :workspace AND at IN (SELECT value FROM json_each(:times)) GROUP BY at, operation, subject
+
+-- name: imports.empty
+-- Whether a workspace holds no record and no perspective of its own.
+SELECT 1 AS yes WHERE NOT EXISTS (SELECT 1 FROM records WHERE workspace_id = :workspace)
+  AND NOT EXISTS (SELECT 1 FROM perspectives WHERE workspace_id = :workspace)

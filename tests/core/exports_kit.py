@@ -1,0 +1,147 @@
+"""Workspaces with everything, files of them, and what is in these: for the tests of exports and imports."""
+
+import base64
+import hashlib
+import json
+from pathlib import Path
+from typing import Any
+
+from memoryd.core import entities, exports, imports, lines
+from memoryd.core.engine import Engine
+from memoryd.core.entities import NewEntity
+from memoryd.core.graph import Graph
+from memoryd.core.imports import Mode, Outcome
+from memoryd.core.journal import Journal
+from memoryd.core.vault import Vault
+from memoryd.model import Workspace
+from memoryd.settings import Settings
+from memoryd.store import rows
+from memoryd.store.base import Queries
+from memoryd.text import parse_query
+from tests.clients import environment
+from tests.core.test_migrate import UNICODE, all_kinds
+from tests.store.kit import EVERY, LATER, NOW, put
+
+Lines = list[dict[str, Any]]
+
+
+def opened(home: Path) -> Engine:
+    """An engine on the store of this run."""
+    return Engine(Settings.read(environment(home)), fetch=False)
+
+
+def everything(engine: Engine, name: str = "default") -> Workspace:
+    """A workspace with rows of every kind, also such as no export may tell of."""
+    all_kinds(engine, name)
+    workspace = engine.workspaces.find(name)
+    vault = Vault(engine, workspace, "s1")
+    vault.commit("vault", "notes/ü", UNICODE, tags=("a", "b"), vector=[3.0, 4.0])
+    vault.commit("session", "draft 2", "for one session's eyes")
+    journal = Journal(engine, workspace, "s1")
+    for number in range(3):
+        journal.add(f"prompt {number} {UNICODE}", "thought", "response", "s1")
+    journal.summarize("s1")
+    graph = Graph(engine, workspace)
+    entities.create(graph, [NewEntity(name="Twice", type="x", observations=("again", "again", UNICODE))])
+    kept = put(engine.store, workspace, "it has taken its place")
+    original = put(engine.store, workspace, "an original")
+    engine.store.write(workspace, lambda q: rows.put(q, "events", [{"at": NOW, "operation": "o", "subject": None}] * 2))
+    engine.store.write(workspace, lambda q: _replace(q, original, kept))
+    return workspace
+
+
+def _replace(queries: Queries, original: str, kept: str) -> None:
+    """The original is deleted, and kept for what has taken its place."""
+    (record,) = [row for row in queries.all("moved.records_first", limit=100) if row["id"] == original]
+    row = {"fingerprint": "", "importance": 0.25, "access_count": 3, "accessed_at": NOW, "consolidated": 1}
+    queries.run("records.erase", ids=json.dumps([original]))
+    rows.put(queries, "records", [record | {"deleted_at": LATER}])
+    rows.put(queries, "memory_details", [row | {"id": original, "superseded_by": kept}])
+
+
+def export(engine: Engine, file: Path, *names: str, vectors: bool = True) -> bytes:
+    workspaces = [engine.workspaces.find(name) for name in names or ("default",)]
+    exports.export(engine, file, workspaces, quiet, vectors=vectors)
+    return file.read_bytes()
+
+
+def load(engine: Engine, file: Path, mode: Mode = "merge", name: str | None = None) -> list[Outcome]:
+    with lines.opened(file) as source:
+        return imports.load(engine, source, name, mode, quiet)
+
+
+def quiet(_what: str, _done: float) -> None:
+    """Nobody is looking."""
+
+
+def values(content: bytes) -> Lines:
+    """The lines without head and end."""
+    return [json.loads(line) for line in content.splitlines()[1:-1]]
+
+
+def written(file: Path, told: Lines, head: dict[str, Any] | None = None) -> Path:
+    """A file of these lines whose end fits."""
+    whole = [{"memoryd": head or {"format": "workspaces", "version": 1, "vectors": True}}, *told]
+    content = b"".join(json.dumps(line).encode() + b"\n" for line in whole)
+    end = {"end": {"lines": len(whole), "sha256": hashlib.sha256(content).hexdigest()}}
+    file.write_bytes(content + json.dumps(end).encode() + b"\n")
+    return file
+
+
+def of(told: Lines, table: str) -> Lines:
+    return [line[table] for line in told if table in line]
+
+
+def sound(engine: Engine) -> bool:
+    return not [problem for one in (None, *engine.workspaces.all()) for problem in engine.store.problems(one)]
+
+
+def found(engine: Engine, query: str, name: str = "default") -> set[str]:
+    """What the words of a query find."""
+    parsed = parse_query(query)
+    assert parsed
+    return {key for key, _ in engine.store.words(engine.workspaces.find(name), parsed, EVERY, 50)}
+
+
+WORKSPACE = {"workspace": {"name": "default", "description": "", "created_at": NOW, "updated_at": NOW}}
+
+
+def record(key: str = "1", **fields: Any) -> dict[str, Any]:
+    usual: dict[str, Any] = {
+        "id": key,
+        "kind": "memory",
+        "name": None,
+        "type": "",
+        "body": "text",
+        "tags": [],
+        "scope": "",
+    }
+    times = {"session_id": None, "created_at": NOW, "updated_at": NOW, "deleted_at": None}
+    return {"records": usual | times | fields}
+
+
+def detail(key: str = "1", **fields: Any) -> dict[str, Any]:
+    usual: dict[str, Any] = {"id": key, "fingerprint": "", "importance": 0.5, "access_count": 0, "accessed_at": None}
+    return {"memory_details": usual | {"consolidated": 0, "superseded_by": None} | fields}
+
+
+def entity(key: str, **fields: Any) -> Lines:
+    return [record(key, kind="entity", name=key, **fields)]
+
+
+def about(*keys: str) -> Lines:
+    return [{"entity_details": {"id": key, "summary_updated_at": None, "next_ordinal": 0}} for key in keys]
+
+
+def relation(key: str, source: str, target: str, **fields: Any) -> dict[str, Any]:
+    usual = {"id": key, "from_entity": source, "to_entity": target, "relation_type": "r", "created_at": NOW}
+    return {"relations": usual | {"deleted_at": None} | fields}
+
+
+def vector(content: bytes, dim: int = 2) -> dict[str, Any]:
+    said = {"id": "1", "perspective": "general", "model": "m", "chunk": 0, "dim": dim}
+    return {"embeddings": said | {"vector": base64.b64encode(content).decode()}}
+
+
+def event(at: str) -> dict[str, Any]:
+    return {"events": {"at": at, "operation": "o", "subject": None}}

@@ -1,0 +1,174 @@
+"""Whole workspaces as a file: byte for byte what was imported, and nothing that was forgotten."""
+
+import base64
+import json
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from memoryd.core import entities, exports, relations
+from memoryd.core.engine import Engine
+from memoryd.core.entities import NewEntity
+from memoryd.core.export_rows import SHAPES
+from memoryd.core.graph import Graph
+from memoryd.core.imports import Mode
+from memoryd.core.relations import Edge
+from memoryd.errors import InvalidInputError, StoreError
+from memoryd.settings import Settings
+from memoryd.store.sql import MOVED
+from tests.clients import database, environment
+from tests.core.exports_kit import (
+    everything,
+    export,
+    found,
+    load,
+    of,
+    opened,
+    sound,
+    values,
+)
+from tests.core.kit import memories
+from tests.store.kit import EVERY, NOW, SET, axis, put
+
+
+@pytest.fixture
+def engine(home: Path) -> Iterator[Engine]:
+    with opened(home) as made:
+        yield made
+
+
+@pytest.fixture
+def other(tmp_path: Path) -> Iterator[Engine]:
+    with opened(tmp_path / "other") as made:
+        yield made
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    return tmp_path / "all.jsonl"
+
+
+def test_each_column_that_moves_has_a_shape() -> None:
+    assert {table: set(shape) for table, shape in SHAPES.items()} == {
+        table: set(moved.columns) for table, moved in MOVED.items() if not moved.registry
+    }
+
+
+@pytest.mark.parametrize("mode", ["merge", "replace"])
+def test_what_was_imported_is_exported_as_the_same_bytes(
+    engine: Engine, other: Engine, file: Path, tmp_path: Path, mode: Mode
+) -> None:
+    everything(engine)
+    everything(engine, "second")
+    first = export(engine, file, "default", "second")
+    outcomes = load(other, file, mode)
+    assert export(other, tmp_path / "again", "default", "second") == first
+    assert [(one.made, one.new) for one in outcomes] == [(True, one.read) for one in outcomes]
+    assert all(outcomes[0].read[noun] for noun in exports.NOUNS.values()), outcomes[0].read
+    assert sound(other)
+    assert found(other, "yeast") == found(engine, "yeast") != set()
+    tags = [memories(one).tags(100) for one in (engine, other)]
+    assert tags[1] == tags[0] | {"ü": 3}
+
+
+@pytest.mark.parametrize("mode", ["merge", "replace"])
+def test_sqlite_and_postgres_export_the_same_bytes(
+    engine: Engine, file: Path, tmp_path: Path, postgres: str, mode: Mode
+) -> None:
+    everything(engine)
+    first = export(engine, file)
+    url = database(postgres, tmp_path / f"there {mode}")
+    with Engine(Settings.read(environment(tmp_path / "x") | {"MEMORY_DATABASE_URL": url}), fetch=False) as there:
+        load(there, file, mode)
+        assert export(there, tmp_path / "there.jsonl") == first
+        assert sound(there)
+    back = environment(tmp_path / "back") | {"MEMORY_DATABASE_URL": ""}
+    with Engine(Settings.read(back), fetch=False) as here:
+        load(here, tmp_path / "there.jsonl", mode)
+        assert export(here, tmp_path / "back.jsonl") == first
+        assert sound(here)
+
+
+def test_what_was_forgotten_or_is_one_sessions_stays_in_the_house(engine: Engine, file: Path) -> None:
+    everything(engine)
+    content = export(engine, file)
+    told = values(content)
+    bodies = {record["body"] for record in of(told, "records")}
+    assert bodies & {"obsolete", "seen by one session", "gone, with a vector of its own", "b"} == set()
+    assert "for one session's eyes" not in bodies
+    assert "Gone" not in {record["name"] for record in of(told, "records")}
+    assert [record["body"] for record in of(told, "records") if record["deleted_at"]] == ["an original"]
+    assert [relation["relation_type"] for relation in of(told, "relations")] == ["knows"]
+    ids = {record["id"] for record in of(told, "records")}
+    hanging = [row["id"] for table in SHAPES for row in of(told, table) if table.endswith("details")]
+    assert set(hanging) == ids
+    workspace = engine.workspaces.find("default")
+    for secret in (workspace.id, str(engine.settings.data_dir)):
+        assert secret.encode() not in content
+
+
+def test_without_vectors_only_those_that_callers_brought_go_along(
+    engine: Engine, other: Engine, file: Path, tmp_path: Path
+) -> None:
+    everything(engine)
+    first = export(engine, file, vectors=False)
+    (brought,) = of(values(first), "embeddings")
+    vector = np.frombuffer(base64.b64decode(brought["vector"]), "<f2")
+    assert (brought["perspective"], np.round(vector.astype(float), 3).tolist()) == ("client", [0.6, 0.8])
+    load(other, file)
+    assert export(other, tmp_path / "again", vectors=False) == first
+
+
+def test_vectors_are_found_after_an_import(engine: Engine, other: Engine, file: Path) -> None:
+    place = engine.workspaces.ensure("default")
+    wanted = put(engine.store, place, "near", axis(3))
+    put(engine.store, place, "far", axis(1))
+    export(engine, file)
+    load(other, file)
+    near = other.store.nearest(other.workspaces.find("default"), SET, axis(3), EVERY, 1)
+    assert [key for key, _ in near] == [wanted]
+
+
+def test_what_has_replaced_a_memory_is_not_named_once_it_is_forgotten(engine: Engine, file: Path) -> None:
+    place = everything(engine)
+    (after,) = {row["superseded_by"] for row in of(values(export(engine, file)), "memory_details")} - {None}
+    engine.store.write(place, lambda q: q.run("records.delete", ids=json.dumps([after]), now=NOW))
+    engine.store.write(place, lambda q: q.run("memories.touch", id=after, times=1, at=NOW))
+    again = export(engine, file.with_name("again"))
+    assert after.encode() not in b"\n".join(line for line in again.splitlines() if b'"events"' not in line)
+    assert "an original" not in {record["body"] for record in of(values(again), "records")}
+
+
+def test_a_writer_beside_it_does_not_tear_an_export(engine: Engine, other: Engine, file: Path) -> None:
+    place = engine.workspaces.ensure("default")
+    graph = Graph(engine, place)
+
+    def write(_what: str, _done: float) -> None:
+        """Between any two pages."""
+        name = os.urandom(8).hex()
+        entities.create(graph, [NewEntity(name=name, type="x", observations=("a", "b"))])
+        relations.create(graph, [Edge(name, name, "is")])
+
+    write("", 0)
+    exports.export(engine, file, [place], write)
+    (outcome,) = load(other, file)
+    assert (outcome.read["entities"], outcome.read["relations"], outcome.read["observations"]) == (1, 1, 2)
+
+
+def test_a_damaged_vector_is_told_and_no_file_is_written(engine: Engine, file: Path) -> None:
+    place = engine.workspaces.ensure("default")
+    put(engine.store, place, "near", 2 * axis(3))
+    with pytest.raises(StoreError, match=r"is damaged\. Nothing was written"):
+        export(engine, file)
+    assert list(file.parent.glob("all*")) == []
+
+
+def test_a_file_that_is_there_is_not_overwritten(engine: Engine, file: Path) -> None:
+    engine.workspaces.ensure("default")
+    file.write_text("mine")
+    with pytest.raises(InvalidInputError, match="exists already"):
+        export(engine, file)
+    assert file.read_text() == "mine"

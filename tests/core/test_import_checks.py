@@ -1,0 +1,275 @@
+"""What is wrong with a file is told, and leaves everything as it was; any text that is right comes back."""
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from memoryd.core import entities, imports, lines
+from memoryd.core.engine import Engine
+from memoryd.core.entities import NewEntity
+from memoryd.core.export_rows import SHAPES
+from memoryd.core.graph import Graph
+from memoryd.core.imports import Mode
+from memoryd.errors import InvalidInputError, MemorydError
+from tests.core.exports_kit import (
+    WORKSPACE,
+    Lines,
+    about,
+    detail,
+    entity,
+    event,
+    everything,
+    export,
+    load,
+    opened,
+    record,
+    relation,
+    values,
+    vector,
+    written,
+)
+from tests.core.kit import memories
+from tests.store.kit import NOW
+
+
+@pytest.fixture
+def engine(home: Path) -> Iterator[Engine]:
+    with opened(home) as made:
+        yield made
+
+
+@pytest.fixture
+def other(tmp_path: Path) -> Iterator[Engine]:
+    with opened(tmp_path / "other") as made:
+        yield made
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    return tmp_path / "all.jsonl"
+
+
+@pytest.fixture(scope="module")
+def standing(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Engine, bytes]]:
+    """A memory that no bad file may change, and what it exports."""
+    home = tmp_path_factory.mktemp("standing")
+    with opened(home) as engine:
+        everything(engine)
+        yield engine, export(engine, home / "before")
+
+
+GOOD = [record(), detail()]
+WRONG: list[tuple[Lines, str]] = [
+    ([record(body=7)], "Line 3 .* has a body that is no text"),
+    ([record(kind="thing")], "Line 3 .* has a kind that is none of entity, interaction"),
+    ([record(kind=["memory"])], "Line 3 .* has a kind that is none of"),
+    ([record(tags="[]")], "Line 3 .* has a tags that is no list of texts"),
+    ([record(created_at="yesterday")], "Line 3 .* has a created_at that is no time"),
+    ([record(created_at="2026-13-04T05:06:07.000Z")], "Line 3 .* has a created_at that .* is not an ISO 8601 time"),
+    ([record(created_at=None)], "Line 3 .* has a created_at that is no text"),
+    ([record(scope="s1")], "Line 3 .* has a scope that "),
+    ([record(color="red")], "Line 3 .* has 'color', which records do not have"),
+    ([{"records": {"id": "1"}}], "Line 3 .* lacks kind"),
+    ([{"records": []}], "Line 3 .* holds records that are no object"),
+    ([{"rows": {}}], "Line 3 .* is neither a workspace nor a row of one"),
+    ([{}], "Line 3 .* is neither a workspace nor a row of one"),
+    ([record() | detail()], "Line 3 .* is neither a workspace nor a row of one"),
+    ([record(body="\ud800")], r"Line 3 .* holds U\+D800"),
+    ([record(name="\0")], r"Line 3 .* holds U\+0000"),
+    ([record(), record()], "Line 4 .* holds records out of the order of id, or for the second time"),
+    ([record("2"), record("1")], "Line 4 .* holds records out of the order of id"),
+    ([record(" ")], "Line 3 .* has a id that has 1 characters"),
+    ([*GOOD, record("2")], "Line 5 .* holds records, which stand before memory_details"),
+    ([record()], "holds 1 records of the kind memory in the workspace 'default', but 0 memory_details"),
+    ([detail()], "Line 3 .* refers to the memory '1', which the workspace does not hold"),
+    ([record(), detail(importance=2)], "Line 4 .* has a importance that is no number from 0 to 1"),
+    ([record(), detail(access_count=-1)], "Line 4 .* has a access_count that is no whole number"),
+    ([record(), detail(access_count=True)], "Line 4 .* has a access_count that is no whole number"),
+    ([record(), detail(access_count=1 << 31)], "Line 4 .* has a access_count that is no whole number"),
+    ([record(), detail(superseded_by="x")], "Line 4 .* refers to the living memory 'x'"),
+    ([record(deleted_at=NOW), detail()], "holds deleted memories in the workspace 'default' that nothing has replaced"),
+    (entity("1", deleted_at=NOW), "Line 3 .* holds a record that is deleted and no memory"),
+    ([record(kind="entity")], "Line 3 .* holds an entity without a name"),
+    ([record("1", name="k"), record("2", name="k"), detail("1"), detail("2")], "holds 'the memory k' twice"),
+    (
+        [*entity("1"), *about("1"), relation("1", "1", "1"), relation("2", "1", "1")],
+        "holds 'the relation r 1 1' twice",
+    ),
+    ([*entity("1"), *about("1"), relation("1", "1", "2")], "Line 5 .* refers to the entity '2'"),
+    (
+        [*entity("1"), *about("1"), relation("1", "1", "1", deleted_at=NOW)],
+        "Line 5 .* holds a relation that is deleted",
+    ),
+    (
+        [record(kind="observation"), {"observation_details": {"id": "1", "entity_id": "1", "ordinal": 0}}],
+        "Line 4 .* refers to the entity '1'",
+    ),
+    (
+        [record(kind="interaction"), {"interaction_details": {"id": "1", "thought_at": 9, "response_at": 2}}],
+        "Line 4 .* response begins before its thought",
+    ),
+    ([*GOOD, {"perspectives": {"name": "own", "template": "no field"}}], "Line 5 .* cannot be used: .*must name"),
+    ([*GOOD, vector(b"12")], "Line 5 .* has a vector of 2 bytes, which are not 2 numbers"),
+    ([*GOOD, vector(np.array([2, 0], np.float16).tobytes())], "Line 5 .* has a vector whose length is not 1"),
+    (
+        [*GOOD, vector(np.array([np.nan, 0], np.float16).tobytes())],
+        "Line 5 .* has a vector whose length is not 1",
+    ),
+    ([*GOOD, {"embeddings": vector(b"")["embeddings"] | {"vector": "ü"}}], "Line 5 .* has a vector that is no base64"),
+    (
+        [*GOOD, {"embeddings": vector(b"1234")["embeddings"] | {"id": "9"}}],
+        "Line 5 .* has a vector whose length",
+    ),
+    ([event("2026-03-04T05:06:07.001Z"), event(NOW)], "Line 4 .* holds events out of the order of at"),
+    ([WORKSPACE], "Line 3 .* holds the workspace 'default' for the second time"),
+    ([{"workspace": {"name": "x"}}], "Line 3 .* holds a workspace that does not tell name, description"),
+]
+
+
+@pytest.mark.parametrize(("told", "reason"), WRONG, ids=[reason for _, reason in WRONG])
+@pytest.mark.parametrize("mode", ["merge", "replace"])
+def test_a_bad_line_names_itself_and_leaves_everything_as_it_was(
+    standing: tuple[Engine, bytes], file: Path, told: Lines, reason: str, mode: Mode
+) -> None:
+    engine, before = standing
+    written(file, [WORKSPACE, *told])
+    with pytest.raises(InvalidInputError, match=reason):
+        load(engine, file, mode)
+    assert export(engine, file.with_name("after")) == before
+
+
+BROKEN: list[tuple[str, Callable[[bytes], bytes], str]] = [
+    ("empty", lambda _: b"", "is no export of memoryd's"),
+    ("blank", lambda _: b"\n\n", "is no export of memoryd's"),
+    ("binary", lambda _: b"\x7fELF\0\0\n", "is no text in UTF-8"),
+    ("a database", lambda _: b"SQLite format 3\0", "is a database"),
+    ("torn", lambda whole: whole[:-200], "is no JSON .* it may be torn"),
+    ("without its end", lambda whole: b"\n".join(whole.splitlines()[:-1]) + b"\n", "its end is missing"),
+    ("a line lost", lambda whole: b"\n".join(whole.splitlines()[:-2] + whole.splitlines()[-1:]), "does not fit"),
+    ("a text changed", lambda whole: whole.replace(b"yeast", b"water"), "does not fit"),
+    ("a line more", lambda whole: whole + b"{}\n", "follows the end"),
+    ("newer", lambda whole: whole.replace(b'"version":1', b'"version":2', 1), "has the version 2; .* update memoryd"),
+    ("not UTF-8", lambda whole: whole.replace(b"yeast", b"\xff", 1), "is no UTF-8"),
+]
+
+
+@pytest.mark.parametrize(("spoil", "reason"), [one[1:] for one in BROKEN], ids=[one[0] for one in BROKEN])
+@pytest.mark.parametrize("mode", ["merge", "replace"])
+def test_a_file_that_is_not_whole_is_refused(
+    standing: tuple[Engine, bytes], file: Path, spoil: Callable[[bytes], bytes], reason: str, mode: Mode
+) -> None:
+    engine, before = standing
+    file.write_bytes(spoil(before))
+    with pytest.raises(InvalidInputError, match=reason):
+        load(engine, file, mode)
+    assert export(engine, file.with_name("after")) == before
+
+
+def test_a_name_that_no_workspace_may_have_is_refused_before_anything_is_written(engine: Engine, file: Path) -> None:
+    bad = {"workspace": WORKSPACE["workspace"] | {"name": "a\nb"}}
+    written(file, [WORKSPACE, *GOOD, bad])
+    with pytest.raises(InvalidInputError, match="cannot name a workspace"):
+        load(engine, file)
+    assert engine.workspaces.all() == []
+
+
+@pytest.mark.parametrize("mode", ["merge", "replace"])
+def test_a_file_that_grows_while_it_is_read_is_told(engine: Engine, other: Engine, file: Path, mode: Mode) -> None:
+    everything(engine)
+    export(engine, file)
+    memories(other).store("mine")
+
+    def grow(what: str, _done: float) -> None:
+        if what == "importing default":
+            with file.open("ab") as more:
+                more.write(b"{}\n")
+
+    with lines.opened(file) as source, pytest.raises(InvalidInputError, match="Somebody wrote to"):
+        imports.load(other, source, None, mode, grow)
+    assert mode == "merge" or memories(other).stats()["total"] == 1
+
+
+def test_a_failed_replacement_leaves_no_workspace_behind(engine: Engine, file: Path) -> None:
+    memories(engine).store("mine")
+    export(engine, file)
+
+    def grow(what: str, _done: float) -> None:
+        if what == "importing new":
+            file.write_bytes(b"")
+
+    content = values(file.read_bytes())
+    written(
+        file, [*content[:1], *[record(str(n)) for n in range(1000, 1600)], *[detail(str(n)) for n in range(1000, 1600)]]
+    )
+    with lines.opened(file) as source, pytest.raises(MemorydError):
+        imports.load(engine, source, "new", "replace", grow)
+    assert [workspace.name for workspace in engine.workspaces.all()] == ["default"]
+
+
+def test_an_id_that_means_something_else_here_is_refused(engine: Engine, file: Path) -> None:
+    graph = Graph(engine, engine.workspaces.ensure("default"))
+    (made,) = entities.create(graph, [NewEntity(name="Ann", type="x")])
+    written(file, [WORKSPACE, record(made.entity.id), detail(made.entity.id)])
+    with pytest.raises(InvalidInputError, match="is a entity in the workspace, but a memory in"):
+        load(engine, file)
+
+
+# any text ------------------------------------------------------------------------------------------------------------
+
+TEXTS = st.text(st.characters(codec="utf-8", exclude_characters="\0"), max_size=20)
+NAMES = st.text(st.characters(codec="utf-8", exclude_characters="\0"), min_size=1, max_size=8).filter(str.strip)
+TIMES = st.integers(0, 999).map(lambda milliseconds: f"2026-03-04T05:06:07.{milliseconds:03}Z")
+MEMORIES = st.lists(
+    st.tuples(NAMES, TEXTS, st.lists(TEXTS, max_size=2), TIMES, st.floats(0, 1)),
+    max_size=4,
+    unique_by=lambda one: one[0],
+)
+PEOPLE = st.lists(st.tuples(NAMES, TEXTS, st.lists(TEXTS, max_size=3)), max_size=3, unique_by=lambda one: one[0])
+HAPPENED = st.lists(st.tuples(TIMES, TEXTS, st.none() | TEXTS), max_size=4)
+
+
+@given(MEMORIES, PEOPLE, HAPPENED, st.sampled_from(["merge", "replace"]))
+@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_any_text_comes_back(
+    standing: tuple[Engine, bytes],
+    tmp_path_factory: pytest.TempPathFactory,
+    said: Any,
+    people: Any,
+    events: Any,
+    mode: Mode,
+) -> None:
+    engine, place = standing[0], tmp_path_factory.mktemp("any")
+    told = dict[tuple[Any, ...], dict[str, Any]]()
+    for name, body, tags, at, importance in said:
+        key = f"m {name}"
+        told["records", key] = record(key, name=name, body=body, tags=tags, updated_at=at)
+        told["memory_details", key] = detail(key, importance=importance)
+    for name, kind, contents in people:
+        key = f"e {name}"
+        told["records", key] = record(key, kind="entity", name=name, type=kind)
+        row = {"id": key, "summary_updated_at": None, "next_ordinal": 3}
+        told["entity_details", key] = {"entity_details": row}
+        told["relations", key] = relation(key, key, key)
+        for ordinal, content in enumerate(contents):
+            of_it = f"o {name} {ordinal}"
+            told["records", of_it] = record(of_it, kind="observation", name=name, body=content)
+            place_of_it = {"id": of_it, "entity_id": key, "ordinal": ordinal}
+            told["observation_details", of_it] = {"observation_details": place_of_it}
+    order = list(SHAPES)
+    lines_of_it = [told[key] for key in sorted(told, key=lambda key: (order.index(key[0]), key[1]))]
+    happened = [
+        {"events": {"at": at, "operation": what, "subject": to}} for at, what, to in sorted(events, key=lambda e: e[0])
+    ]
+    name = f"any {place.name}"
+    head = {"workspace": WORKSPACE["workspace"] | {"name": name}}
+    written(place / "file", [head, *lines_of_it, *happened])
+    load(engine, place / "file", mode)
+    assert values(export(engine, place / "again", name)) == [head, *lines_of_it, *happened]
+    if mode == "merge":
+        assert not load(engine, place / "file")[0].new.total()
+    engine.workspaces.delete(name)

@@ -1,0 +1,154 @@
+"""`memoryd export` and `memoryd import` of its files, as a person or a script meets them."""
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+from memoryd.core import journal_files, lines
+from memoryd.core.engine import Engine
+from memoryd.core.journal import Journal
+from memoryd.settings import Settings
+from tests.clients import environment
+from tests.core.kit import memories
+from tests.test_cli_transfer import run
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    return tmp_path / "all.jsonl"
+
+
+@pytest.fixture
+def filled(home: Path) -> Path:
+    """A home with two workspaces."""
+    for name, text in (("default", "The ship sails north."), ("other", "Bread needs yeast.")):
+        with opened(home) as engine:
+            memories(engine, name=name).store(text, tags=("a",))
+    return home
+
+
+def opened(home: Path) -> Engine:
+    return Engine(Settings.read(environment(home)), fetch=False)
+
+
+def found(home: Path, query: str, name: str = "default") -> str:
+    """What a recall says."""
+    with opened(home) as engine:
+        return memories(engine, name=name).recall(query, 500).text
+
+
+def numbers(said: str) -> list[tuple[str, ...]]:
+    return re.findall(r"^(\w+) +(\d+) +(\d+) +(\d+) *$", said, re.MULTILINE)
+
+
+def test_out_of_one_home_and_into_another(filled: Path, tmp_path: Path, file: Path) -> None:
+    said = run(filled, "export", file, "--all")
+    assert re.findall(r"^(\w+) +(\d+) +(\d+) *$", said.stdout, re.MULTILINE) == [
+        ("default", "1", "1"),
+        ("other", "1", "1"),
+    ]
+    assert f"Wrote {file}: " in said.stdout
+    assert said.stderr == ""
+    told = run(tmp_path / "there", "import", file)
+    assert numbers(told.stdout) == [("memories", "1", "1", "0"), ("events", "1", "1", "0")] * 2
+    run(tmp_path / "there", "export", tmp_path / "again", "--all")
+    assert (tmp_path / "again").read_bytes() == file.read_bytes()
+    assert numbers(run(tmp_path / "there", "import", file).stdout) == [
+        ("memories", "1", "0", "1"),
+        ("events", "1", "0", "1"),
+    ] * 2  # fmt: skip
+    assert "sails" in found(tmp_path / "there", "ship")
+    assert "yeast" in found(tmp_path / "there", "bread", "other")
+
+
+def test_one_workspace_under_another_name_as_json_for_a_script(filled: Path, file: Path) -> None:
+    told = json.loads(run(filled, "export", file, "--workspace", "other", "--json").stdout)
+    assert told == {
+        "file": str(file),
+        "bytes": file.stat().st_size,
+        "workspaces": [{"workspace": "other", "memories": 1, "events": 1}],
+    }
+    told = json.loads(run(filled, "import", file, "--workspace", "copy", "--json").stdout)
+    assert told["workspaces"] == [
+        {
+            "workspace": "copy",
+            "made": True,
+            "read": {"memories": 1, "events": 1},
+            "new": {"memories": 1, "events": 1},
+            "remarks": 0,
+            "first_remarks": [],
+        }
+    ]
+    assert "yeast" in found(filled, "bread", "copy")
+
+
+def test_replace_puts_the_file_in_the_place_of_what_there_is(filled: Path, file: Path) -> None:
+    run(filled, "export", file)
+    with opened(filled) as engine:
+        memories(engine).store("A zebra has stripes.")
+    run(filled, "import", file, "--mode", "replace")
+    assert "zebra" not in found(filled, "zebra")
+    assert "sails" in found(filled, "ship")
+
+
+def test_the_environments_workspace_is_the_target_unless_all_is_said(filled: Path, file: Path) -> None:
+    run(filled, "export", file, "--all")
+    ended = run(filled, "import", file, code=2, MEMORY_NAMESPACE="mine")
+    assert "They cannot all be imported as 'mine'" in ended.stderr
+    run(filled, "import", file, "--all", MEMORY_NAMESPACE="mine")
+
+
+def test_an_archived_workspace_is_told_and_left_out(filled: Path, file: Path) -> None:
+    with opened(filled) as engine:
+        engine.workspaces.archive("other")
+    said = run(filled, "export", file, "--all")
+    assert said.stderr.startswith("Archived, and not part of the export: other.")
+    assert b"yeast" not in file.read_bytes()
+    assert "is archived" in run(filled, "export", file.with_name("o"), "--workspace", "other", code=2).stderr
+
+
+def test_a_journal_that_the_tool_has_exported_is_imported(home: Path, file: Path) -> None:
+    with opened(home / "source") as engine:
+        journal = Journal(engine, engine.workspaces.ensure("default"), "s")
+        journal.add("Why is the sky blue?", "physics", "Rayleigh scattering.", "s")
+        journal_files.export(journal.kept, file, ["memories", "summaries"], lines.ignored)
+    told = json.loads(run(home, "import", file, "--json", "--workspace", "mine").stdout)
+    assert told == {
+        "file": str(file),
+        "mode": "merge",
+        "workspace": "mine",
+        "read": {"turns": 1, "summaries": 0},
+        "new": {"turns": 1, "summaries": 0},
+    }
+    assert re.search(r"turns +1 +0", run(home, "import", file, "--workspace", "mine").stdout)
+    assert "Rayleigh" in found(home, "sky", "mine")
+
+
+def test_that_the_journal_lies_elsewhere_is_said(filled: Path, file: Path) -> None:
+    said = run(filled, "export", file, MEMORY_JOURNAL_STORE="chroma")
+    assert said.stderr.startswith("The journal lies on ChromaDB (MEMORY_JOURNAL_STORE)")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "said"),
+    [
+        (["export", "{file}"], 1, "There is no database yet"),
+        (["import", "{file}"], 2, "There is no file"),
+        (["import", "{home}"], 2, "is no file"),
+        (["import", "{text}"], 2, "is no export of memoryd's own"),
+        (["import", "{text}", "--mode", "add"], 2, "There is no mode 'add'. There are: merge, replace."),
+        (["import", "{text}", "--from", "server-memory", "--mode", "replace"], 2, "is for memoryd's own exports"),
+        (["--read-only", "import", "{text}"], 2, "--read-only"),
+    ],
+)
+def test_what_cannot_be_is_said_and_nothing_is_made(
+    home: Path, tmp_path: Path, file: Path, arguments: list[str], code: int, said: str
+) -> None:
+    (tmp_path / "text").write_text("mine\n")
+    home.mkdir()
+    ended = run(home, *(one.format(file=file, home=home, text=tmp_path / "text") for one in arguments), code=code)
+    assert said in ended.stderr
+    assert (ended.stdout, ended.stderr.count("\n")) == ("", 1)
+    assert not list((home / "data").glob("*.db"))
