@@ -1,0 +1,73 @@
+"""The journal over HTTP: whose turns and files are whose, and who may stop the database."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from tests.clients import Json
+from tests.http import HttpServer, bearer, beside, granted, remote, serving
+
+TURN = {"prompt": "p", "thought": "t", "response": "r"}
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[HttpServer]:
+    with serving(tmp_path_factory.mktemp("journal"), "--toolsets", "journal") as server:
+        yield server
+
+
+@pytest.fixture(scope="module")
+def tokens(server: HttpServer) -> dict[str, str]:
+    """Of an admin and a writer, each in a workspace of his own."""
+    with beside(server) as engine:
+        for name in ("one", "two"):
+            engine.workspaces.ensure(name)
+    return {"one": granted(server, "ann", "admin", workspace="one"), "two": granted(server, "bob", workspace="two")}
+
+
+def told(server: HttpServer, token: str, tool: str, **arguments: object) -> Json:
+    answer = server.tool(tool, bearer(token), **arguments)
+    assert answer.status_code == 200, answer.text
+    found: Json = answer.json()
+    return found
+
+
+def refused(server: HttpServer, token: str, tool: str, **arguments: object) -> str:
+    answer = server.tool(tool, bearer(token), **arguments)
+    assert answer.status_code in (400, 403, 404), answer.text
+    return str(answer.json()["error"])
+
+
+def test_a_workspaces_exports_cannot_be_imported_into_another(server: HttpServer, tokens: dict[str, str]) -> None:
+    told(server, tokens["one"], "add_memory", **TURN, sessionId="secret")
+    file = told(server, tokens["one"], "export_database")["file"]
+    assert "outside of the directory of exports" in refused(server, tokens["two"], "import_database", file=file)
+    assert told(server, tokens["two"], "get_session_memories", sessionId="secret")["total"] == 0
+    assert told(server, tokens["one"], "import_database", file=file)["memories"] == 1
+
+
+def test_who_comes_with_a_token_learns_no_directory(server: HttpServer, tokens: dict[str, str]) -> None:
+    home = server.environ["MEMORY_DATA_DIR"]
+    answers = [
+        str(told(server, tokens["one"], "export_database")), str(told(server, tokens["one"], "healthcheck")),
+        refused(server, tokens["one"], "import_database", file="/etc/hostname"),
+        refused(server, tokens["one"], "import_database", file="missing.jsonl"),
+    ]  # fmt: skip
+    assert not [text for text in answers if home in text]
+
+
+def test_a_writer_cannot_stop_the_database(server: HttpServer, tokens: dict[str, str]) -> None:
+    assert "does not allow stop_database" in refused(server, tokens["two"], "stop_database")
+    assert told(server, tokens["one"], "stop_database")["status"] in ("embedded", "external")
+
+
+def test_an_error_has_the_seeds_form_over_plain_http_too(server: HttpServer, tokens: dict[str, str]) -> None:
+    text = refused(server, tokens["one"], "add_memory", prompt="p")
+    assert text.startswith("Tool Error: Invalid arguments. Message: Invalid arguments for add_memory.")
+
+
+@pytest.mark.parametrize("mode", ["legacy", "sse"])
+def test_a_connection_keeps_one_session_for_its_turns(server: HttpServer, tokens: dict[str, str], mode: str) -> None:
+    with remote(server, mode, **bearer(tokens["one"])) as agent, remote(server, mode, **bearer(tokens["one"])) as other:
+        first, second = (agent.ok("add_memory", **TURN)["sessionId"] for _ in range(2))
+        assert first == second != other.ok("add_memory", **TURN)["sessionId"]
