@@ -1,5 +1,6 @@
 """What tests share: the bundled models, servers to talk to, and on which store they keep their memories."""
 
+import os
 import shutil
 import tempfile
 from collections.abc import Callable, Iterator
@@ -25,6 +26,12 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "files: about SQLite's files, of which Postgres has none")
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_auto_num_workers() -> int:
+    """`-n auto`: more workers than processors, for half of the time a test waits for a server."""
+    return 3 * (os.cpu_count() or 2) // 2
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

@@ -4,7 +4,7 @@ import os
 import signal
 import socket
 from collections.abc import Iterator
-from contextlib import ExitStack, closing, contextmanager
+from contextlib import ExitStack, closing, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -97,6 +97,13 @@ def test_what_was_acknowledged_survives_its_kill(data: Path, model_dir: Path) ->
         assert {one.id for one, _ in kept.find("bread", 20, "")} == set(ids)
 
 
+def bound(impostor: socket.socket, port: int) -> bool:
+    with suppress(OSError):
+        impostor.bind(("127.0.0.1", port))
+        return True
+    return False
+
+
 def test_another_program_on_its_old_port_is_not_taken_for_it(data: Path) -> None:
     gone(data)
     server = ChromaServer(data)
@@ -106,7 +113,7 @@ def test_another_program_on_its_old_port_is_not_taken_for_it(data: Path) -> None
         kill(pid(data))
         gone(data)
         impostor.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        impostor.bind(("127.0.0.1", port))
+        until(lambda: bound(impostor, port), "the port, which a connection of somebody may have")
         impostor.listen()  # and never answers
         assert chroma.database("default_database").collection("none") is None
         assert not server.url().endswith(f":{port}")

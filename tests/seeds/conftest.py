@@ -100,11 +100,13 @@ def _journals(
         @cache
         def of(kind: str) -> Agent:
             home = tmp_path_factory.mktemp(f"journal-{kind}")
-            environ, mode = environment(home), kind
+            environ, mode, workspace = environment(home), kind, "default"
             if kind == "chroma":  # which keeps nothing without a model
                 in_chroma = {"MEMORY_JOURNAL_STORE": "chroma", "MEMORY_CHROMA_URL": request.getfixturevalue("chroma")}
                 environ, mode = environment(home, model_dir, MEMORY_RERANKER="none", **in_chroma), "auto"
-            return ends.enter_context(agent(environ, "--toolsets", "journal", mode=mode, log=home / "stderr.log"))
+                workspace = "seeds"  # other tests use this ChromaDB too
+            options = ("--toolsets", "journal", "--workspace", workspace)
+            return ends.enter_context(agent(environ, *options, mode=mode, log=home / "stderr.log"))
 
         yield of
 

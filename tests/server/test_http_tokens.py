@@ -336,16 +336,17 @@ def test_a_connection_goes_on_with_its_token_alone(server: HttpServer, tokens: T
 @pytest.mark.parametrize("era", [LEGACY, MODERN, "sse"])
 def test_a_stream_hears_nothing_once_its_token_is_revoked(server: HttpServer, tokens: Tokens, era: str) -> None:
     writer = bearer(tokens["write"])
-    put = {"scope": "vault", "key": f"heard {era}", "content": "text"}
+    put, uri = {"scope": "vault", "key": f"heard {era}", "content": "text"}, f"memory://vault/heard%20{era}"
     with closing(Ears(server, era, bearer(granted(server, f"hears {era}")))) as ears:
-        ears.listen(f"memory://vault/heard%20{era}")
+        ears.listen(uri)
         server.tool("commit_memory", writer, **put)
-        until(ears.notices, "a notice")
+        until(lambda: uri in ears.notices(), "a notice")
         with beside(server) as engine:
             engine.tokens.revoke(f"hears {era}")
         with closing(Ears(server, era, writer).listen(f"memory://vault/{era}")) as other:
-            server.tool("commit_memory", writer, **put | {"key": era})  # the last notice: that it sees nothing any more
+            server.tool("commit_memory", writer, **put | {"key": era})
             until(lambda: f"memory://vault/{era}" in other.notices(), "a notice")
+            until(lambda: ears.notices().count(uri) > 1, "the last notice: that it sees nothing any more")
             heard = len(ears.notices())
             server.tool("commit_memory", writer, **put | {"content": "another"})
             server.tool("commit_memory", writer, **put | {"key": era, "content": "another"})

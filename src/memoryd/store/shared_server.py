@@ -49,11 +49,11 @@ class SharedServer(ABC):
 
     def url(self) -> str:
         """Where it listens. Starts it where it does not run, and waits until it does."""
-        if self._stopped:
-            raise StoreAwayError(STOPPED)
         try:
             self._data.parent.mkdir(parents=True, exist_ok=True)
             with self._alone(START):
+                if self._stopped:  # by another thread perhaps, a moment ago
+                    raise StoreAwayError(STOPPED)
                 self._use()
                 return self._up()
         except OSError as error:
