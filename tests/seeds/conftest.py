@@ -111,9 +111,9 @@ def _journals(
         yield of
 
 
-@pytest.fixture(params=["auto", "legacy", pytest.param("chroma", marks=pytest.mark.files)])
+@pytest.fixture(params=["auto", *(pytest.param(kind, marks=pytest.mark.files) for kind in ("legacy", "chroma"))])
 def journal(request: pytest.FixtureRequest, _journals: Callable[[str], Agent]) -> Agent:
-    """An empty journal, for a client of either era, and in ChromaDB, which need not be tried beside Postgres again."""
+    """An empty journal, for a client of either era, and in ChromaDB; on Postgres for one era, and there alone."""
     return journals.emptied(_journals(request.param))
 
 

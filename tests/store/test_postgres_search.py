@@ -209,6 +209,7 @@ def test_one_process_builds_at_a_time(store: PostgresStore, url: str, here: Work
         other.execute("SELECT pg_advisory_lock(1835363685)")
         store.tend(here)
         assert not indexes(url)
+        other.execute("SELECT pg_advisory_unlock(1835363685)")  # a connection that ends takes its time
     store.tend(here)
     assert indexes(url)
 
