@@ -46,6 +46,8 @@ _ADVICE = {
     "memory_recall": "Call memory_recall when something said earlier could matter.",
     "memory_store": "Call memory_store when you learn a fact worth keeping.",
     "commit_memory": "Keep what has a name of its own under a key with commit_memory, in the session or in the vault.",
+    "add_memory": "Keep each turn with add_memory: what was asked, thought and answered.",
+    "query_raw_memories": "Look for earlier turns with query_raw_memories.",
     "switch_project": "Memories are kept apart by project: switch_project chooses one.",
     "search_nodes": "Call search_nodes before you answer about people, projects or things in the knowledge graph.",
     "create_entities": "Keep what you learn of them with create_entities, add_observations and create_relations.",

@@ -75,7 +75,7 @@ def test_an_export_holds_everything(full: Agent) -> None:
         "And the other one.",
         "Hello.",
     }
-    assert lines[3]["metadata"]["title"] == "Fix the crash."
+    assert lines[3]["metadata"]["title"] == "Fix the crash"
 
 
 def test_it_lies_in_the_directory_of_exports_for_its_owner_alone(full: Agent) -> None:

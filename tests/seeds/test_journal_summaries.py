@@ -42,7 +42,7 @@ def test_a_summary_has_the_fields_of_the_data_model(journal: Agent) -> None:
     told = summarize(journal, "session_1")
     assert told == {
         "id": "summary_session_1", "sessionId": "session_1", "timestamp": told["timestamp"],
-        "title": "Implement the MCP server configuration in Python.", "summary": told["summary"],
+        "title": "Implement the MCP server configuration in Python", "summary": told["summary"],
         "category": "feature", "memoryCount": 1, **dict.fromkeys(SCORES), "technologies": ["mcp", "pytest", "python"],
     }  # fmt: skip
     assert summaries(journal) == [told]

@@ -186,3 +186,20 @@ def test_a_long_turn_is_found_by_its_end(remembering: Agent) -> None:
         add(remembering, prompt, response)
     remembering.settle()
     assert found(remembering, "zebra escaped from the zoo")[0] == "Summarize the report."
+
+
+def test_a_turn_is_forgotten_by_its_id_alone(remembering: Agent) -> None:
+    first, second = add(remembering, "My card ends in 4711."), add(remembering, "Hello.")
+    remembering.ok("memory_forget", query="My card ends in 4711.", confirm=True)
+    assert len(prompts(remembering)) == 2
+    assert remembering.ok("memory_forget", ids=[first])["forgotten"] == 1
+    assert [one["id"] for one in memories(remembering)] == [second]
+    assert "My card ends in 4711." not in found(remembering, "card 4711")
+
+
+def test_the_last_sessions_are_in_the_briefing(remembering: Agent) -> None:
+    add(remembering, "Fix the login.", "It works now.", "monday")
+    remembering.ok("summarize_sessions")
+    assert "## Last sessions\n- Fix the login: Asked: Fix the login. At the end: It works now. (" in remembering.said(
+        "memory_context"
+    )

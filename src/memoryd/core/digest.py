@@ -58,17 +58,25 @@ def of(turns: Sequence[Interaction]) -> Digest:
 
 
 def _title(turns: Sequence[Interaction]) -> str:
-    return cut(_first(turns[0].prompt), TITLE) or "Untitled"
+    return cut(_first(turns[0].prompt), TITLE).rstrip(".") or "Untitled"
 
 
 def _summary(turns: Sequence[Interaction]) -> str:
     """What was asked, turn by turn, and how it ended; where that is too long, without some from the middle."""
     asked = list(dict.fromkeys(filter(None, (cut(_first(turn.prompt), LINE) for turn in turns))))
-    lines = [f"- {line}" for line in asked]
     ended = cut(_first(turns[-1].response), LINE)
-    while lines and sum(map(len, lines)) + len(lines) + len(ended) > SUMMARY:
-        lines.pop(len(lines) // 2)
-    return "\n".join(["Asked:", *lines, *([f"At the end: {ended}"] if ended else [])])
+    while asked and sum(map(len, asked)) + len(asked) + len(ended) > SUMMARY:
+        asked.pop(len(asked) // 2)
+    return " ".join(["Asked:", *map(_closed, asked), *(["At the end:", _closed(ended)] if ended else [])])
+
+
+def _closed(sentence: str) -> str:
+    """With a mark at its end."""
+    return (
+        sentence
+        if sentence.endswith((".", "!", "?", "\N{HORIZONTAL ELLIPSIS}", "\N{IDEOGRAPHIC FULL STOP}"))
+        else f"{sentence}."
+    )
 
 
 def _category(turns: Sequence[Interaction]) -> str:
@@ -85,4 +93,4 @@ def _technologies(turns: Sequence[Interaction]) -> list[str]:
 
 
 def _first(text: str) -> str:
-    return next(iter(sentences(text)), "").strip()
+    return " ".join(next(iter(sentences(text)), "").split())

@@ -18,6 +18,7 @@ CONTEXT_BUDGET = 800
 Verbatim = Annotated[str, StringConstraints(min_length=1, max_length=CONTENT, pattern=r"\S")]
 Budget = Annotated[int, Field(ge=1, le=BUDGET)]
 Short = Annotated[Text, Field(max_length=100)]
+Id = Annotated[Text, Field(max_length=1_000)]  # of a turn that was imported
 
 
 # memory_store --------------------------------------------------------------------------------------------------------
@@ -124,7 +125,7 @@ def _found(hit: Hit) -> Found:
 class ForgetArguments(Arguments):
     """What to forget; criteria combine with AND."""
 
-    ids: Annotated[list[Short] | None, Field(max_length=IDS, description="Ids of memories.")] = None
+    ids: Annotated[list[Id] | None, Field(max_length=IDS, description="Ids of memories.")] = None
     tags: Annotated[Tags, Field(description="Memories with ALL of these tags.")] = []
     query: Annotated[Query | None, Field(description="The ten best matches of this query.")] = None
     before: Annotated[Short | None, Field(description="Stored before this ISO 8601 time.")] = None
@@ -162,8 +163,9 @@ def forget(call: Call, arguments: ForgetArguments) -> Answer:
 
 
 def _none_forgotten(call: Call, arguments: ForgetArguments) -> str:
-    """Why nothing was forgotten, where an id is not a memory's."""
-    others = [hit.record for hit in _memories(call).get(arguments.ids or ()) if hit.record.kind is not Kind.MEMORY]
+    """Why nothing was forgotten, where an id is the graph's."""
+    found = (hit.record for hit in _memories(call).get(arguments.ids or ()))
+    others = [record for record in found if record.kind in (Kind.ENTITY, Kind.OBSERVATION)]
     hint = (
         f" {others[0].id} is of the kind {others[0].kind}, of {others[0].name!r}: the graph's tools delete that."
         if others
@@ -181,7 +183,7 @@ class InspectArguments(Arguments):
     """What to look at."""
 
     view: Annotated[View, Field(description="stats, recent, important, tags, or export.")] = "stats"
-    ids: Annotated[list[Short], Field(max_length=IDS, description="Show these memories instead.")] = []
+    ids: Annotated[list[Id], Field(max_length=IDS, description="Show these memories instead.")] = []
     limit: Annotated[int, Field(ge=1, le=LIMIT, description="Most items of a view.")] = 20
 
 

@@ -37,9 +37,10 @@ WHERE r.workspace_id = :workspace AND r.deleted_at IS NULL AND r.kind = 'summary
 ORDER BY r.updated_at DESC, r.id LIMIT :limit
 
 -- name: memories.forgettable
--- Memories that all given criteria match; without ids, those that have a key are spared.
+-- Memories that all given criteria match; without ids, those that have a key are spared. Turns and summaries go by id.
 SELECT r.id FROM records r
-WHERE r.workspace_id = :workspace AND r.deleted_at IS NULL AND r.kind = 'memory' AND (r.scope = '' OR r.scope = :session)
+WHERE r.workspace_id = :workspace AND r.deleted_at IS NULL AND (r.scope = '' OR r.scope = :session)
+  AND (r.kind = 'memory' OR :any_id = 0 AND r.kind IN ('interaction', 'summary'))
   AND (:any_id = 1 OR r.id IN (SELECT value FROM json_each(:ids))) AND (:any_id = 0 OR r.name IS NULL)
   AND r.created_at < :before
   AND :tag_count = (
