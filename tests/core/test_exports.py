@@ -3,7 +3,6 @@
 import base64
 import json
 import os
-from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -26,29 +25,11 @@ from tests.core.exports_kit import (
     found,
     load,
     of,
-    opened,
     sound,
     values,
 )
 from tests.core.kit import memories
 from tests.store.kit import EVERY, NOW, SET, axis, put
-
-
-@pytest.fixture
-def engine(home: Path) -> Iterator[Engine]:
-    with opened(home) as made:
-        yield made
-
-
-@pytest.fixture
-def other(tmp_path: Path) -> Iterator[Engine]:
-    with opened(tmp_path / "other") as made:
-        yield made
-
-
-@pytest.fixture
-def file(tmp_path: Path) -> Path:
-    return tmp_path / "all.jsonl"
 
 
 def test_each_column_that_moves_has_a_shape() -> None:

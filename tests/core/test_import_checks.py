@@ -37,23 +37,6 @@ from tests.core.kit import memories
 from tests.store.kit import NOW
 
 
-@pytest.fixture
-def engine(home: Path) -> Iterator[Engine]:
-    with opened(home) as made:
-        yield made
-
-
-@pytest.fixture
-def other(tmp_path: Path) -> Iterator[Engine]:
-    with opened(tmp_path / "other") as made:
-        yield made
-
-
-@pytest.fixture
-def file(tmp_path: Path) -> Path:
-    return tmp_path / "all.jsonl"
-
-
 @pytest.fixture(scope="module")
 def standing(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Engine, bytes]]:
     """A memory that no bad file may change, and what it exports."""

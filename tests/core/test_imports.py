@@ -2,7 +2,6 @@
 
 import json
 import signal
-from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -25,24 +24,6 @@ from tests.clients import environment
 from tests.core.exports_kit import everything, export, found, load, of, opened, sound, values, written
 from tests.core.kit import memories
 from tests.store.kit import axis, put, python
-
-
-@pytest.fixture
-def engine(home: Path) -> Iterator[Engine]:
-    with opened(home) as made:
-        yield made
-
-
-@pytest.fixture
-def other(tmp_path: Path) -> Iterator[Engine]:
-    with opened(tmp_path / "other") as made:
-        yield made
-
-
-@pytest.fixture
-def file(tmp_path: Path) -> Path:
-    return tmp_path / "all.jsonl"
-
 
 # merging -------------------------------------------------------------------------------------------------------------
 
