@@ -197,6 +197,37 @@ class Settings(BaseModel):
         validation_alias=_names("MEMORY_LOG_LEVEL"),
         description="What the server logs to stderr: `debug`, `info`, `warning` or `error`.",
     )
+    llm_api_key: str | None = Field(
+        None,
+        repr=False,
+        validation_alias=_names("MEMORY_LLM_API_KEY"),
+        description="The language model's key; never shown.",
+    )
+    llm_base_url: str | None = Field(
+        None,
+        pattern=r"^https?://",
+        validation_alias=_names("MEMORY_LLM_BASE_URL"),
+        description="Where a language model is asked, by OpenAI's protocol, e.g. `http://localhost:11434/v1`. Without "
+        "this and a key nothing is sent anywhere.",
+    )
+    llm_model: str = Field(
+        "claude-haiku-4-5-20251001",
+        min_length=1,
+        validation_alias=_names("MEMORY_LLM_MODEL"),
+        description="The language model's name there.",
+    )
+    llm_timeout: float = Field(
+        30, gt=0, validation_alias=_names("MEMORY_LLM_TIMEOUT"), description="Seconds for one answer of it."
+    )
+    llm_calls: int = Field(
+        600, ge=1, validation_alias=_names("MEMORY_LLM_CALLS"), description="How often it is asked in an hour at most."
+    )
+    llm_tokens: int = Field(
+        1_000_000,
+        ge=1,
+        validation_alias=_names("MEMORY_LLM_TOKENS"),
+        description="Tokens of questions and answers in an hour at most.",
+    )
     ollama_host: str = Field(
         "http://127.0.0.1:11434",
         validation_alias=_names("OLLAMA_HOST"),

@@ -14,6 +14,7 @@ from memoryd.core.engine import Engine
 from memoryd.errors import InvalidInputError, StoreError
 from memoryd.model import Workspace
 from memoryd.models import weights
+from memoryd.models.llm import asked
 from memoryd.models.loader import Loader
 from memoryd.models.providers import Spec
 from memoryd.settings import Settings, subprocess_environment, variables
@@ -106,6 +107,7 @@ class Doctor:
             "durability": self._settings.durability,
             "models": str(self._settings.models),
             **self._engine.helpers.states(),
+            "language model": asked(self._settings),
             "settings": changed(self._settings),
             "files": {place.name: place.size for place in self._places()},
             "workspaces": [dict(self._counts(workspace)) for workspace in self._workspaces],

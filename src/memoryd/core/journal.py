@@ -1,15 +1,20 @@
 """e: the turns of agents, session by session, and what each session was about."""
 
-from collections.abc import Callable
+import logging
+from collections.abc import Callable, Sequence
+from dataclasses import asdict
+from typing import Any
 
-from memoryd.core import digest
+from memoryd.core import digest, writing
 from memoryd.core.engine import Engine
 from memoryd.core.journal_chroma import JournalChroma
 from memoryd.core.journal_rows import JournalRows
 from memoryd.core.journal_vectors import JournalVectors
-from memoryd.errors import NotFoundError
+from memoryd.errors import ModelError, NotFoundError
 from memoryd.model import Interaction, SessionSummary, Workspace
 from memoryd.store.journal import Database, JournalStore
+
+log = logging.getLogger(__name__)
 
 EVERY = 1 << 40
 BATCH = 25  # sessions that are summarized in one transaction
@@ -28,7 +33,7 @@ class Journal:
     """The turns and summaries of one workspace, which are kept where the settings say."""
 
     def __init__(self, engine: Engine, workspace: Workspace, session: str) -> None:
-        self._clock = engine.clock
+        self._engine = engine
         self.kept: JournalStore = (
             JournalChroma(engine.chroma, workspace, JournalVectors(engine.helpers))
             if engine.chroma
@@ -37,7 +42,7 @@ class Journal:
 
     def add(self, prompt: str, thought: str, response: str, session_id: str) -> Interaction:
         """Keep a turn verbatim; durable when this returns."""
-        now = self._clock.now()
+        now = self._engine.clock.now()
         return self.kept.add(Interaction(
             id=f"mem_{now}", session_id=session_id, created_at=now, prompt=prompt, thought=thought, response=response
         ))  # fmt: skip
@@ -61,8 +66,18 @@ class Journal:
         turns = self.kept.of_session(session_id, EVERY, 0).page
         if not turns:
             raise NotFoundError(f"There are no memories of the session {session_id[:200]!r}.")
-        told = digest.of(turns)
-        return SessionSummary(
-            id=f"summary_{session_id}", session_id=session_id, created_at=self._clock.now(), title=told.title,
-            summary=told.summary, category=told.category, memory_count=len(turns), technologies=told.technologies,
-        )  # fmt: skip
+        own: dict[str, Any] = {"id": f"summary_{session_id}", "session_id": session_id, "memory_count": len(turns)}
+        written = self._written(turns) or asdict(digest.of(turns))
+        return SessionSummary(**own, created_at=self._engine.clock.now(), **written)
+
+    def _written(self, turns: Sequence[Interaction]) -> dict[str, Any] | None:
+        """What a language model says of a session; None where there is none, or it fails: then rules do."""
+        llm = self._engine.helpers.writer()
+        if llm is None:
+            return None
+        try:
+            note = writing.note(llm, turns).model_dump()
+        except ModelError as error:
+            log.info("a session summarized without a language model: %s", error)
+            return None
+        return note | {"technologies": tuple(note["technologies"])}

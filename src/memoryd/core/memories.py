@@ -1,25 +1,31 @@
 """Verbatim memories: stored, recalled, briefed about, forgotten, inspected."""
 
 import json
+import logging
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from typing import Any, Literal
 
-from memoryd.core import records
+from memoryd.core import records, writing
 from memoryd.core.briefing import LAYOUTS, Briefing, Format, Sections, brief, pack
 from memoryd.core.clock import FOREVER, moment, timestamp
 from memoryd.core.engine import Engine
 from memoryd.core.search import Search
-from memoryd.errors import InvalidInputError
+from memoryd.errors import InvalidInputError, ModelError
 from memoryd.model import Filter, Hit, Kind, Record, Workspace
+from memoryd.prompts import ANSWER_QUESTION, SUMMARIZE_MEMORIES
 from memoryd.store.base import Queries
-from memoryd.text import fingerprint
+from memoryd.text import estimate_tokens, fingerprint
+
+log = logging.getLogger(__name__)
 
 FORGOTTEN_BY_QUERY = 10  # d: top-10 matches
 TASK_SHARE = 0.7  # of a briefing's budget
 IMPORTANT = 0.7  # importance from which a memory is in every briefing
 BRIEFED = 20  # recent, and important, memories that a briefing considers
+WRITTEN: dict[Format, str] = {"answer": ANSWER_QUESTION, "summary": SUMMARIZE_MEMORIES}
+"""The formats that a language model writes, where there is one."""
 SESSIONS = 3  # summaries of sessions that it considers
 
 
@@ -89,7 +95,21 @@ class Memories:
     ) -> Briefing:
         """What bears on a query, within `budget` tokens."""
         hits = self._search.find(query, Filter(tags=tuple(tags), kinds=tuple(kinds), session=self._session))
-        return self._noted(brief(hits, budget, LAYOUTS[form](query)))
+        written = self._written(query, hits, budget, form) if form in WRITTEN and hits else None
+        return self._noted(written or brief(hits, budget, LAYOUTS[form](query)))
+
+    def _written(self, query: str, hits: Sequence[Hit], budget: int, form: Format) -> Briefing | None:
+        """What a language model makes of it; None where there is none or it fails: d, every feature has a fallback."""
+        llm = self._engine.helpers.writer()
+        if llm is None:
+            return None
+        try:
+            made = writing.write(llm, WRITTEN[form], query, hits, budget)
+        except ModelError as error:
+            log.info("%s without a language model: %s", form, error)
+            return None
+        tokens = estimate_tokens(made.text)
+        return Briefing(made.text, made.hits, tokens, len(hits) - len(made.hits)) if tokens <= budget else None
 
     def context(self, task: str | None, budget: int, but: Collection[str] = ()) -> Briefing:
         """What bears on a task, is important or recent, for the start of a conversation; without the ids of `but`."""

@@ -7,6 +7,7 @@ from typing import Any, TypeVar
 from memoryd.errors import ModelError
 from memoryd.models import weights
 from memoryd.models.embedders import Embedder, load_embedder
+from memoryd.models.llm import Llm, configured, load_llm
 from memoryd.models.loader import Loader
 from memoryd.models.providers import Spec
 from memoryd.models.rerankers import Reranker, load_reranker
@@ -31,6 +32,7 @@ class Helpers:
         self._specs = {"embedder": Spec.parse(settings.embedder), "reranker": Spec.parse(settings.reranker_spec)}
         self.embedder = self._loader(self._specs["embedder"], lambda: load_embedder(settings.embedder, settings))
         self.reranker = self._loader(self._specs["reranker"], self._load_reranker)
+        self.llm = Loader(lambda: load_llm(settings))
         self._older: dict[str, Loader[Embedder | None]] = {}
 
     def start(self) -> None:
@@ -52,6 +54,13 @@ class Helpers:
             name: "off" if spec.off else f"{spec}: {loaders[name].reason or loaders[name].state}"
             for name, spec in self._specs.items()
         }
+
+    def writer(self) -> Llm | None:
+        """The language model; None where there is none, or what speaks to it cannot be loaded."""
+        if not configured(self._settings):
+            return None
+        self.llm.start()
+        return self.llm.get(PATIENCE)
 
     def older(self, name: str) -> Embedder | None:
         """The embedder that made an older set of vectors, if it is still to be had."""

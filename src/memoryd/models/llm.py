@@ -1,13 +1,169 @@
-"""What writes text."""
+"""What writes text: a language model behind two verbs, within a budget, and left alone for a while after it failed.
 
-from typing import Protocol
+Light to import: what speaks to an endpoint comes when one is configured.
+"""
+
+import json
+import logging
+import re
+import threading
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Protocol, TypeVar
+from urllib.parse import urlsplit
+
+from limits import RateLimitItemPerHour
+from limits.storage import MemoryStorage
+from limits.strategies import MovingWindowRateLimiter
+from pydantic import BaseModel, ValidationError
+
+from memoryd import extras
+from memoryd.errors import ModelError
+from memoryd.settings import Settings
+from memoryd.text import estimate_tokens
+
+log = logging.getLogger(__name__)
+
+OPENAI = "https://api.openai.com/v1"  # where a key without an address leads
+FAILURES = 3  # in a row, after which the model is left alone ...
+PAUSE = 60.0  # ... for so many seconds
+FAULTS = 500  # characters of what was wrong with an answer that the model is told
+REPAIR = "\n\nYour last answer was not valid: {}\nIt began with: {}\nAnswer again, with the JSON object alone."
+
+ShapeT = TypeVar("ShapeT", bound=BaseModel)
 
 
-class Llm(Protocol):
-    """A language model behind one verb. Safe to use from several threads."""
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What a model wrote, and how many tokens question and answer had."""
+
+    text: str
+    tokens: int
+
+
+class Endpoint(Protocol):
+    """Where a model is asked. Safe to use from several threads."""
 
     name: str
+    """The model and where it is, for people; never a key."""
 
-    def complete(self, system: str, prompt: str, max_tokens: int) -> str:
-        """The model's answer of at most `max_tokens` tokens. Raises ModelError."""
+    def ask(self, system: str, prompt: str, tokens: int, schema: Mapping[str, Any] | None) -> Answer:
+        """An answer of at most so many tokens; with a schema a JSON object, if the endpoint can promise that.
+
+        Takes a bounded time. Raises ModelError.
+        """
         ...
+
+
+class Usage:
+    """What a model was asked for so far."""
+
+    def __init__(self) -> None:
+        self.calls = self.failures = self.tokens = 0
+
+
+class Llm:
+    """A language model. Every method raises ModelError where there is no answer that could be used."""
+
+    def __init__(self, endpoint: Endpoint, calls: int, tokens: int) -> None:
+        self.name = endpoint.name
+        self.usage = Usage()
+        self._endpoint = endpoint
+        self._calls, self._tokens = RateLimitItemPerHour(calls), RateLimitItemPerHour(tokens)
+        self._spent = MovingWindowRateLimiter(MemoryStorage())
+        self._lock = threading.Lock()
+        self._failed = 0
+        self._again_at = 0.0
+
+    def write(self, system: str, prompt: str, tokens: int) -> str:
+        """A text of at most so many tokens."""
+        text = self._ask(system, prompt, tokens, None).strip()
+        if not text:
+            raise ModelError(f"{self.name} answered with nothing.")
+        return text
+
+    def fill(self, system: str, prompt: str, tokens: int, shape: type[ShapeT]) -> ShapeT:
+        """An answer of a shape. One that is not is sent back once, with what is wrong about it."""
+        schema = shape.model_json_schema()
+        asked = f"{prompt}\n\nAnswer with one JSON object of this schema and nothing else:\n{json.dumps(schema)}"
+        text = self._ask(system, asked, tokens, schema)
+        try:
+            return _read(text, shape)
+        except ValueError as error:
+            again = asked + REPAIR.format(str(error)[:FAULTS], text[:FAULTS])
+        text = self._ask(system, again, tokens, schema)
+        try:
+            return _read(text, shape)
+        except ValueError as error:
+            raise ModelError(f"{self.name} answered twice with something else than was asked for: {error}") from error
+
+    def _ask(self, system: str, prompt: str, tokens: int, schema: Mapping[str, Any] | None) -> str:
+        self._demand_closed()
+        cost = estimate_tokens(system) + estimate_tokens(prompt) + tokens
+        if not self._spent.test(self._tokens, "tokens", cost=cost) or not self._spent.hit(self._calls, "calls"):
+            raise ModelError(f"The budget of {self.name} for this hour is spent: {self._calls.amount} calls, "
+                             f"{self._tokens.amount} tokens.")  # fmt: skip
+        self.usage.calls += 1
+        try:
+            answer = self._endpoint.ask(system, prompt, tokens, schema)
+        except ModelError as error:
+            self._fail(error)
+            raise
+        self._failed = 0
+        self.usage.tokens += answer.tokens
+        self._spent.hit(self._tokens, "tokens", cost=max(answer.tokens, 1))
+        return answer.text
+
+    # the circuit breaker ---------------------------------------------------------------------------------------------
+
+    def _demand_closed(self) -> None:
+        left = self._again_at - time.monotonic()
+        if left > 0:
+            raise ModelError(f"{self.name} has failed {FAILURES} times in a row; it is asked again in {left:.0f} s.")
+
+    def _fail(self, error: ModelError) -> None:
+        with self._lock:
+            self.usage.failures += 1
+            self._failed += 1
+            if self._failed == 1:
+                log.warning("the language model: %s", error)
+            if self._failed >= FAILURES:
+                self._again_at = time.monotonic() + PAUSE
+                self._failed = 0
+                log.warning("the language model is left alone for %.0f s", PAUSE)
+
+
+_FENCE = re.compile(r"\A\s*```(?:json)?\s*(.*?)\s*```\s*\Z", re.DOTALL)
+
+
+def _read(text: str, shape: type[ShapeT]) -> ShapeT:
+    """The object in an answer, which may be fenced or have prose around it. Raises ValueError."""
+    fenced = _FENCE.match(text)
+    inner = fenced[1] if fenced else text[text.find("{") : text.rfind("}") + 1] or text
+    try:
+        return shape.model_validate_json(inner)
+    except ValidationError as error:
+        wrong = "; ".join(f"{'.'.join(map(str, one['loc'])) or 'answer'}: {one['msg']}" for one in error.errors()[:5])
+        raise ValueError(wrong) from None
+
+
+def configured(settings: Settings) -> bool:
+    """Whether there is anybody to ask: nothing is sent anywhere unless a key or an address is given."""
+    return bool(settings.llm_api_key or settings.llm_base_url)
+
+
+def asked(settings: Settings) -> str:
+    """Who would be asked what, for people; never a key."""
+    if not configured(settings):
+        return "none: nothing is sent anywhere"
+    host = urlsplit(settings.llm_base_url or OPENAI).hostname
+    return f"{settings.llm_model} at {host}, for answers and summaries"
+
+
+def load_llm(settings: Settings) -> Llm | None:
+    """The model of MEMORY_LLM_*; None where there is none. Raises ModelError where what speaks to it is missing."""
+    if not configured(settings):
+        return None
+    endpoint: Callable[[Settings], Endpoint] = extras.load("memoryd.models.chat:Chat", "openai", ModelError)
+    return Llm(endpoint(settings), settings.llm_calls, settings.llm_tokens)

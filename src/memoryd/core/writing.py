@@ -1,0 +1,114 @@
+"""What a language model writes of memories: answers and summaries, each statement with the memories that it rests on.
+
+Memories go to the model as data, numbered. What it states without a number of one of them is left out.
+"""
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from pydantic import BaseModel, Field
+
+from memoryd.core.records import said
+from memoryd.model import Hit, Interaction
+from memoryd.models.llm import Llm
+from memoryd.prompts import SUMMARIZE_SESSION
+from memoryd.text import cut, estimate_tokens
+
+SENT = 30  # memories at most
+LONG = 300  # tokens of each
+SPARE = 200  # tokens of an answer beyond what its reader wants: JSON has its price
+TURN, TURNS = 200, 12_000  # tokens of each text of a turn, and of all of them
+NOT_THERE = "Not in memory: nothing that was found answers this."
+
+
+class Statement(BaseModel):
+    """One sentence or two, and the numbers of what they rest on."""
+
+    text: str = Field(min_length=1)
+    sources: list[int]
+
+
+class Statements(BaseModel):
+    """What is to be said; nothing where the memories do not say it."""
+
+    statements: list[Statement]
+
+
+class SessionNote(BaseModel):
+    """What a session was about, and how it went."""
+
+    title: str = Field(min_length=1, max_length=200)
+    summary: str = Field(min_length=1, max_length=4_000)
+    category: str = Field(min_length=1, max_length=50)
+    quality: int = Field(ge=0, le=100)
+    productivity: int = Field(ge=0, le=100)
+    impact: int = Field(ge=0, le=100)
+    complexity: int = Field(ge=0, le=100)
+    technologies: list[str] = Field(max_length=30)
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """A text, and the hits that it rests on, in the order of their first mention."""
+
+    text: str
+    hits: tuple[Hit, ...]
+
+
+def write(llm: Llm, system: str, query: str, hits: Sequence[Hit], budget: int) -> Written:
+    """Have a model answer a question, or summarize, as `system` says, within so many tokens. Raises ModelError."""
+    sent = hits[:SENT]
+    lines = [_line(number, hit) for number, hit in enumerate(sent, 1)]
+    prompt = "\n".join(["Memories:", *lines, "", f"Question: {json.dumps(query, ensure_ascii=False)}",
+                        f"Write {budget} tokens at most."])  # fmt: skip
+    told = llm.fill(system, prompt, budget + SPARE, Statements)
+    return _fitting(told, sent, budget)
+
+
+def note(llm: Llm, turns: Sequence[Interaction]) -> SessionNote:
+    """Have a model say what a session was about. Raises ModelError."""
+    lines = [_turn(turn) for turn in turns]
+    while sum(map(estimate_tokens, lines)) > TURNS and len(lines) > 1:
+        lines.pop(len(lines) // 2)  # how it began and how it ended tells most
+    return llm.fill(SUMMARIZE_SESSION, "\n".join(["Turns:", *lines]), 1_000, SessionNote)
+
+
+def _line(number: int, hit: Hit) -> str:
+    record = hit.record
+    return json.dumps(
+        {"number": number, "date": record.created_at[:10], "kind": str(record.kind), "text": cut(said(record), LONG)},
+        ensure_ascii=False,
+    )
+
+
+def _turn(turn: Interaction) -> str:
+    texts = {"prompt": turn.prompt, "thought": turn.thought, "response": turn.response}
+    return json.dumps({name: cut(text, TURN) for name, text in texts.items()}, ensure_ascii=False)
+
+
+def _fitting(told: Statements, sent: Sequence[Hit], budget: int) -> Written:
+    """The statements that rest on something, as many as fit, and where they come from."""
+    lines: list[str] = []
+    places: dict[int, int] = {}
+    for statement in told.statements:
+        sources = [number for number in dict.fromkeys(statement.sources) if 1 <= number <= len(sent)]
+        if not sources:
+            continue
+        known = places | {number: len(places) + at for at, number in enumerate(_new(sources, places), 1)}
+        line = f"{' '.join(statement.text.split())} {''.join(f'[{known[number]}]' for number in sources)}"
+        if estimate_tokens(_text([*lines, line], known, sent)) > budget:
+            continue
+        lines, places = [*lines, line], known
+    hits = tuple(sent[number - 1] for number in places)
+    return Written(_text(lines, places, sent) if lines else NOT_THERE, hits)
+
+
+def _new(sources: Sequence[int], places: dict[int, int]) -> list[int]:
+    return [number for number in sources if number not in places]
+
+
+def _text(lines: Sequence[str], places: dict[int, int], sent: Sequence[Hit]) -> str:
+    """Statements, then what their numbers mean."""
+    records = [(place, sent[number - 1].record) for number, place in places.items()]
+    return "\n".join([*lines, "", *(f"[{place}] {record.id} ({record.created_at[:10]})" for place, record in records)])

@@ -1,0 +1,83 @@
+"""A language model's endpoint over real HTTP: it answers as a test tells it, and keeps what it was asked."""
+
+import json
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
+from tests.clients import Json
+
+Reply = Callable[[Json], tuple[int, Any]]
+"""The body of a request to a status and a body: text is what the model says, bytes are sent as they are."""
+
+
+@dataclass
+class Model:
+    """The endpoint. `reply` may be changed at any time."""
+
+    url: str
+    reply: Reply = field(default=lambda _body: (500, {"error": {"message": "not told what to answer"}}))
+    asked: list[Json] = field(default_factory=list)
+
+    def says(self, value: object) -> None:
+        """From now on it says this: a text, or an object as JSON."""
+        text = value if isinstance(value, str) else json.dumps(value)
+        self.reply = lambda _body: (200, text)
+
+    def fails(self, status: int, body: object = None) -> None:
+        self.reply = lambda _body: (status, body or {"error": {"message": f"status {status}"}})
+
+    def hangs(self, seconds: float) -> None:
+        def reply(_body: Json) -> tuple[int, Any]:
+            time.sleep(seconds)
+            return 200, "late"
+
+        self.reply = reply
+
+    def prompts(self) -> list[str]:
+        """What the user's part of each question was."""
+        return [str(body["messages"][-1]["content"]) for body in self.asked]
+
+    def settings(self, **more: str) -> dict[str, str]:
+        return {"MEMORY_LLM_BASE_URL": f"{self.url}/v1", "MEMORY_LLM_MODEL": "test", "MEMORY_LLM_TIMEOUT": "1"} | more
+
+
+@contextmanager
+def model() -> Iterator[Model]:
+    class Handler(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+            here.asked.append(body)
+            status, answer = here.reply(body)
+            if isinstance(answer, str):
+                choice = {"index": 0, "finish_reason": "stop", "message": {"role": "assistant", "content": answer}}
+                answer = {"id": "1", "object": "chat.completion", "created": 0, "model": "test", "choices": [choice],
+                          "usage": {"prompt_tokens": 10, "completion_tokens": 5, "total_tokens": 15}}  # fmt: skip
+            content = answer if isinstance(answer, bytes) else json.dumps(answer).encode()
+            self.send_response(status)
+            self.send_header("Content-Type", "application/json")
+            self.send_header("Content-Length", str(len(content)))
+            self.end_headers()
+            self.wfile.write(content)
+
+        def log_message(self, *_: object) -> None:
+            """A test's output stays clean."""
+
+    class Server(ThreadingHTTPServer):
+        def handle_error(self, *_: object) -> None:
+            """Who did not wait for an answer is gone."""
+
+    server = Server(("127.0.0.1", 0), Handler)
+    here = Model(f"http://127.0.0.1:{server.server_port}")
+    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)
+    thread.start()
+    try:
+        yield here
+    finally:
+        server.shutdown()
+        server.server_close()
+        thread.join()

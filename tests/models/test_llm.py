@@ -1,0 +1,148 @@
+"""The language model: answers of a shape, a budget, a circuit breaker, and everything that an endpoint may do wrong."""
+
+from collections.abc import Iterator
+from contextlib import suppress
+
+import pytest
+from pydantic import BaseModel
+
+from memoryd.errors import ModelError
+from memoryd.models.llm import FAILURES, Llm, load_llm
+from memoryd.settings import Settings
+from tests.llm import Model, model
+
+
+class Shape(BaseModel):
+    """What is asked for here."""
+
+    name: str
+    number: int
+
+
+GOOD = '{"name": "Ann", "number": 3}'
+
+
+@pytest.fixture
+def endpoint() -> Iterator[Model]:
+    with model() as found:
+        yield found
+
+
+def llm(endpoint: Model, **settings: str) -> Llm:
+    found = load_llm(Settings.read(endpoint.settings(**settings)))
+    assert found
+    return found
+
+
+def test_without_a_key_and_an_address_there_is_none() -> None:
+    assert load_llm(Settings.read({})) is None
+
+
+def test_it_is_asked_by_its_name_with_system_and_prompt(endpoint: Model) -> None:
+    endpoint.says("  Hello. ")
+    assert llm(endpoint).write("Be brief.", "Say hello.", 50) == "Hello."
+    (body,) = endpoint.asked
+    assert (body["model"], body["max_tokens"], body["temperature"]) == ("test", 50, 0)
+    assert [(one["role"], one["content"]) for one in body["messages"]] == [
+        ("system", "Be brief."), ("user", "Say hello."),
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "said", [GOOD, f"```json\n{GOOD}\n```", f"Here you are:\n{GOOD}\nAnything else?", f"```\n{GOOD}```"]
+)
+def test_an_answer_of_a_shape_is_read_whatever_is_around_it(endpoint: Model, said: str) -> None:
+    endpoint.says(said)
+    assert llm(endpoint).fill("", "Who?", 50, Shape) == Shape(name="Ann", number=3)
+
+
+@pytest.mark.parametrize(
+    "said", ["I think it is Ann.", GOOD[:15], '{"name": "Ann"}', "[]", "", '{"name": 1, "number": "x"}']
+)
+def test_an_answer_of_another_shape_is_sent_back_once(endpoint: Model, said: str) -> None:
+    answers = [GOOD, said]
+    endpoint.reply = lambda _body: (200, answers.pop())
+    assert llm(endpoint).fill("", "Who?", 50, Shape).name == "Ann"
+    assert "Your last answer was not valid" in endpoint.prompts()[1]
+
+
+def test_what_is_wrong_twice_is_an_error_that_says_what(endpoint: Model) -> None:
+    endpoint.says('{"name": "Ann"}')
+    with pytest.raises(ModelError, match="number: Field required"):
+        llm(endpoint).fill("", "Who?", 50, Shape)
+    assert len(endpoint.asked) == 2
+
+
+def test_an_endpoint_that_takes_no_schemas_is_sent_none_any_more(endpoint: Model) -> None:
+    endpoint.reply = lambda body: (400, {"error": {"message": "?"}}) if "response_format" in body else (200, GOOD)
+    found = llm(endpoint)
+    for _ in range(2):
+        assert found.fill("", "Who?", 50, Shape).number == 3
+    assert ["response_format" in body for body in endpoint.asked] == [True, False, False]
+
+
+FAILURES_OF: dict[str, tuple[int, object, str]] = {
+    "a wrong key": (401, None, "Check MEMORY_LLM_API_KEY"),
+    "no such model": (404, None, "Check MEMORY_LLM_MODEL"),
+    "too many calls": (429, None, "raise the limit of the service"),
+    "an error of its own": (500, None, "Try again later"),
+    "no JSON": (200, b"<html>", "answered without JSON"),
+    "half an answer": (200, b'{"choices": [{"mess', "answered without JSON"),
+    "another protocol": (200, {"ok": True}, "answered without a text"),
+    "no choices": (200, {"choices": []}, "answered without a text"),
+    "no content": (200, {"choices": [{"message": {"content": None}}]}, "answered without a text"),
+}
+
+
+@pytest.mark.parametrize("what", FAILURES_OF)
+def test_what_an_endpoint_does_wrong_is_told_with_the_next_step(endpoint: Model, what: str) -> None:
+    status, body, told = FAILURES_OF[what]
+    endpoint.fails(status, body)
+    with pytest.raises(ModelError, match=told):
+        llm(endpoint).write("", "Hello?", 50)
+
+
+def test_an_endpoint_that_hangs_is_given_up(endpoint: Model) -> None:
+    endpoint.hangs(3)
+    with pytest.raises(ModelError, match="timed out"):
+        llm(endpoint, MEMORY_LLM_TIMEOUT="0.2").write("", "Hello?", 50)
+
+
+def test_one_that_is_not_there_is_told(endpoint: Model) -> None:
+    with pytest.raises(ModelError, match="Check the network and MEMORY_LLM_BASE_URL"):
+        llm(endpoint, MEMORY_LLM_BASE_URL="http://127.0.0.1:1/v1").write("", "Hello?", 50)
+
+
+def test_after_some_failures_it_is_left_alone_and_the_log_says_so_once(
+    endpoint: Model, caplog: pytest.LogCaptureFixture
+) -> None:
+    endpoint.fails(401)
+    found = llm(endpoint)
+    for _ in range(FAILURES):
+        with pytest.raises(ModelError, match="401"):
+            found.write("", "Hello?", 50)
+    for _ in range(20):
+        with pytest.raises(ModelError, match="it is asked again in"):
+            found.write("", "Hello?", 50)
+    assert len(endpoint.asked) == FAILURES
+    assert len(caplog.records) == 2
+
+
+@pytest.mark.parametrize(("name", "most"), [("MEMORY_LLM_CALLS", "3"), ("MEMORY_LLM_TOKENS", "110")])
+def test_a_budget_for_an_hour_is_kept(endpoint: Model, name: str, most: str) -> None:
+    endpoint.says("Hello.")
+    found = llm(endpoint, **{name: most})
+    with suppress(ModelError):
+        for _ in range(10):
+            found.write("", "Hello?", 50)
+    with pytest.raises(ModelError, match="for this hour is spent"):
+        found.write("", "Hello?", 50)
+    assert 1 <= len(endpoint.asked) <= 4
+    assert found.usage.tokens == 15 * len(endpoint.asked)
+
+
+def test_the_key_is_in_no_error(endpoint: Model) -> None:
+    endpoint.fails(401, {"error": {"message": "bad"}})
+    with pytest.raises(ModelError) as caught:
+        llm(endpoint, MEMORY_LLM_API_KEY="sk-very-secret").write("", "Hello?", 50)
+    assert "very-secret" not in str(caught.value)
