@@ -19,7 +19,7 @@ def llm() -> Iterator[Model]:
 
 
 @pytest.fixture(scope="module")
-def _server(llm: Model, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Agent]:
+def server(llm: Model, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Agent]:
     home = tmp_path_factory.mktemp("llm")
     environ = environment(home, None, **llm.settings(MEMORY_LLM_TIMEOUT="0.5"))
     with agent(environ, "--toolsets", "recall,journal", log=home / "stderr.log") as server:
@@ -27,11 +27,12 @@ def _server(llm: Model, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Ag
 
 
 @pytest.fixture
-def told(_server: Agent, llm: Model) -> Agent:
+def told(server: Agent, llm: Model) -> Agent:
     """A memory of three facts, with a model that says nothing yet."""
     llm.asked.clear()
-    _server.clear().store_all(FACTS)
-    return _server
+    server.ok("memory_forget", before="9999-01-01T00:00:00Z", confirm=True)
+    server.store_all(FACTS)
+    return server
 
 
 def statements(*pairs: tuple[str, list[int]]) -> Json:
@@ -135,14 +136,15 @@ def summarized(server: Agent, session: str) -> Json:
     return found
 
 
-def test_a_session_is_summarized_and_judged_by_the_model(told: Agent, llm: Model) -> None:
+def test_a_session_is_summarized_and_judged_by_the_model(server: Agent, llm: Model) -> None:
     llm.says(NOTE)
-    assert NOTE.items() <= summarized(told, "good").items()
+    assert NOTE.items() <= summarized(server, "good").items()
 
 
 @pytest.mark.parametrize("bad", [{"title": "x"}, NOTE | {"quality": 700}, "It was about the login."])
-def test_a_malformed_note_is_asked_for_again_then_rules_do(told: Agent, llm: Model, bad: object) -> None:
+def test_a_malformed_note_is_asked_for_again_then_rules_do(server: Agent, llm: Model, bad: object) -> None:
+    llm.asked.clear()
     llm.says(bad)
-    summary = summarized(told, "bad")
+    summary = summarized(server, "bad")
     assert (summary["title"], summary["quality"]) == ("Fix the login", None)
     assert len(llm.asked) == 2

@@ -62,6 +62,11 @@ class Helpers:
         self.llm.start()
         return self.llm.get(PATIENCE)
 
+    def usage(self) -> dict[str, int]:
+        """What the language model was asked for so far."""
+        llm = self.llm.get()
+        return vars(llm.usage).copy() if llm else {}
+
     def older(self, name: str) -> Embedder | None:
         """The embedder that made an older set of vectors, if it is still to be had."""
         if name not in self._older:

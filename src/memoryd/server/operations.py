@@ -64,6 +64,7 @@ class Metrics:
         self._records = Gauge("memoryd_records", "Living records.", ("kind",), registry=self._registry)
         self._waiting = Gauge("memoryd_unembedded_records", "Records that lack vectors.", registry=self._registry)
         self._size = Gauge("memoryd_database_bytes", "Size of the database.", registry=self._registry)
+        self._asked = Gauge("memoryd_llm", "What the language model was asked for.", ("what",), registry=self._registry)
         self._counted = -FRESH
         calls.heard.append(self._heard)
 
@@ -81,6 +82,8 @@ class Metrics:
             self._counted = time.monotonic()
             with suppress(MemorydError):  # the figures of the calls are there all the same
                 self._count()
+        for what, number in self._engine.helpers.usage().items():
+            self._asked.labels(what).set(number)
         return generate_latest(self._registry)
 
     def _count(self) -> None:
