@@ -13,9 +13,6 @@ from dataclasses import dataclass
 from typing import Any, Protocol, TypeVar
 from urllib.parse import urlsplit
 
-from limits import RateLimitItemPerHour
-from limits.storage import MemoryStorage
-from limits.strategies import MovingWindowRateLimiter
 from pydantic import BaseModel, ValidationError
 
 from memoryd import extras
@@ -56,6 +53,16 @@ class Endpoint(Protocol):
         ...
 
 
+class Budget(Protocol):
+    """What may be asked within some time."""
+
+    def take(self, tokens: int) -> None:
+        """One call of about so many tokens. Raises ModelError where that is more than there is left."""
+
+    def spend(self, tokens: int) -> None:
+        """So many were needed."""
+
+
 class Usage:
     """What a model was asked for so far."""
 
@@ -66,12 +73,11 @@ class Usage:
 class Llm:
     """A language model. Every method raises ModelError where there is no answer that could be used."""
 
-    def __init__(self, endpoint: Endpoint, calls: int, tokens: int) -> None:
+    def __init__(self, endpoint: Endpoint, budget: Budget) -> None:
         self.name = endpoint.name
         self.usage = Usage()
         self._endpoint = endpoint
-        self._calls, self._tokens = RateLimitItemPerHour(calls), RateLimitItemPerHour(tokens)
-        self._spent = MovingWindowRateLimiter(MemoryStorage())
+        self._budget = budget
         self._lock = threading.Lock()
         self._failed = 0
         self._again_at = 0.0
@@ -100,10 +106,7 @@ class Llm:
 
     def _ask(self, system: str, prompt: str, tokens: int, schema: Mapping[str, Any] | None) -> str:
         self._demand_closed()
-        cost = estimate_tokens(system) + estimate_tokens(prompt) + tokens
-        if not self._spent.test(self._tokens, "tokens", cost=cost) or not self._spent.hit(self._calls, "calls"):
-            raise ModelError(f"The budget of {self.name} for this hour is spent: {self._calls.amount} calls, "
-                             f"{self._tokens.amount} tokens.")  # fmt: skip
+        self._budget.take(estimate_tokens(system) + estimate_tokens(prompt) + tokens)
         self.usage.calls += 1
         try:
             answer = self._endpoint.ask(system, prompt, tokens, schema)
@@ -112,7 +115,7 @@ class Llm:
             raise
         self._failed = 0
         self.usage.tokens += answer.tokens
-        self._spent.hit(self._tokens, "tokens", cost=max(answer.tokens, 1))
+        self._budget.spend(answer.tokens)
         return answer.text
 
     # the circuit breaker ---------------------------------------------------------------------------------------------
@@ -166,4 +169,5 @@ def load_llm(settings: Settings) -> Llm | None:
     if not configured(settings):
         return None
     endpoint: Callable[[Settings], Endpoint] = extras.load("memoryd.models.chat:Chat", "openai", ModelError)
-    return Llm(endpoint(settings), settings.llm_calls, settings.llm_tokens)
+    budget: Callable[[int, int], Budget] = extras.load("memoryd.models.budget:HourlyBudget", "", ModelError)
+    return Llm(endpoint(settings), budget(settings.llm_calls, settings.llm_tokens))
