@@ -19,6 +19,8 @@ from functools import partial
 from multiprocessing import get_context
 from pathlib import Path
 
+import psycopg
+
 from bench.speed import clustered, fact, median_ms, question, show
 from memoryd.core import journal_files, lines, records
 from memoryd.core.engine import Engine
@@ -69,6 +71,9 @@ def calls(settings: Settings, last: int) -> None:
         journal, before = Journal(engine, workspace, ""), 0
         for size in (FIRST, last):
             fill(engine, workspace, range(before, size), embedder.name)
+            if settings.database_url:
+                with psycopg.connect(settings.database_url, autocommit=True) as connection:
+                    connection.execute("ANALYZE")  # autovacuum does it within minutes of an import
             before = size
             find, _ = median_ms(lambda n: journal.kept.find(question(n), 10, ""), 30)
             scoped, _ = median_ms(lambda n: journal.kept.find(question(n), 10, f"s{n % 20}"), 30)
