@@ -85,7 +85,7 @@ def test_the_default_workspace_is_where_other_programs_look(made: Engine, chroma
 
 
 def test_looking_makes_nothing(kept: JournalChroma, raw: ChromaDatabase) -> None:
-    kept.numbers(), kept.find("bread", 1, ""), kept.ungathered(), kept.delete_summaries()
+    kept.numbers(), kept.find("bread", 1, ""), kept.unsummarized(), kept.delete_summaries()
     assert names(raw) == set()
 
 

@@ -93,11 +93,11 @@ def test_many_turns_are_all_told(kept: JournalStore) -> None:
 
 def test_a_session_is_gathered_until_it_grows(kept: JournalStore) -> None:
     kept.put([turn(1), turn(2), turn(3, "t"), turn(0, "u")])
-    assert kept.ungathered() == ["u", "s", "t"]
+    assert kept.unsummarized() == ["u", "s", "t"]
     kept.put_summaries([summary(5, "s", memory_count=2), summary(5, "t", memory_count=1)])
-    assert kept.ungathered() == ["u"]
+    assert kept.unsummarized() == ["u"]
     kept.add(turn(4, "t"))
-    assert kept.ungathered() == ["u", "t"]
+    assert kept.unsummarized() == ["u", "t"]
 
 
 def test_the_summary_of_a_session_is_replaced(kept: JournalStore) -> None:
@@ -144,7 +144,7 @@ def test_deleting_summaries_leaves_turns(kept: JournalStore) -> None:
 def test_nothing_is_there_at_first(kept: JournalStore) -> None:
     assert kept.numbers() == {"memories": 0, "summaries": 0}
     assert (kept.of_session("s", 5, 0), kept.summaries(5, 0, "")) == (([], 0), ([], 0))
-    assert [*kept.find("bread", 5, ""), *kept.find_summaries("bread", 5, "other"), *kept.ungathered()] == []
+    assert [*kept.find("bread", 5, ""), *kept.find_summaries("bread", 5, "other"), *kept.unsummarized()] == []
     assert [*kept.every_turn(), *kept.every_summary()] == []
     assert kept.delete_summaries() == 0
 

@@ -54,7 +54,7 @@ class Journal:
 
     def summarize_all(self, but: str, report: Report) -> list[SessionSummary]:
         """Summarize the sessions that have no summary or have grown since, without one that goes on."""
-        sessions = [session for session in self.kept.ungathered() if session != but]
+        sessions = [session for session in self.kept.unsummarized() if session != but]
         made: list[SessionSummary] = []
         for start in range(0, len(sessions), BATCH):
             report(start, len(sessions))

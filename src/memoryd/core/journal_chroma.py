@@ -77,7 +77,7 @@ class JournalChroma:
 
     # summaries -------------------------------------------------------------------------------------------------------
 
-    def ungathered(self) -> list[str]:
+    def unsummarized(self) -> list[str]:
         """The sessions that have no summary, or more turns than their summary counted; the oldest first."""
         numbers: Counter[str] = Counter()
         begun: dict[str, str] = {}

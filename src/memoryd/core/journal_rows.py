@@ -81,9 +81,9 @@ class JournalRows:
 
     # summaries -------------------------------------------------------------------------------------------------------
 
-    def ungathered(self) -> list[str]:
+    def unsummarized(self) -> list[str]:
         """The sessions that have no summary, or more turns than their summary counted."""
-        return list(self._ids("journal.ungathered"))
+        return list(self._ids("journal.unsummarized"))
 
     def summarized(self, summaries: Sequence[SessionSummary]) -> list[SessionSummary]:
         """Keep the summaries of sessions in place of those that they may have."""

@@ -66,7 +66,7 @@ class JournalStore(Protocol):
     def find(self, query: str, number: int, session_id: str) -> list[tuple[Interaction, float]]:
         """The turns that bear on a query, of one session or ('') any, best first, each with a score up to 1."""
 
-    def ungathered(self) -> list[str]:
+    def unsummarized(self) -> list[str]:
         """The sessions that have no summary, or more turns than their summary counted."""
 
     def summarized(self, summaries: Sequence[SessionSummary]) -> list[SessionSummary]:

@@ -37,7 +37,7 @@ ORDER BY d.id LIMIT :limit
 SELECT r.id FROM records r
 WHERE r.workspace_id = :workspace AND r.session_id = :session AND r.kind = 'interaction' AND r.deleted_at IS NULL
 
--- name: journal.ungathered
+-- name: journal.unsummarized
 -- Sessions that have no summary, or more interactions than their summary counted.
 SELECT r.session_id AS id FROM records r
 WHERE r.workspace_id = :workspace AND r.kind = 'interaction' AND r.deleted_at IS NULL AND r.session_id IS NOT NULL
