@@ -25,6 +25,8 @@ from memoryd.toolsets.recall import BUDGET, CONTEXT_BUDGET
 INPUT = 16 << 20  # bytes of a hook's JSON at most: it may repeat the agent's last message
 SECONDS = {"session-start": 10.0}  # after which a hook gives up ...
 LONGER = 30.0  # ... and all others
+WITHOUT = {"embedder": "none", "reranker": "none", "llm_api_key": None, "llm_base_url": None}
+"""A hook has little time: it asks no model. A server makes the vectors."""
 _WRONG_USAGE: Any = typer.BadParameter.__base__  # typer has no name for it
 
 
@@ -92,11 +94,12 @@ def hook(
     """
     with _bounded(SECONDS.get(event, LONGER)):
         given = parse(_input())
-        words = settings.model_copy(update={"embedder": "none", "reranker": "none"})  # a server makes the vectors
+        alone = settings.model_copy(update=WITHOUT)
         if event is HookEvent.SESSION_START:
-            _brief(words.model_copy(update={"read_only": True}), given, client, budget)
+            _brief(alone.model_copy(update={"read_only": True}), given, client, budget)
         else:  # ChromaDB keeps nothing without a vector
-            _keep(settings if settings.journal_store == "chroma" else words, given, client, event)
+            kept_there = {"embedder": settings.embedder} if settings.journal_store == "chroma" else {}
+            _keep(alone.model_copy(update=kept_there), given, client, event)
 
 
 @contextmanager

@@ -2,6 +2,7 @@
 
 import logging
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import asdict
 from typing import Any
 
@@ -57,8 +58,12 @@ class Journal:
         sessions = [session for session in self.kept.unsummarized() if session != but]
         made: list[SessionSummary] = []
         for start in range(0, len(sessions), BATCH):
-            report(start, len(sessions))
-            made += self.kept.summarized([self._summary(session) for session in sessions[start : start + BATCH]])
+            told = []
+            for number, session in enumerate(sessions[start : start + BATCH], start):
+                report(number, len(sessions))
+                with suppress(NotFoundError):  # an import may have replaced its turns
+                    told.append(self._summary(session))
+            made += self.kept.summarized(told)
         report(len(sessions), len(sessions))
         return made
 
