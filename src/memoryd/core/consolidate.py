@@ -1,24 +1,28 @@
-"""Where the graph needs attention. Everything is counted or quoted, so it is complete without a language model."""
+"""Where the graph needs attention. It is counted and quoted; a language model, if there is one, words it better."""
 
 import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from datetime import timedelta
 
-from memoryd.core import clusters, observations, similar, terms, traversal
+from memoryd.core import clusters, observations, similar, terms, traversal, writing
 from memoryd.core.clusters import Nearest
 from memoryd.core.graph import Graph, entity
 from memoryd.core.similar import Means, Pair
 from memoryd.core.terms import Rarity, Terms
+from memoryd.errors import ModelError
 from memoryd.model import GENERAL, Entity, Kind
 from memoryd.store.base import Queries, Row
+from memoryd.text import cut
 
 EVENT_DAYS = 30
 CANDIDATES = 0.75  # rescaled cosine from which on two unrelated nodes are a candidate for a relation
 TOGETHER = 0.6  # ... and from which on two nodes may be in one cluster
 MEMBERS = 50  # of a cluster are named and read for its label
 READ = 200  # observations of a node that are read for it, the latest
+SHOWN, SENT = 8, 50  # ... and that a language model is shown, and tokens of each
 VERBS = {"create": "creates", "update": "updates", "delete": "deletes"}
 KINDS = (Kind.ENTITY, Kind.OBSERVATION, "relation")
 
@@ -141,11 +145,14 @@ def report(graph: Graph, limit: int = 20) -> Report:
     means = similar.means_of(graph)
     pairs, candidates, groups = _surveyed(graph, means, limit)
     writer = _Writer(graph)
+    summaries, relations, named = writer.written(
+        writer.stale(waiting), writer.candidates(pairs), writer.clusters(groups[:limit])
+    )
     return Report(
-        stale_summaries=tuple(writer.stale(waiting)),
-        relation_candidates=tuple(writer.candidates(pairs)),
+        stale_summaries=summaries,
+        relation_candidates=relations,
         orphaned_nodes=tuple(lone[:limit]),
-        cluster_summary=tuple(writer.clusters(groups[:limit])),
+        cluster_summary=named,
         event_summary=_events(graph),
         omitted={
             "stale_summaries": stale - len(waiting), "relation_candidates": candidates - len(pairs),
@@ -169,7 +176,7 @@ def _surveyed(graph: Graph, means: Means, limit: int) -> tuple[list[Pair], int, 
 
 
 class _Writer:
-    """Puts findings into the words of the observations."""
+    """Puts findings into the words of the observations, or into those of a language model where there is one (c)."""
 
     def __init__(self, graph: Graph) -> None:
         self._graph = graph
@@ -203,6 +210,43 @@ class _Writer:
             cluster_id=number, node_names=tuple(node.name for node in named), node_count=len(nodes),
             centroid_label=", ".join(common) or usual,
         )  # fmt: skip
+
+    def written(
+        self, stale: Sequence[StaleSummary], candidates: Sequence[Candidate], found: Sequence[Cluster]
+    ) -> tuple[tuple[StaleSummary, ...], tuple[Candidate, ...], tuple[Cluster, ...]]:
+        """The same, with texts of a language model in place of those that it has written."""
+        llm = self._graph.engine.helpers.writer() if stale or candidates or found else None
+        told: dict[str, dict[int, str]] = {}
+        if llm is not None:
+            with suppress(ModelError):  # the quoted ones serve
+                told = writing.drafts(llm, self._asked(stale, candidates, found))
+        summaries, rationales, labels = (told.get(name, {}) for name in ("summaries", "rationales", "labels"))
+        return (
+            tuple(replace(one, draft_summary=summaries.get(at, one.draft_summary)) for at, one in enumerate(stale)),
+            tuple(replace(one, rationale=rationales.get(at, one.rationale)) for at, one in enumerate(candidates)),
+            tuple(replace(one, centroid_label=labels.get(at, one.centroid_label)) for at, one in enumerate(found)),
+        )
+
+    def _asked(
+        self, stale: Sequence[StaleSummary], candidates: Sequence[Candidate], found: Sequence[Cluster]
+    ) -> dict[str, list[dict[str, object]]]:
+        texts = self._texts(
+            [one.node.id for one in stale] + [e.id for c in candidates for e in (c.pair.one, c.pair.other)]
+        )
+        said = {key: [cut(text, SENT) for text in of[-SHOWN:]] for key, of in texts.items()}
+        return {
+            "summaries": [{"node": one.node.name, "observations": said[one.node.id]} for one in stale],
+            "rationales": [
+                {
+                    "a": c.pair.one.name,
+                    "of_a": said[c.pair.one.id],
+                    "b": c.pair.other.name,
+                    "of_b": said[c.pair.other.id],
+                }
+                for c in candidates
+            ],
+            "labels": [{"nodes": one.node_names} for one in found],
+        }
 
     def _about(self, nodes: Sequence[Entity]) -> dict[str, Terms]:
         texts = self._texts([node.id for node in nodes])

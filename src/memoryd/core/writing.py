@@ -4,7 +4,7 @@ Memories go to the model as data, numbered. What it states without a number of o
 """
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from pydantic import BaseModel, Field
@@ -12,13 +12,14 @@ from pydantic import BaseModel, Field
 from memoryd.core.records import said
 from memoryd.model import Hit, Interaction
 from memoryd.models.llm import Llm
-from memoryd.prompts import SUMMARIZE_SESSION
+from memoryd.prompts import DRAFT_REPORT, SUMMARIZE_SESSION
 from memoryd.text import cut, estimate_tokens
 
 SENT = 30  # memories at most
 LONG = 300  # tokens of each
 SPARE = 200  # tokens of an answer beyond what its reader wants: JSON has its price
-TURN, TURNS = 200, 12_000  # tokens of each text of a turn, and of all of them
+TURN, TURNS = 200, 12_000  # tokens of each text of a turn, and of all that is sent at once
+DRAFTED = 4_000  # tokens of the texts of a report
 NOT_THERE = "Not in memory: nothing that was found answers this."
 
 
@@ -48,6 +49,21 @@ class SessionNote(BaseModel):
     technologies: list[str] = Field(max_length=30)
 
 
+class Draft(BaseModel):
+    """A text for the object of a number."""
+
+    number: int
+    text: str = Field(min_length=1, max_length=2_000)
+
+
+class Drafts(BaseModel):
+    """The texts of a report on a graph."""
+
+    summaries: list[Draft]
+    rationales: list[Draft]
+    labels: list[Draft]
+
+
 @dataclass(frozen=True, slots=True)
 class Written:
     """A text, and the hits that it rests on, in the order of their first mention."""
@@ -72,6 +88,22 @@ def note(llm: Llm, turns: Sequence[Interaction]) -> SessionNote:
     while sum(map(estimate_tokens, lines)) > TURNS and len(lines) > 1:
         lines.pop(len(lines) // 2)  # how it began and how it ended tells most
     return llm.fill(SUMMARIZE_SESSION, "\n".join(["Turns:", *lines]), 1_000, SessionNote)
+
+
+def drafts(llm: Llm, asked: Mapping[str, Sequence[Mapping[str, object]]]) -> dict[str, dict[int, str]]:
+    """Have a model write the texts of a report: for each list of Drafts what it should look at; by list and place.
+
+    What it leaves out is missing. Raises ModelError.
+    """
+    lines = [
+        json.dumps({"list": name, "number": number, **one}, ensure_ascii=False)
+        for name, every in asked.items()
+        for number, one in enumerate(every)
+    ]
+    while sum(map(estimate_tokens, lines)) > TURNS:
+        lines.pop()
+    told = llm.fill(DRAFT_REPORT, "\n".join(lines), DRAFTED, Drafts)
+    return {name: {draft.number: draft.text for draft in getattr(told, name)} for name in asked}
 
 
 def _line(number: int, hit: Hit) -> str:
