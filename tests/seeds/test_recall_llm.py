@@ -64,6 +64,19 @@ def test_a_statement_that_rests_on_nothing_is_left_out(told: Agent, llm: Model, 
     assert "moon" not in recall(told)["text"]
 
 
+@pytest.mark.parametrize(
+    "stated", [statements(("The moon.", [])), statements(("x" * 3_000, [1]))], ids=["rests on nothing", "too long"]
+)
+def test_what_cannot_be_told_is_not_taken_for_a_gap_in_memory(told: Agent, llm: Model, stated: Json) -> None:
+    llm.says(stated)
+    assert FACTS[0] in recall(told)["text"]
+
+
+def test_a_summary_without_a_statement_is_extractive(told: Agent, llm: Model) -> None:
+    llm.says(statements())
+    assert FACTS[0] in recall(told, "summary")["text"]
+
+
 def test_a_summary_is_written_by_the_model(told: Agent, llm: Model) -> None:
     llm.says(statements(("Deployments are on Tuesdays.", [1])))
     assert "Deployments are on Tuesdays. [1]" in recall(told, "summary", "deployments")["text"]

@@ -26,6 +26,7 @@ IMPORTANT = 0.7  # importance from which a memory is in every briefing
 BRIEFED = 20  # recent, and important, memories that a briefing considers
 WRITTEN: dict[Format, str] = {"answer": ANSWER_QUESTION, "summary": SUMMARIZE_MEMORIES}
 """The formats that a language model writes, where there is one."""
+NOT_THERE = "Not in memory: nothing that was found answers this."
 SESSIONS = 3  # summaries of sessions that it considers
 
 
@@ -108,8 +109,9 @@ class Memories:
         except ModelError as error:
             log.info("%s without a language model: %s", form, error)
             return None
-        tokens = estimate_tokens(made.text)
-        return Briefing(made.text, made.hits, tokens, len(hits) - len(made.hits)) if tokens <= budget else None
+        text = made.text or (NOT_THERE if form == "answer" else "")
+        tokens = estimate_tokens(text)
+        return Briefing(text, made.hits, tokens, len(hits) - len(made.hits)) if 0 < tokens <= budget else None
 
     def context(self, task: str | None, budget: int, but: Collection[str] = ()) -> Briefing:
         """What bears on a task, is important or recent, for the start of a conversation; without the ids of `but`."""

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pydantic import BaseModel, Field
 
 from memoryd.core.records import said
+from memoryd.errors import ModelError
 from memoryd.model import Hit, Interaction
 from memoryd.models.llm import Llm
 from memoryd.prompts import DRAFT_REPORT, SUMMARIZE_SESSION
@@ -20,7 +21,6 @@ LONG = 300  # tokens of each
 SPARE = 200  # tokens of an answer beyond what its reader wants: JSON has its price
 TURN, TURNS = 200, 12_000  # tokens of each text of a turn, and of all that is sent at once
 DRAFTED = 4_000  # tokens of the texts of a report
-NOT_THERE = "Not in memory: nothing that was found answers this."
 
 
 class Statement(BaseModel):
@@ -73,20 +73,27 @@ class Written:
 
 
 def write(llm: Llm, system: str, query: str, hits: Sequence[Hit], budget: int) -> Written:
-    """Have a model answer a question, or summarize, as `system` says, within so many tokens. Raises ModelError."""
+    """Have a model answer a question, or summarize, as `system` says, within so many tokens.
+
+    An empty text where it states nothing. Raises ModelError, also where nothing that it states can be told.
+    """
     sent = hits[:SENT]
     lines = [_line(number, hit) for number, hit in enumerate(sent, 1)]
     prompt = "\n".join(["Memories:", *lines, "", f"Question: {json.dumps(query, ensure_ascii=False)}",
                         f"Write {budget} tokens at most."])  # fmt: skip
     told = llm.fill(system, prompt, budget + SPARE, Statements)
-    return _fitting(told, sent, budget)
+    written = _fitting(told, sent, budget)
+    if told.statements and not written.text:
+        raise ModelError(f"{llm.name} stated nothing that rests on a memory and fits into {budget} tokens.")
+    return written
 
 
 def note(llm: Llm, turns: Sequence[Interaction]) -> SessionNote:
     """Have a model say what a session was about. Raises ModelError."""
     lines = [_turn(turn) for turn in turns]
-    while sum(map(estimate_tokens, lines)) > TURNS and len(lines) > 1:
-        lines.pop(len(lines) // 2)  # how it began and how it ended tells most
+    spent = sum(map(estimate_tokens, lines))
+    while spent > TURNS and len(lines) > 1:
+        spent -= estimate_tokens(lines.pop(len(lines) // 2))  # how it began and how it ended tells most
     return llm.fill(SUMMARIZE_SESSION, "\n".join(["Turns:", *lines]), 1_000, SessionNote)
 
 
@@ -100,8 +107,9 @@ def drafts(llm: Llm, asked: Mapping[str, Sequence[Mapping[str, object]]]) -> dic
         for name, every in asked.items()
         for number, one in enumerate(every)
     ]
-    while sum(map(estimate_tokens, lines)) > TURNS:
-        lines.pop()
+    spent = sum(map(estimate_tokens, lines))
+    while spent > TURNS:
+        spent -= estimate_tokens(lines.pop())
     told = llm.fill(DRAFT_REPORT, "\n".join(lines), DRAFTED, Drafts)
     return {name: {draft.number: draft.text for draft in getattr(told, name)} for name in asked}
 
@@ -133,7 +141,7 @@ def _fitting(told: Statements, sent: Sequence[Hit], budget: int) -> Written:
             continue
         lines, places = [*lines, line], known
     hits = tuple(sent[number - 1] for number in places)
-    return Written(_text(lines, places, sent) if lines else NOT_THERE, hits)
+    return Written(_text(lines, places, sent) if lines else "", hits)
 
 
 def _new(sources: Sequence[int], places: dict[int, int]) -> list[int]:
