@@ -5,9 +5,10 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-# What is kept where: prompts keep nothing, and tests/core/test_changes.py hears changes on both stores.
+# What is kept where: prompts and language models keep nothing, and tests/core/test_changes.py hears changes on both.
 ON_POSTGRES := tests/seeds tests/faults/test_kill.py tests/faults/test_graph_writers.py \
-	--ignore tests/seeds/test_vault_prompts.py --ignore tests/seeds/test_vault_notices.py
+	--ignore tests/seeds/test_vault_prompts.py --ignore tests/seeds/test_vault_notices.py \
+	--ignore tests/seeds/test_recall_llm.py --ignore tests/seeds/test_graph_llm.py
 
 .PHONY: run test check lint types docs models conformance clean
 
