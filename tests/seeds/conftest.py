@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.clients import Agent, agent, environment
+from tests.llm import Model, model
 from tests.seeds import journal as journals
 from tests.seeds.vault import emptied
 
@@ -128,3 +129,10 @@ def _remembering(tmp_path_factory: pytest.TempPathFactory, model_dir: Path) -> I
 def remembering(_remembering: Agent) -> Agent:
     """An empty journal with the bundled models, beside the tools of recall."""
     return journals.emptied(_remembering).settle()
+
+
+@pytest.fixture(scope="module")
+def llm() -> Iterator[Model]:
+    """The endpoint of a language model, which says what a test tells it."""
+    with model() as found:
+        yield found

@@ -5,13 +5,7 @@ from collections.abc import Iterator
 import pytest
 
 from tests.clients import Agent, Json, agent, environment
-from tests.llm import Model, model
-
-
-@pytest.fixture(scope="module")
-def llm() -> Iterator[Model]:
-    with model() as found:
-        yield found
+from tests.llm import Model
 
 
 @pytest.fixture(scope="module")

@@ -7,15 +7,9 @@ from typing import Any
 import pytest
 
 from tests.clients import Agent, Json, agent, environment
-from tests.llm import Model, model
+from tests.llm import Model
 
 FACTS = ("Staging listens on port 5433.", "Maria writes the release notes.", "Deployments happen on Tuesdays.")
-
-
-@pytest.fixture(scope="module")
-def llm() -> Iterator[Model]:
-    with model() as found:
-        yield found
 
 
 @pytest.fixture(scope="module")
