@@ -18,6 +18,7 @@ from pathlib import Path
 from bench.speed import fact, show
 from memoryd.core import exports, imports, lines, records
 from memoryd.core.engine import Engine
+from memoryd.core.lines import Mode
 from memoryd.model import Kind, Record
 from memoryd.settings import Settings
 from memoryd.store import rows
@@ -66,7 +67,7 @@ def export(place: str, file: str) -> int:
     return numbers["default"].total()
 
 
-def load(place: str, file: str, mode: imports.Mode) -> int:
+def load(place: str, file: str, mode: Mode) -> int:
     """How many rows the file held."""
     with opened(place) as engine, lines.opened(Path(file)) as source:
         (outcome,) = imports.load(engine, source, None, mode, _quiet)

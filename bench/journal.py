@@ -112,7 +112,7 @@ def export(directory: str, _last: int) -> None:
         journal_files.export(kept, Path(directory) / "all.jsonl", ["memories", "summaries"], lines.ignored)
 
 
-def load(directory: str, last: int, mode: journal_files.Mode, into: str) -> None:
+def load(directory: str, last: int, mode: lines.Mode, into: str) -> None:
     with opened(directory) as engine, lines.opened(Path(directory) / "all.jsonl") as source:
         kept = Journal(engine, engine.workspaces.ensure(into), "").kept
         assert journal_files.load(kept, source, mode, lines.ignored).new.memories == last

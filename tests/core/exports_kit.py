@@ -10,8 +10,9 @@ from memoryd.core import entities, exports, imports, lines
 from memoryd.core.engine import Engine
 from memoryd.core.entities import NewEntity
 from memoryd.core.graph import Graph
-from memoryd.core.imports import Mode, Outcome
+from memoryd.core.imports import Outcome
 from memoryd.core.journal import Journal
+from memoryd.core.lines import Mode
 from memoryd.core.vault import Vault
 from memoryd.model import Workspace
 from memoryd.settings import Settings

@@ -14,7 +14,7 @@ from memoryd.core.engine import Engine
 from memoryd.core.entities import NewEntity
 from memoryd.core.export_rows import SHAPES
 from memoryd.core.graph import Graph
-from memoryd.core.imports import Mode
+from memoryd.core.lines import Mode
 from memoryd.errors import InvalidInputError, MemorydError
 from tests.core.exports_kit import (
     WORKSPACE,

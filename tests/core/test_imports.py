@@ -11,8 +11,8 @@ from memoryd.core import entities, observations, relations
 from memoryd.core.engine import Engine
 from memoryd.core.entities import NewEntity
 from memoryd.core.graph import Graph
-from memoryd.core.imports import Mode
 from memoryd.core.journal import Journal
+from memoryd.core.lines import Mode
 from memoryd.core.memories import Criteria
 from memoryd.core.observations import Deletion
 from memoryd.core.relations import Edge

@@ -13,7 +13,7 @@ import pytest
 from memoryd.core import journal_files, lines
 from memoryd.core.engine import Engine
 from memoryd.core.journal import Journal
-from memoryd.core.journal_files import Mode
+from memoryd.core.lines import Mode
 from memoryd.errors import InvalidInputError
 from memoryd.model import Interaction
 from memoryd.settings import Settings

@@ -10,9 +10,9 @@ from memoryd.cli.frame import PLACE, Json, command, note, out, reported
 from memoryd.core import exports, imports, journal_files, lines, transfer
 from memoryd.core.engine import Engine
 from memoryd.core.export_rows import FORMAT
-from memoryd.core.imports import Mode, Outcome
+from memoryd.core.imports import Outcome
 from memoryd.core.journal import Journal
-from memoryd.core.lines import HEAD, Source
+from memoryd.core.lines import HEAD, Mode, Source
 from memoryd.core.workspaces import ARCHIVED
 from memoryd.errors import InvalidInputError
 from memoryd.model import Workspace

@@ -8,10 +8,10 @@ import stat
 import time
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from itertools import islice
 from pathlib import Path
 from typing import IO
 
+from memoryd.core.batches import batches
 from memoryd.core.lines import Done, ignored
 from memoryd.core.transcripts import LINE, Reader, Turn
 from memoryd.errors import InvalidInputError
@@ -65,8 +65,8 @@ def keep(kept: JournalStore, turns: Iterable[Interaction]) -> tuple[int, int]:
 
     Whatever else they say: a session that is resumed may repeat its lines under another session's id.
     """
-    given, new, rest = 0, 0, iter(turns)
-    while batch := list(islice(rest, BATCH)):
+    given = new = 0
+    for batch in batches(turns, BATCH):
         known = kept.known([turn.id for turn in batch])
         unknown = [turn for turn in batch if turn.id not in known]
         given, new = given + len(batch), new + (kept.put(unknown) if unknown else 0)

@@ -3,12 +3,12 @@
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 from memoryd.core.engine import Engine
 from memoryd.core.export_checks import Part, changed, check
 from memoryd.core.exports import NOUNS, Numbers, Report
-from memoryd.core.lines import Source
+from memoryd.core.lines import Mode, Source
 from memoryd.core.merging import Merging, batches, templates, usable
 from memoryd.errors import InvalidInputError
 from memoryd.model import Workspace
@@ -16,7 +16,6 @@ from memoryd.store import rows
 from memoryd.store.base import Queries, Row
 from memoryd.store.rows import OF_WORKSPACE
 
-Mode = Literal["merge", "replace"]
 REMARKS = 20  # that are told in full
 
 

@@ -4,10 +4,11 @@ import uuid
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from itertools import count, islice
+from itertools import count
 from typing import Any, Literal, TypeVar
 
 from memoryd.core import journal_metadata
+from memoryd.core.batches import batches
 from memoryd.core.journal_vectors import JournalVectors
 from memoryd.errors import InvalidInputError, StoreError
 from memoryd.model import Interaction, SessionSummary, Workspace
@@ -139,9 +140,9 @@ class JournalChroma:
         given = {"memories": turns, "summaries": summaries}
         names = [COLLECTIONS[kind] for kind, news in given.items() if news is not None]
         with self._database.replacing(names, {EMBEDDER: self._vectors.model}) as fresh:
-            for batch in _batches(turns or ()):
+            for batch in batches(turns or (), BATCH):
                 self._put(fresh[COLLECTIONS["memories"]], batch)
-            for some in _batches(summaries or ()):
+            for some in batches(summaries or (), BATCH):
                 self._put_summaries(fresh[COLLECTIONS["summaries"]], some)
 
     def numbers(self) -> dict[str, int]:
@@ -270,12 +271,6 @@ def _again(work: Callable[[], T]) -> T:
         return work()
     except GoneError:
         return work()
-
-
-def _batches(items: Iterable[T]) -> Iterator[list[T]]:
-    iterator = iter(items)
-    while batch := list(islice(iterator, BATCH)):
-        yield batch
 
 
 def _named(item: N) -> Iterator[N]:

@@ -3,22 +3,20 @@
 A line is a turn or a summary, in the metadata of seed e; those of Neo.mjs say the same, with a vector and a document.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import islice
 from pathlib import Path
 from typing import Any, Literal, TypeVar
 
 from memoryd.core import lines
+from memoryd.core.batches import batches
 from memoryd.core.journal_metadata import of_summary, of_turn, summary, turn
-from memoryd.core.lines import Source, Target, Written
+from memoryd.core.lines import Done, Mode, Source, Target, Written
 from memoryd.errors import InvalidInputError
 from memoryd.model import AGENT_INTERACTION, Interaction, SessionSummary
 from memoryd.store.journal import COLLECTIONS, JournalStore
 
 Collection = Literal["memories", "summaries"]
-Mode = Literal["merge", "replace"]
-Report = Callable[[float], None]
 T = TypeVar("T")
 
 FORMAT = {"format": "journal", "version": 1}
@@ -44,7 +42,7 @@ class Imported:
 # writing -------------------------------------------------------------------------------------------------------------
 
 
-def export(kept: JournalStore, path: Path, include: Sequence[Collection], report: Report) -> tuple[Written, Counts]:
+def export(kept: JournalStore, path: Path, include: Sequence[Collection], report: Done) -> tuple[Written, Counts]:
     """Write the collections to a new file."""
     numbers = kept.numbers()
     total = max(sum(numbers[name] for name in include), 1)
@@ -76,7 +74,7 @@ def _summary_line(kept: SessionSummary) -> dict[str, Any]:
 # reading -------------------------------------------------------------------------------------------------------------
 
 
-def load(kept: JournalStore, source: Source, mode: Mode, report: Report) -> Imported:
+def load(kept: JournalStore, source: Source, mode: Mode, report: Done) -> Imported:
     """Import a file: add what is not there yet, or replace the collections that it holds.
 
     All of it is read and checked first; InvalidInputError names a bad line, and nothing was changed. A merge is written
@@ -90,15 +88,15 @@ def load(kept: JournalStore, source: Source, mode: Mode, report: Report) -> Impo
             _of(source, SessionSummary, report) if "summaries" in held else None,
         )
         return Imported(read, read)
-    for turns in _batches(_of(source, Interaction, report)):
+    for turns in batches(_of(source, Interaction, report), BATCH):
         kept.put(turns)
-    for summaries in _batches(_of(source, SessionSummary, report)):
+    for summaries in batches(_of(source, SessionSummary, report), BATCH):
         kept.put_summaries(summaries)
     after = kept.numbers()
     return Imported(read, Counts(**{name: after[name] - before[name] for name in COLLECTIONS}))
 
 
-def _check(source: Source, report: Report) -> tuple[Counts, set[str]]:
+def _check(source: Source, report: Done) -> tuple[Counts, set[str]]:
     """How many of each a file holds, and which collections it stands for."""
     head = source.head() or {}
     held = head.get(lines.HEAD, {})
@@ -120,7 +118,7 @@ def _check(source: Source, report: Report) -> tuple[Counts, set[str]]:
     return Counts(turns, summaries), found | set(held.get("collections", ()))
 
 
-def _of(source: Source, kind: type[T], report: Report) -> Iterator[T]:
+def _of(source: Source, kind: type[T], report: Done) -> Iterator[T]:
     """The turns, or the summaries, of a file. Raises InvalidInputError where somebody wrote to it meanwhile."""
     for _, item in _items(source, lambda done: report(0.5 + done / 2)):
         if isinstance(item, kind):
@@ -133,13 +131,7 @@ def _demand_unchanged(source: Source) -> None:
         raise InvalidInputError(f"Somebody wrote to {source.path.name} while it was read. Import it again.")
 
 
-def _batches(items: Iterable[T]) -> Iterator[list[T]]:
-    iterator = iter(items)
-    while batch := list(islice(iterator, BATCH)):
-        yield batch
-
-
-def _items(source: Source, report: Report) -> Iterator[tuple[int, Interaction | SessionSummary]]:
+def _items(source: Source, report: Done) -> Iterator[tuple[int, Interaction | SessionSummary]]:
     for number, value in source.objects(report):
         try:
             yield number, _item(value)

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, Literal
 
 from memoryd.errors import InvalidInputError, StoreError
 from memoryd.text import unstorable
@@ -22,6 +22,8 @@ BLOCK = 1 << 18  # bytes that are read at a time from the middle of a file
 TICK = 100  # lines between reports
 HEAD, END = "memoryd", "end"
 
+Mode = Literal["merge", "replace"]
+"""Whether what a file holds is added to what is there, or comes in its place."""
 Done = Callable[[float], None]
 """Told how far something is, 0 to 1."""
 

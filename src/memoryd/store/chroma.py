@@ -14,7 +14,7 @@ import httpx2
 
 from memoryd.errors import StoreAwayError, StoreError
 from memoryd.store.chroma_database import ChromaDatabase, GoneError, TakenError
-from memoryd.store.journal import State
+from memoryd.store.journal import ForeignServer, State
 
 CONNECT, ANSWER = 5.0, 60.0  # seconds
 PAUSE = 0.05  # between attempts to connect
@@ -49,7 +49,7 @@ class Server(Protocol):
         """Stop using it."""
 
 
-class External:
+class External(ForeignServer):
     """A server of somebody else, which is neither started nor stopped."""
 
     patience = 0.0
@@ -66,21 +66,6 @@ class External:
     def serves(self) -> bool:
         """Nobody can tell from here."""
         return True
-
-    def state(self) -> State:
-        """Somebody else's."""
-        return "external"
-
-    def start(self) -> bool:
-        """Nothing to be started."""
-        return False
-
-    def stop(self) -> bool:
-        """Nothing to be stopped."""
-        return False
-
-    def close(self) -> None:
-        """Nothing to be closed."""
 
 
 class Chroma:

@@ -34,6 +34,25 @@ class Database(Protocol):
         """
 
 
+class ForeignServer:
+    """What is the same for every server of somebody else: it goes on, whatever we do."""
+
+    def state(self) -> State:
+        """It is not ours."""
+        return "external"
+
+    def start(self) -> bool:
+        """Its owner does."""
+        return False
+
+    def stop(self) -> bool:
+        """Its owner does."""
+        return False
+
+    def close(self) -> None:
+        """It is not ours."""
+
+
 class Turns(NamedTuple):
     """A page of turns, and how many there are in all."""
 

@@ -14,7 +14,7 @@ from psycopg.rows import dict_row
 
 from memoryd.errors import InvalidInputError, StoreAwayError, StoreBusyError, StoreError
 from memoryd.store.base import Row, closed
-from memoryd.store.journal import State
+from memoryd.store.journal import ForeignServer, State
 from memoryd.store.sql import load
 
 WAIT = 30.0  # seconds for a connection where all are lent out
@@ -65,7 +65,7 @@ class Server(Protocol):
         """Let go of it."""
 
 
-class GivenServer:
+class GivenServer(ForeignServer):
     """The one that MEMORY_DATABASE_URL names. Raises InvalidInputError where that is no URL."""
 
     def __init__(self, url: str) -> None:
@@ -86,21 +86,6 @@ class GivenServer:
     def url(self) -> str:
         """As it was given."""
         return self._url
-
-    def state(self) -> State:
-        """It is not ours."""
-        return "external"
-
-    def start(self) -> bool:
-        """Its owner does."""
-        return False
-
-    def stop(self) -> bool:
-        """Its owner does."""
-        return False
-
-    def close(self) -> None:
-        """It is not ours."""
 
 
 class Pool:

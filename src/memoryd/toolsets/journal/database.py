@@ -9,7 +9,8 @@ from pydantic import Field, StringConstraints
 
 from memoryd.core import journal as core
 from memoryd.core import journal_files, lines
-from memoryd.core.journal_files import Collection, Mode
+from memoryd.core.journal_files import Collection
+from memoryd.core.lines import Mode
 from memoryd.errors import InvalidInputError
 from memoryd.store.journal import State
 from memoryd.toolsets.journal.shapes import CamelArguments, CamelResult, journal, told

@@ -1,0 +1,14 @@
+"""Many things, some at a time."""
+
+from collections.abc import Iterable, Iterator
+from itertools import islice
+from typing import TypeVar
+
+T = TypeVar("T")
+
+
+def batches(items: Iterable[T], number: int) -> Iterator[list[T]]:
+    """Items in lists of so many; the last one may be shorter."""
+    iterator = iter(items)
+    while batch := list(islice(iterator, number)):
+        yield batch
