@@ -15,6 +15,9 @@ CLIENT = "client"
 AGENT_INTERACTION = "agent-interaction"
 """The type of a turn (e)."""
 
+Ending = Literal["merged", "superseded", "compacted"]
+"""How a memory ended whose place another one took: said again, contradicted, or told by a summary with others."""
+
 Shelf = Literal["", "session", "vault", "all"]
 
 
@@ -65,6 +68,10 @@ class Record:
     """'' is durable; else the session that may see the record and whose end removes it."""
     session_id: str | None = None
     """The session it was written in. Provenance only: nothing is ever deleted by it."""
+    client: str = ""
+    """The client that wrote it, e.g. `claude-code 2.1`."""
+    tool: str = ""
+    """The tool or command that did, e.g. `memory_store`."""
     created_at: str = ""
     updated_at: str = ""
     importance: float = 0.5

@@ -57,7 +57,8 @@ def _replace(queries: Queries, original: str, kept: str) -> None:
     row = {"fingerprint": "", "importance": 0.25, "access_count": 3, "accessed_at": NOW, "consolidated": 1}
     queries.run("records.erase", ids=json.dumps([original]))
     rows.put(queries, "records", [record | {"deleted_at": LATER}])
-    rows.put(queries, "memory_details", [row | {"id": original, "superseded_by": kept}])
+    successor = {"superseded_by": kept, "ending": "superseded", "reason": "it is so"}
+    rows.put(queries, "memory_details", [row | {"id": original} | successor])
 
 
 def export(engine: Engine, file: Path, *names: str, vectors: bool = True) -> bytes:
@@ -116,6 +117,8 @@ def record(key: str = "1", **fields: Any) -> dict[str, Any]:
         "body": "text",
         "tags": [],
         "scope": "",
+        "client": "",
+        "tool": "",
     }
     times = {"session_id": None, "created_at": NOW, "updated_at": NOW, "deleted_at": None}
     return {"records": usual | times | fields}
@@ -123,7 +126,7 @@ def record(key: str = "1", **fields: Any) -> dict[str, Any]:
 
 def detail(key: str = "1", **fields: Any) -> dict[str, Any]:
     usual: dict[str, Any] = {"id": key, "fingerprint": "", "importance": 0.5, "access_count": 0, "accessed_at": None}
-    return {"memory_details": usual | {"consolidated": 0, "superseded_by": None} | fields}
+    return {"memory_details": usual | {"consolidated": 0, "superseded_by": None, "ending": "", "reason": ""} | fields}
 
 
 def entity(key: str, **fields: Any) -> Lines:

@@ -34,7 +34,7 @@ from tests.store.kit import EVERY, NOW, SET, axis, put
 
 def test_each_column_that_moves_has_a_shape() -> None:
     assert {table: set(shape) for table, shape in SHAPES.items()} == {
-        table: set(moved.columns) for table, moved in MOVED.items() if not moved.registry
+        table: set(moved.columns) for table, moved in MOVED.items() if not moved.registry and table != "versions"
     }
 
 

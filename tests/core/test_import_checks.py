@@ -136,7 +136,7 @@ BROKEN: list[tuple[str, Callable[[bytes], bytes], str]] = [
     ("a line lost", lambda whole: b"\n".join(whole.splitlines()[:-2] + whole.splitlines()[-1:]), "does not fit"),
     ("a text changed", lambda whole: whole.replace(b"yeast", b"water"), "does not fit"),
     ("a line more", lambda whole: whole + b"{}\n", "follows the end"),
-    ("newer", lambda whole: whole.replace(b'"version":1', b'"version":2', 1), "has the version 2; .* update memoryd"),
+    ("newer", lambda whole: whole.replace(b'"version":2', b'"version":3', 1), "has the version 3; .* update memoryd"),
     ("not UTF-8", lambda whole: whole.replace(b"yeast", b"\xff", 1), "is no UTF-8"),
 ]
 

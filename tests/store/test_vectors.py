@@ -67,7 +67,7 @@ def fill(
         queries.many("records.add", [
             {"id": f"{fields.get('scope', '')}{n:06}", "kind": str(kinds[n % len(kinds)]), "name": None, "type": "",
              "body": str(n), "tags": json.dumps(["all", *(["rare"] if n % 1000 == 7 else [])]), "scope": "",
-             "session_id": None, "now": "2026-01-01T00:00:00.000Z"} | fields
+             "session_id": None, "client": "", "tool": "", "now": "2026-01-01T00:00:00.000Z"} | fields
             for n in range(len(rows))
         ])  # fmt: skip
         queries.many("embeddings.add", [

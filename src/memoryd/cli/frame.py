@@ -11,6 +11,7 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeElapsedColumn
 from rich.text import Text
 
+from memoryd.core.records import written_by
 from memoryd.errors import InvalidInputError, MemorydError
 from memoryd.settings import Settings
 
@@ -86,7 +87,7 @@ def command(*fields: str) -> Callable[[Callable[..., None]], Callable[..., None]
     def decorate(function: Callable[..., None]) -> Callable[..., None]:
         def run(ctx: typer.Context, **given: Any) -> None:
             own = overrides(**{name: given.pop(name) for name in fields})
-            with told():
+            with told(), written_by("", ctx.command_path):
                 function(Settings.read(**{**(ctx.obj or {}), **own}), **given)
 
         _, *parameters = signature(function).parameters.values()

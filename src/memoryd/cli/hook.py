@@ -18,6 +18,7 @@ from typer.core import TyperCommand
 from memoryd.cli.frame import FAILED, PLACE, command, fail, printable
 from memoryd.core.engine import Engine
 from memoryd.core.hooks import Event, Hooks, parse
+from memoryd.core.records import written_by
 from memoryd.errors import InvalidInputError
 from memoryd.settings import Settings
 from memoryd.toolsets.recall import BUDGET, CONTEXT_BUDGET
@@ -151,7 +152,7 @@ def _keep(settings: Settings, event: Event, client: Client, when: HookEvent) -> 
         raise InvalidInputError("This hook keeps turns, which --read-only (MEMORY_READ_ONLY) forbids.")
     if client is not Client.CLAUDE_CODE:
         raise InvalidInputError(f"Turns are kept of claude-code alone; for {client} there is session-start.")
-    with Engine(settings, fetch=False) as engine:
+    with written_by(client, "memoryd hook"), Engine(settings, fetch=False) as engine:
         kept = Hooks(engine, event).journal(Path.home(), ended=when is HookEvent.SESSION_END)
     if kept.faults:
         first = kept.first_faults[0]

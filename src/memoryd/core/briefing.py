@@ -122,6 +122,7 @@ def whole(hit: Hit) -> dict[str, Any]:
     return {
         "id": record.id, "kind": str(record.kind), "key": record.name, "type": record.type, "content": record.body,
         "tags": list(record.tags), "importance": record.importance, "score": round(hit.score, 4),
+        "session_id": record.session_id, "client": record.client, "tool": record.tool,
         "created_at": record.created_at, "updated_at": record.updated_at, "accessed_at": record.accessed_at,
         "access_count": record.access_count, "why": {name: round(part, 4) for name, part in hit.why.items()},
     }  # fmt: skip

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable
 from contextlib import ExitStack, suppress
+from contextvars import copy_context
 from functools import cached_property
 from typing import Any, Self, TypeVar
 
@@ -87,9 +88,11 @@ class Engine:
         """One transaction in a workspace; the recalls that were noted since the last one ride along."""
         noted = self.accesses.take(workspace)
 
+        context = copy_context()  # who writes: the store may have a thread of its own for that
+
         def both(queries: Queries) -> T:
             accesses.write(queries, noted)
-            return work(queries)
+            return context.run(work, queries)
 
         with ExitStack() as undo:
             undo.callback(self.accesses.give_back, workspace, noted)

@@ -71,9 +71,9 @@ def check(source: Source, report: Done) -> list[Part]:
     head = (source.head() or {}).get(HEAD)
     if not isinstance(head, Mapping) or head.get("format") != FORMAT:
         raise InvalidInputError(f"{source.path.name} is no export of memoryd's. Say with --from which format it has.")
-    if head.get("version") != VERSION:
+    if head.get("version") not in range(1, VERSION + 1):
         raise InvalidInputError(
-            f"{source.path.name} has the version {head.get('version')!r}; this memoryd reads {VERSION}. "
+            f"{source.path.name} has the version {head.get('version')!r}; this memoryd reads 1 to {VERSION}. "
             "Nothing was imported; update memoryd."
         )
     checking = _Checking(source)

@@ -16,7 +16,7 @@ from memoryd.model import Kind
 from memoryd.store.base import UNIT, Row
 from memoryd.store.rows import OF_WORKSPACE
 
-FORMAT, VERSION = "workspaces", 1
+FORMAT, VERSION = "workspaces", 2
 WORKSPACE = "workspace"
 TOLD = ("name", "description", "created_at", "updated_at")
 KEY_LENGTH = 2_000  # characters of an id at most
@@ -67,6 +67,7 @@ def row(table: str, said: Any) -> Row:
     shape = SHAPES[table]
     if not isinstance(said, Mapping):
         raise InvalidInputError(f"holds {table} that are no object")
+    said = {**SINCE_2.get(table, {}), **said}
     if lacking := [column for column in shape if column not in said]:
         raise InvalidInputError(f"lacks {lacking[0]}")
     if unknown := [column for column in said if column not in shape]:
@@ -164,12 +165,13 @@ _OPTIONAL_NUMBER, _OPTIONAL_TEXT, _OPTIONAL_TIME = _optional(_number), _optional
 SHAPES: Mapping[str, Mapping[str, Demand]] = {
     "records": {
         "id": _key, "kind": _kind, "name": _OPTIONAL_TEXT, "type": _text, "body": _text, "tags": _texts,
-        "scope": _nothing, "session_id": _OPTIONAL_TEXT, "created_at": time, "updated_at": time,
-        "deleted_at": _OPTIONAL_TIME,
+        "scope": _nothing, "session_id": _OPTIONAL_TEXT, "client": _text, "tool": _text, "created_at": time,
+        "updated_at": time, "deleted_at": _OPTIONAL_TIME,
     },
     "memory_details": {
         "id": _key, "fingerprint": _text, "importance": _share, "access_count": _number,
         "accessed_at": _OPTIONAL_TIME, "consolidated": _number, "superseded_by": _optional(_key),
+        "ending": _text, "reason": _text,
     },
     "entity_details": {"id": _key, "summary_updated_at": _OPTIONAL_TIME, "next_ordinal": _number},
     "observation_details": {"id": _key, "entity_id": _key, "ordinal": _number},
@@ -188,4 +190,10 @@ SHAPES: Mapping[str, Mapping[str, Demand]] = {
 }  # fmt: skip
 """The columns of each table in the order in which they are written."""
 
-ORDER = {table: place for place, table in enumerate(OF_WORKSPACE)}
+TABLES = tuple(table for table in OF_WORKSPACE if table in SHAPES)
+"""What a file tells of: not of what its records said before."""
+ORDER = {table: place for place, table in enumerate(TABLES)}
+SINCE_2: Mapping[str, Mapping[str, str]] = {
+    "records": {"client": "", "tool": ""}, "memory_details": {"ending": "", "reason": ""},
+}  # fmt: skip
+"""What a file of version 1 does not say."""

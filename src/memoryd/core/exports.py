@@ -14,13 +14,12 @@ from typing import Any
 
 from memoryd.core import export_rows, lines
 from memoryd.core.engine import Engine
-from memoryd.core.export_rows import DETAILS, FORMAT, TOLD, VERSION, WORKSPACE
+from memoryd.core.export_rows import DETAILS, FORMAT, TABLES, TOLD, VERSION, WORKSPACE
 from memoryd.core.lines import Target, Written
 from memoryd.errors import StoreError
 from memoryd.model import Workspace
 from memoryd.store import rows
 from memoryd.store.base import Queries, Row
-from memoryd.store.rows import OF_WORKSPACE
 
 NOUNS = {
     "memory": "memories", "entity": "entities", "observation": "observations", "interaction": "turns",
@@ -79,7 +78,7 @@ class _Writing:
         self._target.put({WORKSPACE: {name: getattr(self._workspace, name) for name in TOLD}})
         numbers, done = Numbers(), 0
         total = sum(rows.number(queries, table) for table in self._counted()) or 1
-        for table in OF_WORKSPACE:
+        for table in TABLES:
             for page in self._pages(queries, table):
                 for row in self._shown(queries, table, page):
                     self._target.put(export_rows.line(table, row))
@@ -90,7 +89,7 @@ class _Writing:
         return numbers
 
     def _counted(self) -> list[str]:
-        return [table for table in OF_WORKSPACE if table != "embeddings" or self._vectors]
+        return [table for table in TABLES if table != "embeddings" or self._vectors]
 
     def _pages(self, queries: Queries, table: str) -> Iterator[list[Row]]:
         return rows.brought(queries) if table not in self._counted() else rows.pages(queries, table)

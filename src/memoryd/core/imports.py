@@ -7,6 +7,7 @@ from typing import Any
 
 from memoryd.core.engine import Engine
 from memoryd.core.export_checks import Part, changed, check
+from memoryd.core.export_rows import TABLES
 from memoryd.core.exports import NOUNS, Numbers, Report
 from memoryd.core.lines import Mode, Source
 from memoryd.core.merging import Merging, batches, templates, usable
@@ -14,7 +15,6 @@ from memoryd.errors import InvalidInputError
 from memoryd.model import Workspace
 from memoryd.store import rows
 from memoryd.store.base import Queries, Row
-from memoryd.store.rows import OF_WORKSPACE
 
 REMARKS = 20  # that are told in full
 
@@ -106,7 +106,7 @@ class _Replacing:
         told = [row for _, row in self._part.rows(self._source, "perspectives")]
         kept = usable(templates(told), self._part, self._workspace)
         left_out, done = 0, 0
-        for table in OF_WORKSPACE:
+        for table in TABLES:
             for batch in batches((row for _, row in self._part.rows(self._source, table)), _weight):
                 fit = [row for row in batch if table != "embeddings" or row["perspective"] in kept]
                 rows.put(queries, table, fit)

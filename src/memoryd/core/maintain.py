@@ -9,6 +9,7 @@ from memoryd.core.workspaces import Workspaces, going_on
 from memoryd.model import Workspace
 from memoryd.store.base import Queries, Store
 
+PURGEABLE = ("records.purgeable", "relations.purgeable", "versions.purgeable")
 FOREVER_DAYS = 365_000  # a longer retention would lead back before the calendar
 
 
@@ -52,11 +53,12 @@ class Maintenance:
 
 
 def _purgeable(queries: Queries, before: str) -> bool:
-    return any(queries.one(noun, before=before) for noun in ("records.purgeable", "relations.purgeable"))
+    return any(queries.one(statement, before=before) for statement in PURGEABLE)
 
 
 def _remove(queries: Queries, before: str) -> None:
     """Rows and words or neither: once the rows are gone, nothing would tell that their words are still in the file."""
     queries.run("relations.purge", before=before)
+    queries.run("versions.purge", before=before)
     if queries.run("records.purge", before=before):
         queries.run("words.optimize")

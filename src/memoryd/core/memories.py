@@ -12,7 +12,7 @@ from memoryd.core.briefing import LAYOUTS, Briefing, Format, Sections, brief, pa
 from memoryd.core.clock import FOREVER, moment, timestamp
 from memoryd.core.engine import Engine
 from memoryd.core.search import Search
-from memoryd.errors import InvalidInputError, ModelError
+from memoryd.errors import InvalidInputError, ModelError, NotFoundError
 from memoryd.model import Filter, Hit, Kind, Record, Workspace
 from memoryd.prompts import ANSWER_QUESTION, SUMMARIZE_MEMORIES
 from memoryd.store.base import Queries
@@ -32,10 +32,10 @@ SESSIONS = 3  # summaries of sessions that it considers
 
 @dataclass(frozen=True, slots=True)
 class Stored:
-    """The id of a memory, and whether it is new or an older one that says the same."""
+    """The id of a memory, and whether it is new, an older one that says the same, or takes the place of others."""
 
     id: str
-    status: Literal["stored", "merged"]
+    status: Literal["stored", "merged", "updated"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,8 +64,14 @@ class Memories:
 
     # storing ---------------------------------------------------------------------------------------------------------
 
-    def store(self, content: str, tags: Sequence[str] = (), importance: float = 0.5) -> Stored:
-        """Keep a text verbatim; durable when this returns. What says the same is merged with what is there."""
+    def store(
+        self, content: str, tags: Sequence[str] = (), importance: float = 0.5, supersedes: Sequence[str] = ()
+    ) -> Stored:
+        """Keep a text verbatim; durable when this returns. What says the same is merged with what is there.
+
+        The memories that it `supersedes` are found no more, unless somebody asks what was believed before. Raises
+        NotFoundError that names those that are not there.
+        """
         embedded = self._engine.embedding.passages([content])[0]
         tags = tuple(dict.fromkeys(tags))
 
@@ -76,26 +82,51 @@ class Memories:
                 union = list(dict.fromkeys([*json.loads(same["tags"]), *tags]))
                 records.retag(queries, same["id"], union, now)
                 queries.run("memories.change", id=same["id"], importance=importance)
-                return Stored(same["id"], "merged")
+                return self._superseding(queries, Stored(same["id"], "merged"), supersedes, now)
             record = Record(
                 id=records.new_id(), kind=Kind.MEMORY, body=content, tags=tags, session_id=self._session or None
             )
             records.add(queries, record, embedded, now)
             queries.run("memories.add", id=record.id, fingerprint=print_, importance=importance)
-            return Stored(record.id, "stored")
+            return self._superseding(queries, Stored(record.id, "stored"), supersedes, now)
 
         stored = self._engine.write(self._workspace, work)
         if embedded is None:
             self._engine.embed_later(self._workspace, [stored.id])
         return stored
 
+    def _superseding(self, queries: Queries, stored: Stored, ids: Sequence[str], now: str) -> Stored:
+        """Let a memory take the place of others."""
+        if not ids:
+            return stored
+        rows = queries.all("memories.replaceable", ids=json.dumps(ids), by=stored.id)
+        there = {row["id"]: row["living"] for row in rows}
+        if missing := [one for one in dict.fromkeys(ids) if one not in there or one == stored.id]:
+            raise NotFoundError(
+                f"supersedes: {', '.join(missing)}: no living memory without a key has this id, or it says just this. "
+                "Nothing was stored; memory_recall in the format raw tells ids."
+            )
+        living = [one for one in there if there[one]]
+        records.supersede(queries, living, stored.id, "superseded", "said by who stored what is true now", now)
+        return Stored(stored.id, "updated")
+
     # recalling -------------------------------------------------------------------------------------------------------
 
     def recall(
-        self, query: str, budget: int, tags: Sequence[str] = (), kinds: Sequence[Kind] = (), form: Format = "summary"
+        self,
+        query: str,
+        budget: int,
+        tags: Sequence[str] = (),
+        kinds: Sequence[Kind] = (),
+        form: Format = "summary",
+        as_of: str | None = None,
     ) -> Briefing:
-        """What bears on a query, within `budget` tokens."""
-        hits = self._search.find(query, Filter(tags=tuple(tags), kinds=tuple(kinds), session=self._session))
+        """What bears on a query, within `budget` tokens; with `as_of`, what was believed at that time.
+
+        Raises InvalidInputError for what is no time.
+        """
+        allowed = Filter(tags=tuple(tags), kinds=tuple(kinds), session=self._session)
+        hits = self._search.find(query, allowed, timestamp(moment(as_of)) if as_of else "")
         written = self._written(query, hits, budget, form) if form in WRITTEN and hits else None
         return self._noted(written or brief(hits, budget, LAYOUTS[form](query)))
 

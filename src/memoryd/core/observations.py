@@ -46,14 +46,14 @@ def of(queries: Queries, entity_ids: Sequence[str]) -> dict[str, list[Observatio
     """The living observations of each entity, in the order of their ordinals."""
     found: dict[str, list[Observation]] = {key: [] for key in entity_ids}
     for row in queries.all("observations.of", entities=json.dumps(list(found))):
-        found[row["entity_id"]].append(_observation(row))
+        found[row["entity_id"]].append(observation(row))
     return found
 
 
 def onward(queries: Queries, entity_id: str, ordinal: int = 0, at_once: int = READ_AT_ONCE) -> Iterator[Observation]:
     """The living observations of an entity from an ordinal on, read as they are asked for."""
     while rows := queries.all("observations.onward", entity=entity_id, ordinal=ordinal, limit=at_once):
-        yield from map(_observation, rows)
+        yield from map(observation, rows)
         if len(rows) < at_once:
             return
         ordinal = rows[-1]["ordinal"] + 1
@@ -62,7 +62,7 @@ def onward(queries: Queries, entity_id: str, ordinal: int = 0, at_once: int = RE
 def latest(queries: Queries, entity_id: str, limit: int) -> list[Observation]:
     """The last living observations of an entity, in the order of their ordinals."""
     rows = queries.all("observations.latest", entity=entity_id, limit=limit)
-    return [_observation(row) for row in reversed(rows)]
+    return [observation(row) for row in reversed(rows)]
 
 
 def counts(queries: Queries, entity_ids: Sequence[str]) -> dict[str, int]:
@@ -71,7 +71,8 @@ def counts(queries: Queries, entity_ids: Sequence[str]) -> dict[str, int]:
     return dict.fromkeys(entity_ids, 0) | {row["entity_id"]: row["number"] for row in rows}
 
 
-def _observation(row: Row) -> Observation:
+def observation(row: Row) -> Observation:
+    """From a row of id, ordinal, body and created_at."""
     return Observation(id=row["id"], ordinal=row["ordinal"], content=row["body"], created_at=row["created_at"])
 
 

@@ -2,12 +2,14 @@
 
 import json
 import uuid
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
 
 import numpy as np
 
-from memoryd.model import GENERAL, Kind, Record
+from memoryd.model import GENERAL, Ending, Kind, Record
 from memoryd.store.base import Queries, Row, Vector
 
 
@@ -17,6 +19,33 @@ class Embedded:
 
     model: str
     vectors: Vector
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """Who writes: the client's name and version, and the tool or the command; '' where nobody said."""
+
+    client: str = ""
+    tool: str = ""
+
+
+NOBODY = Origin()
+_ORIGIN: ContextVar[Origin] = ContextVar("origin", default=NOBODY)
+
+
+@contextmanager
+def written_by(client: str, tool: str) -> Iterator[None]:
+    """Every record that is written inside notes that it came from there."""
+    token = _ORIGIN.set(Origin(client, tool))
+    try:
+        yield
+    finally:
+        _ORIGIN.reset(token)
+
+
+def _origin() -> dict[str, str]:
+    origin = _ORIGIN.get()
+    return {"client": origin.client, "tool": origin.tool}
 
 
 def new_id() -> str:
@@ -41,7 +70,7 @@ def add(queries: Queries, record: Record, embedded: Embedded | None, now: str) -
     queries.run(
         "records.add", id=record.id, kind=str(record.kind), name=record.name, type=record.type, body=record.body,
         tags=json.dumps(record.tags, ensure_ascii=False), scope=record.scope, session_id=record.session_id,
-        now=record.created_at or now,
+        now=record.created_at or now, **_origin(),
     )  # fmt: skip
     embed(queries, record.id, GENERAL, embedded)
     event(queries, "create", [record.id], now)
@@ -50,17 +79,27 @@ def add(queries: Queries, record: Record, embedded: Embedded | None, now: str) -
 def change(
     queries: Queries, record_id: str, body: str, tags: Sequence[str], embedded: Embedded | None, now: str
 ) -> None:
-    """Give a record another text and other tags; its old vectors go with its old text."""
+    """Give a record another text and other tags; its old vectors go with its old text, which is kept as a version."""
     queries.run("embeddings.clear", id=record_id)
-    queries.run("records.change", id=record_id, body=body, tags=json.dumps(tags, ensure_ascii=False), now=now)
+    said = {"id": record_id, "body": body, "tags": json.dumps(tags, ensure_ascii=False), "now": now}
+    queries.run("versions.keep", **said)
+    queries.run("records.change", **said, **_origin())
     embed(queries, record_id, GENERAL, embedded)
     event(queries, "update", [record_id], now)
 
 
 def retag(queries: Queries, record_id: str, tags: Sequence[str], now: str) -> None:
     """Give a record other tags; its text stays verbatim."""
-    queries.run("records.retag", id=record_id, tags=json.dumps(tags, ensure_ascii=False), now=now)
+    said = {"id": record_id, "tags": json.dumps(tags, ensure_ascii=False), "now": now}
+    queries.run("versions.keep_tags", **said)
+    queries.run("records.retag", **said)
     event(queries, "update", [record_id], now)
+
+
+def supersede(queries: Queries, ids: Sequence[str], by: str, ending: Ending, reason: str, now: str) -> int:
+    """Delete memories softly whose place another record takes; it keeps them from being purged while it lives."""
+    queries.run("memories.supersede", ids=json.dumps(ids), by=by, ending=ending, reason=reason)
+    return delete(queries, ids, now)
 
 
 def delete(queries: Queries, ids: Sequence[str], now: str) -> int:
@@ -97,8 +136,9 @@ def event(queries: Queries, verb: str, ids: Sequence[str], now: str) -> None:
 def fetch(queries: Queries, ids: Sequence[str], session: str) -> dict[str, Record]:
     """The living records among `ids` that `session` may see."""
     rows = queries.all("records.fetch", ids=json.dumps(ids), session=session)
-    return {row["id"]: _record(row) for row in rows}
+    return {row["id"]: record_of(row) for row in rows}
 
 
-def _record(row: Row) -> Record:
+def record_of(row: Row) -> Record:
+    """From a row of all that a record says."""
     return Record(**row | {"kind": Kind(row["kind"]), "tags": tuple(json.loads(row["tags"]))})

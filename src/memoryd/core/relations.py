@@ -74,7 +74,7 @@ def cut(change: Change, entity_ids: Sequence[str]) -> None:
 
 
 def rename(graph: Graph, edge: Edge, new_type: str) -> None:
-    """Give a relation another type. Raises NotFoundError, or InvalidInputError where there is one of that type."""
+    """Put one of another type in its place. Raises NotFoundError, or InvalidInputError where there is one of it."""
 
     def work(change: Change) -> None:
         source, target = demand(change.queries, edge.source, edge.target)
@@ -94,8 +94,8 @@ def rename(graph: Graph, edge: Edge, new_type: str) -> None:
                 "Delete one of the two with delete_relations instead."
             )
         change.relate([source.id, target.id])
-        change.queries.run("relations.rename", id=there[edge].id, type=new_type)
-        change.note("update_relation", there[edge].id)
+        change.queries.run("relations.delete", ids=json.dumps([there[edge].id]), now=change.now)
+        change.note("update_relation", _put(change, found, retyped).id)
 
     graph.change(work)
 
@@ -158,12 +158,17 @@ def _find(queries: Queries, found: Mapping[str, Entity], edges: Iterable[Edge]) 
 
 
 def _add(change: Change, found: dict[str, Entity], edge: Edge) -> Relation:
+    made = _put(change, found, edge)
+    change.note("create_relation", made.id)
+    return made
+
+
+def _put(change: Change, found: dict[str, Entity], edge: Edge) -> Relation:
     made = _relation(edge, new_id(), change.now)
     change.queries.run(
         "relations.add",
         id=made.id, source=found[edge.source].id, target=found[edge.target].id, type=edge.type, now=change.now,
     )  # fmt: skip
-    change.note("create_relation", made.id)
     return made
 
 

@@ -10,9 +10,10 @@ from typing import Literal
 import numpy as np
 
 from memoryd import ranking
-from memoryd.core import perspectives
+from memoryd.core import past, perspectives
 from memoryd.core.clock import hours_since
 from memoryd.core.engine import Engine
+from memoryd.core.past import Past
 from memoryd.core.records import fetch, said
 from memoryd.errors import ModelError
 from memoryd.model import GENERAL, Filter, Hit, Record, VectorSet, Workspace
@@ -42,6 +43,8 @@ class Candidates:
     """The perspective from which a record came nearest."""
     closed: bool = False
     """Whether the query's syntax decides what belongs in: no others then, however near."""
+    past: Past | None = None
+    """What there was at the time that the question is about, if it is not about now."""
 
 
 class Search:
@@ -52,9 +55,12 @@ class Search:
         self._workspace = workspace
         self._profile = profile
 
-    def find(self, query: str, allowed: Filter) -> list[Hit]:
-        """The records that bear on a query, best first, each with the parts of its score."""
-        candidates = self.candidates(query, allowed)
+    def find(self, query: str, allowed: Filter, as_of: str = "") -> list[Hit]:
+        """The records that bear on a query, best first, each with the parts of its score.
+
+        With `as_of`, a time, those that lived then, as they were.
+        """
+        candidates = self._then(query, allowed, as_of) if as_of else self.candidates(query, allowed)
         return self._distinct(self._ranked(query, candidates, allowed), candidates)
 
     def matches(self, query: str, allowed: Filter) -> list[Hit]:
@@ -87,6 +93,14 @@ class Search:
         if mode == "text":
             return Candidates(words, closed=closed)
         return self._with_vectors(query, words, allowed, depth, closed=closed)
+
+    def _then(self, query: str, allowed: Filter, as_of: str) -> Candidates:
+        """What is found of the records of a time: those that are still the same, and all others."""
+        then = self._engine.store.read(self._workspace, lambda q: past.at(q, as_of, allowed))
+        same = self.candidates(query, replace(allowed, among=then.unchanged))
+        found = past.by_words(then, query, max(same.words.values(), default=1.0))
+        near = past.by_meaning(then, found, same.embedder, same.vector) if same.embedder and not same.closed else {}
+        return replace(same, words={**same.words, **found}, vectors={**same.vectors, **near}, past=then)
 
     def _with_vectors(
         self, query: str, words: Mapping[str, float], allowed: Filter, depth: int, *, closed: bool
@@ -130,7 +144,10 @@ class Search:
         fused = ranking.fuse(words, vectors, profile.alpha)
         around = self._neighbours(_best(fused, profile.lifting), candidates, allowed)
         nearby = (key for near in around.values() for key in near)
-        records = self._fetch(list(dict.fromkeys([*_best(fused, profile.depth), *nearby])), allowed)
+        found = list(dict.fromkeys([*_best(fused, profile.depth), *nearby]))
+        records = self._fetch(found, allowed)
+        if candidates.past:
+            records |= {key: record for key, record in candidates.past.others.items() if key in fused}
         lifted = ranking.lift(fused, _among(records, around), _lengths(records), profile)
         now = datetime.now(UTC)
         hits = []
@@ -153,7 +170,8 @@ class Search:
 
     def _neighbours(self, ids: Sequence[str], candidates: Candidates, allowed: Filter) -> Neighbours:
         """The records around each of `ids`; none where there are no sessions, no vectors, or something parts them."""
-        if candidates.embedder is None or not self._profile.lift or candidates.closed or allowed.tags:
+        apart = candidates.closed or candidates.past or allowed.tags
+        if candidates.embedder is None or not self._profile.lift or apart:
             return {}
         rows = self._engine.store.read(
             self._workspace, lambda q: q.all("records.neighbours", ids=json.dumps(ids), session=allowed.session)

@@ -10,6 +10,7 @@ import anyio
 from anyio import CapacityLimiter, to_thread
 
 from memoryd.core.engine import Engine
+from memoryd.core.records import written_by
 from memoryd.core.tokens import Grant
 from memoryd.core.workspaces import usable
 from memoryd.errors import (
@@ -112,7 +113,8 @@ class Calls:
 
         def work() -> tuple[Answer, Call]:
             call = self.call(caller, tool.needs, progress)
-            return tool.run(call, arguments), call
+            with written_by(caller.client, tool.name):
+                return tool.run(call, arguments), call
 
         try:
             timeout = math.inf if tool.lasting else self._timeout

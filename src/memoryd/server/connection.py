@@ -10,12 +10,14 @@ from typing import Any
 from memoryd.core.tokens import EVERYTHING, Grant
 from memoryd.model import Workspace
 from memoryd.settings import SESSION_LENGTH
-from memoryd.text import unstorable
+from memoryd.text import storable, unstorable
 
 SESSION_META = "memoryd/session"
 _CLIENT_INFO_META = "io.modelcontextprotocol/clientInfo"
 ENTRY = "memoryd.entry"  # in the ASGI scope
 _STATE = "memoryd/session"
+_CLIENT = "memoryd/client"
+CLIENT_LENGTH = 100  # characters of a client's name that are kept
 _CHOSEN = "memoryd/chosen"
 PAUSE = 0.1  # seconds between notices of progress
 
@@ -40,6 +42,8 @@ class Caller:
     """Where HTTP has bound it."""
     remote: bool = False
     """Whether it came over HTTP."""
+    client: str = ""
+    """The client's name and version, as it says."""
 
 
 class Sessions:
@@ -54,7 +58,8 @@ class Sessions:
     async def remember(self, ctx: Any, call_next: Any) -> Any:
         """Middleware. Only the raw parameters of `initialize` hold `clientInfo.extra`: the SDK's model drops it."""
         if ctx.method == "initialize":
-            connection_of(ctx).state[_STATE] = _extra_session((ctx.params or {}).get("clientInfo"))
+            told = (ctx.params or {}).get("clientInfo")
+            connection_of(ctx).state |= {_STATE: _extra_session(told), _CLIENT: _client(told)}
         return await call_next(ctx)
 
     def choose(self, ctx: Any, session: str) -> bool:
@@ -70,17 +75,18 @@ class Sessions:
 
     def caller(self, ctx: Any) -> Caller:
         """Who sent a request."""
+        client = _client(_meta(ctx).get(_CLIENT_INFO_META)) or connection_of(ctx).state.get(_CLIENT, "")
         if ctx.request is None:
-            return Caller(session_id=self._named(ctx) or self._default)
+            return Caller(session_id=self._named(ctx) or self._default, client=client)
         entry: Entry = ctx.request.scope.get(ENTRY, Entry())
         stream = connection_of(ctx).session_id or ""
         opened = self.opened.get(stream, entry)
         session_id = self._named(ctx) or stream or entry.grant.principal
         bound = entry.workspace or opened.workspace
-        return Caller(session_id=session_id, grant=entry.grant, workspace=bound, remote=True)
+        return Caller(session_id=session_id, grant=entry.grant, workspace=bound, remote=True, client=client)
 
     def _named(self, ctx: Any) -> str | None:
-        meta = (ctx.params or {}).get("_meta") or {}
+        meta = _meta(ctx)
         state = connection_of(ctx).state
         return (
             session_name(meta.get(SESSION_META))
@@ -122,6 +128,21 @@ def progress_to(ctx: Any) -> Callable[[float, float], None]:
 def on_close(ctx: Any, work: Callable[[], Awaitable[None]]) -> None:
     """Do something when the connection of a request is over."""
     connection_of(ctx).exit_stack.push_async_callback(work)
+
+
+def _meta(ctx: Any) -> Mapping[str, Any]:
+    return (ctx.params or {}).get("_meta") or {}
+
+
+def _client(client_info: object) -> str:
+    """The name and version of a client."""
+    said = (client_info.get("name"), client_info.get("version")) if isinstance(client_info, Mapping) else ()
+    return client_name(" ".join(part for part in said if isinstance(part, str)))
+
+
+def client_name(said: str) -> str:
+    """As much of what a client says of itself as is kept."""
+    return storable(said.strip()[:CLIENT_LENGTH])
 
 
 def _extra_session(client_info: object) -> str | None:

@@ -18,7 +18,7 @@ from memoryd.errors import (
     TimedOutError,
 )
 from memoryd.server.calls import Calls
-from memoryd.server.connection import ENTRY, Caller, Entry, session_name
+from memoryd.server.connection import ENTRY, Caller, Entry, client_name, session_name
 from memoryd.server.entry import RETRY
 from memoryd.server.openapi import SESSION, document
 
@@ -49,7 +49,7 @@ class Plain:
             arguments = await _arguments(request)
             caller = Caller(
                 session_id=session_name(request.headers.get(SESSION)) or entry.grant.principal, grant=entry.grant,
-                workspace=entry.workspace, remote=True,
+                workspace=entry.workspace, remote=True, client=client_name(request.headers.get("user-agent", "")),
             )  # fmt: skip
             answer, _ = await self._calls.run(caller, tool, arguments)
         except MemorydError as error:

@@ -30,6 +30,9 @@ class StoreArguments(Arguments):
     content: Annotated[Verbatim, Field(description="The memory. Store one fact per call.")]
     tags: Annotated[Tags, Field(description='For filtering, e.g. ["preference", "project:foo"].')] = []
     importance: Annotated[float, Field(ge=0, le=1, description="0 to 1: how much it must not fade.")] = 0.5
+    supersedes: Annotated[
+        list[Id], Field(max_length=IDS, description="Ids of memories that are no longer true from now on.")
+    ] = []
 
 
 class StoreResult(Result):
@@ -41,9 +44,15 @@ class StoreResult(Result):
 
 def store(call: Call, arguments: StoreArguments) -> Answer:
     """memory_store."""
-    stored = _memories(call).store(arguments.content, arguments.tags, arguments.importance)
-    texts = {"stored": "Stored memory {}.", "merged": "Merged with existing memory {} (duplicate detected)."}
-    return Answer(StoreResult(id=stored.id, status=stored.status), texts[stored.status].format(stored.id))
+    stored = _memories(call).store(
+        arguments.content, arguments.tags, arguments.importance, arguments.supersedes
+    )  # fmt: skip
+    texts = {
+        "stored": "Stored memory {}.", "merged": "Merged with existing memory {} (duplicate detected).",
+        "updated": "Stored memory {}, which supersedes {} other.",
+    }  # fmt: skip
+    text = texts[stored.status].format(stored.id, len(set(arguments.supersedes)))
+    return Answer(StoreResult(id=stored.id, status=stored.status), text)
 
 
 # memory_recall and memory_context ------------------------------------------------------------------------------------
@@ -55,6 +64,7 @@ class RecallArguments(Arguments):
     query: Annotated[Query, Field(description="A question in natural language.")]
     token_budget: Annotated[Budget | None, Field(description="Most tokens of the answer (default 500).")] = None
     tags: Annotated[Tags, Field(description="Only memories with ALL of these tags.")] = []
+    as_of: Annotated[Short | None, Field(description="What was believed at this ISO 8601 time, instead of now.")] = None
     kinds: Annotated[
         list[Kind], Field(max_length=len(Kind), description="Only these kinds of records; default: every kind.")
     ] = []
@@ -94,7 +104,9 @@ class ContextArguments(Arguments):
 def recall(call: Call, arguments: RecallArguments) -> Answer:
     """memory_recall."""
     budget = arguments.token_budget or call.engine.settings.token_budget
-    briefing = _memories(call).recall(arguments.query, budget, arguments.tags, arguments.kinds, arguments.format)
+    briefing = _memories(call).recall(
+        arguments.query, budget, arguments.tags, arguments.kinds, arguments.format, arguments.as_of
+    )
     return _briefed(briefing, arguments.format)
 
 

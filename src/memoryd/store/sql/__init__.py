@@ -11,7 +11,7 @@ _HEADER = re.compile(r"^-- name: *([a-z_.]+) *$", re.MULTILINE)
 
 TABLES = (  # a table stands after those it refers to; words, tags and tombstones make themselves
     "projects", "sessions", "session_holders", "records", "memory_details", "entity_details", "observation_details",
-    "interaction_details", "summary_details", "relations", "perspectives", "embeddings", "events",
+    "interaction_details", "summary_details", "versions", "relations", "perspectives", "embeddings", "events",
 )  # fmt: skip
 
 
@@ -46,12 +46,15 @@ MOVED: Mapping[str, Rows] = {
         known="UPDATE SET active_project = coalesce(sessions.active_project, excluded.active_project)",
     ),
     "session_holders": _rows("principal id holder", "expires_at", registry=True),
-    "records": _rows("id", "kind name type body tags scope session_id created_at updated_at deleted_at"),
-    "memory_details": _rows("id", "fingerprint importance access_count accessed_at consolidated superseded_by"),
+    "records": _rows("id", "kind name type body tags scope session_id client tool created_at updated_at deleted_at"),
+    "memory_details": _rows(
+        "id", "fingerprint importance access_count accessed_at consolidated superseded_by ending reason"
+    ),
     "entity_details": _rows("id", "summary_updated_at next_ordinal"),
     "observation_details": _rows("id", "entity_id ordinal"),
     "interaction_details": _rows("id", "thought_at response_at"),
     "summary_details": _rows("id", "memory_count quality productivity impact complexity technologies"),
+    "versions": _rows("id until", "body tags importance"),
     "relations": _rows("id", "from_entity to_entity relation_type created_at deleted_at"),
     "perspectives": _rows("name", "template"),
     "embeddings": _rows("id perspective model chunk", "dim vector"),

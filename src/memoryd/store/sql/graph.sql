@@ -150,10 +150,6 @@ WHERE workspace_id = :workspace AND deleted_at IS NULL AND from_entity IN (SELEC
 INSERT INTO relations (workspace_id, id, from_entity, to_entity, relation_type, created_at)
 VALUES (:workspace, :id, :source, :target, :type, :now)
 
--- name: relations.rename
--- Another type for a relation.
-UPDATE relations SET relation_type = :type WHERE workspace_id = :workspace AND id = :id AND deleted_at IS NULL
-
 -- name: relations.delete
 -- Soft, like the records that they join.
 UPDATE relations SET deleted_at = :now

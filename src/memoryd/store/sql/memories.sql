@@ -9,6 +9,18 @@ UPDATE memory_details SET importance = CASE WHEN importance > :importance THEN i
   consolidated = 0
 WHERE workspace_id = :workspace AND id = :id
 
+-- name: memories.replaceable
+-- Those of some memories without a key that live, or whose place a certain one has taken already.
+SELECT r.id, CASE WHEN r.deleted_at IS NULL THEN 1 ELSE 0 END AS living
+FROM records r JOIN memory_details d ON d.workspace_id = r.workspace_id AND d.id = r.id
+WHERE r.workspace_id = :workspace AND r.id IN (SELECT value FROM json_each(:ids)) AND r.kind = 'memory' AND r.name IS NULL
+  AND r.scope = '' AND (r.deleted_at IS NULL OR d.superseded_by = :by)
+
+-- name: memories.supersede
+-- Another record takes the place of some that are about to be deleted.
+UPDATE memory_details SET superseded_by = :by, ending = :ending, reason = :reason
+WHERE workspace_id = :workspace AND id IN (SELECT value FROM json_each(:ids))
+
 -- name: memories.same
 -- A living memory without a key that says the same, in the same scope.
 -- CROSS JOIN keeps SQLite from looking through all memories for the few with this fingerprint.

@@ -1,11 +1,12 @@
 -- name: records.add
 -- A new record.
-INSERT INTO records (workspace_id, id, kind, name, type, body, tags, scope, session_id, created_at, updated_at)
-VALUES (:workspace, :id, :kind, :name, :type, :body, :tags, :scope, :session_id, :now, :now)
+INSERT INTO records (
+  workspace_id, id, kind, name, type, body, tags, scope, session_id, client, tool, created_at, updated_at)
+VALUES (:workspace, :id, :kind, :name, :type, :body, :tags, :scope, :session_id, :client, :tool, :now, :now)
 
 -- name: records.change
--- Another text and other tags for a living record.
-UPDATE records SET body = :body, tags = :tags, updated_at = :now
+-- Another text and other tags for a living record, and who wrote them.
+UPDATE records SET body = :body, tags = :tags, client = :client, tool = :tool, updated_at = :now
 WHERE workspace_id = :workspace AND id = :id AND deleted_at IS NULL
 
 -- name: records.retag
@@ -27,23 +28,26 @@ DELETE FROM records WHERE workspace_id = :workspace AND id IN (SELECT value FROM
 SELECT 1 AS yes FROM records r
 WHERE r.deleted_at IS NOT NULL AND r.deleted_at <= :before AND r.workspace_id = :workspace
   AND NOT EXISTS (
-    SELECT 1 FROM memory_details d JOIN records living
-      ON living.workspace_id = d.workspace_id AND living.id = d.superseded_by AND living.deleted_at IS NULL
-    WHERE d.workspace_id = r.workspace_id AND d.id = r.id)
+    SELECT 1 FROM memory_details d
+    JOIN records after ON after.workspace_id = d.workspace_id AND after.id = d.superseded_by
+    LEFT JOIN memory_details a ON a.workspace_id = after.workspace_id AND a.id = after.id
+    WHERE d.workspace_id = r.workspace_id AND d.id = r.id AND (after.deleted_at IS NULL OR a.superseded_by IS NOT NULL))
 LIMIT 1
 
 -- name: records.purge
--- For good, with details and vectors; never an original that a living summary points to.
+-- For good, with details and vectors; never an original whose successor lives, or was succeeded itself.
 DELETE FROM records WHERE workspace_id = :workspace AND deleted_at IS NOT NULL AND deleted_at <= :before
   AND NOT EXISTS (
-    SELECT 1 FROM memory_details d JOIN records living
-      ON living.workspace_id = d.workspace_id AND living.id = d.superseded_by AND living.deleted_at IS NULL
-    WHERE d.workspace_id = records.workspace_id AND d.id = records.id)
+    SELECT 1 FROM memory_details d
+    JOIN records after ON after.workspace_id = d.workspace_id AND after.id = d.superseded_by
+    LEFT JOIN memory_details a ON a.workspace_id = after.workspace_id AND a.id = after.id
+    WHERE d.workspace_id = records.workspace_id AND d.id = records.id
+      AND (after.deleted_at IS NULL OR a.superseded_by IS NOT NULL))
 
 -- name: records.fetch
 -- Living records of any kind by id.
-SELECT r.id, r.kind, r.name, r.type, r.body, r.tags, r.scope, r.session_id, r.created_at, r.updated_at,
-  coalesce(d.importance, .5) AS importance, coalesce(d.access_count, 0) AS access_count, d.accessed_at
+SELECT r.id, r.kind, r.name, r.type, r.body, r.tags, r.scope, r.session_id, r.client, r.tool, r.created_at,
+  r.updated_at, coalesce(d.importance, .5) AS importance, coalesce(d.access_count, 0) AS access_count, d.accessed_at
 FROM records r LEFT JOIN memory_details d ON d.workspace_id = r.workspace_id AND d.id = r.id
 WHERE r.workspace_id = :workspace AND r.deleted_at IS NULL AND (r.scope = '' OR r.scope = :session)
   AND r.id IN (SELECT value FROM json_each(:ids))

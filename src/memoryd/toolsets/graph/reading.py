@@ -4,8 +4,9 @@ from typing import Annotated
 
 from pydantic import Field
 
-from memoryd.core import observations, pages
+from memoryd.core import observations, pages, past
 from memoryd.core.budget import Budget
+from memoryd.core.clock import moment, timestamp
 from memoryd.core.formats import LOOKED_UP
 from memoryd.core.graph import Graph, named
 from memoryd.core.pages import Part, Place
@@ -14,7 +15,7 @@ from memoryd.store.base import Queries
 from memoryd.toolsets.graph import shapes, shown
 from memoryd.toolsets.graph.shapes import ITEMS, graph_of
 from memoryd.toolsets.graph.shown import Ends, Json
-from memoryd.toolsets.registry import Answer, Arguments, Call, Result, Tool, Toolset
+from memoryd.toolsets.registry import Answer, Arguments, Call, Result, Text, Tool, Toolset
 
 CURSOR = 100  # characters of a cursor at most besides the name in it
 
@@ -26,6 +27,9 @@ class OpenArguments(Arguments):
 
     names: Annotated[list[shapes.Name], Field(min_length=1, max_length=ITEMS, description="Exact names.")]
     token_budget: shapes.TokenBudget = shapes.BUDGET
+    as_of: Annotated[
+        Text | None, Field(max_length=100, description="What was there at this ISO 8601 time, instead of now.")
+    ] = None
 
 
 class OpenedNode(shapes.Node):
@@ -46,7 +50,9 @@ class OpenResult(Result):
 
 def open_nodes(call: Call, arguments: OpenArguments) -> Answer:
     """open_nodes."""
-    return Answer(OpenResult.model_validate(opened(graph_of(call), arguments.names, arguments.token_budget)))
+    graph, names, tokens = graph_of(call), arguments.names, arguments.token_budget
+    shown_ = opened_then(graph, names, tokens, arguments.as_of) if arguments.as_of else opened(graph, names, tokens)
+    return Answer(OpenResult.model_validate(shown_))
 
 
 def opened(graph: Graph, names: list[str], tokens: int) -> Json:
@@ -67,6 +73,33 @@ def _opened(queries: Queries, names: list[str], budget: Budget) -> Json:
     return {
         "entities": entities, "relations": ends.shown, "not_found": missing,
         "omitted": shown.omitted(entities, len(found), [ends]), "tokens_used": budget.used,
+    }  # fmt: skip
+
+
+def opened_then(graph: Graph, names: list[str], tokens: int, time: str) -> Json:
+    """The same as it was at a time. Raises InvalidInputError for what is none."""
+    wanted, at = list(dict.fromkeys(names)), timestamp(moment(time))
+    then = graph.read(lambda q: past.nodes(q, wanted, at))
+    budget = Budget(tokens)
+    missing = [name for name in wanted if name not in then.entities]
+    for name in missing:
+        budget.spend(name)
+    entities = []
+    for one in (then.entities[name] for name in wanted if name in then.entities):
+        facts = [shown.fact(of) for of in then.observations[one.id]]
+        node = shown.head(one) | {"observations": [], "observations_omitted": len(facts)}
+        if budget.take(node):
+            told = budget.fill(facts)
+            entities.append(node | {"observations": told, "observations_omitted": len(facts) - len(told)})
+    edges = [shown.edge(of) for of in then.relations]
+    relations = budget.fill(edges)
+    left = {
+        "entities": len(then.entities) - len(entities), "relations": len(edges) - len(relations),
+        "observations": sum(node["observations_omitted"] for node in entities),
+    }  # fmt: skip
+    return {
+        "entities": entities, "relations": relations, "not_found": missing, "omitted": left,
+        "tokens_used": budget.used,
     }  # fmt: skip
 
 

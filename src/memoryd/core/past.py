@@ -1,0 +1,88 @@
+"""What was believed at a time: what is gone or says something else now, beside what has stayed the same.
+
+What is gone is in no index any more. It is read, compared with the question here, and searched on beside the rest.
+"""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from memoryd.core.graph import entity
+from memoryd.core.observations import observation
+from memoryd.core.records import record_of, said
+from memoryd.core.relations import relation
+from memoryd.model import Entity, Filter, Observation, Record, Relation
+from memoryd.models.embedders import Embedder
+from memoryd.store.base import Queries, Vector
+from memoryd.text import content_words, words
+
+READ = 2_000  # records that are gone or changed, the last ones: of more, those from longer ago are not found
+EMBEDDED = 40  # of them that are compared by meaning: a quarter of a second
+LONGEST = 1_000  # characters of each
+
+
+@dataclass(frozen=True, slots=True)
+class Past:
+    """The records of a time that pass a filter."""
+
+    unchanged: tuple[str, ...]
+    """The ids of those that are still the same, whatever they are."""
+    others: Mapping[str, Record]
+    """All others by id, as they were."""
+
+
+def at(queries: Queries, time: str, allowed: Filter) -> Past:
+    """What there was at a time."""
+    rows = queries.all("past.others", at=time, limit=READ)
+    others = {row["id"]: record_of(row) for row in rows}
+    return Past(
+        tuple(row["id"] for row in queries.all("past.unchanged", at=time, session=allowed.session)),
+        {key: record for key, record in others.items() if _passes(record, allowed)},
+    )
+
+
+def _passes(record: Record, allowed: Filter) -> bool:
+    return (not allowed.kinds or record.kind in allowed.kinds) and set(allowed.tags) <= set(record.tags)
+
+
+def by_words(past: Past, query: str, best: float) -> dict[str, float]:
+    """How well those that are otherwise now match by words: by the share of its words, where all of them are `best`."""
+    wanted = frozenset(content_words(query))
+    shares = {key: len(wanted.intersection(words(said(one)))) / max(len(wanted), 1) for key, one in past.others.items()}
+    return {key: best * share for key, share in shares.items() if share}
+
+
+def by_meaning(past: Past, found: Mapping[str, float], embedder: Embedder, vector: Vector) -> dict[str, float]:
+    """The cosines of those that are otherwise now, first of those that were `found` by words."""
+    order = sorted(past.others, key=lambda key: -found.get(key, 0.0))[:EMBEDDED]
+    texts = {key: said(past.others[key])[:LONGEST] for key in order}
+    return {key: _cosine(embedder.embed_passage(text, hurry=True), vector) for key, text in texts.items()}
+
+
+def _cosine(chunks: Vector, vector: Vector) -> float:
+    """As the stores compare a text of several chunks: the mean of its best one and of all."""
+    cosines = chunks @ vector
+    return float(cosines.max() + cosines.mean()) / 2
+
+
+# the graph -----------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Nodes:
+    """Entities as they were, by name; what was observed of each, by id; the relations of them all."""
+
+    entities: Mapping[str, Entity]
+    observations: Mapping[str, Sequence[Observation]]
+    relations: Sequence[Relation]
+
+
+def nodes(queries: Queries, names: Sequence[str], time: str) -> Nodes:
+    """The entities of some names at a time, with what was about them."""
+    rows = queries.all("past.entities", names=json.dumps(list(names), ensure_ascii=False), at=time)
+    entities = {row["name"]: entity(row) for row in rows}
+    ids = json.dumps([one.id for one in entities.values()])
+    observed: dict[str, list[Observation]] = {one.id: [] for one in entities.values()}
+    for row in queries.all("past.observations", entities=ids, at=time):
+        observed[row["entity_id"]].append(observation(row))
+    return Nodes(entities, observed, [relation(row) for row in queries.all("past.relations", entities=ids, at=time)])

@@ -1,0 +1,77 @@
+-- name: versions.keep
+-- What a record says, before it says something else. Of what is a session's own nothing is kept.
+INSERT INTO versions (workspace_id, id, until, body, tags, importance)
+SELECT r.workspace_id, r.id, :now, r.body, r.tags, coalesce(d.importance, .5)
+FROM records r LEFT JOIN memory_details d ON d.workspace_id = r.workspace_id AND d.id = r.id
+WHERE r.workspace_id = :workspace AND r.id = :id AND r.deleted_at IS NULL AND r.scope = ''
+  AND (r.body <> :body OR r.tags <> :tags)
+ON CONFLICT (workspace_id, id, until) DO NOTHING
+
+-- name: versions.keep_tags
+-- The same before its tags alone change.
+INSERT INTO versions (workspace_id, id, until, body, tags, importance)
+SELECT r.workspace_id, r.id, :now, r.body, r.tags, coalesce(d.importance, .5)
+FROM records r LEFT JOIN memory_details d ON d.workspace_id = r.workspace_id AND d.id = r.id
+WHERE r.workspace_id = :workspace AND r.id = :id AND r.deleted_at IS NULL AND r.scope = '' AND r.tags <> :tags
+ON CONFLICT (workspace_id, id, until) DO NOTHING
+
+-- name: versions.purgeable
+-- Whether there are old ones.
+SELECT 1 AS yes FROM versions WHERE workspace_id = :workspace AND until <= :before LIMIT 1
+
+-- name: versions.purge
+-- Old ones, for good.
+DELETE FROM versions WHERE workspace_id = :workspace AND until <= :before
+
+-- name: past.unchanged
+-- What lived at a time, lives, and still says the same.
+SELECT r.id FROM records r
+WHERE r.workspace_id = :workspace AND r.deleted_at IS NULL AND r.created_at <= :at
+  AND (r.scope = '' OR r.scope = :session)
+  AND NOT EXISTS (SELECT 1 FROM versions v WHERE v.workspace_id = r.workspace_id AND v.id = r.id AND v.until > :at)
+
+-- name: past.others
+-- What lived at a time and is gone now, or says something else: as it was then, what changed last first.
+SELECT r.id, r.kind, r.name, r.type, coalesce(v.body, r.body) AS body, coalesce(v.tags, r.tags) AS tags, r.scope,
+  r.session_id, r.client, r.tool, r.created_at, r.updated_at, coalesce(v.importance, d.importance, .5) AS importance,
+  coalesce(d.access_count, 0) AS access_count, d.accessed_at
+FROM records r
+LEFT JOIN memory_details d ON d.workspace_id = r.workspace_id AND d.id = r.id
+LEFT JOIN versions v ON v.workspace_id = r.workspace_id AND v.id = r.id AND v.until = (
+  SELECT min(w.until) FROM versions w WHERE w.workspace_id = r.workspace_id AND w.id = r.id AND w.until > :at)
+WHERE r.workspace_id = :workspace AND r.created_at <= :at AND r.scope = ''
+  AND (r.deleted_at IS NULL OR r.deleted_at > :at)
+  AND r.id IN (
+    SELECT id FROM records WHERE workspace_id = :workspace AND deleted_at > :at
+    UNION SELECT id FROM versions WHERE workspace_id = :workspace AND until > :at)
+ORDER BY coalesce(r.deleted_at, v.until) DESC, r.id LIMIT :limit
+
+-- name: past.entities
+-- The entities that had some names at a time, as they were then. A name may have been given twice: the later one counts.
+SELECT r.id, r.name, r.type, coalesce(v.body, r.body) AS body, coalesce(v.tags, r.tags) AS tags, r.created_at,
+  CASE WHEN r.updated_at <= :at THEN r.updated_at ELSE :at END AS updated_at
+FROM records r
+LEFT JOIN versions v ON v.workspace_id = r.workspace_id AND v.id = r.id AND v.until = (
+  SELECT min(w.until) FROM versions w WHERE w.workspace_id = r.workspace_id AND w.id = r.id AND w.until > :at)
+WHERE r.workspace_id = :workspace AND r.kind = 'entity' AND r.scope = '' AND r.created_at <= :at
+  AND (r.deleted_at IS NULL OR r.deleted_at > :at) AND r.name IN (SELECT value FROM json_each(:names))
+ORDER BY r.created_at
+
+-- name: past.observations
+-- What was observed of some entities at a time.
+SELECT o.entity_id, o.ordinal, r.id, coalesce(v.body, r.body) AS body, r.created_at
+FROM observation_details o JOIN records r ON r.workspace_id = o.workspace_id AND r.id = o.id
+LEFT JOIN versions v ON v.workspace_id = r.workspace_id AND v.id = r.id AND v.until = (
+  SELECT min(w.until) FROM versions w WHERE w.workspace_id = r.workspace_id AND w.id = r.id AND w.until > :at)
+WHERE o.workspace_id = :workspace AND o.entity_id IN (SELECT value FROM json_each(:entities)) AND r.created_at <= :at
+  AND (r.deleted_at IS NULL OR r.deleted_at > :at)
+ORDER BY o.entity_id, o.ordinal
+
+-- name: past.relations
+-- The relations that began or ended at some entities at a time, in the order in which they were made.
+SELECT x.id, s.name AS source, t.name AS target, x.relation_type, x.created_at FROM relations x
+JOIN records s ON s.workspace_id = x.workspace_id AND s.id = x.from_entity
+JOIN records t ON t.workspace_id = x.workspace_id AND t.id = x.to_entity
+WHERE x.workspace_id = :workspace AND x.created_at <= :at AND (x.deleted_at IS NULL OR x.deleted_at > :at)
+  AND (x.from_entity IN (SELECT value FROM json_each(:entities)) OR x.to_entity IN (SELECT value FROM json_each(:entities)))
+ORDER BY x.created_at, x.id

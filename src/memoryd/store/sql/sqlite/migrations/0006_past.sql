@@ -1,0 +1,24 @@
+-- who wrote a record, and by what: a client's name, a tool or a command
+ALTER TABLE records ADD COLUMN client TEXT NOT NULL DEFAULT '';
+ALTER TABLE records ADD COLUMN tool TEXT NOT NULL DEFAULT '';
+
+-- how a memory ended whose place another one took: `merged`, `superseded`, `compacted`; and why
+ALTER TABLE memory_details ADD COLUMN ending TEXT NOT NULL DEFAULT '';
+ALTER TABLE memory_details ADD COLUMN reason TEXT NOT NULL DEFAULT '';
+CREATE INDEX memory_details_succession ON memory_details (workspace_id, superseded_by) WHERE superseded_by IS NOT NULL;
+CREATE INDEX memory_details_fresh ON memory_details (workspace_id, id) WHERE consolidated = 0;
+
+CREATE TABLE versions (                       -- what a record said before, until when
+  workspace_id TEXT NOT NULL, id TEXT NOT NULL, until TEXT NOT NULL, body TEXT NOT NULL, tags TEXT NOT NULL,
+  importance REAL NOT NULL,
+  PRIMARY KEY (workspace_id, id, until),
+  FOREIGN KEY (workspace_id, id) REFERENCES records (workspace_id, id) ON DELETE CASCADE) WITHOUT ROWID;
+CREATE INDEX versions_until ON versions (workspace_id, until);
+
+-- the proportions of these, as 0002 gives those of the others
+INSERT INTO sqlite_stat1 (tbl, idx, stat) VALUES
+  ('memory_details', 'memory_details_succession', '20000 2000 2'),
+  ('memory_details', 'memory_details_fresh', '1000 100 1'),
+  ('versions', 'versions', '20000 2000 2 1'),
+  ('versions', 'versions_until', '20000 2000 1');
+ANALYZE sqlite_schema;
