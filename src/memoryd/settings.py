@@ -181,6 +181,32 @@ class Settings(BaseModel):
         validation_alias=_names("MEMORY_DEFAULT_TOKEN_BUDGET"),
         description="Most tokens of an answer of memory_recall that asks for no other, 1 to 50,000.",
     )
+    maintenance_interval: int = Field(
+        50,
+        ge=0,
+        validation_alias=_names("MEMORY_MAINTENANCE_INTERVAL"),
+        description="Memories stored until the next maintenance; `0`: only when `memoryd maintain` is run.",
+    )
+    decay_threshold: float = Field(
+        0.05,
+        ge=0,
+        le=1,
+        validation_alias=_names("MEMORY_DECAY_THRESHOLD"),
+        description="The vitality below which a memory has decayed, 0 to 1.",
+    )
+    compaction_min_group: int = Field(
+        10,
+        ge=2,
+        validation_alias=_names("MEMORY_COMPACTION_MIN_GROUP"),
+        description="Decayed memories from which on they are compacted, where there is a language model.",
+    )
+    consolidation_batch_size: int = Field(
+        50,
+        ge=1,
+        le=1_000,
+        validation_alias=_names("MEMORY_CONSOLIDATION_BATCH_SIZE"),
+        description="Memories that are consolidated at once, 1 to 1,000.",
+    )
     durability: Literal["full", "normal"] = Field(
         "full",
         validation_alias=_names("MEMORY_DURABILITY"),

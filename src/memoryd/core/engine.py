@@ -48,6 +48,7 @@ class Engine:
         self.embedding = Embedding(self.store, self.workspaces, self.helpers, self.leases)
         self.changes = Changes(self.store, self.clock)
         self.accesses = Accesses()
+        self._stored = set[str]()
         self.maintenance = Maintenance(self.store, self.workspaces, self.clock, self.leases, settings.retention_days)
         upkeep = self.maintenance
         seldom: list[Chore] = [
@@ -99,6 +100,15 @@ class Engine:
             result = self.store.write(workspace, both)
             undo.pop_all()
         return result
+
+    def stored(self, workspace: Workspace) -> None:
+        """A memory was stored there: maintenance may be due."""
+        self._stored.add(workspace.id)
+
+    def stored_in(self) -> set[str]:
+        """The ids of the workspaces where memories were stored since the last time that somebody asked."""
+        found, self._stored = self._stored, set()
+        return found
 
     def embed_later(self, workspace: Workspace, ids: Iterable[str] | None) -> None:
         """These records lack vectors, or (None) nobody knows which: the background work makes them soon."""

@@ -24,12 +24,12 @@ class Leases:
         self._holder = str(uuid.uuid4())
         self._taken: dict[str, float] = {}
 
-    def take(self, name: str) -> bool:
-        """Have it for a term from now on, or find that another process has it. Who goes on asks again to renew it."""
+    def take(self, name: str, term: float = TERM) -> bool:
+        """Have it for so many seconds from now on, or find that another process has it. Who goes on asks again."""
         now = time.monotonic()
         if now < self._taken.get(name, -math.inf) + RENEWAL:
             return True
-        until, present = self._clock.ago(timedelta(seconds=-TERM)), self._clock.now()
+        until, present = self._clock.ago(timedelta(seconds=-term)), self._clock.now()
         row = {"name": name, "holder": self._holder, "until": until, "now": present}
         mine = self._store.write(None, lambda q: bool(q.run("leases.take", **row)))
         self._taken |= {name: now} if mine else {}
@@ -41,10 +41,10 @@ class Leases:
             self._store.write(None, lambda q: q.run("leases.release", name=name, holder=self._holder))
 
     @contextmanager
-    def alone(self, name: str, wait: float = 0) -> Iterator[bool]:
+    def alone(self, name: str, wait: float = 0, term: float = TERM) -> Iterator[bool]:
         """Whether this process has it; where another one does, after so many seconds at most."""
         deadline = time.monotonic() + wait
-        while not (mine := self.take(name)) and time.monotonic() < deadline:
+        while not (mine := self.take(name, term)) and time.monotonic() < deadline:
             time.sleep(PAUSE)
         try:
             yield mine

@@ -87,10 +87,11 @@ class Memories:
                 id=records.new_id(), kind=Kind.MEMORY, body=content, tags=tags, session_id=self._session or None
             )
             records.add(queries, record, embedded, now)
-            queries.run("memories.add", id=record.id, fingerprint=print_, importance=importance)
+            queries.run("memories.add", id=record.id, fingerprint=print_, importance=importance, consolidated=0)
             return self._superseding(queries, Stored(record.id, "stored"), supersedes, now)
 
         stored = self._engine.write(self._workspace, work)
+        self._engine.stored(self._workspace)
         if embedded is None:
             self._engine.embed_later(self._workspace, [stored.id])
         return stored

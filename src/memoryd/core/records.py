@@ -91,7 +91,7 @@ def change(
 def retag(queries: Queries, record_id: str, tags: Sequence[str], now: str) -> None:
     """Give a record other tags; its text stays verbatim."""
     said = {"id": record_id, "tags": json.dumps(tags, ensure_ascii=False), "now": now}
-    queries.run("versions.keep_tags", **said)
+    queries.run("versions.keep_tags", **said, importance=0.0)
     queries.run("records.retag", **said)
     event(queries, "update", [record_id], now)
 

@@ -66,7 +66,7 @@ class Vault:
                     scope=scope, session_id=self._session or None,
                 )  # fmt: skip
                 records.add(queries, record, embedded, now)
-                queries.run("memories.add", id=record.id, fingerprint="", importance=0.5)
+                queries.run("memories.add", id=record.id, fingerprint="", importance=0.5, consolidated=1)
                 records.embed(queries, record.id, CLIENT, own)
                 return record.id
             kept = json.loads(known["tags"]) if tags is None else tags

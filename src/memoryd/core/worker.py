@@ -31,9 +31,10 @@ class Worker:
         self._stopping = threading.Event()
         self._thread = self._another()
 
-    def start(self) -> None:
-        """Begin; returns at once."""
+    def start(self, chores: Sequence[Chore] = (), seldom: Sequence[Chore] = ()) -> None:
+        """Begin, with more chores after the others; returns at once."""
         with self._lock:
+            self._chores, self._seldom = [*self._chores, *chores], [*self._seldom, *seldom]
             self._thread.start()
 
     def wake(self) -> None:

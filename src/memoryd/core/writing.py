@@ -6,14 +6,15 @@ Memories go to the model as data, numbered. What it states without a number of o
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 from pydantic import BaseModel, Field
 
 from memoryd.core.records import said
 from memoryd.errors import ModelError
-from memoryd.model import Hit, Interaction
+from memoryd.model import Hit, Interaction, Record
 from memoryd.models.llm import Llm
-from memoryd.prompts import DRAFT_REPORT, SUMMARIZE_SESSION
+from memoryd.prompts import COMPACT_MEMORIES, DRAFT_REPORT, JUDGE_PAIRS, SUMMARIZE_SESSION
 from memoryd.text import cut, estimate_tokens
 
 SENT = 30  # memories at most
@@ -21,6 +22,8 @@ LONG = 300  # tokens of each
 SPARE = 200  # tokens of an answer beyond what its reader wants: JSON has its price
 TURN, TURNS = 200, 12_000  # tokens of each text of a turn, and of all that is sent at once
 DRAFTED = 4_000  # tokens of the texts of a report
+PAIRS, SAID = 40, 80  # pairs that are judged at once, and tokens of what is said of each
+CONDENSED = 1_000  # tokens of a summary of memories
 
 
 class Statement(BaseModel):
@@ -64,6 +67,20 @@ class Drafts(BaseModel):
     labels: list[Draft]
 
 
+class Verdict(BaseModel):
+    """What the pair of a number is, and why."""
+
+    number: int
+    verdict: Literal["duplicate", "contradiction", "distinct"]
+    reason: str = Field(max_length=500)
+
+
+class Verdicts(BaseModel):
+    """One for each pair."""
+
+    verdicts: list[Verdict]
+
+
 @dataclass(frozen=True, slots=True)
 class Written:
     """A text, and the hits that it rests on, in the order of their first mention."""
@@ -78,7 +95,7 @@ def write(llm: Llm, system: str, query: str, hits: Sequence[Hit], budget: int) -
     An empty text where it states nothing. Raises ModelError, also where nothing that it states can be told.
     """
     sent = hits[:SENT]
-    lines = [_line(number, hit) for number, hit in enumerate(sent, 1)]
+    lines = [_line(number, hit.record) for number, hit in enumerate(sent, 1)]
     prompt = "\n".join(["Memories:", *lines, "", f"Question: {json.dumps(query, ensure_ascii=False)}",
                         f"Write {budget} tokens at most."])  # fmt: skip
     told = llm.fill(system, prompt, budget + SPARE, Statements)
@@ -114,8 +131,44 @@ def drafts(llm: Llm, asked: Mapping[str, Sequence[Mapping[str, object]]]) -> dic
     return {name: {draft.number: draft.text for draft in getattr(told, name)} for name in asked}
 
 
-def _line(number: int, hit: Hit) -> str:
-    record = hit.record
+def judge(llm: Llm, pairs: Sequence[tuple[Record, Record]]) -> list[Verdict | None]:
+    """Have a model compare memories with newer ones; None for a pair of which it says nothing, or two things.
+
+    Raises ModelError.
+    """
+    told: dict[int, Verdict | None] = {}
+    for begin in range(0, len(pairs), PAIRS):
+        part = pairs[begin : begin + PAIRS]
+        lines = [_pair(number, *pair) for number, pair in enumerate(part, 1)]
+        for verdict in llm.fill(JUDGE_PAIRS, "\n".join(["Pairs:", *lines]), PAIRS * SAID, Verdicts).verdicts:
+            place = begin + verdict.number - 1
+            before = told.get(place, verdict)
+            told[place] = verdict if before and before.verdict == verdict.verdict else None
+    return [told.get(place) for place in range(len(pairs))]
+
+
+def _pair(number: int, older: Record, newer: Record) -> str:
+    both = {
+        name: {"date": one.created_at[:10], "text": cut(said(one), LONG)}
+        for name, one in (("older", older), ("newer", newer))
+    }
+    return json.dumps({"number": number, **both}, ensure_ascii=False)
+
+
+def condense(llm: Llm, memories: Sequence[Record]) -> tuple[str, list[Record]]:
+    """Have a model tell some memories in few statements; the text, and those of them that a statement rests on.
+
+    Raises ModelError.
+    """
+    lines = [_line(number, memory) for number, memory in enumerate(memories, 1)]
+    told = llm.fill(COMPACT_MEMORIES, "\n".join(["Memories:", *lines]), CONDENSED, Statements)
+    known = range(1, len(memories) + 1)
+    kept = [one for one in told.statements if set(one.sources) & set(known)]
+    rest_on = {number for one in kept for number in one.sources if number in known}
+    return "\n".join(" ".join(one.text.split()) for one in kept), [memories[number - 1] for number in sorted(rest_on)]
+
+
+def _line(number: int, record: Record) -> str:
     return json.dumps(
         {"number": number, "date": record.created_at[:10], "kind": str(record.kind), "text": cut(said(record), LONG)},
         ensure_ascii=False,

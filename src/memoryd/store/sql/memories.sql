@@ -1,7 +1,7 @@
 -- name: memories.add
 -- What only memories have.
-INSERT INTO memory_details (workspace_id, id, fingerprint, importance)
-VALUES (:workspace, :id, :fingerprint, :importance)
+INSERT INTO memory_details (workspace_id, id, fingerprint, importance, consolidated)
+VALUES (:workspace, :id, :fingerprint, :importance, :consolidated)
 
 -- name: memories.change
 -- Said again: the greater importance counts, and consolidation looks at it anew.

@@ -8,11 +8,12 @@ WHERE r.workspace_id = :workspace AND r.id = :id AND r.deleted_at IS NULL AND r.
 ON CONFLICT (workspace_id, id, until) DO NOTHING
 
 -- name: versions.keep_tags
--- The same before its tags alone change.
+-- The same before its tags change, or it becomes more important.
 INSERT INTO versions (workspace_id, id, until, body, tags, importance)
 SELECT r.workspace_id, r.id, :now, r.body, r.tags, coalesce(d.importance, .5)
 FROM records r LEFT JOIN memory_details d ON d.workspace_id = r.workspace_id AND d.id = r.id
-WHERE r.workspace_id = :workspace AND r.id = :id AND r.deleted_at IS NULL AND r.scope = '' AND r.tags <> :tags
+WHERE r.workspace_id = :workspace AND r.id = :id AND r.deleted_at IS NULL AND r.scope = ''
+  AND (r.tags <> :tags OR d.importance < :importance)
 ON CONFLICT (workspace_id, id, until) DO NOTHING
 
 -- name: versions.purgeable

@@ -8,6 +8,11 @@ ALTER TABLE memory_details ADD COLUMN reason TEXT NOT NULL DEFAULT '';
 CREATE INDEX memory_details_succession ON memory_details (workspace_id, superseded_by) WHERE superseded_by IS NOT NULL;
 CREATE INDEX memory_details_fresh ON memory_details (workspace_id, id) WHERE consolidated = 0;
 
+-- what has a key, or is a session's, is not consolidated
+UPDATE memory_details SET consolidated = 1 WHERE EXISTS (
+  SELECT 1 FROM records r WHERE r.workspace_id = memory_details.workspace_id AND r.id = memory_details.id
+    AND (r.name IS NOT NULL OR r.scope <> ''));
+
 CREATE TABLE versions (                       -- what a record said before, until when
   workspace_id TEXT NOT NULL, id TEXT NOT NULL, until TEXT NOT NULL, body TEXT NOT NULL, tags TEXT NOT NULL,
   importance REAL NOT NULL,

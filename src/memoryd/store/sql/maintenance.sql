@@ -1,0 +1,37 @@
+-- name: maintenance.fresh
+-- Memories that consolidation has not looked at yet, the oldest first, from one on: without a key, and no session's own.
+SELECT r.id, r.created_at FROM memory_details d JOIN records r ON r.workspace_id = d.workspace_id AND r.id = d.id
+WHERE d.workspace_id = :workspace AND d.consolidated = 0 AND r.kind = 'memory' AND r.name IS NULL AND r.scope = ''
+  AND r.deleted_at IS NULL AND (r.created_at, r.id) > (:time, :id)
+ORDER BY r.created_at, r.id LIMIT :limit
+
+-- name: maintenance.twins
+-- Living memories that say what some of :ids say, letter by letter but for what a fingerprint passes over.
+SELECT d.id AS one, e.id AS other FROM memory_details d
+JOIN memory_details e ON e.workspace_id = d.workspace_id AND e.fingerprint = d.fingerprint AND e.id <> d.id
+JOIN records r ON r.workspace_id = e.workspace_id AND r.id = e.id
+WHERE d.workspace_id = :workspace AND d.fingerprint <> '' AND d.id IN (SELECT value FROM json_each(:ids))
+  AND r.kind = 'memory' AND r.name IS NULL AND r.scope = '' AND r.deleted_at IS NULL
+
+-- name: maintenance.settle
+-- Consolidation is done with them.
+UPDATE memory_details SET consolidated = 1
+WHERE workspace_id = :workspace AND id IN (SELECT value FROM json_each(:ids))
+
+-- name: maintenance.absorb
+-- One stands for another one, too: the greater importance counts, and all recalls.
+UPDATE memory_details SET importance = CASE WHEN importance > :importance THEN importance ELSE :importance END,
+  access_count = access_count + :times, consolidated = 1
+WHERE workspace_id = :workspace AND id = :id
+
+-- name: maintenance.retag
+-- It has the tags of both, and was said when the later one was.
+UPDATE records SET tags = :tags, updated_at = CASE WHEN updated_at < :at THEN :at ELSE updated_at END
+WHERE workspace_id = :workspace AND id = :id AND deleted_at IS NULL
+
+-- name: maintenance.aging
+-- Memories that may have decayed: whose text is from before a time.
+SELECT r.id FROM records r
+WHERE r.workspace_id = :workspace AND r.kind = 'memory' AND r.name IS NULL AND r.scope = '' AND r.deleted_at IS NULL
+  AND r.updated_at < :before
+ORDER BY r.updated_at, r.id LIMIT :limit
