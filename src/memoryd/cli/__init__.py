@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from memoryd import __version__, extras
-from memoryd.cli import exports, memories, show, transfer, upkeep
+from memoryd.cli import exports, history, memories, show, transfer, upkeep
 from memoryd.cli.frame import (
     OPTIONS,
     DataDir,
@@ -124,6 +124,8 @@ def openapi(settings: Settings) -> None:
 
 
 for each in (memories.store, memories.recall, memories.context, memories.forget, memories.inspect):
+    app.command()(each)
+for each in (history.maintain, history.history, history.restore):
     app.command()(each)
 app.command()(upkeep.doctor)
 app.command()(upkeep.backup)

@@ -21,7 +21,7 @@ from memoryd.store.base import Queries
 
 log = logging.getLogger(__name__)
 
-LOOKED_AT = 2_000  # memories of a pass, those that were touched longest ago
+LOOKED_AT = 10_000  # memories of a pass, those that were touched longest ago
 ALIKE = 0.3  # rescaled cosine with the first of a group from which on a memory belongs to it
 FEWEST, MOST = 3, 20  # memories of a group
 

@@ -41,7 +41,7 @@ ORDER BY r.name LIMIT :limit
 SELECT e.seq, e.operation, r.name AS key, r.scope FROM events e
 LEFT JOIN records r ON r.workspace_id = e.workspace_id AND r.id = e.subject
 WHERE e.workspace_id = :workspace AND e.seq > :after
-  AND e.operation IN ('create_memory', 'update_memory', 'delete_memory') AND (r.id IS NULL OR r.name IS NOT NULL)
+  AND e.operation IN ('create_memory', 'update_memory', 'delete_memory', 'restore_memory') AND (r.id IS NULL OR r.name IS NOT NULL)
 ORDER BY e.seq LIMIT :limit
 
 -- name: vault.ended

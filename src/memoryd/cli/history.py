@@ -1,0 +1,118 @@
+"""Maintenance, what became of records, and how to undo it."""
+
+from typing import Annotated
+
+import typer
+from rich.text import Text
+
+from memoryd.cli import exports, show
+from memoryd.cli.frame import PLACE, Json, command, err, out, printable
+from memoryd.core import history as changes
+from memoryd.core import upkeep
+from memoryd.core.acts import Act
+from memoryd.core.engine import Engine
+from memoryd.core.graph import Graph
+from memoryd.core.history import Entry, Restored
+from memoryd.errors import InvalidInputError
+from memoryd.settings import Settings
+
+SHOWN = 200  # characters of a text in a list
+
+
+@command(*PLACE)
+def maintain(
+    settings: Settings,
+    *,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only show what would be done, and why.")] = False,
+    as_json: Json = False,
+) -> None:
+    """Consolidate, and with a language model compact, the memories of the workspace; say what was done and why."""
+    if settings.read_only and not dry_run:
+        raise InvalidInputError("maintain changes the memory, which --read-only (MEMORY_READ_ONLY) forbids.")
+    with Engine(settings, fetch=False) as engine:
+        workspace = engine.workspace(make=False)
+        if not dry_run:
+            exports.embed(engine)  # what has no vector is compared with nothing
+        done = list(upkeep.maintain(engine, workspace, lambda: False, dry_run=dry_run))
+    if as_json:
+        show.as_json({"workspace": workspace.name, "dry_run": dry_run, "acts": [_act(act) for act in done]})
+        return
+    for act in done:
+        _tell_act(act, would="would be " if dry_run else "")
+    if not done:
+        out.print("There is nothing to be done." if dry_run else "There was nothing to be done.")
+    elif not dry_run:
+        err.print(Text("`memoryd history` lists it, `memoryd restore ID` undoes it.", style="dim"), soft_wrap=True)
+
+
+def _act(act: Act) -> dict[str, object]:
+    gone = [{"id": memory.id, "content": memory.body} for memory in act.gone]
+    by = {"id": act.by.id, "content": act.by.body}
+    return {"ending": act.ending, "gone": gone, "by": by, "reason": act.reason}
+
+
+def _tell_act(act: Act, would: str) -> None:
+    for memory in act.gone:
+        _line(f"- {memory.id} {would}{act.ending}: {_short(memory.body)}")
+    _line(f"  into {act.by.id}: {_short(act.by.body)}", dim=act.ending != "compacted")
+    _line(f"  {act.reason}", dim=True)
+
+
+@command(*PLACE)
+def history(
+    settings: Settings,
+    *,
+    limit: Annotated[int, typer.Option(min=1, max=100_000, help="Most entries.")] = 50,
+    as_json: Json = False,
+) -> None:
+    """List what was deleted, changed, merged, superseded or compacted, the latest first: all that can be restored."""
+    with Engine(settings, fetch=False) as engine:
+        found = changes.entries(Graph(engine, engine.workspace(make=False)), limit)
+    if as_json:
+        show.as_json([entry.as_dict() for entry in found])
+        return
+    for entry in found:
+        _tell_entry(entry)
+    if not found:
+        out.print("Nothing has happened that could be undone.")
+
+
+def _tell_entry(entry: Entry) -> None:
+    _line(f"- {entry.at}  {entry.what} {entry.kind}: {_short(entry.text)}")
+    if entry.now is not None:
+        _line(f"  now: {_short(entry.now)}" + (f"  ({entry.successor})" if entry.successor else ""), dim=True)
+    _line(f"  {entry.id}" + (f"  {entry.reason}" if entry.reason else ""), dim=True)
+
+
+@command(*PLACE)
+def restore(
+    settings: Settings,
+    ids: Annotated[list[str], typer.Argument(metavar="ID...", help="As `memoryd history` lists them.")],
+    *,
+    as_json: Json = False,
+) -> None:
+    """Bring back what is gone, or what a record said before; of a summary, its originals. All of them, or nothing."""
+    if settings.read_only:
+        raise InvalidInputError("restore changes the memory, which --read-only (MEMORY_READ_ONLY) forbids.")
+    with Engine(settings, fetch=False) as engine:
+        done = changes.restore(Graph(engine, engine.workspace(make=False)), ids)
+        if not as_json:
+            exports.embed(engine)
+    if as_json:
+        show.as_json([{"id": one.id, "kind": one.kind, "text": one.text, "along": one.along} for one in done])
+        return
+    for one in done:
+        _line(f"Restored {one.kind} {one.id}{_along(one)}: {_short(one.text)}")
+
+
+def _along(one: Restored) -> str:
+    return f" with {one.along} that belong to it" if one.along else ""
+
+
+def _short(text: str) -> str:
+    line = " ".join(text.split())
+    return line if len(line) <= SHOWN else line[:SHOWN] + " ..."
+
+
+def _line(text: str, *, dim: bool = False) -> None:
+    out.print(Text(printable(text), style="dim" if dim else ""), soft_wrap=True)

@@ -1,0 +1,105 @@
+-- name: history.ended
+-- Records that are deleted, the last first: how they ended, and what has taken their place.
+SELECT r.deleted_at AS at, CASE WHEN coalesce(d.ending, '') = '' THEN 'deleted' ELSE d.ending END AS what, r.id, r.kind,
+  r.name, r.type, r.body, d.superseded_by AS successor, s.body AS successor_body, coalesce(d.reason, '') AS reason
+FROM records r
+LEFT JOIN memory_details d ON d.workspace_id = r.workspace_id AND d.id = r.id
+LEFT JOIN records s ON s.workspace_id = r.workspace_id AND s.id = d.superseded_by
+WHERE r.workspace_id = :workspace AND r.deleted_at IS NOT NULL AND r.scope = ''
+ORDER BY r.deleted_at DESC, r.id LIMIT :limit
+
+-- name: history.changed
+-- What living records said before, the last first, and what they say now.
+SELECT v.until AS at, 'changed' AS what, r.id, r.kind, r.name, r.type, v.body, NULL AS successor,
+  r.body AS successor_body, r.tool AS reason
+FROM versions v JOIN records r ON r.workspace_id = v.workspace_id AND r.id = v.id
+WHERE v.workspace_id = :workspace AND r.deleted_at IS NULL AND v.body <> r.body
+ORDER BY v.until DESC, v.id LIMIT :limit
+
+-- name: history.cut
+-- Relations that are deleted, the last first.
+SELECT x.deleted_at AS at, 'deleted' AS what, x.id, 'relation' AS kind, NULL AS name, x.relation_type AS type,
+  s.name || ' ' || x.relation_type || ' ' || t.name AS body, NULL AS successor, NULL AS successor_body, '' AS reason
+FROM relations x
+JOIN records s ON s.workspace_id = x.workspace_id AND s.id = x.from_entity
+JOIN records t ON t.workspace_id = x.workspace_id AND t.id = x.to_entity
+WHERE x.workspace_id = :workspace AND x.deleted_at IS NOT NULL
+ORDER BY x.deleted_at DESC, x.id LIMIT :limit
+
+-- name: history.record
+-- What can be restored of an id, or changed back.
+SELECT r.id, r.kind, r.name, r.type, r.body, r.tags, r.scope, r.deleted_at, d.superseded_by, d.importance, d.access_count,
+  coalesce(d.ending, '') AS ending, o.entity_id, e.name AS entity_name, e.deleted_at AS entity_deleted_at
+FROM records r
+LEFT JOIN memory_details d ON d.workspace_id = r.workspace_id AND d.id = r.id
+LEFT JOIN observation_details o ON o.workspace_id = r.workspace_id AND o.id = r.id
+LEFT JOIN records e ON e.workspace_id = r.workspace_id AND e.id = o.entity_id
+WHERE r.workspace_id = :workspace AND r.id = :id AND r.scope = ''
+
+-- name: history.holder
+-- The living record of a kind that has a name.
+SELECT r.id FROM records r
+WHERE r.workspace_id = :workspace AND r.kind = :kind AND r.kind IN ('memory', 'entity') AND r.scope = ''
+  AND r.name = :name AND r.deleted_at IS NULL
+
+-- name: history.originals
+-- The memories that a summary stands for.
+SELECT r.id FROM memory_details d JOIN records r ON r.workspace_id = d.workspace_id AND r.id = d.id
+WHERE d.workspace_id = :workspace AND d.superseded_by = :id AND d.ending = 'compacted' AND r.deleted_at IS NOT NULL
+
+-- name: history.version
+-- What a record said last before it says what it says now.
+SELECT until, body, tags, importance FROM versions
+WHERE workspace_id = :workspace AND id = :id ORDER BY until DESC LIMIT 1
+
+-- name: history.before
+-- What a record said until a certain time.
+SELECT body, tags, importance FROM versions WHERE workspace_id = :workspace AND id = :id AND until = :until
+
+-- name: history.observed
+-- What went together with an entity of what was observed of it.
+SELECT r.id FROM observation_details o JOIN records r ON r.workspace_id = o.workspace_id AND r.id = o.id
+WHERE o.workspace_id = :workspace AND o.entity_id = :id AND r.deleted_at = :at
+
+-- name: history.related
+-- The relations that were cut at a time and could be again: both ends live.
+SELECT x.id, x.from_entity, x.to_entity FROM relations x
+JOIN records s ON s.workspace_id = x.workspace_id AND s.id = x.from_entity AND s.deleted_at IS NULL
+JOIN records t ON t.workspace_id = x.workspace_id AND t.id = x.to_entity AND t.deleted_at IS NULL
+WHERE x.workspace_id = :workspace AND x.deleted_at = :at AND (x.from_entity = :id OR x.to_entity = :id)
+
+-- name: history.relation
+-- A relation that was cut, with its ends, and whether there is the same one again.
+SELECT x.id, x.from_entity, x.to_entity, s.name AS source, t.name AS target, x.relation_type,
+  CASE WHEN s.deleted_at IS NULL AND t.deleted_at IS NULL THEN 1 ELSE 0 END AS possible,
+  CASE WHEN EXISTS (
+    SELECT 1 FROM relations y WHERE y.workspace_id = x.workspace_id AND y.from_entity = x.from_entity
+      AND y.to_entity = x.to_entity AND y.relation_type = x.relation_type AND y.deleted_at IS NULL
+  ) THEN 1 ELSE 0 END AS again
+FROM relations x
+JOIN records s ON s.workspace_id = x.workspace_id AND s.id = x.from_entity
+JOIN records t ON t.workspace_id = x.workspace_id AND t.id = x.to_entity
+WHERE x.workspace_id = :workspace AND x.id = :id AND x.deleted_at IS NOT NULL
+
+-- name: relations.restore
+-- Some relations are there again, unless the same one was made meanwhile.
+UPDATE relations SET deleted_at = NULL
+WHERE workspace_id = :workspace AND id IN (SELECT value FROM json_each(:ids)) AND NOT EXISTS (
+  SELECT 1 FROM relations y WHERE y.workspace_id = relations.workspace_id AND y.from_entity = relations.from_entity
+    AND y.to_entity = relations.to_entity AND y.relation_type = relations.relation_type AND y.deleted_at IS NULL)
+
+-- name: records.restore
+-- They live again.
+UPDATE records SET deleted_at = NULL
+WHERE workspace_id = :workspace AND deleted_at IS NOT NULL AND id IN (SELECT value FROM json_each(:ids))
+
+-- name: memories.restore
+-- Nothing stands for them any more, and consolidation leaves them alone.
+UPDATE memory_details SET superseded_by = NULL, ending = '', reason = '', consolidated = 1
+WHERE workspace_id = :workspace AND id IN (SELECT value FROM json_each(:ids))
+
+-- name: memories.release
+-- What a memory had from another one is taken from it again.
+UPDATE memory_details SET importance = :importance,
+  access_count = CASE WHEN access_count > :times THEN access_count - :times ELSE 0 END
+WHERE workspace_id = :workspace AND id = :id
