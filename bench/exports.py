@@ -52,7 +52,7 @@ def _batch(queries: Queries, numbers: range, now: str) -> None:
         key = f"e{entity}" if kind is Kind.ENTITY else f"r{number:09}"
         records.add(queries, Record(id=key, kind=kind, name=name, body=fact(number)), None, now)
         if kind is Kind.MEMORY:
-            queries.run("memories.add", id=key, fingerprint=f"print {number}", importance=0.5)
+            queries.run("memories.add", id=key, fingerprint=f"print {number}", importance=0.5, consolidated=0)
         elif kind is Kind.ENTITY:
             rows.put(queries, "entity_details", [{"id": key, "summary_updated_at": None, "next_ordinal": 4}])
             queries.run("relations.add", id=key, source=key, target=key, type="is", now=now)

@@ -144,7 +144,7 @@ def _fill(engine: Engine, workspace: Workspace, start: int, end: int) -> None:
         for text, vector in zip(texts, vectors, strict=True):
             record = Record(id=str(uuid.uuid4()), kind=Kind.MEMORY, body=text)
             records.add(queries, record, Embedded(name, vector[None, :]), engine.clock.now())
-            queries.run("memories.add", id=record.id, fingerprint="", importance=0.5)
+            queries.run("memories.add", id=record.id, fingerprint="", importance=0.5, consolidated=0)
 
     engine.store.write(workspace, work)
 

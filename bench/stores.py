@@ -58,7 +58,7 @@ def imported(engine: Engine, workspace: Workspace, count: int, model: str = SET.
         for n in batch:
             record = Record(id=ids[n], kind=Kind.MEMORY, body=f"{texts[n]}, ticket {n}")
             records.add(queries, record, Embedded(model, vectors[n : n + 1]), now)
-            queries.run("memories.add", id=record.id, fingerprint="", importance=0.5)
+            queries.run("memories.add", id=record.id, fingerprint="", importance=0.5, consolidated=0)
 
     for start in range(0, count, BATCH):
         batch = range(start, min(start + BATCH, count))

@@ -51,7 +51,7 @@ def add(
     embedded = None if vectors is None else Embedded(MODEL, np.atleast_2d(np.asarray(vectors, np.float32)))
     records.add(queries, record, embedded, now)
     if record.kind is Kind.MEMORY:
-        queries.run("memories.add", id=record.id, fingerprint="", importance=0.5)
+        queries.run("memories.add", id=record.id, fingerprint="", importance=0.5, consolidated=0)
     return record.id
 
 

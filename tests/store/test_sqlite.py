@@ -214,7 +214,7 @@ def test_a_replace_by_hand_does_not_corrupt_the_words(store: SqliteStore, here: 
 
 def test_foreign_keys_hold(store: SqliteStore, here: Workspace) -> None:
     with pytest.raises(Exception, match=r"(?i)foreign key"):
-        store.write(here, lambda q: q.run("memories.add", id="none", fingerprint="", importance=0.5))
+        store.write(here, lambda q: q.run("memories.add", id="none", fingerprint="", importance=0.5, consolidated=0))
     record_id = put(store, here, "text", axis(0))
     forget(store, here, record_id)
     purge(store, here)

@@ -1,0 +1,144 @@
+"""What became of records can be listed and undone: all of it or nothing."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from memoryd.core import entities, observations, relations
+from memoryd.core.engine import Engine
+from memoryd.core.entities import NewEntity
+from memoryd.core.graph import Graph
+from memoryd.core.history import entries, restore
+from memoryd.core.memories import Criteria
+from memoryd.core.relations import Edge
+from memoryd.core.vault import Vault
+from memoryd.errors import InvalidInputError, NotFoundError
+from tests.core.kit import engine, memories
+
+
+@pytest.fixture
+def one(tmp_path: Path) -> Iterator[Engine]:
+    with engine(tmp_path) as made:
+        yield made
+
+
+@pytest.fixture
+def graph(one: Engine) -> Graph:
+    """Ann, who works at Acme and likes tea."""
+    made = Graph(one, one.workspaces.ensure("default"))
+    news = [NewEntity(name="Ann", type="person", observations=("works there", "likes tea")),
+            NewEntity(name="Acme", type="firm")]  # fmt: skip
+    entities.create(made, news)
+    relations.create(made, [Edge("Ann", "Acme", "works_at")])
+    return made
+
+
+def last(graph: Graph, kind: str) -> str:
+    """The id of what of a kind was touched last."""
+    return next(entry.id for entry in entries(graph, 100) if entry.kind == kind)
+
+
+def facts(graph: Graph) -> list[str]:
+    found = graph.read(lambda q: q.one("history.holder", kind="entity", name="Ann"))
+    assert found is not None
+    return [one.content for one in graph.read(lambda q: observations.of(q, [found["id"]]))[found["id"]]]
+
+
+def test_what_was_forgotten_is_found_again(one: Engine, graph: Graph) -> None:
+    kept = memories(one)
+    stored = kept.store("The office is in Berlin.", ["place"])
+    kept.forget(Criteria(ids=(stored.id,)))
+    (done,) = restore(graph, [stored.id])
+    assert (done.id, done.text) == (stored.id, "The office is in Berlin.")
+    assert [hit.record.id for hit in kept.recall("office", 500, tags=["place"]).hits] == [stored.id]
+    assert entries(graph, 100) == []
+
+
+def test_the_latest_stands_first_and_says_what_it_says_now(one: Engine, graph: Graph) -> None:
+    old = memories(one).store("The database is MySQL.")
+    new = memories(one).store("The database is Postgres.", supersedes=[old.id])
+    observations.replace(graph, "Ann", 0, "left")
+    changed, superseded = entries(graph, 2)
+    assert (changed.what, changed.text, changed.now) == ("changed", "Ann: works there", "left")
+    assert (superseded.what, superseded.id, superseded.successor) == ("superseded", old.id, new.id)
+
+
+def test_an_entity_comes_back_with_all_that_went_with_it(graph: Graph) -> None:
+    entities.delete(graph, ["Ann"])
+    (done,) = restore(graph, [last(graph, "entity")])
+    assert done.along == 2
+    assert facts(graph) == ["works there", "likes tea"]
+    assert [edge.type for edge in relations.between(graph, "Ann", "Acme")] == ["works_at"]
+
+
+def test_what_was_deleted_before_an_entity_does_not_come_back_with_it(graph: Graph) -> None:
+    observations.delete(graph, [observations.Deletion(entity="Ann", ordinals=(1,))])
+    entities.delete(graph, ["Ann"])
+    restore(graph, [last(graph, "entity")])
+    assert facts(graph) == ["works there"]
+
+
+def test_an_observation_waits_for_its_entity(graph: Graph) -> None:
+    entities.delete(graph, ["Ann"])
+    with pytest.raises(InvalidInputError, match=r"'Ann', which is deleted. Nothing was restored; restore [0-9a-f-]+"):
+        restore(graph, [last(graph, "observation")])
+
+
+def test_a_relation_comes_back_unless_it_was_made_again(graph: Graph) -> None:
+    relations.delete(graph, [edge := Edge("Ann", "Acme", "works_at")])
+    gone = last(graph, "relation")
+    restore(graph, [gone])
+    assert [one.id for one in relations.between(graph, "Ann", "Acme")] == [gone]
+    relations.delete(graph, [edge])
+    relations.create(graph, [edge])
+    with pytest.raises(InvalidInputError, match="the same one was made meanwhile"):
+        restore(graph, [gone])
+
+
+def test_a_living_record_says_again_what_it_said_before(graph: Graph) -> None:
+    observations.replace(graph, "Ann", 0, "left")
+    restore(graph, [last(graph, "observation")])
+    assert facts(graph) == ["works there", "likes tea"]
+    restore(graph, [last(graph, "observation")])  # and this can be undone as well
+    assert facts(graph) == ["left", "likes tea"]
+
+
+def test_a_key_that_is_taken_is_told_and_nothing_is_restored(one: Engine, graph: Graph) -> None:
+    vault = Vault(one, graph.workspace, "")
+    vault.commit("vault", "db", "MySQL")
+    vault.prune("vault", key="db")
+    gone = last(graph, "memory")
+    vault.commit("vault", "db", "Postgres")
+    other = memories(one).store("The office is in Berlin.")
+    memories(one).forget(Criteria(ids=(other.id,)))
+    with pytest.raises(InvalidInputError, match="The key 'db' of .* is taken meanwhile"):
+        restore(graph, [other.id, gone])
+    assert {entry.id for entry in entries(graph, 100)} == {gone, other.id}
+
+
+def test_what_never_was_cannot_be_restored(one: Engine, graph: Graph) -> None:
+    with pytest.raises(NotFoundError, match="never there, or it was purged"):
+        restore(graph, ["nope"])
+    with pytest.raises(NotFoundError, match="nothing is known that it said before"):
+        restore(graph, [memories(one).store("It always said this.").id])
+
+
+def test_earlier_texts_are_purged_after_the_retention(tmp_path: Path) -> None:
+    with engine(tmp_path, MEMORY_RETENTION_DAYS="0") as one:
+        vault = Vault(one, one.workspaces.ensure("default"), "")
+        vault.commit("vault", "db", "MySQL")
+        vault.commit("vault", "db", "Postgres")
+        one.maintenance.purge_workspace(one.workspaces.ensure("default"))
+        assert entries(Graph(one, one.workspaces.ensure("default")), 10) == []
+
+
+def test_what_was_superseded_outlives_the_retention(tmp_path: Path) -> None:
+    with engine(tmp_path, MEMORY_RETENTION_DAYS="0") as one:
+        kept = memories(one)
+        first = kept.store("The database is MySQL.")
+        second = kept.store("The database is Postgres.", supersedes=[first.id])
+        kept.store("The database is CockroachDB.", supersedes=[second.id])
+        one.maintenance.purge_workspace(one.workspaces.ensure("default"))
+        found = entries(Graph(one, one.workspaces.ensure("default")), 10)
+        assert [entry.id for entry in found] == [second.id, first.id]

@@ -1,0 +1,283 @@
+"""Maintenance: what says the same is merged, what is contradicted is superseded, what has decayed is compacted."""
+
+import json
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from memoryd.core import upkeep
+from memoryd.core.acts import Act
+from memoryd.core.clock import timestamp
+from memoryd.core.engine import Engine
+from memoryd.core.graph import Graph
+from memoryd.core.history import entries, restore
+from memoryd.core.upkeep import Upkeep, maintain
+from memoryd.core.vitality import vitality
+from memoryd.errors import BusyError
+from memoryd.model import Kind, Record
+from tests.clients import Json
+from tests.core.kit import engine, memories, never
+from tests.llm import Model, model
+
+SAME = ("The user likes dark mode.", "The user likes dark-mode.")
+BERLIN, LISBON = "The user lives in Berlin.", "The user moved to Lisbon last week."
+
+
+@pytest.fixture
+def llm() -> Iterator[Model]:
+    with model() as found:
+        yield found
+
+
+@pytest.fixture
+def one(tmp_path: Path, model_dir: Path) -> Iterator[Engine]:
+    """An engine with the bundled embedder and no language model."""
+    with opened(tmp_path, model_dir) as made:
+        yield made
+
+
+@pytest.fixture
+def writing(tmp_path: Path, model_dir: Path, llm: Model) -> Iterator[Engine]:
+    """One with a language model, for which everything has decayed at once."""
+    everything = {"MEMORY_DECAY_THRESHOLD": "1", "MEMORY_COMPACTION_MIN_GROUP": "3"}
+    with opened(tmp_path, model_dir, **llm.settings(), **everything) as made:
+        yield made
+
+
+def opened(home: Path, models: Path, **more: str) -> Engine:
+    return engine(home, MEMORY_EMBEDDER="bundled", MEMORY_MODEL_DIR=str(models), **more)
+
+
+def store(of: Engine, *texts: str, importance: float = 0.5) -> list[str]:
+    ids = [memories(of).store(text, [f"t{at}"], importance).id for at, text in enumerate(texts)]
+    of.embedding.complete(lambda _: None)
+    return ids
+
+
+def done(of: Engine, *, dry_run: bool = False, compacting: bool = False) -> list[Act]:
+    place = of.workspaces.ensure("default")
+    return list(maintain(of, place, never, compacting=compacting, dry_run=dry_run))
+
+
+def living(of: Engine) -> list[str]:
+    return sorted(hit.record.body for hit in memories(of).recent(100))
+
+
+def graph(of: Engine) -> Graph:
+    return Graph(of, of.workspaces.ensure("default"))
+
+
+def judging(verdict: Callable[[Json], str | None]) -> Callable[[Json], tuple[int, str]]:
+    """A model that says of each pair what `verdict` says."""
+
+    def reply(body: Json) -> tuple[int, str]:
+        lines = [line for line in body["messages"][-1]["content"].splitlines() if line.startswith('{"number"')]
+        told = [(pair["number"], verdict(pair)) for pair in map(json.loads, lines)]
+        verdicts = [{"number": number, "verdict": said, "reason": "so it is"} for number, said in told if said]
+        return 200, json.dumps({"verdicts": verdicts})
+
+    return reply
+
+
+def contradicted(pair: Json) -> str:
+    return "contradiction" if "Berlin" in pair["older"]["text"] and "Lisbon" in pair["newer"]["text"] else "distinct"
+
+
+# consolidation -------------------------------------------------------------------------------------------------------
+
+
+def test_what_nearly_says_the_same_is_merged_into_the_older(one: Engine) -> None:
+    older, newer = store(one, *SAME)
+    (act,) = done(one)
+    assert (act.ending, act.by.id, [memory.id for memory in act.gone]) == ("merged", older, [newer])
+    assert living(one) == [SAME[0]]
+
+
+@pytest.mark.parametrize(
+    "other", ["The user likes dark modes 2.", "The user never liked dark mode.", "The admin likes dark mode."]
+)
+def test_what_differs_is_kept(one: Engine, other: str) -> None:
+    store(one, SAME[0], other)
+    assert done(one) == []
+    assert len(living(one)) == 2
+
+
+def test_a_merge_keeps_tags_importance_and_recalls_and_can_be_undone(one: Engine) -> None:
+    (older,) = store(one, SAME[0])
+    (newer,) = [memories(one).store(SAME[1], ["second"], 0.9).id]
+    one.embedding.complete(lambda _: None)
+    done(one)
+    (kept,) = memories(one).get([older])
+    assert (kept.record.tags, kept.record.importance) == (("t0", "second"), 0.9)
+    restore(graph(one), [newer])
+    again = memories(one).get([older, newer])
+    assert [(hit.record.tags, hit.record.importance) for hit in again] == [(("t0",), 0.5), (("second",), 0.9)]
+    assert done(one) == []  # it is not merged again
+
+
+def test_a_dry_run_tells_and_does_nothing(one: Engine) -> None:
+    store(one, *SAME)
+    assert [act.ending for act in done(one, dry_run=True)] == ["merged"]
+    assert len(living(one)) == 2
+    assert [act.ending for act in done(one)] == ["merged"]
+
+
+def test_memories_are_looked_at_once(one: Engine) -> None:
+    store(one, BERLIN, LISBON)
+    done(one)
+    place = one.workspaces.ensure("default")
+    assert one.store.read(place, lambda q: q.all("maintenance.fresh", limit=9, time="", id="")) == []
+
+
+def test_what_has_no_vector_yet_is_left_for_later(one: Engine) -> None:
+    place = one.workspaces.ensure("default")
+    memories(one).store("x" * 9_000)  # too long to be embedded at once
+    done(one)
+    assert len(one.store.read(place, lambda q: q.all("maintenance.fresh", limit=9, time="", id=""))) == 1
+
+
+def test_a_contradicted_memory_is_superseded_with_the_reason(writing: Engine, llm: Model) -> None:
+    llm.reply = judging(contradicted)
+    older, newer = store(writing, BERLIN, LISBON)
+    (act,) = done(writing)
+    assert (act.ending, act.gone[0].id, act.by.id) == ("superseded", older, newer)
+    (entry,) = entries(graph(writing), 10)
+    assert entry.reason.startswith("so it is (test at 127.0.0.1")
+    assert living(writing) == [LISBON]
+
+
+@pytest.mark.parametrize("reply", ["twice", "neither", "prose", "nothing", "refusal"])
+def test_a_model_that_contradicts_itself_or_fails_changes_nothing(writing: Engine, llm: Model, reply: str) -> None:
+    store(writing, BERLIN, LISBON)
+    both = [{"number": 1, "verdict": verdict, "reason": ""} for verdict in ("duplicate", "contradiction")]
+    answers = {
+        "twice": (200, json.dumps({"verdicts": both})), "neither": (200, json.dumps({"verdicts": []})),
+        "prose": (200, "I would say the second one."), "nothing": (200, ""), "refusal": (401, {"error": "no"}),
+    }  # fmt: skip
+    llm.reply = lambda _: answers[reply]
+    assert done(writing) == []
+    assert living(writing) == [BERLIN, LISBON]
+
+
+def test_what_a_failing_model_did_not_judge_is_judged_later(writing: Engine, llm: Model) -> None:
+    store(writing, BERLIN, LISBON)
+    llm.fails(500)
+    done(writing)
+    llm.reply = judging(contradicted)
+    assert [act.ending for act in done(writing)] == ["superseded"]
+
+
+# decay and compaction ------------------------------------------------------------------------------------------------
+
+NOW = datetime(2026, 11, 20, tzinfo=UTC)
+
+
+def remembered(days: float, importance: float = 0.5, recalls: int = 0) -> Record:
+    then = timestamp(NOW - timedelta(days=days))
+    return Record(
+        id="1", kind=Kind.MEMORY, body="", updated_at=then, importance=importance, access_count=recalls,
+        accessed_at=timestamp(NOW) if recalls else None,
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(("days", "importance", "expected"), [(0, 0.5, 1), (90, 0.5, 0.5), (180, 1, 0.5), (9, 0, 0.5)])
+def test_vitality_halves_with_age_and_importance(days: float, importance: float, expected: float) -> None:
+    assert vitality(remembered(days, importance), NOW) == pytest.approx(expected)
+
+
+@pytest.mark.parametrize(("recalls", "more"), [(0, 0), (1, 0.03), (10, 0.3), (100, 0.4)])
+def test_what_is_recalled_lives_longer(recalls: int, more: float) -> None:
+    alive = vitality(remembered(90, recalls=recalls), NOW)
+    assert alive == pytest.approx(0.5 + more)
+
+
+TEAS = ("The team drank green tea in May.", "The team drank black tea in June.", "The team drank white tea in July.")
+ONE_OF_TWO = {"statements": [{"text": "They drank tea from May to June.", "sources": [1, 2]}]}
+
+
+def test_what_has_decayed_is_told_by_a_summary_that_points_to_it(writing: Engine, llm: Model) -> None:
+    llm.reply = lambda body: (
+        200,
+        json.dumps(ONE_OF_TWO if "Memories:" in body["messages"][-1]["content"] else {"verdicts": []}),
+    )
+    store(writing, *TEAS, importance=0.7)
+    (act,) = done(writing, compacting=True)
+    assert living(writing) == sorted([TEAS[2], "They drank tea from May to June."])  # no statement rests on July
+    (summary,) = memories(writing).get([act.by.id])
+    assert (summary.record.importance, summary.record.tool, set(summary.record.tags)) == (
+        0.7,
+        "maintenance",
+        {"t0", "t1"},
+    )
+
+
+def test_undoing_a_compaction_brings_all_originals_back(writing: Engine, llm: Model) -> None:
+    llm.reply = lambda body: (
+        200,
+        json.dumps(ONE_OF_TWO if "Memories:" in body["messages"][-1]["content"] else {"verdicts": []}),
+    )
+    store(writing, *TEAS)
+    (act,) = done(writing, compacting=True)
+    (undone,) = restore(graph(writing), [act.by.id])
+    assert undone.along == 2
+    assert living(writing) == sorted(TEAS)
+
+
+def test_restoring_the_last_original_takes_the_summary_away(writing: Engine, llm: Model) -> None:
+    llm.reply = lambda body: (
+        200,
+        json.dumps(ONE_OF_TWO if "Memories:" in body["messages"][-1]["content"] else {"verdicts": []}),
+    )
+    store(writing, *TEAS)
+    (act,) = done(writing, compacting=True)
+    restore(graph(writing), [memory.id for memory in act.gone])
+    assert living(writing) == sorted(TEAS)
+
+
+def test_without_a_language_model_nothing_is_compacted(tmp_path: Path, model_dir: Path) -> None:
+    with opened(tmp_path, model_dir, MEMORY_DECAY_THRESHOLD="1", MEMORY_COMPACTION_MIN_GROUP="3") as one:
+        store(one, *TEAS)
+        assert done(one, compacting=True) == []
+
+
+# when ----------------------------------------------------------------------------------------------------------------
+
+
+def test_it_is_due_after_so_many_stores(tmp_path: Path, model_dir: Path) -> None:
+    with opened(tmp_path, model_dir, MEMORY_MAINTENANCE_INTERVAL="3") as one:
+        chores = Upkeep(one)
+        store(one, *SAME)
+        chores.follow(never)
+        assert len(living(one)) == 2
+        store(one, "Something else.")
+        chores.follow(never)
+        assert living(one) == ["Something else.", SAME[0]]
+
+
+def test_what_was_left_over_is_done_at_the_start(tmp_path: Path, model_dir: Path) -> None:
+    with opened(tmp_path, model_dir) as one:
+        store(one, *SAME)
+    with opened(tmp_path, model_dir) as another:
+        another.embedding.complete(lambda _: None)
+        Upkeep(another).catch_up(never)
+        assert living(another) == [SAME[0]]
+
+
+def test_one_process_at_a_time_maintains_a_workspace(one: Engine, tmp_path: Path, model_dir: Path) -> None:
+    place = one.workspaces.ensure("default")
+    with opened(tmp_path, model_dir) as other, other.leases.alone(f"maintain {place.id}") as mine:
+        assert mine
+        with pytest.raises(BusyError, match="Another process is maintaining the workspace 'default'"):
+            done(one)
+
+
+def test_what_was_changed_meanwhile_is_left_alone(one: Engine) -> None:
+    store(one, *SAME)
+    (act,) = done(one, dry_run=True)
+    memories(one).store("The user likes dark mode!")  # says the same as the first: it is another one from now on
+    place = one.workspaces.ensure("default")
+    one.write(place, lambda q: q.run("records.delete", ids=json.dumps([act.by.id]), now=one.clock.now()))
+    assert upkeep._do(one, place, act) is False
+    assert living(one) == [SAME[1]]

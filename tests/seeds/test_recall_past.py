@@ -1,0 +1,142 @@
+"""What is true now and what was believed before, through a client: memories, observations, relations, keys."""
+
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from tests.clients import Agent, Json, agent, environment
+
+BOTH = "recall,graph,vault"
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Agent]:
+    home = tmp_path_factory.mktemp("past")
+    with agent(environment(home), "--toolsets", BOTH, log=home / "stderr.log") as server:
+        yield server
+
+
+@pytest.fixture
+def now(server: Agent) -> Agent:
+    """An empty memory."""
+    server.ok("prune_memory", scope="vault", older_than="9999-01-01T00:00:00Z")
+    return server.clear_graph().clear()
+
+
+def time() -> str:
+    return datetime.now(UTC).isoformat()
+
+
+def contents(server: Agent, query: str, **more: str) -> list[str]:
+    found = server.ok("memory_recall", query=query, format="list", **more)["memories"]
+    return [memory["content"] for memory in server.whole(*(one["id"] for one in found))]
+
+
+def text(server: Agent, query: str, **more: str) -> str:
+    answer: str = server.ok("memory_recall", query=query, format="list", **more)["text"]
+    return answer
+
+
+def test_what_a_new_memory_supersedes_is_found_no_more(now: Agent) -> None:
+    old = now.store("The database is MySQL 5.7.")
+    new: Json = now.ok("memory_store", content="The database is Postgres 16.", supersedes=[old])
+    assert new["status"] == "updated"
+    assert contents(now, "database") == ["The database is Postgres 16."]
+
+
+def test_what_was_believed_before_can_be_asked_for(now: Agent) -> None:
+    old = now.store("The database is MySQL 5.7.")
+    before = time()
+    now.ok("memory_store", content="The database is Postgres 16.", supersedes=[old])
+    assert "MySQL" in (then := text(now, "database", as_of=before))
+    assert "Postgres" not in then
+
+
+def test_what_was_stored_later_was_not_believed_then(now: Agent) -> None:
+    before = time()
+    now.store("The database is Postgres 16.")
+    assert "Postgres" not in text(now, "database", as_of=before)
+
+
+def test_what_was_forgotten_since_was_believed_then(now: Agent) -> None:
+    old = now.store("The office is in Berlin.")
+    before = time()
+    now.ok("memory_forget", ids=[old])
+    assert "Berlin" in text(now, "office", as_of=before)
+
+
+def test_superseding_again_changes_nothing(now: Agent) -> None:
+    old = now.store("The database is MySQL 5.7.")
+    first = now.ok("memory_store", content="The database is Postgres 16.", supersedes=[old])
+    assert now.ok("memory_store", content="The database is Postgres 16.", supersedes=[old]) == first
+
+
+@pytest.mark.parametrize("wrong", ["nope", "itself"])
+def test_only_a_living_memory_can_be_superseded(now: Agent, wrong: str) -> None:
+    there = now.store("The database is Postgres 16.")
+    content = "The database is Postgres 16." if wrong == "itself" else "Another database"
+    error = now.refused("memory_store", content=content, supersedes=[there if wrong == "itself" else wrong])
+    assert "Nothing was stored" in error
+    assert len(contents(now, "database")) == 1
+
+
+def test_a_key_said_something_else_before(now: Agent) -> None:
+    now.ok("commit_memory", scope="vault", key="db", content="we use MySQL")
+    before = time()
+    now.ok("commit_memory", scope="vault", key="db", content="we use Postgres")
+    assert "MySQL" in (then := text(now, "which db", as_of=before))
+    assert "Postgres" not in then
+
+
+def test_an_observation_that_was_replaced_was_believed_then(now: Agent) -> None:
+    now.ok("create_entities", entities=[{"name": "Ann", "entity_type": "person", "observations": ["works at Acme"]}])
+    before = time()
+    now.ok("replace_observation", entity_name="Ann", ordinal=0, new_content="works at Initech")
+    assert "Acme" in (then := text(now, "where does Ann work", as_of=before))
+    assert "Initech" not in then
+
+
+def test_nodes_are_opened_as_they_were(now: Agent) -> None:
+    now.ok("create_entities", entities=[{"name": "Ann", "entity_type": "person", "observations": ["works at Acme"]},
+                                        {"name": "Acme", "entity_type": "firm"}])  # fmt: skip
+    now.ok("create_relations", relations=[{"from_entity": "Ann", "to_entity": "Acme", "relation_type": "works_at"}])
+    before = time()
+    now.ok("delete_entities", entity_names=["Ann"])
+    assert now.ok("open_nodes", names=["Ann"])["not_found"] == ["Ann"]
+    then = now.ok("open_nodes", names=["Ann"], as_of=before)
+    assert [one["observations"] for one in then["entities"]] == [[{"ordinal": 0, "content": "works at Acme"}]]
+    assert then["relations"] == [{"from": "Ann", "to": "Acme", "relation_type": "works_at"}]
+
+
+def test_a_relation_had_another_type_before(now: Agent) -> None:
+    now.ok("create_entities", entities=[{"name": name, "entity_type": "x"} for name in ("Ann", "Acme")])
+    edge = {"from_entity": "Ann", "to_entity": "Acme"}
+    now.ok("create_relations", relations=[edge | {"relation_type": "works_at"}])
+    before = time()
+    now.ok("update_relation_type", **edge, old_type="works_at", new_type="left")
+    assert [one["relation_type"] for one in now.ok("open_nodes", names=["Ann"])["relations"]] == ["left"]
+    then = now.ok("open_nodes", names=["Ann"], as_of=before)
+    assert [one["relation_type"] for one in then["relations"]] == ["works_at"]
+
+
+@pytest.mark.parametrize("tool", ["memory_recall", "open_nodes"])
+def test_what_is_no_time_is_refused(now: Agent, tool: str) -> None:
+    asked = {"query": "x"} if tool == "memory_recall" else {"names": ["x"]}
+    assert "'last week' is not an ISO 8601 time" in now.refused(tool, **asked, as_of="last week")
+
+
+def test_each_record_knows_who_wrote_it(now: Agent) -> None:
+    (memory,) = now.whole(now.store("who wrote this?"))
+    assert memory["tool"] == "memory_store"
+    assert memory["client"].startswith("tests")
+
+
+def test_meaning_finds_what_was_believed_without_a_word_in_common(tmp_path: Path, model_dir: Path) -> None:
+    with agent(environment(tmp_path, model_dir, MEMORY_RERANKER="none"), log=tmp_path / "log") as server:
+        server.settle()
+        old = server.store("The user lives in Berlin.")
+        before = time()
+        server.ok("memory_store", content="Home is Lisbon.", supersedes=[old])
+        assert "Berlin" in text(server, "In which city was somebody's flat?", as_of=before)
