@@ -112,7 +112,7 @@ def test_a_key_that_is_taken_is_told_and_nothing_is_restored(one: Engine, graph:
     vault.commit("vault", "db", "Postgres")
     other = memories(one).store("The office is in Berlin.")
     memories(one).forget(Criteria(ids=(other.id,)))
-    with pytest.raises(InvalidInputError, match="The key 'db' of .* is taken meanwhile"):
+    with pytest.raises(InvalidInputError, match=r"The key 'db' of .* is taken meanwhile"):
         restore(graph, [other.id, gone])
     assert {entry.id for entry in entries(graph, 100)} == {gone, other.id}
 

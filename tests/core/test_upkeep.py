@@ -194,30 +194,26 @@ def test_what_is_recalled_lives_longer(recalls: int, more: float) -> None:
 
 
 TEAS = ("The team drank green tea in May.", "The team drank black tea in June.", "The team drank white tea in July.")
-ONE_OF_TWO = {"statements": [{"text": "They drank tea from May to June.", "sources": [1, 2]}]}
+TOLD = "They drank tea from May to June."
+
+
+def tells(body: Json) -> tuple[int, str]:
+    """A model that leaves pairs alone, and tells the first two of some memories in one statement."""
+    told = {"statements": [{"text": TOLD, "sources": [1, 2]}]}
+    return 200, json.dumps(told if "Memories:" in body["messages"][-1]["content"] else {"verdicts": []})
 
 
 def test_what_has_decayed_is_told_by_a_summary_that_points_to_it(writing: Engine, llm: Model) -> None:
-    llm.reply = lambda body: (
-        200,
-        json.dumps(ONE_OF_TWO if "Memories:" in body["messages"][-1]["content"] else {"verdicts": []}),
-    )
+    llm.reply = tells
     store(writing, *TEAS, importance=0.7)
     (act,) = done(writing, compacting=True)
-    assert living(writing) == sorted([TEAS[2], "They drank tea from May to June."])  # no statement rests on July
-    (summary,) = memories(writing).get([act.by.id])
-    assert (summary.record.importance, summary.record.tool, set(summary.record.tags)) == (
-        0.7,
-        "maintenance",
-        {"t0", "t1"},
-    )
+    assert living(writing) == sorted([TEAS[2], TOLD])  # no statement rests on July
+    (summary,) = [hit.record for hit in memories(writing).get([act.by.id])]
+    assert (summary.importance, summary.tool, summary.tags) == (0.7, "maintenance", ("t0", "t1"))
 
 
 def test_undoing_a_compaction_brings_all_originals_back(writing: Engine, llm: Model) -> None:
-    llm.reply = lambda body: (
-        200,
-        json.dumps(ONE_OF_TWO if "Memories:" in body["messages"][-1]["content"] else {"verdicts": []}),
-    )
+    llm.reply = tells
     store(writing, *TEAS)
     (act,) = done(writing, compacting=True)
     (undone,) = restore(graph(writing), [act.by.id])
@@ -226,10 +222,7 @@ def test_undoing_a_compaction_brings_all_originals_back(writing: Engine, llm: Mo
 
 
 def test_restoring_the_last_original_takes_the_summary_away(writing: Engine, llm: Model) -> None:
-    llm.reply = lambda body: (
-        200,
-        json.dumps(ONE_OF_TWO if "Memories:" in body["messages"][-1]["content"] else {"verdicts": []}),
-    )
+    llm.reply = tells
     store(writing, *TEAS)
     (act,) = done(writing, compacting=True)
     restore(graph(writing), [memory.id for memory in act.gone])

@@ -130,7 +130,7 @@ def test_what_is_no_time_is_refused(now: Agent, tool: str) -> None:
 def test_each_record_knows_who_wrote_it(now: Agent) -> None:
     (memory,) = now.whole(now.store("who wrote this?"))
     assert memory["tool"] == "memory_store"
-    assert memory["client"].startswith("tests")
+    assert memory["client"].startswith("mcp ")
 
 
 def test_meaning_finds_what_was_believed_without_a_word_in_common(tmp_path: Path, model_dir: Path) -> None:

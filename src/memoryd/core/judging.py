@@ -24,7 +24,7 @@ from memoryd.store.base import Queries
 log = logging.getLogger(__name__)
 
 NEAREST = 4  # of each memory are compared with it
-CLOSE = 0.25  # rescaled cosine from which on a language model is asked: `lives in Berlin`, `moved to Lisbon` have .29
+CLOSE = 0.2  # rescaled cosine from which on a language model is asked: `lives in Berlin`, `moved to Lisbon` have .24
 
 
 @dataclass(frozen=True, slots=True)
