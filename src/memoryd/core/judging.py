@@ -23,7 +23,7 @@ from memoryd.store.base import Queries
 
 log = logging.getLogger(__name__)
 
-NEAREST = 4  # of each memory are compared with it
+NEAREST = 8  # of each memory are compared with it: fewer may all be about others of whom the same is said
 CLOSE = 0.2  # rescaled cosine from which on a language model is asked: `lives in Berlin`, `moved to Lisbon` have .24
 
 

@@ -2,7 +2,6 @@
 
 import time
 from collections.abc import Callable, Iterator
-from contextlib import suppress
 
 from memoryd.core import compaction, judging
 from memoryd.core.acts import Act, carry_out
@@ -16,7 +15,7 @@ from memoryd.store.base import Row
 TOOL = "maintenance"
 """What a record says that maintenance wrote."""
 PAUSE = 24 * 3600.0  # seconds between two compactions of a workspace in the background
-BESIDE = 20.0  # seconds that a batch may take beside the answers of a language model
+TERM = 300.0  # seconds that a batch may take: a language model is asked several times
 
 
 def begin(engine: Engine) -> None:
@@ -36,9 +35,10 @@ class Upkeep:
 
     def catch_up(self, stopping: Callable[[], bool]) -> None:
         """Every workspace where enough was stored, by whichever process; at first where anything was."""
-        least, self._least = self._least, self._interval
-        for workspace in self._engine.workspaces.all("active") if least else ():
-            self._look(workspace, least, stopping)
+        every = self._engine.workspaces.all("active") if self._least else ()
+        looked = [self._look(workspace, self._least, stopping) for workspace in every]
+        if all(looked):
+            self._least = self._interval
 
     def follow(self, stopping: Callable[[], bool]) -> None:
         """The workspaces that this process has stored in since it last looked."""
@@ -47,11 +47,16 @@ class Upkeep:
             if workspace.id in stored:
                 self._look(workspace, self._interval, stopping)
 
-    def _look(self, workspace: Workspace, least: int, stopping: Callable[[], bool]) -> None:
-        with going_on(workspace), suppress(BusyError):  # another process is at it
+    def _look(self, workspace: Workspace, least: int, stopping: Callable[[], bool]) -> bool:
+        """Maintain a workspace if there is enough to do; False where another process is at it, or is thought to be."""
+        with going_on(workspace):
             if not stopping() and len(_fresh(self._engine, workspace, least)) >= least:
-                for _ in maintain(self._engine, workspace, stopping, compacting=self._may_compact(workspace)):
-                    pass
+                try:
+                    for _ in maintain(self._engine, workspace, stopping, compacting=self._may_compact(workspace)):
+                        pass
+                except BusyError:
+                    return False
+        return True
 
     def _may_compact(self, workspace: Workspace) -> bool:
         now = time.monotonic()
@@ -73,13 +78,13 @@ def maintain(
 
     Raises BusyError where another process is at it.
     """
-    name, term = f"maintain {workspace.id}", 2 * engine.settings.llm_timeout + BESIDE
-    with engine.leases.alone(name, term=term) as mine:
+    name = f"maintain {workspace.id}"
+    with engine.leases.alone(name, term=TERM) as mine:
         if not mine:
-            raise BusyError(f"Another process is maintaining the workspace {workspace.name!r}. Try again in a minute.")
+            raise BusyError(f"Another process is maintaining the workspace {workspace.name!r}. Try again later.")
         gone: set[str] = set()
         for act in _acts(engine, workspace, compacting=compacting, dry_run=dry_run):
-            if stopping() or not engine.leases.take(name, term):
+            if stopping() or not engine.leases.take(name, TERM):
                 return
             ids = {memory.id for memory in act.gone}
             if gone.isdisjoint(ids | {act.by.id}) and (dry_run or _do(engine, workspace, act)):

@@ -22,7 +22,7 @@ LONG = 300  # tokens of each
 SPARE = 200  # tokens of an answer beyond what its reader wants: JSON has its price
 TURN, TURNS = 200, 12_000  # tokens of each text of a turn, and of all that is sent at once
 DRAFTED = 4_000  # tokens of the texts of a report
-PAIRS, SAID = 40, 80  # pairs that are judged at once, and tokens of what is said of each
+PAIRS, SAID = 60, 80  # pairs that are judged at once, and tokens of what is said of each
 CONDENSED = 1_000  # tokens of a summary of memories
 
 

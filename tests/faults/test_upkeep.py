@@ -1,0 +1,114 @@
+"""Maintenance in real servers: killed in the middle, begun by two at once, or with a model that does not answer."""
+
+import json
+from collections.abc import Iterator
+from contextlib import ExitStack, closing
+from pathlib import Path
+from typing import Any
+
+import apsw
+import pytest
+
+from memoryd.core.engine import Engine
+from memoryd.core.graph import Graph
+from memoryd.core.history import Entry, entries
+from memoryd.core.memories import Memories
+from memoryd.settings import Settings
+from tests.clients import Json, Wire, agent, environment, problems, until
+from tests.llm import Model, model
+
+CITIES = ("Berlin", "Lisbon")
+FACTS = [f"{name} lives in {city}." for name in ("Ann", "Bob", "Eve", "Max", "Zoe") for city in CITIES]
+
+
+@pytest.fixture
+def llm() -> Iterator[Model]:
+    with model() as found:
+        found.reply = moved
+        yield found
+
+
+@pytest.fixture
+def environ(tmp_path: Path, model_dir: Path, llm: Model) -> dict[str, str]:
+    """Of a database of five people who lived in Berlin, and then in Lisbon, where maintenance is due."""
+    made = environment(tmp_path, model_dir, MEMORY_RERANKER="none", **llm.settings(MEMORY_MAINTENANCE_INTERVAL="1000"))
+    with opened(made) as one:
+        kept = Memories(one, one.workspaces.ensure("default"), "")
+        for fact in FACTS:
+            kept.store(fact)
+        one.embedding.complete(lambda _: None)
+    return made
+
+
+def opened(environ: dict[str, str]) -> Engine:
+    return Engine(Settings.read(environ), fetch=False)
+
+
+def moved(body: Json) -> tuple[int, Any]:
+    """Whoever lives in Lisbon lives in Berlin no more."""
+    lines = [line for line in body["messages"][-1]["content"].splitlines() if line.startswith('{"number"')]
+    verdicts = []
+    for pair in map(json.loads, lines):
+        (older, was), (newer, is_) = (pair[one]["text"].rstrip(".").split(" lives in ") for one in ("older", "newer"))
+        same = older == newer and (was, is_) == CITIES
+        verdicts.append(
+            {"number": pair["number"], "verdict": "contradiction" if same else "distinct", "reason": "moved"}
+        )
+    return 200, json.dumps({"verdicts": verdicts})
+
+
+def outcome(environ: dict[str, str]) -> tuple[list[str], list[Entry]]:
+    """What lives, and what became of the rest."""
+    with opened(environ) as one:
+        place = one.workspaces.ensure("default")
+        living = sorted(hit.record.body for hit in Memories(one, place, "").recent(100))
+        return living, entries(Graph(one, place), 100)
+
+
+def is_done(environ: dict[str, str]) -> bool:
+    return len(outcome(environ)[0]) == len(FACTS) // 2
+
+
+def check(environ: dict[str, str], home: Path) -> None:
+    """Each has moved once, nothing is lost, and the database is whole."""
+    living, gone = outcome(environ)
+    assert living == sorted(FACTS[1::2])
+    assert sorted(entry.text for entry in gone) == sorted(FACTS[::2])
+    assert problems(home) == []
+
+
+def test_a_pass_that_was_killed_is_done_by_the_next_server(environ: dict[str, str], llm: Model, tmp_path: Path) -> None:
+    llm.hangs(30)
+    server = Wire(environ | {"MEMORY_LLM_TIMEOUT": "30"})
+    server.handshake()
+    until(lambda: llm.asked, "the model is asked")
+    server.process.kill()
+    server.process.wait()
+    llm.reply = moved
+    with closing(apsw.Connection(str(tmp_path / "data" / "_meta.db"))) as registry:
+        registry.execute("DELETE FROM leases")  # that of the dead one would be over in a minute
+    with agent(environ, log=tmp_path / "log"):
+        until(lambda: is_done(environ), "maintenance")
+    check(environ, tmp_path)
+
+
+def test_two_servers_that_start_together_do_it_once(environ: dict[str, str], llm: Model, tmp_path: Path) -> None:
+    with ExitStack() as ends:
+        for number in range(2):
+            ends.enter_context(agent(environ, log=tmp_path / f"log{number}"))
+        until(lambda: is_done(environ), "maintenance")
+    check(environ, tmp_path)
+    assert len(llm.asked) == 1
+
+
+def test_tools_answer_while_a_model_hangs_and_the_log_says_why_once(
+    environ: dict[str, str], llm: Model, tmp_path: Path
+) -> None:
+    llm.hangs(2)
+    with agent(environ | {"MEMORY_LLM_TIMEOUT": "0.3"}, log=tmp_path / "log") as server:
+        until(lambda: llm.asked, "the model is asked")
+        assert server.found("Where does Ann live?")
+        server.store("Maintenance holds nobody up.")
+    living, gone = outcome(environ)
+    assert (len(living), gone) == (len(FACTS) + 1, [])
+    assert (tmp_path / "log").read_text(encoding="utf-8").count("the language model:") <= 1
