@@ -4,8 +4,9 @@
 
 `pairs.jsonl`, beside this file, holds pairs of memories and whether they say the same, {category, same, one, other}:
 written by hand, and before anything was measured. A hash of its texts puts a pair into one of two halves; rules are
-made on `dev` alone. Each pair is judged in three ways: by its fingerprints, as on store; by the rescaled cosine of the
-bundled embedder alone; and by the rule of `core/duplicates.py`. `--wrong` names the pairs that the rule gets wrong.
+made on `dev` alone. Each pair is judged in four ways: by its fingerprints, as on store; by the rescaled cosine of the
+bundled embedder alone; by that and by `text.may_differ`, as search leaves out what repeats a better hit; and by the
+rule of `core/duplicates.py`. `--wrong` names the pairs that the rule gets wrong.
 """
 
 import argparse
@@ -25,7 +26,7 @@ from memoryd import ranking
 from memoryd.core.duplicates import same
 from memoryd.models.embedders import Embedder, load_embedder
 from memoryd.settings import Settings
-from memoryd.text import fingerprint
+from memoryd.text import fingerprint, may_differ
 
 PAIRS = Path(__file__).parent / "pairs.jsonl"
 HALVES = ("dev", "test")
@@ -51,7 +52,10 @@ Judge = Callable[[Pair, float], bool]
 WAYS: dict[str, Judge] = {
     "fingerprint": lambda pair, _: fingerprint(pair.one) == fingerprint(pair.other),
     "cosine alone": lambda _, similarity: similarity >= ranking.RECALL.same,
-    "the rule": lambda pair, similarity: same(pair.one, pair.other, similarity),
+    "cosine and may_differ": lambda pair, similarity: (
+        similarity >= ranking.RECALL.same and not may_differ(pair.one, pair.other)
+    ),
+    "the rule": lambda pair, _: same(pair.one, pair.other),
 }
 
 
@@ -66,8 +70,8 @@ def similarity(embedder: Embedder, pair: Pair) -> float:
 
 def _whole(chunks: NDArray[np.float32]) -> NDArray[np.float32]:
     """The unit vector of a text of several chunks."""
-    mean = chunks.mean(0)
-    return (mean / np.linalg.norm(mean)).astype(np.float32)
+    mean: NDArray[np.float32] = chunks.mean(0)
+    return mean / np.float32(np.linalg.norm(mean))
 
 
 def judged(pairs: Sequence[Pair], embedder: Embedder) -> dict[Pair, dict[str, bool]]:
@@ -115,7 +119,7 @@ def main() -> None:
     given = parser.parse_args()
     embedder = load_embedder("bundled", Settings.read(model_dir=Settings.read().models))
     assert embedder is not None, "run `memoryd models pull` first"
-    console = Console(soft_wrap=True, highlight=False, markup=False)
+    console = Console(width=120, soft_wrap=True, highlight=False, markup=False)
     for half in given.half or ["dev"]:
         found = judged([pair for pair in load() if pair.half == half], embedder)
         console.print(summary(found, half), categories(found), sep="\n")
