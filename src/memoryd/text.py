@@ -352,9 +352,9 @@ _FORMS = [
         (r"(?<=\w)。", ".", 0),
         (r"(?<=\w)、", ",", 0),
         (r"(?<!\S)¡(?=\w)", "", 0),
-        (r"^\s*[-*•]\s+(?=[^\W\d])", "", re.MULTILINE),
-        (r"(?<!\S)\*\*(\S|\S.*?\S)\*\*(?!\w)", r"\1", 0),
-        (r"(?<![\w`])`([^`\n]*\d[^`\n]*)`(?![\w`])", r"\1", 0),  # the marks around other words do not count anyway
+        (r"^[ \t]*[-*•][ \t]+(?=[^\W\d])", "", re.MULTILINE),
+        (r"(?<!\S)\*\*(?=\S)([^*\n]*)(?<=\S)\*\*(?!\w)", r"\1", 0),
+        (r"(?<![\w`])`(?=[^`\n]*\d)([^`\n]*)`(?![\w`])", r"\1", 0),  # the marks around other words do not count anyway
         (r"(?<=\d)(%|[kKMGT]i?B|ms|s|min|h|kg|km|cm|mm|px)(?!\w)", r" \1", 0),
         (r"(?<=\d) (?:percent|per cent)\b", " %", 0),
         (r"\bcan(?:'t|not|t)\b", "can not", re.IGNORECASE),
@@ -366,8 +366,8 @@ _FORMS = [
         (r"\bI'm\b", "I am", re.IGNORECASE),
         (r"\blet's\b", "let us", re.IGNORECASE),
         (r"(?<=\w)'d(?= (?:rather|like|love|prefer)\b)", " would", re.IGNORECASE),  # else it may be `had`
-        (r"\b(it|he|she|that|there|here|what|where|who|how)'s(?= (?:got|been)\b)", r"\1 has", re.IGNORECASE),
-        (r"\b(it|he|she|that|there|here|what|where|who|how)'s\b", r"\1 is", re.IGNORECASE),  # others may own something
+        (rf"{_SUBJECT}'s(?= (?:got|been)\b)", r"\1 has", re.IGNORECASE),
+        (rf"{_SUBJECT}'s\b", r"\1 is", re.IGNORECASE),  # after a name it may be an owner's
     ]
 ]
 _NUMBER = re.compile(rf"(?<![\w-])(?:{'|'.join(_NUMBERS)})(?![\w-])")
