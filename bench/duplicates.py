@@ -1,12 +1,13 @@
 """Duplicates without a language model: how many of them are found, and how many are none?
 
-    python -m bench.duplicates [--half dev] [--half test] [--wrong]
+    python -m bench.duplicates [--half dev] [--half test] [--half fresh] [--wrong]
 
 `pairs.jsonl`, beside this file, holds pairs of memories and whether they say the same, {category, same, one, other}:
 written by hand, and before anything was measured. A hash of its texts puts a pair into one of two halves; rules are
-made on `dev` alone. Each pair is judged in four ways: by its fingerprints, as on store; by the rescaled cosine of the
-bundled embedder alone; by that and by `text.may_differ`, as search leaves out what repeats a better hit; and by the
-rule of `core/duplicates.py`. `--wrong` names the pairs that the rule gets wrong.
+made on `dev` alone. `pairs_fresh.jsonl` was written once `test` had been seen, for what was changed then. Each pair is
+judged in four ways: by its fingerprints, as on store; by the rescaled cosine of the bundled embedder alone; by that and
+`text.may_differ`, as search leaves out what repeats a better hit; and by the rule of `core/duplicates.py`. `--wrong`
+names the pairs that the rule gets wrong.
 """
 
 import argparse
@@ -28,7 +29,7 @@ from memoryd.models.embedders import Embedder, load_embedder
 from memoryd.settings import Settings
 from memoryd.text import fingerprint, may_differ
 
-PAIRS = Path(__file__).parent / "pairs.jsonl"
+PAIRS, FRESH = (Path(__file__).parent / name for name in ("pairs.jsonl", "pairs_fresh.jsonl"))
 HALVES = ("dev", "test")
 
 
@@ -59,8 +60,10 @@ WAYS: dict[str, Judge] = {
 }
 
 
-def load() -> list[Pair]:
-    return [Pair(**json.loads(line)) for line in PAIRS.read_text(encoding="utf-8").splitlines()]
+def load(half: str) -> list[Pair]:
+    path = PAIRS if half in HALVES else FRESH
+    pairs = [Pair(**json.loads(line)) for line in path.read_text(encoding="utf-8").splitlines()]
+    return [pair for pair in pairs if half not in HALVES or pair.half == half]
 
 
 def similarity(embedder: Embedder, pair: Pair) -> float:
@@ -114,14 +117,14 @@ def wrong(found: dict[Pair, dict[str, bool]]) -> Iterable[str]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--half", action="append", choices=HALVES, help="dev where none is given")
+    parser.add_argument("--half", action="append", choices=(*HALVES, "fresh"), help="dev where none is given")
     parser.add_argument("--wrong", action="store_true")
     given = parser.parse_args()
     embedder = load_embedder("bundled", Settings.read(model_dir=Settings.read().models))
     assert embedder is not None, "run `memoryd models pull` first"
     console = Console(width=120, soft_wrap=True, highlight=False, markup=False)
     for half in given.half or ["dev"]:
-        found = judged([pair for pair in load() if pair.half == half], embedder)
+        found = judged(load(half), embedder)
         console.print(summary(found, half), categories(found), sep="\n")
         for line in wrong(found) if given.wrong else ():
             console.print(line)

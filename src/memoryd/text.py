@@ -315,9 +315,13 @@ def _bare(text: str) -> Iterator[str]:
         capital |= starts
         if last or not _is_article(token, tokens[place + 1], starts=starts):
             word = _stripped(token.rstrip("!â€¦") if last else token) or token
-            yield word[:1].casefold() + word[1:] if capital else word
+            yield _uncapped(word) if capital else word
             capital = False
         starts = _ends(token)
+
+
+def _uncapped(word: str) -> str:
+    return word[:1].casefold() + word[1:]
 
 
 def _is_article(token: str, following: str, *, starts: bool) -> bool:
@@ -344,6 +348,9 @@ _SPELLED = frozenset({"<wide>", "<narrow>", "<compat>", "<noBreak>"})  # but 10Â
 _UNSEEN = str.maketrans(dict.fromkeys("\u00ad\u200b\u2060\ufeff"))
 _NUMBERS = dict(zip("two three four five six seven eight nine ten eleven twelve".split(), range(2, 13), strict=True))
 _SUBJECT = r"\b(it|he|she|that|there|here|what|where|who|how)"
+# After these an `a` is an article, before these it is none; elsewhere it may be a name, or another language.
+_BEFORE = "is was be has have had needs as at in into with for of on by from after before under over through and or not"
+_NO_NOUN = "|".join(sorted(STOP_WORDS | _AMOUNTS))
 _FORMS = [
     (re.compile(pattern, flags), instead)
     for pattern, instead, flags in [
@@ -357,6 +364,7 @@ _FORMS = [
         (r"(?<![\w`])`(?=[^`\n]*\d)([^`\n]*)`(?![\w`])", r"\1", 0),  # the marks around other words do not count anyway
         (r"(?<=\d)(%|[kKMGT]i?B|ms|s|min|h|kg|km|cm|mm|px)(?!\w)", r" \1", 0),
         (r"(?<=\d) (?:percent|per cent)\b", " %", 0),
+        (rf"\b((?i:{'|'.join(_BEFORE.split())})) a (?!(?:{_NO_NOUN})\b)(?=[a-z]{{2}})", r"\1 ", 0),
         (r"\bcan(?:'t|not|t)\b", "can not", re.IGNORECASE),
         (r"\bwon'?t\b", "will not", re.IGNORECASE),
         (r"\b(do|does|did|is|are|was|were|has|have|had|would|could|should|must|need)n'?t\b", r"\1 not", re.IGNORECASE),
@@ -379,7 +387,8 @@ def plain(text: str) -> str:
     """The text in the plainest of the forms that say the same.
 
     Contractions in full where they have but one reading, signs of other widths, dashes in words, marks of lists, of
-    code and of stress, small numbers, the blank before a unit. Never what may be another fact.
+    code and of stress, small numbers, the blank before a unit, no `a` where it is an article for certain. Never what
+    may be another fact.
     """
     found = unicodedata.normalize("NFC", _BESIDE.sub(_spelled, text.translate(_UNSEEN)))
     for pattern, instead in _FORMS:
@@ -417,7 +426,7 @@ def _turning_points(text: str) -> Counter[str]:
         named = any(c.isupper() for c in (word[1:] if begins else word))
         named |= len(simple) == 1 and not (begins and simple == "a")
         if simple in _TURNS or named or not _WORD_ALONE.fullmatch(word):
-            found[simple] += 1
+            found[simple if simple in _TURNS else _uncapped(word) if begins else word] += 1
         begins = _ends(token)
     return found
 

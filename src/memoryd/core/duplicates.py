@@ -6,12 +6,13 @@ of .93 with `You must not` (docs/benchmarks.md). So it is the words that decide:
 """
 
 import re
+from itertools import pairwise
 
 from memoryd.text import STOP_WORDS, fingerprint, plain
 
 _WORD = re.compile(r"[^\W\d_]+")
 _EDGES = "\"'`()[]{}“”‘’«».,;:!?…"
-_NAMES = STOP_WORDS | {"may", "march"}  # which in capitals are others: US, IT, May
+_NAMES = STOP_WORDS | {"may"}  # which in capitals are others: US, IT
 
 
 def key(text: str) -> str:
@@ -38,8 +39,12 @@ def _caseless(text: str) -> bool:
 
 
 def _needs_case(text: str) -> bool:
-    """Whether it has a word that would be another one in lower case: `-F`, `plan B`, `userId`, `US`."""
-    return any(_is_particular(token.strip(_EDGES), text) for token in text.split())
+    """Whether it has a word that would be another one in lower case: `-F`, `plan B`, `userId`, `US`, `5 MB`."""
+    tokens = [token.strip(_EDGES) for token in text.split()]
+    return any(
+        _is_particular(token, text) or (token != token.lower() and before[-1:].isdigit())
+        for before, token in pairwise(["", *tokens])
+    )
 
 
 def _is_particular(word: str, text: str) -> bool:
@@ -49,5 +54,6 @@ def _is_particular(word: str, text: str) -> bool:
         return True
     if _caseless(text):
         return False
-    inside = word[1:]
-    return (inside != inside.lower() and not word.isupper()) or (word.isupper() and word.lower() in _NAMES)
+    if word.isupper():
+        return word.lower() in _NAMES
+    return word[1:] != word[1:].lower() or word in ("May", "March", "Will")
