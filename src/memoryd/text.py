@@ -364,7 +364,6 @@ _FORMS = [
         (r"(?<![\w`])`(?=[^`\n]*\d)([^`\n]*)`(?![\w`])", r"\1", 0),  # the marks around other words do not count anyway
         (r"(?<=\d)(%|[kKMGT]i?B|ms|s|min|h|kg|km|cm|mm|px)(?!\w)", r" \1", 0),
         (r"(?<=\d) (?:percent|per cent)\b", " %", 0),
-        (rf"\b((?i:{'|'.join(_BEFORE.split())})) a (?!(?:{_NO_NOUN})\b)(?=[a-z]{{2}})", r"\1 ", 0),
         (r"\bcan(?:'t|not|t)\b", "can not", re.IGNORECASE),
         (r"\bwon'?t\b", "will not", re.IGNORECASE),
         (r"\b(do|does|did|is|are|was|were|has|have|had|would|could|should|must|need)n'?t\b", r"\1 not", re.IGNORECASE),
@@ -376,6 +375,7 @@ _FORMS = [
         (r"(?<=\w)'d(?= (?:rather|like|love|prefer)\b)", " would", re.IGNORECASE),  # else it may be `had`
         (rf"{_SUBJECT}'s(?= (?:got|been)\b)", r"\1 has", re.IGNORECASE),
         (rf"{_SUBJECT}'s\b", r"\1 is", re.IGNORECASE),  # after a name it may be an owner's
+        (rf"\b((?i:{'|'.join(_BEFORE.split())})) a (?!(?:{_NO_NOUN})\b)(?=[a-z]{{2}})", r"\1 ", 0),
     ]
 ]
 _NUMBER = re.compile(rf"(?<![\w-])(?:{'|'.join(_NUMBERS)})(?![\w-])")
@@ -391,9 +391,9 @@ def plain(text: str) -> str:
     may be another fact.
     """
     found = unicodedata.normalize("NFC", _BESIDE.sub(_spelled, text.translate(_UNSEEN)))
+    found = _NUMBER.sub(lambda match: str(_NUMBERS[match[0]]), found)
     for pattern, instead in _FORMS:
         found = pattern.sub(instead, found)
-    found = _NUMBER.sub(lambda match: str(_NUMBERS[match[0]]), found)
     return _SHOUTED.sub(lambda match: match[0].lower(), found)
 
 
