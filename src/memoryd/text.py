@@ -291,7 +291,7 @@ _TURNS = frozenset(
     twelve twenty thirty fifty hundred thousand million billion dozen once twice seconds minutes hours days weeks months
     years hourly daily weekly monthly yearly january february march april june july august september october november
     december jan feb mar apr jun jul aug sep sept oct nov dec monday tuesday wednesday thursday friday saturday sunday
-    mon tue wed thu fri sat sun today yesterday tomorrow morning afternoon evening night""".split()
+    mon tue wed thu fri sat sun today yesterday tomorrow morning afternoon evening night am pm""".split()
 )
 ONE_WORD = 8  # words of a text from which on one other word hardly moves its vector
 
@@ -421,7 +421,7 @@ def _turning_points(text: str) -> Counter[str]:
     found: Counter[str] = Counter()
     begins = True
     for token in text.split():
-        word = token.lstrip(_OPENING).rstrip(_CLOSING + "!…") or token
+        word = _stripped(token.rstrip("!…")) or token
         simple = word.casefold()
         named = any(c.isupper() for c in (word[1:] if begins else word))
         named |= len(simple) == 1 and not (begins and simple == "a")
