@@ -51,9 +51,9 @@ class Judgement:
 def judge(engine: Engine, workspace: Workspace, fresh: Sequence[str], llm: Llm | None) -> Judgement:
     """Compare some memories with what lies close to them."""
     pairs, compared = close_pairs(engine, workspace, fresh)
-    certain = [pair for pair in pairs if duplicates.same(pair.older.body, pair.newer.body, pair.similarity)]
+    certain = [pair for pair in pairs if duplicates.same(pair.older.body, pair.newer.body)]
     doubtful = [pair for pair in pairs if pair not in certain and pair.similarity >= CLOSE]
-    acts = [_merged(pair, f"says the same (similarity {pair.similarity:.2f})") for pair in certain]
+    acts = [_merged(pair, "says the same in the same words") for pair in certain]
     settled = set(compared)
     if llm is not None and doubtful:
         try:
