@@ -269,7 +269,6 @@ def test_one_process_at_a_time_maintains_a_workspace(one: Engine, tmp_path: Path
 def test_what_was_changed_meanwhile_is_left_alone(one: Engine) -> None:
     store(one, *SAME)
     (act,) = done(one, dry_run=True)
-    memories(one).store("Another one.")  # others go on meanwhile
     place = one.workspaces.ensure("default")
     one.write(place, lambda q: q.run("records.delete", ids=json.dumps([act.by.id]), now=one.clock.now()))
     assert upkeep._do(one, place, act) is False

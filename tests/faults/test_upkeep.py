@@ -79,11 +79,10 @@ def check(environ: dict[str, str], home: Path) -> None:
 
 def test_a_pass_that_was_killed_is_done_by_the_next_server(environ: dict[str, str], llm: Model, tmp_path: Path) -> None:
     llm.hangs(30)
-    server = Wire(environ | {"MEMORY_LLM_TIMEOUT": "30"})
-    server.handshake()
-    until(lambda: llm.asked, "the model is asked")
-    server.process.kill()
-    server.process.wait()
+    with Wire(environ | {"MEMORY_LLM_TIMEOUT": "30"}) as server:
+        server.handshake()
+        until(lambda: llm.asked, "the model is asked")
+        server.process.kill()
     llm.reply = moved
     with closing(apsw.Connection(str(tmp_path / "data" / "_meta.db"))) as registry:
         registry.execute("DELETE FROM leases")  # that of the dead one would be over in a minute
