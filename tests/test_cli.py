@@ -455,3 +455,29 @@ def test_a_person_who_types_memoryd_is_told_what_it_waits_for(home: Path) -> Non
     assert ended.stdout == b""
     assert b"claude mcp add memory -- memoryd" in ended.stderr
     assert ended.stderr.count(b"\n") == 1
+
+
+# maintenance and history ---------------------------------------------------------------------------------------------
+
+
+def test_what_became_of_memories_is_listed_and_undone(run: Run) -> None:
+    key = stored(run, "The office is in Berlin.")
+    run("forget", key, "--yes")
+    said = run("history").stdout
+    assert "deleted memory: The office is in Berlin." in said
+    assert key in said
+    assert run("restore", key).stdout == f"Restored memory {key}: The office is in Berlin.\n"
+    assert "Berlin" in run("recall", "office").stdout
+    assert run("history").stdout == "Nothing has happened that could be undone.\n"
+    assert "memoryd history" in told(run("restore", "nope", code=1))
+
+
+def test_maintenance_at_a_terminal_tells_before_it_does(run: Run, model_dir: Path) -> None:
+    models = {"MEMORY_EMBEDDER": "bundled", "MEMORY_MODEL_DIR": str(model_dir)}
+    older, newer = (stored(run, f"The user {negation} like tea.") for negation in ("doesn't", "does not"))
+    assert run("maintain", "--dry-run", **models).stdout == "There is nothing to be done.\n"  # without their vectors
+    (act,) = json.loads(run("maintain", "--json", **models).stdout)["acts"]
+    assert (act["ending"], act["gone"][0]["id"], act["by"]["id"]) == ("merged", newer, older)
+    assert f"{newer}  says the same in the same words" in run("history").stdout
+    assert "nothing to be done" in run("maintain", **models).stdout
+    assert "--read-only" in told(run("--read-only", "maintain", code=2))

@@ -6,14 +6,15 @@ import typer
 from rich.text import Text
 
 from memoryd.cli import exports, show
-from memoryd.cli.frame import PLACE, Json, command, err, out, printable
+from memoryd.cli.frame import PLACE, Json, command, note, out, printable
+from memoryd.core import compaction, upkeep
 from memoryd.core import history as changes
-from memoryd.core import upkeep
 from memoryd.core.acts import Act
 from memoryd.core.engine import Engine
 from memoryd.core.graph import Graph
 from memoryd.core.history import Entry, Restored
 from memoryd.errors import InvalidInputError
+from memoryd.models.llm import configured
 from memoryd.settings import Settings
 
 SHOWN = 200  # characters of a text in a list
@@ -34,15 +35,20 @@ def maintain(
         if not dry_run:
             exports.embed(engine)  # what has no vector is compared with nothing
         done = list(upkeep.maintain(engine, workspace, lambda: False, dry_run=dry_run))
+        faded = len(compaction.decayed(engine, workspace))
     if as_json:
-        show.as_json({"workspace": workspace.name, "dry_run": dry_run, "acts": [_act(act) for act in done]})
+        acts = [_act(act) for act in done]
+        show.as_json({"workspace": workspace.name, "dry_run": dry_run, "acts": acts, "decayed": faded})
         return
     for act in done:
         _tell_act(act, would="would be " if dry_run else "")
     if not done:
         out.print("There is nothing to be done." if dry_run else "There was nothing to be done.")
-    elif not dry_run:
-        err.print(Text("`memoryd history` lists it, `memoryd restore ID` undoes it.", style="dim"), soft_wrap=True)
+    if faded:
+        needed = "" if configured(settings) else "; to compact them takes a language model (docs/llm.md)"
+        note(f"Memories that have decayed: {faded}{needed}.")
+    if done and not dry_run:
+        note("`memoryd history` lists it, `memoryd restore ID` undoes it.")
 
 
 def _act(act: Act) -> dict[str, object]:

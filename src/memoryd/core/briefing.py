@@ -63,6 +63,14 @@ class List(Layout):
         return Line(hit, f"- [{date}, importance {importance:g}] {_content(hit, self.about, tokens)}")
 
 
+class Quotes(List):
+    """The same, long texts reduced to the sentences that answer."""
+
+    def line(self, hit: Hit, tokens: int | None = None) -> Line:
+        """`- [2026-03-04, importance 0.8] content`."""
+        return super().line(hit, min(tokens or LONGEST, LONGEST))
+
+
 class Summary(Layout):
     """Extractive clusters (d): bullets under the tag that several of them share, long texts reduced."""
 
@@ -112,8 +120,8 @@ class Raw(Layout):
         return '{"memories": [' + ",\n".join(line.text for line in lines) + "]}"
 
 
-LAYOUTS: dict[Format, type[Layout]] = {"summary": Summary, "list": List, "raw": Raw, "answer": List}
-"""`answer` falls back to `list` without an LLM (d)."""
+LAYOUTS: dict[Format, type[Layout]] = {"summary": Summary, "list": List, "raw": Raw, "answer": Quotes}
+"""`answer` falls back to a list without a language model (d)."""
 
 
 def whole(hit: Hit) -> dict[str, Any]:
