@@ -64,7 +64,7 @@ SHARED_TABLES = {
     "leases": "name holder expires_at",
     "records": "workspace_id id kind name type body tags scope session_id client tool created_at updated_at deleted_at",
     "memory_details": "workspace_id id importance access_count accessed_at consolidated superseded_by fingerprint "
-    "ending reason",
+    "ending reason gist",
     "entity_details": "workspace_id id summary_updated_at next_ordinal",
     "observation_details": "workspace_id entity_id ordinal id",
     "interaction_details": "workspace_id id thought_at response_at",
