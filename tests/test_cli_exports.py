@@ -11,8 +11,8 @@ from memoryd.core.engine import Engine
 from memoryd.core.journal import Journal
 from memoryd.settings import Settings
 from tests.clients import environment
+from tests.commands import process, run
 from tests.core.kit import memories
-from tests.test_cli_transfer import run
 
 
 @pytest.fixture
@@ -44,7 +44,7 @@ def numbers(said: str) -> list[tuple[str, ...]]:
 
 
 def test_out_of_one_home_and_into_another(filled: Path, tmp_path: Path, file: Path) -> None:
-    said = run(filled, "export", file, "--all")
+    said = process(filled, "export", file, "--all")
     assert re.findall(r"^(\w+) +(\d+) +(\d+) *$", said.stdout, re.MULTILINE) == [
         ("default", "1", "1"),
         ("other", "1", "1"),
