@@ -117,11 +117,12 @@ def _speed() -> None:
 
 
 _EVIL = (
-    "a", "1", " ", "\n", "-", "sk-", "eyJ", "eyJeyJeyJ.", "xoxb-1-", "://a:", "https://", "//", "aws ", "aws key ", "password ",
-    "password=", "password: ", "is ", "token is ", "secret:::", "curl -u ", "curl ", "mysql -p ", "Bearer ", "AKIA", "pass",
-    "-----BEGIN PRIVATE KEY-----", "-----BEGIN PRIVATE KEY-----\nAAAAAAAAAAAAAAAAAAAA", "PuTTY-User-Key-File-2", "cl_api",
-    "ignore all ", "do not ", "you are ", "when the ", "before ", "send the ", "<system ", "{\"role\": ", "instructions ",
-    "[masked: password]", "\"", "secret_key_key_key_", "api key access key ", "authorization: ", "authorization:bearer ",
+    "a", "1", " ", "\n", "-", "sk-", "eyJ", "eyJeyJeyJ.", "xoxb-1-", "://a:", "https://", "//", "aws ", "aws key ",
+    "password ", "password=", "password: ", "is ", "token is ", "secret:::", "curl -u ", "curl ", "mysql -p ",
+    "Bearer ", "AKIA", "pass", "-----BEGIN PRIVATE KEY-----", "-----BEGIN PRIVATE KEY-----\nAAAAAAAAAAAAAAAAAAAA",
+    "PuTTY-User-Key-File-2", "ignore all ", "do not ", "you are ", "when the ", "before ", "send the ", "<system ",
+    '{"role": ', "instructions ", "[masked: password]", '"', "secret_key_key_key_", "api key access key ",
+    "authorization: ", "authorization:bearer ",
 )  # fmt: skip
 
 

@@ -69,7 +69,7 @@ LIBRARY: tuple[tuple[str, str, tuple[int | None, ...], str], ...] = (
 text without such a secret need not hold: one of these in small letters, so that most rules need not run."""
 
 PLACEHOLDER = re.compile(
-    r"""[<>{}]|\$[A-Za-z_(]|%[\w(]|\*{3}|\.{3}|…|\[masked:
+    r"""[<>{}]|\$[A-Za-z_(]|^%|%\(|%s|\*{3}|\.{3}|…|\[masked:
     |^(?:[!$@]|(.)\1*$)
     |(?i:your|example|change_?me|placeholder|redacted|hidden|dummy|x{5}
     |^(?:pass(?:word|wd|phrase)?|pwd|secret|token|api[_-]?key|key|string|none|null|nil|true|false|undefined)\W*\d?$)""",
@@ -114,6 +114,11 @@ def _is_mixed(value: str) -> bool:
     return _classes(value) > 2 or ("+" in value or "/" in value)
 
 
+def _is_chance(value: str) -> bool:
+    """Digits and capitals or signs among letters: no name that somebody has thought of."""
+    return _has_digit(value) and _is_mixed(value)
+
+
 def _has_digit(value: str) -> bool:
     return is_given(value) and bool(_DIGIT.search(value))
 
@@ -129,12 +134,12 @@ def _classes(value: str) -> int:
 
 
 # names of secrets, those of KeywordDetector among them
-_PASSWORD = r"pass(?:word|wd|phrase|wort)|(?<![A-Za-z])(?:pwd|pw|pass)|(?:db|key|root)_?pass"
-_SECRET = (
+_WORDED = r"pass(?:word|wd|phrase|wort)|(?<![A-Za-z])(?:pwd|pw|pass)|(?:db|key|root)_?pass"
+_KEYED = (
     r"api[ _-]?key|auth[ _-]?key|service[ _-]?key|account[ _-]?key|access[ _-]?key|private[ _-]?key|client[ _-]?key"
     r"|signing[ _-]?key|encryption[ _-]?key|secret|token"
 )
-_MORE = r"(?:[ _-]?(?:access|key|base|value|token))*\d?"  # secret_access_key, SECRET_KEY_BASE
+_MORE = r"(?i:[ _-]?(?:access|key|base|value|token)){0,3}\d?"  # secret_access_key, SECRET_KEY_BASE
 _IS = r"[\"'\]]{0,2}\s{0,3}(?::=|=>|={1,3}|:|(?<=\s)(?:is|ist|lautet)\b:?)\s{0,3}"
 _BARE = r"([^\s\"'`<>]{6,1000}+)"
 _QUOTED = r"[\"'`]([^\"'`\n]{6,400})[\"'`]"
@@ -154,34 +159,36 @@ OWN = (
     # RFC 3986: the user's part of an authority; more signs than BasicAuthDetector allows, and the user may be missing
     _own("://", "URL password", r"(?<=[a-zA-Z0-9]://)[^\s:/?#@\[\]\"'<>]{0,200}:([^\s/?#@\[\]\"'<>]{1,400})@", 1),
     # RFC 6750, RFC 7617
-    _own("authorization", "Authorization header", r"(?i:\bauthorization\b[\"']?\s*[:=]\s*[\"']?(?:bearer|basic|token|apikey)\s+)"
-         r"([\w.~+/=-]{16,})", 1),
+    _own("authorization", "Authorization header",
+         r"(?i:\bauthorization\b[\"']?\s*[:=]\s*[\"']?(?:bearer|basic|token|apikey)\s+)([\w.~+/=-]{16,})", 1),
     _own("bearer", "Authorization header", r"\b[Bb]earer\s+([\w.~+/=-]{20,})", 1, _has_digit),
     # what vendors say of their tokens, as gitleaks' and GitHub's lists of patterns have it
     _own("sk-ant-", "Anthropic key", r"sk-ant-[\w-]{20,}", 0, _has_digit),
-    _own("sk-", "OpenAI key", r"(?<![\w-])sk-(?!ant-)[\w-]{32,}", 0, lambda value: _has_digit(value) and _is_mixed(value)),
+    _own("sk-", "OpenAI key", r"(?<![\w-])sk-(?!ant-)[\w-]{32,}", 0, _is_chance),
     _own("github_pat_", "GitHub token", r"github_pat_\w{40,}"),
     _own("aiza", "Google API key", r"(?<![\w-])AIza[\w-]{35}(?![\w-])"),
     _own("gocspx-", "Google OAuth secret", r"GOCSPX-[\w-]{28}"),
     _own("npm_", "npm token", r"\bnpm_[A-Za-z0-9]{36}\b"),
     _own("_authtoken", "npm token", r"_authToken\s*=\s*([\w-]{16,})", 1),
     _own("hf_", "Hugging Face token", r"\bhf_[A-Za-z]{34}\b|\bhf_[A-Za-z0-9]{34}\b"),
-    _own("_live_ _test_ _prod_ whsec_", "Stripe key", r"\b[rs]k_(?:live|test|prod)_[A-Za-z0-9]{16,}|\bwhsec_[A-Za-z0-9+/=]{24,}"),
+    _own("_live_ _test_ _prod_ whsec_", "Stripe key",
+         r"\b[rs]k_(?:live|test|prod)_[A-Za-z0-9]{16,}|\bwhsec_[A-Za-z0-9+/=]{24,}"),
     _own("_v1_ dapi shp lin_api_ hvs. dckr_pat_ ntn_ glsa_ xapp- rubygems_ pul- age-secret", "access token",
          r"\b(?:do[opr]_v1_[a-f0-9]{64}|dapi[a-f0-9]{32}|shp(?:at|ca|pa|ss)_[a-fA-F0-9]{32}|lin_api_[A-Za-z0-9]{40}"
          r"|hvs\.[\w-]{24,}|dckr_pat_[\w-]{27}|ntn_[A-Za-z0-9]{43}|glsa_\w{32,}|xapp-\d-[\w-]{20,}"
          r"|rubygems_[a-f0-9]{48}|pul-[a-f0-9]{40}|AGE-SECRET-KEY-1[A-Z0-9]{58})"),
-    _own("aws access", "AWS secret key", r"(?i:\baws\b|aws_|secret_?access_?key)[^\n]{0,60}?(?<![\w+/])([A-Za-z0-9+/]{40})(?![\w+/=])",
+    _own("aws access", "AWS secret key",
+         r"(?i:\baws\b|aws_|secret_?access_?key)[^\n]{0,60}?(?<![\w+/])([A-Za-z0-9+/]{40})(?![\w+/=])",
          1, _is_mixed),
     # command lines
     _own("curl", "password", r"\bcurl\b[^\n]{0,200}?\s(?:-u|--user)[ =]?[\"']?[^\s:\"'$]{1,100}:([^\s\"']{4,200})", 1),
     _own("mysql", "password", r"\bmysql\w{0,10}\b[^\n]{0,100}?\s-p[\"']?([^\s\"']{4,200})", 1, _is_bare_password),
     # names and values, and sentences that tell a password
-    _own("pass pwd pw", "password", rf"(?i:{_PASSWORD}){_MORE}{_IS}{_QUOTED}", 1, _is_quoted_secret),
-    _own("pass pwd pw", "password", rf"(?i:{_PASSWORD}){_MORE}{_IS}{_BARE}", 1, _is_bare_password),
-    _own("pass pwd pw", "password", rf"\b(?i:{_PASSWORD})\s{_BARE}", 1, _is_strong),
-    _own("key secret token", "secret", rf"(?i:{_SECRET}){_MORE}{_IS}{_QUOTED}", 1, _is_quoted_secret),
-    _own("key secret token", "secret", rf"(?i:{_SECRET}){_MORE}{_IS}{_BARE}", 1,
+    _own("pass pwd pw", "password", rf"(?i:{_WORDED}){_MORE}{_IS}{_QUOTED}", 1, _is_quoted_secret),
+    _own("pass pwd pw", "password", rf"(?i:{_WORDED}){_MORE}{_IS}{_BARE}", 1, _is_bare_password),
+    _own("pass pwd pw", "password", rf"\b(?i:{_WORDED})\s{_BARE}", 1, _is_strong),
+    _own("key secret token", "secret", rf"(?i:{_KEYED}){_MORE}{_IS}{_QUOTED}", 1, _is_quoted_secret),
+    _own("key secret token", "secret", rf"(?i:{_KEYED}){_MORE}{_IS}{_BARE}", 1,
          lambda value: not value.isdecimal() and len(value) >= 8 and _is_bare_secret(value)),
 )  # fmt: skip
 

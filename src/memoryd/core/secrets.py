@@ -114,7 +114,7 @@ def _within(text: str) -> list[Secret]:
 
 
 def told(found: Iterable[str]) -> str:
-    """`Masked: 1 AWS access key, 2 passwords.`"""
+    """What was masked, as a sentence: `Masked: 1 AWS access key, 2 passwords.`."""
     counts = [f"{number} {kind}{'s' * (number > 1)}" for kind, number in Counter(found).items()]
     return f"Masked: {', '.join(counts)}."
 
