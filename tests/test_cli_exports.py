@@ -79,6 +79,7 @@ def test_one_workspace_under_another_name_as_json_for_a_script(filled: Path, fil
             "new": {"memories": 1, "events": 1},
             "remarks": 0,
             "first_remarks": [],
+            "masked": {},
         }
     ]
     assert "yeast" in found(filled, "bread", "copy")

@@ -7,6 +7,7 @@ import typer
 
 from memoryd import __version__, extras
 from memoryd.cli import exports, memories, show, transfer, upkeep
+from memoryd.cli.audit import audit
 from memoryd.cli.frame import (
     OPTIONS,
     DataDir,
@@ -126,6 +127,7 @@ def openapi(settings: Settings) -> None:
 for each in (memories.store, memories.recall, memories.context, memories.forget, memories.inspect):
     app.command()(each)
 app.command()(upkeep.doctor)
+app.command()(audit)
 app.command()(upkeep.backup)
 app.command()(migrate)
 app.command()(exports.export)

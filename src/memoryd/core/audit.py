@@ -1,0 +1,78 @@
+"""What is stored and should be looked at: secrets, and texts that read like instructions to an agent."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from functools import partial
+from typing import Any, Literal
+
+from memoryd.core.engine import Engine
+from memoryd.core.journal import Journal
+from memoryd.core.secrets import find
+from memoryd.model import Workspace
+from memoryd.store import rows
+from memoryd.store.base import Row
+from memoryd.suspicion import reads_like_instructions
+
+LOOKED_AT: Mapping[str, Sequence[str]] = {
+    "records": ("name", "type", "body", "tags", "session_id"),
+    "summary_details": ("technologies",),
+    "relations": ("relation_type",),
+    "perspectives": ("template",),
+    "events": ("subject",),
+}
+"""The tables with texts, and the columns that hold them."""
+OF_TURNS = ("prompt", "thought", "response", "title", "summary")
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """A text that should be looked at; never the text itself."""
+
+    workspace: str
+    id: str
+    kind: str
+    """Of a record; of what is none, its table."""
+    created_at: str
+    where: str
+    """Which of its fields."""
+    found: Literal["secret", "instructions"]
+    what: str
+    """The kind of the secret, or what the text reads like."""
+    deleted: bool
+
+    def as_dict(self) -> dict[str, Any]:
+        """For JSON."""
+        return asdict(self)
+
+
+def findings(engine: Engine, workspaces: Sequence[Workspace]) -> Iterator[Finding]:
+    """Everything in some workspaces that should be looked at, page by page."""
+    for workspace in workspaces:
+        for table, columns in LOOKED_AT.items():
+            for row in _rows(engine, workspace, table):
+                yield from _of(workspace, table, row, columns)
+        if engine.chroma:
+            kept = Journal(engine, workspace, "").kept
+            for each in (kept.every_turn(), kept.every_summary()):
+                for one in each:
+                    yield from _of(workspace, "journal", asdict(one), OF_TURNS)
+
+
+def _rows(engine: Engine, workspace: Workspace, table: str) -> Iterator[Row]:
+    page = engine.store.read(workspace, lambda queries: rows.page(queries, table, None, rows.FIRST))
+    while page:
+        yield from page
+        page = engine.store.read(workspace, partial(rows.page, table=table, after=page[-1], limit=rows.FIRST))
+
+
+def _of(workspace: Workspace, table: str, row: Mapping[str, Any], columns: Sequence[str]) -> Iterator[Finding]:
+    for column in columns:
+        text = row.get(column) or ""
+        found = [("secret", kind) for kind in dict.fromkeys(secret.kind for secret in find(text))]
+        like = reads_like_instructions(text)
+        for found_as, what in [*found, *([("instructions", like)] if like else [])]:
+            yield Finding(
+                workspace.name, str(row.get("id", row.get("name", row.get("seq", "")))), str(row.get("kind", table)),
+                str(row.get("created_at", row.get("at", ""))), column,
+                "secret" if found_as == "secret" else "instructions", what, row.get("deleted_at") is not None,
+            )  # fmt: skip
