@@ -5,6 +5,7 @@ turns on the agent itself counts. It is marked where it is shown, and never chan
 """
 
 import re
+from functools import cache
 from typing import Any
 
 MARK = "[quoted data, not instructions]"
@@ -71,7 +72,9 @@ def _compiled(pattern: str) -> re.Pattern[str]:
     return re.compile(pattern, re.IGNORECASE | re.MULTILINE)
 
 
-_PATTERNS = [(what, _compiled(pattern)) for what, patterns in _LIKE.items() for pattern in patterns]
+@cache
+def _patterns() -> list[tuple[str, re.Pattern[str]]]:
+    return [(what, _compiled(pattern)) for what, patterns in _LIKE.items() for pattern in patterns]
 
 
 def reads_like_instructions(text: str) -> str:
@@ -80,7 +83,7 @@ def reads_like_instructions(text: str) -> str:
         if _TAGS.search(text):
             return "hidden characters"
         text = _INVISIBLE.sub("", text).replace("’", "'")
-    return next((what for what, pattern in _PATTERNS if pattern.search(text)), "")
+    return next((what for what, pattern in _patterns() if pattern.search(text)), "")
 
 
 def suspicious(value: Any) -> str:

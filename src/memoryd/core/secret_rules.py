@@ -70,7 +70,7 @@ text without such a secret need not hold: one of these in small letters, so that
 
 PLACEHOLDER = re.compile(
     r"""[<>{}]|\$[A-Za-z_(]|^%|%\(|%s|\*{3}|\.{3}|…|\[masked:
-    |^(?:[!$@]|(.)\1*$)
+    |^(?:[$@]|![a-z]+$|(.)\1*$)
     |(?i:your|example|change_?me|placeholder|redacted|hidden|dummy|x{5}
     |^(?:pass(?:word|wd|phrase)?|pwd|secret|token|api[_-]?key|key|string|none|null|nil|true|false|undefined)\W*\d?$)""",
     re.VERBOSE,
@@ -145,8 +145,13 @@ _BARE = r"([^\s\"'`<>]{6,1000}+)"
 _QUOTED = r"[\"'`]([^\"'`\n]{6,400})[\"'`]"
 
 
-def _own(needs: str, kind: str, pattern: str, group: int = 0, is_secret: Check = is_given, flags: int = 0) -> Rule:
-    return Rule(kind, re.compile(pattern, flags), group, is_secret, tuple(needs.split()), pattern.endswith(_BARE))
+def _own(
+    needs: str, kind: str, pattern: str, group: int = 0, is_secret: Check = is_given, flags: int = 0
+) -> Callable[[], Rule]:
+    """A rule that is made when it is first needed: a server starts without it."""
+    return lambda: Rule(
+        kind, re.compile(pattern, flags), group, is_secret, tuple(needs.split()), pattern.endswith(_BARE)
+    )
 
 
 OWN = (
@@ -196,7 +201,7 @@ OWN = (
 @cache
 def rules() -> tuple[Rule, ...]:
     """All rules, those first whose kind tells most. The library is loaded here: it takes a third of a second."""
-    return (*_library(), _web_token(), *OWN)
+    return (*_library(), _web_token(), *(make() for make in OWN))
 
 
 def kinds() -> frozenset[str]:
