@@ -24,6 +24,9 @@ LOOKED_AT: Mapping[str, Sequence[str]] = {
 OF_TURNS = ("prompt", "thought", "response", "title", "summary")
 
 
+Found = Literal["secret", "instructions"]
+
+
 @dataclass(frozen=True, slots=True)
 class Finding:
     """A text that should be looked at; never the text itself."""
@@ -35,7 +38,7 @@ class Finding:
     created_at: str
     where: str
     """Which of its fields."""
-    found: Literal["secret", "instructions"]
+    found: Found
     what: str
     """The kind of the secret, or what the text reads like."""
     deleted: bool
@@ -48,6 +51,7 @@ class Finding:
 def findings(engine: Engine, workspaces: Sequence[Workspace]) -> Iterator[Finding]:
     """Everything in some workspaces that should be looked at, page by page."""
     for workspace in workspaces:
+        yield from _of(workspace, "workspace", asdict(workspace), ["description"])
         for table, columns in LOOKED_AT.items():
             for row in _rows(engine, workspace, table):
                 yield from _of(workspace, table, row, columns)
@@ -67,12 +71,17 @@ def _rows(engine: Engine, workspace: Workspace, table: str) -> Iterator[Row]:
 
 def _of(workspace: Workspace, table: str, row: Mapping[str, Any], columns: Sequence[str]) -> Iterator[Finding]:
     for column in columns:
-        text = row.get(column) or ""
-        found = [("secret", kind) for kind in dict.fromkeys(secret.kind for secret in find(text))]
-        like = reads_like_instructions(text)
-        for found_as, what in [*found, *([("instructions", like)] if like else [])]:
+        for found, what in _found(row.get(column) or ""):
             yield Finding(
                 workspace.name, str(row.get("id", row.get("name", row.get("seq", "")))), str(row.get("kind", table)),
-                str(row.get("created_at", row.get("at", ""))), column,
-                "secret" if found_as == "secret" else "instructions", what, row.get("deleted_at") is not None,
+                str(row.get("created_at", row.get("at", ""))), column, found, what, row.get("deleted_at") is not None,
             )  # fmt: skip
+
+
+def _found(text: str) -> Iterator[tuple[Found, str]]:
+    if not text:
+        return
+    for kind in dict.fromkeys(secret.kind for secret in find(text)):
+        yield "secret", kind
+    if like := reads_like_instructions(text):
+        yield "instructions", like
