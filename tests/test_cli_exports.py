@@ -122,6 +122,7 @@ def test_a_journal_that_the_tool_has_exported_is_imported(home: Path, file: Path
         "workspace": "mine",
         "read": {"turns": 1, "summaries": 0},
         "new": {"turns": 1, "summaries": 0},
+        "masked": {},
     }
     assert re.search(r"turns +1 +0", run(home, "import", file, "--workspace", "mine").stdout)
     assert "Rayleigh" in found(home, "sky", "mine")
