@@ -79,6 +79,7 @@ def test_one_workspace_under_another_name_as_json_for_a_script(filled: Path, fil
             "new": {"memories": 1, "events": 1},
             "remarks": 0,
             "first_remarks": [],
+            "masked": {},
         }
     ]
     assert "yeast" in found(filled, "bread", "copy")
@@ -121,6 +122,7 @@ def test_a_journal_that_the_tool_has_exported_is_imported(home: Path, file: Path
         "workspace": "mine",
         "read": {"turns": 1, "summaries": 0},
         "new": {"turns": 1, "summaries": 0},
+        "masked": {},
     }
     assert re.search(r"turns +1 +0", run(home, "import", file, "--workspace", "mine").stdout)
     assert "Rayleigh" in found(home, "sky", "mine")

@@ -56,6 +56,7 @@ def test_as_json_for_a_script(home: Path, file: Path) -> None:
         "new": {"entities": 1, "observations": 1, "relations": 1},
         "placeholders": 1,
         "empty": 1,
+        "masked": {},
         "faults": 0,
         "hints": 1,
         "changed": False,

@@ -67,6 +67,7 @@ def all_kinds(engine: Engine, name: str) -> None:
     entities.create(graph, [NewEntity(name="Bob", type="person", summary="tall"), NewEntity(name="Gone", type="x")])
     relations.create(graph, [Edge("Ann", "Bob", "knows"), Edge("Ann", "Gone", "knew"), Edge("Bob", "Ann", "knows")])
     observations.delete(graph, [Deletion(entity="Ann", ordinals=(1,))])
+    observations.replace(graph, "Ann", 2, "d")
     relations.delete(graph, [Edge("Bob", "Ann", "knows")])
     entities.delete(graph, ["Gone"])
     engine.store.write(place, journal)
