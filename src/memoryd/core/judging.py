@@ -47,7 +47,7 @@ class Judgement:
 
 
 def judge(engine: Engine, workspace: Workspace, ids: Sequence[str], llm: Llm | None, seen: Seen) -> Judgement:
-    """Compare some memories with what is settled, with each other, and with those in `seen`, to which they are added."""
+    """Compare some memories with what is settled, with each other, and with those in `seen`, where they are added."""
     keys, pairs = engine.store.read(workspace, lambda q: _alike(q, ids, seen))
     acts = [_merged(pair, "says the same in the same words") for pair in pairs]
     if llm is not None:
