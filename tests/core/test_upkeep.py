@@ -17,8 +17,9 @@ from memoryd.core.upkeep import Upkeep, maintain
 from memoryd.core.vitality import vitality
 from memoryd.errors import BusyError
 from memoryd.model import Kind, Record
-from tests.clients import Json
-from tests.core.kit import engine, memories, never
+from memoryd.settings import Settings
+from tests.clients import Json, environment
+from tests.core.kit import memories, never
 from tests.llm import Model, model
 
 SAME = ("The user doesn't like dark mode.", "The user does not like dark mode.")
@@ -47,7 +48,7 @@ def writing(tmp_path: Path, model_dir: Path, llm: Model) -> Iterator[Engine]:
 
 
 def opened(home: Path, models: Path, **more: str) -> Engine:
-    return engine(home, MEMORY_EMBEDDER="bundled", MEMORY_MODEL_DIR=str(models), **more)
+    return Engine(Settings.read(environment(home, models, MEMORY_RERANKER="none", **more)), fetch=False)
 
 
 def store(of: Engine, *texts: str, importance: float = 0.5) -> list[str]:
