@@ -15,7 +15,9 @@ from memoryd.suspicion import reads_like_instructions
 
 LOOKED_AT: Mapping[str, Sequence[str]] = {
     "records": ("name", "type", "body", "tags", "session_id"),
+    "memory_details": ("reason",),
     "summary_details": ("technologies",),
+    "versions": ("body", "tags"),
     "relations": ("relation_type",),
     "perspectives": ("template",),
     "events": ("subject",),
@@ -74,8 +76,12 @@ def _of(workspace: Workspace, table: str, row: Mapping[str, Any], columns: Seque
         for found, what in _found(row.get(column) or ""):
             yield Finding(
                 workspace.name, str(row.get("id", row.get("name", row.get("seq", "")))), str(row.get("kind", table)),
-                str(row.get("created_at", row.get("at", ""))), column, found, what, row.get("deleted_at") is not None,
+                _time(row), column, found, what, row.get("deleted_at") is not None,
             )  # fmt: skip
+
+
+def _time(row: Mapping[str, Any]) -> str:
+    return next((str(row[name]) for name in ("created_at", "at", "until") if name in row), "")
 
 
 def _found(text: str) -> Iterator[tuple[Found, str]]:
