@@ -274,3 +274,19 @@ def test_what_was_changed_meanwhile_is_left_alone(one: Engine) -> None:
     one.write(place, lambda q: q.run("records.delete", ids=json.dumps([act.by.id]), now=one.clock.now()))
     assert upkeep._do(one, place, act) is False
     assert living(one) == [SAME[1]]
+
+
+def test_a_model_that_fails_is_asked_once_a_pass_and_words_still_decide(
+    tmp_path: Path, model_dir: Path, llm: Model
+) -> None:
+    llm.fails(401)
+    few = {"MEMORY_CONSOLIDATION_BATCH_SIZE": "2", "MEMORY_MAINTENANCE_INTERVAL": "2"}
+    with opened(tmp_path, model_dir, **llm.settings(**few)) as one:
+        store(one, BERLIN, LISBON, *TEAS, *SAME)
+        chores = Upkeep(one)
+        chores.follow(never)
+        assert len(llm.asked) == 1
+        assert len(living(one)) == 6
+        store(one, "Something else.", "And more.")
+        chores.follow(never)  # not before the next catch_up
+        assert len(llm.asked) == 1
