@@ -195,6 +195,7 @@ def test_processes_that_say_the_same_merge_it(tmp_path: Path) -> None:
 HOLD = """
 import sys, apsw
 connection = apsw.Connection(sys.argv[1])
+connection.set_busy_timeout(20_000)
 connection.execute("BEGIN IMMEDIATE")
 print("ready", flush=True)
 sys.stdin.readline()

@@ -120,6 +120,7 @@ def locked(server: HttpServer, workspace: str) -> Iterator[None]:
     with beside(server) as engine:
         path = engine.store.places([engine.workspaces.find(workspace)])[0].name
     with closing(apsw.Connection(path)) as connection:
+        connection.set_busy_timeout(20_000)  # for what the server does in the background
         connection.execute("BEGIN IMMEDIATE")
         yield
         connection.execute("ROLLBACK")

@@ -120,8 +120,8 @@ def test_required_arguments_are_the_seeds(legacy: Wire) -> None:
         "memory_context": [], "memory_forget": [], "memory_inspect": [],
     }  # fmt: skip
     assert {name: list(schema["properties"]) for name, schema in tools.items()} == {
-        "memory_store": ["content", "tags", "importance"],
-        "memory_recall": ["query", "token_budget", "tags", "kinds", "format"],
+        "memory_store": ["content", "tags", "importance", "supersedes"],
+        "memory_recall": ["query", "token_budget", "tags", "as_of", "kinds", "format"],
         "memory_context": ["task", "token_budget"],
         "memory_forget": ["ids", "tags", "query", "before", "confirm", "dry_run"],
         "memory_inspect": ["view", "ids", "limit"],

@@ -340,6 +340,7 @@ def test_a_cancelled_request_does_not_hold_up_the_end(wire: Open, home: Path) ->
     server.handshake()
     server.call("memory_store", content="Makes the file.")
     blocker = apsw.Connection(str(home / "one.db"))
+    blocker.set_busy_timeout(20_000)  # for what the server does in the background
     blocker.execute("BEGIN IMMEDIATE")  # the next write waits for it
     try:
         number = server.post("tools/call", {"name": "memory_store", "arguments": {"content": "Never mind."}})

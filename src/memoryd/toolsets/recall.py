@@ -32,7 +32,7 @@ class StoreArguments(Arguments):
     tags: Annotated[Tags, Field(description='For filtering, e.g. ["preference", "project:foo"].')] = []
     importance: Annotated[float, Field(ge=0, le=1, description="0 to 1: how much it must not fade.")] = 0.5
     supersedes: Annotated[
-        list[Id], Field(max_length=IDS, description="Ids of memories that are no longer true from now on.")
+        list[Id], Field(max_length=IDS, description="Ids of memories that it replaces.")
     ] = []
 
 
@@ -65,9 +65,9 @@ class RecallArguments(Arguments):
     query: Annotated[Query, Field(description="A question in natural language.")]
     token_budget: Annotated[Budget | None, Field(description="Most tokens of the answer (default 500).")] = None
     tags: Annotated[Tags, Field(description="Only memories with ALL of these tags.")] = []
-    as_of: Annotated[Short | None, Field(description="What was believed at this ISO 8601 time, instead of now.")] = None
+    as_of: Annotated[Short | None, Field(description="What was believed at this ISO 8601 time.")] = None
     kinds: Annotated[
-        list[Kind], Field(max_length=len(Kind), description="Only these kinds of records; default: every kind.")
+        list[Kind], Field(max_length=len(Kind), description="Only these kinds of records.")
     ] = []
     format: Annotated[
         Format,
