@@ -142,3 +142,22 @@ def test_what_was_superseded_outlives_the_retention(tmp_path: Path) -> None:
         one.maintenance.purge_workspace(one.workspaces.ensure("default"))
         found = entries(Graph(one, one.workspaces.ensure("default")), 10)
         assert [entry.id for entry in found] == [second.id, first.id]
+
+
+def test_what_comes_back_with_another_may_be_named_beside_it_in_any_order(graph: Graph) -> None:
+    observations.replace(graph, "Ann", 0, "left")
+    entities.delete(graph, ["Ann"])
+    gone = [entry.id for entry in entries(graph, 100) if entry.what == "deleted"]
+    assert len(gone) == 4
+    restore(graph, gone)
+    assert facts(graph) == ["left", "likes tea"]
+    assert len(relations.between(graph, "Ann", "Acme")) == 1
+
+
+def test_other_tags_do_not_hide_the_text_from_before(one: Engine, graph: Graph) -> None:
+    vault = Vault(one, graph.workspace, "")
+    vault.commit("vault", "db", "MySQL")
+    vault.commit("vault", "db", "Postgres")
+    vault.commit("vault", "db", "Postgres", tags=["infra"])
+    (done,) = restore(graph, [last(graph, "memory")])
+    assert done.text == "db: MySQL"

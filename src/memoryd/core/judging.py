@@ -101,15 +101,20 @@ def _pairs(engine: Engine, workspace: Workspace, near: dict[frozenset[str], floa
 
 def _told(llm: Llm, pairs: Sequence[Pair]) -> Iterable[Act]:
     """What a language model makes of pairs. Raises ModelError."""
-    verdicts = writing.judge(llm, [(pair.older, pair.newer) for pair in pairs])
-    for pair, verdict in zip(pairs, verdicts, strict=True):
+    said = [sorted((pair.older, pair.newer), key=_last_said) for pair in pairs]
+    verdicts = writing.judge(llm, [(before, after) for before, after in said])
+    for pair, (before, after), verdict in zip(pairs, said, verdicts, strict=True):
         if verdict is None or verdict.verdict == "distinct":
             continue
         reason = f"{verdict.reason.strip() or verdict.verdict} ({llm.name})"
         if verdict.verdict == "duplicate":
             yield _merged(pair, reason)
         else:
-            yield Act(ending="superseded", gone=(pair.older,), by=pair.newer, reason=reason)
+            yield Act(ending="superseded", gone=(before,), by=after, reason=reason)
+
+
+def _last_said(memory: Record) -> tuple[str, ...]:
+    return memory.updated_at, memory.created_at, memory.id
 
 
 def _merged(pair: Pair, reason: str) -> Act:

@@ -98,7 +98,7 @@ class Search:
         """What is found of the records of a time: those that are still the same, and all others."""
         then = self._engine.store.read(self._workspace, lambda q: past.at(q, as_of, allowed))
         same = self.candidates(query, replace(allowed, among=then.unchanged))
-        found = past.by_words(then, query, max(same.words.values(), default=1.0))
+        found = past.by_words(then, query, max(same.words.values(), default=1.0), closed=same.closed)
         near = past.by_meaning(then, found, same.embedder, same.vector) if same.embedder and not same.closed else {}
         return replace(same, words={**same.words, **found}, vectors={**same.vectors, **near}, past=then)
 

@@ -132,7 +132,7 @@ def drafts(llm: Llm, asked: Mapping[str, Sequence[Mapping[str, object]]]) -> dic
 
 
 def judge(llm: Llm, pairs: Sequence[tuple[Record, Record]]) -> list[Verdict | None]:
-    """Have a model compare memories with newer ones; None for a pair of which it says nothing, or two things.
+    """Have a model compare memories with others that were said later; None where it says nothing, or two things.
 
     Raises ModelError.
     """
@@ -149,7 +149,7 @@ def judge(llm: Llm, pairs: Sequence[tuple[Record, Record]]) -> list[Verdict | No
 
 def _pair(number: int, older: Record, newer: Record) -> str:
     both = {
-        name: {"date": one.created_at[:10], "text": cut(said(one), LONG)}
+        name: {"date": one.updated_at[:10], "text": cut(said(one), LONG)}
         for name, one in (("older", older), ("newer", newer))
     }
     return json.dumps({"number": number, **both}, ensure_ascii=False)
