@@ -4,6 +4,8 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+# Tests that follow each other stay together, since they share servers; who has no more to do takes from the others.
+PYTEST := $(BIN)/python -m pytest -n auto --dist worksteal
 
 # What is kept where: prompts and language models keep nothing, and tests/core/test_changes.py hears changes on both.
 ON_POSTGRES := tests/seeds tests/faults/test_kill.py tests/faults/test_graph_writers.py \
@@ -16,8 +18,8 @@ run: models
 	$(BIN)/python examples/tour.py
 
 test: models
-	$(BIN)/python -m pytest -n auto
-	$(BIN)/python -m pytest -n auto --backend postgres $(ON_POSTGRES)
+	$(PYTEST)
+	$(PYTEST) --backend postgres $(ON_POSTGRES)
 
 models: $(VENV)/ready
 	$(BIN)/memoryd models pull

@@ -26,6 +26,7 @@ from memoryd.core import journal_files, lines, records
 from memoryd.core.engine import Engine
 from memoryd.core.journal import Journal
 from memoryd.core.records import Embedded
+from memoryd.core.secrets import Secrets
 from memoryd.model import GENERAL, Interaction, Workspace
 from memoryd.settings import Settings
 from memoryd.store.base import Queries
@@ -115,7 +116,7 @@ def export(directory: str, _last: int) -> None:
 def load(directory: str, last: int, mode: lines.Mode, into: str) -> None:
     with opened(directory) as engine, lines.opened(Path(directory) / "all.jsonl") as source:
         kept = Journal(engine, engine.workspaces.ensure(into), "").kept
-        assert journal_files.load(kept, source, mode, lines.ignored).new.memories == last
+        assert journal_files.load(kept, source, mode, lines.ignored, Secrets("mask")).new.memories == last
 
 
 def measured(work: Callable[[str, int], None], directory: str, last: int) -> tuple[float, float]:

@@ -20,14 +20,14 @@ PACKAGE = "src/memoryd"
 SQL = f"{PACKAGE}/store/sql"
 MIGRATIONS = f"{SQL}/sqlite/migrations"
 
-_PLAIN = {"errors", "model", "text", "ranking", "prompts", "extras"}
+_PLAIN = {"errors", "model", "text", "suspicion", "ranking", "prompts", "extras"}
 _GROUND = _PLAIN | {"settings"}
 _CORE = _GROUND | {"store", "models", "core"}
 
 MAY_IMPORT = {
     "errors": {"model"},
     "model": {"errors"},
-    **dict.fromkeys(("text", "ranking", "prompts", "settings", "extras"), _PLAIN),
+    **dict.fromkeys(("text", "suspicion", "ranking", "prompts", "settings", "extras"), _PLAIN),
     **dict.fromkeys(("memoryd", "store", "models"), _GROUND),  # memoryd: the package's own face
     **dict.fromkeys(("core", "toolsets"), _CORE),
     "server": _CORE | {"toolsets"},
@@ -64,7 +64,7 @@ SHARED_TABLES = {
     "leases": "name holder expires_at",
     "records": "workspace_id id kind name type body tags scope session_id client tool created_at updated_at deleted_at",
     "memory_details": "workspace_id id importance access_count accessed_at consolidated superseded_by fingerprint "
-    "ending reason",
+    "ending reason gist",
     "entity_details": "workspace_id id summary_updated_at next_ordinal",
     "observation_details": "workspace_id entity_id ordinal id",
     "interaction_details": "workspace_id id thought_at response_at",

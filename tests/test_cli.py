@@ -472,12 +472,11 @@ def test_what_became_of_memories_is_listed_and_undone(run: Run) -> None:
     assert "memoryd history" in told(run("restore", "nope", code=1))
 
 
-def test_maintenance_at_a_terminal_tells_before_it_does(run: Run, model_dir: Path) -> None:
-    models = {"MEMORY_EMBEDDER": "bundled", "MEMORY_MODEL_DIR": str(model_dir)}
+def test_maintenance_at_a_terminal_tells_before_it_does(run: Run) -> None:
     older, newer = (stored(run, f"The user {negation} like tea.") for negation in ("doesn't", "does not"))
-    assert run("maintain", "--dry-run", **models).stdout == "There is nothing to be done.\n"  # without their vectors
-    (act,) = json.loads(run("maintain", "--json", **models).stdout)["acts"]
+    assert f"{newer} would be merged: The user does not like tea." in run("maintain", "--dry-run").stdout
+    (act,) = json.loads(run("maintain", "--json").stdout)["acts"]
     assert (act["ending"], act["gone"][0]["id"], act["by"]["id"]) == ("merged", newer, older)
     assert f"{newer}  says the same in the same words" in run("history").stdout
-    assert "nothing to be done" in run("maintain", **models).stdout
+    assert run("maintain").stdout == "There was nothing to be done.\n"
     assert "--read-only" in told(run("--read-only", "maintain", code=2))

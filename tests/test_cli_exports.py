@@ -11,8 +11,8 @@ from memoryd.core.engine import Engine
 from memoryd.core.journal import Journal
 from memoryd.settings import Settings
 from tests.clients import environment
+from tests.commands import process, run
 from tests.core.kit import memories
-from tests.test_cli_transfer import run
 
 
 @pytest.fixture
@@ -44,7 +44,7 @@ def numbers(said: str) -> list[tuple[str, ...]]:
 
 
 def test_out_of_one_home_and_into_another(filled: Path, tmp_path: Path, file: Path) -> None:
-    said = run(filled, "export", file, "--all")
+    said = process(filled, "export", file, "--all")
     assert re.findall(r"^(\w+) +(\d+) +(\d+) *$", said.stdout, re.MULTILINE) == [
         ("default", "1", "1"),
         ("other", "1", "1"),
@@ -79,6 +79,7 @@ def test_one_workspace_under_another_name_as_json_for_a_script(filled: Path, fil
             "new": {"memories": 1, "events": 1},
             "remarks": 0,
             "first_remarks": [],
+            "masked": {},
         }
     ]
     assert "yeast" in found(filled, "bread", "copy")
@@ -121,6 +122,7 @@ def test_a_journal_that_the_tool_has_exported_is_imported(home: Path, file: Path
         "workspace": "mine",
         "read": {"turns": 1, "summaries": 0},
         "new": {"turns": 1, "summaries": 0},
+        "masked": {},
     }
     assert re.search(r"turns +1 +0", run(home, "import", file, "--workspace", "mine").stdout)
     assert "Rayleigh" in found(home, "sky", "mine")

@@ -296,7 +296,7 @@ def test_all_transcripts_below_a_directory_are_imported_once(home: Path, project
     script = json.loads(run(home, "import", "--from", "claude-code", projects.parent, "--json").stdout)
     assert script == {
         "directory": str(projects.parent), "workspace": "default", "files": 2, "read": 9, "new": 8, "open": 1,
-        "faults": 0, "first_faults": [],
+        "faults": 0, "first_faults": [], "masked": {},
     }  # fmt: skip
     said = run(home, "import", "--from", "claude-code", projects.parent).stdout
     assert [row.split() for row in said.splitlines()[1:3]] == [["files", "2"], ["turns", "9", "0", "9"]]

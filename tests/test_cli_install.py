@@ -1,4 +1,4 @@
-"""`memoryd install` and `memoryd uninstall`: real processes on the configuration files of a home of the test's own."""
+"""`memoryd install` and `memoryd uninstall` on the configuration files of a home of the test's own."""
 
 import json
 import re
@@ -6,7 +6,6 @@ import subprocess
 import sys
 import tempfile
 import tomllib
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -17,11 +16,10 @@ import pytest
 from memoryd import __version__
 from memoryd.cli.clients import CLIENTS
 from tests.clients import PATIENCE, environment
+from tests.commands import process
 from tests.test_cli import NOBODY, Run, data, run, script, told
 
 __all__ = ["data", "run"]  # fixtures
-
-Command = Callable[..., subprocess.CompletedProcess[str]]
 
 APPLICATIONS = "Library/Application Support" if sys.platform == "darwin" else ".config"
 FILES = {
@@ -72,22 +70,6 @@ def foreign(client: str) -> str:
 
 
 @pytest.fixture
-def memoryd(home: Path) -> Command:
-    """The command in a process of its own."""
-
-    def begin(*arguments: str, code: int = 0, **settings: str) -> subprocess.CompletedProcess[str]:
-        ended = subprocess.run(
-            [sys.executable, "-m", "memoryd", *arguments], env=environment(home) | settings,
-            capture_output=True, text=True, timeout=PATIENCE, check=False,
-        )  # fmt: skip
-        assert ended.returncode == code, ended
-        assert "Traceback" not in ended.stderr
-        return ended
-
-    return begin
-
-
-@pytest.fixture
 def at_home(home: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> Run:
     """The command in this process, in the home, with no settings from outside."""
     home.mkdir()
@@ -127,9 +109,9 @@ def beside(file: Path) -> list[Path]:
 
 
 @every_client
-def test_the_first_configuration_of_a_client(memoryd: Command, home: Path, client: str) -> None:
+def test_the_first_configuration_of_a_client(home: Path, client: str) -> None:
     file = prepared(home, client)
-    said = memoryd("install", client, "--workspace", "atlas", "--toolsets", "recall,graph")
+    said = process(home, "install", client, "--workspace", "atlas", "--toolsets", "recall,graph")
     assert str(file) in said.stdout
     assert beside(file) == []
     assert file.stat().st_mode & 0o777 == 0o600
@@ -147,15 +129,15 @@ def test_the_first_configuration_of_a_client(memoryd: Command, home: Path, clien
 
 
 @every_client
-def test_among_others_only_the_entry_comes_and_goes(memoryd: Command, home: Path, client: str) -> None:
+def test_among_others_only_the_entry_comes_and_goes(at_home: Run, home: Path, client: str) -> None:
     file = prepared(home, client, foreign(client))
     file.chmod(0o640)
-    shown = memoryd("install", client, "--dry-run")
+    shown = at_home("install", client, "--dry-run")
     assert file.read_text(encoding="utf-8") == foreign(client)
     assert beside(file) == []
     assert [line for line in shown.stdout.splitlines() if re.match(r"-(?!--)", line)] in ([], [f"-{' ' * 8}{OTHER}"])
     assert "Nothing was changed" in shown.stderr
-    memoryd("install", client)
+    at_home("install", client)
     installed = file.read_bytes()
     for line in foreign(client).splitlines():
         assert line in installed.decode()
@@ -163,12 +145,12 @@ def test_among_others_only_the_entry_comes_and_goes(memoryd: Command, home: Path
     assert re.fullmatch(rf"{re.escape(file.name)}\.\d{{8}}-\d{{6}}\.backup", backup.name)
     assert backup.read_text(encoding="utf-8") == foreign(client)
     assert {path.stat().st_mode & 0o777 for path in (file, backup)} == {0o640}
-    assert "already installed" in memoryd("install", client).stdout
+    assert "already installed" in at_home("install", client).stdout
     assert (file.read_bytes(), beside(file)) == (installed, [backup])
-    memoryd("uninstall", client)
+    at_home("uninstall", client)
     assert file.read_text(encoding="utf-8") == foreign(client)
     assert len(beside(file)) == 2
-    assert "is not installed" in memoryd("uninstall", client).stdout
+    assert "is not installed" in at_home("uninstall", client).stdout
     assert len(beside(file)) == 2
 
 
@@ -176,9 +158,9 @@ OTHER = '"other": {"command": "npx", "args": ["-y", "x"], "env": {"KEY": "secret
 
 
 @pytest.mark.parametrize("client", WITH_URL)
-def test_a_server_elsewhere(memoryd: Command, home: Path, client: str) -> None:
+def test_a_server_elsewhere(at_home: Run, home: Path, client: str) -> None:
     file = prepared(home, client, foreign(client))
-    memoryd("install", client, "--http", URL, "--workspace", "atlas", "--token-variable", "MY_TOKEN")
+    at_home("install", client, "--http", URL, "--workspace", "atlas", "--token-variable", "MY_TOKEN")
     made = entry(file, client)
     atlas = {"X-Memory-Workspace": "atlas"}
     assert (
@@ -196,12 +178,12 @@ def test_a_server_elsewhere(memoryd: Command, home: Path, client: str) -> None:
         }[client]
     )
     assert ("inputs" in held(file)) == (client == "vscode")
-    assert "already installed" in memoryd(
+    assert "already installed" in at_home(
         "install", client, "--http", URL, "--workspace", "atlas", "--token-variable", "MY_TOKEN"
     ).stdout  # fmt: skip
-    memoryd("install", client)
+    at_home("install", client)
     assert entry(file, client).keys() <= {"type", "command", "args"}
-    memoryd("uninstall", client)
+    at_home("uninstall", client)
     assert TABLES.get(client, "mcpServers") in held(file)
     assert held(file).get("inputs", []) == []
 

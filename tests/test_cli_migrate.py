@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.clients import database
-from tests.test_cli_transfer import run
+from tests.commands import process, run
 
 
 @pytest.fixture
@@ -24,7 +24,7 @@ def url(postgres: str, tmp_path: Path) -> str:
 
 
 def test_from_sqlite_to_postgres_and_back(home: Path, source: Path, url: str, tmp_path: Path) -> None:
-    said = run(home, "migrate", "--from", source, "--to", url)
+    said = process(home, "migrate", "--from", source, "--to", url)
     assert re.findall(r"^(\w+) +active +(\d+) +0 +0 +(\d+) +(\d+) *$", said.stdout, re.MULTILINE) == [
         ("default", "1", "1", "3"),
         ("other", "1", "1", "3"),

@@ -12,8 +12,7 @@ from typing import Any
 import pytest
 
 from tests.clients import PATIENCE, environment
-
-Ended = subprocess.CompletedProcess[str]
+from tests.commands import Ended, process, run
 
 LINES: list[dict[str, Any]] = [
     {"type": "entity", "name": "Ann", "entityType": "person", "observations": ["Ann climbs on Tuesdays.", ""]},
@@ -28,23 +27,12 @@ def file(tmp_path: Path) -> Path:
     return path
 
 
-def run(home: Path, *arguments: object, code: int = 0, **settings: str) -> Ended:
-    """A command in a process of its own."""
-    ended = subprocess.run(
-        [sys.executable, "-m", "memoryd", *map(str, arguments)], env=environment(home) | settings,
-        capture_output=True, text=True, timeout=PATIENCE, check=False,
-    )  # fmt: skip
-    assert ended.returncode == code, (ended.stdout, ended.stderr)
-    assert "Traceback" not in ended.stderr
-    return ended
-
-
 def imported(home: Path, file: Path, *arguments: str, code: int = 0, **settings: str) -> Ended:
     return run(home, "import", "--from", "server-memory", file, *arguments, code=code, **settings)
 
 
 def test_what_was_imported_is_counted_and_found(home: Path, file: Path) -> None:
-    said = imported(home, file)
+    said = process(home, "import", "--from", "server-memory", file)
     assert re.findall(r"^(\w+) +(\d+) +(\d+) +(\d+)", said.stdout, re.MULTILINE) == [
         ("entities", "1", "1", "0"),
         ("observations", "1", "1", "0"),
@@ -68,6 +56,7 @@ def test_as_json_for_a_script(home: Path, file: Path) -> None:
         "new": {"entities": 1, "observations": 1, "relations": 1},
         "placeholders": 1,
         "empty": 1,
+        "masked": {},
         "faults": 0,
         "hints": 1,
         "changed": False,

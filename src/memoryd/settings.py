@@ -212,6 +212,12 @@ class Settings(BaseModel):
         validation_alias=_names("MEMORY_DURABILITY"),
         description="`full`: a write survives a power failure. `normal`: it survives kill -9; faster for one caller.",
     )
+    secrets: Literal["mask", "refuse", "allow"] = Field(
+        "mask",
+        validation_alias=_names("MEMORY_SECRETS"),
+        description="What becomes of [secrets](security.md#secrets) in what is to be stored: `mask` puts their kind in "
+        "their place, `refuse` stores nothing of the call, `allow` keeps them.",
+    )
     retention_days: float = Field(
         30,
         ge=0,

@@ -57,7 +57,7 @@ def _replace(queries: Queries, original: str, kept: str) -> None:
     row = {"fingerprint": "", "importance": 0.25, "access_count": 3, "accessed_at": NOW, "consolidated": 1}
     queries.run("records.erase", ids=json.dumps([original]))
     rows.put(queries, "records", [record | {"deleted_at": LATER}])
-    successor = {"superseded_by": kept, "ending": "superseded", "reason": "it is so"}
+    successor = {"superseded_by": kept, "ending": "superseded", "reason": "it is so", "gist": ""}
     rows.put(queries, "memory_details", [row | {"id": original} | successor])
 
 
@@ -126,7 +126,8 @@ def record(key: str = "1", **fields: Any) -> dict[str, Any]:
 
 def detail(key: str = "1", **fields: Any) -> dict[str, Any]:
     usual: dict[str, Any] = {"id": key, "fingerprint": "", "importance": 0.5, "access_count": 0, "accessed_at": None}
-    return {"memory_details": usual | {"consolidated": 0, "superseded_by": None, "ending": "", "reason": ""} | fields}
+    upkeep = {"consolidated": 0, "superseded_by": None, "ending": "", "reason": "", "gist": ""}
+    return {"memory_details": usual | upkeep | fields}
 
 
 def entity(key: str, **fields: Any) -> Lines:

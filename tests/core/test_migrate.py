@@ -1,6 +1,7 @@
 """A memory moves from SQLite to Postgres and back: every row of it, once, and whatever is missing is told."""
 
 import json
+import shutil
 import signal
 from contextlib import ExitStack, closing
 from pathlib import Path
@@ -66,6 +67,7 @@ def all_kinds(engine: Engine, name: str) -> None:
     entities.create(graph, [NewEntity(name="Bob", type="person", summary="tall"), NewEntity(name="Gone", type="x")])
     relations.create(graph, [Edge("Ann", "Bob", "knows"), Edge("Ann", "Gone", "knew"), Edge("Bob", "Ann", "knows")])
     observations.delete(graph, [Deletion(entity="Ann", ordinals=(1,))])
+    observations.replace(graph, "Ann", 2, "d")
     relations.delete(graph, [Edge("Bob", "Ann", "knows")])
     entities.delete(graph, ["Gone"])
     engine.store.write(place, journal)
@@ -87,10 +89,9 @@ def journal(queries: Queries) -> None:
     queries.run("perspectives.add", name="own", template="{entity}: {text}")
 
 
-@pytest.fixture
-def source(tmp_path: Path) -> Path:
-    """A data directory with workspaces in one file, in their own and in the archive."""
-    root = tmp_path / "source"
+@pytest.fixture(scope="module")
+def _made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    root = tmp_path_factory.mktemp("made") / "source"
     with opened(root) as engine:
         all_kinds(engine, "default")
         engine.workspaces.create("web-site", "what it is about, ünd how")
@@ -106,6 +107,12 @@ def source(tmp_path: Path) -> Path:
             counts = {table: file.execute(f"SELECT count(*) FROM {table}").get for table in rows.OF_WORKSPACE}
     assert all(counts.values()), counts
     return root
+
+
+@pytest.fixture
+def source(_made: Path, tmp_path: Path) -> Path:
+    """A data directory with workspaces in one file, in their own and in the archive; a copy of the test's own."""
+    return Path(shutil.copytree(_made, tmp_path / "source"))
 
 
 @pytest.fixture

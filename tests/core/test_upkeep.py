@@ -131,8 +131,8 @@ def test_memories_are_looked_at_once(one: Engine) -> None:
     assert one.store.read(place, lambda q: q.all("maintenance.fresh", limit=9, time="", id="")) == []
 
 
-def test_what_has_no_vector_yet_is_left_for_later(one: Engine) -> None:
-    place = one.workspaces.ensure("default")
+def test_what_has_no_vector_yet_is_judged_later(writing: Engine) -> None:
+    one, place = writing, writing.workspaces.ensure("default")
     memories(one).store("x" * 9_000)  # too long to be embedded at once
     done(one)
     assert len(one.store.read(place, lambda q: q.all("maintenance.fresh", limit=9, time="", id=""))) == 1

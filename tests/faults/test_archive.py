@@ -12,18 +12,12 @@ import pytest
 from memoryd.core.engine import Engine
 from memoryd.errors import InvalidInputError, NotFoundError, StoreBusyError, StoreError
 from memoryd.model import Workspace
-from memoryd.settings import Settings
-from tests.clients import NO_MODELS, agent, environment, until
+from tests.clients import agent, environment, until
 from tests.core.kit import memories, never
+from tests.faults.places import PLACES, leftovers, opened, texts
 from tests.store.kit import output, python
 
-PLACES = ["own file", "shared file", "single file"]
 every_place = pytest.mark.parametrize("place", PLACES)
-
-
-def opened(home: Path, place: str) -> Engine:
-    single = {"MEMORY_DB_PATH": str(home / "all.db")} if place == "single file" else {}
-    return Engine(Settings.read({"MEMORY_DATA_DIR": str(home), **NO_MODELS, **single}), fetch=False)
 
 
 def prepare(home: Path, place: str) -> Workspace:
@@ -33,15 +27,6 @@ def prepare(home: Path, place: str) -> Workspace:
         found = engine.workspaces.ensure("p") if place == "shared file" else engine.workspaces.create("p")
         memories(engine, name="p").store("kept")
     return found
-
-
-def texts(engine: Engine, name: str) -> list[str]:
-    return [hit.record.body for hit in memories(engine, name=name).recent(100_000)]
-
-
-def leftovers(home: Path, workspace: Workspace) -> list[str]:
-    """The files of its own that a workspace has, as paths below the data directory."""
-    return sorted(path.relative_to(home).as_posix() for path in home.rglob(f"{workspace.id}*"))
 
 
 def integrity(home: Path) -> None:
@@ -59,7 +44,7 @@ import os, signal, sys
 from pathlib import Path
 from memoryd.store import sqlite
 from memoryd.store.sqlite import SqliteStore
-from tests.faults.test_archive import opened
+from tests.faults.places import opened
 
 home, place, verb, point, when = sys.argv[1:]
 owner, name = {
@@ -212,7 +197,7 @@ import sys
 from pathlib import Path
 from memoryd.errors import MemorydError
 from tests.core.kit import never
-from tests.faults.test_archive import opened, texts
+from tests.faults.places import opened, texts
 from tests.store.kit import add
 
 engine = opened(Path(sys.argv[1]), "own file")
@@ -326,7 +311,7 @@ WRITES = """
 import sys
 from pathlib import Path
 from memoryd.errors import MemorydError
-from tests.faults.test_archive import opened
+from tests.faults.places import opened
 from tests.store.kit import add
 
 home, place, writer = sys.argv[1:]
@@ -350,7 +335,7 @@ import sys
 from pathlib import Path
 from memoryd.errors import StoreBusyError
 from tests.core.kit import never
-from tests.faults.test_archive import leftovers, opened
+from tests.faults.places import leftovers, opened
 
 home, place, rounds = sys.argv[1:]
 engine = opened(Path(home), place)

@@ -14,6 +14,7 @@ from memoryd.core import journal_files, lines
 from memoryd.core.engine import Engine
 from memoryd.core.journal import Journal
 from memoryd.core.lines import Mode
+from memoryd.core.secrets import Secrets
 from memoryd.errors import InvalidInputError
 from memoryd.model import Interaction
 from memoryd.settings import Settings
@@ -129,7 +130,7 @@ def test_a_killed_replace_is_all_or_nothing(opened: Journal, exported: Path, hom
 def test_a_killed_merge_is_simply_run_again(opened: Journal, exported: Path, home: Path) -> None:
     importing(home, exported, "merge", 0.5)
     with lines.opened(exported) as source:
-        done = journal_files.load(opened.kept, source, "merge", lines.ignored)
+        done = journal_files.load(opened.kept, source, "merge", lines.ignored, Secrets("mask"))
     assert done.read.memories == MANY
     assert opened.kept.numbers() == {"memories": MANY + 1, "summaries": 0}
     assert problems(home) == []
@@ -156,5 +157,5 @@ def test_a_file_that_grows_while_it_is_read_is_refused(opened: Journal, exported
             file.write("\n")
 
     with lines.opened(exported) as source, pytest.raises(InvalidInputError, match="while it was read"):
-        journal_files.load(opened.kept, source, mode, grow)
+        journal_files.load(opened.kept, source, mode, grow, Secrets("mask"))
     assert opened.kept.numbers() == before

@@ -11,6 +11,9 @@ from typing import Any
 import pytest
 from mcp.client.subscriptions import ResourcesListChanged, ResourceUpdated
 
+from memoryd.core.engine import Engine
+from memoryd.core.vault import Vault
+from memoryd.settings import Settings
 from tests.clients import LEGACY, MODERN, Json, Wire, agent, envelope, environment, until
 from tests.conftest import Open
 
@@ -88,11 +91,10 @@ def era(request: pytest.FixtureRequest) -> str:
 
 
 @pytest.fixture
-def listen(wire: Open, era: str) -> Listen:
+def listen(home: Path, wire: Open, era: str) -> Listen:
     """Servers on a vault that has one memory already, with a client that listens."""
-    with wire("--toolsets", "vault") as first:
-        first.handshake()
-        first.call("commit_memory", scope="vault", key="old", content="An old text.")
+    with Engine(Settings.read(environment(home)), fetch=False) as engine:
+        Vault(engine, engine.workspace(make=True), "").commit("vault", "old", "An old text.")
 
     def begin(*uris: str, toolsets: str = "recall,vault", **settings: str) -> Ears:
         return Ears(wire("--toolsets", toolsets, **settings), era, *uris)

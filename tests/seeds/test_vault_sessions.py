@@ -2,15 +2,19 @@
 
 import re
 import signal
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
+import anyio
 import pytest
+from mcp import Client, types
 
 from memoryd.core.engine import Engine
+from memoryd.server.app import MemoryServer
+from memoryd.server.calls import Calls
 from memoryd.settings import Settings
 from memoryd.toolsets import TOOLSETS
 from tests.clients import LEGACY, MODERN, Agent, Json, Wire, envelope, environment, rows_of
@@ -267,8 +271,8 @@ def test_set_session_id_goes_on_with_an_earlier_session(wire: Open, home: Path) 
 
 
 @pytest.mark.parametrize("wrong", ["", " ", "x" * 201, "a\0b", 7])
-def test_what_is_no_id_is_refused(a: Agent, wrong: object) -> None:
-    assert "session_id" in a.refused("set_session_id", session_id=wrong)
+def test_what_is_no_id_is_refused(either: Agent, wrong: object) -> None:
+    assert "session_id" in either.refused("set_session_id", session_id=wrong)
 
 
 def test_with_a_projects_workspace_each_session_is_cleared_everywhere(wire: Open, home: Path) -> None:
@@ -320,15 +324,31 @@ READS: dict[str, set[str]] = {
 }
 
 
+def tools_of(settings: Settings, mode: str) -> list[types.Tool]:
+    """What a server in this process offers a client."""
+
+    async def work() -> list[types.Tool]:
+        async with Client(MemoryServer(Calls(engine)), mode=mode) as client:
+            return (await client.list_tools()).tools
+
+    with Engine(settings, fetch=False) as engine:
+        return anyio.run(work)
+
+
+def only_reads(tools: Sequence[types.Tool], toolsets: str) -> None:
+    assert {tool.name for tool in tools} == (READS.get(toolsets) or set().union(*READS.values()))
+    assert all(tool.annotations and tool.annotations.read_only_hint for tool in tools)
+
+
 @pytest.mark.parametrize("toolsets", [*TOOLSETS, "all"])
-def test_a_reader_sees_only_what_reads(start: Start, mode: str, toolsets: str) -> None:
-    wanted = READS.get(toolsets) or set().union(*READS.values())
-    by_option = start("--toolsets", toolsets, "--read-only", mode=mode)
-    by_variable = start("--toolsets", toolsets, mode=mode, MEMORY_READ_ONLY="true")
-    for reader in (by_option, by_variable):
-        tools = reader.tools()
-        assert {tool.name for tool in tools} == wanted
-        assert all(tool.annotations and tool.annotations.read_only_hint for tool in tools)
+def test_a_reader_sees_only_what_reads(home: Path, mode: str, toolsets: str) -> None:
+    settings = Settings.read(environment(home, MEMORY_READ_ONLY="true", MEMORY_TOOLSETS=toolsets))
+    only_reads(tools_of(settings, mode), toolsets)
+
+
+def test_an_option_and_a_variable_make_a_reader(start: Start, mode: str) -> None:
+    only_reads(start("--toolsets", "all", "--read-only", mode=mode).tools(), "all")
+    only_reads(start("--toolsets", "all", mode=mode, MEMORY_READ_ONLY="true").tools(), "all")
 
 
 def test_a_reader_reads_and_changes_nothing(wire: Open, home: Path) -> None:

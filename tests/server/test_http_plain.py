@@ -44,6 +44,13 @@ def body(server: HttpServer, content: bytes, tool: str = "memory_store", **heade
     return server.request("POST", f"/tools/{tool}", content=content, headers=named)
 
 
+def test_a_header_tells_what_was_masked(server: HttpServer) -> None:
+    answer = here(server, "memory_store", content="The mirror's key is AKIA" + "QYLPMN5HHFIQR7XY.")
+    assert (answer.status_code, answer.headers["x-memory-masked"]) == (200, "AWS access key")
+    assert set(answer.json()) == {"id", "status"}
+    assert "x-memory-masked" not in here(server, "memory_store", content="The mirror is in Oslo.").headers
+
+
 # results and errors --------------------------------------------------------------------------------------------------
 
 SAME: tuple[tuple[str, Json], ...] = (

@@ -1,4 +1,7 @@
-"""What tests of a store need: workspaces, records in one line, vectors that are known, other processes."""
+"""What tests of a store need: workspaces, records in one line, vectors that are known, other processes.
+
+Those import this too, dozens of times in a run: it takes nothing that is slow to load, such as the SDK's client.
+"""
 
 import os
 import subprocess
@@ -14,6 +17,7 @@ import apsw
 import numpy as np
 from numpy.typing import NDArray
 
+import memoryd
 from memoryd.core import records
 from memoryd.core.records import Embedded
 from memoryd.model import GENERAL, Filter, Kind, Record, VectorSet, Workspace
@@ -21,8 +25,8 @@ from memoryd.store.base import Queries, Store, Vector
 from memoryd.store.files import Files
 from memoryd.store.sqlite import SqliteStore
 from memoryd.text import parse_query
-from tests.clients import SOURCE
 
+SOURCE = Path(memoryd.__file__).parents[1]
 NOW = "2026-03-04T05:06:07.000Z"
 LATER = "2026-03-04T05:06:08.000Z"
 MODEL = "test:model"

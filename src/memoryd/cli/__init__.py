@@ -7,6 +7,7 @@ import typer
 
 from memoryd import __version__, extras
 from memoryd.cli import exports, history, memories, show, transfer, upkeep
+from memoryd.cli.audit import audit
 from memoryd.cli.frame import (
     OPTIONS,
     DataDir,
@@ -128,6 +129,7 @@ for each in (memories.store, memories.recall, memories.context, memories.forget,
 for each in (history.maintain, history.history, history.restore):
     app.command()(each)
 app.command()(upkeep.doctor)
+app.command()(audit)
 app.command()(upkeep.backup)
 app.command()(migrate)
 app.command()(exports.export)

@@ -1,5 +1,7 @@
 """Whole workspaces as a file, and back: export, and the import of memoryd's own files."""
 
+from collections import Counter
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Annotated
 
@@ -7,7 +9,7 @@ import typer
 
 from memoryd.cli import show
 from memoryd.cli.frame import PLACE, Json, command, note, out, reported
-from memoryd.core import exports, imports, journal_files, lines, transfer
+from memoryd.core import exports, imports, journal_files, lines, secrets, transfer
 from memoryd.core.engine import Engine
 from memoryd.core.export_rows import FORMAT
 from memoryd.core.imports import Outcome
@@ -110,18 +112,22 @@ def _import_journal(engine: Engine, source: Source, mode: Mode, *, as_json: bool
     workspace = engine.workspace(make=True)
     with reported() as report:
         kept = Journal(engine, workspace, "").kept
-        done = journal_files.load(kept, source, mode, lambda part: report("importing the journal", part))
+        done = journal_files.load(
+            kept, source, mode, lambda part: report("importing the journal", part), engine.secrets
+        )
     if as_json:
         pairs = {
             name: {"turns": of.memories, "summaries": of.summaries}
             for name, of in (("read", done.read), ("new", done.new))
         }
-        show.as_json({"file": str(source.path), "mode": mode, "workspace": workspace.name, **pairs})
+        told = {"file": str(source.path), "mode": mode, "workspace": workspace.name, **pairs}
+        show.as_json(told | {"masked": dict(Counter(done.masked))})
     else:
         show.numbers(
             (workspace.name, "read", "new"),
             [("turns", done.read.memories, done.new.memories), ("summaries", done.read.summaries, done.new.summaries)],
         )
+        masked(done.masked)
 
 
 def _print(path: Path, done: list[Outcome], *, as_json: bool) -> None:
@@ -135,10 +141,17 @@ def _print(path: Path, done: list[Outcome], *, as_json: bool) -> None:
             (outcome.workspace, "read", "new", "there already"),
             [(noun, read[noun], new[noun], read[noun] - new[noun]) for noun in told],
         )
+        masked(Counter(outcome.masked).elements())
         for remark in outcome.remarks[: imports.REMARKS]:
             note(f"{outcome.workspace}: {remark}")
         if (more := len(outcome.remarks) - imports.REMARKS) > 0:
             note(f"... and {more} more like that.")
+
+
+def masked(found: Iterable[str]) -> None:
+    """Say which secrets were masked, if any."""
+    if kinds := list(found):
+        note(secrets.told(kinds))
 
 
 def embed(engine: Engine) -> None:

@@ -32,8 +32,8 @@ def maintain(
         raise InvalidInputError("maintain changes the memory, which --read-only (MEMORY_READ_ONLY) forbids.")
     with Engine(settings, fetch=False) as engine:
         workspace = engine.workspace(make=False)
-        if not dry_run:
-            exports.embed(engine)  # what has no vector is compared with nothing
+        if configured(settings):
+            exports.embed(engine)  # a language model is asked about what lies close
         done = list(upkeep.maintain(engine, workspace, lambda: False, dry_run=dry_run))
         faded = len(compaction.decayed(engine, workspace))
     if as_json:

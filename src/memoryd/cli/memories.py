@@ -10,6 +10,7 @@ import typer
 
 from memoryd.cli import show
 from memoryd.cli.frame import PLACE, Json, command, err, note, out
+from memoryd.core import secrets
 from memoryd.core.engine import Engine
 from memoryd.errors import InvalidInputError, NotFoundError
 from memoryd.model import Workspace
@@ -234,6 +235,8 @@ def _parts(ids: Sequence[str]) -> Iterator[list[str]]:
 
 
 def _tell(answer: Answer, *, as_json: bool) -> None:
+    if answer.masked:
+        note(secrets.told(answer.masked))
     if as_json:
         show.as_json(answer.result.model_dump(mode="json"))
     else:

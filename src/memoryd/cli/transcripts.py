@@ -1,5 +1,6 @@
 """`memoryd import --from claude-code`: the transcripts of a coding agent."""
 
+from collections import Counter
 from dataclasses import asdict
 from pathlib import Path
 
@@ -24,10 +25,14 @@ def take(settings: Settings, directory: Path, *, as_json: bool, vectors: bool) -
         workspace = engine.workspace(make=True)
         with reported() as report:
             tally = capture.load(
-                Journal(engine, workspace, "").kept, found, lambda done: report("importing transcripts", done)
+                Journal(engine, workspace, "").kept,
+                found,
+                engine.secrets,
+                lambda done: report("importing transcripts", done),
             )
         if as_json:
-            show.as_json({"directory": str(found), "workspace": workspace.name, **asdict(tally)})
+            told = {"directory": str(found), "workspace": workspace.name, **asdict(tally)}
+            show.as_json(told | {"masked": dict(Counter(tally.masked))})
         else:
             _print(tally)
         if vectors:
@@ -44,6 +49,7 @@ def _print(tally: Tally) -> None:
         ("", "read", "new", "there already"),
         [("files", tally.files, "", ""), ("turns", tally.read, tally.new, tally.read - tally.new)],
     )
+    exports.masked(tally.masked)
     if tally.open:
         out.print(f"Turns that seem to go on, left for the next time: {tally.open}.", soft_wrap=True)
     for fault in tally.first_faults:

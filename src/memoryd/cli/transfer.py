@@ -78,6 +78,7 @@ def _print(summary: Summary) -> None:
         out.print(f"Entities made because relations name them: {summary.placeholders}.", soft_wrap=True)
     if summary.empty:
         out.print(f"Observations left out because they are empty: {summary.empty}.", soft_wrap=True)
+    exports.masked(summary.masked)
     _remark(summary.first_hints, summary.hints)
     _remark(summary.first_faults, summary.faults)
 

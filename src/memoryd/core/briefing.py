@@ -9,6 +9,7 @@ from typing import Any, Literal
 
 from memoryd.core.records import text_of
 from memoryd.model import Hit
+from memoryd.suspicion import MARK, reads_like_instructions
 from memoryd.text import CHARACTERS_PER_TOKEN, content_words, estimate_tokens, extract
 
 Format = Literal["summary", "list", "raw", "answer"]
@@ -125,14 +126,16 @@ LAYOUTS: dict[Format, type[Layout]] = {"summary": Summary, "list": List, "raw": 
 
 
 def whole(hit: Hit) -> dict[str, Any]:
-    """Every field of a hit."""
+    """Every field of a hit; `reads_like` where its content seems to give orders."""
     record = hit.record
+    like = reads_like_instructions(record.body)
     return {
         "id": record.id, "kind": str(record.kind), "key": record.name, "type": record.type, "content": record.body,
         "tags": list(record.tags), "importance": record.importance, "score": round(hit.score, 4),
         "session_id": record.session_id, "client": record.client, "tool": record.tool,
         "created_at": record.created_at, "updated_at": record.updated_at, "accessed_at": record.accessed_at,
         "access_count": record.access_count, "why": {name: round(part, 4) for name, part in hit.why.items()},
+        **({"reads_like": like} if like else {}),
     }  # fmt: skip
 
 
@@ -168,8 +171,12 @@ def pack(hits: Sequence[Hit], budget: int, layout: Layout) -> list[Line]:
 
 def _content(hit: Hit, about: Sequence[str], tokens: int | None) -> str:
     record = hit.record
-    text = record.body if tokens is None else extract(record.body, about, tokens)
-    return text_of(record.kind, record.name, record.type, text)
+    whole_text = text_of(record.kind, record.name, record.type, record.body)
+    mark = f"{MARK} " if reads_like_instructions(whole_text) else ""
+    if tokens is None:
+        return mark + whole_text
+    left = max(tokens - estimate_tokens(mark), 1)
+    return mark + text_of(record.kind, record.name, record.type, extract(record.body, about, left))
 
 
 def _clusters(hits: Sequence[Hit]) -> list[str]:

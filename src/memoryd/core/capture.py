@@ -7,12 +7,13 @@ only when its end is certain; one that is not is found by the next hook or impor
 import stat
 import time
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import IO
 
 from memoryd.core.batches import batches
 from memoryd.core.lines import Done, ignored
+from memoryd.core.secrets import SecretRefusedError, Secrets
 from memoryd.core.transcripts import LINE, Reader, Turn
 from memoryd.errors import InvalidInputError
 from memoryd.model import Interaction
@@ -44,6 +45,8 @@ class Tally:
     open: int = 0
     faults: int = 0
     first_faults: list[Fault] = field(default_factory=list)
+    masked: list[str] = field(default_factory=list)
+    """The kinds of the secrets that were masked in what was new."""
 
     def fault(self, file: Path, line: int, text: str) -> None:
         """Count a fault; the first ones are kept."""
@@ -60,17 +63,27 @@ class Place:
     uuid: str = ""
 
 
-def keep(kept: JournalStore, turns: Iterable[Interaction]) -> tuple[int, int]:
-    """Keep the turns whose ids are not there yet, in batches; how many were given, and how many were new.
+def keep(kept: JournalStore, turns: Iterable[Interaction], secrets: Secrets, tally: Tally, path: Path) -> None:
+    """Keep the turns whose ids are not there yet, in batches, without their secrets; the tally counts them.
 
     Whatever else they say: a session that is resumed may repeat its lines under another session's id.
     """
-    given = new = 0
     for batch in batches(turns, BATCH):
         known = kept.known([turn.id for turn in batch])
-        unknown = [turn for turn in batch if turn.id not in known]
-        given, new = given + len(batch), new + (kept.put(unknown) if unknown else 0)
-    return given, new
+        unknown = [clean for turn in batch if turn.id not in known if (clean := _clean(turn, secrets, tally, path))]
+        tally.read += len(batch)
+        tally.new += kept.put(unknown) if unknown else 0
+
+
+def _clean(turn: Interaction, secrets: Secrets, tally: Tally, path: Path) -> Interaction | None:
+    """A turn without its secrets; None where they are refused, which is a fault."""
+    try:
+        cleaned = secrets.clean({"prompt": turn.prompt, "thought": turn.thought, "response": turn.response})
+    except SecretRefusedError as error:
+        tally.fault(path, 0, f"the turn of {turn.created_at} was not kept: {str(error).rstrip('.')}")
+        return None
+    tally.masked += cleaned.found
+    return replace(turn, **cleaned.value) if cleaned.found else turn
 
 
 # one transcript, while its agent may work ----------------------------------------------------------------------------
@@ -138,7 +151,7 @@ def _says(turn: Turn, last: str) -> bool:
 # all transcripts below a directory -----------------------------------------------------------------------------------
 
 
-def load(kept: JournalStore, directory: Path, report: Done = ignored) -> Tally:
+def load(kept: JournalStore, directory: Path, secrets: Secrets, report: Done = ignored) -> Tally:
     """Keep the turns of all transcripts below a directory; what is there already stays as it is.
 
     A line that cannot be used is told, and the rest goes on.
@@ -150,8 +163,8 @@ def load(kept: JournalStore, directory: Path, report: Done = ignored) -> Tally:
         tally.files += 1
         try:
             with path.open("rb") as file:
-                read, new = keep(kept, _over(path, file, tally))
-                tally.read, tally.new, before = tally.read + read, tally.new + new, before + file.tell()
+                keep(kept, _over(path, file, tally), secrets, tally, path)
+                before += file.tell()
         except (OSError, InvalidInputError) as error:
             tally.fault(path, 0, str(error))
         report(min(1.0, before / total))

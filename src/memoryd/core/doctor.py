@@ -105,6 +105,7 @@ class Doctor:
             "store": self._described(),
             **({"journal": f"{chroma.product} at {chroma.place} ({chroma.state()})"} if chroma else {}),
             "durability": self._settings.durability,
+            "secrets": self._settings.secrets,
             "models": str(self._settings.models),
             **self._engine.helpers.states(),
             "language model": asked(self._settings),

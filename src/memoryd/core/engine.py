@@ -13,6 +13,7 @@ from memoryd.core.clock import Clock
 from memoryd.core.embedding import Embedding
 from memoryd.core.leases import Leases
 from memoryd.core.maintain import Maintenance
+from memoryd.core.secrets import Secrets
 from memoryd.core.sessions import Sessions
 from memoryd.core.tokens import Tokens
 from memoryd.core.worker import Chore, Worker
@@ -36,6 +37,7 @@ class Engine:
     def __init__(self, settings: Settings, *, fetch: bool = True) -> None:
         self.settings = settings
         self.clock = Clock()
+        self.secrets = Secrets(settings.secrets)
         self.store = open_store(settings)
         self.workspaces = Workspaces(self.store, self.clock)
         self.leases = Leases(self.store, self.clock)

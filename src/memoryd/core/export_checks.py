@@ -6,6 +6,7 @@ What is kept of a line that was read are eight bytes for its id, and as many for
 import json
 from array import array
 from bisect import bisect_left
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -16,10 +17,12 @@ from memoryd.core import export_rows, perspectives
 from memoryd.core.export_rows import DETAILS, FORMAT, ORDER, TOLD, VERSION, WORKSPACE
 from memoryd.core.exports import Numbers, noun
 from memoryd.core.lines import HEAD, Done, Source
+from memoryd.core.secrets import Cleaned, Secrets
 from memoryd.errors import InvalidInputError
 from memoryd.model import Kind
 from memoryd.store.base import Row
 from memoryd.store.sql import MOVED
+from memoryd.text import fingerprint
 
 _BITS = (1 << 64) - 1
 EVERY, DELETED, LIVING = "every", "deleted", "living"
@@ -31,6 +34,11 @@ class Part:
     """One workspace in a file: what is told of it, where the rows of each table begin, and how many there are."""
 
     told: dict[str, str]
+    secrets: Secrets
+    found: Counter[str] = field(default_factory=Counter)
+    """The kinds of the secrets in it."""
+    masked: dict[str, str] = field(default_factory=dict)
+    """The fingerprints of the records that secrets were masked in: their vectors are made anew."""
     starts: dict[str, tuple[int, int]] = field(default_factory=dict)
     """Position of the first row, and the number of rows."""
     numbers: Numbers = field(default_factory=Numbers)
@@ -50,15 +58,18 @@ class Part:
         lines = source.onward(start) if number else iter(())
         for _ in range(number):
             position, line = next(lines, (0, b""))
-            yield position, at(source, table, line)
+            row = self.at(source, table, line)
+            if table != "embeddings" or row["id"] not in self.masked:
+                yield position, row
 
-
-def at(source: Source, table: str, line: bytes) -> Row:
-    """The row of a table that a line holds, which was checked before."""
-    try:
-        return export_rows.row(table, json.loads(line)[table])
-    except (InvalidInputError, ValueError, KeyError, TypeError):
-        raise changed(source) from None
+    def at(self, source: Source, table: str, line: bytes) -> Row:
+        """The row of a table that a line holds, which was checked before, without its secrets."""
+        try:
+            said = json.loads(line)[table]
+            row = export_rows.row(table, said if table == "embeddings" else self.secrets.clean(said).value)
+        except (InvalidInputError, ValueError, KeyError, TypeError):
+            raise changed(source) from None
+        return row | {"fingerprint": self.masked.get(row["id"], row["fingerprint"])} if "fingerprint" in row else row
 
 
 def changed(source: Source) -> InvalidInputError:
@@ -66,7 +77,7 @@ def changed(source: Source) -> InvalidInputError:
     return InvalidInputError(f"Somebody wrote to {source.path.name} while it was read. Import it again.")
 
 
-def check(source: Source, report: Done) -> list[Part]:
+def check(source: Source, secrets: Secrets, report: Done) -> list[Part]:
     """The workspaces of a file. Raises InvalidInputError that names the line that is wrong."""
     head = (source.head() or {}).get(HEAD)
     if not isinstance(head, Mapping) or head.get("format") != FORMAT:
@@ -76,12 +87,13 @@ def check(source: Source, report: Done) -> list[Part]:
             f"{source.path.name} has the version {head.get('version')!r}; this memoryd reads 1 to {VERSION}. "
             "Nothing was imported; update memoryd."
         )
-    checking = _Checking(source)
+    checking = _Checking(source, secrets)
     for number, value in source.objects(report):
         if WORKSPACE in value:
             checking.end()
+        cleaned = Cleaned(value) if "embeddings" in value else source.clean(number, value, secrets)
         try:
-            checking.take(value)
+            checking.take(cleaned.value, cleaned.found)
         except InvalidInputError as error:
             raise source.fault(number, str(error).rstrip(".")) from None
     checking.end()
@@ -120,8 +132,9 @@ class _Ids:
 class _Checking:
     """Lines in their order."""
 
-    def __init__(self, source: Source) -> None:
+    def __init__(self, source: Source, secrets: Secrets) -> None:
         self.parts: list[Part] = []
+        self._secrets = secrets
         self._source = source
         self._begin()
 
@@ -132,8 +145,8 @@ class _Checking:
         self._sorted = False
         self._explained = 0
 
-    def take(self, value: Mapping[str, Any]) -> None:
-        """One more line. Raises InvalidInputError that says what is wrong with it."""
+    def take(self, value: Mapping[str, Any], found: Sequence[str]) -> None:
+        """One more line, and the secrets that were in it. Raises InvalidInputError that says what is wrong with it."""
         (name, said), *more = value.items() or [("", None)]
         if more or (name != WORKSPACE and name not in ORDER):
             raise InvalidInputError(
@@ -143,11 +156,15 @@ class _Checking:
             told = _told(said)
             if told["name"] in {part.name for part in self.parts}:
                 raise InvalidInputError(f"holds the workspace {told['name']!r} for the second time")
-            self.parts.append(Part(told))
+            self.parts.append(Part(told, self._secrets))
         elif not self.parts:
             raise InvalidInputError("stands before the first workspace")
         else:
-            self._row(name, export_rows.row(name, said))
+            row = export_rows.row(name, said)
+            if found and name == "records":
+                self.parts[-1].masked[row["id"]] = fingerprint(row["body"])
+            self._row(name, row)
+        self.parts[-1].found.update(found)
 
     def _row(self, table: str, row: Row) -> None:
         self._follow(table, row)
@@ -161,7 +178,7 @@ class _Checking:
         part = self.parts[-1]
         start, number = part.starts.get(table, (self._source.position, 0))
         part.starts[table] = start, number + 1
-        if counted := noun(table, row):
+        if (counted := noun(table, row)) and (table != "embeddings" or row["id"] not in part.masked):
             part.numbers[counted] += 1
 
     def _follow(self, table: str, row: Row) -> None:

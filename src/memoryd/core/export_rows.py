@@ -171,7 +171,7 @@ SHAPES: Mapping[str, Mapping[str, Demand]] = {
     "memory_details": {
         "id": _key, "fingerprint": _text, "importance": _share, "access_count": _number,
         "accessed_at": _OPTIONAL_TIME, "consolidated": _number, "superseded_by": _optional(_key),
-        "ending": _text, "reason": _text,
+        "ending": _text, "reason": _text, "gist": _text,
     },
     "entity_details": {"id": _key, "summary_updated_at": _OPTIONAL_TIME, "next_ordinal": _number},
     "observation_details": {"id": _key, "entity_id": _key, "ordinal": _number},
@@ -194,6 +194,6 @@ TABLES = tuple(table for table in OF_WORKSPACE if table in SHAPES)
 """What a file tells of: not of what its records said before."""
 ORDER = {table: place for place, table in enumerate(TABLES)}
 SINCE_2: Mapping[str, Mapping[str, str]] = {
-    "records": {"client": "", "tool": ""}, "memory_details": {"ending": "", "reason": ""},
+    "records": {"client": "", "tool": ""}, "memory_details": {"ending": "", "reason": "", "gist": ""},
 }  # fmt: skip
 """What a file of version 1 does not say."""

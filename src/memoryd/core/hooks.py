@@ -175,7 +175,7 @@ class Hooks:
         )  # fmt: skip
         journal = Journal(self._engine, workspace, "")
         over = [turn.interaction() for turn in turns if turn.ended]
-        tally.read, tally.new = capture.keep(journal.kept, over)
+        capture.keep(journal.kept, over, self._engine.secrets, tally, path)
         for session in {turn.session_id for turn in over} if ended else ():
             journal.summarize(session)
         if turns:

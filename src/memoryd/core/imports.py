@@ -1,6 +1,6 @@
 """Workspaces from a file of `exports`: added to what is there, or in its place."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import Any
@@ -30,12 +30,14 @@ class Outcome:
     new: Numbers
     remarks: Sequence[str]
     """What did not become as it is in the file, and why."""
+    masked: Mapping[str, int]
+    """How many secrets of each kind were masked."""
 
     def as_dict(self) -> dict[str, Any]:
         """For JSON."""
         first = {"remarks": len(self.remarks), "first_remarks": list(self.remarks[:REMARKS])}
         numbers = {"read": dict(self.read), "new": {noun: self.new[noun] for noun in self.read}}
-        return {"workspace": self.workspace, "made": self.made, **numbers, **first}
+        return {"workspace": self.workspace, "made": self.made, **numbers, **first, "masked": dict(self.masked)}
 
 
 def load(engine: Engine, source: Source, name: str | None, mode: Mode, report: Report) -> list[Outcome]:
@@ -45,7 +47,7 @@ def load(engine: Engine, source: Source, name: str | None, mode: Mode, report: R
     what is not there, in batches: what was added until something goes wrong is found again by the next import.
     `replace` is one transaction a workspace.
     """
-    parts = check(source, lambda done: report("checking", done))
+    parts = check(source, engine.secrets, lambda done: report("checking", done))
     if name is not None and len(parts) > 1:
         names = ", ".join(part.name for part in parts[:10])
         raise InvalidInputError(
@@ -83,7 +85,7 @@ def _load(engine: Engine, source: Source, part: Part, name: str, mode: Mode, rep
     if known and mode == "replace":
         engine.workspaces.tell(workspace, part.told["description"], part.told["created_at"], part.told["updated_at"])
     engine.embed_later(workspace, None)
-    return Outcome(name, known is None, part.numbers, new, remarks)
+    return Outcome(name, known is None, part.numbers, new, remarks, part.found)
 
 
 class _Replacing:

@@ -12,6 +12,7 @@ from memoryd.core import lines
 from memoryd.core.batches import batches
 from memoryd.core.journal_metadata import of_summary, of_turn, summary, turn
 from memoryd.core.lines import Done, Mode, Source, Target, Written
+from memoryd.core.secrets import Secrets
 from memoryd.errors import InvalidInputError
 from memoryd.model import AGENT_INTERACTION, Interaction, SessionSummary
 from memoryd.store.journal import COLLECTIONS, JournalStore
@@ -33,10 +34,11 @@ class Counts:
 
 @dataclass(frozen=True, slots=True)
 class Imported:
-    """What a file held, and what of it was not there yet."""
+    """What a file held, what of it was not there yet, and the kinds of the secrets that were masked in it."""
 
     read: Counts
     new: Counts
+    masked: tuple[str, ...]
 
 
 # writing -------------------------------------------------------------------------------------------------------------
@@ -74,30 +76,30 @@ def _summary_line(kept: SessionSummary) -> dict[str, Any]:
 # reading -------------------------------------------------------------------------------------------------------------
 
 
-def load(kept: JournalStore, source: Source, mode: Mode, report: Done) -> Imported:
-    """Import a file: add what is not there yet, or replace the collections that it holds.
+def load(kept: JournalStore, source: Source, mode: Mode, report: Done, secrets: Secrets) -> Imported:
+    """Import a file without its secrets: add what is not there yet, or replace the collections that it holds.
 
     All of it is read and checked first; InvalidInputError names a bad line, and nothing was changed. A merge is written
     in batches: what was added until something went wrong stays, and is found again by the next import.
     """
-    read, held = _check(source, report)
+    read, held, masked = _check(source, report, secrets)
     before = kept.numbers()
     if mode == "replace":
         kept.replace(
-            _of(source, Interaction, report) if "memories" in held else None,
-            _of(source, SessionSummary, report) if "summaries" in held else None,
+            _of(source, Interaction, report, secrets) if "memories" in held else None,
+            _of(source, SessionSummary, report, secrets) if "summaries" in held else None,
         )
-        return Imported(read, read)
-    for turns in batches(_of(source, Interaction, report), BATCH):
+        return Imported(read, read, masked)
+    for turns in batches(_of(source, Interaction, report, secrets), BATCH):
         kept.put(turns)
-    for summaries in batches(_of(source, SessionSummary, report), BATCH):
+    for summaries in batches(_of(source, SessionSummary, report, secrets), BATCH):
         kept.put_summaries(summaries)
     after = kept.numbers()
-    return Imported(read, Counts(**{name: after[name] - before[name] for name in COLLECTIONS}))
+    return Imported(read, Counts(**{name: after[name] - before[name] for name in COLLECTIONS}), masked)
 
 
-def _check(source: Source, report: Done) -> tuple[Counts, set[str]]:
-    """How many of each a file holds, and which collections it stands for."""
+def _check(source: Source, report: Done, secrets: Secrets) -> tuple[Counts, set[str], tuple[str, ...]]:
+    """How many of each a file holds, which collections it stands for, and the kinds of secrets in it."""
     head = source.head() or {}
     held = head.get(lines.HEAD, {})
     if held and (held.get("format"), held.get("version")) != (FORMAT["format"], FORMAT["version"]):
@@ -106,7 +108,8 @@ def _check(source: Source, report: Done) -> tuple[Counts, set[str]]:
             "`memoryd import`."
         )
     turns = summaries = 0
-    for _, item in _items(source, lambda done: report(done / 2)):
+    masked: list[str] = []
+    for _, item in _items(source, lambda done: report(done / 2), secrets, masked):
         if isinstance(item, Interaction):
             turns += 1
         else:
@@ -115,12 +118,12 @@ def _check(source: Source, report: Done) -> tuple[Counts, set[str]]:
     found = {name for name, number in (("memories", turns), ("summaries", summaries)) if number}
     if not held and not found:
         raise InvalidInputError(f"{source.path.name} is empty: there is nothing to import.")
-    return Counts(turns, summaries), found | set(held.get("collections", ()))
+    return Counts(turns, summaries), found | set(held.get("collections", ())), tuple(masked)
 
 
-def _of(source: Source, kind: type[T], report: Done) -> Iterator[T]:
+def _of(source: Source, kind: type[T], report: Done, secrets: Secrets) -> Iterator[T]:
     """The turns, or the summaries, of a file. Raises InvalidInputError where somebody wrote to it meanwhile."""
-    for _, item in _items(source, lambda done: report(0.5 + done / 2)):
+    for _, item in _items(source, lambda done: report(0.5 + done / 2), secrets, []):
         if isinstance(item, kind):
             yield item
     _demand_unchanged(source)
@@ -131,10 +134,14 @@ def _demand_unchanged(source: Source) -> None:
         raise InvalidInputError(f"Somebody wrote to {source.path.name} while it was read. Import it again.")
 
 
-def _items(source: Source, report: Done) -> Iterator[tuple[int, Interaction | SessionSummary]]:
+def _items(
+    source: Source, report: Done, secrets: Secrets, masked: list[str]
+) -> Iterator[tuple[int, Interaction | SessionSummary]]:
     for number, value in source.objects(report):
+        cleaned = source.clean(number, value, secrets)
+        masked += cleaned.found
         try:
-            yield number, _item(value)
+            yield number, _item(cleaned.value)
         except (InvalidInputError, ValueError, OverflowError, OSError) as error:  # the latter: no time
             raise source.fault(number, f"is no turn or summary: {str(error).rstrip('.')}") from None
 

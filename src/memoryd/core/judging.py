@@ -6,7 +6,8 @@ duplicates, contradict each other or are distinct; without one they stay as they
 
 import json
 import logging
-from collections.abc import Iterable, Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -26,14 +27,10 @@ log = logging.getLogger(__name__)
 NEAREST = 8  # of each memory are compared with it: fewer may all be about others of whom the same is said
 CLOSE = 0.2  # rescaled cosine from which on a language model is asked: `lives in Berlin`, `moved to Lisbon` have .24
 
-
-@dataclass(frozen=True, slots=True)
-class Pair:
-    """Two memories that lie close, and their rescaled cosine."""
-
-    older: Record
-    newer: Record
-    similarity: float
+Pair = tuple[Record, Record]
+"""Two memories, the older one first."""
+Seen = defaultdict[str, list[Record]]
+"""Memories by the key of what they say."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,69 +38,89 @@ class Judgement:
     """What is to be done about a batch of memories, and which of them need not be looked at again."""
 
     acts: tuple[Act, ...]
-    settled: tuple[str, ...]
+    settled: Mapping[str, str]
+    """The key of what each says, by id: by it those that come later find it."""
 
     def settle(self, queries: Queries) -> None:
         """They are not looked at again, until they are said again."""
-        queries.run("maintenance.settle", ids=json.dumps(self.settled))
+        queries.many("maintenance.settle", [{"id": one, "gist": gist} for one, gist in self.settled.items()])
 
 
-def judge(engine: Engine, workspace: Workspace, fresh: Sequence[str], llm: Llm | None) -> Judgement:
-    """Compare some memories with what lies close to them."""
-    pairs, compared = close_pairs(engine, workspace, fresh)
-    certain = [pair for pair in pairs if duplicates.same(pair.older.body, pair.newer.body)]
-    doubtful = [pair for pair in pairs if pair not in certain and pair.similarity >= CLOSE]
-    acts = [_merged(pair, "says the same in the same words") for pair in certain]
-    settled = set(compared)
-    if llm is not None and doubtful:
+def judge(engine: Engine, workspace: Workspace, ids: Sequence[str], llm: Llm | None, seen: Seen) -> Judgement:
+    """Compare some memories with what is settled, with each other, and with those in `seen`, where they are added."""
+    keys, pairs = engine.store.read(workspace, lambda q: _alike(q, ids, seen))
+    acts = [_merged(pair, "says the same in the same words") for pair in pairs]
+    if llm is not None:
         try:
+            doubtful = [pair for pair in close_pairs(engine, workspace, ids) if pair not in pairs]
             acts += _told(llm, doubtful)
         except ModelError as error:
             log.info("not consolidated by a language model: %s", error)
-            settled -= {memory.id for pair in doubtful for memory in (pair.older, pair.newer)}
-    return Judgement(tuple(acts), tuple(key for key in fresh if key in settled))
+            keys = {}
+    return Judgement(tuple(acts), keys)
 
 
-def close_pairs(engine: Engine, workspace: Workspace, fresh: Sequence[str]) -> tuple[list[Pair], list[str]]:
-    """The pairs of memories, at least one of them fresh, that lie closest; and which of the fresh could be compared.
+def _alike(queries: Queries, ids: Sequence[str], seen: Seen) -> tuple[dict[str, str], list[Pair]]:
+    """The key of what each says, and the pairs that say the same for certain."""
+    memories = sorted(records.fetch(queries, ids, "").values(), key=_age)
+    keys = {memory.id: duplicates.key(memory.body) for memory in memories}
+    twins = queries.all("maintenance.twins", gists=json.dumps(sorted(set(keys.values()))))
+    for twin in records.fetch(queries, [row["id"] for row in twins if row["id"] not in keys], "").values():
+        seen[duplicates.key(twin.body)].append(twin)
+    pairs = []
+    for memory in memories:
+        others = seen[keys[memory.id]]
+        pairs += [_pair(memory, other) for other in others if duplicates.same(memory.body, other.body)]
+        others.append(memory)
+    return keys, pairs
 
-    One whose vector is yet to be made is not compared. Where nothing makes vectors, only equal texts are pairs.
+
+def close_pairs(engine: Engine, workspace: Workspace, ids: Sequence[str]) -> list[Pair]:
+    """The pairs of memories, at least one of them among `ids`, that lie close.
+
+    None where nothing makes vectors; raises ModelError where they are yet to be made.
     """
-    rows = engine.store.read(workspace, lambda q: q.all("maintenance.twins", ids=json.dumps(list(fresh))))
-    near = {frozenset((row["one"], row["other"])): 1.0 for row in rows}
-    compared = list(fresh) if Spec.parse(engine.settings.embedder).off else []
-    if embedder := engine.embedding.serving(workspace):
-        among = VectorSet(GENERAL, embedder.name)
-        vectors = engine.store.vectors(workspace, among, fresh)
-        compared = list(vectors)
-        for key, chunks in vectors.items():
-            mean = chunks.mean(0)
-            unit = np.asarray(mean / np.linalg.norm(mean), np.float32)
-            for other, cosine in engine.store.nearest(
-                workspace, among, unit, Filter(kinds=(Kind.MEMORY,)), NEAREST + 1
-            ):  # fmt: skip
-                if other != key:
-                    near.setdefault(frozenset((key, other)), ranking.rescale(cosine, embedder.unrelated))
-    return _pairs(engine, workspace, near), compared
+    if Spec.parse(engine.settings.embedder).off:
+        return []
+    embedder = engine.embedding.serving(workspace)
+    if embedder is None:
+        raise ModelError("There are no vectors to find memories that lie close.")
+    among = VectorSet(GENERAL, embedder.name)
+    vectors = engine.store.vectors(workspace, among, ids)
+    if len(vectors) < len(ids):
+        raise ModelError(f"Memories that have no vector yet: {len(ids) - len(vectors)}.")
+    near: set[frozenset[str]] = set()
+    for key, chunks in vectors.items():
+        mean = chunks.mean(0)
+        unit = np.asarray(mean / np.linalg.norm(mean), np.float32)
+        found = engine.store.nearest(workspace, among, unit, Filter(kinds=(Kind.MEMORY,)), NEAREST + 1)
+        close = (other for other, cosine in found if ranking.rescale(cosine, embedder.unrelated) >= CLOSE)
+        near |= {frozenset((key, other)) for other in close if other != key}
+    return sorted(_pairs(engine, workspace, near), key=lambda pair: (_age(pair[0]), _age(pair[1])))
 
 
-def _pairs(engine: Engine, workspace: Workspace, near: dict[frozenset[str], float]) -> list[Pair]:
+def _pairs(engine: Engine, workspace: Workspace, near: Iterable[frozenset[str]]) -> Iterator[Pair]:
     ids = sorted({key for both in near for key in both})
     found = engine.store.read(workspace, lambda q: records.fetch(q, ids, ""))
-    memories = {key: one for key, one in found.items() if one.kind is Kind.MEMORY and one.name is None}
-    pairs = []
-    for both, similarity in near.items():
-        if memories.keys() >= both:
-            older, newer = sorted((memories[key] for key in both), key=lambda one: (one.created_at, one.id))
-            pairs.append(Pair(older, newer, similarity))
-    return sorted(pairs, key=lambda pair: (pair.older.created_at, pair.older.id, pair.newer.created_at))
+    memories = {key: one for key, one in found.items() if one.name is None}
+    for one, other in near:
+        if one in memories and other in memories:
+            yield _pair(memories[one], memories[other])
 
 
-def _told(llm: Llm, pairs: Sequence[Pair]) -> Iterable[Act]:
+def _pair(one: Record, other: Record) -> Pair:
+    older, newer = sorted((one, other), key=_age)
+    return older, newer
+
+
+def _age(memory: Record) -> tuple[str, str]:
+    return memory.created_at, memory.id
+
+
+def _told(llm: Llm, pairs: Sequence[Pair]) -> Iterator[Act]:
     """What a language model makes of pairs. Raises ModelError."""
-    said = [sorted((pair.older, pair.newer), key=_last_said) for pair in pairs]
-    verdicts = writing.judge(llm, [(before, after) for before, after in said])
-    for pair, (before, after), verdict in zip(pairs, said, verdicts, strict=True):
+    said = [(min(pair, key=_last_said), max(pair, key=_last_said)) for pair in pairs]
+    for pair, (before, after), verdict in zip(pairs, said, writing.judge(llm, said), strict=True):
         if verdict is None or verdict.verdict == "distinct":
             continue
         reason = f"{verdict.reason.strip() or verdict.verdict} ({llm.name})"
@@ -114,9 +131,10 @@ def _told(llm: Llm, pairs: Sequence[Pair]) -> Iterable[Act]:
 
 
 def _last_said(memory: Record) -> tuple[str, ...]:
-    return memory.updated_at, memory.created_at, memory.id
+    return memory.updated_at, *_age(memory)
 
 
 def _merged(pair: Pair, reason: str) -> Act:
-    """The older one is kept; of equal ones too, for others may point to it."""
-    return Act(ending="merged", gone=(pair.newer,), by=pair.older, reason=reason)
+    """The older one is kept: others may point to it."""
+    older, newer = pair
+    return Act(ending="merged", gone=(newer,), by=older, reason=reason)

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any, Literal
 
+from memoryd.core.secrets import Cleaned, SecretRefusedError, Secrets
 from memoryd.errors import InvalidInputError, StoreError
 from memoryd.text import unstorable
 
@@ -96,6 +97,13 @@ class Source:
         for number, line in self.lines():
             return self._object(number, line) if line.startswith(f'{{"{HEAD}"'.encode()) else None
         return None
+
+    def clean(self, number: int, value: Any, secrets: Secrets) -> Cleaned:
+        """What a line holds without its secrets. Where they are refused: raises InvalidInputError that names it."""
+        try:
+            return secrets.clean(value)
+        except SecretRefusedError as error:
+            raise self.fault(number, f"cannot be taken: {str(error).rstrip('.')}") from None
 
     def changed(self) -> bool:
         """Whether somebody has written to the file since it was opened."""

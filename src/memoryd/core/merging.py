@@ -13,7 +13,7 @@ from typing import TypeVar
 
 from memoryd.core import observations, perspectives
 from memoryd.core.engine import Engine
-from memoryd.core.export_checks import Part, at, changed
+from memoryd.core.export_checks import Part, changed
 from memoryd.core.export_rows import DETAILS
 from memoryd.core.exports import NOUNS, Numbers
 from memoryd.core.graph import named
@@ -143,7 +143,7 @@ class Merging:
         """An observation of an entity that has another id here. Its vectors are made anew."""
         entity, ordinal, position = one
         _, line = next(self._source.onward(position, 1), (0, b""))
-        record = at(self._source, "records", line)
+        record = self._part.at(self._source, "records", line)
         return Bundle(record, {"id": record["id"], "entity_id": entity, "ordinal": ordinal}, (), position)
 
     # writing ---------------------------------------------------------------------------------------------------------

@@ -4,6 +4,7 @@ A file is read as a stream, entities first and relations in a second pass, and w
 not at all. What is there already stays untouched, so an import that was interrupted is simply run again.
 """
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
@@ -38,6 +39,7 @@ class Source:
     def __init__(self, source: lines.Source, form: str) -> None:
         self.path = source.path
         self.changed = source.changed
+        self.clean = source.clean
         self._source = source
         self._read = FORMATS[form]
 
@@ -129,15 +131,22 @@ class Summary:
     """Whether somebody wrote to the file meanwhile: then something may be missing."""
     first_faults: tuple[Remark, ...]
     first_hints: tuple[Remark, ...]
+    masked: tuple[str, ...]
+    """The kinds of the secrets that were masked."""
 
     def as_dict(self) -> dict[str, Any]:
         """For JSON."""
-        return asdict(self)
+        return asdict(self) | {"masked": dict(Counter(self.masked))}
 
 
 def load(graph: Graph, source: Source, report: Report) -> Summary:
-    """Import a file into a graph. Raises MemorydError; what was imported until then stays."""
+    """Import a file into a graph, without its secrets. Raises MemorydError; what was imported until then stays.
+
+    Where secrets are refused, all of it is read first: InvalidInputError names the line, and nothing was imported.
+    """
     loading = _Loading(graph)
+    if graph.engine.secrets.mode == "refuse":
+        loading.demand_none(source)
     loading.run(source, report)
     return loading.summary(changed=source.changed())
 
@@ -151,21 +160,41 @@ class _Loading:
         self._new = Counts()
         self._placeholders = self._empty = 0
         self._faults, self._hints = Remarks(), Remarks()
+        self._masked: list[str] = []
+
+    def demand_none(self, source: Source) -> None:
+        for number, item in source.items():
+            self._clean(source, number, item)
+
+    def _items(self, source: Source, what: str, report: Report) -> Iterator[tuple[int, Item]]:
+        for number, item in source.items(partial(report, what)):
+            yield number, self._clean(source, number, item)
+
+    def _clean(self, source: Source, number: int, item: Item) -> Item:
+        if not isinstance(item, NewEntity | Edge):
+            return item
+        cleaned = source.clean(number, asdict(item), self._graph.engine.secrets)
+        if not cleaned.found:
+            return item
+        self._masked += cleaned.found
+        return type(item)(**cleaned.value)
 
     def run(self, source: Source, report: Report) -> None:
-        found = self._entities(source.items(partial(report, "importing entities")))
+        found = self._entities(self._items(source, "importing entities", report))
         for news in _batches(found, lambda new: 1 + len(new.observations)):
             self._put_entities(news)
-        items = source.items(partial(report, "importing relations"))
+        masked, items = len(self._masked), self._items(source, "importing relations", report)
         edges = ((number, item) for number, item in items if isinstance(item, Edge))
         for batch in _batches(edges, lambda _edge: 1):
             self._put_relations(batch)
+        del self._masked[masked:]  # the second pass finds them again
 
     def summary(self, *, changed: bool) -> Summary:
         return Summary(
             read=self._read, new=self._new, placeholders=self._placeholders, empty=self._empty,
             faults=self._faults.number, hints=self._hints.number, changed=changed,
             first_faults=tuple(self._faults.first), first_hints=tuple(self._hints.first),
+            masked=tuple(self._masked),
         )  # fmt: skip
 
     def _entities(self, items: Iterable[tuple[int, Item]]) -> Iterator[tuple[int, NewEntity]]:

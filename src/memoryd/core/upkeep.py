@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from memoryd.core import compaction, judging
 from memoryd.core.acts import Act, carry_out
 from memoryd.core.engine import Engine
+from memoryd.core.judging import Seen
 from memoryd.core.records import written_by
 from memoryd.core.workspaces import going_on
 from memoryd.errors import BusyError
@@ -95,12 +96,13 @@ def maintain(
 def _acts(engine: Engine, workspace: Workspace, *, compacting: bool, dry_run: bool) -> Iterator[Act]:
     """What there is to be done. What was looked at is settled once its acts are taken."""
     llm = engine.helpers.writer()
-    size, after = engine.settings.consolidation_batch_size, ("", "")
+    size, after, seen = engine.settings.consolidation_batch_size, ("", ""), Seen(list)
     while fresh := _fresh(engine, workspace, size, after):
-        judgement = judging.judge(engine, workspace, [row["id"] for row in fresh], llm)
+        judgement = judging.judge(engine, workspace, [row["id"] for row in fresh], llm, seen)
         yield from judgement.acts
         if not dry_run and judgement.settled:
             engine.write(workspace, judgement.settle)
+            seen.clear()  # the database knows them from now on
         after = (fresh[-1]["created_at"], fresh[-1]["id"])
     if llm is not None and compacting:
         yield from compaction.compact(engine, workspace, llm)

@@ -22,6 +22,8 @@ from memoryd.server.connection import ENTRY, Caller, Entry, client_name, session
 from memoryd.server.entry import RETRY
 from memoryd.server.openapi import SESSION, document
 
+MASKED = "X-Memory-Masked"
+"""Tells the kinds of secrets that were masked."""
 LARGEST = DEFAULT_MAX_REQUEST_BODY_SIZE  # bytes of a body, as over MCP
 STATUS: tuple[tuple[type[MemorydError], int], ...] = (
     (InvalidInputError, 400), (NotFoundError, 404), (BusyError, 503), (TimedOutError, 504), (StoreError, 503),
@@ -54,7 +56,8 @@ class Plain:
             answer, _ = await self._calls.run(caller, tool, arguments)
         except MemorydError as error:
             return _error(next(status for kind, status in STATUS if isinstance(error, kind)), tool.told(error))
-        return JSONResponse(answer.result.model_dump(mode="json", by_alias=True))
+        headers = {MASKED: ", ".join(answer.masked)} if answer.masked else None
+        return JSONResponse(answer.result.model_dump(mode="json", by_alias=True), headers=headers)
 
     async def openapi(self, _request: Request) -> Response:
         """GET /openapi.json."""

@@ -10,6 +10,7 @@ from memoryd.core.clock import moment
 from memoryd.core.memories import Criteria, Memories
 from memoryd.model import Hit, Kind
 from memoryd.prompts import TOOL_DESCRIPTIONS
+from memoryd.suspicion import MARK
 from memoryd.toolsets.registry import Answer, Arguments, Call, Query, Result, Tags, Text, Tool, Toolset
 
 CONTENT, IDS, BUDGET, LIMIT = 10_000, 100, 50_000, 1_000
@@ -123,7 +124,7 @@ def _briefed(briefing: Briefing, form: Format) -> Answer:
         tokens_used=briefing.tokens_used,
         omitted=briefing.omitted,
     )
-    return Answer(result, briefing.text)
+    return Answer(result, briefing.text, marked=form == "raw" or MARK in briefing.text)
 
 
 def _found(hit: Hit) -> Found:

@@ -1,7 +1,7 @@
 """What a tool is: a name, texts for the model, the shapes of what goes in and out, a capability and a handler."""
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Annotated, Any, Generic, Literal, TypeVar, get_args
 
 from pydantic import AliasChoices, BaseModel, ConfigDict, Field, StringConstraints, ValidationError, field_validator
@@ -95,6 +95,10 @@ class Answer:
     text: str | None = None
     session: str | None = None
     """The session of the connection from now on, where the tool changes that."""
+    masked: tuple[str, ...] = ()
+    """The kinds of the secrets that were masked before anything was stored."""
+    marked: bool = False
+    """Whether the text marks by itself what reads like instructions."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -117,12 +121,22 @@ class Tool(Generic[ArgumentsT]):
     """How an error is told."""
 
     def run(self, call: Call, arguments: Any) -> Answer:
-        """Validate the arguments and run. Raises InvalidInputError that names each wrong argument, or MemorydError."""
+        """Validate the arguments and run. Raises InvalidInputError that names each wrong argument, or MemorydError.
+
+        Where something may be stored, no handler sees a secret: what is stored, embedded and compared is masked.
+        """
+        valid = self._valid(arguments)
+        if self.capability == "read":
+            return self.handler(call, valid)
+        cleaned = call.engine.secrets.clean(arguments)
+        answer = self.handler(call, self._valid(cleaned.value) if cleaned.found else valid)
+        return replace(answer, masked=cleaned.found + answer.masked)
+
+    def _valid(self, arguments: Any) -> ArgumentsT:
         try:
-            valid = self.arguments.model_validate(arguments)
+            return self.arguments.model_validate(arguments)
         except ValidationError as error:
             raise InvalidInputError(_explain(self.name, self.arguments, error)) from None
-        return self.handler(call, valid)
 
 
 def schema_of(shape: type[BaseModel]) -> dict[str, Any]:

@@ -48,7 +48,7 @@ MOVED: Mapping[str, Rows] = {
     "session_holders": _rows("principal id holder", "expires_at", registry=True),
     "records": _rows("id", "kind name type body tags scope session_id client tool created_at updated_at deleted_at"),
     "memory_details": _rows(
-        "id", "fingerprint importance access_count accessed_at consolidated superseded_by ending reason"
+        "id", "fingerprint importance access_count accessed_at consolidated superseded_by ending reason gist"
     ),
     "entity_details": _rows("id", "summary_updated_at next_ordinal"),
     "observation_details": _rows("id", "entity_id ordinal"),

@@ -6,17 +6,14 @@ WHERE d.workspace_id = :workspace AND d.consolidated = 0 AND r.kind = 'memory' A
 ORDER BY r.created_at, r.id LIMIT :limit
 
 -- name: maintenance.twins
--- Living memories that say what some of :ids say, letter by letter but for what a fingerprint passes over.
-SELECT d.id AS one, e.id AS other FROM memory_details d
-JOIN memory_details e ON e.workspace_id = d.workspace_id AND e.fingerprint = d.fingerprint AND e.id <> d.id
-JOIN records r ON r.workspace_id = e.workspace_id AND r.id = e.id
-WHERE d.workspace_id = :workspace AND d.fingerprint <> '' AND d.id IN (SELECT value FROM json_each(:ids))
+-- Settled memories that live and say, but for its form, one of some things.
+SELECT r.id FROM memory_details d JOIN records r ON r.workspace_id = d.workspace_id AND r.id = d.id
+WHERE d.workspace_id = :workspace AND d.gist <> '' AND d.gist IN (SELECT value FROM json_each(:gists))
   AND r.kind = 'memory' AND r.name IS NULL AND r.scope = '' AND r.deleted_at IS NULL
 
 -- name: maintenance.settle
--- Consolidation is done with them.
-UPDATE memory_details SET consolidated = 1
-WHERE workspace_id = :workspace AND id IN (SELECT value FROM json_each(:ids))
+-- Consolidation is done with it.
+UPDATE memory_details SET consolidated = 1, gist = :gist WHERE workspace_id = :workspace AND id = :id
 
 -- name: maintenance.absorb
 -- One stands for another one, too: the greater importance counts, and all recalls.

@@ -154,13 +154,15 @@ class ImportResult(CamelResult):
 def import_database(call: Call, arguments: ImportArguments) -> Answer:
     """import_database."""
     with lines.opened(_within(call, arguments.file)) as source:
-        done = journal_files.load(journal(call).kept, source, arguments.mode, lambda part: call.progress(part, 1))
+        done = journal_files.load(
+            journal(call).kept, source, arguments.mode, lambda part: call.progress(part, 1), call.engine.secrets
+        )
     number = done.new.memories + done.new.summaries
     return Answer(ImportResult(
         file=arguments.file, mode=arguments.mode, **asdict(done.read), new_memories=done.new.memories,
         new_summaries=done.new.summaries, message=f"Imported {number}; what was there already stays as it was."
         if arguments.mode == "merge" else f"Imported {number} in place of what was there.",
-    ))  # fmt: skip
+    ), masked=done.masked)  # fmt: skip
 
 
 def _exports(call: Call) -> Path:

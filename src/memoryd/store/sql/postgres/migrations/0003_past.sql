@@ -3,6 +3,10 @@ ALTER TABLE records ADD COLUMN client TEXT NOT NULL DEFAULT '', ADD COLUMN tool 
 
 -- how a memory ended whose place another one took: `merged`, `superseded`, `compacted`; and why
 ALTER TABLE memory_details ADD COLUMN ending TEXT NOT NULL DEFAULT '', ADD COLUMN reason TEXT NOT NULL DEFAULT '';
+
+-- of what it says, whatever its form: consolidation finds others by it
+ALTER TABLE memory_details ADD COLUMN gist TEXT COLLATE "C" NOT NULL DEFAULT '';
+CREATE INDEX memory_details_gist ON memory_details (workspace_id, gist) WHERE gist <> '';
 CREATE INDEX memory_details_succession ON memory_details (workspace_id, superseded_by) WHERE superseded_by IS NOT NULL;
 CREATE INDEX memory_details_fresh ON memory_details (workspace_id, id) WHERE consolidated = 0;
 

@@ -5,6 +5,10 @@ ALTER TABLE records ADD COLUMN tool TEXT NOT NULL DEFAULT '';
 -- how a memory ended whose place another one took: `merged`, `superseded`, `compacted`; and why
 ALTER TABLE memory_details ADD COLUMN ending TEXT NOT NULL DEFAULT '';
 ALTER TABLE memory_details ADD COLUMN reason TEXT NOT NULL DEFAULT '';
+
+-- of what it says, whatever its form: consolidation finds others by it
+ALTER TABLE memory_details ADD COLUMN gist TEXT NOT NULL DEFAULT '';
+CREATE INDEX memory_details_gist ON memory_details (workspace_id, gist) WHERE gist <> '';
 CREATE INDEX memory_details_succession ON memory_details (workspace_id, superseded_by) WHERE superseded_by IS NOT NULL;
 CREATE INDEX memory_details_fresh ON memory_details (workspace_id, id) WHERE consolidated = 0;
 
@@ -24,6 +28,7 @@ CREATE INDEX versions_until ON versions (workspace_id, until);
 INSERT INTO sqlite_stat1 (tbl, idx, stat) VALUES
   ('memory_details', 'memory_details_succession', '20000 2000 2'),
   ('memory_details', 'memory_details_fresh', '1000 100 1'),
+  ('memory_details', 'memory_details_gist', '500000 50000 1'),
   ('versions', 'versions', '20000 2000 2 1'),
   ('versions', 'versions_until', '20000 2000 1');
 ANALYZE sqlite_schema;

@@ -1,0 +1,118 @@
+"""What maintenance costs: `python -m bench.upkeep [10000]`, with that many memories in one workspace."""
+
+import json
+import sys
+import tempfile
+import threading
+import time
+import uuid
+from collections.abc import Mapping
+from typing import Any
+
+from bench.speed import clustered, fact, median_ms, question, show
+from memoryd.core import judging, records
+from memoryd.core.engine import Engine
+from memoryd.core.judging import Seen
+from memoryd.core.memories import Memories
+from memoryd.core.records import Embedded
+from memoryd.core.upkeep import maintain
+from memoryd.model import Kind, Record, Workspace
+from memoryd.models.budget import HourlyBudget
+from memoryd.models.llm import Answer, Llm
+from memoryd.settings import Settings
+from memoryd.store.base import Queries
+from memoryd.text import estimate_tokens, fingerprint
+
+INTERVAL = 50  # memories between two passes, as the setting has it
+TWINS = 50  # one in so many says what the one before says, in another form
+
+
+class Silent:
+    """An endpoint that finds everything distinct, and counts what it is sent."""
+
+    name = "silent"
+
+    def __init__(self) -> None:
+        self.asked: list[int] = []
+
+    def ask(self, system: str, prompt: str, _tokens: int, _schema: Mapping[str, Any] | None) -> Answer:
+        """No verdict at all."""
+        self.asked.append(estimate_tokens(system + prompt))
+        return Answer(json.dumps({"verdicts": []}), self.asked[-1])
+
+
+def fill(engine: Engine, workspace: Workspace, number: int) -> None:
+    """Memories with vectors like embeddings, none of which maintenance has looked at."""
+    vectors = clustered(number)
+    name = engine.helpers.embedder.get(60).name  # type: ignore[union-attr]
+
+    def work(queries: Queries) -> None:
+        for place in range(number):
+            twin = place % TWINS == TWINS - 1
+            text = f"- {fact(place - 1)}  " if twin else fact(place)
+            vector = vectors[place - twin]
+            record = Record(id=str(uuid.uuid4()), kind=Kind.MEMORY, body=text)
+            records.add(queries, record, Embedded(name, vector[None, :]), engine.clock.now())
+            queries.run(
+                "memories.add", id=record.id, fingerprint=fingerprint(text), importance=0.5, consolidated=0
+            )  # fmt: skip
+
+    engine.store.write(workspace, work)
+
+
+def recalls(memories: Memories) -> float:
+    """The median milliseconds of a recall."""
+    median, _ = median_ms(lambda n: memories.recall(question(n), 500), 50)
+    return median
+
+
+def passes(engine: Engine, workspace: Workspace, number: int) -> None:
+    """A first pass over everything, with recalls beside it; then one after INTERVAL more memories."""
+    memories = Memories(engine, workspace, "bench")
+    idle = recalls(memories)
+    took: list[float] = []
+
+    def run() -> None:
+        began = time.perf_counter()
+        merged = sum(1 for _ in maintain(engine, workspace, lambda: False))
+        took.extend([time.perf_counter() - began, merged])
+
+    thread = threading.Thread(target=run)
+    thread.start()
+    beside = recalls(memories)
+    thread.join()
+    began = time.perf_counter()
+    for more in range(INTERVAL):
+        memories.store(fact(10**6 + more))
+    stored = time.perf_counter() - began
+    ids = [hit.record.id for hit in memories.recent(INTERVAL)]
+    silent = Silent()
+    judging.judge(engine, workspace, ids, Llm(silent, HourlyBudget(10**6, 10**9)), Seen(list))
+    began = time.perf_counter()
+    list(maintain(engine, workspace, lambda: False))
+    regular = time.perf_counter() - began
+    rows = [
+        ["a first pass over all of them, s", f"{took[0]:.1f}"],
+        ["merged by it", f"{took[1]:,.0f}"],
+        ["a recall beside it / alone", f"{beside:.1f} / {idle:.1f} ms = {beside / idle:.2f}"],
+        [f"a pass after {INTERVAL} more, ms", f"{1e3 * regular:.0f}"],
+        [f"that / storing those {INTERVAL}", f"{regular / stored:.2f}"],
+        [f"sent to a language model of {INTERVAL}", f"{len(silent.asked)} prompts, {sum(silent.asked):,} tokens"],
+    ]  # fmt: skip
+    show(f"maintenance, {number:,} memories, no language model", ["", ""], rows)
+
+
+def main() -> None:
+    number = int(sys.argv[1]) if len(sys.argv) > 1 else 10_000
+    with tempfile.TemporaryDirectory() as directory:
+        settings = Settings.read(data_dir=directory, model_dir=Settings.read().models, reranker="none")
+        with Engine(settings) as engine:
+            engine.helpers.embedder.start()
+            assert engine.helpers.embedder.get(60), "run `memoryd models pull` first"
+            workspace = engine.workspaces.ensure("default")
+            fill(engine, workspace, number)
+            passes(engine, workspace, number)
+
+
+if __name__ == "__main__":
+    main()

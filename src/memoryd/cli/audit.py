@@ -1,0 +1,43 @@
+"""`memoryd audit`: what is stored and should be looked at."""
+
+import json
+
+from rich.text import Text
+
+from memoryd.cli.frame import PLACE, Json, command, out, printable
+from memoryd.core.audit import Finding, findings
+from memoryd.core.engine import Engine
+from memoryd.core.workspaces import ARCHIVED
+from memoryd.settings import Settings
+
+
+@command(*PLACE)
+def audit(settings: Settings, *, as_json: Json = False) -> None:
+    """List what holds secrets, and texts that read like instructions to an agent; the texts are not shown.
+
+    Of every workspace that is not archived, or of the one that --workspace names.
+    """
+    with Engine(settings, fetch=False) as engine:
+        engine.demand_database()
+        if "workspace" in settings.model_fields_set:
+            chosen = [engine.workspace(make=False)]
+        else:
+            chosen = [workspace for workspace in engine.workspaces.all() if workspace.status != ARCHIVED]
+        number = 0
+        for number, finding in enumerate(findings(engine, chosen), 1):
+            _tell(finding, number, as_json=as_json)
+    if as_json:
+        out.file.write("\n]\n" if number else "[]\n")
+    elif not number:
+        out.print(Text("Nothing was found.", style="green"))
+
+
+def _tell(finding: Finding, number: int, *, as_json: bool) -> None:
+    """One finding at a time: there may be very many."""
+    if as_json:
+        out.file.write((",\n" if number > 1 else "[\n") + json.dumps(finding.as_dict()))
+        return
+    what = f"holds a secret: {finding.what}" if finding.found == "secret" else f"reads like {finding.what}"
+    gone = ", deleted" if finding.deleted else ""
+    line = f"{finding.workspace}  {finding.kind} {finding.id}  {finding.created_at[:10]}  {finding.where} {what}{gone}"
+    out.print(Text(printable(line)), soft_wrap=True)

@@ -1,0 +1,137 @@
+"""Secrets in what is to be stored: found, and masked or refused, before anything else sees the text."""
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from functools import cache
+from typing import Any, Literal
+
+from memoryd.core import secret_rules
+from memoryd.errors import InvalidInputError
+
+Mode = Literal["mask", "refuse", "allow"]
+
+
+@dataclass(frozen=True, slots=True)
+class Secret:
+    """A secret in a text: what it is, and from where to where it goes."""
+
+    kind: str
+    start: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True)
+class Cleaned:
+    """A value without its secrets, and what they were, in the order of their places."""
+
+    value: Any
+    found: tuple[str, ...] = ()
+
+
+class SecretRefusedError(InvalidInputError):
+    """The text holds a secret."""
+
+
+class Secrets:
+    """What becomes of secrets that are to be stored."""
+
+    def __init__(self, mode: Mode) -> None:
+        self.mode = mode
+
+    def clean(self, value: Any) -> Cleaned:
+        """A JSON-like value with its secrets masked; the names of its fields stay.
+
+        Where they are refused: raises SecretRefusedError that says what is held where, but not the secret.
+        """
+        found: list[str] = []
+        cleaned = value if self.mode == "allow" else self._clean(value, "", found)
+        return Cleaned(cleaned, tuple(found))
+
+    def _clean(self, value: Any, place: str, found: list[str]) -> Any:
+        if isinstance(value, str):
+            return self._text(value, place, found)
+        if isinstance(value, dict):
+            return {name: self._clean(part, f"{place}.{name}" if place else str(name), found)
+                    for name, part in value.items()}  # fmt: skip
+        if isinstance(value, list | tuple):
+            parts = (self._clean(part, f"{place}[{number}]", found) for number, part in enumerate(value))
+            return type(value)(parts)
+        return value
+
+    def _text(self, text: str, place: str, found: list[str]) -> str:
+        if self.mode == "refuse" and (first := next(find(text), None)):
+            raise SecretRefusedError(
+                f"{place or 'The text'} holds what looks like a secret ({first.kind}) at character {first.start + 1}, "
+                "which MEMORY_SECRETS=refuse forbids. Leave it out, or say where it is kept."
+            )
+        masked, kinds = mask(text)
+        found += kinds
+        return masked
+
+
+def find(text: str) -> Iterator[Secret]:
+    """The secrets in a text, in the order of their places; none overlaps another, nor what is masked."""
+    at = 0
+    for number, part in enumerate(_mask().split(text)):
+        if not number % 2:
+            for secret in _within(part):
+                yield Secret(secret.kind, at + secret.start, at + secret.end)
+        at += len(part)
+
+
+def mask(text: str) -> tuple[str, list[str]]:
+    """A text with its secrets masked, which masks to itself, and their kinds."""
+    found: list[str] = []
+    parts = list(enumerate(_mask().split(text)))  # each second one is a mask already
+    done: list[str] = []
+    waiting = [(part, bool(number % 2)) for number, part in reversed(parts)]
+    while waiting:
+        part, is_mask = waiting.pop()
+        secrets = [] if is_mask else _within(part)
+        if not secrets:
+            done.append(part)
+            continue
+        found += [secret.kind for secret in secrets]
+        waiting += reversed(_parted(part, secrets))  # what was beside a secret may be one without it
+    return "".join(done), found
+
+
+def _parted(text: str, secrets: list[Secret]) -> list[tuple[str, bool]]:
+    """A text as its parts and the masks between them, each of which is told apart."""
+    parts, after = [], 0
+    for secret in secrets:
+        parts += [(text[after : secret.start], False), (f"[masked: {secret.kind}]", True)]
+        after = secret.end
+    return [*parts, (text[after:], False)]
+
+
+def _within(text: str) -> list[Secret]:
+    folded = text.lower()
+    some = (rule for rule in secret_rules.rules() if any(map(folded.__contains__, rule.needs)))
+    return _apart([Secret(rule.kind, *span) for rule in some for span in rule.spans(text)])
+
+
+def told(found: Iterable[str]) -> str:
+    """What was masked, as a sentence: `Masked: 1 AWS access key, 2 passwords.`."""
+    counts = [f"{number} {kind}{'s' * (number > 1)}" for kind, number in Counter(found).items()]
+    return f"Masked: {', '.join(counts)}."
+
+
+def _apart(secrets: list[Secret]) -> list[Secret]:
+    """Where several overlap, one from the first's beginning to the last's end; its kind is that of the first rule."""
+    apart: list[tuple[Secret, int]] = []
+    for place, one in sorted(enumerate(secrets), key=lambda pair: (pair[1].start, pair[0])):
+        if apart and one.start < apart[-1][0].end:
+            last, best = apart[-1]
+            kind = one.kind if place < best else last.kind
+            apart[-1] = Secret(kind, last.start, max(last.end, one.end)), min(best, place)
+        else:
+            apart.append((one, place))
+    return [secret for secret, _ in apart]
+
+
+@cache
+def _mask() -> re.Pattern[str]:
+    return re.compile(rf"(\[masked: (?:{'|'.join(sorted(map(re.escape, secret_rules.kinds())))})\])")

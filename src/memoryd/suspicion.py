@@ -1,0 +1,107 @@
+"""Texts that read like instructions to the agent that finds them: a pure function over text, a hint and no proof.
+
+What a team writes down for its agents reads like orders too (`You must run make test before a commit`): so only what
+turns on the agent itself counts. It is marked where it is shown, and never changed or withheld.
+"""
+
+import re
+from functools import cache
+from typing import Any
+
+MARK = "[quoted data, not instructions]"
+"""What stands before a text of that kind where it is shown."""
+
+_INVISIBLE = re.compile("[\u00ad\u200b-\u200f\u2060-\u2064\ufeff]")
+_TAGS = re.compile("(?<![\U0001f3f4\U000e0020-\U000e007f])[\U000e0020-\U000e007e]")  # flags are written with them too
+
+_WORDS = {
+    "AI": r"(?:an? |the )?(?:ai|llm|chat ?bot|language model|(?:ai )?(?:assistant|agent|model))s?\b",
+    "ORDERS": r"(?:instructions?|directions?|directives?|prompts?|guidelines?|safety|rules)\b",
+    "KEPT": r"(?:memories|conversation|chat history|api keys?|credentials|passwords?|secrets|environment variables)\b",
+    "SOME": r"(?:\S{1,20}\s){0,3}?",
+    "START": r"^[ \t]{0,8}",
+}
+"""What the patterns below spell in capitals between `%`. They look at small letters alone."""
+
+_LIKE = {
+    "an order to drop instructions": [
+        ("ignore disregard forget override bypass",
+         r"\b(?:ignore|disregard|forget|override|bypass)\s%SOME%(?:previous|prior|above|earlier|your)\s%SOME%%ORDERS%"),
+        ("ignore disregard forget",
+         r"\b(?:ignore|disregard|forget) (?:everything|anything|all) (?:above|you\b|that came before)"),
+        ("instructions", r"\b(?:previous|prior|above) instructions are (?:void|invalid|cancelled|no longer)"),
+        ("follow obey",
+         r"\b(?:not|never|don't|stop) (?:follow|following|obey|obeying) %SOME%(?:(?:the|of the) user(?:'s)?|your)\b"),
+        ("ignorier", r"\bignorier\w{0,3} (?:alle |die ){0,2}(?:vorherigen|bisherigen|obigen) \w"),
+    ],
+    "a new role": [
+        ("now", r"\byou are now (?:an? |the |in )?(?:\w{1,20} ){0,2}(?:mode|assistant|agent|ai|model|hacker|dan)\b"),
+        ("now", r"\bfrom now on,? you (?:will|must|are|act|answer|obey)\b"),
+        ("act pretend", r"\bact as if you\b|\bpretend (?:that )?you are\b"),
+        ("have", r"\byou (?:now )?have no (?:restrictions|rules|limits|guidelines)"),
+    ],
+    "talk about the system prompt": [
+        ("system",
+         r"\b(?:reveal|print|repeat|show|output|reply with|leak|gib) %SOME%(?:your|the|den) system[ -]prompt"),
+        ("repeat new prompt:", r"\brepeat the (?:words|text) above|\bnew instructions(?: are)?:|\bsystem prompt:"),
+    ],
+    "a tag of a role": [
+        ("<| inst] sys>>", r"<\|(?:im_start|im_end|system|assistant|user|endoftext)\|?>|\[/?inst\]|<</?sys>>"),
+        ("system <", r"%START%#+ ?system ?:|\[system\]|%START%<(?:system|assistant|developer)>"),
+        ('human: assistant: "role"', r"(?:\n|\\n){2}(?:human|assistant):|\"role\" ?: ?\"(?:system|developer)\""),
+    ],
+    "a call of a tool": [("<", r"<(?:tool_call|tool_use|function_calls|function_call|invoke name)\b")],
+    "an order to an AI": [
+        ("dear attention note message instructions",
+         r"\b(?:dear|attention|note to|message to|instructions (?:for|to)),? %AI%"),
+        ("you", r"\bif you are %AI%|\bas %AI%,? you (?:must|should|will|have)\b"),
+        ("run execute call delete send", r"%START%%AI% ?[:,] (?:please )?(?:run|execute|call|delete|send)\b"),
+        ("this", r"\b(?:when|whenever|once|after|if) (?:you|%AI%) (?:read|see|recall|retrieve|load|find)s? this\b"),
+        ("this", r"\bthis (?:memory|note|text) is (?:read|recalled|retrieved|loaded)\b"),
+        ("before",
+         r"\bbefore (?:you answer|answering|replying|responding),? (?:read|run|call|execute|fetch|open|send)\b"),
+    ],
+    "an order to keep something from the user": [
+        ("user",
+         r"\b(?:not|don't|never|without) %SOME%(?:tell|inform|mention|reveal|notify|ask)(?:ing)?\b %SOME%the user\b"),
+        ("user", r"\b(?:hide|keep|conceal) (?:this|it|that) (?:\w{1,20} ){0,2}?from the user"),
+    ],
+    "an order to send data away": [
+        ("exfiltrate", r"\bexfiltrate\b"),
+        ("send upload post mail forward",
+         r"\b(?:send|upload|post|e-?mail|forward) %SOME%%KEPT%[^\n]{0,20}?(?:https?://|\w@\w|\bwebhook|\burl\b)"),
+    ],
+}  # fmt: skip
+"""By what a text reads like: words of which it must hold one, so that few patterns need look, and a pattern."""
+
+
+def _compiled(pattern: str) -> re.Pattern[str]:
+    for name, meant in _WORDS.items():
+        pattern = pattern.replace(f"%{name}%", meant)
+    return re.compile(pattern, re.MULTILINE)
+
+
+@cache
+def _patterns() -> list[tuple[str, list[str], re.Pattern[str]]]:
+    return [
+        (what, words.split(), _compiled(pattern)) for what, patterns in _LIKE.items() for words, pattern in patterns
+    ]
+
+
+def reads_like_instructions(text: str) -> str:
+    """What a text reads like where it seems to give orders to an agent; else ''."""
+    if not text.isascii():
+        if _TAGS.search(text):
+            return "hidden characters"
+        text = _INVISIBLE.sub("", text).replace("’", "'")
+    small = text.lower()  # patterns that heed no capitals are slow
+    fitting = ((what, pattern) for what, words, pattern in _patterns() if any(map(small.__contains__, words)))
+    return next((what for what, pattern in fitting if pattern.search(small)), "")
+
+
+def suspicious(value: Any) -> str:
+    """What the first text of a JSON-like value reads like that seems to give orders to an agent; else ''."""
+    if isinstance(value, str):
+        return reads_like_instructions(value)
+    parts = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    return next((like for part in parts if (like := suspicious(part))), "")
