@@ -14,7 +14,7 @@ from memoryd.core.memories import Criteria
 from memoryd.core.relations import Edge
 from memoryd.core.vault import Vault
 from memoryd.errors import InvalidInputError, NotFoundError
-from tests.core.kit import engine, memories
+from tests.core.kit import engine, memories, ollama, with_ollama
 
 
 @pytest.fixture
@@ -161,3 +161,13 @@ def test_other_tags_do_not_hide_the_text_from_before(one: Engine, graph: Graph) 
     vault.commit("vault", "db", "Postgres", tags=["infra"])
     (done,) = restore(graph, [last(graph, "memory")])
     assert done.text == "db: MySQL"
+
+
+def test_what_was_believed_is_found_by_words_where_the_model_fails(tmp_path: Path) -> None:
+    with ollama() as server, with_ollama(tmp_path, server) as one:
+        kept = memories(one)
+        gone = kept.store("The office was in Berlin.")
+        before = one.clock.now()
+        kept.forget(Criteria(ids=(gone.id,)))
+        server.fails = lambda text: "Berlin" in text
+        assert "Berlin" in kept.recall("Where was the office?", 500, as_of=before).text
