@@ -156,6 +156,12 @@ def test_what_was_said_again_is_newer_than_what_came_between(writing: Engine, ll
     assert living(writing) == [BERLIN]
 
 
+def test_what_a_model_would_see_the_beginning_of_is_not_judged(writing: Engine, llm: Model) -> None:
+    llm.reply = judging(lambda _: "duplicate")
+    store(writing, *(f"{'The minutes of the meeting about tea. ' * 40}It ended at {time}." for time in ("5", "6")))
+    assert done(writing) == []
+
+
 @pytest.mark.parametrize("reply", ["twice", "neither", "prose", "nothing", "refusal"])
 def test_a_model_that_contradicts_itself_or_fails_changes_nothing(writing: Engine, llm: Model, reply: str) -> None:
     store(writing, BERLIN, LISBON)
@@ -229,6 +235,15 @@ def test_a_summary_and_its_originals_may_be_restored_together(
     (act,) = done(writing, compacting=True)
     originals = [memory.id for memory in act.gone]
     restore(graph(writing), [act.by.id, *originals] if summary_first else [*originals, act.by.id])
+    assert living(writing) == sorted(TEAS)
+
+
+@pytest.mark.parametrize("text", [" \n", "tea " * 9_000])
+def test_a_summary_that_says_nothing_or_too_much_replaces_nothing(writing: Engine, llm: Model, text: str) -> None:
+    told = {"statements": [{"text": text, "sources": [1, 2]}], "verdicts": []}
+    llm.reply = lambda _: (200, json.dumps(told))
+    store(writing, *TEAS)
+    assert done(writing, compacting=True) == []
     assert living(writing) == sorted(TEAS)
 
 

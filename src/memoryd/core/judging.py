@@ -52,7 +52,8 @@ def judge(engine: Engine, workspace: Workspace, ids: Sequence[str], llm: Llm | N
     acts = [_merged(pair, "says the same in the same words") for pair in pairs]
     if llm is not None:
         try:
-            doubtful = [pair for pair in close_pairs(engine, workspace, ids) if pair not in pairs]
+            close = (pair for pair in close_pairs(engine, workspace, ids) if pair not in pairs)
+            doubtful = [pair for pair in close if all(map(writing.is_seen_whole, pair))]
             acts += _told(llm, doubtful)
         except ModelError as error:
             log.info("not consolidated by a language model: %s", error)
@@ -123,7 +124,7 @@ def _told(llm: Llm, pairs: Sequence[Pair]) -> Iterator[Act]:
     for pair, (before, after), verdict in zip(pairs, said, writing.judge(llm, said), strict=True):
         if verdict is None or verdict.verdict == "distinct":
             continue
-        reason = f"{verdict.reason.strip() or verdict.verdict} ({llm.name})"
+        reason = f"{writing.line(verdict.reason) or verdict.verdict} ({llm.name})"
         if verdict.verdict == "duplicate":
             yield _merged(pair, reason)
         else:
