@@ -1,5 +1,6 @@
 """What is true now and what was believed before, through a client: memories, observations, relations, keys."""
 
+import json
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
@@ -158,6 +159,16 @@ def test_each_record_knows_who_wrote_it(now: Agent) -> None:
     (memory,) = now.whole(now.store("who wrote this?"))
     assert memory["tool"] == "memory_store"
     assert memory["client"].startswith("mcp ")
+
+
+def test_an_earlier_text_is_not_said_to_be_of_who_changed_it(now: Agent) -> None:
+    now.ok("commit_memory", scope="vault", key="db", content="we use MySQL")
+    before = time()
+    now.ok("commit_memory", scope="vault", key="db", content="we use Postgres")
+    raw = now.ok("memory_recall", query="db", format="raw", as_of=before)["text"]
+    (then,) = json.loads(raw)["memories"]
+    assert (then["content"], then["client"], then["tool"]) == ("we use MySQL", "", "")
+    assert then["updated_at"][:23] <= before[:23]
 
 
 def test_meaning_finds_what_was_believed_without_a_word_in_common(tmp_path: Path, model_dir: Path) -> None:

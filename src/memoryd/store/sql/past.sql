@@ -33,8 +33,11 @@ WHERE r.workspace_id = :workspace AND r.deleted_at IS NULL AND r.created_at <= :
 
 -- name: past.others
 -- What lived at a time, passes a filter, and is gone now or says something else: as it was, what changed last first.
+-- Who wrote what was changed since is not known any more.
 SELECT r.id, r.kind, r.name, r.type, coalesce(v.body, r.body) AS body, coalesce(v.tags, r.tags) AS tags, r.scope,
-  r.session_id, r.client, r.tool, r.created_at, r.updated_at, coalesce(v.importance, d.importance, .5) AS importance,
+  r.session_id, CASE WHEN v.id IS NULL THEN r.client ELSE '' END AS client,
+  CASE WHEN v.id IS NULL THEN r.tool ELSE '' END AS tool, r.created_at,
+  CASE WHEN r.updated_at <= :at THEN r.updated_at ELSE :at END AS updated_at, coalesce(v.importance, d.importance, .5) AS importance,
   coalesce(d.access_count, 0) AS access_count, d.accessed_at
 FROM records r
 LEFT JOIN memory_details d ON d.workspace_id = r.workspace_id AND d.id = r.id
