@@ -14,7 +14,13 @@ from memoryd.core.memories import Criteria
 from memoryd.core.relations import Edge
 from memoryd.core.vault import Vault
 from memoryd.errors import InvalidInputError, NotFoundError
-from tests.core.kit import engine, memories, ollama, with_ollama
+from memoryd.settings import Settings
+from tests.clients import environment
+from tests.core.kit import memories, ollama, with_ollama
+
+
+def engine(home: Path, **more: str) -> Engine:
+    return Engine(Settings.read(environment(home, None, **more)), fetch=False)
 
 
 @pytest.fixture

@@ -17,8 +17,9 @@ from memoryd.core.upkeep import Upkeep, maintain
 from memoryd.core.vitality import vitality
 from memoryd.errors import BusyError
 from memoryd.model import Kind, Record
-from tests.clients import Json
-from tests.core.kit import engine, memories, never
+from memoryd.settings import Settings
+from tests.clients import Json, environment
+from tests.core.kit import memories, never
 from tests.llm import Model, model
 
 SAME = ("The user doesn't like dark mode.", "The user does not like dark mode.")
@@ -47,7 +48,7 @@ def writing(tmp_path: Path, model_dir: Path, llm: Model) -> Iterator[Engine]:
 
 
 def opened(home: Path, models: Path, **more: str) -> Engine:
-    return engine(home, MEMORY_EMBEDDER="bundled", MEMORY_MODEL_DIR=str(models), **more)
+    return Engine(Settings.read(environment(home, models, MEMORY_RERANKER="none", **more)), fetch=False)
 
 
 def store(of: Engine, *texts: str, importance: float = 0.5) -> list[str]:
@@ -308,3 +309,19 @@ def test_what_was_changed_meanwhile_is_left_alone(one: Engine) -> None:
     one.write(place, lambda q: q.run("records.delete", ids=json.dumps([act.by.id]), now=one.clock.now()))
     assert upkeep._do(one, place, act) is False
     assert living(one) == [SAME[1]]
+
+
+def test_a_model_that_fails_is_asked_once_a_pass_and_words_still_decide(
+    tmp_path: Path, model_dir: Path, llm: Model
+) -> None:
+    llm.fails(401)
+    few = {"MEMORY_CONSOLIDATION_BATCH_SIZE": "2", "MEMORY_MAINTENANCE_INTERVAL": "2"}
+    with opened(tmp_path, model_dir, **llm.settings(**few)) as one:
+        store(one, BERLIN, LISBON, *TEAS, *SAME)
+        chores = Upkeep(one)
+        chores.follow(never)
+        assert len(llm.asked) == 1
+        assert len(living(one)) == 6
+        store(one, "Something else.", "And more.")
+        chores.follow(never)  # not before the next catch_up
+        assert len(llm.asked) == 1

@@ -39,13 +39,13 @@ def test_without_a_key_and_an_address_there_is_none() -> None:
 
 
 def test_it_is_asked_by_its_name_with_system_and_prompt(endpoint: Model) -> None:
-    endpoint.says("  Hello. ")
-    assert llm(endpoint).write("Be brief.", "Say hello.", 50) == "Hello."
+    endpoint.says(GOOD)
+    llm(endpoint).fill("Be brief.", "Who?", 50, Shape)
     (body,) = endpoint.asked
     assert (body["model"], body["max_tokens"], body["temperature"]) == ("test", 50, 0)
-    assert [(one["role"], one["content"]) for one in body["messages"]] == [
-        ("system", "Be brief."), ("user", "Say hello."),
-    ]  # fmt: skip
+    system, user = body["messages"]
+    assert system == {"role": "system", "content": "Be brief."}
+    assert (user["role"], user["content"].partition("\n")[0]) == ("user", "Who?")
 
 
 @pytest.mark.parametrize(
@@ -99,18 +99,18 @@ def test_what_an_endpoint_does_wrong_is_told_with_the_next_step(endpoint: Model,
     status, body, told = FAILURES_OF[what]
     endpoint.fails(status, body)
     with pytest.raises(ModelError, match=told):
-        llm(endpoint).write("", "Hello?", 50)
+        llm(endpoint).fill("", "Who?", 50, Shape)
 
 
 def test_an_endpoint_that_hangs_is_given_up(endpoint: Model) -> None:
     endpoint.hangs(3)
     with pytest.raises(ModelError, match="timed out"):
-        llm(endpoint, MEMORY_LLM_TIMEOUT="0.2").write("", "Hello?", 50)
+        llm(endpoint, MEMORY_LLM_TIMEOUT="0.2").fill("", "Who?", 50, Shape)
 
 
 def test_one_that_is_not_there_is_told(endpoint: Model) -> None:
     with pytest.raises(ModelError, match="Check the network and MEMORY_LLM_BASE_URL"):
-        llm(endpoint, MEMORY_LLM_BASE_URL="http://127.0.0.1:1/v1").write("", "Hello?", 50)
+        llm(endpoint, MEMORY_LLM_BASE_URL="http://127.0.0.1:1/v1").fill("", "Who?", 50, Shape)
 
 
 def test_after_some_failures_it_is_left_alone_and_the_log_says_so_once(
@@ -120,23 +120,23 @@ def test_after_some_failures_it_is_left_alone_and_the_log_says_so_once(
     found = llm(endpoint)
     for _ in range(FAILURES):
         with pytest.raises(ModelError, match="401"):
-            found.write("", "Hello?", 50)
+            found.fill("", "Who?", 50, Shape)
     for _ in range(20):
         with pytest.raises(ModelError, match="it is asked again in"):
-            found.write("", "Hello?", 50)
+            found.fill("", "Who?", 50, Shape)
     assert len(endpoint.asked) == FAILURES
     assert len(caplog.records) == 2
 
 
-@pytest.mark.parametrize(("name", "most"), [("MEMORY_LLM_CALLS", "3"), ("MEMORY_LLM_TOKENS", "110")])
+@pytest.mark.parametrize(("name", "most"), [("MEMORY_LLM_CALLS", "3"), ("MEMORY_LLM_TOKENS", "170")])
 def test_a_budget_for_an_hour_is_kept(endpoint: Model, name: str, most: str) -> None:
-    endpoint.says("Hello.")
+    endpoint.says(GOOD)
     found = llm(endpoint, **{name: most})
     with suppress(ModelError):
         for _ in range(10):
-            found.write("", "Hello?", 50)
+            found.fill("", "Who?", 50, Shape)
     with pytest.raises(ModelError, match="for this hour is spent"):
-        found.write("", "Hello?", 50)
+        found.fill("", "Who?", 50, Shape)
     assert 1 <= len(endpoint.asked) <= 4
     assert found.usage.tokens == 15 * len(endpoint.asked)
 
@@ -144,5 +144,5 @@ def test_a_budget_for_an_hour_is_kept(endpoint: Model, name: str, most: str) -> 
 def test_the_key_is_in_no_error(endpoint: Model) -> None:
     endpoint.fails(401, {"error": {"message": "bad"}})
     with pytest.raises(ModelError) as caught:
-        llm(endpoint, MEMORY_LLM_API_KEY="sk-very-secret").write("", "Hello?", 50)
+        llm(endpoint, MEMORY_LLM_API_KEY="sk-very-secret").fill("", "Who?", 50, Shape)
     assert "very-secret" not in str(caught.value)

@@ -14,10 +14,10 @@ from memoryd.store.base import Row
 from memoryd.suspicion import reads_like_instructions
 
 LOOKED_AT: Mapping[str, Sequence[str]] = {
-    "records": ("name", "type", "body", "tags", "session_id", "client"),
+    "records": ("name", "type", "body", "tags", "session_id"),
     "memory_details": ("reason",),
-    "versions": ("body", "tags"),
     "summary_details": ("technologies",),
+    "versions": ("body", "tags"),
     "relations": ("relation_type",),
     "perspectives": ("template",),
     "events": ("subject",),
@@ -72,12 +72,16 @@ def _rows(engine: Engine, workspace: Workspace, table: str) -> Iterator[Row]:
 
 
 def _of(workspace: Workspace, table: str, row: Mapping[str, Any], columns: Sequence[str]) -> Iterator[Finding]:
-    key = str(row.get("id", row.get("name", row.get("seq", ""))))
-    time = str(row.get("created_at", row.get("at", row.get("until", ""))))
-    kind, deleted = str(row.get("kind", table)), row.get("deleted_at") is not None
     for column in columns:
         for found, what in _found(row.get(column) or ""):
-            yield Finding(workspace.name, key, kind, time, column, found, what, deleted)
+            yield Finding(
+                workspace.name, str(row.get("id", row.get("name", row.get("seq", "")))), str(row.get("kind", table)),
+                _time(row), column, found, what, row.get("deleted_at") is not None,
+            )  # fmt: skip
+
+
+def _time(row: Mapping[str, Any]) -> str:
+    return next((str(row[name]) for name in ("created_at", "at", "until") if name in row), "")
 
 
 def _found(text: str) -> Iterator[tuple[Found, str]]:

@@ -83,6 +83,6 @@ class Journal:
         try:
             note = writing.note(llm, turns).model_dump()
         except ModelError as error:
-            log.info("a session summarized without a language model: %s", error)
+            log.info("session %s was summarized by rules: %s", turns[0].session_id, error)
             return None
         return note | {"technologies": tuple(note["technologies"])}

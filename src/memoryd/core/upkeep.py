@@ -33,9 +33,12 @@ class Upkeep:
         self._interval = engine.settings.maintenance_interval
         self._least = min(1, self._interval)  # d: at start, whatever is left over
         self._compacted: dict[str, float] = {}
+        self._unsettled: set[str] = set()
+        """Workspaces where a language model failed: they wait for the next catch_up."""
 
     def catch_up(self, stopping: Callable[[], bool]) -> None:
         """Every workspace where enough was stored, by whichever process; at first where anything was."""
+        self._unsettled.clear()
         every = self._engine.workspaces.all("active") if self._least else ()
         looked = [self._look(workspace, self._least, stopping) for workspace in every]
         if all(looked):
@@ -43,7 +46,7 @@ class Upkeep:
 
     def follow(self, stopping: Callable[[], bool]) -> None:
         """The workspaces that this process has stored in since it last looked."""
-        stored = self._engine.stored_in() if self._interval else set()
+        stored = self._engine.stored_in() - self._unsettled if self._interval else set()
         for workspace in self._engine.workspaces.all("active") if stored else ():
             if workspace.id in stored:
                 self._look(workspace, self._interval, stopping)
@@ -57,6 +60,8 @@ class Upkeep:
                         pass
                 except BusyError:
                     return False
+                if len(_fresh(self._engine, workspace, least)) >= least:
+                    self._unsettled.add(workspace.id)
         return True
 
     def _may_compact(self, workspace: Workspace) -> bool:
@@ -100,6 +105,7 @@ def _acts(engine: Engine, workspace: Workspace, *, compacting: bool, dry_run: bo
     while fresh := _fresh(engine, workspace, size, after):
         judgement = judging.judge(engine, workspace, [row["id"] for row in fresh], llm, seen)
         yield from judgement.acts
+        llm = llm if judgement.settled else None  # it has failed: words alone decide, and all is looked at again
         if not dry_run and judgement.settled:
             engine.write(workspace, judgement.settle)
             seen.clear()  # the database knows them from now on

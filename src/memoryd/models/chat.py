@@ -27,9 +27,9 @@ class Chat:
         self._takes_schemas = True
         self.name = f"{self._model} at {self._client.base_url.host}"
 
-    def ask(self, system: str, prompt: str, tokens: int, schema: Mapping[str, Any] | None) -> Answer:
+    def ask(self, system: str, prompt: str, tokens: int, schema: Mapping[str, Any]) -> Answer:
         """See Endpoint. An endpoint that takes no schemas is not sent any from then on: the prompt has it too."""
-        if schema and self._takes_schemas:
+        if self._takes_schemas:
             try:
                 return self._asked(system, prompt, tokens, _format(schema))
             except openai.BadRequestError:

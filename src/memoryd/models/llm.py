@@ -1,4 +1,4 @@
-"""What writes text: a language model behind two verbs, within a budget, and left alone for a while after it failed.
+"""What writes text: a language model that fills shapes, within a budget, and is left alone for a while after it failed.
 
 Light to import: what speaks to an endpoint comes when one is configured.
 """
@@ -45,8 +45,8 @@ class Endpoint(Protocol):
     name: str
     """The model and where it is, for people; never a key."""
 
-    def ask(self, system: str, prompt: str, tokens: int, schema: Mapping[str, Any] | None) -> Answer:
-        """An answer of at most so many tokens; with a schema a JSON object, if the endpoint can promise that.
+    def ask(self, system: str, prompt: str, tokens: int, schema: Mapping[str, Any]) -> Answer:
+        """An answer of at most so many tokens: a JSON object of the schema, if the endpoint can promise that.
 
         Takes a bounded time. Raises ModelError.
         """
@@ -71,7 +71,7 @@ class Usage:
 
 
 class Llm:
-    """A language model. Every method raises ModelError where there is no answer that could be used."""
+    """A language model."""
 
     def __init__(self, endpoint: Endpoint, budget: Budget) -> None:
         self.name = endpoint.name
@@ -82,15 +82,11 @@ class Llm:
         self._failed = 0
         self._again_at = 0.0
 
-    def write(self, system: str, prompt: str, tokens: int) -> str:
-        """A text of at most so many tokens."""
-        text = self._ask(system, prompt, tokens, None).strip()
-        if not text:
-            raise ModelError(f"{self.name} answered with nothing.")
-        return text
-
     def fill(self, system: str, prompt: str, tokens: int, shape: type[ShapeT]) -> ShapeT:
-        """An answer of a shape. One that is not is sent back once, with what is wrong about it."""
+        """An answer of a shape, of at most so many tokens. One that is not is sent back once, with what is wrong.
+
+        Raises ModelError where there is no answer that could be used.
+        """
         schema = shape.model_json_schema()
         asked = f"{prompt}\n\nAnswer with one JSON object of this schema and nothing else:\n{json.dumps(schema)}"
         text = self._ask(system, asked, tokens, schema)
@@ -104,7 +100,7 @@ class Llm:
         except ValueError as error:
             raise ModelError(f"{self.name} answered twice with something else than was asked for: {error}") from error
 
-    def _ask(self, system: str, prompt: str, tokens: int, schema: Mapping[str, Any] | None) -> str:
+    def _ask(self, system: str, prompt: str, tokens: int, schema: Mapping[str, Any]) -> str:
         self._demand_closed()
         self._budget.take(estimate_tokens(system) + estimate_tokens(prompt) + tokens)
         self.usage.calls += 1

@@ -10,6 +10,7 @@ from urllib.parse import parse_qsl, quote, unquote
 from memoryd.core.vault import Vault
 from memoryd.errors import InvalidParamsError, NotFoundError
 from memoryd.model import Record
+from memoryd.suspicion import suspicious
 from memoryd.text import unstorable
 from memoryd.toolsets.registry import Call
 
@@ -81,17 +82,23 @@ def parse(uri: str) -> Place:
 
 def read(call: Call, uri: str) -> tuple[str, dict[str, Any]]:
     """The JSON text of a resource, and what else is to be said of it. Raises as `parse`, or NotFoundError."""
+    value, meta = _read(call, uri)
+    like = suspicious(value)
+    return _json(value), meta | ({"memoryd/reads_like": like} if like else {})
+
+
+def _read(call: Call, uri: str) -> tuple[Any, dict[str, Any]]:
     place, vault = parse(uri), _vault(call)
     if place.kind == "memory":
-        return _json(_shown(vault.get(place.name))), {}
+        return _shown(vault.get(place.name)), {}
     if place.kind == "session":
         if place.name != call.session_id:
             raise NotFoundError("That is not this session. A session's memories are its own.")
-        return _json([_shown(record) for record in vault.volatile()]), {}
+        return [_shown(record) for record in vault.volatile()], {}
     found = vault.page(place.offset, place.limit + 1)
     more = len(found) > place.limit
     following = f"{VAULT}?offset={place.offset + place.limit}&limit={place.limit}"
-    return _json([_shown(record) for record in found[: place.limit]]), {"memoryd/next": following} if more else {}
+    return [_shown(record) for record in found[: place.limit]], {"memoryd/next": following} if more else {}
 
 
 def listed(call: Call, cursor: str | None) -> tuple[list[Listed], str | None]:
