@@ -85,6 +85,12 @@ class Phrase:
     words: str
     prefix: bool = False
 
+    def matches(self, text: Sequence[str]) -> bool:
+        """Whether it stands among these words."""
+        *first, last = self.words.split() or [""]
+        ends = (place for place, word in enumerate(text) if word == last or (self.prefix and word.startswith(last)))
+        return any(place >= len(first) and list(text[place - len(first) : place]) == first for place in ends)
+
     def tsquery(self, label: str = "") -> str:
         """The phrase for Postgres; with a `label` only where it is in text of that weight."""
         found = filter(None, re.split(rf"(?:[^\w{SIGNS}]|_)+", self.words))
@@ -124,6 +130,10 @@ class WordQuery:
     def tsquery(self) -> str:
         """The query for Postgres' to_tsquery."""
         return _tsquery(self.expression)
+
+    def matches(self, text: Sequence[str]) -> bool:
+        """Whether a text of these words is found, where no index is there to ask: words count as they stand."""
+        return _matches(self.expression, text)
 
     def terms(self) -> list[Phrase]:
         """What may be found of it: every phrase that is not behind a NOT, each once."""
@@ -182,6 +192,18 @@ def _tsquery(expression: Expression) -> str:
             return f"({_tsquery(expression.left)})" + "".join(reversed(tail))
         expression = expression.left
     return f"({expression.tsquery()})" + "".join(reversed(tail))
+
+
+def _matches(expression: Expression, text: Sequence[str]) -> bool:
+    tail: list[Both] = []
+    while isinstance(expression, Both):
+        tail.append(expression)
+        expression = expression.left
+    found = expression.matches(text)
+    for both in reversed(tail):
+        if found != (both.operator == "OR"):  # else it is decided
+            found = _matches(both.right, text) != (both.operator == "NOT")
+    return found
 
 
 def _wanted(expression: Expression) -> Iterator[Phrase]:

@@ -16,7 +16,7 @@ from memoryd.core.vault import Vault
 from memoryd.errors import InvalidInputError, NotFoundError
 from memoryd.settings import Settings
 from tests.clients import environment
-from tests.core.kit import memories
+from tests.core.kit import memories, ollama, with_ollama
 
 
 def engine(home: Path, **more: str) -> Engine:
@@ -148,3 +148,32 @@ def test_what_was_superseded_outlives_the_retention(tmp_path: Path) -> None:
         one.maintenance.purge_workspace(one.workspaces.ensure("default"))
         found = entries(Graph(one, one.workspaces.ensure("default")), 10)
         assert [entry.id for entry in found] == [second.id, first.id]
+
+
+def test_what_comes_back_with_another_may_be_named_beside_it_in_any_order(graph: Graph) -> None:
+    observations.replace(graph, "Ann", 0, "left")
+    entities.delete(graph, ["Ann"])
+    gone = [entry.id for entry in entries(graph, 100) if entry.what == "deleted"]
+    assert len(gone) == 4
+    restore(graph, gone)
+    assert facts(graph) == ["left", "likes tea"]
+    assert len(relations.between(graph, "Ann", "Acme")) == 1
+
+
+def test_other_tags_do_not_hide_the_text_from_before(one: Engine, graph: Graph) -> None:
+    vault = Vault(one, graph.workspace, "")
+    vault.commit("vault", "db", "MySQL")
+    vault.commit("vault", "db", "Postgres")
+    vault.commit("vault", "db", "Postgres", tags=["infra"])
+    (done,) = restore(graph, [last(graph, "memory")])
+    assert done.text == "db: MySQL"
+
+
+def test_what_was_believed_is_found_by_words_where_the_model_fails(tmp_path: Path) -> None:
+    with ollama() as server, with_ollama(tmp_path, server) as one:
+        kept = memories(one)
+        gone = kept.store("The office was in Berlin.")
+        before = one.clock.now()
+        kept.forget(Criteria(ids=(gone.id,)))
+        server.fails = lambda text: "Berlin" in text
+        assert "Berlin" in kept.recall("Where was the office?", 500, as_of=before).text

@@ -287,3 +287,11 @@ def test_an_audit_lists_what_was_stored_before_and_what_gives_orders(home: Path)
         ("memory", "body", "secret", KIND),
     ]
     assert SECRET not in repr(found)
+
+
+def test_an_audit_looks_at_what_a_record_said_before(home: Path) -> None:
+    with opened(home, "allow") as engine:
+        run(engine, "commit_memory", {"scope": "vault", "key": "api", "content": SAID})
+        run(engine, "commit_memory", {"scope": "vault", "key": "api", "content": "It is in the safe."})
+        (found,) = findings(engine, engine.workspaces.all())
+    assert (found.kind, found.where, found.what) == ("versions", "body", KIND)

@@ -149,6 +149,20 @@ def test_a_contradicted_memory_is_superseded_with_the_reason(writing: Engine, ll
     assert living(writing) == [LISBON]
 
 
+def test_what_was_said_again_is_newer_than_what_came_between(writing: Engine, llm: Model) -> None:
+    llm.reply = judging(lambda pair: "contradiction" if "Berlin" in pair["newer"]["text"] else "distinct")
+    store(writing, BERLIN, LISBON)
+    store(writing, BERLIN)
+    done(writing)
+    assert living(writing) == [BERLIN]
+
+
+def test_what_a_model_would_see_the_beginning_of_is_not_judged(writing: Engine, llm: Model) -> None:
+    llm.reply = judging(lambda _: "duplicate")
+    store(writing, *(f"{'The minutes of the meeting about tea. ' * 40}It ended at {time}." for time in ("5", "6")))
+    assert done(writing) == []
+
+
 @pytest.mark.parametrize("reply", ["twice", "neither", "prose", "nothing", "refusal"])
 def test_a_model_that_contradicts_itself_or_fails_changes_nothing(writing: Engine, llm: Model, reply: str) -> None:
     store(writing, BERLIN, LISBON)
@@ -211,6 +225,27 @@ def test_what_has_decayed_is_told_by_a_summary_that_points_to_it(writing: Engine
     assert living(writing) == sorted([TEAS[2], TOLD])  # no statement rests on July
     (summary,) = [hit.record for hit in memories(writing).get([act.by.id])]
     assert (summary.importance, summary.tool, summary.tags) == (0.7, "maintenance", ("t0", "t1"))
+
+
+@pytest.mark.parametrize("summary_first", [True, False])
+def test_a_summary_and_its_originals_may_be_restored_together(
+    writing: Engine, llm: Model, *, summary_first: bool
+) -> None:
+    llm.reply = tells
+    store(writing, *TEAS)
+    (act,) = done(writing, compacting=True)
+    originals = [memory.id for memory in act.gone]
+    restore(graph(writing), [act.by.id, *originals] if summary_first else [*originals, act.by.id])
+    assert living(writing) == sorted(TEAS)
+
+
+@pytest.mark.parametrize("text", [" \n", "tea " * 9_000])
+def test_a_summary_that_says_nothing_or_too_much_replaces_nothing(writing: Engine, llm: Model, text: str) -> None:
+    told = {"statements": [{"text": text, "sources": [1, 2]}], "verdicts": []}
+    llm.reply = lambda _: (200, json.dumps(told))
+    store(writing, *TEAS)
+    assert done(writing, compacting=True) == []
+    assert living(writing) == sorted(TEAS)
 
 
 def test_undoing_a_compaction_brings_all_originals_back(writing: Engine, llm: Model) -> None:

@@ -1,8 +1,10 @@
 """What is true now and what was believed before, through a client: memories, observations, relations, keys."""
 
+import json
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -21,7 +23,8 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Agent]:
 @pytest.fixture
 def now(server: Agent) -> Agent:
     """An empty memory."""
-    server.ok("prune_memory", scope="vault", older_than="9999-01-01T00:00:00Z")
+    for scope in ("vault", "session"):
+        server.ok("prune_memory", scope=scope, older_than="9999-01-01T00:00:00Z")
     return server.clear_graph().clear()
 
 
@@ -34,7 +37,7 @@ def contents(server: Agent, query: str, **more: str) -> list[str]:
     return [memory["content"] for memory in server.whole(*(one["id"] for one in found))]
 
 
-def text(server: Agent, query: str, **more: str) -> str:
+def text(server: Agent, query: str, **more: Any) -> str:
     answer: str = server.ok("memory_recall", query=query, format="list", **more)["text"]
     return answer
 
@@ -65,6 +68,31 @@ def test_what_was_forgotten_since_was_believed_then(now: Agent) -> None:
     before = time()
     now.ok("memory_forget", ids=[old])
     assert "Berlin" in text(now, "office", as_of=before)
+
+
+@pytest.mark.parametrize("query", ["database NOT MySQL", '"database was MySQL"', "database AND Oracle", "Ora*"])
+def test_syntax_binds_for_what_is_gone_too(now: Agent, query: str) -> None:
+    old = now.store("The database is MySQL 5.7.")
+    before = time()
+    now.ok("memory_forget", ids=[old])
+    assert "MySQL" not in text(now, query, as_of=before)
+    assert "MySQL" in text(now, "(Oracle OR MySQL) AND data*", as_of=before)
+
+
+def test_a_filter_holds_for_what_is_gone_too(now: Agent) -> None:
+    old: Json = now.ok("memory_store", content="The database is MySQL 5.7.", tags=["infra", "db"])
+    before = time()
+    now.ok("memory_forget", ids=[old["id"]])
+    assert "MySQL" in text(now, "database", as_of=before, tags=["db", "infra"], kinds=["memory"])
+    assert "MySQL" not in text(now, "database", as_of=before, tags=["db", "other"])
+    assert "MySQL" not in text(now, "database", as_of=before, kinds=["entity"])
+
+
+def test_what_a_session_changed_since_was_not_believed_then(now: Agent) -> None:
+    now.ok("commit_memory", scope="session", key="plan", content="first the tests")
+    before = time()
+    now.ok("commit_memory", scope="session", key="plan", content="first the docs")
+    assert "docs" not in text(now, "plan", as_of=before)
 
 
 def test_superseding_again_changes_nothing(now: Agent) -> None:
@@ -131,6 +159,16 @@ def test_each_record_knows_who_wrote_it(now: Agent) -> None:
     (memory,) = now.whole(now.store("who wrote this?"))
     assert memory["tool"] == "memory_store"
     assert memory["client"].startswith("mcp ")
+
+
+def test_an_earlier_text_is_not_said_to_be_of_who_changed_it(now: Agent) -> None:
+    now.ok("commit_memory", scope="vault", key="db", content="we use MySQL")
+    before = time()
+    now.ok("commit_memory", scope="vault", key="db", content="we use Postgres")
+    raw = now.ok("memory_recall", query="db", format="raw", as_of=before)["text"]
+    (then,) = json.loads(raw)["memories"]
+    assert (then["content"], then["client"], then["tool"]) == ("we use MySQL", "", "")
+    assert then["updated_at"][:23] <= before[:23]
 
 
 def test_meaning_finds_what_was_believed_without_a_word_in_common(tmp_path: Path, model_dir: Path) -> None:

@@ -65,7 +65,7 @@ def groups(engine: Engine, workspace: Workspace, memories: Sequence[Record]) -> 
         return []
     vectors = engine.store.vectors(workspace, VectorSet(GENERAL, embedder.name), [memory.id for memory in memories])
     means = {key: chunks.mean(0) / np.linalg.norm(chunks.mean(0)) for key, chunks in vectors.items()}
-    left = [memory for memory in memories if memory.id in means]
+    left = [memory for memory in memories if memory.id in means and writing.is_seen_whole(memory)]
     found = []
     while left:
         first = left[0]

@@ -71,15 +71,24 @@ def restore(graph: Graph, ids: Sequence[str]) -> list[Restored]:
     What is gone is there again; what lives says what it said before; a summary gives way to its originals. Raises
     NotFoundError where there is nothing to restore, InvalidInputError where something else stands in the way.
     """
-    return graph.change(lambda change: [_restore(change, key) for key in dict.fromkeys(ids)])
+    return graph.change(lambda change: _restore_all(change, list(dict.fromkeys(ids))))
 
 
-def _restore(change: Change, key: str) -> Restored:
+def _restore_all(change: Change, ids: Sequence[str]) -> list[Restored]:
+    """Whatever their order: entities first, relations last. What came back, or went, with another one is done."""
+    found = {key: change.queries.one("history.record", id=key) for key in ids}
+    kinds = {key: row["kind"] if row else "relation" for key, row in found.items()}
+    order = sorted(ids, key=lambda one: (kinds[one] != Kind.ENTITY, kinds[one] == "relation"))
+    settled: set[str] = set()
+    return [_restore(change, key, settled) for key in order if key not in settled]
+
+
+def _restore(change: Change, key: str, settled: set[str]) -> Restored:
     row = change.queries.one("history.record", id=key)
     if row is None:
         return _relation(change, key)
     if row["deleted_at"] is None:
-        return _originals(change, row) or _version(change, row)
+        return _originals(change, row, settled) or _version(change, row)
     _demand_room(change.queries, row)
     along = _with_entity(change, row) if row["kind"] == Kind.ENTITY else []
     if row["kind"] == Kind.OBSERVATION:
@@ -87,10 +96,12 @@ def _restore(change: Change, key: str) -> Restored:
     if row["ending"] == "merged":
         _release(change.queries, row)
     _revive(change, [key, *along])
+    settled.update(along)
     if row["kind"] == Kind.ENTITY:
-        _relate(change, row)
+        settled.update(_relate(change, row))
     if row["ending"] == "compacted" and not change.queries.one("history.originals", id=row["superseded_by"]):
         records.delete(change.queries, [row["superseded_by"]], change.now)
+        settled.add(row["superseded_by"])
     return Restored(key, row["kind"], _said(row), len(along))
 
 
@@ -121,12 +132,13 @@ def _demand_room(queries: Queries, row: Row) -> None:
 # what belongs together -----------------------------------------------------------------------------------------------
 
 
-def _originals(change: Change, row: Row) -> Restored | None:
+def _originals(change: Change, row: Row, settled: set[str]) -> Restored | None:
     """The originals of a summary, which goes; None of another record."""
     found = [one["id"] for one in change.queries.all("history.originals", id=row["id"])]
     if not found:
         return None
     _revive(change, found)
+    settled.update(found)
     records.delete(change.queries, [row["id"]], change.now)
     return Restored(row["id"], row["kind"], _said(row), len(found))
 
@@ -173,11 +185,13 @@ def _with_entity(change: Change, row: Row) -> list[str]:
     return [one["id"] for one in found]
 
 
-def _relate(change: Change, row: Row) -> None:
+def _relate(change: Change, row: Row) -> list[str]:
     """The relations that an entity had when it was deleted, as far as the others live."""
     found = change.queries.all("history.related", id=row["id"], at=row["deleted_at"])
     change.relate({one[end] for one in found for end in ("from_entity", "to_entity")})
-    change.queries.run("relations.restore", ids=json.dumps([one["id"] for one in found]))
+    ids = [one["id"] for one in found]
+    change.queries.run("relations.restore", ids=json.dumps(ids))
+    return ids
 
 
 def _relation(change: Change, key: str) -> Restored:

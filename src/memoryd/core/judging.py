@@ -52,7 +52,8 @@ def judge(engine: Engine, workspace: Workspace, ids: Sequence[str], llm: Llm | N
     acts = [_merged(pair, "says the same in the same words") for pair in pairs]
     if llm is not None:
         try:
-            doubtful = [pair for pair in close_pairs(engine, workspace, ids) if pair not in pairs]
+            close = (pair for pair in close_pairs(engine, workspace, ids) if pair not in pairs)
+            doubtful = [pair for pair in close if all(map(writing.is_seen_whole, pair))]
             acts += _told(llm, doubtful)
         except ModelError as error:
             log.info("not consolidated by a language model: %s", error)
@@ -119,14 +120,19 @@ def _age(memory: Record) -> tuple[str, str]:
 
 def _told(llm: Llm, pairs: Sequence[Pair]) -> Iterator[Act]:
     """What a language model makes of pairs. Raises ModelError."""
-    for (older, newer), verdict in zip(pairs, writing.judge(llm, pairs), strict=True):
+    said = [(min(pair, key=_last_said), max(pair, key=_last_said)) for pair in pairs]
+    for pair, (before, after), verdict in zip(pairs, said, writing.judge(llm, said), strict=True):
         if verdict is None or verdict.verdict == "distinct":
             continue
-        reason = f"{verdict.reason.strip() or verdict.verdict} ({llm.name})"
+        reason = f"{writing.line(verdict.reason) or verdict.verdict} ({llm.name})"
         if verdict.verdict == "duplicate":
-            yield _merged((older, newer), reason)
+            yield _merged(pair, reason)
         else:
-            yield Act(ending="superseded", gone=(older,), by=newer, reason=reason)
+            yield Act(ending="superseded", gone=(before,), by=after, reason=reason)
+
+
+def _last_said(memory: Record) -> tuple[str, ...]:
+    return memory.updated_at, *_age(memory)
 
 
 def _merged(pair: Pair, reason: str) -> Act:

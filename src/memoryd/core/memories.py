@@ -104,8 +104,8 @@ class Memories:
         there = {row["id"]: row["living"] for row in rows}
         if missing := [one for one in dict.fromkeys(ids) if one not in there or one == stored.id]:
             raise NotFoundError(
-                f"supersedes: {', '.join(missing)}: no living memory without a key has this id, or it says just this. "
-                "Nothing was stored; memory_recall in the format raw tells ids."
+                f"supersedes: {', '.join(one[:100] for one in missing[:10])}: no living memory without a key has this "
+                "id, or it says just this. Nothing was stored; memory_recall in the format raw tells ids."
             )
         living = [one for one in there if there[one]]
         records.supersede(queries, living, stored.id, "superseded", "said by who stored what is true now", now)

@@ -14,7 +14,7 @@ from memoryd.core.relations import relation
 from memoryd.model import Entity, Filter, Observation, Record, Relation
 from memoryd.models.embedders import Embedder
 from memoryd.store.base import Queries, Vector
-from memoryd.text import content_words, words
+from memoryd.text import content_words, parse_query, words
 
 READ = 2_000  # records that are gone or changed, the last ones: of more, those from longer ago are not found
 EMBEDDED = 40  # of them that are compared by meaning: a quarter of a second
@@ -33,20 +33,23 @@ class Past:
 
 def at(queries: Queries, time: str, allowed: Filter) -> Past:
     """What there was at a time."""
-    rows = queries.all("past.others", at=time, limit=READ)
-    others = {row["id"]: record_of(row) for row in rows}
-    return Past(
-        tuple(row["id"] for row in queries.all("past.unchanged", at=time, session=allowed.session)),
-        {key: record for key, record in others.items() if _passes(record, allowed)},
-    )
+    tags, kinds = list(dict.fromkeys(allowed.tags)), [str(kind) for kind in allowed.kinds]
+    rows = queries.all(
+        "past.others", at=time, limit=READ, kinds=json.dumps(kinds), any_kind=int(not kinds),
+        tags=json.dumps(tags), tag_count=len(tags),
+    )  # fmt: skip
+    unchanged = queries.all("past.unchanged", at=time, session=allowed.session)
+    return Past(tuple(row["id"] for row in unchanged), {row["id"]: record_of(row) for row in rows})
 
 
-def _passes(record: Record, allowed: Filter) -> bool:
-    return (not allowed.kinds or record.kind in allowed.kinds) and set(allowed.tags) <= set(record.tags)
+def by_words(past: Past, query: str, best: float, *, closed: bool) -> dict[str, float]:
+    """How well those that are otherwise now match by words: by the share of its words, where all of them are `best`.
 
-
-def by_words(past: Past, query: str, best: float) -> dict[str, float]:
-    """How well those that are otherwise now match by words: by the share of its words, where all of them are `best`."""
+    Where syntax decides what belongs in (`closed`), all that it matches are `best`.
+    """
+    if closed:
+        parsed = parse_query(query)
+        return {key: best for key, one in past.others.items() if parsed and parsed.matches(words(said(one)))}
     wanted = frozenset(content_words(query))
     shares = {key: len(wanted.intersection(words(said(one)))) / max(len(wanted), 1) for key, one in past.others.items()}
     return {key: best * share for key, share in shares.items() if share}

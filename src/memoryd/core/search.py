@@ -98,9 +98,19 @@ class Search:
         """What is found of the records of a time: those that are still the same, and all others."""
         then = self._engine.store.read(self._workspace, lambda q: past.at(q, as_of, allowed))
         same = self.candidates(query, replace(allowed, among=then.unchanged))
-        found = past.by_words(then, query, max(same.words.values(), default=1.0))
-        near = past.by_meaning(then, found, same.embedder, same.vector) if same.embedder and not same.closed else {}
+        found = past.by_words(then, query, max(same.words.values(), default=1.0), closed=same.closed)
+        near = self._near(then, found, same) if not same.closed else {}
         return replace(same, words={**same.words, **found}, vectors={**same.vectors, **near}, past=then)
+
+    def _near(self, then: Past, found: Mapping[str, float], same: Candidates) -> dict[str, float]:
+        """The cosines of those that are otherwise now; none where nothing makes vectors, or it fails."""
+        if same.embedder is None:
+            return {}
+        try:
+            return past.by_meaning(then, found, same.embedder, same.vector)
+        except ModelError as error:
+            log.warning("what was before is searched by words alone: %s", error)
+            return {}
 
     def _with_vectors(
         self, query: str, words: Mapping[str, float], allowed: Filter, depth: int, *, closed: bool

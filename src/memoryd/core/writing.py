@@ -15,7 +15,7 @@ from memoryd.errors import ModelError
 from memoryd.model import Hit, Interaction, Record
 from memoryd.models.llm import Llm
 from memoryd.prompts import COMPACT_MEMORIES, DRAFT_REPORT, JUDGE_PAIRS, SUMMARIZE_SESSION
-from memoryd.text import cut, estimate_tokens
+from memoryd.text import cut, estimate_tokens, storable
 
 SENT = 30  # memories at most
 LONG = 300  # tokens of each
@@ -132,7 +132,7 @@ def drafts(llm: Llm, asked: Mapping[str, Sequence[Mapping[str, object]]]) -> dic
 
 
 def judge(llm: Llm, pairs: Sequence[tuple[Record, Record]]) -> list[Verdict | None]:
-    """Have a model compare memories with newer ones; None for a pair of which it says nothing, or two things.
+    """Have a model compare memories with others that were said later; None where it says nothing, or two things.
 
     Raises ModelError.
     """
@@ -147,9 +147,14 @@ def judge(llm: Llm, pairs: Sequence[tuple[Record, Record]]) -> list[Verdict | No
     return [told.get(place) for place in range(len(pairs))]
 
 
+def is_seen_whole(memory: Record) -> bool:
+    """Whether a model that is asked about it sees all of it."""
+    return estimate_tokens(said(memory)) <= LONG
+
+
 def _pair(number: int, older: Record, newer: Record) -> str:
     both = {
-        name: {"date": one.created_at[:10], "text": cut(said(one), LONG)}
+        name: {"date": one.updated_at[:10], "text": cut(said(one), LONG)}
         for name, one in (("older", older), ("newer", newer))
     }
     return json.dumps({"number": number, **both}, ensure_ascii=False)
@@ -163,9 +168,17 @@ def condense(llm: Llm, memories: Sequence[Record]) -> tuple[str, list[Record]]:
     lines = [_line(number, memory) for number, memory in enumerate(memories, 1)]
     told = llm.fill(COMPACT_MEMORIES, "\n".join(["Memories:", *lines]), CONDENSED, Statements)
     known = range(1, len(memories) + 1)
-    kept = [one for one in told.statements if set(one.sources) & set(known)]
+    kept = [one for one in told.statements if line(one.text) and set(one.sources) & set(known)]
     rest_on = {number for one in kept for number in one.sources if number in known}
-    return "\n".join(" ".join(one.text.split()) for one in kept), [memories[number - 1] for number in sorted(rest_on)]
+    text = "\n".join(line(one.text) for one in kept)
+    if estimate_tokens(text) > 2 * CONDENSED:
+        raise ModelError(f"{llm.name} wrote a summary of {estimate_tokens(text)} tokens, not {CONDENSED} at most.")
+    return text, [memories[number - 1] for number in sorted(rest_on)]
+
+
+def line(text: str) -> str:
+    """What a model wrote, as one line that can be stored; '' where that is nothing."""
+    return " ".join(storable(text).split())
 
 
 def _line(number: int, record: Record) -> str:

@@ -157,7 +157,8 @@ def asked(settings: Settings) -> str:
     if not configured(settings):
         return "none: nothing is sent anywhere"
     host = urlsplit(settings.llm_base_url or OPENAI).hostname
-    return f"{settings.llm_model} at {host}, for answers and summaries"
+    what = "answers, summaries, reports, and maintenance: pairs of memories to compare, and memories that have decayed"
+    return f"{settings.llm_model} at {host}, for {what}"
 
 
 def load_llm(settings: Settings) -> Llm | None:

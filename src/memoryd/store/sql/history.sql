@@ -48,9 +48,11 @@ SELECT r.id FROM memory_details d JOIN records r ON r.workspace_id = d.workspace
 WHERE d.workspace_id = :workspace AND d.superseded_by = :id AND d.ending = 'compacted' AND r.deleted_at IS NOT NULL
 
 -- name: history.version
--- What a record said last before it says what it says now.
-SELECT until, body, tags, importance FROM versions
-WHERE workspace_id = :workspace AND id = :id ORDER BY until DESC LIMIT 1
+-- What a record said last before it says what it says now; where that is all it ever said, what tags it had.
+SELECT v.until, v.body, v.tags, v.importance
+FROM versions v JOIN records r ON r.workspace_id = v.workspace_id AND r.id = v.id
+WHERE v.workspace_id = :workspace AND v.id = :id
+ORDER BY CASE WHEN v.body <> r.body THEN 0 ELSE 1 END, v.until DESC LIMIT 1
 
 -- name: history.before
 -- What a record said until a certain time.

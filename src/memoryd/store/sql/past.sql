@@ -25,16 +25,19 @@ SELECT 1 AS yes FROM versions WHERE workspace_id = :workspace AND until <= :befo
 DELETE FROM versions WHERE workspace_id = :workspace AND until <= :before
 
 -- name: past.unchanged
--- What lived at a time, lives, and still says the same.
+-- What lived at a time, lives, and still says the same. Of what is a session's own nobody knows what it said before.
 SELECT r.id FROM records r
 WHERE r.workspace_id = :workspace AND r.deleted_at IS NULL AND r.created_at <= :at
-  AND (r.scope = '' OR r.scope = :session)
+  AND (r.scope = '' OR (r.scope = :session AND r.updated_at <= :at))
   AND NOT EXISTS (SELECT 1 FROM versions v WHERE v.workspace_id = r.workspace_id AND v.id = r.id AND v.until > :at)
 
 -- name: past.others
--- What lived at a time and is gone now, or says something else: as it was then, what changed last first.
+-- What lived at a time, passes a filter, and is gone now or says something else: as it was, what changed last first.
+-- Who wrote what was changed since is not known any more.
 SELECT r.id, r.kind, r.name, r.type, coalesce(v.body, r.body) AS body, coalesce(v.tags, r.tags) AS tags, r.scope,
-  r.session_id, r.client, r.tool, r.created_at, r.updated_at, coalesce(v.importance, d.importance, .5) AS importance,
+  r.session_id, CASE WHEN v.id IS NULL THEN r.client ELSE '' END AS client,
+  CASE WHEN v.id IS NULL THEN r.tool ELSE '' END AS tool, r.created_at,
+  CASE WHEN r.updated_at <= :at THEN r.updated_at ELSE :at END AS updated_at, coalesce(v.importance, d.importance, .5) AS importance,
   coalesce(d.access_count, 0) AS access_count, d.accessed_at
 FROM records r
 LEFT JOIN memory_details d ON d.workspace_id = r.workspace_id AND d.id = r.id
@@ -45,6 +48,9 @@ WHERE r.workspace_id = :workspace AND r.created_at <= :at AND r.scope = ''
   AND r.id IN (
     SELECT id FROM records WHERE workspace_id = :workspace AND deleted_at > :at
     UNION SELECT id FROM versions WHERE workspace_id = :workspace AND until > :at)
+  AND (:any_kind = 1 OR r.kind IN (SELECT value FROM json_each(:kinds)))
+  AND (:tag_count = 0 OR :tag_count = (
+    SELECT count(*) FROM json_each(:tags) WHERE value IN (SELECT value FROM json_each(coalesce(v.tags, r.tags)))))
 ORDER BY coalesce(r.deleted_at, v.until) DESC, r.id LIMIT :limit
 
 -- name: past.entities
