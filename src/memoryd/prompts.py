@@ -33,10 +33,10 @@ TOOL_DESCRIPTIONS = {
     ),
     "memory_forget": (
         "Forget memories by id, or by criteria that must all hold: tags, a query's best matches, older than a time. "
-        "Anything but ids alone needs confirm=true; dry_run=true shows what would go."
+        "Anything but ids alone needs confirm=true."
     ),
     "memory_inspect": (
-        "Look into the memory: statistics, recent or important memories, tags, an export, or given memories in full."
+        "Look into the memory: statistics, recent or important memories, tags, or given memories in full."
     ),
 }
 

@@ -195,7 +195,7 @@ View = Literal["stats", "recent", "important", "tags", "export"]
 class InspectArguments(Arguments):
     """What to look at."""
 
-    view: Annotated[View, Field(description="stats, recent, important, tags, or export.")] = "stats"
+    view: Annotated[View, Field(description="Which view.")] = "stats"
     ids: Annotated[list[Id], Field(max_length=IDS, description="Show these memories instead.")] = []
     limit: Annotated[int, Field(ge=1, le=LIMIT, description="Most items of a view.")] = 20
 
