@@ -31,9 +31,7 @@ class StoreArguments(Arguments):
     content: Annotated[Verbatim, Field(description="The memory. Store one fact per call.")]
     tags: Annotated[Tags, Field(description='For filtering, e.g. ["preference", "project:foo"].')] = []
     importance: Annotated[float, Field(ge=0, le=1, description="0 to 1: how much it must not fade.")] = 0.5
-    supersedes: Annotated[
-        list[Id], Field(max_length=IDS, description="Ids of memories that it replaces.")
-    ] = []
+    supersedes: Annotated[list[Id], Field(max_length=IDS, description="Ids of memories that it replaces.")] = []
 
 
 class StoreResult(Result):
@@ -66,9 +64,7 @@ class RecallArguments(Arguments):
     token_budget: Annotated[Budget | None, Field(description="Most tokens of the answer (default 500).")] = None
     tags: Annotated[Tags, Field(description="Only memories with ALL of these tags.")] = []
     as_of: Annotated[Short | None, Field(description="What was believed at this ISO 8601 time.")] = None
-    kinds: Annotated[
-        list[Kind], Field(max_length=len(Kind), description="Only these kinds of records.")
-    ] = []
+    kinds: Annotated[list[Kind], Field(max_length=len(Kind), description="Only these kinds of records.")] = []
     format: Annotated[
         Format,
         Field(description="summary; list: with dates; raw: JSON with ids and all fields; answer: direct, or a list."),
