@@ -126,7 +126,7 @@ def test_a_key_that_is_taken_is_told_and_nothing_is_restored(one: Engine, graph:
 def test_what_never_was_cannot_be_restored(one: Engine, graph: Graph) -> None:
     with pytest.raises(NotFoundError, match="never there, or it was purged"):
         restore(graph, ["nope"])
-    with pytest.raises(NotFoundError, match="nothing is known that it said before"):
+    with pytest.raises(NotFoundError, match="it is not known that it said something else before"):
         restore(graph, [memories(one).store("It always said this.").id])
 
 
@@ -177,3 +177,13 @@ def test_what_was_believed_is_found_by_words_where_the_model_fails(tmp_path: Pat
         kept.forget(Criteria(ids=(gone.id,)))
         server.fails = lambda text: "Berlin" in text
         assert "Berlin" in kept.recall("Where was the office?", 500, as_of=before).text
+
+
+def test_any_of_the_earlier_texts_can_be_restored(graph: Graph) -> None:
+    for text in ("left", "came back"):
+        observations.replace(graph, "Ann", 0, text)
+    _, first = [entry for entry in entries(graph, 100) if entry.what == "changed"]
+    restore(graph, [first.id], first.at)
+    assert facts(graph) == ["works there", "likes tea"]
+    with pytest.raises(NotFoundError, match="not known what it said until 2026-01-01"):
+        restore(graph, [first.id], "2026-01-01")

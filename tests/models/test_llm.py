@@ -56,6 +56,11 @@ def test_an_answer_of_a_shape_is_read_whatever_is_around_it(endpoint: Model, sai
     assert llm(endpoint).fill("", "Who?", 50, Shape) == Shape(name="Ann", number=3)
 
 
+def test_what_no_store_keeps_is_left_out(endpoint: Model) -> None:
+    endpoint.says(r'{"name": "An\u0000n", "number": 3}')
+    assert llm(endpoint).fill("", "Who?", 50, Shape).name == "An n"
+
+
 @pytest.mark.parametrize(
     "said", ["I think it is Ann.", GOOD[:15], '{"name": "Ann"}', "[]", "", '{"name": 1, "number": "x"}']
 )

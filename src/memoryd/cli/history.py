@@ -95,13 +95,16 @@ def restore(
     settings: Settings,
     ids: Annotated[list[str], typer.Argument(metavar="ID...", help="As `memoryd history` lists them.")],
     *,
+    at: Annotated[
+        str | None, typer.Option(metavar="TIME", help="Of what was changed several times: which of its times.")
+    ] = None,
     as_json: Json = False,
 ) -> None:
     """Bring back what is gone, or what a record said before; of a summary, its originals. All of them, or nothing."""
     if settings.read_only:
         raise InvalidInputError("restore changes the memory, which --read-only (MEMORY_READ_ONLY) forbids.")
     with Engine(settings, fetch=False) as engine:
-        done = changes.restore(Graph(engine, engine.workspace(make=False)), ids)
+        done = changes.restore(Graph(engine, engine.workspace(make=False)), ids, at)
         if not as_json:
             exports.embed(engine)
     if as_json:

@@ -57,6 +57,7 @@ class Engine:
             upkeep.settle, self.sessions.tend, self.embedding.catch_up, upkeep.tend, upkeep.purge,
         ]  # fmt: skip
         self.worker = Worker([self.embedding.follow], seldom=seldom)
+        self._workers = [self.worker]
 
     @cached_property
     def chroma(self) -> Any:
@@ -103,6 +104,12 @@ class Engine:
             undo.pop_all()
         return result
 
+    def begin(self, *more: Worker) -> None:
+        """Begin the background work, each in a thread of its own; returns at once."""
+        self._workers += more
+        for worker in self._workers:
+            worker.start()
+
     def stored(self, workspace: Workspace) -> None:
         """A memory was stored there: maintenance may be due."""
         self._stored.add(workspace.id)
@@ -124,7 +131,8 @@ class Engine:
 
     def close(self, wait: float = 1.0) -> None:
         """Finish what was accepted; the background work resumes at the next start."""
-        self.worker.stop(wait)
+        for worker in self._workers:
+            worker.stop(wait / len(self._workers))
         self.changes.stop(wait)
         try:
             self._write_accesses()

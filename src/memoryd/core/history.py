@@ -6,6 +6,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from memoryd.core import records
+from memoryd.core.clock import moment, timestamp
 from memoryd.core.graph import Change, Graph
 from memoryd.errors import InvalidInputError, NotFoundError
 from memoryd.model import Kind
@@ -65,30 +66,32 @@ def _said(row: Row) -> str:
     return records.text_of(row["kind"], row["name"], row["type"], row["body"])
 
 
-def restore(graph: Graph, ids: Sequence[str]) -> list[Restored]:
+def restore(graph: Graph, ids: Sequence[str], at: str | None = None) -> list[Restored]:
     """Undo what happened last to each: all of them, or none and an error.
 
-    What is gone is there again; what lives says what it said before; a summary gives way to its originals. Raises
-    NotFoundError where there is nothing to restore, InvalidInputError where something else stands in the way.
+    What is gone is there again; what lives says what it said before, or, with a time, what it said until `at`; a
+    summary gives way to its originals. Raises NotFoundError where there is nothing to restore, InvalidInputError for
+    what is no time, or where something else stands in the way.
     """
-    return graph.change(lambda change: _restore_all(change, list(dict.fromkeys(ids))))
+    until = timestamp(moment(at)) if at else ""
+    return graph.change(lambda change: _restore_all(change, list(dict.fromkeys(ids)), until))
 
 
-def _restore_all(change: Change, ids: Sequence[str]) -> list[Restored]:
+def _restore_all(change: Change, ids: Sequence[str], until: str) -> list[Restored]:
     """Whatever their order: entities first, relations last. What came back, or went, with another one is done."""
     found = {key: change.queries.one("history.record", id=key) for key in ids}
     kinds = {key: row["kind"] if row else "relation" for key, row in found.items()}
     order = sorted(ids, key=lambda one: (kinds[one] != Kind.ENTITY, kinds[one] == "relation"))
     settled: set[str] = set()
-    return [_restore(change, key, settled) for key in order if key not in settled]
+    return [_restore(change, key, until, settled) for key in order if key not in settled]
 
 
-def _restore(change: Change, key: str, settled: set[str]) -> Restored:
+def _restore(change: Change, key: str, until: str, settled: set[str]) -> Restored:
     row = change.queries.one("history.record", id=key)
     if row is None:
         return _relation(change, key)
     if row["deleted_at"] is None:
-        return _originals(change, row, settled) or _version(change, row)
+        return _originals(change, row, settled) or _version(change, row, until)
     _demand_room(change.queries, row)
     along = _with_entity(change, row) if row["kind"] == Kind.ENTITY else []
     if row["kind"] == Kind.OBSERVATION:
@@ -143,11 +146,15 @@ def _originals(change: Change, row: Row, settled: set[str]) -> Restored | None:
     return Restored(row["id"], row["kind"], _said(row), len(found))
 
 
-def _version(change: Change, row: Row) -> Restored:
-    """What a living record said before."""
-    before = change.queries.one("history.version", id=row["id"])
+def _version(change: Change, row: Row, until: str) -> Restored:
+    """What a living record said before, or until a time."""
+    if until:
+        before = change.queries.one("history.before", id=row["id"], until=until)
+    else:
+        before = change.queries.one("history.version", id=row["id"])
     if before is None:
-        raise NotFoundError(f"{row['id']} lives, and nothing is known that it said before. Nothing was restored.")
+        what = f"what it said until {until}" if until else "that it said something else before"
+        raise NotFoundError(f"{row['id']} lives, and it is not known {what}. Nothing was restored.")
     tags = json.loads(before["tags"])
     if before["body"] == row["body"]:
         records.retag(change.queries, row["id"], tags, change.now)

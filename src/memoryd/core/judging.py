@@ -7,7 +7,7 @@ duplicates, contradict each other or are distinct; without one they stay as they
 import json
 import logging
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -52,9 +52,10 @@ def judge(engine: Engine, workspace: Workspace, ids: Sequence[str], llm: Llm | N
     acts = [_merged(pair, "says the same in the same words") for pair in pairs]
     if llm is not None:
         try:
-            close = (pair for pair in close_pairs(engine, workspace, ids) if pair not in pairs)
-            doubtful = [pair for pair in close if all(map(writing.is_seen_whole, pair))]
+            close, compared = close_pairs(engine, workspace, ids)
+            doubtful = [pair for pair in close if pair not in pairs and all(map(writing.is_seen_whole, pair))]
             acts += _told(llm, doubtful)
+            keys = {one: key for one, key in keys.items() if one in compared}
         except ModelError as error:
             log.info("not consolidated by a language model: %s", error)
             keys = {}
@@ -76,20 +77,19 @@ def _alike(queries: Queries, ids: Sequence[str], seen: Seen) -> tuple[dict[str, 
     return keys, pairs
 
 
-def close_pairs(engine: Engine, workspace: Workspace, ids: Sequence[str]) -> list[Pair]:
-    """The pairs of memories, at least one of them among `ids`, that lie close.
+def close_pairs(engine: Engine, workspace: Workspace, ids: Sequence[str]) -> tuple[list[Pair], Collection[str]]:
+    """The pairs of memories, at least one of them among `ids`, that lie close, and which of these were compared.
 
-    None where nothing makes vectors; raises ModelError where they are yet to be made.
+    Those that have no vector yet are not; where nothing makes any, there are no pairs. Raises ModelError where what
+    makes them is not there.
     """
     if Spec.parse(engine.settings.embedder).off:
-        return []
+        return [], ids
     embedder = engine.embedding.serving(workspace)
     if embedder is None:
         raise ModelError("There are no vectors to find memories that lie close.")
     among = VectorSet(GENERAL, embedder.name)
     vectors = engine.store.vectors(workspace, among, ids)
-    if len(vectors) < len(ids):
-        raise ModelError(f"Memories that have no vector yet: {len(ids) - len(vectors)}.")
     near: set[frozenset[str]] = set()
     for key, chunks in vectors.items():
         mean = chunks.mean(0)
@@ -97,7 +97,7 @@ def close_pairs(engine: Engine, workspace: Workspace, ids: Sequence[str]) -> lis
         found = engine.store.nearest(workspace, among, unit, Filter(kinds=(Kind.MEMORY,)), NEAREST + 1)
         close = (other for other, cosine in found if ranking.rescale(cosine, embedder.unrelated) >= CLOSE)
         near |= {frozenset((key, other)) for other in close if other != key}
-    return sorted(_pairs(engine, workspace, near), key=lambda pair: (_age(pair[0]), _age(pair[1])))
+    return sorted(_pairs(engine, workspace, near), key=lambda pair: (_age(pair[0]), _age(pair[1]))), vectors
 
 
 def _pairs(engine: Engine, workspace: Workspace, near: Iterable[frozenset[str]]) -> Iterator[Pair]:

@@ -16,7 +16,7 @@ from memoryd.models.embedders import Embedder
 from memoryd.store.base import Queries, Vector
 from memoryd.text import content_words, parse_query, words
 
-READ = 2_000  # records that are gone or changed, the last ones: of more, those from longer ago are not found
+READ = 20_000  # records that are gone or changed, the last ones: of more, those from longer ago are not found
 EMBEDDED = 40  # of them that are compared by meaning: a quarter of a second
 LONGEST = 1_000  # characters of each
 

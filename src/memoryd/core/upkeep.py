@@ -2,12 +2,14 @@
 
 import time
 from collections.abc import Callable, Iterator
+from contextlib import nullcontext
 
 from memoryd.core import compaction, judging
 from memoryd.core.acts import Act, carry_out
 from memoryd.core.engine import Engine
 from memoryd.core.judging import Seen
 from memoryd.core.records import written_by
+from memoryd.core.worker import Worker
 from memoryd.core.workspaces import going_on
 from memoryd.errors import BusyError
 from memoryd.model import Workspace
@@ -20,9 +22,9 @@ TERM = 300.0  # seconds that a batch may take: a language model is asked several
 
 
 def begin(engine: Engine) -> None:
-    """Begin the background work of a server; returns at once."""
+    """Begin the background work of a server; returns at once. Nothing else waits for a language model."""
     upkeep = Upkeep(engine)
-    engine.worker.start([upkeep.follow], seldom=[upkeep.catch_up])
+    engine.begin(Worker([upkeep.follow], seldom=[upkeep.catch_up]))
 
 
 class Upkeep:
@@ -85,12 +87,16 @@ def maintain(
     Raises BusyError where another process is at it.
     """
     name = f"maintain {workspace.id}"
-    with engine.leases.alone(name, term=TERM) as mine:
+    with nullcontext(enter_result=True) if dry_run else engine.leases.alone(name, term=TERM) as mine:
         if not mine:
             raise BusyError(f"Another process is maintaining the workspace {workspace.name!r}. Try again later.")
+
+        def goes_on() -> bool:
+            return not stopping() and (dry_run or engine.leases.take(name, TERM))
+
         gone: set[str] = set()
-        for act in _acts(engine, workspace, compacting=compacting, dry_run=dry_run):
-            if stopping() or not engine.leases.take(name, TERM):
+        for act in _acts(engine, workspace, goes_on, compacting=compacting, dry_run=dry_run):
+            if not goes_on():
                 return
             ids = {memory.id for memory in act.gone}
             if gone.isdisjoint(ids | {act.by.id}) and (dry_run or _do(engine, workspace, act)):
@@ -98,11 +104,13 @@ def maintain(
                 yield act
 
 
-def _acts(engine: Engine, workspace: Workspace, *, compacting: bool, dry_run: bool) -> Iterator[Act]:
+def _acts(
+    engine: Engine, workspace: Workspace, goes_on: Callable[[], bool], *, compacting: bool, dry_run: bool
+) -> Iterator[Act]:
     """What there is to be done. What was looked at is settled once its acts are taken."""
     llm = engine.helpers.writer()
     size, after, seen = engine.settings.consolidation_batch_size, ("", ""), Seen(list)
-    while fresh := _fresh(engine, workspace, size, after):
+    while goes_on() and (fresh := _fresh(engine, workspace, size, after)):
         judgement = judging.judge(engine, workspace, [row["id"] for row in fresh], llm, seen)
         yield from judgement.acts
         llm = llm if judgement.settled else None  # it has failed: words alone decide, and all is looked at again
@@ -110,7 +118,7 @@ def _acts(engine: Engine, workspace: Workspace, *, compacting: bool, dry_run: bo
             engine.write(workspace, judgement.settle)
             seen.clear()  # the database knows them from now on
         after = (fresh[-1]["created_at"], fresh[-1]["id"])
-    if llm is not None and compacting:
+    if llm is not None and compacting and goes_on():
         yield from compaction.compact(engine, workspace, llm)
 
 

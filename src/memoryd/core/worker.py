@@ -1,4 +1,4 @@
-"""The background thread of a process: what need not be done while a caller waits."""
+"""A background thread of a process: what need not be done while a caller waits."""
 
 import logging
 import math
@@ -31,10 +31,9 @@ class Worker:
         self._stopping = threading.Event()
         self._thread = self._another()
 
-    def start(self, chores: Sequence[Chore] = (), seldom: Sequence[Chore] = ()) -> None:
-        """Begin, with more chores after the others; returns at once."""
+    def start(self) -> None:
+        """Begin; returns at once."""
         with self._lock:
-            self._chores, self._seldom = [*self._chores, *chores], [*self._seldom, *seldom]
             self._thread.start()
 
     def wake(self) -> None:

@@ -15,7 +15,7 @@ from memoryd.errors import ModelError
 from memoryd.model import Hit, Interaction, Record
 from memoryd.models.llm import Llm
 from memoryd.prompts import COMPACT_MEMORIES, DRAFT_REPORT, JUDGE_PAIRS, SUMMARIZE_SESSION
-from memoryd.text import cut, estimate_tokens, storable
+from memoryd.text import cut, estimate_tokens
 
 SENT = 30  # memories at most
 LONG = 300  # tokens of each
@@ -177,8 +177,8 @@ def condense(llm: Llm, memories: Sequence[Record]) -> tuple[str, list[Record]]:
 
 
 def line(text: str) -> str:
-    """What a model wrote, as one line that can be stored; '' where that is nothing."""
-    return " ".join(storable(text).split())
+    """What a model wrote, as one line."""
+    return " ".join(text.split())
 
 
 def _line(number: int, record: Record) -> str:

@@ -140,6 +140,7 @@ def _read(text: str, shape: type[ShapeT]) -> ShapeT:
     """The object in an answer, which may be fenced or have prose around it. Raises ValueError."""
     fenced = _FENCE.match(text)
     inner = fenced[1] if fenced else text[text.find("{") : text.rfind("}") + 1] or text
+    inner = inner.replace(r"\u0000", " ")  # no store keeps it
     try:
         return shape.model_validate_json(inner)
     except ValidationError as error:

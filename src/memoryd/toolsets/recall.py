@@ -48,9 +48,9 @@ def store(call: Call, arguments: StoreArguments) -> Answer:
     )  # fmt: skip
     texts = {
         "stored": "Stored memory {}.", "merged": "Merged with existing memory {} (duplicate detected).",
-        "updated": "Stored memory {}, which supersedes {} other.",
+        "updated": "Stored memory {} in place of {}.",
     }  # fmt: skip
-    text = texts[stored.status].format(stored.id, len(set(arguments.supersedes)))
+    text = texts[stored.status].format(stored.id, ", ".join(dict.fromkeys(arguments.supersedes)))
     return Answer(StoreResult(id=stored.id, status=stored.status), text)
 
 

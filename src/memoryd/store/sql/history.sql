@@ -49,7 +49,7 @@ WHERE d.workspace_id = :workspace AND d.superseded_by = :id AND d.ending = 'comp
 
 -- name: history.version
 -- What a record said last before it says what it says now; where that is all it ever said, what tags it had.
-SELECT v.until, v.body, v.tags, v.importance
+SELECT v.body, v.tags, v.importance
 FROM versions v JOIN records r ON r.workspace_id = v.workspace_id AND r.id = v.id
 WHERE v.workspace_id = :workspace AND v.id = :id
 ORDER BY CASE WHEN v.body <> r.body THEN 0 ELSE 1 END, v.until DESC LIMIT 1
