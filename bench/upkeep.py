@@ -1,4 +1,4 @@
-"""What maintenance costs: `python -m bench.upkeep [10000]`, with that many memories in one workspace."""
+"""What maintenance and the past cost: `python -m bench.upkeep [10000]`, so many memories in one workspace."""
 
 import json
 import sys
@@ -24,6 +24,7 @@ from memoryd.store.base import Queries
 from memoryd.text import estimate_tokens, fingerprint
 
 INTERVAL = 50  # memories between two passes, as the setting has it
+CHANGED = 300  # memories that are superseded after the time that is asked about
 TWINS = 50  # one in so many says what the one before says, in another form
 
 
@@ -102,6 +103,18 @@ def passes(engine: Engine, workspace: Workspace, number: int) -> None:
     show(f"maintenance, {number:,} memories, no language model", ["", ""], rows)
 
 
+def past(engine: Engine, workspace: Workspace, number: int) -> None:
+    """A recall of what was believed before some memories were superseded, and one of what is true now."""
+    memories = Memories(engine, workspace, "bench")
+    before = engine.clock.now()
+    for place, hit in enumerate(memories.recent(CHANGED)):
+        memories.store(fact(10**7 + place), supersedes=[hit.record.id])
+    now = recalls(memories)
+    then, _ = median_ms(lambda n: memories.recall(question(n), 500, as_of=before), 20)
+    rows = [["a recall, ms", f"{now:.1f}"], ["one as_of a time before, ms", f"{then:.1f}"]]
+    show(f"the past, {number:,} memories, {CHANGED} of them superseded since", ["", ""], rows)
+
+
 def main() -> None:
     number = int(sys.argv[1]) if len(sys.argv) > 1 else 10_000
     with tempfile.TemporaryDirectory() as directory:
@@ -112,6 +125,7 @@ def main() -> None:
             workspace = engine.workspaces.ensure("default")
             fill(engine, workspace, number)
             passes(engine, workspace, number)
+            past(engine, workspace, number)
 
 
 if __name__ == "__main__":
