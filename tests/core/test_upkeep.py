@@ -18,6 +18,7 @@ from memoryd.core.vitality import vitality
 from memoryd.errors import BusyError
 from memoryd.model import Kind, Record
 from memoryd.settings import Settings
+from memoryd.store.base import Row
 from tests.clients import Json, environment
 from tests.core.kit import memories, never
 from tests.llm import Model, model
@@ -64,6 +65,12 @@ def done(of: Engine, *, dry_run: bool = False, compacting: bool = False) -> list
 
 def living(of: Engine) -> list[str]:
     return sorted(hit.record.body for hit in memories(of).recent(100))
+
+
+def fresh(of: Engine) -> list[Row]:
+    """What consolidation has yet to look at."""
+    place = of.workspaces.ensure("default")
+    return of.store.read(place, lambda q: q.all("maintenance.fresh", limit=99, time="", id=""))
 
 
 def graph(of: Engine) -> Graph:
@@ -128,15 +135,14 @@ def test_a_dry_run_tells_and_does_nothing(one: Engine) -> None:
 def test_memories_are_looked_at_once(one: Engine) -> None:
     store(one, BERLIN, LISBON)
     done(one)
-    place = one.workspaces.ensure("default")
-    assert one.store.read(place, lambda q: q.all("maintenance.fresh", limit=9, time="", id="")) == []
+    assert fresh(one) == []
 
 
 def test_what_has_no_vector_yet_is_judged_later(writing: Engine) -> None:
-    one, place = writing, writing.workspaces.ensure("default")
+    one = writing
     memories(one).store("x" * 9_000)  # too long to be embedded at once
     done(one)
-    assert len(one.store.read(place, lambda q: q.all("maintenance.fresh", limit=9, time="", id=""))) == 1
+    assert len(fresh(one)) == 1
 
 
 def test_a_contradicted_memory_is_superseded_with_the_reason(writing: Engine, llm: Model) -> None:
@@ -322,6 +328,7 @@ def test_a_model_that_fails_is_asked_once_a_pass_and_words_still_decide(
         chores.follow(never)
         assert len(llm.asked) == 1
         assert len(living(one)) == 6
+        assert len(fresh(one)) == 6  # and all of it is looked at again
         store(one, "Something else.", "And more.")
         chores.follow(never)  # not before the next catch_up
         assert len(llm.asked) == 1

@@ -108,17 +108,18 @@ def _acts(
     engine: Engine, workspace: Workspace, goes_on: Callable[[], bool], *, compacting: bool, dry_run: bool
 ) -> Iterator[Act]:
     """What there is to be done. What was looked at is settled once its acts are taken."""
-    llm = engine.helpers.writer()
+    llm, failed = engine.helpers.writer(), False
     size, after, seen = engine.settings.consolidation_batch_size, ("", ""), Seen(list)
     while goes_on() and (fresh := _fresh(engine, workspace, size, after)):
-        judgement = judging.judge(engine, workspace, [row["id"] for row in fresh], llm, seen)
+        ids = [row["id"] for row in fresh]
+        judgement = judging.judge(engine, workspace, ids, None if failed else llm, seen)
         yield from judgement.acts
-        llm = llm if judgement.settled else None  # it has failed: words alone decide, and all is looked at again
-        if not dry_run and judgement.settled:
+        failed = failed or not judgement.settled  # then words alone decide, and all is looked at again
+        if not (dry_run or failed):
             engine.write(workspace, judgement.settle)
             seen.clear()  # the database knows them from now on
         after = (fresh[-1]["created_at"], fresh[-1]["id"])
-    if llm is not None and compacting and goes_on():
+    if llm is not None and compacting and not failed and goes_on():
         yield from compaction.compact(engine, workspace, llm)
 
 

@@ -18,7 +18,7 @@ UPDATE memory_details SET consolidated = 1, gist = :gist WHERE workspace_id = :w
 -- name: maintenance.absorb
 -- One stands for another one, too: the greater importance counts, and all recalls.
 UPDATE memory_details SET importance = CASE WHEN importance > :importance THEN importance ELSE :importance END,
-  access_count = access_count + :times, consolidated = 1
+  access_count = access_count + :times
 WHERE workspace_id = :workspace AND id = :id
 
 -- name: maintenance.retag
