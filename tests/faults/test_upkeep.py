@@ -111,3 +111,11 @@ def test_tools_answer_while_a_model_hangs_and_the_log_says_why_once(
     living, gone = outcome(environ)
     assert (len(living), gone) == (len(FACTS) + 1, [])
     assert (tmp_path / "log").read_text(encoding="utf-8").count("the language model:") <= 1
+
+
+def test_vectors_are_made_while_a_model_hangs(environ: dict[str, str], llm: Model, tmp_path: Path) -> None:
+    llm.hangs(60)
+    with agent(environ | {"MEMORY_LLM_TIMEOUT": "60"}, log=tmp_path / "log") as server:
+        until(lambda: llm.asked, "the model is asked")
+        server.store("long " * 1_500)  # too long to be embedded at once
+        server.settle()
