@@ -13,6 +13,7 @@ from memoryd.core.engine import Engine
 from memoryd.core.entities import NewEntity
 from memoryd.core.export_rows import SHAPES
 from memoryd.core.graph import Graph
+from memoryd.core.history import restore
 from memoryd.core.lines import Mode
 from memoryd.core.relations import Edge
 from memoryd.errors import InvalidInputError, StoreError
@@ -153,3 +154,16 @@ def test_a_file_that_is_there_is_not_overwritten(engine: Engine, file: Path) -> 
     with pytest.raises(InvalidInputError, match="exists already"):
         export(engine, file)
     assert file.read_text() == "mine"
+
+
+def test_a_whole_succession_goes_along_and_can_be_restored(engine: Engine, other: Engine, file: Path) -> None:
+    kept = memories(engine)
+    first = kept.store("The database is MySQL.")
+    second = kept.store("The database is Postgres.", supersedes=[first.id])
+    third = kept.store("The database is CockroachDB.", supersedes=[second.id])
+    whole = export(engine, file)
+    details = {row["id"]: row["superseded_by"] for row in of(values(whole), "memory_details")}
+    assert details == {first.id: third.id, second.id: third.id, third.id: None}
+    load(other, file)
+    graph = Graph(other, other.workspaces.find("default"))
+    assert [one.text for one in restore(graph, [first.id])] == ["The database is MySQL."]

@@ -332,3 +332,15 @@ def test_a_model_that_fails_is_asked_once_a_pass_and_words_still_decide(
         store(one, "Something else.", "And more.")
         chores.follow(never)  # not before the next catch_up
         assert len(llm.asked) == 1
+
+
+def test_what_somebody_restored_is_left_alone_for_good(writing: Engine, llm: Model) -> None:
+    llm.reply = tells
+    store(writing, *TEAS, *SAME)
+    acts = done(writing, compacting=True)
+    for act in acts:
+        restore(graph(writing), [act.by.id] if act.ending == "compacted" else [act.gone[0].id])
+    for text in (*TEAS, *SAME):
+        memories(writing).store(text)  # said again
+    assert done(writing, compacting=True) == []
+    assert living(writing) == sorted([*TEAS, *SAME])

@@ -7,10 +7,9 @@ when it was written: what was imported is exported as the same bytes.
 
 import json
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 from memoryd.core import export_rows, lines
 from memoryd.core.engine import Engine
@@ -67,6 +66,7 @@ class _Writing:
         self._vectors = vectors
         self._report = report
         self._hidden: frozenset[str] = frozenset()
+        self._successors: dict[str, str] = {}
         self._begun = False
 
     def run(self, queries: Queries) -> Numbers:
@@ -74,13 +74,14 @@ class _Writing:
         if self._begun:  # a store may try again, but what was written is written
             raise StoreError("The connection was lost during the export. Nothing was written; export again.")
         self._begun = True
-        self._hidden = frozenset(_hidden(queries))
+        self._successors = _successors(queries)
+        self._hidden = frozenset(_hidden(queries)) - self._successors.keys()
         self._target.put({WORKSPACE: {name: getattr(self._workspace, name) for name in TOLD}})
         numbers, done = Numbers(), 0
         total = sum(rows.number(queries, table) for table in self._counted()) or 1
         for table in TABLES:
             for page in self._pages(queries, table):
-                for row in self._shown(queries, table, page):
+                for row in self._shown(table, page):
                     self._target.put(export_rows.line(table, row))
                     numbers[noun(table, row)] += 1
                 done += len(page)
@@ -94,14 +95,18 @@ class _Writing:
     def _pages(self, queries: Queries, table: str) -> Iterator[list[Row]]:
         return rows.brought(queries) if table not in self._counted() else rows.pages(queries, table)
 
-    def _shown(self, queries: Queries, table: str, page: list[Row]) -> list[Row]:
+    def _shown(self, table: str, page: list[Row]) -> list[Row]:
         """The rows of a page that are told of."""
         if table in ("perspectives", "events"):
             return page
         if table == "relations":
             return [row for row in page if row["deleted_at"] is None and not self._is_loose(row)]
         shown = [row for row in page if row["id"] not in self._hidden]
-        return _without_dangling(queries, shown) if table == "memory_details" else shown
+        return [self._succeeded(row) for row in shown] if table == "memory_details" else shown
+
+    def _succeeded(self, detail: Row) -> Row:
+        """What took a memory's place is the one that lives; those between are in the file with the same one."""
+        return detail | {"superseded_by": self._successors.get(detail["id"])}
 
     def _is_loose(self, relation: Row) -> bool:
         return relation["from_entity"] in self._hidden or relation["to_entity"] in self._hidden
@@ -115,14 +120,15 @@ def _hidden(queries: Queries) -> Iterator[str]:
         after = found[-1]["id"]
 
 
-def _without_dangling(queries: Queries, page: list[Row]) -> list[Row]:
-    """Details, where what took a memory's place is named only if it is told of too."""
-    named = {row["superseded_by"] for row in page if row["superseded_by"]}
-    if not named:
-        return page
-    living = {row["id"] for row in queries.all("exports.living", ids=json.dumps(sorted(named)))}
+def _successors(queries: Queries) -> dict[str, str]:
+    """The living memory at the end of each succession, by the ids of all that came before it."""
+    after = {row["id"]: row["superseded_by"] for row in queries.all("exports.successions")}
+    ends = {key: _end(after, key) for key in after}
+    living = {row["id"] for row in queries.all("exports.living", ids=json.dumps(sorted(set(ends.values()))))}
+    return {key: end for key, end in ends.items() if end in living}
 
-    def mended(row: Row) -> dict[str, Any]:
-        return row if row["superseded_by"] in living else row | {"superseded_by": None}
 
-    return [mended(row) for row in page]
+def _end(after: Mapping[str, str], key: str) -> str:
+    while key in after:
+        key = after[key]
+    return key

@@ -101,9 +101,13 @@ def close_pairs(engine: Engine, workspace: Workspace, ids: Sequence[str]) -> tup
 
 
 def _pairs(engine: Engine, workspace: Workspace, near: Iterable[frozenset[str]]) -> Iterator[Pair]:
-    ids = sorted({key for both in near for key in both})
-    found = engine.store.read(workspace, lambda q: records.fetch(q, ids, ""))
-    memories = {key: one for key, one in found.items() if one.name is None}
+    wanted = json.dumps(sorted({key for both in near for key in both}))
+
+    def work(queries: Queries) -> Mapping[str, Record]:
+        ids = [row["id"] for row in queries.all("maintenance.comparable", ids=wanted)]
+        return records.fetch(queries, ids, "")
+
+    memories = engine.store.read(workspace, work)
     for one, other in near:
         if one in memories and other in memories:
             yield _pair(memories[one], memories[other])

@@ -1,19 +1,20 @@
 -- name: exports.hidden
--- What no export tells of: what is deleted, unless something living took its place, what is a session's alone, and what
--- is observed of an entity that is deleted.
+-- What no export tells of, but for what something living took the place of: what is deleted, what is a session's alone,
+-- and what is observed of an entity that is deleted.
 SELECT r.id FROM records r
 WHERE r.workspace_id = :workspace AND r.id > :after AND (
   r.scope <> ''
-  OR r.deleted_at IS NOT NULL AND NOT EXISTS (
-    SELECT 1 FROM memory_details d JOIN records living
-      ON living.workspace_id = d.workspace_id AND living.id = d.superseded_by AND living.deleted_at IS NULL
-      AND living.scope = ''
-    WHERE d.workspace_id = r.workspace_id AND d.id = r.id)
+  OR r.deleted_at IS NOT NULL
   OR r.kind = 'observation' AND EXISTS (
     SELECT 1 FROM observation_details o JOIN records e
       ON e.workspace_id = o.workspace_id AND e.id = o.entity_id AND e.deleted_at IS NOT NULL
     WHERE o.workspace_id = r.workspace_id AND o.id = r.id))
 ORDER BY r.id LIMIT :limit
+
+-- name: exports.successions
+-- What took the place of each memory that is gone.
+SELECT d.id, d.superseded_by FROM memory_details d JOIN records r ON r.workspace_id = d.workspace_id AND r.id = d.id
+WHERE d.workspace_id = :workspace AND d.superseded_by IS NOT NULL AND r.deleted_at IS NOT NULL AND r.scope = ''
 
 -- name: exports.living
 -- Those of some records that live and belong to no session.

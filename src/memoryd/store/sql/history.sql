@@ -96,8 +96,8 @@ UPDATE records SET deleted_at = NULL
 WHERE workspace_id = :workspace AND deleted_at IS NOT NULL AND id IN (SELECT value FROM json_each(:ids))
 
 -- name: memories.restore
--- Nothing stands for them any more, and consolidation leaves them alone.
-UPDATE memory_details SET superseded_by = NULL, ending = '', reason = '', consolidated = 1
+-- Nothing stands for them any more, and maintenance leaves them alone for good: `consolidated` is 2.
+UPDATE memory_details SET superseded_by = NULL, ending = '', reason = '', consolidated = 2
 WHERE workspace_id = :workspace AND id IN (SELECT value FROM json_each(:ids))
 
 -- name: memories.release

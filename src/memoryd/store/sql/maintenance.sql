@@ -8,8 +8,14 @@ ORDER BY r.created_at, r.id LIMIT :limit
 -- name: maintenance.twins
 -- Settled memories that live and say, but for its form, one of some things.
 SELECT r.id FROM memory_details d JOIN records r ON r.workspace_id = d.workspace_id AND r.id = d.id
-WHERE d.workspace_id = :workspace AND d.gist <> '' AND d.gist IN (SELECT value FROM json_each(:gists))
+WHERE d.workspace_id = :workspace AND d.consolidated = 1 AND d.gist <> '' AND d.gist IN (SELECT value FROM json_each(:gists))
   AND r.kind = 'memory' AND r.name IS NULL AND r.scope = '' AND r.deleted_at IS NULL
+
+-- name: maintenance.comparable
+-- Those of some records that are memories without a key, and were not restored by somebody.
+SELECT r.id FROM memory_details d JOIN records r ON r.workspace_id = d.workspace_id AND r.id = d.id
+WHERE d.workspace_id = :workspace AND d.id IN (SELECT value FROM json_each(:ids)) AND d.consolidated <> 2
+  AND r.name IS NULL AND r.scope = '' AND r.deleted_at IS NULL
 
 -- name: maintenance.settle
 -- Consolidation is done with it.
@@ -28,7 +34,7 @@ WHERE workspace_id = :workspace AND id = :id AND deleted_at IS NULL
 
 -- name: maintenance.aging
 -- Memories that may have decayed: whose text is from before a time.
-SELECT r.id FROM records r
+SELECT r.id FROM records r JOIN memory_details d ON d.workspace_id = r.workspace_id AND d.id = r.id
 WHERE r.workspace_id = :workspace AND r.kind = 'memory' AND r.name IS NULL AND r.scope = '' AND r.deleted_at IS NULL
-  AND r.updated_at < :before
+  AND r.updated_at < :before AND d.consolidated <> 2
 ORDER BY r.updated_at, r.id LIMIT :limit

@@ -6,7 +6,7 @@ VALUES (:workspace, :id, :fingerprint, :importance, :consolidated)
 -- name: memories.change
 -- Said again: the greater importance counts, and consolidation looks at it anew.
 UPDATE memory_details SET importance = CASE WHEN importance > :importance THEN importance ELSE :importance END,
-  consolidated = 0
+  consolidated = CASE WHEN consolidated = 2 THEN 2 ELSE 0 END
 WHERE workspace_id = :workspace AND id = :id
 
 -- name: memories.replaceable
