@@ -1,12 +1,15 @@
 """Sessions: which project is active in each (b), and what lasts no longer than it does (a)."""
 
+import json
 import uuid
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from datetime import timedelta
+from functools import partial
 
 from memoryd.core import records
+from memoryd.core.batches import batches
 from memoryd.core.clock import FOREVER, Clock
 from memoryd.core.leases import Leases
 from memoryd.core.workspaces import Workspaces, going_on, workspace_of
@@ -20,6 +23,8 @@ ERASED = 500  # volatile memories that go in one transaction
 
 Session = tuple[str, str]
 """Whose it is, and its id. The first is '' where the process has one user."""
+Left = dict[str, tuple[Workspace, Mapping[str, str]] | None]
+"""By workspace, when each of a session's memories was written, by id; None where that cannot be read now."""
 
 
 class Sessions:
@@ -124,8 +129,9 @@ class Sessions:
 
     def _end_expired(self, session: Session, now: str) -> None:
         who = {"principal": session[0], "session": session[1]}
+        left = self._left(session)
         held = self._store.read(None, lambda q: q.one("sessions.held", **who, now=now))
-        if held or self._erase(session, now):
+        if held or self._erase(left):
             self._store.write(None, lambda q: q.run("sessions.forget", **who, now=now))
 
     def _leave(self, session: str, principal: str) -> None:
@@ -145,26 +151,35 @@ class Sessions:
                 queries.run("sessions.forget", **who, now=now)
             return ends
 
-        if self._store.write(None, release) and self._erase(session, now):
+        left = {} if self._persist else self._left(session)
+        if self._store.write(None, release) and self._erase(left):
             self._store.write(None, lambda q: q.run("sessions.forget", **who, now=now))
 
-    def _erase(self, session: Session, before: str) -> bool:
-        """In every workspace, a part at a time; whether that could be done in all of them.
-
-        Whoever took the session up again has written later than `before`.
-        """
-
-        def some(queries: Queries) -> int:
-            ids = [row["id"] for row in queries.all("vault.ended", session=session[1], before=before, limit=ERASED)]
-            return records.erase(queries, ids, self._clock.now()) if ids else 0
-
-        workspaces, done = self._workspaces.all("active"), 0
-        for workspace in workspaces:
+    def _left(self, session: Session) -> Left:
+        """What a session has written, asked before it is let go of: what it has then is not a newcomer's."""
+        found: Left = {}
+        for workspace in self._workspaces.all("active"):
+            found[workspace.id] = None
             with going_on(workspace):
-                while self._store.write(workspace, some):
-                    pass
+                rows = self._store.read(workspace, lambda q: q.all("vault.volatile", session=session[1]))
+                found[workspace.id] = workspace, {row["id"]: row["updated_at"] for row in rows}
+        return found
+
+    def _erase(self, left: Left) -> bool:
+        """Remove it, a part at a time; whether that could be done in every workspace."""
+        done = 0
+        for workspace, written in filter(None, left.values()):
+            with going_on(workspace):
+                for part in batches(written, ERASED):
+                    self._store.write(workspace, partial(self._erase_part, {key: written[key] for key in part}))
                 done += 1
-        return done == len(workspaces)
+        return done == len(left)
+
+    def _erase_part(self, written: Mapping[str, str], queries: Queries) -> None:
+        """What nobody has written anew since."""
+        rows = queries.all("vault.rewritten", ids=json.dumps(list(written)))
+        same = [row["id"] for row in rows if row["updated_at"] == written[row["id"]]]
+        records.erase(queries, same, self._clock.now())
 
     def close(self) -> None:
         """Those that nobody else holds are over."""

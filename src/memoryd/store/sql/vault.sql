@@ -44,7 +44,11 @@ WHERE e.workspace_id = :workspace AND e.seq > :after
   AND e.operation IN ('create_memory', 'update_memory', 'delete_memory', 'restore_memory') AND (r.id IS NULL OR r.name IS NOT NULL)
 ORDER BY e.seq LIMIT :limit
 
--- name: vault.ended
--- What a session leaves that is over, up to a time: whoever goes on with it has written since.
-SELECT r.id FROM records r
-WHERE r.workspace_id = :workspace AND r.scope = :session AND r.updated_at <= :before LIMIT :limit
+-- name: vault.volatile
+-- What a session keeps for itself, and when each was written.
+SELECT r.id, r.updated_at FROM records r WHERE r.workspace_id = :workspace AND r.scope = :session
+
+-- name: vault.rewritten
+-- When some records were written last.
+SELECT r.id, r.updated_at FROM records r
+WHERE r.workspace_id = :workspace AND r.id IN (SELECT value FROM json_each(:ids))
