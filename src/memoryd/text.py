@@ -7,6 +7,7 @@ import unicodedata
 from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cache
 from itertools import pairwise
 from typing import Literal
 
@@ -373,36 +374,39 @@ _SUBJECT = r"\b(it|he|she|that|there|here|what|where|who|how)"
 # After these an `a` is an article, before these it is none; elsewhere it may be a name, or another language.
 _BEFORE = "is was be has have had needs as at in into with for of on by from after before under over through and or not"
 _NO_NOUN = "|".join(sorted(STOP_WORDS | _AMOUNTS))
-_FORMS = [
-    (re.compile(pattern, flags), instead)
-    for pattern, instead, flags in [
-        (r"(?<=\w)[’ʼ](?=\w)", "'", 0),
-        (r"(?<=\w)[‐‑‒–—](?=\w)|[‒–−](?=\d)", "-", 0),  # one that stands alone may be what is spoken of
-        (r"(?<=\w)。", ".", 0),
-        (r"(?<=\w)、", ",", 0),
-        (r"(?<!\S)¡(?=\w)", "", 0),
-        (r"^[ \t]*[-*•][ \t]+(?=[^\W\d])", "", re.MULTILINE),
-        (r"(?<!\S)\*\*(?=\S)([^*\n]*)(?<=\S)\*\*(?!\w)", r"\1", 0),
-        (r"(?<![\w`])`(?=[^`\n]*\d)([^`\n]*)`(?![\w`])", r"\1", 0),  # the marks around other words do not count anyway
-        (r"(?<=\d)(%|[kKMGT]i?B|ms|s|min|h|kg|km|cm|mm|px)(?!\w)", r" \1", 0),
-        (r"(?<=\d) (?:percent|per cent)\b", " %", 0),
-        (r"\bcan(?:'t|not|t)\b", "can not", re.IGNORECASE),
-        (r"\bwon'?t\b", "will not", re.IGNORECASE),
-        (r"\b(do|does|did|is|are|was|were|has|have|had|would|could|should|must|need)n'?t\b", r"\1 not", re.IGNORECASE),
-        (r"(?<=\w)'re\b", " are", re.IGNORECASE),
-        (r"(?<=\w)'ve\b", " have", re.IGNORECASE),
-        (r"(?<=\w)'ll\b", " will", re.IGNORECASE),
-        (r"\bI'm\b", "I am", re.IGNORECASE),
-        (r"\blet's\b", "let us", re.IGNORECASE),
-        (r"(?<=\w)'d(?= (?:rather|like|love|prefer)\b)", " would", re.IGNORECASE),  # else it may be `had`
-        (rf"{_SUBJECT}'s(?= (?:got|been)\b)", r"\1 has", re.IGNORECASE),
-        (rf"{_SUBJECT}'s\b", r"\1 is", re.IGNORECASE),  # after a name it may be an owner's
-        (rf"\b((?i:{'|'.join(_BEFORE.split())})) a (?!(?:{_NO_NOUN})\b)(?=[a-z]{{2}})", r"\1 ", 0),
-    ]
-]
+_FORMS = (
+    (r"(?<=\w)[’ʼ](?=\w)", "'", 0),
+    (r"(?<=\w)[‐‑‒–—](?=\w)|[‒–−](?=\d)", "-", 0),  # one that stands alone may be what is spoken of
+    (r"(?<=\w)。", ".", 0),
+    (r"(?<=\w)、", ",", 0),
+    (r"(?<!\S)¡(?=\w)", "", 0),
+    (r"^[ \t]*[-*•][ \t]+(?=[^\W\d])", "", re.MULTILINE),
+    (r"(?<!\S)\*\*(?=\S)([^*\n]*)(?<=\S)\*\*(?!\w)", r"\1", 0),
+    (r"(?<![\w`])`(?=[^`\n]*\d)([^`\n]*)`(?![\w`])", r"\1", 0),  # the marks around other words do not count anyway
+    (r"(?<=\d)(%|[kKMGT]i?B|ms|s|min|h|kg|km|cm|mm|px)(?!\w)", r" \1", 0),
+    (r"(?<=\d) (?:percent|per cent)\b", " %", 0),
+    (r"\bcan(?:'t|not|t)\b", "can not", re.IGNORECASE),
+    (r"\bwon'?t\b", "will not", re.IGNORECASE),
+    (r"\b(do|does|did|is|are|was|were|has|have|had|would|could|should|must|need)n'?t\b", r"\1 not", re.IGNORECASE),
+    (r"(?<=\w)'re\b", " are", re.IGNORECASE),
+    (r"(?<=\w)'ve\b", " have", re.IGNORECASE),
+    (r"(?<=\w)'ll\b", " will", re.IGNORECASE),
+    (r"\bI'm\b", "I am", re.IGNORECASE),
+    (r"\blet's\b", "let us", re.IGNORECASE),
+    (r"(?<=\w)'d(?= (?:rather|like|love|prefer)\b)", " would", re.IGNORECASE),  # else it may be `had`
+    (rf"{_SUBJECT}'s(?= (?:got|been)\b)", r"\1 has", re.IGNORECASE),
+    (rf"{_SUBJECT}'s\b", r"\1 is", re.IGNORECASE),  # after a name it may be an owner's
+    (rf"\b((?i:{'|'.join(_BEFORE.split())})) a (?!(?:{_NO_NOUN})\b)(?=[a-z]{{2}})", r"\1 ", 0),
+)
 _NUMBER = re.compile(rf"(?<![\w-])(?:{'|'.join(_NUMBERS)})(?![\w-])")
 _SHOUTED = re.compile(r"\b(?:NOT|NEVER|ALWAYS|MUST|ONLY|DO(?= NOT)|IMPORTANT|NOTE|WARNING|REMEMBER)\b")
 _WORD_ALONE = re.compile(r"[^\W\d_]+(?:['’-][^\W\d_]+)*")
+
+
+@cache
+def _forms() -> list[tuple[re.Pattern[str], str]]:
+    """Compiled when they are first needed: a server starts without."""
+    return [(re.compile(pattern, flags), instead) for pattern, instead, flags in _FORMS]
 
 
 def plain(text: str) -> str:
@@ -414,7 +418,7 @@ def plain(text: str) -> str:
     """
     found = unicodedata.normalize("NFC", _BESIDE.sub(_spelled, text.translate(_UNSEEN)))
     found = _NUMBER.sub(lambda match: str(_NUMBERS[match[0]]), found)
-    for pattern, instead in _FORMS:
+    for pattern, instead in _forms():
         found = pattern.sub(instead, found)
     return _SHOUTED.sub(lambda match: match[0].lower(), found)
 

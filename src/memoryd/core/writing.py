@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, ConfigDict, Field
 
 from memoryd.core.records import said
 from memoryd.errors import ModelError
@@ -26,20 +26,26 @@ PAIRS, SAID = 60, 80  # pairs that are judged at once, and tokens of what is sai
 CONDENSED = 1_000  # tokens of a summary of memories
 
 
-class Statement(BaseModel):
+class Shape(BaseModel):
+    """What a model is asked to fill. It is built when it is first asked for: a server starts without."""
+
+    model_config = ConfigDict(defer_build=True)
+
+
+class Statement(Shape):
     """One sentence or two, and the numbers of what they rest on."""
 
     text: str = Field(min_length=1)
     sources: list[int]
 
 
-class Statements(BaseModel):
+class Statements(Shape):
     """What is to be said; nothing where the memories do not say it."""
 
     statements: list[Statement]
 
 
-class SessionNote(BaseModel):
+class SessionNote(Shape):
     """What a session was about, and how it went."""
 
     title: str = Field(min_length=1, max_length=200)
@@ -52,14 +58,14 @@ class SessionNote(BaseModel):
     technologies: list[str] = Field(max_length=30)
 
 
-class Draft(BaseModel):
+class Draft(Shape):
     """A text for the object of a number."""
 
     number: int
     text: str = Field(min_length=1, max_length=2_000)
 
 
-class Drafts(BaseModel):
+class Drafts(Shape):
     """The texts of a report on a graph."""
 
     summaries: list[Draft]
@@ -67,7 +73,7 @@ class Drafts(BaseModel):
     labels: list[Draft]
 
 
-class Verdict(BaseModel):
+class Verdict(Shape):
     """What the pair of a number is, and why."""
 
     number: int
@@ -75,7 +81,7 @@ class Verdict(BaseModel):
     reason: str = Field(max_length=500)
 
 
-class Verdicts(BaseModel):
+class Verdicts(Shape):
     """One for each pair."""
 
     verdicts: list[Verdict]
