@@ -9,7 +9,7 @@ PYTEST := $(BIN)/python -m pytest -n auto --dist worksteal
 
 # What is kept where: prompts and language models keep nothing, and tests/core/test_changes.py hears changes on both.
 ON_POSTGRES := tests/seeds tests/faults/test_kill.py tests/faults/test_graph_writers.py \
-	tests/core/test_history.py tests/core/test_upkeep.py \
+	tests/core/test_history.py tests/core/test_maintenance.py \
 	--ignore tests/seeds/test_vault_prompts.py --ignore tests/seeds/test_vault_notices.py \
 	--ignore tests/seeds/test_recall_llm.py --ignore tests/seeds/test_graph_llm.py
 

@@ -135,7 +135,7 @@ def test_earlier_texts_are_purged_after_the_retention(tmp_path: Path) -> None:
         vault = Vault(one, one.workspaces.ensure("default"), "")
         vault.commit("vault", "db", "MySQL")
         vault.commit("vault", "db", "Postgres")
-        one.maintenance.purge_workspace(one.workspaces.ensure("default"))
+        one.upkeep.purge_workspace(one.workspaces.ensure("default"))
         assert entries(Graph(one, one.workspaces.ensure("default")), 10) == []
 
 
@@ -145,7 +145,7 @@ def test_what_was_superseded_outlives_the_retention(tmp_path: Path) -> None:
         first = kept.store("The database is MySQL.")
         second = kept.store("The database is Postgres.", supersedes=[first.id])
         kept.store("The database is CockroachDB.", supersedes=[second.id])
-        one.maintenance.purge_workspace(one.workspaces.ensure("default"))
+        one.upkeep.purge_workspace(one.workspaces.ensure("default"))
         found = entries(Graph(one, one.workspaces.ensure("default")), 10)
         assert [entry.id for entry in found] == [second.id, first.id]
 

@@ -258,7 +258,7 @@ def test_a_store_that_is_busy_archives_later(here: Engine, monkeypatch: pytest.M
     with monkeypatch.context() as patch:
         patch.setattr(sqlite.SqliteStore, "put_away", busy)
         assert here.workspaces.archive("p").status == "archived"
-    here.maintenance.settle(never)
+    here.upkeep.settle(never)
     assert here.workspaces.find("p").db_path.startswith("archive/")
 
 
@@ -298,7 +298,7 @@ def test_processes_that_contradict_each_other_leave_one_truth(tmp_path: Path) ->
             _, errors = other.communicate(timeout=60)
             busy = "is being read" in errors
             assert other.returncode == 0 or busy, errors
-        here.maintenance.settle(never)
+        here.upkeep.settle(never)
         if here.workspaces.find("p").status == "active":
             here.workspaces.archive("p")
         assert here.workspaces.find("p").db_path.startswith("archive/")
@@ -335,9 +335,9 @@ def test_a_workspace_that_cannot_be_used_keeps_no_other_from_being_looked_after(
     for name in ("a", "old-a"):
         damage(tmp_path, made[name])
     with engine(tmp_path, MEMORY_RETENTION_DAYS="0") as here:
-        here.maintenance.settle(never)
+        here.upkeep.settle(never)
         assert here.workspaces.find("old-b").db_path.startswith("archive/")
-        here.maintenance.purge(never)
+        here.upkeep.purge(never)
         deleted = here.store.read(here.workspaces.find("b"), lambda q: q.one("records.deleted"))
         assert deleted == {"number": 0}
 
@@ -370,7 +370,7 @@ def test_removals_of_vectors_are_forgotten_also_where_nothing_is_purged(
     for expected in (3, 4, 4):
         for _ in range(3):
             here.write(place, lambda q: q.run("embeddings.clear", id=add(q, "text", axis(0))))
-        here.maintenance.tend(never)
+        here.upkeep.tend(never)
         assert removals() == expected
 
 
@@ -401,7 +401,7 @@ def test_doctor_finds_a_lost_archive_and_nothing_else(here: Engine, tmp_path: Pa
     (tmp_path / here.workspaces.find("own").db_path).unlink()
     (found,) = findings(here)
     assert re.search(r"workspace own.*archive/.*is missing.*Put it back", found)
-    here.maintenance.settle(never)
+    here.upkeep.settle(never)
     with pytest.raises(StoreError, match="is missing"):
         here.workspaces.restore("own")
     here.workspaces.delete("own")

@@ -17,8 +17,8 @@ from memoryd.core import records
 from memoryd.core.accesses import Accesses
 from memoryd.core.clock import timestamp
 from memoryd.core.engine import Engine
-from memoryd.core.maintain import Maintenance
 from memoryd.core.memories import Criteria
+from memoryd.core.upkeep import Upkeep
 from memoryd.core.worker import Worker
 from memoryd.errors import InvalidInputError, ModelError, StoreError
 from memoryd.model import Kind, Record, Workspace
@@ -112,7 +112,7 @@ def test_a_file_that_is_lost_while_it_is_open_takes_no_writes(tmp_path: Path) ->
 def test_looking_makes_no_registry(here: Engine, tmp_path: Path) -> None:
     assert here.workspaces.all() == []
     assert here.workspaces.get("default") is None
-    here.maintenance.purge(never)
+    here.upkeep.purge(never)
     assert list(tmp_path.rglob("*.db")) == []
 
 
@@ -314,7 +314,7 @@ def aged(of: Engine, texts: list[str], days: float) -> list[str]:
 
 
 def purge(of: Engine, days: float) -> None:
-    Maintenance(of.store, of.workspaces, of.clock, of.leases, days).purge(never)
+    Upkeep(of.store, of.workspaces, of.clock, of.leases, days).purge(never)
 
 
 def there(tmp_path: Path) -> set[str]:
@@ -362,7 +362,7 @@ def test_one_workspace_is_purged(here: Engine, tmp_path: Path) -> None:
     for name in ("default", "other"):
         ids[name] = memories(here, name=name).store("text").id
         memories(here, name=name).forget(Criteria(ids=(ids[name],)))
-    keeper = Maintenance(here.store, here.workspaces, here.clock, here.leases, 0)
+    keeper = Upkeep(here.store, here.workspaces, here.clock, here.leases, 0)
     keeper.purge_workspace(here.workspaces.ensure("other"))
     assert there(tmp_path) == {ids["default"]}
 
@@ -376,7 +376,7 @@ def test_what_is_purged_leaves_no_trace_in_the_file(tmp_path: Path) -> None:
     with engine(tmp_path, MEMORY_RETENTION_DAYS="0") as one:
         found = memories(one).recall("Zanzibarquux", 500).hits
         memories(one).forget(Criteria(ids=tuple(hit.record.id for hit in found)))
-        one.maintenance.purge(never)
+        one.upkeep.purge(never)
         assert one.store.problems(one.workspaces.ensure("default")) == []
     assert b"zanzibarquux" not in file.read_bytes().lower()
     assert {path.name for path in tmp_path.iterdir()} == {"_meta.db", "memory.db"}
@@ -387,7 +387,7 @@ def test_any_retention_can_be_kept(tmp_path: Path, days: str) -> None:
     with engine(tmp_path / "data", MEMORY_RETENTION_DAYS=days) as one:
         key = memories(one).store("text").id
         memories(one).forget(Criteria(ids=(key,)))
-        one.maintenance.purge(never)
+        one.upkeep.purge(never)
         assert there(tmp_path) == (set() if days == "0" else {key})
 
 

@@ -7,7 +7,7 @@ from rich.text import Text
 
 from memoryd.cli import exports, show
 from memoryd.cli.frame import PLACE, Json, command, note, out, printable
-from memoryd.core import compaction, upkeep
+from memoryd.core import compaction, maintenance
 from memoryd.core import history as changes
 from memoryd.core.acts import Act
 from memoryd.core.engine import Engine
@@ -34,7 +34,7 @@ def maintain(
         workspace = engine.workspace(make=False)
         if configured(settings):
             exports.embed(engine)  # a language model is asked about what lies close
-        done = list(upkeep.maintain(engine, workspace, lambda: False, dry_run=dry_run))
+        done = list(maintenance.maintain(engine, workspace, lambda: False, dry_run=dry_run))
         faded = len(compaction.decayed(engine, workspace))
     if as_json:
         acts = [_act(act) for act in done]

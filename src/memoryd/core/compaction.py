@@ -11,7 +11,7 @@ from memoryd.core import records, writing
 from memoryd.core.acts import Act, summary
 from memoryd.core.clock import moment
 from memoryd.core.engine import Engine
-from memoryd.core.maintain import FOREVER_DAYS
+from memoryd.core.upkeep import FOREVER_DAYS
 from memoryd.core.vitality import HALF_LIFE, LEAST, vitality
 from memoryd.errors import ModelError
 from memoryd.model import GENERAL, Record, VectorSet, Workspace

@@ -12,10 +12,10 @@ from memoryd.core.changes import Changes
 from memoryd.core.clock import Clock
 from memoryd.core.embedding import Embedding
 from memoryd.core.leases import Leases
-from memoryd.core.maintain import Maintenance
 from memoryd.core.secrets import Secrets
 from memoryd.core.sessions import Sessions
 from memoryd.core.tokens import Tokens
+from memoryd.core.upkeep import Upkeep
 from memoryd.core.worker import Chore, Worker
 from memoryd.core.workspaces import Workspaces, usable
 from memoryd.errors import MemorydError, NotFoundError
@@ -51,10 +51,9 @@ class Engine:
         self.changes = Changes(self.store, self.clock)
         self.accesses = Accesses()
         self._stored = set[str]()
-        self.maintenance = Maintenance(self.store, self.workspaces, self.clock, self.leases, settings.retention_days)
-        upkeep = self.maintenance
+        self.upkeep = Upkeep(self.store, self.workspaces, self.clock, self.leases, settings.retention_days)
         seldom: list[Chore] = [
-            upkeep.settle, self.sessions.tend, self.embedding.catch_up, upkeep.tend, upkeep.purge,
+            self.upkeep.settle, self.sessions.tend, self.embedding.catch_up, self.upkeep.tend, self.upkeep.purge,
         ]  # fmt: skip
         self.worker = Worker([self.embedding.follow], seldom=seldom)
         self._workers = [self.worker]
@@ -127,7 +126,7 @@ class Engine:
     def purge_if_at_once(self, workspace: Workspace) -> None:
         """Where nothing deleted is retained, what was just deleted goes for good now."""
         if not self.settings.retention_days:
-            self.maintenance.purge_workspace(workspace)
+            self.upkeep.purge_workspace(workspace)
 
     def close(self, wait: float = 1.0) -> None:
         """Finish what was accepted; the background work resumes at the next start."""

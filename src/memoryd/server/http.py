@@ -22,7 +22,7 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import BaseRoute, Mount, Route, request_response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from memoryd.core import upkeep
+from memoryd.core import maintenance
 from memoryd.core.engine import Engine
 from memoryd.core.tokens import LEVELS
 from memoryd.errors import InvalidInputError, StoreError
@@ -123,7 +123,7 @@ def assembled(calls: Calls, server: Server[Any], sessions: Sessions, *, streams:
     async def lifespan(_: Starlette) -> AsyncIterator[None]:
         with engine:
             if not settings.read_only:
-                upkeep.begin(engine)
+                maintenance.begin(engine)
             async with manager.run():
                 yield
 

@@ -18,7 +18,7 @@ from mcp.shared.jsonrpc_dispatcher import cancelled_request_id_from_params
 from mcp.shared.message import SessionMessage
 from pydantic import ValidationError
 
-from memoryd.core import upkeep
+from memoryd.core import maintenance
 from memoryd.core.engine import Engine
 from memoryd.server.app import MemoryServer
 from memoryd.server.calls import Calls
@@ -36,7 +36,7 @@ def serve(engine: Engine) -> None:
     with engine:
         server = MemoryServer(Calls(engine))
         if not engine.settings.read_only:
-            upkeep.begin(engine)
+            maintenance.begin(engine)
         try:
             anyio.run(_serve, server, engine)
         except* (BrokenPipeError, anyio.BrokenResourceError):

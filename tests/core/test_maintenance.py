@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from memoryd.core import upkeep
+from memoryd.core import maintenance
 from memoryd.core.acts import Act
 from memoryd.core.clock import timestamp
 from memoryd.core.engine import Engine
 from memoryd.core.graph import Graph
 from memoryd.core.history import entries, restore
-from memoryd.core.upkeep import Upkeep, maintain
+from memoryd.core.maintenance import Maintenance, maintain
 from memoryd.core.vitality import vitality
 from memoryd.errors import BusyError
 from memoryd.model import Kind, Record
@@ -282,7 +282,7 @@ def test_without_a_language_model_nothing_is_compacted(tmp_path: Path, model_dir
 
 def test_it_is_due_after_so_many_stores(tmp_path: Path, model_dir: Path) -> None:
     with opened(tmp_path, model_dir, MEMORY_MAINTENANCE_INTERVAL="3") as one:
-        chores = Upkeep(one)
+        chores = Maintenance(one)
         store(one, *SAME)
         chores.follow(never)
         assert len(living(one)) == 2
@@ -296,7 +296,7 @@ def test_what_was_left_over_is_done_at_the_start(tmp_path: Path, model_dir: Path
         store(one, *SAME)
     with opened(tmp_path, model_dir) as another:
         another.embedding.complete(lambda _: None)
-        Upkeep(another).catch_up(never)
+        Maintenance(another).catch_up(never)
         assert living(another) == [SAME[0]]
 
 
@@ -313,7 +313,7 @@ def test_what_was_changed_meanwhile_is_left_alone(one: Engine) -> None:
     (act,) = done(one, dry_run=True)
     place = one.workspaces.ensure("default")
     one.write(place, lambda q: q.run("records.delete", ids=json.dumps([act.by.id]), now=one.clock.now()))
-    assert upkeep._do(one, place, act) is False
+    assert maintenance._do(one, place, act) is False
     assert living(one) == [SAME[1]]
 
 
@@ -324,7 +324,7 @@ def test_a_model_that_fails_is_asked_once_a_pass_and_words_still_decide(
     few = {"MEMORY_CONSOLIDATION_BATCH_SIZE": "2", "MEMORY_MAINTENANCE_INTERVAL": "2"}
     with opened(tmp_path, model_dir, **llm.settings(**few)) as one:
         store(one, BERLIN, LISBON, *TEAS, *SAME)
-        chores = Upkeep(one)
+        chores = Maintenance(one)
         chores.follow(never)
         assert len(llm.asked) == 1
         assert len(living(one)) == 6

@@ -1,4 +1,4 @@
-"""What maintenance and the past cost: `python -m bench.upkeep [10000]`, so many memories in one workspace."""
+"""What maintenance and the past cost: `python -m bench.maintenance [10000]`, so many memories in one workspace."""
 
 import json
 import sys
@@ -13,9 +13,9 @@ from bench.speed import clustered, fact, median_ms, question, show
 from memoryd.core import judging, records
 from memoryd.core.engine import Engine
 from memoryd.core.judging import Seen
+from memoryd.core.maintenance import maintain
 from memoryd.core.memories import Memories
 from memoryd.core.records import Embedded
-from memoryd.core.upkeep import maintain
 from memoryd.model import Kind, Record, Workspace
 from memoryd.models.budget import HourlyBudget
 from memoryd.models.llm import Answer, Llm
