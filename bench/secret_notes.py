@@ -109,7 +109,7 @@ HELD: dict[str, tuple[Make, list[str]]] = {
         "client_secret: {}", "The OAuth client secret is {}", '"client_secret":"{}"', "GOOGLE_CLIENT_SECRET={}",
     ]),
     "npm token": (of(ALNUM, 36, "npm_"), [
-        "//registry.npmjs.org/:_authToken={}", "NPM_TOKEN={}", "Publish with {} from CI only.", "npmAuthToken: {}",
+        "//npm.example.org/:_authToken={}", "NPM_TOKEN={}", "Publish with {} from CI only.", "npmAuthToken: {}",
     ]),
     "PyPI token": (of(URLSAFE, 160, "pypi-" + "AgEIcHlwaS5vcmc"), [
         "twine upload -u __token__ -p {}", "password = {}", "UV_PUBLISH_TOKEN={}", "The release token is {}",

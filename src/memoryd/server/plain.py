@@ -21,9 +21,10 @@ from memoryd.server.calls import Calls
 from memoryd.server.connection import ENTRY, Caller, Entry, client_name, session_name
 from memoryd.server.entry import RETRY
 from memoryd.server.openapi import SESSION, document
+from memoryd.suspicion import suspicious
 
-MASKED = "X-Memory-Masked"
-"""Tells the kinds of secrets that were masked."""
+MASKED, LIKE = "X-Memory-Masked", "X-Memory-Reads-Like"
+"""Tell the kinds of secrets that were masked, and what a text reads like that seems to give orders."""
 LARGEST = DEFAULT_MAX_REQUEST_BODY_SIZE  # bytes of a body, as over MCP
 STATUS: tuple[tuple[type[MemorydError], int], ...] = (
     (InvalidInputError, 400), (NotFoundError, 404), (BusyError, 503), (TimedOutError, 504), (StoreError, 503),
@@ -56,8 +57,10 @@ class Plain:
             answer, _ = await self._calls.run(caller, tool, arguments)
         except MemorydError as error:
             return _error(next(status for kind, status in STATUS if isinstance(error, kind)), tool.told(error))
-        headers = {MASKED: ", ".join(answer.masked)} if answer.masked else None
-        return JSONResponse(answer.result.model_dump(mode="json", by_alias=True), headers=headers)
+        body = answer.result.model_dump(mode="json", by_alias=True)
+        like = suspicious(body) if tool.capability == "read" else ""
+        told = {MASKED: ", ".join(answer.masked), LIKE: like}
+        return JSONResponse(body, headers={name: value for name, value in told.items() if value})
 
     async def openapi(self, _request: Request) -> Response:
         """GET /openapi.json."""
