@@ -1,15 +1,14 @@
 """A language model's endpoint over real HTTP: it answers as a test tells it, and keeps what it was asked."""
 
 import json
-import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 from tests.clients import Json
+from tests.services import served
 
 Reply = Callable[[Json], tuple[int, Any]]
 """The body of a request to a status and a body: text is what the model says, bytes are sent as they are."""
@@ -48,36 +47,17 @@ class Model:
 
 @contextmanager
 def model() -> Iterator[Model]:
-    class Handler(BaseHTTPRequestHandler):
-        def do_POST(self) -> None:
-            body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-            here.asked.append(body)
-            status, answer = here.reply(body)
-            if isinstance(answer, str):
-                choice = {"index": 0, "finish_reason": "stop", "message": {"role": "assistant", "content": answer}}
-                answer = {"id": "1", "object": "chat.completion", "created": 0, "model": "test", "choices": [choice],
-                          "usage": {"prompt_tokens": 10, "completion_tokens": 5, "total_tokens": 15}}  # fmt: skip
-            content = answer if isinstance(answer, bytes) else json.dumps(answer).encode()
-            self.send_response(status)
-            self.send_header("Content-Type", "application/json")
-            self.send_header("Content-Length", str(len(content)))
-            self.end_headers()
-            self.wfile.write(content)
+    def answer(_path: str, body: Json) -> tuple[int, object]:
+        here.asked.append(body)
+        status, said = here.reply(body)
+        return status, _completion(said) if isinstance(said, str) else said
 
-        def log_message(self, *_: object) -> None:
-            """A test's output stays clean."""
-
-    class Server(ThreadingHTTPServer):
-        def handle_error(self, *_: object) -> None:
-            """Who did not wait for an answer is gone."""
-
-    server = Server(("127.0.0.1", 0), Handler)
-    here = Model(f"http://127.0.0.1:{server.server_port}")
-    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)
-    thread.start()
-    try:
+    here = Model("")
+    with served(answer) as here.url:
         yield here
-    finally:
-        server.shutdown()
-        server.server_close()
-        thread.join()
+
+
+def _completion(text: str) -> Json:
+    choice = {"index": 0, "finish_reason": "stop", "message": {"role": "assistant", "content": text}}
+    usage = {"prompt_tokens": 10, "completion_tokens": 5, "total_tokens": 15}
+    return {"id": "1", "object": "chat.completion", "created": 0, "model": "test", "choices": [choice], "usage": usage}

@@ -210,3 +210,11 @@ def close_gap(order: Sequence[str], logits: Scores, similarities: Scores, profil
 def rescale(cosine: Number, unrelated: float) -> Number:
     """A cosine on a scale where the model's unrelated texts lie at 0 and equal ones at 1: comparable between models."""
     return (cosine - unrelated) / (1 - unrelated)
+
+
+def whole(chunks: NDArray[np.float32]) -> NDArray[np.float32]:
+    """The unit vector of a text from those of its chunks: (chunks, dim) to (dim,)."""
+    if len(chunks) == 1:
+        return np.asarray(chunks[0])
+    mean = chunks.mean(0)
+    return np.asarray(mean / np.float32(np.linalg.norm(mean)))

@@ -1,11 +1,8 @@
 """Engines without a server, and an Ollama that answers over real HTTP."""
 
 import hashlib
-import json
-import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +12,7 @@ from memoryd.core.engine import Engine
 from memoryd.core.memories import Memories
 from memoryd.model import GENERAL
 from memoryd.settings import Settings
+from tests.services import served
 
 NOMIC = "ollama:nomic-embed-text"
 NONE = {"MEMORY_EMBEDDER": "none", "MEMORY_RERANKER": "none"}
@@ -65,34 +63,16 @@ class Ollama:
 
 @contextmanager
 def ollama() -> Iterator[Ollama]:
-    class Handler(BaseHTTPRequestHandler):
-        def do_POST(self) -> None:
-            texts: list[str] = json.loads(self.rfile.read(int(self.headers["Content-Length"])))["input"]
-            here.asked.extend(texts)
-            refused = any(here.fails(text) for text in texts)
-            body: dict[str, Any] = (
-                {"error": "out of memory"} if refused else {"embeddings": [here.embed(text) for text in texts]}
-            )
-            content = json.dumps(body).encode()
-            self.send_response(500 if refused else 200)
-            self.send_header("Content-Type", "application/json")
-            self.send_header("Content-Length", str(len(content)))
-            self.end_headers()
-            self.wfile.write(content)
+    def answer(_path: str, body: dict[str, Any]) -> tuple[int, object]:
+        texts: list[str] = body["input"]
+        here.asked.extend(texts)
+        if any(here.fails(text) for text in texts):
+            return 500, {"error": "out of memory"}
+        return 200, {"embeddings": [here.embed(text) for text in texts]}
 
-        def log_message(self, *_: object) -> None:
-            """A test's output stays clean."""
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    here = Ollama(f"http://127.0.0.1:{server.server_port}")
-    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)
-    thread.start()
-    try:
+    here = Ollama("")
+    with served(answer) as here.url:
         yield here
-    finally:
-        server.shutdown()
-        server.server_close()
-        thread.join()
 
 
 def with_ollama(home: Path, server: Ollama, model: str = NOMIC) -> Engine:

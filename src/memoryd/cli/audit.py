@@ -4,7 +4,8 @@ import json
 
 from rich.text import Text
 
-from memoryd.cli.frame import PLACE, Json, command, out, printable
+from memoryd.cli import show
+from memoryd.cli.frame import PLACE, Json, command, out
 from memoryd.core.audit import Finding, findings
 from memoryd.core.engine import Engine
 from memoryd.core.workspaces import ARCHIVED
@@ -40,4 +41,4 @@ def _tell(finding: Finding, number: int, *, as_json: bool) -> None:
     what = f"holds a secret: {finding.what}" if finding.found == "secret" else f"reads like {finding.what}"
     gone = ", deleted" if finding.deleted else ""
     line = f"{finding.workspace}  {finding.kind} {finding.id}  {finding.created_at[:10]}  {finding.where} {what}{gone}"
-    out.print(Text(printable(line)), soft_wrap=True)
+    show.verbatim(line)

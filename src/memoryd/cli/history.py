@@ -3,10 +3,9 @@
 from typing import Annotated
 
 import typer
-from rich.text import Text
 
 from memoryd.cli import exports, show
-from memoryd.cli.frame import PLACE, Json, command, note, out, printable
+from memoryd.cli.frame import PLACE, Json, command, note, out
 from memoryd.core import compaction, maintenance
 from memoryd.core import history as changes
 from memoryd.core.acts import Act
@@ -59,9 +58,9 @@ def _act(act: Act) -> dict[str, object]:
 
 def _tell_act(act: Act, would: str) -> None:
     for memory in act.gone:
-        _line(f"- {memory.id} {would}{act.ending}: {_short(memory.body)}")
-    _line(f"  into {act.by.id}: {_short(act.by.body)}", dim=act.ending != "compacted")
-    _line(f"  {act.reason}", dim=True)
+        show.verbatim(f"- {memory.id} {would}{act.ending}: {_short(memory.body)}")
+    show.verbatim(f"  into {act.by.id}: {_short(act.by.body)}", style="" if act.ending == "compacted" else "dim")
+    show.verbatim(f"  {act.reason}", style="dim")
 
 
 @command(*PLACE)
@@ -84,10 +83,12 @@ def history(
 
 
 def _tell_entry(entry: Entry) -> None:
-    _line(f"- {entry.at}  {entry.what} {entry.kind}: {_short(entry.text)}")
+    show.verbatim(f"- {entry.at}  {entry.what} {entry.kind}: {_short(entry.text)}")
     if entry.now is not None:
-        _line(f"  now: {_short(entry.now)}" + (f"  ({entry.successor})" if entry.successor else ""), dim=True)
-    _line(f"  {entry.id}" + (f"  {entry.reason}" if entry.reason else ""), dim=True)
+        show.verbatim(
+            f"  now: {_short(entry.now)}" + (f"  ({entry.successor})" if entry.successor else ""), style="dim"
+        )
+    show.verbatim(f"  {entry.id}" + (f"  {entry.reason}" if entry.reason else ""), style="dim")
 
 
 @command(*PLACE)
@@ -111,7 +112,7 @@ def restore(
         show.as_json([{"id": one.id, "kind": one.kind, "text": one.text, "along": one.along} for one in done])
         return
     for one in done:
-        _line(f"Restored {one.kind} {one.id}{_along(one)}: {_short(one.text)}")
+        show.verbatim(f"Restored {one.kind} {one.id}{_along(one)}: {_short(one.text)}")
 
 
 def _along(one: Restored) -> str:
@@ -121,7 +122,3 @@ def _along(one: Restored) -> str:
 def _short(text: str) -> str:
     line = " ".join(text.split())
     return line if len(line) <= SHOWN else line[:SHOWN] + " ..."
-
-
-def _line(text: str, *, dim: bool = False) -> None:
-    out.print(Text(printable(text), style="dim" if dim else ""), soft_wrap=True)

@@ -21,10 +21,10 @@ def as_json(value: object) -> None:
     out.file.write(json.dumps(value, ensure_ascii=not unicode, indent=1) + "\n")
 
 
-def verbatim(text: str, console: Console = out) -> None:
+def verbatim(text: str, console: Console = out, style: str = "") -> None:
     """A text as it is, not folded; what would steer the terminal is made visible."""
     if text:
-        console.print(Text(printable(text)), soft_wrap=True)
+        console.print(Text(printable(text), style=style), soft_wrap=True)
 
 
 def cards(memories: Sequence[Mapping[str, Any]], scores: Mapping[str, float], shown: int = SHOWN) -> None:
@@ -32,8 +32,8 @@ def cards(memories: Sequence[Mapping[str, Any]], scores: Mapping[str, float], sh
     for memory in memories:
         content = memory["content"] if len(memory["content"]) <= shown else memory["content"][:shown] + " ..."
         title = f"{memory['key']}: " if memory["key"] else ""
-        out.print(Text(printable(f"- {title}{content}")), soft_wrap=True)
-        out.print(Text(printable(f"  {_details(memory, scores)}"), style="dim"), soft_wrap=True)
+        verbatim(f"- {title}{content}")
+        verbatim(f"  {_details(memory, scores)}", style="dim")
 
 
 def _details(memory: Mapping[str, Any], scores: Mapping[str, float]) -> str:

@@ -7,7 +7,7 @@ import typer
 from rich.text import Text
 
 from memoryd.cli import show
-from memoryd.cli.frame import FAILED, FILES, Json, command, out, printable, reported
+from memoryd.cli.frame import FAILED, FILES, Json, command, out, reported
 from memoryd.core import migrate
 from memoryd.core.doctor import Diagnosis, Doctor
 from memoryd.core.engine import Engine
@@ -55,8 +55,8 @@ def _print(diagnosis: Diagnosis) -> None:
         show.numbers(heads, [(w["name"], *(w.get(head, "?") for head in heads[1:])) for w in workspaces])
         out.print()
     for finding in diagnosis.findings:
-        out.print(Text(printable(f"! {finding.subject}: {finding.problem}."), style="red"), soft_wrap=True)
-        out.print(Text(printable(f"  {finding.remedy}")), soft_wrap=True)
+        show.verbatim(f"! {finding.subject}: {finding.problem}.", style="red")
+        show.verbatim(f"  {finding.remedy}")
     if not diagnosis.findings:
         out.print(Text("All is well.", style="green"))
 

@@ -44,7 +44,7 @@ def carry_out(queries: Queries, act: Act, now: str) -> bool:
 
 def _absorb(queries: Queries, kept: Record, gone: Sequence[Record], now: str) -> None:
     """What is kept has the tags of all, the greatest importance, and the recalls of all."""
-    tags = json.dumps(list(dict.fromkeys(tag for memory in (kept, *gone) for tag in memory.tags)), ensure_ascii=False)
+    tags = json.dumps(_tags((kept, *gone)), ensure_ascii=False)
     importance = max(memory.importance for memory in gone)
     queries.run("versions.keep_tags", id=kept.id, tags=tags, importance=importance, now=now)
     queries.run("maintenance.retag", id=kept.id, tags=tags, at=max(memory.updated_at for memory in gone))
@@ -54,8 +54,11 @@ def _absorb(queries: Queries, kept: Record, gone: Sequence[Record], now: str) ->
 
 def summary(text: str, originals: Sequence[Record]) -> Record:
     """A memory that will stand for others: as important as the most important of them, with the tags of all."""
-    tags = tuple(dict.fromkeys(tag for memory in originals for tag in memory.tags))[:TAGS]
     return Record(
-        id=records.new_id(), kind=Kind.MEMORY, body=text, tags=tags,
+        id=records.new_id(), kind=Kind.MEMORY, body=text, tags=_tags(originals)[:TAGS],
         importance=max(memory.importance for memory in originals),
     )  # fmt: skip
+
+
+def _tags(memories: Sequence[Record]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(tag for memory in memories for tag in memory.tags))

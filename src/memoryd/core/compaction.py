@@ -5,8 +5,6 @@ import math
 from collections.abc import Iterator, Sequence
 from datetime import timedelta
 
-import numpy as np
-
 from memoryd.core import records, writing
 from memoryd.core.acts import Act, summary
 from memoryd.core.clock import moment
@@ -16,7 +14,7 @@ from memoryd.core.vitality import HALF_LIFE, LEAST, vitality
 from memoryd.errors import ModelError
 from memoryd.model import GENERAL, Record, VectorSet, Workspace
 from memoryd.models.llm import Llm
-from memoryd.ranking import rescale
+from memoryd.ranking import rescale, whole
 from memoryd.store.base import Queries
 
 log = logging.getLogger(__name__)
@@ -64,7 +62,7 @@ def groups(engine: Engine, workspace: Workspace, memories: Sequence[Record]) -> 
     if embedder is None:
         return []
     vectors = engine.store.vectors(workspace, VectorSet(GENERAL, embedder.name), [memory.id for memory in memories])
-    means = {key: chunks.mean(0) / np.linalg.norm(chunks.mean(0)) for key, chunks in vectors.items()}
+    means = {key: whole(chunks) for key, chunks in vectors.items()}
     left = [memory for memory in memories if memory.id in means and writing.is_seen_whole(memory)]
     found = []
     while left:

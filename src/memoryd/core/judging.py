@@ -10,8 +10,6 @@ from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-import numpy as np
-
 from memoryd import ranking
 from memoryd.core import duplicates, records, writing
 from memoryd.core.acts import Act
@@ -92,9 +90,7 @@ def close_pairs(engine: Engine, workspace: Workspace, ids: Sequence[str]) -> tup
     vectors = engine.store.vectors(workspace, among, ids)
     near: set[frozenset[str]] = set()
     for key, chunks in vectors.items():
-        mean = chunks.mean(0)
-        unit = np.asarray(mean / np.linalg.norm(mean), np.float32)
-        found = engine.store.nearest(workspace, among, unit, Filter(kinds=(Kind.MEMORY,)), NEAREST + 1)
+        found = engine.store.nearest(workspace, among, ranking.whole(chunks), Filter(kinds=(Kind.MEMORY,)), NEAREST + 1)
         close = (other for other, cosine in found if ranking.rescale(cosine, embedder.unrelated) >= CLOSE)
         near |= {frozenset((key, other)) for other in close if other != key}
     return sorted(_pairs(engine, workspace, near), key=lambda pair: (_age(pair[0]), _age(pair[1]))), vectors

@@ -284,7 +284,7 @@ class Search:
         compared = [hit for hit in hits[:COMPARED] if _id(hit) in vectors]
         if len(compared) < 2:
             return list(hits)
-        whole = np.stack([_whole(vectors[_id(hit)]) for hit in compared])
+        whole = np.stack([ranking.whole(vectors[_id(hit)]) for hit in compared])
         near = ranking.rescale(whole @ whole.T, _unrelated(candidates)) >= self._profile.same
         repeated: set[str] = set()
         for better, worse in np.argwhere(np.triu(near, 1)).tolist():
@@ -295,13 +295,6 @@ class Search:
 
 
 _PLACES = ("before_id", "before_that_id", "after_id", "after_that_id")
-
-
-def _whole(chunks: Vector) -> Vector:
-    """The unit vector of a text of several chunks."""
-    mean: Vector = chunks.mean(0) if len(chunks) > 1 else chunks[0]
-    length: float = np.linalg.norm(mean).item() if len(chunks) > 1 else 1.0
-    return mean / np.float32(length)
 
 
 def _unrelated(candidates: Candidates) -> float:
