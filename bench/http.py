@@ -240,7 +240,7 @@ async def _many(port: int, process: psutil.Process) -> list[list[str]]:
         lost = 0
         for start in range(0, len(stored), 100):
             found = await reader.call("memory_inspect", {"ids": stored[start : start + 100]})
-            lost += len(found["structuredContent"]["not_found"])
+            lost += len(found["structuredContent"].get("not_found", []))
     rows = [["acknowledged stores", f"{len(stored):,}"], ["of these lost", str(lost)],
             ["calls a second", f"{sum(map(len, times.values())) / SECONDS:,.0f}"]]  # fmt: skip
     for tool, took in times.items():

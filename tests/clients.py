@@ -106,15 +106,15 @@ class Agent:
 
     def call(self, tool: str, arguments: Mapping[str, Any], meta: Json | None = None) -> types.CallToolResult:
         """A call that may fail; the client checks structured content against the output schema."""
-        return self.ask(lambda client: client.call_tool(tool, dict(arguments), meta=meta))  # type: ignore[arg-type]
+        result = self.ask(lambda client: client.call_tool(tool, dict(arguments), meta=meta))  # type: ignore[arg-type]
+        assert_each_field_is_whole(tool, result)
+        return result
 
     def ok(self, tool: str, **arguments: Any) -> Json:
-        """The structured content of a call that succeeds."""
+        """The data of a call that succeeds, or its text and figures."""
         result = self.call(tool, arguments)
         assert not result.is_error, text_of(result)
-        content: Json | None = result.structured_content
-        assert content is not None
-        return content
+        return figures(result)
 
     def said(self, tool: str, **arguments: Any) -> str:
         """The text of a call that succeeds."""
@@ -242,6 +242,28 @@ def _lacking(engine: Engine) -> int:
 def _settled(stats: Json) -> bool:
     ready = all(stats[name] == "off" or stats[name].endswith(": ready") for name in ("embedder", "reranker"))
     return ready and (stats["embedder"] == "off" or sum(stats["embedded"].values()) >= stats["total"])
+
+
+def assert_each_field_is_whole(tool: str, result: types.CallToolResult) -> None:
+    """Some clients show their model the structured content alone, others the text alone."""
+    text, body = text_of(result), result.structured_content
+    if body is None:
+        return
+    if tool == "memory_store":
+        assert all(value in text for value in (body["id"], *body.get("notes", ())))
+    else:
+        assert text == json.dumps(body, ensure_ascii=False, separators=(",", ":"))
+    if "tokens_used" in body:
+        assert body["tokens_used"] == -(-len(text) // 4)
+
+
+def figures(result: types.CallToolResult) -> Json:
+    """The data of an answer, or its text and what stands beside that."""
+    content: Json | None = result.structured_content
+    if content is not None:
+        return content
+    beside = {name.removeprefix("memoryd/"): value for name, value in (result.meta or {}).items()}
+    return {"text": text_of(result)} | beside
 
 
 def text_of(result: types.CallToolResult) -> str:

@@ -6,7 +6,7 @@ import uuid
 
 import pytest
 
-from tests.clients import Agent, text_of
+from tests.clients import Agent, Json, figures, text_of
 from tests.conftest import Start
 
 FACTS = (
@@ -144,7 +144,6 @@ def test_summary_is_the_default_and_clusters(memory: Agent) -> None:
     for what in ("flights", "trains"):
         memory.store(f"The travel plan's budget for {what} is 400 euros", tags=["money"])
     answer = memory.ok("memory_recall", query="travel plan")
-    assert answer["format"] == "summary"
     lines = answer["text"].splitlines()
     assert {"travel:", "money:"} <= set(lines)
     start = lines.index("travel:")
@@ -156,8 +155,8 @@ def test_list_has_dates_and_importance(memory: Agent) -> None:
     memory.store(FACTS[0], importance=0.8)
     today = memory.whole(memory.store(FACTS[1]))[0]["created_at"][:10]
     text = memory.said("memory_recall", query="port of the staging database", format="list")
-    assert f"- [{today}, importance 0.8] {FACTS[0]}" in text.splitlines()
-    assert all(re.match(r"- \[\d{4}-\d\d-\d\d, importance [\d.]+\] ", line) for line in text.splitlines())
+    assert re.search(rf"^- \[[0-9a-f]{{8}}, {today}, importance 0.8\] {FACTS[0]}$", text, re.MULTILINE)
+    assert all(re.match(r"- \[[0-9a-f]{8}, \d{4}-\d\d-\d\d, importance [\d.]+\] ", line) for line in text.splitlines())
 
 
 def test_raw_has_all_metadata(memory: Agent) -> None:
@@ -175,22 +174,34 @@ def test_answer_falls_back_to_list(memory: Agent) -> None:
     memory.store_all(FACTS)
     answer = memory.ok("memory_recall", query="Who leads billing?", format="answer")
     assert answer["text"] == memory.said("memory_recall", query="Who leads billing?", format="list")
-    assert answer["format"] == "answer"
 
 
-@pytest.mark.parametrize("form", ["summary", "list", "raw", "answer"])
-def test_structured_content_agrees_with_the_text(memory: Agent, form: str) -> None:
+@pytest.mark.parametrize("form", ["summary", "list", "answer"])
+def test_a_text_is_shown_alone_and_its_figures_beside_it(memory: Agent, form: str) -> None:
     memory.store_all(FACTS)
     result = memory.call("memory_recall", {"query": "database", "format": form})
-    answer = result.structured_content
-    assert answer is not None
-    assert answer["text"] == text_of(result)
+    assert result.structured_content is None
+    assert set(result.meta or {}) >= {"memoryd/workspace", "memoryd/tokens_used", "memoryd/omitted", "memoryd/ids"}
+    answer = memory.ok("memory_recall", query="database", format=form)
     assert answer["tokens_used"] == tokens(answer["text"]) <= 500
+    assert answer["ids"]
+    assert all(found["content"] in answer["text"] for found in memory.whole(*answer["ids"]))
+
+
+def accesses(found: Json) -> Json:
+    """What the recall itself has changed since."""
+    return {name: found[name] for name in ("accessed_at", "access_count")}
+
+
+def test_raw_is_data(memory: Agent) -> None:
+    memory.store_all(FACTS)
+    result = memory.call("memory_recall", {"query": "database", "format": "raw"})
+    answer = result.structured_content or {}
     scores = [found["score"] for found in answer["memories"]]
     assert scores
     assert scores == sorted(scores, reverse=True)
-    bodies = [memory.whole(found["id"])[0]["content"] for found in answer["memories"]]
-    assert all(body in answer["text"] for body in bodies)
+    for found, whole in zip(answer["memories"], memory.whole(*[one["id"] for one in answer["memories"]]), strict=True):
+        assert {name: value for name, value in found.items() if name in whole} == whole | accesses(found)
 
 
 @pytest.mark.parametrize("form", ["summary", "list", "raw", "answer"])
@@ -200,10 +211,11 @@ def test_every_budget_is_respected(words: Agent, form: str) -> None:
         words.store(f"Report {i} of the budget committee: " + "every figure was read aloud and nobody objected. " * i)
     words.store("Budget.")
     for budget in (1, 2, 3, 5, 6, 7, 8, 10, 12, 15, 20, 29, 30, 31, 40, 60, 80, 100, 200, 500, 1_000, 5_000, 50_000):
-        answer = words.ok("memory_recall", query="budget report", format=form, token_budget=budget)
-        assert tokens(answer["text"]) <= budget, f"{budget}: {answer['text']!r}"
-        assert answer["tokens_used"] == tokens(answer["text"])
-        assert len(answer["memories"]) + answer["omitted"] == 13
+        result = words.call("memory_recall", {"query": "budget report", "format": form, "token_budget": budget})
+        text, answer = text_of(result), figures(result)
+        assert tokens(text) <= budget, f"{budget}: {text!r}"
+        assert answer["tokens_used"] == tokens(text)
+        assert len(answer["memories"] if "memories" in answer else answer["ids"]) + answer["omitted"] == 13
 
 
 @pytest.mark.parametrize("budget", [1, 5, 7, 10, 20])
@@ -211,7 +223,7 @@ def test_what_does_not_fit_is_not_called_missing(words: Agent, budget: int) -> N
     words.store("Report of the budget committee: " + "nobody objected. " * 50)
     answer = words.ok("memory_recall", query="budget", format="raw", token_budget=budget)
     assert answer["omitted"] == 1
-    assert "No relevant memories" not in answer["text"]
+    assert "No relevant memories" not in str(answer)
 
 
 def test_a_small_budget_still_gets_the_heart_of_a_long_memory(words: Agent) -> None:
@@ -228,7 +240,7 @@ def test_packing_skips_and_does_not_break(words: Agent) -> None:
     ranked = [found["id"] for found in words.raw("zebra")]
     assert set(ranked) == {long, *short}
     answer = words.ok("memory_recall", query="zebra", format="list", token_budget=80)
-    assert {found["id"] for found in answer["memories"]} == set(short)
+    assert set(answer["ids"]) == set(short)
     assert answer["omitted"] == 1
 
 
@@ -251,7 +263,7 @@ def test_the_default_budget(words: Agent, start: Start) -> None:
 def test_nothing_found(memory: Agent) -> None:
     answer = memory.ok("memory_recall", query="anything at all")
     assert answer["text"] == "No relevant memories found."
-    assert (answer["memories"], answer["omitted"]) == ([], 0)
+    assert (answer["ids"], answer["omitted"]) == ([], 0)
 
 
 @pytest.mark.parametrize("query", ["", "  ", "x" * 2_001])
@@ -281,7 +293,7 @@ def test_context_has_three_sections(memory: Agent) -> None:
     relevant, important, _recent = answer["text"].split("## ")[1:]
     assert FACTS[0] in relevant
     assert "Never push" in important
-    ids = [found["id"] for found in answer["memories"]]
+    ids = answer["ids"]
     assert len(ids) == len(set(ids)), "nothing twice"
     assert {vital, port} <= set(ids)
     for fact in FACTS:

@@ -19,7 +19,7 @@ def test_forget_by_ids_needs_no_confirmation(memory: Agent) -> None:
     assert [found["id"] for found in memory.ok("memory_inspect", view="export")["memories"]] == [second]
     assert memory.found(FACTS[0]) in ([], [FACTS[1]]), "out of words and vectors at once"
     assert FACTS[0] not in memory.said("memory_context", task="staging database")
-    assert memory.said("memory_forget", ids=[first]) == "No memories match the criteria."
+    assert memory.ok("memory_forget", ids=[first])["message"] == "No memories match the criteria."
 
 
 def test_what_was_forgotten_can_be_stored_anew(memory: Agent) -> None:

@@ -47,7 +47,7 @@ def test_one_recall_finds_memories_observations_and_entities(memory: Agent) -> N
 
 def test_a_hit_names_its_entity(memory: Agent) -> None:
     answer = memory.ok("memory_recall", query="Who looks after payments?", format="list")
-    first = answer["memories"][0]
+    (first,) = memory.whole(answer["ids"][0])
     assert (first["kind"], first["key"]) == ("observation", "Ada")
     assert "Ada: maintains the payment gateway" in answer["text"]
     assert "Falcon (project): Moves invoices" in memory.said("memory_recall", query="ledger invoices", format="list")

@@ -40,16 +40,16 @@ def recall(server: Agent, form: str = "answer", query: str = "Which port does st
 def test_a_question_is_answered_with_the_sources_of_each_statement(told: Agent, llm: Model) -> None:
     llm.says(statements(("Staging listens on port 5433.", [1])))
     result = recall(told)
-    (source,) = result["memories"]
-    assert result["text"].startswith("Staging listens on port 5433. [1]\n\n[1] " + source["id"])
-    assert told.whole(source["id"])[0]["content"] == FACTS[0]
+    (source,) = result["ids"]
+    assert result["text"].startswith("Staging listens on port 5433. [1]\n\n[1] " + source)
+    assert told.whole(source)[0]["content"] == FACTS[0]
 
 
 def test_what_is_not_in_memory_is_said_to_be_not_there(told: Agent, llm: Model) -> None:
     llm.says(statements())
     result = recall(told, query="Which port does production use?")
     assert result["text"] == "Not in memory: nothing that was found answers this."
-    assert result["memories"] == []
+    assert result["ids"] == []
 
 
 @pytest.mark.parametrize("sources", [[], [0], [99], [-1]])
@@ -101,7 +101,7 @@ def test_other_formats_ask_no_model(told: Agent, llm: Model, form: str) -> None:
 
 
 def test_nothing_found_asks_no_model(told: Agent, llm: Model) -> None:
-    assert recall(told, query="zebra")["memories"] == []
+    assert recall(told, query="zebra")["ids"] == []
     assert llm.asked == []
 
 
@@ -118,7 +118,7 @@ def test_where_the_model_fails_the_text_is_extractive(llm: Model, tmp_path: Path
         for form, fallback in (("answer", "list"), ("summary", "list")):
             found, plain = recall(server, form), recall(server, fallback)
             assert FACTS[0] in found["text"]
-            assert [one["id"] for one in found["memories"]] == [one["id"] for one in plain["memories"]]
+            assert found["ids"] == plain["ids"]
 
 
 def test_where_it_hangs_an_answer_comes_all_the_same(llm: Model, tmp_path: Path) -> None:

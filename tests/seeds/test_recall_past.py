@@ -1,6 +1,5 @@
 """What is true now and what was believed before, through a client: memories, observations, relations, keys."""
 
-import json
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
@@ -33,8 +32,8 @@ def time() -> str:
 
 
 def contents(server: Agent, query: str, **more: str) -> list[str]:
-    found = server.ok("memory_recall", query=query, format="list", **more)["memories"]
-    return [memory["content"] for memory in server.whole(*(one["id"] for one in found))]
+    found = server.ok("memory_recall", query=query, format="list", **more)["ids"]
+    return [memory["content"] for memory in server.whole(*found)] if found else []
 
 
 def text(server: Agent, query: str, **more: Any) -> str:
@@ -165,8 +164,7 @@ def test_an_earlier_text_is_not_said_to_be_of_who_changed_it(now: Agent) -> None
     now.ok("commit_memory", scope="vault", key="db", content="we use MySQL")
     before = time()
     now.ok("commit_memory", scope="vault", key="db", content="we use Postgres")
-    raw = now.ok("memory_recall", query="db", format="raw", as_of=before)["text"]
-    (then,) = json.loads(raw)["memories"]
+    (then,) = now.ok("memory_recall", query="db", format="raw", as_of=before)["memories"]
     assert (then["content"], then["client"], then["tool"]) == ("we use MySQL", "", "")
     assert then["updated_at"][:23] <= before[:23]
 

@@ -1,6 +1,5 @@
 """What answers show of the graph: within the budget, nothing twice, nothing lost, and what was left out is said."""
 
-import json
 import tempfile
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -19,9 +18,11 @@ from memoryd.errors import InvalidInputError
 from memoryd.store.base import Queries, Row
 from memoryd.toolsets.graph import reading, search
 from memoryd.toolsets.graph.shown import Json
+from memoryd.toolsets.registry import compact
 from tests.core.kit import engine
 
-FRAME = 60  # tokens of an answer around its lists
+FRAME = 40  # tokens of an answer with empty lists
+FIGURE = len(',"tokens_used":1000000') / 4  # what an answer says besides of its cost
 
 
 @pytest.fixture
@@ -35,13 +36,12 @@ def make(graph: Graph, name: str, *facts: str, summary: str | None = None) -> No
 
 
 def cost(answer: Json) -> float:
-    return len(json.dumps(answer, ensure_ascii=False)) / 4
+    return len(compact(answer)) / 4 + FIGURE
 
 
 def assert_within(answer: Json, tokens: int) -> None:
-    """It is as long as it says, and no longer than it may be."""
-    assert answer["tokens_used"] <= tokens
-    assert cost(answer) <= answer["tokens_used"] + FRAME
+    """It is no longer than it may be; the least answer has its frame."""
+    assert cost(answer) <= max(tokens, FRAME)
 
 
 def every_page(graph: Graph, tokens: int) -> list[Json]:
@@ -74,7 +74,6 @@ def test_an_answer_stays_within_its_budget_and_says_what_it_left_out(graph: Grap
     names = [f"node {n}" for n in range(30)]
     whole = reading.opened(graph, names, 0)
     assert whole["omitted"] == {"entities": 0, "observations": 0, "relations": 0}
-    assert cost(whole) <= whole["tokens_used"] + FRAME
     for tokens in (1, 50, 200, 1_000, 3_000, 9_000):
         answer = reading.opened(graph, names, tokens)
         assert_within(answer, tokens)
@@ -93,14 +92,16 @@ def test_many_relations_leave_room_for_observations_and_take_what_those_leave(gr
     answer = reading.opened(graph, ["hub"], 1_000)
     assert answer["entities"][0]["observations"] == [{"ordinal": 0, "content": "the fact"}]
     assert answer["omitted"]["relations"] == 200 - len(answer["relations"]) > 0
-    assert answer["tokens_used"] > 900
+    assert cost(answer) > 900
     assert len({one["to"] for one in answer["relations"]}) == len(answer["relations"])
 
 
 def test_names_that_are_not_found_are_part_of_the_cost(graph: Graph) -> None:
     make(graph, "a")
-    answer = reading.opened(graph, ["a", "x" * 4_000], 0)
-    assert cost(answer) <= answer["tokens_used"] + FRAME
+    make(graph, "b", "a fact")
+    answer = reading.opened(graph, ["a", "b", "x" * 4_000], 1_100)
+    assert_within(answer, 1_100)
+    assert answer["omitted"]["entities"] == 1
 
 
 def test_of_a_large_node_no_more_is_read_than_fits(graph: Graph, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -212,7 +213,7 @@ def test_what_must_be_shown_is_charged_and_the_rest_keeps_to_the_budget(graph: G
     make(graph, "a", "x" * 4_000, *["short"] * 50, summary="y" * 4_000)
     first, second, *_ = every_page(graph, 500)
     assert len(first["entities"][0]["observations"]) == 1, "a node and something of it, whatever they cost"
-    assert 2_000 < first["tokens_used"] <= cost(first) <= first["tokens_used"] + FRAME
+    assert cost(first) > 2_000
     assert len(second["entities"][0]["observations"]) == 1
     for tokens in (1_100, 1_500, 3_000):
         for page in every_page(graph, tokens)[1:]:
@@ -223,14 +224,14 @@ def test_nothing_is_skipped_or_shown_twice_when_something_is_deleted_between_two
     make(graph, "a", *[f"fact {n}" for n in range(10)])
     entities.create(graph, [NewEntity(name=f"n{n}", type="t") for n in range(10)])
     relations.create(graph, [Edge("a", f"n{n}", "knows") for n in range(10)])
-    pages = [reading.whole(graph, 120)]
+    pages = [reading.whole(graph, 150)]
     assert 1 < len(facts(pages)["a"]) < 9
     observations.delete(graph, [Deletion(entity="a", ordinals=(0, 1))])
     while len(edges(pages)) < 3:
-        pages.append(reading.whole(graph, 120, pages[-1]["next_cursor"]))
+        pages.append(reading.whole(graph, 150, pages[-1]["next_cursor"]))
     relations.delete(graph, edges(pages)[:2])
     while cursor := pages[-1]["next_cursor"]:
-        pages.append(reading.whole(graph, 120, cursor))
+        pages.append(reading.whole(graph, 150, cursor))
     assert facts(pages)["a"] == [f"fact {n}" for n in range(10)]
     assert sorted(one.target for one in edges(pages)) == [f"n{n}" for n in range(10)]
 

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from memoryd.cli import show
-from memoryd.cli.frame import PLACE, Json, command, err, note, out
+from memoryd.cli.frame import PLACE, Json, command, err, note
 from memoryd.core import secrets
 from memoryd.core.engine import Engine
 from memoryd.errors import InvalidInputError, NotFoundError
@@ -200,21 +200,18 @@ def forget(
         if dry_run or not preview.result.ids:
             _tell(preview, as_json=as_json)
             return
-        _ask(preview.text or "", len(preview.result.ids))
+        _ask(preview.result)
         _tell(_forgotten(tools, preview.result.ids), as_json=as_json)
 
 
-def _ask(preview: str, number: int) -> None:
+def _ask(preview: ForgetResult) -> None:
     """Show what would go and ask; without a terminal there is nobody to ask."""
     if not sys.stdin.isatty():
         raise InvalidInputError(
-            f"Memories would be forgotten ({number}), and nobody is there to be asked. "
+            f"Memories would be forgotten ({len(preview.ids)}), and nobody is there to be asked. "
             "Add --yes to forget them, or --dry-run to see them."
         )
-    lines = preview.splitlines()
-    show.verbatim("\n".join(lines[: PREVIEWED + 1]), err)
-    if number > PREVIEWED:
-        show.verbatim(f"... and {number - PREVIEWED} more", err)
+    show.forgettable(preview, PREVIEWED, err)
     typer.confirm("Forget them?", abort=True, err=True)
 
 
@@ -225,7 +222,7 @@ def _forgotten(tools: Tools, ids: Sequence[str]) -> Answer:
         result = tools.run("memory_forget", ids=part).result
         assert isinstance(result, ForgetResult)
         gone += result.ids
-    return Answer(ForgetResult(forgotten=len(gone), ids=gone, dry_run=False), f"Forgot {len(gone)} memories.")
+    return Answer(ForgetResult(forgotten=len(gone), ids=gone, dry_run=False))
 
 
 def _parts(ids: Sequence[str]) -> Iterator[list[str]]:
@@ -238,6 +235,10 @@ def _tell(answer: Answer, *, as_json: bool) -> None:
     if answer.masked:
         note(secrets.told(answer.masked))
     if as_json:
-        show.as_json(answer.result.model_dump(mode="json"))
+        show.as_json(answer.result.as_json())
+    elif isinstance(answer.result, ForgetResult):
+        show.forgotten(answer.result)
+    elif answer.text is None:
+        show.as_json(answer.result.as_json())
     else:
-        show.verbatim(answer.text or "", out)
+        show.verbatim(answer.text)

@@ -10,7 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from memoryd.cli.frame import out, printable
-from memoryd.toolsets.recall import InspectResult
+from memoryd.toolsets.recall import ForgetResult, InspectResult
 
 SHOWN = 400  # characters of a memory in a list
 
@@ -60,6 +60,27 @@ def inspected(result: InspectResult) -> None:
         cards(result.memories, {}, sys.maxsize if result.view == "ids" else SHOWN)
     elif result.view != "ids":
         verbatim("No memories yet.")
+
+
+def forgotten(result: ForgetResult) -> None:
+    """What memory_forget did, or would do."""
+    if result.dry_run and result.ids:
+        forgettable(result, len(result.ids))
+    else:
+        verbatim(result.message or f"Forgot {_memories(result.forgotten)}.")
+
+
+def forgettable(result: ForgetResult, most: int, console: Console = out) -> None:
+    """What would be forgotten, a line each."""
+    verbatim(f"Would forget {_memories(len(result.ids))}:", console)
+    for one, text in list(zip(result.ids, result.preview, strict=True))[:most]:
+        verbatim(f"- {one}: {' '.join(text.split())}", console)
+    if len(result.ids) > most:
+        verbatim(f"... and {len(result.ids) - most} more", console)
+
+
+def _memories(number: int) -> str:
+    return f"{number} {'memory' if number == 1 else 'memories'}"
 
 
 def facts(rows: Iterable[tuple[str, object]]) -> None:

@@ -1,4 +1,7 @@
-"""From hits to a text within a token budget: chosen by score, skipping what does not fit, then laid out."""
+"""From hits to a text within a token budget: chosen by score, skipping what does not fit, then laid out.
+
+Structure is ours alone: what a memory or a tag says stands behind a bullet, and its further lines are indented.
+"""
 
 import json
 from abc import ABC, abstractmethod
@@ -17,6 +20,9 @@ Format = Literal["summary", "list", "raw", "answer"]
 LONGEST = 80  # tokens of one memory in a summary; a longer one is reduced to its sentences that bear on the query
 SHORTEST = 15  # tokens below which an extract says too little
 OTHERS = "Also"
+INDENT = "\n  "
+STRUCTURE = "#-*+>|=[ "
+"""What a heading of ours never begins with, so that no tag passes for one of another rank."""
 TOO_LITTLE = "{} found; none fits."
 
 
@@ -43,8 +49,14 @@ class Layout(ABC):
 
     empty = "No relevant memories found."
 
-    def __init__(self, query: str) -> None:
+    def __init__(self, query: str, short_ids: Mapping[str, str] | None = None) -> None:
+        """`short_ids`: how the records are named for whoever wants to correct them, where the layout shows that."""
         self.about = content_words(query)
+        self._short_ids = short_ids or {}
+
+    def named(self, hit: Hit) -> str:
+        """Return how a record is named."""
+        return self._short_ids.get(hit.record.id, hit.record.id)
 
     @abstractmethod
     def line(self, hit: Hit, tokens: int | None = None) -> Line:
@@ -56,19 +68,20 @@ class Layout(ABC):
 
 
 class List(Layout):
-    """Bullets with dates and importance (d)."""
+    """Bullets with ids, dates and importance (d)."""
 
     def line(self, hit: Hit, tokens: int | None = None) -> Line:
-        """`- [2026-03-04, importance 0.8] content`."""
+        """`- [1d353029, 2026-03-04, importance 0.8] content`."""
         date, importance = hit.record.created_at[:10], hit.record.importance
-        return Line(hit, f"- [{date}, importance {importance:g}] {_content(hit, self.about, tokens)}")
+        content = _content(hit, self.about, tokens)
+        return Line(hit, f"- [{self.named(hit)}, {date}, importance {importance:g}] {content}")
 
 
 class Quotes(List):
     """The same, long texts reduced to the sentences that answer."""
 
     def line(self, hit: Hit, tokens: int | None = None) -> Line:
-        """`- [2026-03-04, importance 0.8] content`."""
+        """`- [1d353029, 2026-03-04, importance 0.8] content`."""
         return super().line(hit, min(tokens or LONGEST, LONGEST))
 
 
@@ -88,18 +101,23 @@ class Summary(Layout):
         parts = []
         for label in dict.fromkeys(clusters):
             bullets = [line.text for line, own in zip(lines, clusters, strict=True) if own == label]
-            parts.append("\n".join([f"{label}:", *bullets]))
+            parts.append("\n".join([f"{_heading(label)}:", *bullets]))
         return "\n".join(parts)
 
 
 class Sections(Summary):
-    """A summary under given headings; `labels` has the heading of each record."""
+    """A summary under given headings, with ids; `labels` has the heading of each record."""
 
     empty = "No memories found. This appears to be a fresh session."
 
-    def __init__(self, query: str, labels: Mapping[str, str]) -> None:
-        super().__init__(query)
+    def __init__(self, query: str, labels: Mapping[str, str], short_ids: Mapping[str, str]) -> None:
+        super().__init__(query, short_ids)
         self._labels = labels
+
+    def line(self, hit: Hit, tokens: int | None = None) -> Line:
+        """`- [1d353029] content (2026-03-04)`."""
+        plain = super().line(hit, tokens).text
+        return Line(hit, f"- [{self.named(hit)}] {plain.removeprefix('- ')}")
 
     def text(self, lines: Sequence[Line]) -> str:
         """The sections in the order of their first lines."""
@@ -110,15 +128,16 @@ class Sections(Summary):
 
 
 class Raw(Layout):
-    """JSON with every field, and why each was found."""
+    """JSON with every field, and why each was found. Its text is as long as the answer at most, and not shown."""
 
     def line(self, hit: Hit, _tokens: int | None = None) -> Line:
         """One memory as a JSON object; never an extract."""
-        return Line(hit, json.dumps(whole(hit), ensure_ascii=False))
+        return Line(hit, json.dumps(whole(hit), ensure_ascii=False, separators=(",", ":")))
 
     def text(self, lines: Sequence[Line]) -> str:
-        """One memory a line."""
-        return '{"memories": [' + ",\n".join(line.text for line in lines) + "]}"
+        """The memories between what stands around them."""
+        memories = ",".join(line.text for line in lines)
+        return f'{{"format":"raw","memories":[{memories}],"tokens_used":99999,"omitted":99999}}'
 
 
 LAYOUTS: dict[Format, type[Layout]] = {"summary": Summary, "list": List, "raw": Raw, "answer": Quotes}
@@ -142,7 +161,11 @@ def whole(hit: Hit) -> dict[str, Any]:
 def brief(hits: Sequence[Hit], budget: int, layout: Layout) -> Briefing:
     """The best hits that fit."""
     lines = pack(hits, budget, layout)
-    text = layout.text(lines) or (TOO_LITTLE.format(len(hits)) if hits else layout.empty)
+    text = layout.text(lines)
+    if not isinstance(layout, Raw) and MARK not in text and reads_like_instructions(text):  # several together do
+        lines = pack(hits, budget - estimate_tokens(MARK) - 1, layout)
+        text = f"{MARK}\n{layout.text(lines)}"
+    text = text or (TOO_LITTLE.format(len(hits)) if hits else layout.empty)
     if estimate_tokens(text) > budget:
         text = ""
     return Briefing(text, tuple(line.hit for line in lines), estimate_tokens(text), len(hits) - len(lines))
@@ -174,9 +197,19 @@ def _content(hit: Hit, about: Sequence[str], tokens: int | None) -> str:
     whole_text = text_of(record.kind, record.name, record.type, record.body)
     mark = f"{MARK} " if reads_like_instructions(whole_text) else ""
     if tokens is None:
-        return mark + whole_text
+        return indented(mark + whole_text)
     left = max(tokens - estimate_tokens(mark), 1)
-    return mark + text_of(record.kind, record.name, record.type, extract(record.body, about, left))
+    return indented(mark + text_of(record.kind, record.name, record.type, extract(record.body, about, left)))
+
+
+def indented(text: str) -> str:
+    """Return a text whose lines after the first are indented: none of them can pass for a line of ours."""
+    return INDENT.join(text.splitlines())
+
+
+def _heading(tag: str) -> str:
+    """A tag as a heading: one line that begins like no structure of ours."""
+    return " ".join(tag.split()).lstrip(STRUCTURE) or OTHERS
 
 
 def _clusters(hits: Sequence[Hit]) -> list[str]:

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from memoryd.core import records
+from memoryd.core import records, short_ids
 from memoryd.core.clock import moment, timestamp
 from memoryd.core.graph import Change, Graph
 from memoryd.errors import InvalidInputError, NotFoundError
@@ -74,7 +74,12 @@ def restore(graph: Graph, ids: Sequence[str], at: str | None = None) -> list[Res
     what is no time, or where something else stands in the way.
     """
     until = timestamp(moment(at)) if at else ""
-    return graph.change(lambda change: _restore_all(change, list(dict.fromkeys(ids)), until))
+
+    def work(change: Change) -> list[Restored]:
+        named = short_ids.resolve(change.queries, "ID", ids, graph.session, "ids.ever")
+        return _restore_all(change, list(dict.fromkeys(named)), until)
+
+    return graph.change(work)
 
 
 def _restore_all(change: Change, ids: Sequence[str], until: str) -> list[Restored]:

@@ -2,12 +2,12 @@
 
 import json
 import logging
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from typing import Any, Literal
 
-from memoryd.core import records, writing
+from memoryd.core import records, short_ids, writing
 from memoryd.core.briefing import LAYOUTS, Briefing, Format, Sections, brief, pack
 from memoryd.core.clock import FOREVER, moment, timestamp
 from memoryd.core.engine import Engine
@@ -36,6 +36,7 @@ class Stored:
 
     id: str
     status: Literal["stored", "merged", "updated"]
+    superseded: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -100,16 +101,17 @@ class Memories:
         """Let a memory take the place of others."""
         if not ids:
             return stored
+        ids = short_ids.resolve(queries, "supersedes", ids, self._session, "ids.living", "ids.ever")
         rows = queries.all("memories.replaceable", ids=json.dumps(ids), by=stored.id)
         there = {row["id"]: row["living"] for row in rows}
         if missing := [one for one in dict.fromkeys(ids) if one not in there or one == stored.id]:
             raise NotFoundError(
                 f"supersedes: {', '.join(one[:100] for one in missing[:10])}: no living memory without a key has this "
-                "id, or it says just this. Nothing was stored; memory_recall in the format raw tells ids."
+                "id, or it says just this. Nothing was stored; memory_recall in the format list shows ids."
             )
         living = [one for one in there if there[one]]
         records.supersede(queries, living, stored.id, "superseded", "said by who stored what is true now", now)
-        return Stored(stored.id, "updated")
+        return Stored(stored.id, "updated", tuple(dict.fromkeys(ids)))
 
     # recalling -------------------------------------------------------------------------------------------------------
 
@@ -129,7 +131,11 @@ class Memories:
         allowed = Filter(tags=tuple(tags), kinds=tuple(kinds), session=self._session)
         hits = self._search.find(query, allowed, timestamp(moment(as_of)) if as_of else "")
         written = self._written(query, hits, budget, form) if form in WRITTEN and hits else None
-        return self._noted(written or brief(hits, budget, LAYOUTS[form](query)))
+        return self._noted(written or brief(hits, budget, LAYOUTS[form](query, self._short_ids(hits))))
+
+    def _short_ids(self, hits: Iterable[Hit]) -> dict[str, str]:
+        ids = [hit.record.id for hit in hits]
+        return self._engine.store.read(self._workspace, lambda q: short_ids.shorten(q, ids))
 
     def _written(self, query: str, hits: Sequence[Hit], budget: int, form: Format) -> Briefing | None:
         """What a language model makes of it; None where there is none or it fails: d, every feature has a fallback."""
@@ -157,7 +163,7 @@ class Memories:
         labels: dict[str, str] = {}
         for label, hits in sections.items():
             labels = {hit.record.id: label for hit in hits} | labels  # the first section that has it
-        layout = Sections(task or "", labels)
+        layout = Sections(task or "", labels, self._short_ids(chain(*sections.values())))
         about_task, *others = sections.values()
         first = [line.hit for line in pack(about_task, int(TASK_SHARE * budget), layout)]
         order: dict[str, Hit] = {}
@@ -213,10 +219,11 @@ class Memories:
 
     def _matching(self, queries: Queries, criteria: Criteria, best: Sequence[str] | None) -> list[Record]:
         tags = list(dict.fromkeys(criteria.tags))
+        named = short_ids.resolve(queries, "ids", criteria.ids or (), self._session, "ids.living")
         rows = queries.all(
             "memories.forgettable",
             session=self._session,
-            ids=json.dumps(criteria.ids or ()), any_id=int(criteria.ids is None),
+            ids=json.dumps(named), any_id=int(criteria.ids is None),
             tags=json.dumps(tags), tag_count=len(tags),
             before=timestamp(moment(criteria.before)) if criteria.before else FOREVER,
         )  # fmt: skip
@@ -232,9 +239,21 @@ class Memories:
 
     # inspecting ------------------------------------------------------------------------------------------------------
 
-    def get(self, ids: Sequence[str]) -> list[Hit]:
-        """Records by id, of any kind, in the order of `ids`; unknown ones are left out."""
-        return self._hits(lambda _: list(dict.fromkeys(ids)))
+    def get(self, ids: Sequence[str]) -> tuple[list[Hit], list[str]]:
+        """Records by id or its beginning, of any kind, in the order of `ids`, and which of `ids` are not there.
+
+        Raises InvalidInputError for the beginning of several ids.
+        """
+        named: dict[str, str] = {}
+
+        def chosen(queries: Queries) -> list[str]:
+            full = short_ids.resolve(queries, "ids", ids, self._session, "ids.living")
+            named.update(zip(ids, full, strict=True))
+            return list(dict.fromkeys(full))
+
+        found = self._hits(chosen)
+        known = {hit.record.id for hit in found}
+        return found, [one for one in dict.fromkeys(ids) if named[one] not in known]
 
     def recent(self, limit: int) -> list[Hit]:
         """The newest memories."""

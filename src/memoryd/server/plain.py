@@ -57,7 +57,7 @@ class Plain:
             answer, _ = await self._calls.run(caller, tool, arguments)
         except MemorydError as error:
             return _error(next(status for kind, status in STATUS if isinstance(error, kind)), tool.told(error))
-        body = answer.result.model_dump(mode="json", by_alias=True)
+        body = answer.result.as_json()
         like = suspicious(body) if tool.capability == "read" else ""
         told = {MASKED: ", ".join(answer.masked), LIKE: like}
         return JSONResponse(body, headers={name: value for name, value in told.items() if value})

@@ -1,20 +1,20 @@
 """Seed d's toolset: memories that are stored, recalled within a token budget, briefed about, forgotten, inspected."""
 
-import json
 from typing import Annotated, Any, Literal
 
-from pydantic import Field, StringConstraints
+from pydantic import ConfigDict, Field, StringConstraints
 
 from memoryd.core.briefing import Briefing, Format, whole
 from memoryd.core.clock import moment
 from memoryd.core.memories import Criteria, Memories
 from memoryd.model import Hit, Kind
 from memoryd.prompts import TOOL_DESCRIPTIONS
-from memoryd.suspicion import MARK
-from memoryd.toolsets.registry import Answer, Arguments, Call, Query, Result, Tags, Text, Tool, Toolset
+from memoryd.text import cut
+from memoryd.toolsets.registry import Answer, Arguments, Call, LeftOut, Query, Result, Tags, Text, Tool, Toolset
 
 CONTENT, IDS, BUDGET, LIMIT = 10_000, 100, 50_000, 1_000
 CONTEXT_BUDGET = 800
+PREVIEW = 25  # tokens of a memory that would be forgotten
 
 Verbatim = Annotated[str, StringConstraints(min_length=1, max_length=CONTENT, pattern=r"\S")]
 Budget = Annotated[int, Field(ge=1, le=BUDGET)]
@@ -31,7 +31,9 @@ class StoreArguments(Arguments):
     content: Annotated[Verbatim, Field(description="The memory. Store one fact per call.")]
     tags: Annotated[Tags, Field(description='For filtering, e.g. ["preference", "project:foo"].')] = []
     importance: Annotated[float, Field(ge=0, le=1, description="0 to 1: how much it must not fade.")] = 0.5
-    supersedes: Annotated[list[Id], Field(max_length=IDS, description="Ids of memories that it replaces.")] = []
+    supersedes: Annotated[
+        list[Id], Field(max_length=IDS, description="Ids, or how they begin, of memories that it replaces.")
+    ] = []
 
 
 class StoreResult(Result):
@@ -50,7 +52,7 @@ def store(call: Call, arguments: StoreArguments) -> Answer:
         "stored": "Stored memory {}.", "merged": "Merged with existing memory {} (duplicate detected).",
         "updated": "Stored memory {} in place of {}.",
     }  # fmt: skip
-    text = texts[stored.status].format(stored.id, ", ".join(dict.fromkeys(arguments.supersedes)))
+    text = texts[stored.status].format(stored.id, ", ".join(stored.superseded))
     return Answer(StoreResult(id=stored.id, status=stored.status), text)
 
 
@@ -67,12 +69,14 @@ class RecallArguments(Arguments):
     kinds: Annotated[list[Kind], Field(max_length=len(Kind), description="Only these kinds of records.")] = []
     format: Annotated[
         Format,
-        Field(description="summary; list: with dates; raw: JSON with ids and all fields; answer: direct, or a list."),
+        Field(description="summary; list: with ids and dates; raw: JSON with all fields; answer: direct, or a list."),
     ] = "summary"
 
 
 class Found(Result):
-    """One memory that was found; the text of the answer has its content."""
+    """One memory that was found; in the format raw with all its fields, else its content is in the text."""
+
+    model_config = ConfigDict(extra="allow")
 
     id: str
     kind: Kind
@@ -84,11 +88,11 @@ class RecallResult(Result):
     """The found memories, best first, and what they cost."""
 
     format: Format
-    text: str
+    text: Annotated[str, LeftOut] = ""
     memories: list[Found]
-    tokens_used: int
     omitted: int
     """Found, but did not fit into the budget."""
+    tokens_used: int = 0
 
 
 class ContextArguments(Arguments):
@@ -113,14 +117,18 @@ def context(call: Call, arguments: ContextArguments) -> Answer:
 
 
 def _briefed(briefing: Briefing, form: Format) -> Answer:
+    """Raw is data that marks what reads like orders; all else is a text. A budget too small for either gets ''."""
+    if form == "raw" and briefing.text:
+        memories = [Found.model_validate(whole(hit)) for hit in briefing.hits]
+        return Answer(RecallResult(format=form, memories=memories, omitted=briefing.omitted), marked=True)
+    memories = [_found(hit) for hit in briefing.hits]
+    figures = {
+        "tokens_used": briefing.tokens_used, "omitted": briefing.omitted, "ids": [memory.id for memory in memories],
+    }  # fmt: skip
     result = RecallResult(
-        format=form,
-        text=briefing.text,
-        memories=[_found(hit) for hit in briefing.hits],
-        tokens_used=briefing.tokens_used,
-        omitted=briefing.omitted,
+        format=form, text=briefing.text, memories=memories, omitted=briefing.omitted, tokens_used=briefing.tokens_used
     )
-    return Answer(result, briefing.text, marked=form == "raw" or MARK in briefing.text)
+    return Answer(result, briefing.text, figures)
 
 
 def _found(hit: Hit) -> Found:
@@ -134,7 +142,7 @@ def _found(hit: Hit) -> Found:
 class ForgetArguments(Arguments):
     """What to forget; criteria combine with AND."""
 
-    ids: Annotated[list[Id] | None, Field(max_length=IDS, description="Ids of memories.")] = None
+    ids: Annotated[list[Id] | None, Field(max_length=IDS, description="Ids of memories, or how they begin.")] = None
     tags: Annotated[Tags, Field(description="Memories with ALL of these tags.")] = []
     query: Annotated[Query | None, Field(description="The ten best matches of this query.")] = None
     before: Annotated[Short | None, Field(description="Stored before this ISO 8601 time.")] = None
@@ -148,6 +156,10 @@ class ForgetResult(Result):
     forgotten: int
     ids: list[str]
     dry_run: bool
+    preview: Annotated[list[str], LeftOut] = []
+    """How the memories begin that would be forgotten, in the order of `ids`."""
+    message: Annotated[str, LeftOut] = ""
+    """Why there is nothing to forget."""
 
 
 def forget(call: Call, arguments: ForgetArguments) -> Answer:
@@ -161,20 +173,21 @@ def forget(call: Call, arguments: ForgetArguments) -> Answer:
         before=arguments.before,
     )
     gone = _memories(call).forget(criteria, confirm=arguments.confirm, dry_run=arguments.dry_run)
-    ids = [record.id for record in gone]
-    lines = [f"- {record.id}: {record.body[:100]}" for record in gone] if arguments.dry_run else []
-    noun = "memory" if len(ids) == 1 else "memories"
-    head = f"{'Would forget' if arguments.dry_run else 'Forgot'} {len(ids)} {noun}" + (":" if lines else ".")
-    text = "\n".join([head, *lines]) if ids else _none_forgotten(call, arguments)
     return Answer(
-        ForgetResult(forgotten=0 if arguments.dry_run else len(ids), ids=ids, dry_run=arguments.dry_run), text
+        ForgetResult(
+            forgotten=0 if arguments.dry_run else len(gone),
+            ids=[record.id for record in gone],
+            dry_run=arguments.dry_run,
+            preview=[cut(record.body, PREVIEW) for record in gone] if arguments.dry_run else [],
+            message="" if gone else _none_forgotten(call, arguments),
+        )
     )
 
 
 def _none_forgotten(call: Call, arguments: ForgetArguments) -> str:
     """Why nothing was forgotten, where an id is the graph's."""
-    found = (hit.record for hit in _memories(call).get(arguments.ids or ()))
-    others = [record for record in found if record.kind in (Kind.ENTITY, Kind.OBSERVATION)]
+    found, _ = _memories(call).get(arguments.ids or ())
+    others = [hit.record for hit in found if hit.record.kind in (Kind.ENTITY, Kind.OBSERVATION)]
     hint = (
         f" {others[0].id} is of the kind {others[0].kind}, of {others[0].name!r}: the graph's tools delete that."
         if others
@@ -196,41 +209,38 @@ class InspectArguments(Arguments):
     limit: Annotated[int, Field(ge=1, le=LIMIT, description="Most items of a view.")] = 20
 
 
+NotAsked = Field(exclude_if=lambda part: part is None)
+
+
 class InspectResult(Result):
-    """The view that was asked for; the other fields are empty."""
+    """The view that was asked for; the other fields are left out."""
 
     view: Literal["stats", "recent", "important", "tags", "export", "ids"]
-    stats: dict[str, Any] | None = None
-    tags: dict[str, int] | None = None
-    memories: list[dict[str, Any]] | None = None
-    not_found: list[str] = []
+    stats: Annotated[dict[str, Any] | None, NotAsked] = None
+    tags: Annotated[dict[str, int] | None, NotAsked] = None
+    memories: Annotated[list[dict[str, Any]] | None, NotAsked] = None
+    not_found: Annotated[list[str], LeftOut] = []
 
 
 def inspect(call: Call, arguments: InspectArguments) -> Answer:
     """memory_inspect."""
     memories = _memories(call)
     if arguments.ids:
-        found = memories.get(arguments.ids)
-        known = {hit.record.id for hit in found}
-        missing = [record_id for record_id in arguments.ids if record_id not in known]
-        return _inspected(InspectResult(view="ids", memories=_all_of(found), not_found=missing))
+        found, missing = memories.get(arguments.ids)
+        return Answer(InspectResult(view="ids", memories=_all_of(found), not_found=missing))
     match arguments.view:
         case "stats":
-            return _inspected(InspectResult(view="stats", stats=memories.stats()))
+            return Answer(InspectResult(view="stats", stats=memories.stats()))
         case "tags":
-            return _inspected(InspectResult(view="tags", tags=memories.tags(arguments.limit)))
+            return Answer(InspectResult(view="tags", tags=memories.tags(arguments.limit)))
         case "important":
-            return _inspected(InspectResult(view="important", memories=_all_of(memories.important(arguments.limit))))
+            return Answer(InspectResult(view="important", memories=_all_of(memories.important(arguments.limit))))
         case "recent" | "export":
-            return _inspected(InspectResult(view=arguments.view, memories=_all_of(memories.recent(arguments.limit))))
+            return Answer(InspectResult(view=arguments.view, memories=_all_of(memories.recent(arguments.limit))))
 
 
 def _all_of(hits: list[Hit]) -> list[dict[str, Any]]:
     return [{name: value for name, value in whole(hit).items() if name not in ("score", "why")} for hit in hits]
-
-
-def _inspected(result: InspectResult) -> Answer:
-    return Answer(result, json.dumps(result.model_dump(mode="json", exclude_none=True), ensure_ascii=False, indent=1))
 
 
 def _memories(call: Call) -> Memories:
@@ -244,11 +254,11 @@ TOOLS: Toolset = (
     ),
     Tool(
         name="memory_recall", title="Recall memories", description=TOOL_DESCRIPTIONS["memory_recall"],
-        arguments=RecallArguments, result=RecallResult, capability="read", handler=recall,
+        arguments=RecallArguments, result=RecallResult, capability="read", handler=recall, text=True,
     ),
     Tool(
         name="memory_context", title="Session briefing", description=TOOL_DESCRIPTIONS["memory_context"],
-        arguments=ContextArguments, result=RecallResult, capability="read", handler=context,
+        arguments=ContextArguments, result=RecallResult, capability="read", handler=context, text=True,
     ),
     Tool(
         name="memory_forget", title="Forget memories", description=TOOL_DESCRIPTIONS["memory_forget"],

@@ -1,7 +1,9 @@
 """What a tool is: a name, texts for the model, the shapes of what goes in and out, a capability and a handler."""
 
-from collections.abc import Callable, Iterator, Sequence
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from operator import not_
 from typing import Annotated, Any, Generic, Literal, TypeVar, get_args
 
 from pydantic import AliasChoices, BaseModel, ConfigDict, Field, StringConstraints, ValidationError, field_validator
@@ -9,8 +11,9 @@ from pydantic import AliasChoices, BaseModel, ConfigDict, Field, StringConstrain
 from memoryd.core.engine import Engine
 from memoryd.errors import InvalidInputError, MemorydError
 from memoryd.model import Workspace
-from memoryd.text import unstorable
+from memoryd.text import estimate_tokens, unstorable
 
+Json = dict[str, Any]
 Progress = Callable[[float, float], None]
 Capability = Literal["read", "write", "admin"]
 Needs = Literal["workspace", "project", "nothing"]
@@ -44,10 +47,32 @@ class NoArguments(Arguments):
     """Nothing."""
 
 
+LeftOut = Field(exclude_if=not_)
+"""A field of a result that is left out while it is empty: what is seldom there costs no tokens."""
+
+
 class Result(BaseModel):
-    """What a tool gives, as structured content."""
+    """What a tool gives, as data."""
 
     model_config = ConfigDict(defer_build=True)
+
+    def as_json(self) -> Json:
+        """Return the JSON object of it; a `tokens_used` that was not given is what this object costs."""
+        body: Json = self.model_dump(mode="json", by_alias=True)
+        return body if "tokens_used" in self.model_fields_set else counted(body)
+
+
+def counted(body: Json) -> Json:
+    """Set the `tokens_used` of an answer that has one to what it costs, that number's own digits included."""
+    if "tokens_used" in body:
+        for _ in range(2):
+            body["tokens_used"] = estimate_tokens(compact(body))
+    return body
+
+
+def compact(body: object) -> str:
+    """Return JSON as answers show it: no blanks, all letters as they are."""
+    return json.dumps(body, ensure_ascii=False, separators=(",", ":"))
 
 
 ArgumentsT = TypeVar("ArgumentsT", bound=Arguments)
@@ -89,10 +114,17 @@ class Call:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """A result, and a text for the model where that is not simply the result as JSON."""
+    """What a tool gives: data, or a text for the model.
+
+    Some clients show their model the structured content alone, others the text alone: so each must be the whole answer.
+    Data is shown as the same JSON in both. A text is shown alone, its figures beside it where no model looks.
+    """
 
     result: Result
     text: str | None = None
+    """The whole answer where it is a text; without figures a sentence that says as much as the result."""
+    figures: Mapping[str, Any] | None = None
+    """What programs may want to know of a text that is the whole answer."""
     session: str | None = None
     """The session of the connection from now on, where the tool changes that."""
     masked: tuple[str, ...] = ()
@@ -117,6 +149,8 @@ class Tool(Generic[ArgumentsT]):
     idempotent: bool = False
     lasting: bool = False
     """Whether it may take as long as it takes: it works through all that there is, and tells how far it is."""
+    text: bool = False
+    """Whether its answers, or some of them, are texts: then no schema can promise data."""
     told: Callable[[MemorydError], str] = str
     """How an error is told."""
 

@@ -45,7 +45,7 @@ class OpenResult(Result):
     relations: list[shapes.Edge]
     not_found: list[str]
     omitted: shapes.Omitted
-    tokens_used: int
+    tokens_used: int = 0
 
 
 def open_nodes(call: Call, arguments: OpenArguments) -> Answer:
@@ -72,7 +72,7 @@ def _opened(queries: Queries, names: list[str], budget: Budget) -> Json:
     entities = list(nodes.values())
     return {
         "entities": entities, "relations": ends.shown, "not_found": missing,
-        "omitted": shown.omitted(entities, len(found), [ends]), "tokens_used": budget.used,
+        "omitted": shown.omitted(entities, len(found), [ends]),
     }  # fmt: skip
 
 
@@ -97,10 +97,7 @@ def opened_then(graph: Graph, names: list[str], tokens: int, time: str) -> Json:
         "entities": len(then.entities) - len(entities), "relations": len(edges) - len(relations),
         "observations": sum(node["observations_omitted"] for node in entities),
     }  # fmt: skip
-    return {
-        "entities": entities, "relations": relations, "not_found": missing, "omitted": left,
-        "tokens_used": budget.used,
-    }  # fmt: skip
+    return {"entities": entities, "relations": relations, "not_found": missing, "omitted": left}
 
 
 def _heads(queries: Queries, found: list[Entity]) -> dict[str, Json]:
@@ -129,7 +126,7 @@ class ReadResult(Result):
     entities: list[shapes.Node]
     relations: list[shapes.Edge]
     next_cursor: str | None
-    tokens_used: int
+    tokens_used: int = 0
 
 
 def read(call: Call, arguments: ReadArguments) -> Answer:
@@ -165,7 +162,7 @@ def _page(queries: Queries, start: Place, budget: Budget) -> Json:
                 entities[-1]["observations"].append(one)
             case Relation():
                 edges.append(one)
-    return {"entities": entities, "relations": edges, "next_cursor": cursor, "tokens_used": budget.used}
+    return {"entities": entities, "relations": edges, "next_cursor": cursor}
 
 
 def _shown(part: Part) -> Json:

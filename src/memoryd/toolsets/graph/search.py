@@ -50,7 +50,7 @@ class SearchResult(Result):
     mode: Mode
     """What it came to: text where there is nothing embedded."""
     omitted: shapes.Omitted
-    tokens_used: int
+    tokens_used: int = 0
 
 
 def search(call: Call, arguments: SearchArguments) -> Answer:
@@ -75,7 +75,7 @@ def _matched(queries: Queries, matches: Sequence[node_search.Match], budget: Bud
     shown.fill(queries, whole, [ends[key] for key in whole], budget)
     result = list(nodes.values())
     omitted = shown.omitted(result, len(matches), list(ends.values()))
-    return {"result": result, "omitted": omitted, "tokens_used": budget.used}
+    return {"result": result, "omitted": omitted}
 
 
 def _forms(match: node_search.Match, number: int) -> tuple[Json, Json]:

@@ -57,7 +57,7 @@ class Listed(Result, Generic[ItemT]):
 
     result: list[ItemT]
     omitted: int
-    tokens_used: int
+    tokens_used: int = 0
 
 
 class Brief(Result):

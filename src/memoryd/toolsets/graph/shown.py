@@ -48,11 +48,7 @@ def listed(parts: Sequence[Json], tokens: int, total: int | None = None) -> Json
     """A list, cut off where the budget ends; `total`: how long it is, where these are only its first parts."""
     budget = Budget(tokens)
     shown = budget.fill(parts)
-    return {
-        "result": shown,
-        "omitted": (len(parts) if total is None else total) - len(shown),
-        "tokens_used": budget.used,
-    }
+    return {"result": shown, "omitted": (len(parts) if total is None else total) - len(shown)}
 
 
 @dataclass(frozen=True, slots=True)

@@ -39,7 +39,7 @@ class NeighborhoodResult(Result):
     nodes: list[shapes.Brief]
     relations: list[shapes.Edge]
     omitted: Omitted
-    tokens_used: int
+    tokens_used: int = 0
 
 
 def neighborhood(call: Call, arguments: NeighborhoodArguments) -> Answer:
@@ -56,7 +56,7 @@ def _subgraph(found: Neighborhood, budget: Budget) -> Json:
     edges = budget.fill(shown.edge(one) for one in found.relations if {one.source, one.target} <= names)
     nodes += budget.fill(every[len(nodes) :])
     omitted = {"nodes": len(found.entities) - len(nodes), "relations": len(found.relations) - len(edges)}
-    return {"nodes": nodes, "relations": edges, "omitted": omitted, "tokens_used": budget.used}
+    return {"nodes": nodes, "relations": edges, "omitted": omitted}
 
 
 # get_path ------------------------------------------------------------------------------------------------------------

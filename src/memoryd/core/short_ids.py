@@ -1,0 +1,58 @@
+"""Ids as people and models write them: the first characters, as many as tell a record from all others."""
+
+import json
+from collections.abc import Mapping, Sequence
+from itertools import takewhile
+from typing import Literal
+
+from memoryd.errors import InvalidInputError
+from memoryd.store.base import Queries
+
+SHOWN = 8  # characters of an id that are shown at least: one in 65,000 memories shares them with another
+TAKEN = 6  # ... and that must be given at least
+CANDIDATES = 5  # ids that an error names where several begin so
+AFTER_ALL = "\U0010ffff"  # sorts behind whatever an id goes on with
+
+Among = Literal["ids.living", "ids.ever"]
+
+
+def shorten(queries: Queries, ids: Sequence[str]) -> dict[str, str]:
+    """Return how each record is named: by 8 characters, or by more where another id begins with these."""
+    rows = queries.all("ids.beside", ids=json.dumps(list(dict.fromkeys(ids))))
+    return {row["id"]: _shortest(row) for row in rows}
+
+
+def _shortest(row: Mapping[str, str | None]) -> str:
+    """An id is nearest to those beside it in the alphabet: what differs from them differs from all."""
+    own = str(row["id"])
+    return own[: max(SHOWN, *(1 + _alike(own, row[beside] or "") for beside in ("before_id", "after_id")))]
+
+
+def _alike(one: str, other: str) -> int:
+    """How many characters both begin with."""
+    return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(one, other, strict=False)))
+
+
+def resolve(queries: Queries, field: str, given: Sequence[str], session: str, *among: Among) -> list[str]:
+    """Return the id that each of `given` begins, looked for where `among` says, in this order; else what was given.
+
+    Raise InvalidInputError, naming the `field` and the candidates, where several ids begin so.
+    """
+    return [_resolved(queries, field, one, session, among) for one in given]
+
+
+def _resolved(queries: Queries, field: str, given: str, session: str, among: Sequence[Among]) -> str:
+    for statement in among:
+        rows = queries.all(statement, first=given, last=given + AFTER_ALL, session=session, limit=CANDIDATES + 1)
+        found = [str(row["id"]) for row in rows]
+        if found[:1] == [given]:
+            return given
+        if len(found) > 1 and len(given) >= TAKEN:
+            more = " and more" if len(found) > CANDIDATES else ""
+            raise InvalidInputError(
+                f"{field}: several ids begin with {given!r}: {', '.join(found[:CANDIDATES])}{more}. "
+                "Give more characters of the one that is meant."
+            )
+        if found and len(given) >= TAKEN:
+            return found[0]
+    return given

@@ -1,0 +1,52 @@
+"""What an MCP client is shown of an answer: each field of it, by itself, is the whole answer, once."""
+
+from typing import Any
+
+from mcp import types
+
+from memoryd.core import secrets
+from memoryd.model import Workspace
+from memoryd.suspicion import note_on
+from memoryd.toolsets.registry import Answer, Tool, compact, counted
+
+MASKED = "The rest was stored as it is; say where a secret is kept rather than the secret."
+META = "memoryd/"
+"""What stands before each name in `_meta`: programs read it, no client shows it to a model."""
+
+
+def succeeded(tool: Tool[Any], answer: Answer, place: Workspace | None) -> types.CallToolResult:
+    """Return an answer as text alone where it is a text, else as the same JSON in text and structured content."""
+    meta: dict[str, Any] = {"workspace": place.name} if place else {}
+    meta |= {"masked": list(answer.masked)} if answer.masked else {}
+    meta |= answer.figures or {}
+    named = {f"{META}{name}": value for name, value in meta.items()} or None
+    if answer.figures:
+        return _result(answer.text or "", None, named)
+    body = answer.result.as_json()
+    if notes := [*_masked(answer), *_warning(tool, answer, body)]:
+        body = counted(body | {"notes": notes})
+    return _result(compact(body) if answer.text is None else _sentences(answer.text, notes), body, named)
+
+
+def failed(text: str) -> types.CallToolResult:
+    """Return what went wrong, as the result of a tool."""
+    return types.CallToolResult(content=[types.TextContent(text=text)], is_error=True)
+
+
+def _result(text: str, body: dict[str, Any] | None, meta: dict[str, Any] | None) -> types.CallToolResult:
+    return types.CallToolResult(content=[types.TextContent(text=text)], structured_content=body, _meta=meta)
+
+
+def _sentences(text: str, notes: list[str]) -> str:
+    return " ".join([text, *notes])
+
+
+def _masked(answer: Answer) -> list[str]:
+    """What was masked, for the agent to know."""
+    return [f"{secrets.told(answer.masked)} {MASKED}"] if answer.masked else []
+
+
+def _warning(tool: Tool[Any], answer: Answer, body: dict[str, Any]) -> list[str]:
+    """Which stored texts of an answer read like orders; a text marks them where they stand."""
+    note = "" if answer.marked or tool.capability != "read" else note_on(body)
+    return [note] if note else []

@@ -1,0 +1,22 @@
+-- name: ids.beside
+-- The ids of records before and after each of :ids in the alphabet; deleted records count, since they can come back.
+SELECT j.value AS id,
+  (SELECT r.id FROM records r WHERE r.workspace_id = :workspace AND r.id < j.value ORDER BY r.id DESC LIMIT 1)
+    AS before_id,
+  (SELECT r.id FROM records r WHERE r.workspace_id = :workspace AND r.id > j.value ORDER BY r.id LIMIT 1) AS after_id
+FROM json_each(:ids) j
+
+-- name: ids.living
+-- The ids of living records from :first up to :last.
+SELECT id FROM records
+WHERE workspace_id = :workspace AND id >= :first AND id < :last AND deleted_at IS NULL
+  AND (scope = '' OR scope = :session)
+ORDER BY id LIMIT :limit
+
+-- name: ids.ever
+-- The ids of records and relations, deleted or not, from :first up to :last.
+SELECT id FROM records
+WHERE workspace_id = :workspace AND id >= :first AND id < :last AND (scope = '' OR scope = :session)
+UNION ALL
+SELECT id FROM relations WHERE workspace_id = :workspace AND id >= :first AND id < :last
+ORDER BY id LIMIT :limit
