@@ -2,6 +2,7 @@
 
 import json
 import re
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -132,11 +133,11 @@ def alike(tmp_path: Path) -> Any:
     with engine(tmp_path) as here:
         place = here.workspaces.ensure("default")
         for one in ("abcdef0123-1", "abcdef0123-2", "abcdef99", "mem_1", "mem_12"):
-            here.write(place, lambda q, one=one: _add(q, here, one))
+            here.write(place, partial(_add, here, one))
         yield here, place
 
 
-def _add(queries: Queries, here: Engine, record_id: str) -> None:
+def _add(here: Engine, record_id: str, queries: Queries) -> None:
     record = Record(id=record_id, kind=Kind.INTERACTION, body=f"Record {record_id}.")
     records.add(queries, record, None, here.clock.now())
 
@@ -153,7 +154,9 @@ def test_several_that_begin_so_are_candidates(alike: Any) -> None:
     here, place = alike
     with pytest.raises(InvalidInputError, match=r"ids: several ids begin with 'abcdef': abcdef0123-1, abcdef0123-2, a"):
         Memories(here, place, "").get(["abcdef"])
-    assert Memories(here, place, "").get(["mem_1"])[1] == [], "an id that is whole is meant"
+    assert [hit.record.id for hit in Memories(here, place, "").get(["mem_1"])] == ["mem_1"], (
+        "an id that is whole is meant"
+    )
 
 
 # structure -----------------------------------------------------------------------------------------------------------

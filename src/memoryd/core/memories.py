@@ -239,21 +239,12 @@ class Memories:
 
     # inspecting ------------------------------------------------------------------------------------------------------
 
-    def get(self, ids: Sequence[str]) -> tuple[list[Hit], list[str]]:
-        """Records by id or its beginning, of any kind, in the order of `ids`, and which of `ids` are not there.
+    def get(self, ids: Sequence[str]) -> list[Hit]:
+        """Return records of any kind by id or its beginning, in the order of `ids`; unknown ones are left out.
 
-        Raises InvalidInputError for the beginning of several ids.
+        Raise InvalidInputError for the beginning of several ids.
         """
-        named: dict[str, str] = {}
-
-        def chosen(queries: Queries) -> list[str]:
-            full = short_ids.resolve(queries, "ids", ids, self._session, "ids.living")
-            named.update(zip(ids, full, strict=True))
-            return list(dict.fromkeys(full))
-
-        found = self._hits(chosen)
-        known = {hit.record.id for hit in found}
-        return found, [one for one in dict.fromkeys(ids) if named[one] not in known]
+        return self._hits(lambda q: list(dict.fromkeys(short_ids.resolve(q, "ids", ids, self._session, "ids.living"))))
 
     def recent(self, limit: int) -> list[Hit]:
         """The newest memories."""

@@ -186,7 +186,7 @@ def forget(call: Call, arguments: ForgetArguments) -> Answer:
 
 def _none_forgotten(call: Call, arguments: ForgetArguments) -> str:
     """Why nothing was forgotten, where an id is the graph's."""
-    found, _ = _memories(call).get(arguments.ids or ())
+    found = _memories(call).get(arguments.ids or ())
     others = [hit.record for hit in found if hit.record.kind in (Kind.ENTITY, Kind.OBSERVATION)]
     hint = (
         f" {others[0].id} is of the kind {others[0].kind}, of {others[0].name!r}: the graph's tools delete that."
@@ -226,7 +226,8 @@ def inspect(call: Call, arguments: InspectArguments) -> Answer:
     """memory_inspect."""
     memories = _memories(call)
     if arguments.ids:
-        found, missing = memories.get(arguments.ids)
+        found = memories.get(arguments.ids)
+        missing = [one for one in arguments.ids if not any(hit.record.id.startswith(one) for hit in found)]
         return Answer(InspectResult(view="ids", memories=_all_of(found), not_found=missing))
     match arguments.view:
         case "stats":
