@@ -1,0 +1,65 @@
+"""What a client shows its model of an answer, in tokens (characters / 4), beside the budget that was asked for.
+
+    python -m bench.shown
+
+Some clients show the structured content alone, where there is any, others the text alone. No models are needed.
+"""
+
+import asyncio
+import json
+import sys
+import tempfile
+from typing import Any
+
+from mcp import Client, StdioServerParameters, types
+from mcp.client.stdio import stdio_client
+
+from bench.speed import show
+from memoryd.settings import subprocess_environment
+
+BUDGET = 500
+FACTS = 200
+ASKED: dict[str, tuple[str, dict[str, Any]]] = {
+    **{form: ("memory_recall", {"query": "Which ports are open?", "format": form})
+       for form in ("summary", "list", "raw", "answer")},
+    "nothing found": ("memory_recall", {"query": "zebra"}),
+    "memory_context": ("memory_context", {"task": "open a port"}),
+    "search_nodes": ("search_nodes", {"query": "port"}),
+}  # fmt: skip
+
+
+def shown(result: types.CallToolResult) -> tuple[int, int]:
+    """The tokens of a client that prefers structured content, and of one that shows the text."""
+    text = "".join(block.text for block in result.content if isinstance(block, types.TextContent))
+    body = result.structured_content
+    data = text if body is None else json.dumps(body, ensure_ascii=False, separators=(",", ":"))
+    return -(-len(data) // 4), -(-len(text) // 4)
+
+
+async def main() -> None:
+    with tempfile.TemporaryDirectory() as home:
+        off = {"MEMORY_DATA_DIR": home, "MEMORY_EMBEDDER": "none", "MEMORY_RERANKER": "none"}
+        server = StdioServerParameters(
+            command=sys.executable, args=["-m", "memoryd", "--toolsets", "recall,graph"],
+            env=subprocess_environment() | off,
+        )  # fmt: skip
+        async with Client(stdio_client(server)) as client:
+            for n in range(FACTS):
+                fact = f"Service {n} of the shop listens on port {5000 + n}, open to the office."
+                await client.call_tool("memory_store", {"content": fact})
+                node = {"name": f"service {n}", "entity_type": "service", "observations": [fact]}
+                await client.call_tool("create_entities", {"entities": [node]})
+            rows = []
+            for label, (tool, arguments) in ASKED.items():
+                data, text = shown(await client.call_tool(tool, arguments | {"token_budget": BUDGET}))
+                rows.append([label, str(data), f"{data / BUDGET:.2f}", str(text), f"{text / BUDGET:.2f}"])
+            tools = (await client.list_tools()).tools[:5]
+            listed = [one.model_dump(mode="json", by_alias=True, exclude_none=True) for one in tools]
+    show(f"Shown of {BUDGET} tokens", ["answer", "structured", "of budget", "text", "of budget"], rows)
+    sys.stdout.write(
+        f"The five tools as they are listed: {len(json.dumps(listed, separators=(',', ':'))) // 4} tokens\n"
+    )
+
+
+if __name__ == "__main__":
+    asyncio.run(main())
