@@ -192,9 +192,28 @@ def options() -> str:
     )
 
 
+# modules -------------------------------------------------------------------------------------------------------------
+
+
+def modules() -> str:
+    """Every module of the package that says what it holds."""
+    source = ROOT / "src" / "memoryd"
+    said = {path.relative_to(source).as_posix(): _docstring(path) for path in sorted(source.rglob("*.py"))}
+    return table(
+        ("module", "what it holds"),
+        [(f"`{path.replace('/__init__.py', '/')}`", text) for path, text in said.items() if text],
+    )
+
+
+def _docstring(path: Path) -> str:
+    """The first paragraph of a module's docstring."""
+    whole = ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))) or ""
+    return " ".join(whole.partition("\n\n")[0].split())
+
+
 TABLES: dict[str, Callable[[], str]] = {
-    "tools": tools, "settings": settings, "profile": profile, "files": files, "commands": commands, "options": options,
-    "categories": categories, "technologies": technologies,
+    "tools": tools, "modules": modules, "settings": settings, "profile": profile, "files": files, "commands": commands,
+    "options": options, "categories": categories, "technologies": technologies,
     **{name: lambda tool=tool: arguments(tool) for name, tool in _tools().items()},  # type: ignore[misc]
 }  # fmt: skip
 

@@ -12,6 +12,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+import apsw
 import pytest
 from typer.main import get_command
 
@@ -19,6 +20,7 @@ from memoryd.cli import app
 from memoryd.server.openapi import document
 from memoryd.settings import Settings, variables
 from memoryd.toolsets import chosen
+from tests import house
 
 ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / f"{name}.md" for name in ("README", "CHANGELOG", "CONTRIBUTING")] + sorted((ROOT / "docs").glob("*.md"))
@@ -71,6 +73,16 @@ def test_the_tables_are_up_to_date(page: Path) -> None:
 def test_every_table_is_shown() -> None:
     shown = {found["name"] for page in PAGES for found in tables().BLOCK.finditer(page.read_text(encoding="utf-8"))}
     assert shown == set(tables().TABLES)
+
+
+def test_the_architecture_names_every_table_of_the_schema() -> None:
+    database = apsw.Connection(":memory:")
+    for migration in sorted((ROOT / house.MIGRATIONS).glob("*.sql")):
+        database.execute(migration.read_text(encoding="utf-8"))
+    names = {str(name) for (name,) in database.execute("SELECT name FROM pragma_table_list WHERE type != 'shadow'")}
+    page = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
+    views = {"live_text", "entities", "observations", "session_memories", "vault_memories"}
+    assert {name for name in names - views if not name.startswith("sqlite_") and f"`{name}`" not in page} == set()
 
 
 def test_a_stale_table_is_noticed() -> None:
