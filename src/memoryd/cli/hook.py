@@ -16,12 +16,12 @@ import typer
 from typer.core import TyperCommand
 
 from memoryd.cli.frame import FAILED, PLACE, command, fail, printable
+from memoryd.core.briefing import BUDGET, CONTEXT_BUDGET
 from memoryd.core.engine import Engine
 from memoryd.core.hooks import Event, Hooks, parse
 from memoryd.core.records import written_by
 from memoryd.errors import InvalidInputError
 from memoryd.settings import Settings
-from memoryd.toolsets.recall import BUDGET, CONTEXT_BUDGET
 
 INPUT = 16 << 20  # bytes of a hook's JSON at most: it may repeat the agent's last message
 SECONDS = {"session-start": 10.0}  # after which a hook gives up ...
@@ -79,6 +79,10 @@ def _say(message: str) -> None:
     sys.stderr.flush()
 
 
+app = typer.Typer(add_completion=False)
+
+
+@app.command(cls=Unblocking)
 @command(*PLACE)
 def hook(
     settings: Settings,
