@@ -352,7 +352,8 @@ def test_what_the_user_added_to_the_entry_stays(at_home: Run, home: Path) -> Non
     assert {name: entry(file, "cursor")[name] for name in ("timeout", "env")} == {"timeout": 9, "env": {"A": "b"}}
     assert entry(file, "cursor")["args"][-2:] == ["--workspace", "w"]
     at_home("install", "cursor", "--http", "http://localhost:8765")
-    assert entry(file, "cursor") == {"timeout": 9, "url": "http://localhost:8765/mcp"}
+    default = {"X-Memory-Workspace": "default"}
+    assert entry(file, "cursor") == {"timeout": 9, "url": "http://localhost:8765/mcp", "headers": default}
 
 
 def test_another_server_of_that_name_is_left_alone(at_home: Run, home: Path) -> None:
@@ -427,4 +428,5 @@ def test_on_this_machine_no_token_is_asked_for(at_home: Run, home: Path) -> None
         assert entry(file, "claude-code") == {
             "type": "http",
             "url": re.sub("/?$", "", url).removesuffix("/mcp") + "/mcp",
+            "headers": {"X-Memory-Workspace": "default"},
         }

@@ -20,6 +20,7 @@ from pydantic import (
 from memoryd.errors import InvalidInputError
 from memoryd.text import unstorable
 
+DEFAULT_WORKSPACE = "default"
 SESSION_LENGTH = 200
 SHOWN = 100  # characters of a wrong value that an error repeats
 
@@ -76,7 +77,7 @@ class Settings(BaseModel):
         "`postgresql:managed`: a server that memoryd runs itself, in the data directory.",
     )
     workspace: str = Field(
-        "default",
+        DEFAULT_WORKSPACE,
         min_length=1,
         validation_alias=_names("MEMORY_NAMESPACE"),
         description="The workspace: a separate memory in the same database, made on first use.",

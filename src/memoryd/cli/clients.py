@@ -78,15 +78,15 @@ def starting(client: Client, command: Sequence[str]) -> Entry:
 
 
 def connecting(client: Client, name: str, url: str, workspace: str, variable: str) -> Entry:
-    """An entry that connects to a server; `workspace` and `variable`, which holds the token, may be empty."""
-    headers = {WORKSPACE: workspace} if workspace else {}
+    """An entry that connects to a workspace of a server; `variable`, which holds the token, may be empty."""
+    headers = {WORKSPACE: workspace}
     entry: Entry = {**client.remote, client.url: url}
     if variable and client.bearer:
         entry[client.bearer] = variable
     elif variable:
         said = client.reference % variable if client.reference else _answer(name)
         headers["Authorization"] = f"Bearer {said}"
-    return {**entry, **({client.headers: headers} if headers else {})}
+    return {**entry, client.headers: headers}
 
 
 def question(name: str) -> Entry:

@@ -30,7 +30,7 @@ from memoryd.cli.configs import RefusedError
 from memoryd.cli.frame import command, note
 from memoryd.cli.replacing import Change, change
 from memoryd.errors import InvalidInputError, MemorydError, NotFoundError
-from memoryd.settings import Settings
+from memoryd.settings import DEFAULT_WORKSPACE, Settings
 from memoryd.toolsets import chosen
 
 NAME = r"[A-Za-z0-9_-]{1,64}"  # what Codex and Claude Code take
@@ -209,10 +209,9 @@ def _connecting(client: Client, name: str, url: str, settings: Settings, variabl
         )
     if variable:
         _check("variable", variable, VARIABLE)
-    workspace = settings.workspace if "workspace" in settings.model_fields_set else ""
-    if not workspace.isascii():
+    if not settings.workspace.isascii():
         raise InvalidInputError("The name of a workspace beyond ASCII cannot be sent in a header.")
-    return connecting(client, name, url, workspace, variable or ("" if _is_here(url) else TOKEN_VARIABLE))
+    return connecting(client, name, url, settings.workspace, variable or ("" if _is_here(url) else TOKEN_VARIABLE))
 
 
 def _url(given: str) -> str:
@@ -258,7 +257,7 @@ def _advise(settings: Settings, entry: Entry, name: str, url: str) -> None:
         note(f"The client takes the token from its variable {variable[1] or variable[2]}.")
     if url.startswith("http://") and not _is_here(url):
         note("http:// sends the token and the memories in the clear: put TLS before the server.")
-    if url and "workspace" in given:
+    if url and settings.workspace != DEFAULT_WORKSPACE:
         note(f"The workspace must be there on the server: memoryd workspace create {settings.workspace}")
     if url and "toolsets" in given:
         note("The server decides which tools there are: --toolsets (MEMORY_TOOLSETS) was left out.")
