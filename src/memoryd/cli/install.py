@@ -85,6 +85,7 @@ def install(
     chosen(settings.toolsets, read_only=settings.read_only)
     url, entry = _entry(wanted, name, http, settings, token_variable)
     place = _Place(wanted, name, file)
+    place.demand_client(force=force)
     if _wanted(always_load, wanted.loading, "--always-load", f"{LOADING} {wanted.title}", dry_run=dry_run):
         entry |= wanted.loading
     allowing = _wanted(
@@ -93,7 +94,6 @@ def install(
     if allowing:
         entry |= wanted.allowing
     try:
-        place.demand_client(force=force)
         done = [change(place.file, lambda text: place.put(text, entry, url, force=force), dry_run=dry_run)]
     except RefusedError as error:
         show.verbatim(f"Left alone: {place.file}\nWhat belongs there:\n\n{place.snippet(entry)}")
