@@ -48,4 +48,4 @@ def main(*trees: Path) -> None:
 
 
 if __name__ == "__main__":
-    main(*map(Path, sys.argv[1:] or [HERE]))
+    main(*([Path(given) for given in sys.argv[1:]] or [HERE]))
