@@ -313,8 +313,9 @@ def test_a_full_disk(home: Path) -> None:
 
 
 def script(first: str, *arguments: str, home: Path, **settings: str) -> subprocess.CompletedProcess[str]:
-    """A command in a process where something happens first."""
-    lines = f"import os, sys, memoryd.cli\n{first}\nsys.argv = ['memoryd', *{arguments!r}]\nmemoryd.cli.main()"
+    """A command in a process where something happens first, once all is imported."""
+    every = "import os, sys, memoryd.cli, typer.main\ndict(typer.main.get_command(memoryd.cli.app).commands)"
+    lines = f"{every}\n{first}\nsys.argv = ['memoryd', *{arguments!r}]\nmemoryd.cli.main()"
     return subprocess.run(
         [sys.executable, "-c", lines], env=environment(home) | settings,
         capture_output=True, text=True, timeout=PATIENCE, check=False,

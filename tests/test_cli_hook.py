@@ -19,7 +19,7 @@ from memoryd.core.engine import Engine
 from memoryd.core.memories import Memories
 from memoryd.settings import Settings
 from tests.clients import PATIENCE, Agent, environment, rows_of
-from tests.conftest import Start
+from tests.conftest import Open, Start
 
 HOOKS = Path(__file__).parent / "hooks"
 SESSION = "5f0c1c52-7d3e-4b57-9a55-0c7b6f6f2a01"
@@ -168,6 +168,22 @@ def test_each_workspace_keeps_what_its_own_hooks_read(home: Path, transcript: Pa
     hook(home, "stop", transcript)
     assert [row["id"] for row in rows_of(home)] == ["mem_u"]
     assert list(kept(start("--toolsets", "journal", "--workspace", "shop"))) == ["mem_u"]
+
+
+def test_the_tools_and_hooks_of_one_conversation_share_its_session(home: Path, transcript: Path, wire: Open) -> None:
+    transcript.write_text(line("user", "u", "Which port?") + line("assistant", "a", "5433."))
+    given = {"CLAUDE_CODE_SESSION_ID": SESSION}
+    hook(home, "stop", transcript)
+    agent, nested, configured = wire(**given), wire(**given), wire(**given, MEMORY_MCP_SESSION_ID="mine")
+    agent.handshake(name="claude-code", version="2.1.330")
+    nested.handshake(name="gemini-cli-mcp-client")  # started in the agent's shell, which hands its variables down
+    configured.handshake(name="claude-code")
+    for number, one in enumerate((agent, nested, configured)):
+        one.call("memory_store", content=f"Fact number {number} of this conversation.")
+    sessions = {row["body"][:13]: row["session_id"] for row in rows_of(home)}
+    assert {sessions["Which port?\n\n"], sessions["Fact number 0"]} == {SESSION}
+    assert sessions["Fact number 1"] not in ("", SESSION)
+    assert sessions["Fact number 2"] == "mine"
 
 
 def test_bad_lines_are_told_in_one_line_and_the_rest_is_kept(home: Path, transcript: Path) -> None:

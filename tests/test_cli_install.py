@@ -29,8 +29,10 @@ FILES = {
     "vscode": f"{APPLICATIONS}/Code/User/mcp.json",
     "codex": ".codex/config.toml",
     "gemini": ".gemini/settings.json",
+    "opencode": ".config/opencode/opencode.json",
+    "qwen": ".qwen/settings.json",
 }
-TABLES = {"vscode": "servers", "codex": "mcp_servers"}
+TABLES = {"vscode": "servers", "codex": "mcp_servers", "opencode": "mcp"}
 URL = "https://memory.example.org/mcp"
 WITH_URL = [client for client in FILES if client != "claude-desktop"]
 
@@ -116,13 +118,14 @@ def test_the_first_configuration_of_a_client(home: Path, client: str) -> None:
     assert beside(file) == []
     assert file.stat().st_mode & 0o777 == 0o600
     made = entry(file, client)
-    assert made.get("type", "stdio") == "stdio"
-    assert ("type" in made) == (client in ("claude-code", "vscode"))
-    assert Path(made["command"]).is_absolute()
+    types = {"claude-code": "stdio", "vscode": "stdio", "opencode": "local"}
+    assert made.get("type") == types.get(client)
+    command = made["command"] if client == "opencode" else [made["command"], *made["args"]]
+    assert Path(command[0]).is_absolute()
     for words in (["--workspace", "atlas"], ["--toolsets", "recall,graph"], ["--data-dir", str(home / "data")]):
-        assert " ".join(words) in " ".join(made["args"])
+        assert " ".join(words) in " ".join(command)
     shown = subprocess.run(
-        [made["command"], *made["args"], "--version"],
+        [*command, "--version"],
         env=environment(home), capture_output=True, text=True, timeout=PATIENCE, check=True,
     )  # fmt: skip
     assert shown.stdout == f"memoryd {__version__}\n"
@@ -175,6 +178,12 @@ def test_a_server_elsewhere(at_home: Run, home: Path, client: str) -> None:
             },
             "codex": {"url": URL, "bearer_token_env_var": "MY_TOKEN", "http_headers": atlas},
             "gemini": {"httpUrl": URL, "headers": atlas | {"Authorization": "Bearer ${MY_TOKEN}"}},
+            "opencode": {
+                "type": "remote",
+                "url": URL,
+                "headers": atlas | {"Authorization": "Bearer {env:MY_TOKEN}"},
+            },
+            "qwen": {"httpUrl": URL, "headers": atlas | {"Authorization": "Bearer ${MY_TOKEN}"}},
         }[client]
     )
     assert ("inputs" in held(file)) == (client == "vscode")
@@ -352,7 +361,8 @@ def test_what_the_user_added_to_the_entry_stays(at_home: Run, home: Path) -> Non
     assert {name: entry(file, "cursor")[name] for name in ("timeout", "env")} == {"timeout": 9, "env": {"A": "b"}}
     assert entry(file, "cursor")["args"][-2:] == ["--workspace", "w"]
     at_home("install", "cursor", "--http", "http://localhost:8765")
-    assert entry(file, "cursor") == {"timeout": 9, "url": "http://localhost:8765/mcp"}
+    default = {"X-Memory-Workspace": "default"}
+    assert entry(file, "cursor") == {"timeout": 9, "url": "http://localhost:8765/mcp", "headers": default}
 
 
 def test_another_server_of_that_name_is_left_alone(at_home: Run, home: Path) -> None:
@@ -427,4 +437,5 @@ def test_on_this_machine_no_token_is_asked_for(at_home: Run, home: Path) -> None
         assert entry(file, "claude-code") == {
             "type": "http",
             "url": re.sub("/?$", "", url).removesuffix("/mcp") + "/mcp",
+            "headers": {"X-Memory-Workspace": "default"},
         }

@@ -20,8 +20,17 @@ from pydantic import (
 from memoryd.errors import InvalidInputError
 from memoryd.text import unstorable
 
+DEFAULT_WORKSPACE = "default"
 SESSION_LENGTH = 200
 SHOWN = 100  # characters of a wrong value that an error repeats
+
+
+CLIENT_SESSIONS = {"claude-code": "claude_code_session"}
+"""The field that holds the session which a client gives the servers that it starts, by the name that it gives itself.
+
+Not by the variable alone: what an agent starts in its shell, such as another client with servers of its own, inherits
+that. Codex sets CODEX_THREAD_ID for its shell and not for its servers; of other clients no variable is known.
+"""
 
 
 def _words(value: object) -> object:
@@ -68,7 +77,7 @@ class Settings(BaseModel):
         "`postgresql:managed`: a server that memoryd runs itself, in the data directory.",
     )
     workspace: str = Field(
-        "default",
+        DEFAULT_WORKSPACE,
         min_length=1,
         validation_alias=_names("MEMORY_NAMESPACE"),
         description="The workspace: a separate memory in the same database, made on first use.",
@@ -121,6 +130,12 @@ class Settings(BaseModel):
         max_length=SESSION_LENGTH,
         validation_alias=_names("MEMORY_MCP_SESSION_ID"),
         description="The session of clients that name none; else each server process has a random one.",
+    )
+    claude_code_session: str | None = Field(
+        None,
+        validation_alias=_names("CLAUDE_CODE_SESSION_ID"),
+        description="Set by Claude Code, not by you: its [session](clients.md#session-ids), over stdio and where "
+        "`MEMORY_MCP_SESSION_ID` is not set.",
     )
     session_persist: bool = Field(
         False,
@@ -293,6 +308,11 @@ class Settings(BaseModel):
     def reranker_spec(self) -> str:
         """`provider:model` of the reranker; `none` where it is switched off."""
         return self.reranker if self.reranker_enabled else "none"
+
+    @property
+    def client_sessions(self) -> dict[str, str | None]:
+        """The session of each client of CLIENT_SESSIONS; none where one is set for all."""
+        return {} if self.session_id else {name: getattr(self, field) for name, field in CLIENT_SESSIONS.items()}
 
     @classmethod
     def read(cls, environ: Mapping[str, str] | None = None, **overrides: Any) -> "Settings":

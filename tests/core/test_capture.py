@@ -120,10 +120,10 @@ def test_a_transcript_lies_below_the_home_wherever_its_name_leads(tmp_path: Path
 def test_each_workspace_has_notes_of_its_own(tmp_path: Path) -> None:
     notes = Notes(tmp_path / "hooks", "s")
     notes.tell(HOME, ["a"])
-    notes.move(HOME, Path("t.jsonl"), Place(7, "u"))
+    notes.move("w1", Path("t.jsonl"), Place(7, "u"))
     assert (notes.told(HOME), notes.told(OTHER)) == (["a"], [])
-    assert notes.place(HOME, Path("t.jsonl")) == Place(7, "u")
-    assert notes.place(HOME, Path("other.jsonl")) == notes.place(OTHER, Path("t.jsonl")) == Place()
+    assert notes.place("w1", Path("t.jsonl")) == Place(7, "u")
+    assert notes.place("w1", Path("other.jsonl")) == notes.place("w2", Path("t.jsonl")) == Place()
     assert Notes(tmp_path / "hooks", "../s").told(HOME) == []
 
 
@@ -133,7 +133,7 @@ def test_damaged_notes_are_none(tmp_path: Path, damaged: str) -> None:
     notes.tell(HOME, ["a"])
     (file,) = tmp_path.iterdir()
     file.write_text(damaged)
-    assert (notes.told(HOME), notes.place(HOME, Path("t"))) == ([], Place())
+    assert (notes.told(HOME), notes.place("w1", Path("t"))) == ([], Place())
     notes.tell(HOME, ["b"])
     assert notes.told(HOME) == ["b"]
 

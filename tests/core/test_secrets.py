@@ -182,7 +182,10 @@ def test_no_import_of_a_graph_stores_a_secret(engine: Engine, home: Path, tmp_pa
 
 def test_no_hook_and_no_transcript_stores_a_secret(engine: Engine, home: Path, tmp_path: Path) -> None:
     path = transcript(tmp_path, SAID)
-    assert Hooks(engine, Event("5f0c", str(path))).journal(tmp_path, ended=True).masked
+    hooks = Hooks(engine, Event("5f0c", str(path)))
+    assert hooks.keep(tmp_path, "claude-code", ended=True).masked
+    assert MASKED in hooks.spool.waiting()[0].read_text()
+    hooks.take_in()
     workspace = engine.workspace(make=True)
     again = opened(tmp_path / "other")
     kept = Journal(again, again.workspace(make=True), "").kept
@@ -236,8 +239,10 @@ def test_a_file_with_a_secret_is_refused_by_its_line(home: Path, exported: Path,
 def test_a_hook_that_may_keep_no_secret_keeps_the_other_turns(home: Path, tmp_path: Path) -> None:
     path = transcript(tmp_path, SAID)
     with opened(home, "refuse") as engine:
-        tally = Hooks(engine, Event("5f0c", str(path))).journal(tmp_path, ended=True)
-        assert (tally.faults, tally.new, tally.read) == (1, tally.read - 1, tally.read)
+        hooks = Hooks(engine, Event("5f0c", str(path)))
+        tally = hooks.keep(tmp_path, "claude-code", ended=True)
+        hooks.take_in()
+        assert (tally.faults, Journal(engine, engine.workspace(make=False), "").kept.numbers()["memories"]) == (1, 7)
         assert "AWS access key" in tally.first_faults[0].text
 
 

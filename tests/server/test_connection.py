@@ -41,6 +41,16 @@ def test_the_nearest_source_wins() -> None:
     assert session_of(Sessions("own"), request(None, {})) == "own"
 
 
+def test_a_session_that_a_client_gives_its_servers_is_that_client_s_alone() -> None:
+    sessions = Sessions("own", {"claude-code": "conversation", "long": "x" * 201})
+    told = {"clientInfo": {"name": "claude-code", "version": "2.1.330"}}
+    assert session_of(sessions, request(None, told)) == "conversation"
+    assert session_of(sessions, request({CLIENT: {"name": "claude-code", "version": "2"}})) == "conversation"
+    assert session_of(sessions, request({SESSION_META: "its own"}, told)) == "its own"
+    for other in ("gemini-cli-mcp-client", "claude-code-wrapper", "long", ""):
+        assert session_of(sessions, request(None, {"clientInfo": {"name": other, "version": "1"}})) == "own"
+
+
 @pytest.mark.parametrize("wrong", ["", "a\0b", "a\ud800", "x" * 201, 7, None, ["x"], {}])
 def test_what_cannot_be_stored_is_no_session(wrong: object) -> None:
     sessions = Sessions("configured")

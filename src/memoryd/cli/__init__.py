@@ -1,15 +1,15 @@
 """Commands for people. Bare `memoryd` is the stdio server."""
 
-import sys
-from typing import Annotated
+from collections import UserDict
+from functools import cache
+from typing import Annotated, Any
 
 import typer
+from typer.core import TyperGroup
+from typer.main import get_command
 
 from memoryd import __version__, extras
-from memoryd.cli import exports, history, memories, show, transfer, upkeep
-from memoryd.cli.audit import audit
 from memoryd.cli.frame import (
-    OPTIONS,
     DataDir,
     Db,
     Host,
@@ -18,39 +18,56 @@ from memoryd.cli.frame import (
     Toolsets,
     Transport,
     WorkspaceName,
-    command,
-    note,
     overrides,
     told,
     tolerate_encodings,
 )
-from memoryd.cli.hook import Unblocking, hook
-from memoryd.cli.install import install, uninstall
-from memoryd.cli.migrate import migrate
-from memoryd.cli.tokens import tokens
-from memoryd.cli.workspaces import workspaces
-from memoryd.core.engine import Engine
-from memoryd.errors import InvalidInputError
-from memoryd.server import logs, stdio
-from memoryd.server.openapi import document
 from memoryd.settings import Settings
-from memoryd.toolsets import chosen
+
+COMMANDS = {
+    "serve": "serve:serve", "openapi": "openapi:openapi", "store": "memories:store", "recall": "memories:recall",
+    "context": "memories:context", "forget": "memories:forget", "inspect": "memories:inspect",
+    "maintain": "history:maintain", "history": "history:history", "restore": "history:restore",
+    "doctor": "upkeep:doctor", "audit": "audit:audit", "backup": "upkeep:backup", "migrate": "migrate:migrate",
+    "export": "exports:export", "import": "transfer:import_", "hook": "hook:app", "install": "install:install",
+    "uninstall": "install:uninstall", "models": "upkeep:models", "workspace": "workspaces:workspaces",
+    "token": "tokens:tokens",
+}  # fmt: skip
+"""Each command: the module of this package that has it, and what it is there, a function or a Typer application."""
+
+
+class _Commands(UserDict[str, Any]):
+    """The commands by name. One is imported when it is looked up: a hook must not wait for what a server needs."""
+
+    def __getitem__(self, name: str) -> Any:
+        return _made(name, self.data[name])
+
+
+@cache
+def _made(name: str, target: str) -> Any:
+    found = extras.named(f"memoryd.cli.{target}")
+    if not isinstance(found, typer.Typer):
+        function, found = found, typer.Typer(add_completion=False)
+        found.command()(function)
+    made = get_command(found)
+    made.name = name
+    return made
+
+
+class _Group(TyperGroup):
+    """The group of COMMANDS."""
+
+    def __init__(self, **given: Any) -> None:
+        super().__init__(**given)
+        self.commands: Any = _Commands(COMMANDS)
+
 
 app = typer.Typer(
+    cls=_Group,
     add_completion=False,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-
-AT_A_TERMINAL = (
-    "memoryd is an MCP server: it waits for a client on stdin now (Ctrl-C ends it). "
-    "Connect one with `claude mcp add memory -- memoryd`; `memoryd --help` lists the commands for people."
-)
-
-
-Certificate = Annotated[str | None, typer.Option(metavar="FILE", help="TLS over HTTP: its certificate (PEM).")]
-Key = Annotated[str | None, typer.Option(metavar="FILE", help="The certificate's key (PEM).")]
-Conformance = Annotated[bool, typer.Option("--conformance", hidden=True, help="Serve the protocol's test suite.")]
 
 
 def _version(wanted: bool) -> None:
@@ -85,61 +102,7 @@ def root(
     )  # fmt: skip
     if ctx.invoked_subcommand is None:
         with told():
-            _serve(Settings.read(**ctx.obj))
-
-
-@app.command()
-@command(*OPTIONS)
-def serve(
-    settings: Settings, certificate: Certificate = None, key: Key = None, conformance: Conformance = False
-) -> None:
-    """Serve MCP on stdin and stdout, as bare `memoryd` does, or with --transport http to many clients."""
-    if not conformance:
-        _serve(settings, certificate, key)
-    elif settings.transport == "http":
-        logs.set_up(settings.log_level)
-        extras.load("memoryd.server.conformance.server:serve", "", InvalidInputError)(settings)
-    else:
-        raise InvalidInputError("The conformance suite comes over HTTP. Add --transport http.")
-
-
-def _serve(settings: Settings, certificate: str | None = None, key: str | None = None) -> None:
-    if settings.transport == "http":
-        logs.set_up(settings.log_level)
-        extras.load("memoryd.server.http:serve", "", InvalidInputError)(Engine(settings), certificate, key)
-        return
-    if sys.__stdin__ is None or sys.__stdout__ is None:
-        raise InvalidInputError("stdin or stdout is closed: the MCP protocol needs both.")
-    if sys.stdin.isatty():
-        note(AT_A_TERMINAL)
-    logs.set_up(settings.log_level)
-    stdio.serve(Engine(settings))
-
-
-@app.command()
-@command("toolsets")
-def openapi(settings: Settings) -> None:
-    """Print the OpenAPI document of the tools over plain HTTP: of all, unless --toolsets names some."""
-    named = "toolsets" in settings.model_fields_set
-    show.as_json(document(chosen(settings.toolsets if named else ["all"], read_only=settings.read_only)))
-
-
-for each in (memories.store, memories.recall, memories.context, memories.forget, memories.inspect):
-    app.command()(each)
-for each in (history.maintain, history.history, history.restore):
-    app.command()(each)
-app.command()(upkeep.doctor)
-app.command()(audit)
-app.command()(upkeep.backup)
-app.command()(migrate)
-app.command()(exports.export)
-app.command("import")(transfer.import_)
-app.command(cls=Unblocking)(hook)
-app.command()(install)
-app.command()(uninstall)
-app.add_typer(upkeep.models, name="models")
-app.add_typer(workspaces, name="workspace")
-app.add_typer(tokens, name="token")
+            extras.named("memoryd.cli.serve:start")(Settings.read(**ctx.obj))
 
 
 def main() -> None:

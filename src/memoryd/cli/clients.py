@@ -6,8 +6,9 @@ from pathlib import Path
 from typing import Any, Literal
 
 import platformdirs
+import platformdirs.unix
 
-ClientName = Literal["claude-code", "claude-desktop", "cursor", "vscode", "codex", "gemini"]
+ClientName = Literal["claude-code", "claude-desktop", "cursor", "vscode", "codex", "gemini", "opencode", "qwen"]
 Entry = dict[str, Any]
 
 WORKSPACE, BEARER = "X-Memory-Workspace", "bearer_token_env_var"
@@ -17,7 +18,7 @@ TOKEN_VARIABLE = "MEMORYD_TOKEN"  # noqa: S105 - a variable's name
 _STDIO, _HTTP = {"type": "stdio"}, {"type": "http"}
 _OURS = {"type", "command", "args", "url", "httpUrl", "headers", "http_headers", BEARER}
 """The keys of an entry that an installation decides; the others are the user's own, and stay."""
-_OF_A_PROCESS = {"env", "envFile", "env_vars", "cwd"}
+_OF_A_PROCESS = {"env", "envFile", "env_vars", "environment", "cwd"}
 """Keys that mean nothing to a client that connects by URL."""
 
 
@@ -40,6 +41,14 @@ class Client:
     """How a header names an environment variable; empty: the client asks for the token, see `question`."""
     bearer: str = ""
     """The key that names the variable of a bearer token, where there is one."""
+    one_list: bool = False
+    """Whether `command` is a list that has the arguments too."""
+    loading: Mapping[str, Any] = field(default_factory=dict)
+    """What an entry says so that the tools are there at the agent's first step; empty: they are anyway, or never."""
+    allowing: Mapping[str, Any] = field(default_factory=dict)
+    """What an entry says so that the agent may call the tools without asking."""
+    permissions: Callable[[], Path] | None = None
+    """The file with the client's permission rules, where such a rule says that; see permissions.py."""
 
 
 def _below(*parts: str) -> Callable[[], Path]:
@@ -51,9 +60,15 @@ def _application(name: str, *parts: str) -> Callable[[], Path]:
     return lambda: platformdirs.PlatformDirs(name, appauthor=False, roaming=True).user_config_path.joinpath(*parts)
 
 
+def _unix(name: str, *parts: str) -> Callable[[], Path]:
+    """The same for one that does on every platform as on Linux."""
+    return lambda: platformdirs.unix.Unix(name, appauthor=False).user_config_path.joinpath(*parts)
+
+
 CLIENTS: Mapping[ClientName, Client] = {
     "claude-code": Client(
         "Claude Code", _below(".claude"), _below(".claude.json"), local=_STDIO, remote=_HTTP,
+        loading={"alwaysLoad": True}, permissions=_below(".claude", "settings.json"),
     ),
     "claude-desktop": Client(
         "Claude Desktop", _application("Claude"), _application("Claude", "claude_desktop_config.json"), url="",
@@ -65,28 +80,45 @@ CLIENTS: Mapping[ClientName, Client] = {
     ),
     "codex": Client(
         "Codex", _below(".codex"), _below(".codex", "config.toml"), table="mcp_servers",
-        headers="http_headers", bearer=BEARER,
+        headers="http_headers", bearer=BEARER, loading={"required": True},
     ),
-    "gemini": Client("Gemini CLI", _below(".gemini"), _below(".gemini", "settings.json"), url="httpUrl"),
+    "gemini": Client(
+        "Gemini CLI", _below(".gemini"), _below(".gemini", "settings.json"), url="httpUrl", allowing={"trust": True},
+    ),
+    "opencode": Client(
+        "opencode", _unix("opencode"), _unix("opencode", "opencode.json"), table="mcp", local={"type": "local"},
+        remote={"type": "remote"}, reference="{env:%s}", one_list=True,
+    ),
+    "qwen": Client(
+        "Qwen Code", _below(".qwen"), _below(".qwen", "settings.json"), url="httpUrl", allowing={"trust": True},
+    ),
 }  # fmt: skip
 
 
 def starting(client: Client, command: Sequence[str]) -> Entry:
     """An entry that starts a process."""
     program, *arguments = command
+    if client.one_list:
+        return {**client.local, "command": [program, *arguments]}
     return {**client.local, "command": program, **({"args": arguments} if arguments else {})}
 
 
+def program(entry: Entry) -> str:
+    """What an entry starts."""
+    command = entry["command"]
+    return str(command[0] if isinstance(command, list) else command)
+
+
 def connecting(client: Client, name: str, url: str, workspace: str, variable: str) -> Entry:
-    """An entry that connects to a server; `workspace` and `variable`, which holds the token, may be empty."""
-    headers = {WORKSPACE: workspace} if workspace else {}
+    """An entry that connects to a workspace of a server; `variable`, which holds the token, may be empty."""
+    headers = {WORKSPACE: workspace}
     entry: Entry = {**client.remote, client.url: url}
     if variable and client.bearer:
         entry[client.bearer] = variable
     elif variable:
         said = client.reference % variable if client.reference else _answer(name)
         headers["Authorization"] = f"Bearer {said}"
-    return {**entry, **({client.headers: headers} if headers else {})}
+    return {**entry, client.headers: headers}
 
 
 def question(name: str) -> Entry:

@@ -59,10 +59,12 @@ def put(text: str, keys: Keys, value: object, *, toml: bool) -> str:
 
 
 def drop(text: str, keys: Keys, *, toml: bool) -> str:
-    """A text without the value there. Raises RefusedError."""
+    """A text without the value there, nor, in JSON, what would be empty without it. Raises RefusedError."""
     meant = parsed(text, toml=toml)
     if value_at(meant, keys) is None:
         return text
+    while not toml and len(keys) > 1 and len(value_at(meant, keys[:-1])) == 1:
+        keys = keys[:-1]
     del value_at(meant, keys[:-1])[keys[-1]]
     ways: Sequence[Callable[..., str]] = _toml("DROP") if toml else (_drop_json,)
     return _first([partial(way, text, keys) for way in ways], text, meant, toml=toml)

@@ -16,16 +16,15 @@ import typer
 from typer.core import TyperCommand
 
 from memoryd.cli.frame import FAILED, PLACE, command, fail, printable
+from memoryd.core.briefing import BUDGET, CONTEXT_BUDGET
 from memoryd.core.engine import Engine
 from memoryd.core.hooks import Event, Hooks, parse
-from memoryd.core.records import written_by
-from memoryd.errors import InvalidInputError
+from memoryd.errors import InvalidInputError, MemorydError
 from memoryd.settings import Settings
-from memoryd.toolsets.recall import BUDGET, CONTEXT_BUDGET
 
 INPUT = 16 << 20  # bytes of a hook's JSON at most: it may repeat the agent's last message
-SECONDS = {"session-start": 10.0}  # after which a hook gives up ...
-LONGER = 30.0  # ... and all others
+READING = 30.0  # seconds after which a hook gives up a transcript ...
+ASKING = 3.0  # ... and the database, for which a user would wait at every turn
 WITHOUT = {"embedder": "none", "reranker": "none", "llm_api_key": None, "llm_base_url": None}
 """A hook has little time: it asks no model. A server makes the vectors."""
 _WRONG_USAGE: Any = typer.BadParameter.__base__  # typer has no name for it
@@ -79,6 +78,10 @@ def _say(message: str) -> None:
     sys.stderr.flush()
 
 
+app = typer.Typer(add_completion=False)
+
+
+@app.command(cls=Unblocking)
 @command(*PLACE)
 def hook(
     settings: Settings,
@@ -93,22 +96,22 @@ def hook(
 
     The hook's JSON comes on stdin. Whatever goes wrong is one line on stderr and exit code 1, which blocks nothing.
     """
-    with _bounded(SECONDS.get(event, LONGER)):
+    with _bounded(READING, "nothing came on stdin"):
         given = parse(_input())
-        alone = settings.model_copy(update=WITHOUT)
-        if event is HookEvent.SESSION_START:
-            _brief(alone.model_copy(update={"read_only": True}), given, client, budget)
-        else:  # ChromaDB keeps nothing without a vector
-            kept_there = {"embedder": settings.embedder} if settings.journal_store == "chroma" else {}
-            _keep(alone.model_copy(update=kept_there), given, client, event)
+    alone = settings.model_copy(update=WITHOUT)
+    if event is HookEvent.SESSION_START:
+        _brief(alone.model_copy(update={"read_only": True}), given, client, budget)
+    else:  # ChromaDB keeps nothing without a vector
+        kept_there = {"embedder": settings.embedder} if settings.journal_store == "chroma" else {}
+        _keep(alone.model_copy(update=kept_there), given, client, event)
 
 
 @contextmanager
-def _bounded(seconds: float) -> Iterator[None]:
-    """Ends the process after so many seconds: what was committed until then is there, and all else is for next time."""
+def _bounded(seconds: float, what: str) -> Iterator[None]:
+    """End the process after so many seconds, with one line; what was committed until then is there."""
 
     def give_up() -> None:
-        _say(f"the hook took longer than {seconds:g} seconds and gave up.")
+        _say(f"{what} (given up after {seconds:g} seconds).")
         os._exit(FAILED)
 
     watch = threading.Timer(seconds, give_up)
@@ -132,7 +135,9 @@ def _input() -> bytes:
 def _brief(settings: Settings, event: Event, client: Client, budget: int) -> None:
     with Engine(settings, fetch=False) as engine:
         hooks = Hooks(engine, event)
-        if text := hooks.briefing(budget):
+        with _bounded(ASKING, f"{engine.store.place} does not answer: the session starts without a briefing"):
+            text = hooks.briefing(budget)
+        if text:
             sys.stdout.write(json.dumps(_shaped(text, client)) + "\n")
             sys.stdout.flush()
             try:
@@ -152,8 +157,16 @@ def _keep(settings: Settings, event: Event, client: Client, when: HookEvent) -> 
         raise InvalidInputError("This hook keeps turns, which --read-only (MEMORY_READ_ONLY) forbids.")
     if client is not Client.CLAUDE_CODE:
         raise InvalidInputError(f"Turns are kept of claude-code alone; for {client} there is session-start.")
-    with written_by(client, "memoryd hook"), Engine(settings, fetch=False) as engine:
-        kept = Hooks(engine, event).journal(Path.home(), ended=when is HookEvent.SESSION_END)
+    with Engine(settings, fetch=False) as engine:
+        hooks = Hooks(engine, event)
+        with _bounded(READING, "the transcript could not be read in time"):
+            kept = hooks.keep(Path.home(), client, ended=when is HookEvent.SESSION_END)
+        waits = f"The turns wait in {hooks.spool.directory}, where the next hook or server takes them in"
+        with _bounded(ASKING, f"{engine.store.place} does not answer. {waits}"):
+            try:
+                hooks.take_in()
+            except MemorydError as error:
+                raise fail(f"{error} {waits}.", FAILED) from None
     if kept.faults:
         first = kept.first_faults[0]
         raise fail(f"Lines of {first.file} that could not be read: {kept.faults}. One {first.text}.", FAILED)

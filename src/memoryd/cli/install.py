@@ -4,6 +4,7 @@ import ipaddress
 import re
 import shutil
 import sys
+from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Annotated, Any
@@ -11,7 +12,7 @@ from urllib.parse import urlsplit
 
 import typer
 
-from memoryd.cli import configs, show
+from memoryd.cli import configs, permissions, show
 from memoryd.cli.clients import (
     BEARER,
     CLIENTS,
@@ -22,6 +23,7 @@ from memoryd.cli.clients import (
     asked,
     connecting,
     is_of_memoryd,
+    program,
     question,
     renewed,
     starting,
@@ -30,16 +32,27 @@ from memoryd.cli.configs import RefusedError
 from memoryd.cli.frame import command, note
 from memoryd.cli.replacing import Change, change
 from memoryd.errors import InvalidInputError, MemorydError, NotFoundError
-from memoryd.settings import Settings
+from memoryd.settings import DEFAULT_WORKSPACE, Settings
 from memoryd.toolsets import chosen
 
 NAME = r"[A-Za-z0-9_-]{1,64}"  # what Codex and Claude Code take
 VARIABLE = r"[A-Za-z_][A-Za-z0-9_]*"
 
+LOADING = "Let the tools be there at the first step of"
+ALLOWING = "Let the tools be called without asking by"
+
 Which = Annotated[ClientName, typer.Argument(help="Which client.", show_default=False)]
 Name = Annotated[str, typer.Option(metavar="NAME", help="What the client calls the server.")]
 File = Annotated[
     Path | None, typer.Option(metavar="FILE", help="Another configuration file of that client, such as a project's.")
+]
+AlwaysLoad = Annotated[
+    bool | None,
+    typer.Option(help="Let the tools be there at the agent's first step (Claude Code, Codex)."),
+]
+AllowTools = Annotated[
+    bool | None,
+    typer.Option(help="Let the agent call the tools without asking (Claude Code, Gemini CLI, Qwen Code)."),
 ]
 DryRun = Annotated[bool, typer.Option("--dry-run", help="Show what would change, and change nothing.")]
 
@@ -57,6 +70,8 @@ def install(
         str | None,
         typer.Option(metavar="VAR", help=f"Over HTTP: which variable has the token ({TOKEN_VARIABLE})."),
     ] = None,
+    always_load: AlwaysLoad = None,
+    allow_tools: AllowTools = None,
     file: File = None,
     force: Annotated[
         bool,
@@ -68,21 +83,24 @@ def install(
     wanted = CLIENTS[client]
     _check("name", name, NAME)
     chosen(settings.toolsets, read_only=settings.read_only)
-    if http is None:
-        if token_variable:
-            raise InvalidInputError("--token-variable is for --http: a client that starts memoryd needs no token.")
-        url, entry = "", starting(wanted, [*_program(), *_arguments(settings)])
-    else:
-        url = _url(http)
-        entry = _connecting(wanted, name, url, settings, token_variable)
+    url, entry = _entry(wanted, name, http, settings, token_variable)
     place = _Place(wanted, name, file)
+    place.demand_client(force=force)
+    if _wanted(always_load, wanted.loading, "--always-load", f"{LOADING} {wanted.title}", dry_run=dry_run):
+        entry |= wanted.loading
+    allowing = _wanted(
+        allow_tools, wanted.allowing or place.rules, "--allow-tools", f"{ALLOWING} {wanted.title}", dry_run=dry_run
+    )
+    if allowing:
+        entry |= wanted.allowing
     try:
-        place.demand_client(force=force)
-        done = change(place.file, lambda text: place.put(text, entry, url, force=force), dry_run=dry_run)
+        done = [change(place.file, lambda text: place.put(text, entry, url, force=force), dry_run=dry_run)]
     except RefusedError as error:
         show.verbatim(f"Left alone: {place.file}\nWhat belongs there:\n\n{place.snippet(entry)}")
         raise MemorydError(f"{place.file} was not changed: {error}") from error
-    if done is None:
+    if allowing and place.rules:
+        done.append(permissions.allow(place.rules, name, dry_run=dry_run))
+    if not any(done):
         show.verbatim(f"{name} is already installed for {wanted.title}: {place.file}")
         return
     _tell(done, f"Installed {name} for {wanted.title}", dry_run=dry_run)
@@ -103,12 +121,14 @@ def uninstall(
     """Take memoryd out of the configuration of a client; memories stay."""
     place = _Place(CLIENTS[client], name, file)
     try:
-        done = change(place.file, lambda text: place.drop(text, force=force), dry_run=dry_run)
+        done = [change(place.file, lambda text: place.drop(text, force=force), dry_run=dry_run)]
     except RefusedError as error:
         raise MemorydError(f"{place.file} was not changed: {error}") from error
-    if done is None:
+    if not any(done):
         show.verbatim(f"{name} is not installed for {place.client.title}: {place.file}")
         return
+    if place.rules:
+        done.append(permissions.disallow(place.rules, name, dry_run=dry_run))
     _tell(done, f"Uninstalled {name} for {place.client.title}", dry_run=dry_run)
 
 
@@ -118,6 +138,8 @@ class _Place:
     def __init__(self, client: Client, name: str, file: Path | None) -> None:
         self.client = client
         self.file = file.expanduser().absolute() if file else client.file()
+        self.rules = client.permissions() if client.permissions and not file else None
+        """The file with the permission rules that belong to this one."""
         self._directory = self.file.parent if file else client.directory()
         self._keys = (client.table, name)
         self._name = name
@@ -169,9 +191,34 @@ class _Place:
         return self.put("", entry)
 
 
+def _entry(client: Client, name: str, http: str | None, settings: Settings, variable: str | None) -> tuple[str, Entry]:
+    """The URL, empty where the client is to start memoryd, and the entry."""
+    if http is not None:
+        url = _url(http)
+        return url, _connecting(client, name, url, settings, variable)
+    if variable:
+        raise InvalidInputError("--token-variable is for --http: a client that starts memoryd needs no token.")
+    return "", starting(client, [*_program(), *_arguments(settings)])
+
+
 def _check(what: str, given: str, pattern: str) -> None:
     if not re.fullmatch(pattern, given):
         raise InvalidInputError(f"{given!r} is no {what}: it takes {pattern}.")
+
+
+# what is offered besides --------------------------------------------------------------------------------------------
+
+
+def _wanted(given: bool | None, offered: object, option: str, question: str, *, dry_run: bool) -> bool:
+    """Whether the user wants something that may be done besides; at a terminal he is asked, elsewhere it is not done.
+
+    Raise InvalidInputError where it is wanted and not offered.
+    """
+    if given is None:
+        return bool(offered) and not dry_run and sys.stdin.isatty() and typer.confirm(f"{question}?", err=True)
+    if given and not offered:
+        raise InvalidInputError(f"{option} has nothing to set there. docs/clients.md says which clients take it.")
+    return given
 
 
 # how memoryd is started ----------------------------------------------------------------------------------------------
@@ -209,10 +256,9 @@ def _connecting(client: Client, name: str, url: str, settings: Settings, variabl
         )
     if variable:
         _check("variable", variable, VARIABLE)
-    workspace = settings.workspace if "workspace" in settings.model_fields_set else ""
-    if not workspace.isascii():
+    if not settings.workspace.isascii():
         raise InvalidInputError("The name of a workspace beyond ASCII cannot be sent in a header.")
-    return connecting(client, name, url, workspace, variable or ("" if _is_here(url) else TOKEN_VARIABLE))
+    return connecting(client, name, url, settings.workspace, variable or ("" if _is_here(url) else TOKEN_VARIABLE))
 
 
 def _url(given: str) -> str:
@@ -240,12 +286,14 @@ def _is_here(url: str) -> bool:
 # what is told --------------------------------------------------------------------------------------------------------
 
 
-def _tell(done: Change, what: str, *, dry_run: bool) -> None:
+def _tell(changes: Sequence[Change | None], what: str, *, dry_run: bool) -> None:
+    done = [one for one in changes if one]
     if dry_run:
-        show.verbatim(done.diff)
+        show.verbatim("\n".join(one.diff for one in done))
         note("Nothing was changed: --dry-run.")
         return
-    show.verbatim(f"{what}: {done.file}" + (f"\nBackup: {done.backup}" if done.backup else ""))
+    show.verbatim(f"{what}: {', '.join(str(one.file) for one in done)}")
+    show.verbatim("\n".join(f"Backup: {one.backup}" for one in done if one.backup))
     note("Restart the client, or reload its servers.")
 
 
@@ -254,15 +302,15 @@ def _advise(settings: Settings, entry: Entry, name: str, url: str) -> None:
     given = settings.model_fields_set
     if asked(entry, name):
         note("The client asks for the token when it first connects, and keeps it in its own store of secrets.")
-    elif variable := re.search(rf"Bearer \$\{{(?:env:)?({VARIABLE})\}}|{BEARER}': '({VARIABLE})'", str(entry)):
+    elif variable := re.search(rf"Bearer \$?\{{(?:env:)?({VARIABLE})\}}|{BEARER}': '({VARIABLE})'", str(entry)):
         note(f"The client takes the token from its variable {variable[1] or variable[2]}.")
     if url.startswith("http://") and not _is_here(url):
         note("http:// sends the token and the memories in the clear: put TLS before the server.")
-    if url and "workspace" in given:
+    if url and settings.workspace != DEFAULT_WORKSPACE:
         note(f"The workspace must be there on the server: memoryd workspace create {settings.workspace}")
     if url and "toolsets" in given:
         note("The server decides which tools there are: --toolsets (MEMORY_TOOLSETS) was left out.")
     if not url and "database_url" in given:
         note("The client does not see MEMORY_DATABASE_URL: set it in the `env` of the entry.")
-    if not url and any(part.startswith("archive-v") for part in Path(entry["command"]).parts):
+    if not url and any(part.startswith("archive-v") for part in Path(program(entry)).parts):
         note("uv may clear this memoryd from its cache: `uv tool install` keeps one. Install from that.")

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-from memoryd.cli import show
+from memoryd.cli import results, show
 from memoryd.cli.frame import PLACE, Json, command, err, note
 from memoryd.core import secrets
 from memoryd.core.engine import Engine
@@ -167,7 +167,7 @@ def inspect(
         if as_json:
             _tell(answer, as_json=True)
         else:
-            show.inspected(result)
+            results.inspected(result)
         if result.not_found:
             raise NotFoundError(f"There is no memory {', '.join(result.not_found)} in {tools.workspace.name!r}.")
 
@@ -211,7 +211,7 @@ def _ask(preview: ForgetResult) -> None:
             f"Memories would be forgotten ({len(preview.ids)}), and nobody is there to be asked. "
             "Add --yes to forget them, or --dry-run to see them."
         )
-    show.forgettable(preview, PREVIEWED, err)
+    results.forgettable(preview, PREVIEWED, err)
     typer.confirm("Forget them?", abort=True, err=True)
 
 
@@ -237,7 +237,7 @@ def _tell(answer: Answer, *, as_json: bool) -> None:
     if as_json:
         show.as_json(answer.result.as_json())
     elif isinstance(answer.result, ForgetResult):
-        show.forgotten(answer.result)
+        results.forgotten(answer.result)
     elif answer.text is None:
         show.as_json(answer.result.as_json())
     else:

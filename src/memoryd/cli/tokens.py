@@ -13,7 +13,9 @@ from memoryd.errors import InvalidInputError
 from memoryd.settings import Settings
 from memoryd.toolsets import chosen
 
-tokens = typer.Typer(no_args_is_help=True, help="Tokens: who may come in over HTTP, and what for.")
+tokens = typer.Typer(
+    add_completion=False, no_args_is_help=True, help="Tokens: who may come in over HTTP, and what for."
+)
 
 HEADS = ("name", "id", "allows", "workspace", "created_at", "expires_at")
 

@@ -15,7 +15,7 @@ from memoryd.models import weights
 from memoryd.models.providers import Spec
 from memoryd.settings import Settings
 
-models = typer.Typer(no_args_is_help=True, help="The bundled models: fetch and list them.")
+models = typer.Typer(add_completion=False, no_args_is_help=True, help="The bundled models: fetch and list them.")
 _USES = {weights.EMBEDDER: "embedder", weights.RERANKER: "reranker"}
 
 

@@ -17,7 +17,9 @@ from memoryd.errors import InvalidInputError
 from memoryd.model import Workspace
 from memoryd.settings import Settings
 
-workspaces = typer.Typer(no_args_is_help=True, help="Workspaces: separate memories, which agents know as projects.")
+workspaces = typer.Typer(
+    add_completion=False, no_args_is_help=True, help="Workspaces: separate memories, which agents know as projects."
+)
 
 Name = Annotated[str, typer.Argument(help="Name of the workspace.")]
 HEADS = ("name", "status", "created_at", "updated_at", "description")

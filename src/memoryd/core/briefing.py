@@ -17,6 +17,7 @@ from memoryd.text import CHARACTERS_PER_TOKEN, content_words, estimate_tokens, e
 
 Format = Literal["summary", "list", "raw", "answer"]
 
+BUDGET, CONTEXT_BUDGET = 50_000, 800  # tokens: most of any answer; of the briefing at a start where none is named
 LONGEST = 80  # tokens of one memory in a summary; a longer one is reduced to its sentences that bear on the query
 SHORTEST = 15  # tokens below which an extract says too little
 OTHERS = "Also"

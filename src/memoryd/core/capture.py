@@ -70,9 +70,16 @@ def keep(kept: JournalStore, turns: Iterable[Interaction], secrets: Secrets, tal
     """
     for batch in batches(turns, BATCH):
         known = kept.known([turn.id for turn in batch])
-        unknown = [clean for turn in batch if turn.id not in known if (clean := _clean(turn, secrets, tally, path))]
+        unknown = list(cleaned((turn for turn in batch if turn.id not in known), secrets, tally, path))
         tally.read += len(batch)
         tally.new += kept.put(unknown) if unknown else 0
+
+
+def cleaned(turns: Iterable[Interaction], secrets: Secrets, tally: Tally, path: Path) -> Iterator[Interaction]:
+    """The turns without their secrets; the tally counts what was masked, and as a fault each turn that is refused."""
+    for turn in turns:
+        if clean := _clean(turn, secrets, tally, path):
+            yield clean
 
 
 def _clean(turn: Interaction, secrets: Secrets, tally: Tally, path: Path) -> Interaction | None:

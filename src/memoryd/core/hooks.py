@@ -17,8 +17,9 @@ from typing import Any
 from memoryd.core import capture
 from memoryd.core.capture import Place, Tally
 from memoryd.core.engine import Engine
-from memoryd.core.journal import Journal
 from memoryd.core.memories import Memories
+from memoryd.core.spool import Entry, Spool
+from memoryd.core.workspaces import check_printable
 from memoryd.errors import InvalidInputError, NotFoundError
 from memoryd.model import Workspace
 from memoryd.settings import SESSION_LENGTH
@@ -70,7 +71,7 @@ def _text(value: Mapping[str, Any], name: str) -> str:
 
 
 class Notes:
-    """What is known of a session: the ids that it was told of, and where its transcript goes on, by workspace."""
+    """What is known of a session: the ids that it was told of, and where its transcript goes on, each by workspace."""
 
     def __init__(self, directory: Path, session: str) -> None:
         name = hashlib.sha256(session.encode()).hexdigest()[:32]
@@ -78,27 +79,27 @@ class Notes:
 
     def told(self, workspace: Workspace) -> list[str]:
         """The ids that the session was told of."""
-        return [one for one in self._of("told", workspace, list) if isinstance(one, str)]
+        return [one for one in self._of("told", workspace.id, list) if isinstance(one, str)]
 
     def tell(self, workspace: Workspace, ids: list[str]) -> None:
         """Keep which ids it was told of, in place of those before."""
-        self._write("told", workspace, ids)
+        self._write("told", workspace.id, ids)
 
-    def place(self, workspace: Workspace, path: Path) -> Place:
-        """From where to read a transcript."""
-        known = self._of("read", workspace, dict)
+    def place(self, memory: str, path: Path) -> Place:
+        """From where to read a transcript for a memory, which is a workspace of a database."""
+        known = self._of("read", memory, dict)
         offset, said = known.get("offset"), known.get("uuid")
         if known.get("path") != str(path) or not isinstance(offset, int) or not isinstance(said, str) or offset < 0:
             return Place()
         return Place(offset, said)
 
-    def move(self, workspace: Workspace, path: Path, place: Place) -> None:
+    def move(self, memory: str, path: Path, place: Place) -> None:
         """Keep from where to read a transcript next."""
-        self._write("read", workspace, {"path": str(path), **asdict(place)})
+        self._write("read", memory, {"path": str(path), **asdict(place)})
 
-    def _of(self, what: str, workspace: Workspace, kind: type) -> Any:
+    def _of(self, what: str, key: str, kind: type) -> Any:
         found = self._read().get(what)
-        own = found.get(workspace.id) if isinstance(found, dict) else None
+        own = found.get(key) if isinstance(found, dict) else None
         return own if isinstance(own, kind) else kind()
 
     def _read(self) -> dict[str, Any]:
@@ -110,10 +111,10 @@ class Notes:
             return {}
         return value if isinstance(value, dict) else {}
 
-    def _write(self, what: str, workspace: Workspace, value: object) -> None:
+    def _write(self, what: str, key: str, value: object) -> None:
         known = self._read()
         part = known.get(what)
-        known[what] = (part if isinstance(part, dict) else {}) | {workspace.id: value}
+        known[what] = (part if isinstance(part, dict) else {}) | {key: value}
         self._path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         unfinished = self._path.with_name(f"{self._path.name}.{uuid.uuid4()}.partial")
         try:
@@ -141,6 +142,7 @@ class Hooks:
     def __init__(self, engine: Engine, event: Event) -> None:
         self._engine = engine
         self._event = event
+        self.spool = Spool(engine)
         self._notes = Notes(engine.settings.data_dir / "hooks", event.session)
         self._told: tuple[Workspace, list[str]] | None = None
 
@@ -163,21 +165,28 @@ class Hooks:
         if self._told:
             self._notes.tell(*self._told)
 
-    def journal(self, home: Path, *, ended: bool = False) -> Tally:
-        """Keep the turns of the transcript that are over; durable when this returns. Raises InvalidInputError."""
+    def keep(self, home: Path, client: str, *, ended: bool = False) -> Tally:
+        """Keep the turns of the transcript that are over in the spool; durable when this returns.
+
+        The database is not asked: see `take_in`. Raise InvalidInputError, or OSError where nothing can be written.
+        """
         if not self._event.transcript:
             raise InvalidInputError("The hook's JSON names no transcript_path: there is nothing to keep.")
-        path = capture.transcript(self._event.transcript, home)
-        workspace, tally = self._engine.workspace(make=True), Tally(files=1)
+        path, name, tally = capture.transcript(self._event.transcript, home), self._engine.settings.workspace, Tally()
+        check_printable(name)
+        memory = f"{name} at {self._engine.store.place}"
         turns = capture.collect(
-            path, self._event.session, self._notes.place(workspace, path), ended=ended, last=self._event.last,
-            tally=tally,
+            path, self._event.session, self._notes.place(memory, path), ended=ended, last=self._event.last, tally=tally,
         )  # fmt: skip
-        journal = Journal(self._engine, workspace, "")
         over = [turn.interaction() for turn in turns if turn.ended]
-        capture.keep(journal.kept, over, self._engine.secrets, tally, path)
-        for session in {turn.session_id for turn in over} if ended else ():
-            journal.summarize(session)
+        clean = tuple(capture.cleaned(over, self._engine.secrets, tally, path))
+        if clean:
+            sessions = {turn.session_id for turn in clean} if ended else ()
+            self.spool.put(Entry(name, client, clean, tuple(sessions)))
         if turns:
-            self._notes.move(workspace, path, Place(turns[-1].offset, turns[-1].origin))
+            self._notes.move(memory, path, Place(turns[-1].offset, turns[-1].origin))
         return tally
+
+    def take_in(self) -> None:
+        """Bring what waits for the workspace into the journal. Raise MemorydError; what failed goes on waiting."""
+        self.spool.take_in(lambda: False, self._engine.settings.workspace)

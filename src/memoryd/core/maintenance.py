@@ -9,6 +9,7 @@ from memoryd.core.acts import Act, carry_out
 from memoryd.core.engine import Engine
 from memoryd.core.judging import Seen
 from memoryd.core.records import written_by
+from memoryd.core.spool import Spool
 from memoryd.core.worker import Worker
 from memoryd.core.workspaces import going_on
 from memoryd.errors import BusyError
@@ -24,7 +25,7 @@ TERM = 300.0  # seconds that a batch may take: a language model is asked several
 def begin(engine: Engine) -> None:
     """Begin the background work of a server; returns at once. Nothing else waits for a language model."""
     maintenance = Maintenance(engine)
-    engine.begin(Worker([maintenance.follow], seldom=[maintenance.catch_up]))
+    engine.begin(Worker([maintenance.follow], seldom=[Spool(engine).take_in, maintenance.catch_up]))
 
 
 class Maintenance:

@@ -76,7 +76,7 @@ class Workspaces:
         """The workspace of that name, made on first use. Raises InvalidInputError where it is archived."""
         if found := self.get(name):
             return usable(found)
-        _check_printable(name)
+        check_printable(name)
         self._make(Workspace(id=str(uuid.uuid4()), name=name, db_path=self._store.home))
         return self.active(name)
 
@@ -96,7 +96,7 @@ class Workspaces:
         """The workspace of that name; None where one could be made. Raises InvalidInputError where neither is so."""
         if found := self.get(name):
             return usable(found)
-        _check_printable(name)
+        check_printable(name)
         return None
 
     def adopt(self, name: str) -> Workspace:
@@ -257,7 +257,8 @@ def _check_slug(name: str) -> None:
         )
 
 
-def _check_printable(name: str) -> None:
+def check_printable(name: str) -> None:
+    """Raise InvalidInputError for what cannot name a workspace."""
     if not name.strip() or len(name) > NAME_LENGTH or not name.isprintable():
         raise InvalidInputError(
             f"{name[:50]!r} cannot name a workspace: it takes 1 to {NAME_LENGTH} printable characters."

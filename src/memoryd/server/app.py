@@ -39,7 +39,10 @@ class MemoryServer(Server[Any]):
     def __init__(self, calls: Calls, *, remote: bool = False) -> None:
         settings = calls.engine.settings
         self._calls = calls
-        self.sessions = Sessions("" if remote else settings.session_id or calls.engine.sessions.new())
+        self.sessions = (
+            Sessions("") if remote
+            else Sessions(settings.session_id or calls.engine.sessions.new(), settings.client_sessions)
+        )  # fmt: skip
         self._has_resources = SEARCH in calls.tools
         self._notices = Notices(calls, self.sessions)
         self._joined = False

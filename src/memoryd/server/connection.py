@@ -47,10 +47,14 @@ class Caller:
 
 
 class Sessions:
-    """Tells the session of each request: its own handle, the client's, or else the default of this process."""
+    """Tells the session of each request: its own handle, the client's, or else the default of this process.
 
-    def __init__(self, default: str) -> None:
+    `of_clients`: the session that a client has given this process, by the client's name.
+    """
+
+    def __init__(self, default: str, of_clients: Mapping[str, str | None] | None = None) -> None:
         self._default = default
+        self._of_clients = of_clients or {}
         self._chosen: str | None = None
         self.opened: dict[str, Entry] = {}
         """Of each stream that lasts, what opened it: over SSE the later requests need not name the workspace again."""
@@ -77,7 +81,8 @@ class Sessions:
         """Who sent a request."""
         client = _client(_meta(ctx).get(_CLIENT_INFO_META)) or connection_of(ctx).state.get(_CLIENT, "")
         if ctx.request is None:
-            return Caller(session_id=self._named(ctx) or self._default, client=client)
+            own = session_name(self._of_clients.get(client.partition(" ")[0]))
+            return Caller(session_id=self._named(ctx) or own or self._default, client=client)
         entry: Entry = ctx.request.scope.get(ENTRY, Entry())
         stream = connection_of(ctx).session_id or ""
         opened = self.opened.get(stream, entry)

@@ -25,7 +25,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from memoryd.core import maintenance
 from memoryd.core.engine import Engine
 from memoryd.core.tokens import LEVELS
-from memoryd.errors import InvalidInputError, StoreError
+from memoryd.errors import InvalidInputError, MemorydError, StoreError
 from memoryd.server.app import MemoryServer
 from memoryd.server.calls import Calls
 from memoryd.server.connection import ENTRY, Entry, Sessions
@@ -45,6 +45,7 @@ from memoryd.server.entry import (
 )
 from memoryd.server.operations import Health, Metrics
 from memoryd.server.plain import Plain
+from memoryd.settings import DEFAULT_WORKSPACE
 
 log = logging.getLogger(__name__)
 requests = logging.getLogger("memoryd.requests")
@@ -62,6 +63,8 @@ def serve(
     settings = engine.settings
     if not is_loopback(settings.host):
         _demand_token(engine)
+    if not settings.read_only:
+        _make_default(engine)
     for number in (signal.SIGTERM, signal.SIGINT):  # uvicorn raises them again when it is done
         signal.signal(number, lambda *_: None)
     config = uvicorn.Config(
@@ -84,6 +87,14 @@ def _demand_token(engine: Engine) -> None:
             f"{engine.settings.host} can be reached from other machines, and there is no token yet. Make one with "
             "`memoryd token create NAME`, or serve on 127.0.0.1."
         )
+
+
+def _make_default(engine: Engine) -> None:
+    """Make the workspace that `memoryd install --http` names where it is told no other one."""
+    try:
+        engine.workspaces.ensure(DEFAULT_WORKSPACE)
+    except MemorydError as error:  # the database may come back, and the workspace be restored
+        log.warning("%s", error)
 
 
 class _Server(uvicorn.Server):

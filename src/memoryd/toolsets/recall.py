@@ -4,7 +4,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import ConfigDict, Field, StringConstraints
 
-from memoryd.core.briefing import Briefing, Format, whole
+from memoryd.core.briefing import BUDGET, CONTEXT_BUDGET, Briefing, Format, whole
 from memoryd.core.clock import moment
 from memoryd.core.memories import Criteria, Memories
 from memoryd.model import Hit, Kind
@@ -12,8 +12,7 @@ from memoryd.prompts import TOOL_DESCRIPTIONS
 from memoryd.text import cut
 from memoryd.toolsets.registry import Answer, Arguments, Call, LeftOut, Query, Result, Tags, Text, Tool, Toolset
 
-CONTENT, IDS, BUDGET, LIMIT = 10_000, 100, 50_000, 1_000
-CONTEXT_BUDGET = 800
+CONTENT, IDS, LIMIT = 10_000, 100, 1_000
 PREVIEW = 25  # tokens of a memory that would be forgotten
 
 Verbatim = Annotated[str, StringConstraints(min_length=1, max_length=CONTENT, pattern=r"\S")]

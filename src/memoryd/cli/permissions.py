@@ -1,0 +1,43 @@
+"""The rule of Claude Code's that lets it call the tools of a server without asking: put in or taken out."""
+
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+
+from memoryd.cli import configs
+from memoryd.cli.configs import RefusedError
+from memoryd.cli.replacing import Change, change
+from memoryd.errors import MemorydError
+
+RULES = ("permissions", "allow")
+
+
+def allow(file: Path, name: str, *, dry_run: bool) -> Change | None:
+    """Allow all tools of a server; return None where they were. Raise MemorydError where the file was not changed."""
+    return _changed(file, name, _with, dry_run=dry_run)
+
+
+def disallow(file: Path, name: str, *, dry_run: bool) -> Change | None:
+    """Take that back."""
+    return _changed(file, name, _without, dry_run=dry_run)
+
+
+def _changed(file: Path, name: str, edit: Callable[[str, str], str], *, dry_run: bool) -> Change | None:
+    rule = f"mcp__{name}"
+    try:
+        return change(file, partial(edit, rule), dry_run=dry_run)
+    except RefusedError as error:
+        raise MemorydError(
+            f"{file} was not changed: {error} All else is done; see to {rule} in permissions.allow there."
+        ) from error
+
+
+def _with(rule: str, text: str) -> str:
+    rules = configs.value_at(configs.parsed(text, toml=False), RULES) or []
+    return text if rule in rules else configs.put(text, [*RULES, len(rules)], rule, toml=False)
+
+
+def _without(rule: str, text: str) -> str:
+    rules = configs.value_at(configs.parsed(text, toml=False), RULES)
+    there = isinstance(rules, list) and rule in rules
+    return configs.drop(text, [*RULES, rules.index(rule)], toml=False) if there else text

@@ -1,0 +1,58 @@
+"""`memoryd serve`, which bare `memoryd` is too: MCP over stdio or HTTP."""
+
+import sys
+from typing import Annotated
+
+import typer
+
+from memoryd import extras
+from memoryd.cli.frame import OPTIONS, command, note
+from memoryd.core.engine import Engine
+from memoryd.errors import InvalidInputError
+from memoryd.server import logs
+from memoryd.settings import Settings
+
+STDIO, HTTP = "memoryd.server.stdio:serve", "memoryd.server.http:serve"
+CONFORMANCE = "memoryd.server.conformance.server:serve"
+"""What serves: only the one that is asked for is imported."""
+
+AT_A_TERMINAL = (
+    "memoryd is an MCP server: it waits for a client on stdin now (Ctrl-C ends it). "
+    "Connect one with `claude mcp add memory -- memoryd`; `memoryd --help` lists the commands for people."
+)
+
+Certificate = Annotated[str | None, typer.Option(metavar="FILE", help="TLS over HTTP: its certificate (PEM).")]
+Key = Annotated[str | None, typer.Option(metavar="FILE", help="The certificate's key (PEM).")]
+Conformance = Annotated[bool, typer.Option("--conformance", hidden=True, help="Serve the protocol's test suite.")]
+
+
+@command(*OPTIONS)
+def serve(
+    settings: Settings, certificate: Certificate = None, key: Key = None, conformance: Conformance = False
+) -> None:
+    """Serve MCP on stdin and stdout, as bare `memoryd` does, or with --transport http to many clients."""
+    start(settings, certificate, key, conformance=conformance)
+
+
+def start(
+    settings: Settings, certificate: str | None = None, key: str | None = None, *, conformance: bool = False
+) -> None:
+    """Serve until the client or a signal ends it. Raise InvalidInputError where that cannot be."""
+    if conformance and settings.transport != "http":
+        raise InvalidInputError("The conformance suite comes over HTTP. Add --transport http.")
+    logs.set_up(settings.log_level)
+    if conformance:
+        extras.named(CONFORMANCE)(settings)
+    elif settings.transport == "http":
+        extras.named(HTTP)(Engine(settings), certificate, key)
+    else:
+        _demand_streams()
+        extras.named(STDIO)(Engine(settings))
+
+
+def _demand_streams() -> None:
+    """Raise InvalidInputError where the protocol has no streams; say what is going on where its client is a person."""
+    if sys.__stdin__ is None or sys.__stdout__ is None:
+        raise InvalidInputError("stdin or stdout is closed: the MCP protocol needs both.")
+    if sys.stdin.isatty():
+        note(AT_A_TERMINAL)

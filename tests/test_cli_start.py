@@ -1,0 +1,49 @@
+"""A command imports what it needs: each is a process that a person, or an agent at every turn, waits for."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.clients import PATIENCE, environment
+
+SERVER = {"mcp", "mcp_types", "starlette", "uvicorn", "onnxruntime"}
+"""What a server loads, a second of it."""
+TOOLS = {"memoryd.toolsets"}
+
+CODE = """
+import atexit, json, sys
+atexit.register(lambda: print(json.dumps(sorted(sys.modules)), file=sys.stderr))
+from memoryd.__main__ import main
+sys.argv = ["memoryd", *sys.argv[1:]]
+main()
+"""
+
+
+def loaded(home: Path, *arguments: str, stdin: str = "") -> set[str]:
+    """The modules that a command has loaded when it ends."""
+    ended = subprocess.run(
+        [sys.executable, "-c", CODE, *arguments], input=stdin, env=environment(home), capture_output=True, text=True,
+        timeout=PATIENCE, check=False,
+    )  # fmt: skip
+    return set(json.loads(ended.stderr.splitlines()[-1]))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "needless"),
+    [
+        (["hook", "stop"], SERVER | TOOLS),
+        (["hook", "session-start"], SERVER | TOOLS),
+        (["workspace", "list"], SERVER | TOOLS),
+        (["recall", "port"], SERVER),
+        (["install", "cursor", "--dry-run"], SERVER),
+        (["--version"], SERVER | TOOLS | {"memoryd.core.engine"}),
+    ],
+    ids=" ".join,
+)
+def test_a_command_imports_what_it_needs(home: Path, arguments: list[str], needless: set[str]) -> None:
+    modules = loaded(home, *arguments, stdin=json.dumps({"session_id": "s", "transcript_path": "/nowhere"}))
+    assert "memoryd.cli" in modules
+    assert modules & needless == set()
