@@ -49,14 +49,14 @@ def _statements() -> dict[str, str]:
     return load("sqlite") | moving()
 
 
-def connect(path: Path, durability: str, *, readonly: bool = False, create: bool = False) -> apsw.Connection:
-    name, flags = str(path), apsw.SQLITE_OPEN_READWRITE | (apsw.SQLITE_OPEN_CREATE if create else 0)
+def connect(path: Path, durability: str, *, readonly: bool = False) -> apsw.Connection:
+    name, flags = str(path), apsw.SQLITE_OPEN_READWRITE
     if frozen(path):
         name, flags = f"{path.absolute().as_uri()}?immutable=1", apsw.SQLITE_OPEN_READONLY
     try:
         connection = apsw.Connection(name, flags | apsw.SQLITE_OPEN_URI)
     except apsw.CantOpenError as error:
-        if create or path.exists():
+        if path.exists():
             raise
         raise missing(path) from error
     connection.set_busy_timeout(BUSY_MS)

@@ -13,6 +13,7 @@ from typing import Any, TypeVar
 
 import apsw
 
+from memoryd import disk
 from memoryd.errors import StoreError
 from memoryd.model import Workspace
 from memoryd.store.base import Queries, closed, refused
@@ -87,9 +88,10 @@ class SqliteFile:
     def _open_writer(self, create: bool) -> apsw.Connection:
         with explained(self.path):
             if create:
-                self.path.parent.mkdir(parents=True, exist_ok=True)
+                disk.make_directory(self.path.parent)
+                disk.make_file(self.path)
             with ExitStack() as undo:
-                connection = connect(self.path, self._durability, create=create)
+                connection = connect(self.path, self._durability)
                 undo.callback(connection.close)
                 self._prepare(connection)
                 self._demand_name()  # from here on our lock keeps it where it is
@@ -296,8 +298,8 @@ def move(source: Path, target: Path) -> bool:
             return False
         if target.exists() or connection.pragma("journal_mode") != "delete":  # somebody slipped in between
             return False
-        target.parent.mkdir(exist_ok=True)
-        source.rename(target)
+        disk.make_directory(target.parent)
+        disk.rename(source, target)
     return True
 
 
