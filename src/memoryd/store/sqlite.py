@@ -46,6 +46,7 @@ class SqliteStore:
         self._open: OrderedDict[Path, SqliteFile] = OrderedDict()
         self._lock = threading.Lock()
         self._closed = False
+        self._private = False
         self._written = threading.Event()
         self._indexes = VectorIndexes()
 
@@ -59,6 +60,10 @@ class SqliteStore:
             self._give_back(database)
 
     def _opened(self, workspace: Workspace | None, *, create: bool) -> SqliteFile:
+        if not self._private:
+            self._private = True
+            with explained(self.files.path(None)):
+                self.files.close_to_others()
         path = self.files.path(workspace)
         database = self._take(path)
         try:
