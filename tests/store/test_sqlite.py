@@ -61,9 +61,9 @@ def test_opening_again_changes_nothing(file: Path, here: Workspace) -> None:
 
 def test_each_script_runs_once_in_order() -> None:
     ran: list[tuple[int, str]] = []
-    migrate(1, ("a", "b", "c"), lambda version, script: ran.append((version, script)))
+    migrate("here", 1, ("a", "b", "c"), lambda version, script: ran.append((version, script)))
     assert ran == [(2, "b"), (3, "c")]
-    migrate(3, ("a", "b", "c"), lambda version, script: ran.append((version, script)))
+    migrate("here", 3, ("a", "b", "c"), lambda version, script: ran.append((version, script)))
     assert len(ran) == 2
 
 

@@ -60,10 +60,6 @@ class SqliteStore:
             self._give_back(database)
 
     def _opened(self, workspace: Workspace | None, *, create: bool) -> SqliteFile:
-        if not self._private:
-            self._private = True
-            with explained(self.files.path(None)):
-                self.files.close_to_others()
         path = self.files.path(workspace)
         database = self._take(path)
         try:
@@ -73,6 +69,9 @@ class SqliteStore:
             if create or self.files.path(workspace) == path:
                 raise
             return self._opened(workspace, create=False)  # another process has moved it at this very moment
+        if not self._private:  # once, and only what has proved to be ours
+            self._private = True
+            self.files.close_to_others()
         return database
 
     def _take(self, path: Path) -> SqliteFile:

@@ -30,6 +30,7 @@ from memoryd.store.sqlite_connection import (
     rows,
     savepoint,
     told,
+    writable,
 )
 
 T = TypeVar("T")
@@ -67,7 +68,7 @@ class SqliteFile:
         self._closing = False
         self.users = 0
         self.readonly = False
-        """Whether it cannot be written, by its rights or those of its directory."""
+        """Whether it could not be written when it was opened, by its rights or those of its directory."""
 
     # opening ---------------------------------------------------------------------------------------------------------
 
@@ -118,7 +119,7 @@ class SqliteFile:
                     connection.pragma("application_id", APPLICATION_ID)
                     connection.pragma("user_version", version)
 
-        migrate(connection.pragma("user_version"), scripts, apply)
+        migrate(str(self.path), connection.pragma("user_version"), scripts, apply)
 
     def _demand_name(self) -> None:
         """What is written to a file that was moved or removed is lost with the process."""
@@ -206,11 +207,13 @@ class SqliteFile:
             for job, result in finished:
                 job.done.set_result(result)
             return
-        for job in batch:  # nothing of this batch is durable: every caller hears so
+        for job in batch:  # nothing of this batch is known to be durable: every caller hears so
             if not job.done.done():
                 job.done.set_exception(failure)
 
     def _together(self, batch: list[_Job], finished: list[tuple[_Job, Any]]) -> None:
+        if self.readonly and writable(self.path):
+            self._open_again()
         with explained(self.path), immediate(self._writer):
             self._demand_name()
             for job in batch:
@@ -220,6 +223,11 @@ class SqliteFile:
                 if not self._writer.in_transaction:  # a full disk ends the transaction, not just the job
                     raise error
                 job.done.set_exception(told(error, self.path))
+
+    def _open_again(self) -> None:
+        connection = self._open_writer(create=False)
+        self._writer.close()
+        self._connection, self.readonly = connection, connection.readonly("main")
 
     def _run(self, job: _Job, finished: list[tuple[_Job, Any]]) -> None:
         queries = SqliteQueries(self._writer, job.workspace)
