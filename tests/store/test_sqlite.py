@@ -91,7 +91,7 @@ def test_a_newer_version_is_refused_and_not_touched(file: Path, here: Workspace)
     before = file.read_bytes()
     with closing(SqliteStore(SingleFile(file))) as store:
         for access in (lambda: words(store, here, "kept"), lambda: put(store, here, "more")):
-            with pytest.raises(StoreError, match=rf"version {VERSION + 1}.*Upgrade memoryd"):
+            with pytest.raises(StoreError, match=rf"{file} has schema version {VERSION + 1}.*Upgrade memoryd"):
                 access()
     assert file.read_bytes() == before
 
