@@ -100,6 +100,16 @@ def test_what_is_not_memoryds_stays_as_it_is(tmp_path: Path) -> None:
     assert set(loose(home)) == {"data", "data/site", "data/site/index.html"}
 
 
+def test_a_directory_that_is_for_all_stays_so(tmp_path: Path) -> None:
+    home = tmp_path / "tmp"
+    home.mkdir()
+    home.chmod(0o1777)
+    with engine(home) as here:
+        memories(here).store("a secret")
+        assert set(loose(home)) == {"tmp"}
+    assert mode(home) == 0o1777
+
+
 def test_a_link_to_a_data_directory_is_followed_and_links_in_it_are_not(tmp_path: Path) -> None:
     home, link, elsewhere = tmp_path / "data", tmp_path / "link", tmp_path / "elsewhere"
     opened_up(home)

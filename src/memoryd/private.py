@@ -32,42 +32,53 @@ def close(directory: Path) -> None:
 def close_file(paths: Iterable[Path]) -> None:
     """Close a database that lies where the user put it: a group keeps it that may write it."""
     for path in exposed_file(paths):
-        shared = path.stat().st_mode & stat.S_IWGRP
+        shared = _mode(path) & stat.S_IWGRP
         _close([path], stat.S_IRWXU | (stat.S_IRWXG if shared else 0))
 
 
 def exposed(directory: Path) -> list[Path]:
     """Return what others may read of a data directory, the inner paths first."""
     directory = Path(os.path.realpath(directory))
-    if not _is_open(directory, OTHERS):
+    if not _mode(directory) & OTHERS:
         return []
-    entries = list(directory.iterdir())
-    alone = all(_is_one_of(entry, OURS + BESIDE) for entry in entries)
+    entries, for_all = _entries(directory), _mode(directory) & stat.S_ISVTX  # as /tmp is
+    alone = not for_all and all(_is_one_of(entry, OURS + BESIDE) for entry in entries)
     found = [path for entry in entries if _is_one_of(entry, OURS) for path in _open_within(entry)]
-    return [*found, directory] if alone and _is_open(directory, READ) else found
+    return [*found, directory] if alone and _mode(directory) & READ else found
 
 
 def exposed_file(paths: Iterable[Path]) -> list[Path]:
     """Return those files that all others may read; one that nobody may write is published on purpose."""
-    return [path for path in paths if _is_open(path, stat.S_IRWXO) and path.stat().st_mode & stat.S_IWUSR]
+    return [path for path in paths if _mode(path) & stat.S_IRWXO and _mode(path) & stat.S_IWUSR]
 
 
 def _open_within(path: Path) -> Iterator[Path]:
     """What others may read of a path and below it; a directory that nobody else may enter guards all that it holds."""
-    if not _is_open(path, OTHERS):
+    mode = _mode(path)
+    if not mode & OTHERS:
         return
-    if path.is_dir():
-        for entry in path.iterdir():
+    if stat.S_ISDIR(mode):
+        for entry in _entries(path):
             yield from _open_within(entry)
-    if not path.is_dir() or _is_open(path, READ):
+    if not stat.S_ISDIR(mode) or mode & READ:
         yield path
 
 
-def _is_open(path: Path, bits: int) -> bool:
-    """Whether others have some of these rights; of a link nobody has any."""
-    if sys.platform == "win32" or path.is_symlink() or not path.exists():
-        return False
-    return bool(path.stat().st_mode & bits)
+def _mode(path: Path) -> int:
+    """The mode of a file or directory; 0 of a link, and of what another process has just removed."""
+    if sys.platform == "win32":
+        return 0
+    with suppress(OSError):
+        mode = path.lstat().st_mode
+        return 0 if stat.S_ISLNK(mode) else mode
+    return 0
+
+
+def _entries(directory: Path) -> list[Path]:
+    """What lies in a directory; nothing where this user may not look."""
+    with suppress(OSError):
+        return list(directory.iterdir())
+    return []
 
 
 def _is_one_of(path: Path, names: Iterable[str]) -> bool:

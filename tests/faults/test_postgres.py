@@ -294,7 +294,8 @@ def test_a_schema_from_the_future_is_refused_untouched(url: str) -> None:
     ask(url, "CREATE TABLE schema_version (version INTEGER PRIMARY KEY)")
     ask(url, "INSERT INTO schema_version VALUES (99)")
     ask(url, "CREATE EXTENSION vector; CREATE EXTENSION btree_gin; CREATE EXTENSION unaccent")
-    with closing(PostgresStore(url)) as store, pytest.raises(StoreError, match=r"database at .*:\d+/.* has schema version 99.*not touched"):
+    told = r"database at .*:\d+/.* has schema version 99.*not touched"
+    with closing(PostgresStore(url)) as store, pytest.raises(StoreError, match=told):
         put(store, workspace(), "lost")
     assert ask(url, "SELECT tablename FROM pg_tables WHERE schemaname = 'public'") == ["schema_version"]
 
