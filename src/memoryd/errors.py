@@ -32,6 +32,10 @@ class StoreAwayError(StoreError):
     """The database cannot be reached; nothing was stored by this call."""
 
 
+class UncertainError(StoreError):
+    """It is not known whether this was stored; look before you repeat it."""
+
+
 class BusyError(MemorydError):
     """The server is busy: too many calls wait already. Nothing was done; try again in a moment."""
 

@@ -49,7 +49,7 @@ from tests.faults.places import opened
 home, place, verb, point, when = sys.argv[1:]
 owner, name = {
     "put_away": (SqliteStore, "put_away"), "bring_back": (SqliteStore, "bring_back"), "erase": (SqliteStore, "erase"),
-    "beside": (SqliteStore, "_beside"), "move": (sqlite, "move"), "rename": (Path, "rename"),
+    "beside": (SqliteStore, "_beside"), "move": (sqlite, "move"), "rename": (Path, "replace"),
     "unlink": (Path, "unlink"), "make": (SqliteStore, "make"),
 }[point]
 real = getattr(owner, name)

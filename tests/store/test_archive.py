@@ -291,7 +291,7 @@ def test_a_file_that_is_open_is_not_moved(tmp_path: Path, several: SqliteStore, 
 def test_who_comes_while_a_file_is_moved_waits_and_then_finds_it(
     several: SqliteStore, one: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    real, found, threads = Path.rename, list[list[str]](), list[threading.Thread]()
+    real, found, threads = Path.replace, list[list[str]](), list[threading.Thread]()
 
     def slow(path: Path, target: Path) -> Path:
         threads.append(threading.Thread(target=lambda: found.append(words(several, one, "text"))))
@@ -299,7 +299,7 @@ def test_who_comes_while_a_file_is_moved_waits_and_then_finds_it(
         threads[0].join(0.2)  # it has opened the file, which has its old name still, and waits for the lock
         return real(path, target)
 
-    monkeypatch.setattr(Path, "rename", slow)
+    monkeypatch.setattr(Path, "replace", slow)
     within(several, several.put_away, one)
     threads[0].join(30)
     assert found == [["text in one"]]

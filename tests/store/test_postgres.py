@@ -7,7 +7,7 @@ from pathlib import Path
 import psycopg
 import pytest
 
-from memoryd.errors import StoreError
+from memoryd.errors import UncertainError
 from memoryd.store.base import Queries, Store
 from memoryd.store.postgres import PostgresQueries, PostgresStore
 from tests.clients import database
@@ -112,6 +112,6 @@ def test_a_connection_that_broke_while_it_waited_for_the_disk_is_not_used_again(
 
         monkeypatch.setattr(queries.connection, "execute", execute)
 
-    with pytest.raises(StoreError, match="not known whether it took effect"):
+    with pytest.raises(UncertainError, match="not known whether this was stored"):
         store.write(here, broken)
     assert put(store, here, "another")

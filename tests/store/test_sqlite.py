@@ -61,9 +61,9 @@ def test_opening_again_changes_nothing(file: Path, here: Workspace) -> None:
 
 def test_each_script_runs_once_in_order() -> None:
     ran: list[tuple[int, str]] = []
-    migrate(1, ("a", "b", "c"), lambda version, script: ran.append((version, script)))
+    migrate("here", 1, ("a", "b", "c"), lambda version, script: ran.append((version, script)))
     assert ran == [(2, "b"), (3, "c")]
-    migrate(3, ("a", "b", "c"), lambda version, script: ran.append((version, script)))
+    migrate("here", 3, ("a", "b", "c"), lambda version, script: ran.append((version, script)))
     assert len(ran) == 2
 
 
@@ -91,7 +91,7 @@ def test_a_newer_version_is_refused_and_not_touched(file: Path, here: Workspace)
     before = file.read_bytes()
     with closing(SqliteStore(SingleFile(file))) as store:
         for access in (lambda: words(store, here, "kept"), lambda: put(store, here, "more")):
-            with pytest.raises(StoreError, match=rf"version {VERSION + 1}.*Upgrade memoryd"):
+            with pytest.raises(StoreError, match=rf"{file} has schema version {VERSION + 1}.*Upgrade memoryd"):
                 access()
     assert file.read_bytes() == before
 

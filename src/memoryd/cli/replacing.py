@@ -8,13 +8,13 @@ import difflib
 import os
 import stat
 import sys
-import tempfile
 from collections.abc import Callable
-from contextlib import ExitStack, suppress
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
+from memoryd import disk
 from memoryd.cli.configs import RefusedError
 
 TRIES = 5
@@ -91,33 +91,28 @@ def _diff(file: Path, old: str, new: str) -> str:
 
 def _replace(file: Path, before: bytes | None, after: bytes) -> tuple[bool, Path | None]:
     """Whether the file was still what it was `before`, and is `after` now; and where the backup is."""
-    file.parent.mkdir(parents=True, exist_ok=True)
-    with ExitStack() as ends:
-        fresh = _written(file, after, ends)
-        saved = None if before is None else _written(file, before, ends)
+    backup = None if before is None else _backup_name(file)
+    with disk.temporary(file) as fresh, disk.temporary(file) as saved:
+        _fill(fresh, after, file)
+        _fill(saved, before or b"", file)
         if _read(file) != before:
             return False, None
-        backup = saved and saved.rename(_backup_name(file))
-        fresh.replace(file)
+        if backup:
+            disk.rename(saved, backup)
+        disk.rename(fresh, file)
     return True, backup
 
 
-def _written(like: Path, held: bytes, ends: ExitStack) -> Path:
-    """A temporary file beside another, with its mode and, as far as we may, its owner; it is on the disk."""
-    handle, name = tempfile.mkstemp(prefix=f".{like.name}.", suffix=".tmp", dir=like.parent)
-    path = Path(name)
-    ends.callback(path.unlink, missing_ok=True)
-    with os.fdopen(handle, "wb") as file:
-        file.write(held)
-        file.flush()
-        os.fsync(handle)
+def _fill(path: Path, held: bytes, like: Path) -> None:
+    """Write a file durably, with the mode of another and, as far as we may, its owner."""
+    path.write_bytes(held)
+    disk.sync(path)
     if like.exists():
         status = like.stat()
         if sys.platform != "win32":
             with suppress(PermissionError):
                 os.chown(path, status.st_uid, status.st_gid)
         path.chmod(stat.S_IMODE(status.st_mode))
-    return path
 
 
 def _backup_name(file: Path) -> Path:

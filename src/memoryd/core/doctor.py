@@ -19,8 +19,10 @@ from memoryd.models.loader import Loader
 from memoryd.models.providers import Spec
 from memoryd.settings import Settings, subprocess_environment, variables
 from memoryd.store.base import Place
+from memoryd.store.sqlite import SqliteStore
 
 LOAD = 60.0  # seconds that a model may take: a provider may have to fetch it
+TOLD = 5  # paths that others may read
 LITTLE_SPACE = 100 * 2**20  # bytes
 ALIKE = 0.8  # how like a known variable an unknown one must be to be taken for a slip
 
@@ -71,6 +73,7 @@ class Doctor:
     def examine(self) -> Diagnosis:
         """Look at everything. Changes nothing, but brings an older database to the present schema."""
         findings = [*slips(subprocess_environment()), *self._models(), *self._registry(), *self._place()]
+        findings += self._exposed()
         findings += _guarded("journal", self._journal())
         for place in self._places():
             findings += _guarded(place.name, self._check(place))
@@ -164,6 +167,15 @@ class Doctor:
         needed = max(LITTLE_SPACE, sum(place.size for place in self._places()))
         if (free := shutil.disk_usage(folder).free) < needed:
             yield Finding(str(folder), f"the disk has {_mib(free)} left", f"Free some; a backup takes {_mib(needed)}.")
+
+    def _exposed(self) -> Iterator[Finding]:
+        """What other users of the machine may read, and this one may not close: it was tried by opening the store."""
+        files = self._store.files if isinstance(self._store, SqliteStore) else None
+        for path in files.exposed()[-TOLD:] if files else ():
+            yield Finding(
+                str(path), "other users of this machine may read it, and memoryd cannot change that",
+                "Let its owner close it (`chmod go-rwx`), or move it to a file system with rights.",
+            )  # fmt: skip
 
     # database files --------------------------------------------------------------------------------------------------
 

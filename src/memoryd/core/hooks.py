@@ -7,13 +7,13 @@ read. It may be lost: then something is told or read again, and no turn is doubl
 import hashlib
 import json
 import time
-import uuid
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from memoryd import disk
 from memoryd.core import capture
 from memoryd.core.capture import Place, Tally
 from memoryd.core.engine import Engine
@@ -115,14 +115,8 @@ class Notes:
         known = self._read()
         part = known.get(what)
         known[what] = (part if isinstance(part, dict) else {}) | {key: value}
-        self._path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        unfinished = self._path.with_name(f"{self._path.name}.{uuid.uuid4()}.partial")
-        try:
-            unfinished.touch(mode=0o600)
+        with disk.appearing(self._path) as unfinished:
             unfinished.write_text(json.dumps(known), encoding="utf-8")
-            unfinished.replace(self._path)
-        finally:
-            unfinished.unlink(missing_ok=True)
         self._sweep()
 
     def _sweep(self) -> None:

@@ -7,13 +7,13 @@ equal files, so nothing in it tells when or where it was written.
 import hashlib
 import json
 import os
-import uuid
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any, Literal
 
+from memoryd import disk
 from memoryd.core.secrets import Cleaned, SecretRefusedError, Secrets
 from memoryd.errors import InvalidInputError, StoreError
 from memoryd.text import unstorable
@@ -202,27 +202,19 @@ class Target:
         self.number += 1
 
     def end(self) -> None:
-        """The last line; then it is on the disk."""
+        """The last line."""
         self.put({END: {"lines": self.number, "sha256": self._digest.hexdigest()}})
-        self._file.flush()
-        os.fsync(self._file.fileno())
 
 
 def write(path: Path, head: Mapping[str, Any], fill: Callable[[Target], None]) -> Written:
     """Write a new file, which gets its name only when it is whole. Raises InvalidInputError where there is one."""
     if path.exists():
         raise InvalidInputError(f"{path} exists already. Nothing was written; choose a new file name.")
-    unfinished = path.with_name(f"{path.name}.{uuid.uuid4()}.partial")
     try:
-        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        unfinished.touch(mode=0o600)
-        with unfinished.open("wb") as file:
+        with disk.appearing(path) as unfinished, unfinished.open("wb") as file:
             target = Target(file, head)
             fill(target)
             target.end()
-        unfinished.rename(path)
     except OSError as error:
         raise StoreError(f"{path} cannot be written ({error}). Make room, or choose another place.") from error
-    finally:
-        unfinished.unlink(missing_ok=True)
     return Written(path, target.number - 2, path.stat().st_size)

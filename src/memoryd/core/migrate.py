@@ -5,7 +5,7 @@ run that was killed is simply run again. The registry learns of a workspace last
 """
 
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, closing, contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import asdict, dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -19,9 +19,8 @@ from memoryd.model import Workspace
 from memoryd.settings import Settings
 from memoryd.store import open_store, rows
 from memoryd.store.base import Queries, Row, Store
-from memoryd.store.files import BESIDE
 from memoryd.store.rows import OF_WORKSPACE, Sum
-from memoryd.store.sqlite import SqliteStore
+from memoryd.store.sqlite import SqliteStore, written
 
 SESSIONS = ("sessions", "session_holders")
 SERVER = ("postgresql:", "postgres:")
@@ -116,15 +115,9 @@ def backup(engine: Engine, target: Path, report: Report) -> int:
     if isinstance(engine.store, SqliteStore):
         every = engine.workspaces.all()
         return engine.store.backup(target, every, partial(report, "copying and checking"))
-    if target.exists():
-        raise StoreError(f"{target} exists already. Nothing was written; choose a new file name.")
-    unfinished = target.with_name(target.name + ".partial")
-    with ExitStack() as undo:
-        undo.callback(_remove, unfinished)  # thrown away whole if anything goes wrong
-        _remove(unfinished)
+    with written(target) as unfinished:
         outcome = _into_file(engine, unfinished, report)
         outcome.demand_same()
-        unfinished.rename(target)
     return sum(moved.rows["records"] for moved in outcome.moved)
 
 
@@ -134,11 +127,6 @@ def _into_file(engine: Engine, file: Path, report: Report) -> Outcome:
         if problems := store.problems(None):
             raise StoreError(f"The copy is not whole: {'; '.join(problems)}. It was thrown away. Back up again.")
     return outcome
-
-
-def _remove(file: Path) -> None:
-    for end in BESIDE:
-        file.with_name(file.name + end).unlink(missing_ok=True)
 
 
 # the migration -------------------------------------------------------------------------------------------------------

@@ -7,8 +7,6 @@ file at once do no harm, nor does one that dies between: a turn is kept once, by
 
 import hashlib
 import json
-import os
-import sys
 import time
 import uuid
 from collections.abc import Callable
@@ -16,6 +14,7 @@ from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+from memoryd import disk
 from memoryd.core import capture
 from memoryd.core.capture import Tally
 from memoryd.core.engine import Engine
@@ -26,7 +25,7 @@ from memoryd.model import Interaction
 
 TOOL = "memoryd hook"
 """What a record says that a hook wrote."""
-WHOLE, PARTIAL = ".json", ".partial"
+WHOLE = ".json"
 ABANDONED = 24 * 3600.0  # seconds after which a file that was never finished is removed
 
 
@@ -49,20 +48,8 @@ class Spool:
 
     def put(self, entry: Entry) -> None:
         """Keep an entry; durable when this returns. Raise OSError where it cannot be written."""
-        self.directory.mkdir(mode=0o700, parents=True, exist_ok=True)
-        path = self.directory / f"{time.time_ns()}-{uuid.uuid4()}{WHOLE}"
-        unfinished = path.with_suffix(PARTIAL)
-        try:
-            with os.fdopen(
-                os.open(unfinished, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="utf-8"
-            ) as file:
-                json.dump(asdict(entry), file)
-                file.flush()
-                os.fsync(file.fileno())
-            unfinished.replace(path)
-            _sync(self.directory)
-        finally:
-            unfinished.unlink(missing_ok=True)
+        with disk.appearing(self.directory / f"{time.time_ns()}-{uuid.uuid4()}{WHOLE}") as path:
+            path.write_text(json.dumps(asdict(entry)), encoding="utf-8")
 
     def waiting(self) -> list[Path]:
         """Return the files that are not taken in yet, the oldest first."""
@@ -102,7 +89,7 @@ class Spool:
     def _sweep(self) -> None:
         """Remove what a hook that was killed has left unfinished: the next one has read it again."""
         oldest = time.time() - ABANDONED
-        for path in self.directory.glob(f"*{PARTIAL}"):
+        for path in self.directory.glob(f"*{disk.SUFFIX}"):
             with suppress(OSError):  # another process may be faster
                 if path.stat().st_mtime < oldest:
                     path.unlink()
@@ -128,14 +115,3 @@ def _read(path: Path) -> Entry | None:
         return None
     except (OSError, ValueError, LookupError, TypeError) as error:
         raise StoreError(f"{path} cannot be read ({error}). It holds turns that a hook kept; look into it.") from error
-
-
-def _sync(directory: Path) -> None:
-    """Make the names of a directory durable."""
-    if sys.platform == "win32":  # which opens no directories
-        return
-    handle = os.open(directory, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)

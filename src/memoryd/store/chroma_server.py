@@ -17,6 +17,7 @@ from typing import IO
 
 import psutil  # type: ignore[import-untyped]
 
+from memoryd import disk
 from memoryd.errors import StoreBusyError, StoreError
 from memoryd.settings import subprocess_environment
 from memoryd.store.shared_server import POLL, START, STOP, SharedServer, locked, works_in
@@ -96,7 +97,8 @@ class ChromaServer(SharedServer):
         return None
 
     def _start(self) -> None:
-        self._data.mkdir(mode=0o700, exist_ok=True)
+        disk.make_directory(self._data)
+        disk.make_file(self._log)
         self._shorten_log()
         with self._opened(".running") as held, self._log.open("ab") as log:
             if not _locked_soon(held):  # two on the same files would spoil them
@@ -109,7 +111,8 @@ class ChromaServer(SharedServer):
             subprocess.run(  # noqa: S603 - our own words
                 [sys.executable, "-P", "-c", RUN, "run", "--path", place, "--host", "127.0.0.1", "--port", "0"],
                 check=False, stdin=subprocess.DEVNULL, stdout=log, stderr=log, cwd=place,
-                env=ours | {"ANONYMIZED_TELEMETRY": "False"}, pass_fds=[held.fileno()],  # held as long as it lives
+                env=ours | {"ANONYMIZED_TELEMETRY": "False"}, umask=0o077,
+                pass_fds=[held.fileno()],  # held as long as it lives
             )  # fmt: skip
 
     def _last_words(self) -> str:

@@ -5,9 +5,11 @@ was created by name `projects/{id}.db`, which lies in `archive/` while the works
 that file holds the registry and all workspaces. The schema is the same everywhere.
 """
 
+import os
 from dataclasses import dataclass
 from pathlib import Path
 
+from memoryd import private
 from memoryd.model import Workspace
 
 PROJECTS, ARCHIVE = "projects", "archive"
@@ -36,6 +38,14 @@ class DataDirectory:
     def db_path(self, workspace: Workspace) -> str:
         """The `db_path` of a workspace, by where its file is now."""
         return self.path(workspace).relative_to(self.root).as_posix()
+
+    def close_to_others(self) -> None:
+        """Let no other user of the machine read it."""
+        private.close(self.root)
+
+    def exposed(self) -> list[Path]:
+        """What of it other users may read."""
+        return private.exposed(self.root)
 
     def at_rest(self, path: Path) -> bool:
         """Whether this is the file of an archived workspace."""
@@ -75,6 +85,18 @@ class SingleFile:
     def db_path(self, _workspace: Workspace) -> str:
         """'' means this file."""
         return ""
+
+    def close_to_others(self) -> None:
+        """Let none read it but those whom its owner let write it. Its directory is the user's own."""
+        private.close_file(self._parts())
+
+    def exposed(self) -> list[Path]:
+        """What all other users may read."""
+        return private.exposed_file(self._parts())
+
+    def _parts(self) -> list[Path]:
+        real = Path(os.path.realpath(self.file))
+        return [real.with_name(real.name + end) for end in BESIDE]
 
     def at_rest(self, _path: Path) -> bool:
         """It is in use as long as any workspace is."""

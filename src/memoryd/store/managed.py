@@ -25,6 +25,7 @@ from urllib.parse import quote
 
 import psutil  # type: ignore[import-untyped]
 
+from memoryd import disk
 from memoryd.errors import StoreBusyError, StoreError
 from memoryd.settings import subprocess_environment
 from memoryd.store.shared_server import POLL, START, SharedServer, works_in
@@ -150,7 +151,7 @@ class ManagedServer(SharedServer):
                 f"No Postgres database could be made in {self.place} ({said[-1] if said else made.returncode}). "
                 "Nothing was stored by this call; choose another MEMORY_DATA_DIR, or name a server."
             )
-        new.rename(self._data)
+        disk.rename(new, self._data)
 
     def _socket_directory(self) -> Path:
         """The database's own, which is its owner's alone; a short one where no socket can have so long a name."""

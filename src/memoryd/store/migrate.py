@@ -5,14 +5,14 @@ from collections.abc import Callable
 from memoryd.errors import StoreError
 
 
-def migrate(found: int, scripts: tuple[str, ...], apply: Callable[[int, str], None]) -> None:
+def migrate(place: str, found: int, scripts: tuple[str, ...], apply: Callable[[int, str], None]) -> None:
     """Apply the scripts that a database of version `found` lacks; `apply(version, script)` runs one atomically.
 
-    Raises StoreError for a version from the future, before anything is touched.
+    Raises StoreError that names the place for a version from the future, before anything is touched.
     """
     if found > len(scripts):
         raise StoreError(
-            f"The database has schema version {found}; this memoryd knows versions up to {len(scripts)}. "
+            f"{place} has schema version {found}; this memoryd knows versions up to {len(scripts)}. "
             "It was not touched. Upgrade memoryd to the version that wrote it."
         )
     for version, script in enumerate(scripts[found:], start=found + 1):

@@ -12,8 +12,8 @@ from psycopg import conninfo, errors
 from psycopg.pq import TransactionStatus
 from psycopg.rows import dict_row
 
-from memoryd.errors import InvalidInputError, StoreAwayError, StoreBusyError, StoreError
-from memoryd.store.base import Row, closed
+from memoryd.errors import InvalidInputError, StoreAwayError, StoreBusyError, StoreError, UncertainError
+from memoryd.store.base import Row, closed, uncertain
 from memoryd.store.journal import ForeignServer, State
 from memoryd.store.sql import load
 
@@ -268,7 +268,7 @@ def refused_connection(error: psycopg.OperationalError, place: str) -> StoreErro
 
 
 def commit(connection: Connection, place: str) -> None:
-    """Commit and wait until that is durable. Where this fails, StoreError tells what is known: nothing."""
+    """Commit and wait until that is durable. Raise UncertainError where nobody knows whether it was."""
     try:
         connection.commit()
     except psycopg.OperationalError as error:
@@ -283,11 +283,8 @@ def commit(connection: Connection, place: str) -> None:
     connection.autocommit = False
 
 
-def _uncertain(error: psycopg.Error, place: str) -> StoreError:
-    return StoreError(
-        f"The connection to {place} was lost while a change was being committed ({_said(error)}), so it is not "
-        "known whether it took effect. Look for it before you say it again."
-    )
+def _uncertain(error: psycopg.Error, place: str) -> UncertainError:
+    return uncertain(f"The connection to {place} was lost during a commit ({_said(error)})")
 
 
 @contextmanager

@@ -50,7 +50,7 @@ def bring_up_to_date(connection: Connection, place: str, *, read_only: bool) -> 
                 connection.execute("INSERT INTO schema_version (version) VALUES (%s)", (version,))
 
     try:
-        migrate(found, scripts, apply)
+        migrate(f"The database at {place}", found, scripts, apply)
     except errors.InsufficientPrivilege as error:
         raise StoreError(_for_an_operator(connection, place, str(error).splitlines()[0])) from error
 

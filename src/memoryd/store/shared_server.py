@@ -16,6 +16,7 @@ from typing import IO, Protocol
 
 import psutil  # type: ignore[import-untyped]
 
+from memoryd import disk, private
 from memoryd.errors import StoreAwayError, StoreBusyError, StoreError
 from memoryd.store.journal import STOPPED, State
 
@@ -50,7 +51,8 @@ class SharedServer(ABC):
     def url(self) -> str:
         """Where it listens. Starts it where it does not run, and waits until it does."""
         try:
-            self._data.parent.mkdir(parents=True, exist_ok=True)
+            disk.make_directory(self._data.parent)
+            private.close(self._data.parent)
             with self._alone(START):
                 if self._stopped:  # by another thread perhaps, a moment ago
                     raise StoreAwayError(STOPPED)
@@ -137,7 +139,7 @@ class SharedServer(ABC):
 
     def _opened(self, suffix: str) -> IO[bytes]:
         path = self._data.with_suffix(suffix)
-        path.touch(mode=0o600)
+        disk.make_file(path)
         return path.open("ab")
 
     def _use(self) -> IO[bytes]:

@@ -10,6 +10,7 @@ from typing import Any, Literal, TypeVar
 
 import apsw
 
+from memoryd import disk
 from memoryd.errors import StoreBusyError, StoreError
 from memoryd.model import Filter, VectorSet, Workspace
 from memoryd.store.base import Place, Queries, Scored, Vector, closed
@@ -45,6 +46,7 @@ class SqliteStore:
         self._open: OrderedDict[Path, SqliteFile] = OrderedDict()
         self._lock = threading.Lock()
         self._closed = False
+        self._private = False
         self._written = threading.Event()
         self._indexes = VectorIndexes()
 
@@ -67,6 +69,9 @@ class SqliteStore:
             if create or self.files.path(workspace) == path:
                 raise
             return self._opened(workspace, create=False)  # another process has moved it at this very moment
+        if not self._private:  # once, and only what has proved to be ours
+            self._private = True
+            self.files.close_to_others()
         return database
 
     def _take(self, path: Path) -> SqliteFile:
@@ -244,8 +249,7 @@ class SqliteStore:
             for path in pair:
                 self._let_go(path)
                 with explained(path):
-                    for end in BESIDE:  # the database first: without its log it would be another one
-                        path.with_name(path.name + end).unlink(missing_ok=True)
+                    _remove(path)
         elif self.files.path(workspace).exists():
             self._beside(registry, workspace, _empty)
 
@@ -286,23 +290,16 @@ class SqliteStore:
 
     def backup(self, target: Path, workspaces: Sequence[Workspace], progress: Callable[[float], None]) -> int:
         """Write everything as one consistent SQLite file, which serves as a MEMORY_DB_PATH of its own, and check it."""
-        if target.exists():
-            raise StoreError(f"{target} exists already. Nothing was written; choose a new file name.")
-        unfinished = target.with_name(target.name + ".partial")
-        unfinished.unlink(missing_ok=True)
         sources = {self.files.path(workspace): workspace for workspace in (*workspaces, None)}
-        with explained(unfinished), ExitStack() as undo:
-            undo.callback(unfinished.unlink, missing_ok=True)  # thrown away whole if anything goes wrong
-            with closing(SqliteFile(unfinished, "OFF")) as whole:
-                whole.open(create=True)
-                copied = self._copy(whole, list(reversed(sources.values())), progress)
-                if problems := _problems(whole) + whole.lacking(copied):
-                    raise StoreError(
-                        f"The copy is not whole: {'; '.join(problems)}. It was thrown away. "
-                        "Run `memoryd doctor`, then back up again."
-                    )
-                whole.pack()
-            unfinished.rename(target)
+        with written(target) as unfinished, closing(SqliteFile(unfinished, "OFF")) as whole:
+            whole.open()
+            copied = self._copy(whole, list(reversed(sources.values())), progress)
+            if problems := _problems(whole) + whole.lacking(copied):
+                raise StoreError(
+                    f"The copy is not whole: {'; '.join(problems)}. It was thrown away. "
+                    "Run `memoryd doctor`, then back up again."
+                )
+            whole.pack()
         progress(1.0)
         return copied["records"]
 
@@ -352,6 +349,22 @@ class SqliteStore:
             every, self._open = self._open, OrderedDict()
         for database in every.values():
             database.close()
+
+
+@contextmanager
+def written(target: Path) -> Iterator[Path]:
+    """Give a new database to fill, which becomes `target` when it is whole; raise StoreError where there is a file."""
+    if target.exists():
+        raise StoreError(f"{target} exists already. Nothing was written; choose a new file name.")
+    with explained(target), ExitStack() as undo, disk.appearing(target) as unfinished:
+        undo.callback(_remove, unfinished)  # a failure leaves its log, too
+        yield unfinished
+
+
+def _remove(database: Path) -> None:
+    """Remove a database, and what SQLite put beside it."""
+    for end in BESIDE:  # the database first: without its log it would be another one
+        database.with_name(database.name + end).unlink(missing_ok=True)
 
 
 def _empty(queries: Queries) -> None:

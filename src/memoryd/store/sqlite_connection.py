@@ -11,7 +11,7 @@ import apsw
 
 from memoryd.errors import StoreBusyError, StoreError
 from memoryd.model import Workspace
-from memoryd.store.base import Row
+from memoryd.store.base import Row, uncertain
 from memoryd.store.sql import load, moving
 
 BUSY_MS = 30_000  # eight processes that write at once exceed five seconds now and then
@@ -49,16 +49,11 @@ def _statements() -> dict[str, str]:
     return load("sqlite") | moving()
 
 
-def connect(path: Path, durability: str, *, readonly: bool = False, create: bool = False) -> apsw.Connection:
-    name, flags = str(path), apsw.SQLITE_OPEN_READWRITE | (apsw.SQLITE_OPEN_CREATE if create else 0)
-    if frozen(path):
-        name, flags = f"{path.absolute().as_uri()}?immutable=1", apsw.SQLITE_OPEN_READONLY
-    try:
-        connection = apsw.Connection(name, flags | apsw.SQLITE_OPEN_URI)
-    except apsw.CantOpenError as error:
-        if create or path.exists():
-            raise
-        raise missing(path) from error
+def connect(path: Path, durability: str, *, readonly: bool = False) -> apsw.Connection:
+    connection = _opened(path)
+    if connection.readonly("main") and writable(path):  # SQLite falls back to that where an opening fails once
+        connection.close()
+        connection = _opened(path)
     connection.set_busy_timeout(BUSY_MS)
     connection.pragma("foreign_keys", True)
     connection.pragma("cache_size", -64_000)  # b: 64 MB
@@ -68,6 +63,18 @@ def connect(path: Path, durability: str, *, readonly: bool = False, create: bool
     connection.pragma("query_only", readonly)
     connection.convert_binding = _as_blob
     return connection
+
+
+def _opened(path: Path) -> apsw.Connection:
+    name, flags = str(path), apsw.SQLITE_OPEN_READWRITE
+    if frozen(path):
+        name, flags = f"{path.absolute().as_uri()}?immutable=1", apsw.SQLITE_OPEN_READONLY
+    try:
+        return apsw.Connection(name, flags | apsw.SQLITE_OPEN_URI)
+    except apsw.CantOpenError as error:
+        if path.exists():
+            raise
+        raise missing(path) from error
 
 
 def missing(path: Path) -> StoreError:
@@ -81,6 +88,11 @@ def missing(path: Path) -> StoreError:
 def frozen(path: Path) -> bool:
     """Whether a database lies where nobody is writing and SQLite cannot make the files beside it that reading takes."""
     return path.exists() and not os.access(path.parent, os.W_OK) and not path.with_name(f"{path.name}-wal").exists()
+
+
+def writable(path: Path) -> bool:
+    """Whether a database may be written at this moment, by its rights and those of its directory."""
+    return os.access(path, os.W_OK) and not frozen(path)
 
 
 def rows(connection: apsw.Connection, sql: str, parameters: Mapping[str, Any] | None = None) -> Iterator[Row]:
@@ -105,10 +117,23 @@ def immediate(connection: apsw.Connection) -> Iterator[None]:
     connection.execute("BEGIN IMMEDIATE")
     try:
         yield
-        connection.execute("COMMIT")
+        _commit(connection)
     finally:
         if connection.in_transaction:
             connection.execute("ROLLBACK")
+
+
+def _commit(connection: apsw.Connection) -> None:
+    """Raise UncertainError where all was written, but the disk did not say that it has it.
+
+    What could not even be written has no end in the log, which is by what SQLite would know it after a crash.
+    """
+    try:
+        connection.execute("COMMIT")
+    except apsw.IOError as error:
+        if getattr(error, "extendedresult", 0) == apsw.SQLITE_IOERR_WRITE:
+            raise
+        raise uncertain(f"The disk of {connection.db_filename('main')} failed during a commit ({error})") from error
 
 
 @contextmanager

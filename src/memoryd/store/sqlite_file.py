@@ -13,6 +13,7 @@ from typing import Any, TypeVar
 
 import apsw
 
+from memoryd import disk
 from memoryd.errors import StoreError
 from memoryd.model import Workspace
 from memoryd.store.base import Queries, closed, refused
@@ -29,6 +30,7 @@ from memoryd.store.sqlite_connection import (
     rows,
     savepoint,
     told,
+    writable,
 )
 
 T = TypeVar("T")
@@ -66,7 +68,7 @@ class SqliteFile:
         self._closing = False
         self.users = 0
         self.readonly = False
-        """Whether it cannot be written, by its rights or those of its directory."""
+        """Whether it could not be written when it was opened, by its rights or those of its directory."""
 
     # opening ---------------------------------------------------------------------------------------------------------
 
@@ -87,9 +89,10 @@ class SqliteFile:
     def _open_writer(self, create: bool) -> apsw.Connection:
         with explained(self.path):
             if create:
-                self.path.parent.mkdir(parents=True, exist_ok=True)
+                disk.make_directory(self.path.parent)
+                disk.make_file(self.path)
             with ExitStack() as undo:
-                connection = connect(self.path, self._durability, create=create)
+                connection = connect(self.path, self._durability)
                 undo.callback(connection.close)
                 self._prepare(connection)
                 self._demand_name()  # from here on our lock keeps it where it is
@@ -116,7 +119,7 @@ class SqliteFile:
                     connection.pragma("application_id", APPLICATION_ID)
                     connection.pragma("user_version", version)
 
-        migrate(connection.pragma("user_version"), scripts, apply)
+        migrate(str(self.path), connection.pragma("user_version"), scripts, apply)
 
     def _demand_name(self) -> None:
         """What is written to a file that was moved or removed is lost with the process."""
@@ -204,11 +207,13 @@ class SqliteFile:
             for job, result in finished:
                 job.done.set_result(result)
             return
-        for job in batch:  # nothing of this batch is durable: every caller hears so
+        for job in batch:  # nothing of this batch is known to be durable: every caller hears so
             if not job.done.done():
                 job.done.set_exception(failure)
 
     def _together(self, batch: list[_Job], finished: list[tuple[_Job, Any]]) -> None:
+        if self.readonly and writable(self.path):
+            self._open_again()
         with explained(self.path), immediate(self._writer):
             self._demand_name()
             for job in batch:
@@ -218,6 +223,11 @@ class SqliteFile:
                 if not self._writer.in_transaction:  # a full disk ends the transaction, not just the job
                     raise error
                 job.done.set_exception(told(error, self.path))
+
+    def _open_again(self) -> None:
+        connection = self._open_writer(create=False)
+        self._writer.close()
+        self._connection, self.readonly = connection, connection.readonly("main")
 
     def _run(self, job: _Job, finished: list[tuple[_Job, Any]]) -> None:
         queries = SqliteQueries(self._writer, job.workspace)
@@ -296,8 +306,8 @@ def move(source: Path, target: Path) -> bool:
             return False
         if target.exists() or connection.pragma("journal_mode") != "delete":  # somebody slipped in between
             return False
-        target.parent.mkdir(exist_ok=True)
-        source.rename(target)
+        disk.make_directory(target.parent)
+        disk.rename(source, target)
     return True
 
 

