@@ -10,6 +10,7 @@ from memoryd.models.embedders import Embedder, load_embedder
 from memoryd.models.llm import Llm, configured, load_llm
 from memoryd.models.loader import Loader
 from memoryd.models.providers import Spec
+from memoryd.models.pull import pull
 from memoryd.models.rerankers import Reranker, load_reranker
 from memoryd.settings import Settings
 
@@ -44,7 +45,7 @@ class Helpers:
     def patience(self) -> float:
         """How long a caller may wait: not at all while files are still to be fetched, or after a failure."""
         bundled = any(spec.bundled for spec in self._specs.values())
-        fetching = self._fetch and bundled and not weights.present(self._settings.models)
+        fetching = self._fetch and bundled and not weights.present(weights.place(self._settings))
         return 0.0 if fetching or self.embedder.failed_before or self.reranker.failed_before else PATIENCE
 
     def states(self) -> dict[str, str]:
@@ -84,8 +85,8 @@ class Helpers:
 
     def _loader(self, spec: Spec, load: Callable[[], T]) -> Loader[T]:
         def fetch_and_load() -> T:
-            if self._fetch and spec.bundled and not weights.present(self._settings.models):
-                weights.pull(self._settings.models, _tell)
+            if self._fetch and spec.bundled and not weights.present(weights.place(self._settings)):
+                pull(self._settings.models, _tell)
             return load()
 
         return Loader(fetch_and_load)
