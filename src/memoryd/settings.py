@@ -257,7 +257,10 @@ class Settings(BaseModel):
         description="The language model's name there.",
     )
     llm_timeout: float = Field(
-        30, gt=0, validation_alias=_names("MEMORY_LLM_TIMEOUT"), description="Seconds for one answer of it."
+        15,
+        gt=0,
+        validation_alias=_names("MEMORY_LLM_TIMEOUT"),
+        description="Seconds that a call waits for it in all; maintenance waits four times as long for each answer.",
     )
     llm_calls: int = Field(
         600, ge=1, validation_alias=_names("MEMORY_LLM_CALLS"), description="How often it is asked in an hour at most."

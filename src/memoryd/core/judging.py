@@ -16,7 +16,7 @@ from memoryd.core.acts import Act
 from memoryd.core.engine import Engine
 from memoryd.errors import ModelError
 from memoryd.model import GENERAL, Filter, Kind, Record, VectorSet, Workspace
-from memoryd.models.llm import Llm
+from memoryd.models.llm import Writer
 from memoryd.models.providers import Spec
 from memoryd.store.base import Queries
 
@@ -44,7 +44,7 @@ class Judgement:
         queries.many("maintenance.settle", [{"id": one, "gist": gist} for one, gist in self.settled.items()])
 
 
-def judge(engine: Engine, workspace: Workspace, ids: Sequence[str], llm: Llm | None, seen: Seen) -> Judgement:
+def judge(engine: Engine, workspace: Workspace, ids: Sequence[str], llm: Writer | None, seen: Seen) -> Judgement:
     """Compare some memories with what is settled, with each other, and with those in `seen`, where they are added."""
     keys, pairs = engine.store.read(workspace, lambda q: _alike(q, ids, seen))
     acts = [_merged(pair, "says the same in the same words") for pair in pairs]
@@ -118,7 +118,7 @@ def _age(memory: Record) -> tuple[str, str]:
     return memory.created_at, memory.id
 
 
-def _told(llm: Llm, pairs: Sequence[Pair]) -> Iterator[Act]:
+def _told(llm: Writer, pairs: Sequence[Pair]) -> Iterator[Act]:
     """What a language model makes of pairs. Raises ModelError."""
     said = [(min(pair, key=_last_said), max(pair, key=_last_said)) for pair in pairs]
     for pair, (before, after), verdict in zip(pairs, said, writing.judge(llm, said), strict=True):
