@@ -288,7 +288,9 @@ def test_without_vectors_nothing_counts_as_judged(tmp_path: Path, model_dir: Pat
         memories(one).store(BERLIN)
         done(one)
         assert (llm.asked, fresh(one)) == ([], [])
-        (row,) = one.store.read(one.workspaces.ensure("default"), lambda q: q.all("moved.memory_details_first", limit=9))
+        (row,) = one.store.read(
+            one.workspaces.ensure("default"), lambda q: q.all("moved.memory_details_first", limit=9)
+        )
         assert row["consolidated"] == BY_WORDS
 
 

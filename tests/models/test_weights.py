@@ -190,7 +190,7 @@ def test_a_source_that_gives_something_else_is_no_source(repository: Path, tmp_p
             file.write_bytes(b"x" + file.read_bytes()[1:])
     with pytest.raises(ModelError, match=r"404|damaged on its way"):
         pull.pull(tmp_path / "models", lambda *_: None)
-    assert [weight.path for weight in weights.wrong(tmp_path / "models")][0] == weights.WEIGHTS[2].path
+    assert weights.wrong(tmp_path / "models")[0] == weights.WEIGHTS[2]
     assert _left_over(tmp_path / "models") == []
 
 
@@ -265,49 +265,60 @@ def test_half_of_the_models_are_not_exported(model_dir: Path, tmp_path: Path) ->
     assert not (tmp_path / "models.zip").exists()
 
 
-def _rewritten(exported: Path, target: Path, change: Callable[[str, bytes], tuple[str, bytes]]) -> None:
-    with zipfile.ZipFile(exported) as old, zipfile.ZipFile(target, "w") as new:
+def _rewritten(exported: Path, file: Path, change: Callable[[str, bytes], tuple[str, bytes]]) -> None:
+    with zipfile.ZipFile(exported) as old, zipfile.ZipFile(file, "w") as new:
         for name in old.namelist():
             new.writestr(*change(name, old.read(name)))
 
 
-@pytest.mark.parametrize(
-    "what", ["a text", "nothing", "cut", "flipped", "another model", "a climber", "a bomb", "a giant", "encrypted"]
-)
+def _edited(exported: Path, file: Path, edit: Callable[[bytearray], None]) -> None:
+    whole = bytearray(exported.read_bytes())
+    edit(whole)
+    file.write_bytes(whole)
+
+
+def _flip(whole: bytearray) -> None:
+    whole[len(whole) // 3] ^= 1
+
+
+def _encrypt(whole: bytearray) -> None:
+    for entry in re.finditer(b"PK\x01\x02", bytes(whole)):
+        whole[entry.start() + 8] |= 1
+
+
+def _bomb(_: Path, file: Path) -> None:
+    with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as bomb:
+        for weight in weights.WEIGHTS:
+            bomb.writestr(weight.path, bytes(weight.size))
+
+
+def _giant(_: Path, file: Path) -> None:
+    with file.open("wb") as giant:
+        giant.truncate(1 << 40)
+
+
+FIRST = weights.WEIGHTS[0].path
+FOREIGN: dict[str, Callable[[Path, Path], object]] = {
+    "a text": lambda _, file: file.write_text("PK\x03\x04 but no more"),
+    "nothing": lambda _, file: file.touch(),
+    "cut": lambda whole, file: file.write_bytes(whole.read_bytes()[:-1_000]),
+    "flipped": lambda whole, file: _edited(whole, file, _flip),
+    "another model": lambda whole, file: _rewritten(whole, file, lambda n, d: (n, b"x" * len(d) if n == FIRST else d)),
+    "a climber": lambda whole, file: _rewritten(whole, file, lambda n, d: (f"../{n}" if n == FIRST else n, d)),
+    "a bomb": _bomb,
+    "a giant": _giant,
+    "encrypted": lambda whole, file: _edited(whole, file, _encrypt),
+}
+
+
+@pytest.mark.parametrize("what", FOREIGN)
 def test_anything_else_than_an_archive_is_refused_and_changes_nothing(
     exported: Path, tmp_path: Path, what: str
 ) -> None:
-    file, first = tmp_path / "file.zip", weights.WEIGHTS[0].path
-    match what:
-        case "a text":
-            file.write_text("PK\x03\x04 but no more")
-        case "nothing":
-            file.touch()
-        case "cut":
-            file.write_bytes(exported.read_bytes()[:-1_000])
-        case "flipped":
-            whole = bytearray(exported.read_bytes())
-            whole[len(whole) // 3] ^= 1
-            file.write_bytes(whole)
-        case "another model":
-            _rewritten(exported, file, lambda name, data: (name, b"x" * len(data) if name == first else data))
-        case "a climber":
-            _rewritten(exported, file, lambda name, data: (f"../{name}" if name == first else name, data))
-        case "a bomb":
-            with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as bomb:
-                for weight in weights.WEIGHTS:
-                    bomb.writestr(weight.path, bytes(weight.size))
-        case "a giant":
-            with file.open("wb") as giant:
-                giant.truncate(1 << 40)
-        case "encrypted":
-            whole = bytearray(exported.read_bytes())
-            for place in (m.start() for m in re.finditer(b"PK\x01\x02", whole)):
-                whole[place + 8] |= 1
-            file.write_bytes(whole)
+    FOREIGN[what](exported, tmp_path / "file.zip")
     with pytest.raises(InvalidInputError, match="Nothing was changed"):
-        archive.import_archive(file, tmp_path / "models" / "below")
-    assert not [path for path in tmp_path.rglob("*.onnx")]
+        archive.import_archive(tmp_path / "file.zip", tmp_path / "models" / "below")
+    assert not list(tmp_path.rglob("*.onnx"))
     assert _left_over(tmp_path / "models" / "below") == []
 
 

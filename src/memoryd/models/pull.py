@@ -33,7 +33,9 @@ _HTTP_TIMEOUT = 30.0
 class Source(Protocol):
     """Where the files can be had."""
 
-    name: str
+    @property
+    def name(self) -> str:
+        """What it is, for people."""
 
     def fetch(self, wanted: Sequence[Weight], into: Path, report: Report) -> Fetched:
         """Some files, each as it arrives in the folder `into`; their digests are not checked. Raises ModelError."""
