@@ -80,7 +80,7 @@ def passes(engine: Engine, workspace: Workspace, number: int) -> None:
         ["a recall beside it / alone", f"{beside:.1f} / {idle:.1f} ms = {beside / idle:.2f}"],
         [f"a pass after {INTERVAL} more, ms", f"{1e3 * regular:.0f}"],
         [f"that / storing those {INTERVAL}", f"{regular / stored:.2f}"],
-        [f"asked about {INTERVAL}, with answers at their longest", f"{counted.prompts} prompts, {counted.tokens:,} tokens"],
+        [f"asked about {INTERVAL}, answers at their longest", f"{counted.prompts} prompts, {counted.tokens:,} tokens"],
     ]  # fmt: skip
     show(f"maintenance, {number:,} memories, no language model", ["", ""], rows)
 

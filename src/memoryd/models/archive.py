@@ -12,7 +12,7 @@ from memoryd.models.weights import WEIGHTS, Weight, files, put, sha256, workplac
 MOST = sum(weight.size for weight in WEIGHTS) + 65_536
 """Bytes of an archive at most: nothing is compressed, and a zip needs less than that around its files."""
 
-_BROKEN = (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError, ValueError)
+_BROKEN = (zipfile.BadZipFile, zlib.error, EOFError, RuntimeError, ValueError)
 """What zipfile raises for what is damaged, encrypted or made in a way that it does not know."""
 
 
