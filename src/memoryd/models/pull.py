@@ -146,9 +146,10 @@ def _fetch(directory: Path, temporary: Path, report: Report) -> str:
             for weight, file in source.fetch(wanted, into, report):
                 put(file, directory, weight)
         except ModelError as error:
-            log.warning("models: %s", error)
             failures.append(str(error))
         else:
+            if failures:
+                log.warning("models: they came from %s: %s", source.name, "; ".join(failures))
             return source.name
     raise ModelError(
         f"The bundled models could not be fetched: {'; '.join(failures)}. Check the network and pip's configuration, "
