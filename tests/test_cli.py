@@ -380,7 +380,9 @@ def test_models_go_from_one_machine_to_another(run: Run, model_dir: Path, tmp_pa
         ("verified", tmp_path / "there")
     ] * 2
     (tmp_path / "foreign.zip").write_text("foreign")
-    assert "is no archive of the models" in told(run("models", "import", str(tmp_path / "foreign.zip"), code=2, **there))
+    assert "is no archive of the models" in told(
+        run("models", "import", str(tmp_path / "foreign.zip"), code=2, **there)
+    )
     assert "models are" not in told(run("models", "import", str(tmp_path / "none.zip"), code=1, **there))
 
 
@@ -392,7 +394,7 @@ def test_a_dry_run_counts_what_a_language_model_would_be_asked(run: Run, model_d
     nobody = {**models, "MEMORY_LLM_BASE_URL": "http://127.0.0.1:1/v1"}
     counted = json.loads(run("maintain", "--dry-run", "--json", **nobody).stdout)
     assert counted["prompts"] == 1
-    assert f"1 times or fewer, with about {counted['tokens']:,} tokens" in run("maintain", "--dry-run", **nobody).stderr
+    assert f"1 at most, with about {counted['tokens']:,} tokens" in run("maintain", "--dry-run", **nobody).stderr
 
 
 # doctor and backup ---------------------------------------------------------------------------------------------------

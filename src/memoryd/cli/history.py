@@ -52,9 +52,9 @@ def maintain(
         note(f"Memories that have decayed: {faded}{needed}.")
     if counted and counted.prompts:
         note(
-            f"The language model was not asked. It would be, {counted.prompts} times or fewer, with about "
-            f"{counted.tokens:,} tokens or fewer, questions and answers; in an hour {settings.llm_calls:,} times and "
-            f"{settings.llm_tokens:,} tokens at most (MEMORY_LLM_CALLS, MEMORY_LLM_TOKENS)."
+            f"Prompts for the language model, which was not asked: {counted.prompts:,} at most, with about "
+            f"{counted.tokens:,} tokens, their answers included. It is sent {settings.llm_calls:,} prompts and "
+            f"{settings.llm_tokens:,} tokens an hour at most (MEMORY_LLM_CALLS, MEMORY_LLM_TOKENS)."
         )
     if done and not dry_run:
         note("`memoryd history` lists it, `memoryd restore ID` undoes it.")
