@@ -157,7 +157,7 @@ def _alone(directory: Path) -> Iterator[bool]:
 def _size(path: Path) -> int | None:
     try:
         return path.stat().st_size
-    except (FileNotFoundError, NotADirectoryError):
+    except OSError:  # not there, or out of this user's reach
         return None
 
 
