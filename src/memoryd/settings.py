@@ -45,6 +45,10 @@ def _path(value: object) -> object:
         raise ValueError(f"{error} Name the directory in full.") from None
 
 
+def _user_data() -> Path:
+    return platformdirs.user_data_path("memoryd", appauthor=False)
+
+
 def _names(*names: str) -> Any:
     return AliasChoices(*names)
 
@@ -59,10 +63,10 @@ class Settings(BaseModel):
     model_config = ConfigDict(frozen=True, extra="ignore", populate_by_name=True)
 
     data_dir: Annotated[Path, BeforeValidator(_path)] = Field(
-        default_factory=lambda: platformdirs.user_data_path("memoryd", appauthor=False),
+        default_factory=_user_data,
         validate_default=True,
         validation_alias=_names("MEMORY_DATA_DIR"),
-        description="Where databases and models lie.",
+        description="Where databases lie.",
     )
     db_path: FilePath = Field(
         None,
@@ -181,7 +185,11 @@ class Settings(BaseModel):
         validation_alias=_names("MEMORY_RERANKER_ENABLED"),
         description="`false` switches the reranker off, whichever is named.",
     )
-    model_dir: FilePath = Field(None, validation_alias=_names("MEMORY_MODEL_DIR"), description="Where model files lie.")
+    model_dir: FilePath = Field(
+        None,
+        validation_alias=_names("MEMORY_MODEL_DIR"),
+        description="Where model files lie; else in one place for each user, whichever the data directory.",
+    )
     model_threads: int = Field(
         1,
         ge=1,
@@ -264,7 +272,10 @@ class Settings(BaseModel):
         description="The language model's name there.",
     )
     llm_timeout: float = Field(
-        30, gt=0, validation_alias=_names("MEMORY_LLM_TIMEOUT"), description="Seconds for one answer of it."
+        15,
+        gt=0,
+        validation_alias=_names("MEMORY_LLM_TIMEOUT"),
+        description="Seconds that a call waits for it in all; maintenance waits four times as long for each answer.",
     )
     llm_calls: int = Field(
         600, ge=1, validation_alias=_names("MEMORY_LLM_CALLS"), description="How often it is asked in an hour at most."
@@ -301,8 +312,8 @@ class Settings(BaseModel):
 
     @property
     def models(self) -> Path:
-        """Where model files lie."""
-        return self.model_dir or self.data_dir / "models"
+        """Where this user's model files lie: no cache, since a machine without a network would lose them with it."""
+        return self.model_dir or _user_data() / "models"
 
     @property
     def reranker_spec(self) -> str:

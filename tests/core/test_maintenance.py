@@ -4,21 +4,25 @@ import json
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from threading import Event, Timer
 
 import pytest
 
 from memoryd.core import maintenance
-from memoryd.core.acts import Act
+from memoryd.core.acts import BY_WORDS, Act
 from memoryd.core.clock import timestamp
 from memoryd.core.engine import Engine
 from memoryd.core.graph import Graph
 from memoryd.core.history import entries, restore
 from memoryd.core.maintenance import Maintenance, maintain
 from memoryd.core.vitality import vitality
-from memoryd.errors import BusyError
+from memoryd.errors import BusyError, ModelError
 from memoryd.model import Kind, Record
+from memoryd.models import helpers
+from memoryd.models.llm import CountingWriter, Llm, load_llm
 from memoryd.settings import Settings
 from memoryd.store.base import Row
+from memoryd.text import estimate_tokens
 from tests.clients import Json, environment
 from tests.core.kit import memories, never
 from tests.llm import Model, model
@@ -60,7 +64,7 @@ def store(of: Engine, *texts: str, importance: float = 0.5) -> list[str]:
 
 def done(of: Engine, *, dry_run: bool = False, compacting: bool = False) -> list[Act]:
     place = of.workspaces.ensure("default")
-    return list(maintain(of, place, never, compacting=compacting, dry_run=dry_run))
+    return list(maintain(of, place, never, compacting=compacting, dry_run=CountingWriter() if dry_run else None))
 
 
 def living(of: Engine) -> list[str]:
@@ -188,6 +192,106 @@ def test_what_a_failing_model_did_not_judge_is_judged_later(writing: Engine, llm
     done(writing)
     llm.reply = judging(contradicted)
     assert [act.ending for act in done(writing)] == ["superseded"]
+
+
+# not ready, and not yet judged ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("state", ["idle", "broken"])
+def test_where_the_client_of_a_model_is_not_loaded_nothing_counts_as_judged(
+    tmp_path: Path, model_dir: Path, llm: Model, monkeypatch: pytest.MonkeyPatch, state: str
+) -> None:
+    llm.reply = judging(contradicted)
+    loads = Event()
+
+    def load(settings: Settings) -> Llm | None:
+        if state == "broken":
+            raise ModelError("openai is not installed.")
+        loads.wait(20)
+        return load_llm(settings)
+
+    monkeypatch.setattr(helpers, "load_llm", load)
+    monkeypatch.setattr(helpers, "PATIENCE", 0.01)  # of callers, not of maintenance
+    with opened(tmp_path, model_dir, **llm.settings()) as one:
+        store(one, BERLIN, LISBON, *SAME)
+        assert one.helpers.writer() is None
+        Timer(0.3, loads.set).start()
+        endings = [act.ending for act in done(one)]
+        if state == "broken":
+            assert endings == ["merged"], "words still decide"
+            assert len(fresh(one)) == 3
+        else:
+            assert sorted(endings) == ["merged", "superseded"]
+
+
+def unjudged(of: Engine) -> int:
+    return len(maintenance._unjudged(of, of.workspaces.ensure("default"), 99))
+
+
+def test_what_words_alone_have_settled_is_judged_once_a_model_is_named(
+    tmp_path: Path, model_dir: Path, llm: Model
+) -> None:
+    with opened(tmp_path, model_dir) as one:
+        store(one, BERLIN, LISBON, *TEAS)
+        assert done(one) == []
+        assert (len(fresh(one)), unjudged(one)) == (0, 5)
+    llm.reply = judging(contradicted)
+    with opened(tmp_path, model_dir, **llm.settings()) as one:
+        one.embedding.complete(lambda _: None)
+        counted = CountingWriter()
+        assert list(maintain(one, one.workspaces.ensure("default"), never, dry_run=counted)) == []
+        assert (counted.prompts, llm.asked) == (1, [])
+        assert [act.ending for act in done(one)] == ["superseded"]
+        (body,) = llm.asked
+        asked = sum(estimate_tokens(message["content"]) for message in body["messages"]) + body["max_tokens"]
+        assert counted.tokens == asked
+        assert done(one) == []
+        assert len(llm.asked) == 1, "each once"
+        store(one, "Something else.")
+        done(one)
+        assert unjudged(one) == 0
+
+
+def test_a_server_judges_them_a_batch_at_a_time(tmp_path: Path, model_dir: Path, llm: Model) -> None:
+    with opened(tmp_path, model_dir) as one:
+        store(one, *TEAS, BERLIN, LISBON)
+        done(one)
+    llm.reply = judging(contradicted)
+    few = llm.settings(MEMORY_CONSOLIDATION_BATCH_SIZE="2")
+    with opened(tmp_path, model_dir, **few) as one:
+        one.embedding.complete(lambda _: None)
+        chores = Maintenance(one)
+        left = []
+        for _ in range(4):
+            chores.catch_up(never)
+            left.append(unjudged(one))
+        assert left == [3, 1, 0, 0]
+        assert BERLIN not in living(one)
+        chores.follow(never)
+
+
+def test_where_the_model_fails_they_are_judged_later(tmp_path: Path, model_dir: Path, llm: Model) -> None:
+    with opened(tmp_path, model_dir) as one:
+        store(one, BERLIN, LISBON)
+        done(one)
+    llm.fails(401)
+    with opened(tmp_path, model_dir, **llm.settings()) as one:
+        one.embedding.complete(lambda _: None)
+        done(one)
+        assert unjudged(one) == 2
+        llm.reply = judging(contradicted)
+        assert [act.ending for act in done(one)] == ["superseded"]
+
+
+def test_without_vectors_nothing_counts_as_judged(tmp_path: Path, model_dir: Path, llm: Model) -> None:
+    with opened(tmp_path, model_dir, MEMORY_EMBEDDER="none", **llm.settings()) as one:
+        memories(one).store(BERLIN)
+        done(one)
+        assert (llm.asked, fresh(one)) == ([], [])
+        (row,) = one.store.read(
+            one.workspaces.ensure("default"), lambda q: q.all("moved.memory_details_first", limit=9)
+        )
+        assert row["consolidated"] == BY_WORDS
 
 
 # decay and compaction ------------------------------------------------------------------------------------------------

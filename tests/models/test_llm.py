@@ -1,15 +1,20 @@
 """The language model: answers of a shape, a budget, a circuit breaker, and everything that an endpoint may do wrong."""
 
+import socket
+import threading
+import time
 from collections.abc import Iterator
 from contextlib import suppress
+from dataclasses import replace
 
 import pytest
 from pydantic import BaseModel
 
 from memoryd.errors import ModelError
-from memoryd.models.llm import FAILURES, Llm, load_llm
+from memoryd.models.llm import FAILURES, TimedWriter, load_llm
 from memoryd.settings import Settings
-from tests.llm import Model, model
+from tests.clients import Json
+from tests.llm import Model, Reply, model
 
 
 class Shape(BaseModel):
@@ -28,10 +33,11 @@ def endpoint() -> Iterator[Model]:
         yield found
 
 
-def llm(endpoint: Model, **settings: str) -> Llm:
-    found = load_llm(Settings.read(endpoint.settings(**settings)))
+def llm(endpoint: Model, **given: str) -> TimedWriter:
+    settings = Settings.read(endpoint.settings(**given))
+    found = load_llm(settings)
     assert found
-    return found
+    return TimedWriter(found, settings.llm_timeout)
 
 
 def test_without_a_key_and_an_address_there_is_none() -> None:
@@ -107,10 +113,66 @@ def test_what_an_endpoint_does_wrong_is_told_with_the_next_step(endpoint: Model,
         llm(endpoint).fill("", "Who?", 50, Shape)
 
 
-def test_an_endpoint_that_hangs_is_given_up(endpoint: Model) -> None:
-    endpoint.hangs(3)
-    with pytest.raises(ModelError, match="timed out"):
-        llm(endpoint, MEMORY_LLM_TIMEOUT="0.2").fill("", "Who?", 50, Shape)
+def hangs(_body: Json) -> tuple[int, object]:
+    time.sleep(30)
+    return 200, GOOD
+
+
+def fails_late(_body: Json) -> tuple[int, object]:
+    time.sleep(0.4)
+    return 503, {"error": {"message": "busy"}}
+
+
+def wrong_and_late(_body: Json) -> tuple[int, object]:
+    time.sleep(0.4)
+    return 200, "I do not know."
+
+
+@pytest.mark.parametrize("reply", [hangs, fails_late, wrong_and_late])
+def test_whatever_an_endpoint_does_the_caller_waits_no_longer_than_he_said(endpoint: Model, reply: Reply) -> None:
+    endpoint.reply = reply
+    writer = llm(endpoint, MEMORY_LLM_TIMEOUT="0.5")
+    began = time.monotonic()
+    with pytest.raises(ModelError, match=r"in time|is over"):
+        writer.fill("", "Who?", 50, Shape)
+    assert time.monotonic() - began < 2.5
+
+
+@pytest.mark.parametrize("what", ["a header", "a body"])
+def test_an_answer_that_comes_byte_by_byte_does_not_last_for_ever(what: str) -> None:
+    head = b"HTTP/1.1 200 OK\r\nContent-Length: 100000\r\n"
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        threading.Thread(target=drips, args=(listening, head + b"\r\n" * (what == "a body")), daemon=True).start()
+        settings = Settings.read({"MEMORY_LLM_BASE_URL": f"http://127.0.0.1:{listening.getsockname()[1]}/v1"})
+        found = load_llm(settings)
+        assert found
+        began = time.monotonic()
+        with pytest.raises(ModelError, match="in time"):
+            TimedWriter(found, 0.5).fill("", "Who?", 50, Shape)
+        assert time.monotonic() - began < 2.5
+
+
+def drips(listening: socket.socket, head: bytes) -> None:
+    with suppress(OSError):
+        connection, _ = listening.accept()
+        with connection:
+            connection.sendall(head)
+            while True:
+                connection.sendall(b"a")
+                time.sleep(0.05)
+
+
+def test_all_that_one_call_asks_ends_by_one_time(endpoint: Model) -> None:
+    def slow(_body: Json) -> tuple[int, object]:
+        time.sleep(0.1 if len(endpoint.asked) < 3 else 10)
+        return 200, GOOD
+
+    endpoint.reply = slow
+    writer = replace(llm(endpoint), patience=20, until=time.monotonic() + 2)
+    for _ in range(2):
+        writer.fill("", "Who?", 50, Shape)
+    with pytest.raises(ModelError, match=r"in time|is over"):
+        writer.fill("", "Who?", 50, Shape)
 
 
 def test_one_that_is_not_there_is_told(endpoint: Model) -> None:
@@ -143,7 +205,7 @@ def test_a_budget_for_an_hour_is_kept(endpoint: Model, name: str, most: str) -> 
     with pytest.raises(ModelError, match="for this hour is spent"):
         found.fill("", "Who?", 50, Shape)
     assert 1 <= len(endpoint.asked) <= 4
-    assert found.usage.tokens == 15 * len(endpoint.asked)
+    assert found.llm.usage.tokens == 15 * len(endpoint.asked)
 
 
 def test_the_key_is_in_no_error(endpoint: Model) -> None:

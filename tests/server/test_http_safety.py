@@ -8,7 +8,7 @@ import threading
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from dataclasses import replace
 from functools import partial
 from itertools import count, zip_longest
@@ -30,7 +30,7 @@ from memoryd.server.calls import Calls
 from memoryd.server.http import assembled
 from memoryd.settings import Settings
 from memoryd.toolsets.registry import Answer, Call
-from tests.clients import LEGACY, MODERN, environment, rows_of, until
+from tests.clients import EXIT, LEGACY, MODERN, environment, rows_of, until
 from tests.http import SESSION, WORKSPACE, Ears, HttpServer, beside, memoryd, remote, serving
 
 PATHS = (
@@ -217,6 +217,27 @@ def test_calls_that_run_are_finished_before_the_end(tmp_path: Path) -> None:
             if ears:
                 ears.close()
     assert len(rows_of(tmp_path)) == 9
+
+
+def test_many_calls_that_wait_for_the_models_do_not_keep_it_from_ending(tmp_path: Path, model_dir: Path) -> None:
+    with serving(tmp_path, "--workspace", "default", models=model_dir) as server:
+        for number in range(12):
+            server.tool("memory_store", content=f"Fact {number}: harbour {number} has {number} ships. " * 20)
+        until(lambda: "loading" not in server.tool("memory_inspect").text, "the models")
+
+        def recall(number: int) -> None:
+            with suppress(httpx2.HTTPError), httpx2.Client(base_url=server.url, timeout=60) as client:
+                for _ in range(100):
+                    client.post("/tools/memory_recall", json={"query": f"Which harbour has {number} ships? " * 10})
+
+        with ThreadPoolExecutor(20) as pool:
+            for number in range(20):
+                pool.submit(recall, number)
+            time.sleep(0.5)
+            began = time.monotonic()
+            server.process.send_signal(signal.SIGTERM)
+            assert server.process.wait(30) == 0
+            assert time.monotonic() - began < EXIT + 1
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])

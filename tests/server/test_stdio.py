@@ -261,6 +261,27 @@ def test_the_end_while_models_are_loaded_and_asked(wire: Open, home: Path, model
     assert len(total(home)) >= len(stored)
 
 
+@posix
+@pytest.mark.parametrize("how", ["the end of stdin", "a signal"])
+def test_the_end_while_many_calls_wait_for_the_models(wire: Open, home: Path, model_dir: Path, how: str) -> None:
+    server = wire(models=model_dir)
+    server.handshake()
+    for i in range(12):  # what the reranker will read
+        server.call("memory_store", content=f"Fact {i}: harbour {i} has {i} ships. " * 20)
+    until(lambda: "loading" not in json.dumps(server.call("memory_inspect")), "the models")
+    posted = {}
+    for i in range(300):
+        one = {"name": "memory_recall", "arguments": {"query": f"Which harbour has {i} ships? " * 10}}
+        other = {"name": "memory_store", "arguments": {"content": f"Another fact {i} of harbours. " * 90}}
+        posted[server.post("tools/call", other if i % 2 else one)] = f"Another fact {i} of"
+    started = time.monotonic()
+    server.close_stdin() if how == "the end of stdin" else server.signal(signal.SIGTERM)
+    assert ended(server, started) == 0
+    stored = [m["id"] for m in server.messages() if m["id"] in posted and "Stored" in json.dumps(m.get("result"))]
+    kept = " ".join(total(home))
+    assert all(posted[number] in kept for number in stored)
+
+
 def test_the_end_while_models_are_fetched(wire: Open, home: Path) -> None:
     server = wire(
         models=home / "none", PIP_INDEX_URL="http://10.255.255.1/", PIP_NO_INDEX="", PIP_RETRIES="0", PIP_TIMEOUT="60"

@@ -21,7 +21,7 @@ FAILED, WRONG_INPUT, INTERRUPTED = 1, 2, 130
 PANEL = "Where and what"
 DataDir = Annotated[
     str | None,
-    typer.Option(metavar="DIR", help="Where databases and models lie (MEMORY_DATA_DIR).", rich_help_panel=PANEL),
+    typer.Option(metavar="DIR", help="Where databases lie (MEMORY_DATA_DIR).", rich_help_panel=PANEL),
 ]
 Db = Annotated[
     str | None,

@@ -13,7 +13,7 @@ from memoryd.core.engine import Engine
 from memoryd.core.graph import Graph
 from memoryd.core.history import Entry, Restored
 from memoryd.errors import InvalidInputError
-from memoryd.models.llm import configured
+from memoryd.models.llm import CountingWriter, configured
 from memoryd.settings import Settings
 
 SHOWN = 200  # characters of a text in a list
@@ -23,7 +23,9 @@ SHOWN = 200  # characters of a text in a list
 def maintain(
     settings: Settings,
     *,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only show what would be done, and why.")] = False,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Only show what would be done and why, and what a model would be asked.")
+    ] = False,
     as_json: Json = False,
 ) -> None:
     """Consolidate, and with a language model compact, the memories of the workspace; say what was done and why."""
@@ -33,11 +35,13 @@ def maintain(
         workspace = engine.workspace(make=False)
         if configured(settings):
             exports.embed(engine)  # a language model is asked about what lies close
-        done = list(maintenance.maintain(engine, workspace, lambda: False, dry_run=dry_run))
+        counted = CountingWriter() if dry_run else None
+        done = list(maintenance.maintain(engine, workspace, lambda: False, dry_run=counted))
         faded = len(compaction.decayed(engine, workspace))
     if as_json:
         acts = [_act(act) for act in done]
-        show.as_json({"workspace": workspace.name, "dry_run": dry_run, "acts": acts, "decayed": faded})
+        asks = {"prompts": counted.prompts, "tokens": counted.tokens} if counted else {}
+        show.as_json({"workspace": workspace.name, "dry_run": dry_run, "acts": acts, "decayed": faded, **asks})
         return
     for act in done:
         _tell_act(act, would="would be " if dry_run else "")
@@ -46,6 +50,12 @@ def maintain(
     if faded:
         needed = "" if configured(settings) else "; to compact them takes a language model (docs/llm.md)"
         note(f"Memories that have decayed: {faded}{needed}.")
+    if counted and counted.prompts:
+        note(
+            f"Prompts for the language model, which was not asked: {counted.prompts:,} at most, with about "
+            f"{counted.tokens:,} tokens, their answers included. It is sent {settings.llm_calls:,} prompts and "
+            f"{settings.llm_tokens:,} tokens an hour at most (MEMORY_LLM_CALLS, MEMORY_LLM_TOKENS)."
+        )
     if done and not dry_run:
         note("`memoryd history` lists it, `memoryd restore ID` undoes it.")
 

@@ -10,6 +10,7 @@ from memoryd.store.base import Queries
 from memoryd.text import fingerprint
 
 TAGS = 50  # of a summary at most
+BY_WORDS, JUDGED = 1, 3  # what settled a memory: its words alone, or a language model
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,7 +37,7 @@ def carry_out(queries: Queries, act: Act, now: str) -> bool:
         records.add(queries, act.by, None, now)
         queries.run(
             "memories.add", id=act.by.id, fingerprint=fingerprint(act.by.body), importance=act.by.importance,
-            consolidated=1,
+            consolidated=JUDGED,
         )  # fmt: skip
     records.supersede(queries, [memory.id for memory in gone], act.by.id, act.ending, act.reason, now)
     return True

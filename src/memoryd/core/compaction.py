@@ -13,7 +13,7 @@ from memoryd.core.upkeep import FOREVER_DAYS
 from memoryd.core.vitality import HALF_LIFE, LEAST, vitality
 from memoryd.errors import ModelError
 from memoryd.model import GENERAL, Record, VectorSet, Workspace
-from memoryd.models.llm import Llm
+from memoryd.models.llm import Writer
 from memoryd.ranking import rescale, whole
 from memoryd.store.base import Queries
 
@@ -40,7 +40,7 @@ def decayed(engine: Engine, workspace: Workspace) -> list[Record]:
     return sorted(fading, key=lambda memory: (-alive[memory.id], memory.id))
 
 
-def compact(engine: Engine, workspace: Workspace, llm: Llm) -> Iterator[Act]:
+def compact(engine: Engine, workspace: Workspace, llm: Writer) -> Iterator[Act]:
     """Summaries of groups of what has decayed, once that is enough. What no statement rests on stays as it is."""
     fading = decayed(engine, workspace)
     if len(fading) < engine.settings.compaction_min_group:

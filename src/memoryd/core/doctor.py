@@ -109,7 +109,7 @@ class Doctor:
             **({"journal": f"{chroma.product} at {chroma.place} ({chroma.state()})"} if chroma else {}),
             "durability": self._settings.durability,
             "secrets": self._settings.secrets,
-            "models": str(self._settings.models),
+            "models": str(weights.place(self._settings)),
             **self._engine.helpers.states(),
             "language model": asked(self._settings),
             "settings": changed(self._settings),
@@ -149,7 +149,7 @@ class Doctor:
         yield from _load(self._settings.reranker_spec, helpers.reranker, told=bool(broken))
 
     def _weights(self) -> list[Finding]:
-        directory = self._settings.models
+        directory = weights.place(self._settings)
         states = {weight.path: weights.check(directory, weight) for weight in weights.WEIGHTS}
         return [
             Finding(str(directory / path), f"the model file is {state}", "Run `memoryd models pull`.")

@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterable
 from contextlib import ExitStack, suppress
 from contextvars import copy_context
 from functools import cached_property
+from threading import Lock
 from typing import Any, Self, TypeVar
 
 from memoryd.core import accesses
@@ -57,6 +58,7 @@ class Engine:
         ]  # fmt: skip
         self.worker = Worker([self.embedding.follow], seldom=seldom)
         self._workers = [self.worker]
+        self._closing, self._closed = Lock(), False
 
     @cached_property
     def chroma(self) -> Any:
@@ -129,7 +131,13 @@ class Engine:
             self.upkeep.purge_workspace(workspace)
 
     def close(self, wait: float = 1.0) -> None:
-        """Finish what was accepted; the background work resumes at the next start."""
+        """Finish what was accepted; the background work resumes at the next start. Whoever comes second waits."""
+        with self._closing:
+            if not self._closed:
+                self._closed = True
+                self._close(wait)
+
+    def _close(self, wait: float) -> None:
         for worker in self._workers:
             worker.stop(wait / len(self._workers))
         self.changes.stop(wait)

@@ -13,6 +13,7 @@ from memoryd.core.journal_rows import JournalRows
 from memoryd.core.journal_vectors import JournalVectors
 from memoryd.errors import ModelError, NotFoundError
 from memoryd.model import Interaction, SessionSummary, Workspace
+from memoryd.models.llm import Writer
 from memoryd.store.journal import Database, JournalStore
 
 log = logging.getLogger(__name__)
@@ -50,39 +51,43 @@ class Journal:
 
     def summarize(self, session_id: str) -> SessionSummary:
         """Summarize a session by what it says; its summary is replaced. Raises NotFoundError where it has no turns."""
-        (made,) = self.kept.summarized([self._summary(session_id)])
+        (made,) = self.kept.summarized([self._summary(session_id, self._engine.helpers.writer())])
         return made
 
     def summarize_all(self, but: str, report: Report) -> list[SessionSummary]:
-        """Summarize the sessions that have no summary or have grown since, without one that goes on."""
+        """Summarize the sessions that have no summary or have grown since, without one that goes on.
+
+        A language model has one time for all of them: what it has not written by then, rules do.
+        """
         sessions = [session for session in self.kept.unsummarized() if session != but]
+        writer = self._engine.helpers.writer() if sessions else None
         made: list[SessionSummary] = []
         for start in range(0, len(sessions), BATCH):
             told = []
             for number, session in enumerate(sessions[start : start + BATCH], start):
                 report(number, len(sessions))
                 with suppress(NotFoundError):  # an import may have replaced its turns
-                    told.append(self._summary(session))
+                    told.append(self._summary(session, writer))
             made += self.kept.summarized(told)
         report(len(sessions), len(sessions))
         return made
 
-    def _summary(self, session_id: str) -> SessionSummary:
+    def _summary(self, session_id: str, writer: Writer | None) -> SessionSummary:
         turns = self.kept.of_session(session_id, EVERY, 0).page
         if not turns:
             raise NotFoundError(f"There are no memories of the session {session_id[:200]!r}.")
         own: dict[str, Any] = {"id": f"summary_{session_id}", "session_id": session_id, "memory_count": len(turns)}
-        written = self._written(turns) or asdict(digest.of(turns))
+        written = _written(turns, writer) or asdict(digest.of(turns))
         return SessionSummary(**own, created_at=self._engine.clock.now(), **written)
 
-    def _written(self, turns: Sequence[Interaction]) -> dict[str, Any] | None:
-        """What a language model says of a session; None where there is none, or it fails: then rules do."""
-        llm = self._engine.helpers.writer()
-        if llm is None:
-            return None
-        try:
-            note = writing.note(llm, turns).model_dump()
-        except ModelError as error:
-            log.info("session %s was summarized by rules: %s", turns[0].session_id, error)
-            return None
-        return note | {"technologies": tuple(note["technologies"])}
+
+def _written(turns: Sequence[Interaction], writer: Writer | None) -> dict[str, Any] | None:
+    """What a language model says of a session; None where there is none, or it fails: then rules do."""
+    if writer is None:
+        return None
+    try:
+        note = writing.note(writer, turns).model_dump()
+    except ModelError as error:
+        log.info("session %s was summarized by rules: %s", turns[0].session_id, error)
+        return None
+    return note | {"technologies": tuple(note["technologies"])}

@@ -12,12 +12,11 @@ from dataclasses import dataclass
 
 from memoryd import ranking
 from memoryd.core import duplicates, records, writing
-from memoryd.core.acts import Act
+from memoryd.core.acts import BY_WORDS, JUDGED, Act
 from memoryd.core.engine import Engine
 from memoryd.errors import ModelError
 from memoryd.model import GENERAL, Filter, Kind, Record, VectorSet, Workspace
-from memoryd.models.llm import Llm
-from memoryd.models.providers import Spec
+from memoryd.models.llm import Writer
 from memoryd.store.base import Queries
 
 log = logging.getLogger(__name__)
@@ -38,13 +37,16 @@ class Judgement:
     acts: tuple[Act, ...]
     settled: Mapping[str, str]
     """The key of what each says, by id: by it those that come later find it."""
+    state: int
+    """BY_WORDS or JUDGED."""
 
     def settle(self, queries: Queries) -> None:
-        """They are not looked at again, until they are said again."""
-        queries.many("maintenance.settle", [{"id": one, "gist": gist} for one, gist in self.settled.items()])
+        """They are not looked at again, until they are said again, or a language model comes to those it has not."""
+        rows = [{"id": one, "gist": gist, "state": self.state} for one, gist in self.settled.items()]
+        queries.many("maintenance.settle", rows)
 
 
-def judge(engine: Engine, workspace: Workspace, ids: Sequence[str], llm: Llm | None, seen: Seen) -> Judgement:
+def judge(engine: Engine, workspace: Workspace, ids: Sequence[str], llm: Writer | None, seen: Seen) -> Judgement:
     """Compare some memories with what is settled, with each other, and with those in `seen`, where they are added."""
     keys, pairs = engine.store.read(workspace, lambda q: _alike(q, ids, seen))
     acts = [_merged(pair, "says the same in the same words") for pair in pairs]
@@ -57,7 +59,7 @@ def judge(engine: Engine, workspace: Workspace, ids: Sequence[str], llm: Llm | N
         except ModelError as error:
             log.info("not consolidated by a language model: %s", error)
             keys = {}
-    return Judgement(tuple(acts), keys)
+    return Judgement(tuple(acts), keys, JUDGED if llm is not None else BY_WORDS)
 
 
 def _alike(queries: Queries, ids: Sequence[str], seen: Seen) -> tuple[dict[str, str], list[Pair]]:
@@ -78,11 +80,8 @@ def _alike(queries: Queries, ids: Sequence[str], seen: Seen) -> tuple[dict[str, 
 def close_pairs(engine: Engine, workspace: Workspace, ids: Sequence[str]) -> tuple[list[Pair], Collection[str]]:
     """The pairs of memories, at least one of them among `ids`, that lie close, and which of these were compared.
 
-    Those that have no vector yet are not; where nothing makes any, there are no pairs. Raises ModelError where what
-    makes them is not there.
+    Those that have no vector yet are not. Raises ModelError where what makes vectors is not there.
     """
-    if Spec.parse(engine.settings.embedder).off:
-        return [], ids
     embedder = engine.embedding.serving(workspace)
     if embedder is None:
         raise ModelError("There are no vectors to find memories that lie close.")
@@ -118,7 +117,7 @@ def _age(memory: Record) -> tuple[str, str]:
     return memory.created_at, memory.id
 
 
-def _told(llm: Llm, pairs: Sequence[Pair]) -> Iterator[Act]:
+def _told(llm: Writer, pairs: Sequence[Pair]) -> Iterator[Act]:
     """What a language model makes of pairs. Raises ModelError."""
     said = [(min(pair, key=_last_said), max(pair, key=_last_said)) for pair in pairs]
     for pair, (before, after), verdict in zip(pairs, said, writing.judge(llm, said), strict=True):

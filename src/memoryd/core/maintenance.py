@@ -1,5 +1,6 @@
 """Maintenance of memories (d): consolidation, decay and compaction, in the background or when an operator asks."""
 
+import logging
 import time
 from collections.abc import Callable, Iterator
 from contextlib import nullcontext
@@ -12,14 +13,24 @@ from memoryd.core.records import written_by
 from memoryd.core.spool import Spool
 from memoryd.core.worker import Worker
 from memoryd.core.workspaces import going_on
-from memoryd.errors import BusyError
+from memoryd.errors import BusyError, ModelError
 from memoryd.model import Workspace
+from memoryd.models.llm import CountingWriter, Writer, configured
+from memoryd.models.providers import Spec
 from memoryd.store.base import Row
+
+log = logging.getLogger(__name__)
 
 TOOL = "maintenance"
 """What a record says that maintenance wrote."""
 PAUSE = 24 * 3600.0  # seconds between two compactions of a workspace in the background
+EVERY = 1 << 40  # more memories than there are
+BEGIN = ("", "")  # before every time and id
 TERM = 300.0  # seconds that a batch may take: a language model is asked several times
+
+
+Some = Callable[[int, tuple[str, str]], list[Row]]
+"""Some memories that are still to be looked at: so many at most, from after a time and an id on."""
 
 
 def begin(engine: Engine) -> None:
@@ -40,10 +51,14 @@ class Maintenance:
         """Workspaces where a language model failed: they wait for the next catch_up."""
 
     def catch_up(self, stopping: Callable[[], bool]) -> None:
-        """Every workspace where enough was stored, by whichever process; at first where anything was."""
+        """Every workspace where enough was stored, by whichever process; at first where anything was.
+
+        And, where there is a language model, those with memories that it has not judged: a batch of them each time.
+        """
         self._unsettled.clear()
         every = self._engine.workspaces.all("active") if self._least else ()
-        looked = [self._look(workspace, self._least, stopping) for workspace in every]
+        most = self._engine.settings.consolidation_batch_size
+        looked = [self._look(workspace, self._least, stopping, unjudged=most) for workspace in every]
         if all(looked):
             self._least = self._interval
 
@@ -54,18 +69,24 @@ class Maintenance:
             if workspace.id in stored:
                 self._look(workspace, self._interval, stopping)
 
-    def _look(self, workspace: Workspace, least: int, stopping: Callable[[], bool]) -> bool:
+    def _look(self, workspace: Workspace, least: int, stopping: Callable[[], bool], unjudged: int = 0) -> bool:
         """Maintain a workspace if there is enough to do; False where another process is at it, or is thought to be."""
         with going_on(workspace):
-            if not stopping() and len(_fresh(self._engine, workspace, least)) >= least:
+            if not stopping() and self._is_due(workspace, least, unjudged):
+                compacting = self._may_compact(workspace)
                 try:
-                    for _ in maintain(self._engine, workspace, stopping, compacting=self._may_compact(workspace)):
+                    for _ in maintain(self._engine, workspace, stopping, compacting=compacting, unjudged=unjudged):
                         pass
                 except BusyError:
                     return False
                 if len(_fresh(self._engine, workspace, least)) >= least:
                     self._unsettled.add(workspace.id)
         return True
+
+    def _is_due(self, workspace: Workspace, least: int, unjudged: int) -> bool:
+        if len(_fresh(self._engine, workspace, least)) >= least:
+            return True
+        return bool(unjudged) and judges(self._engine) and bool(_unjudged(self._engine, workspace, 1))
 
     def _may_compact(self, workspace: Workspace) -> bool:
         now = time.monotonic()
@@ -75,16 +96,24 @@ class Maintenance:
         return True
 
 
+def judges(engine: Engine) -> bool:
+    """Whether a language model is to judge memories: there is one, and vectors show which of them lie close."""
+    return configured(engine.settings) and not Spec.parse(engine.settings.embedder).off
+
+
 def maintain(
     engine: Engine,
     workspace: Workspace,
     stopping: Callable[[], bool],
     *,
     compacting: bool = True,
-    dry_run: bool = False,
+    unjudged: int = EVERY,
+    dry_run: CountingWriter | None = None,
 ) -> Iterator[Act]:
-    """Look after the memories of a workspace; each act is told once it is done, or, with `dry_run`, would be.
+    """Look after the memories of a workspace; each act is told once it is done.
 
+    Of those that no language model has judged so many at most are judged, where there is one. With `dry_run` nothing
+    is done: each act is told that the words decide, and what a language model would be asked is counted.
     Raises BusyError where another process is at it.
     """
     name = f"maintain {workspace.id}"
@@ -93,10 +122,10 @@ def maintain(
             raise BusyError(f"Another process is maintaining the workspace {workspace.name!r}. Try again later.")
 
         def goes_on() -> bool:
-            return not stopping() and (dry_run or engine.leases.take(name, TERM))
+            return not stopping() and (dry_run is not None or engine.leases.take(name, TERM))
 
         gone: set[str] = set()
-        for act in _acts(engine, workspace, goes_on, compacting=compacting, dry_run=dry_run):
+        for act in _acts(_Look(engine, workspace, goes_on, dry_run), unjudged, compacting=compacting):
             if not goes_on():
                 return
             ids = {memory.id for memory in act.gone}
@@ -105,29 +134,71 @@ def maintain(
                 yield act
 
 
-def _acts(
-    engine: Engine, workspace: Workspace, goes_on: Callable[[], bool], *, compacting: bool, dry_run: bool
-) -> Iterator[Act]:
-    """What there is to be done. What was looked at is settled once its acts are taken."""
-    llm, failed = engine.helpers.writer(), False
-    size, after, seen = engine.settings.consolidation_batch_size, ("", ""), Seen(list)
-    while goes_on() and (fresh := _fresh(engine, workspace, size, after)):
-        ids = [row["id"] for row in fresh]
-        judgement = judging.judge(engine, workspace, ids, None if failed else llm, seen)
-        yield from judgement.acts
-        failed = failed or not judgement.settled  # then words alone decide, and all is looked at again
-        if not (dry_run or failed):
-            engine.write(workspace, judgement.settle)
-            seen.clear()  # the database knows them from now on
-        after = (fresh[-1]["created_at"], fresh[-1]["id"])
-    if llm is not None and compacting and not failed and goes_on():
-        yield from compaction.compact(engine, workspace, llm)
+class _Look:
+    """One look at the memories of a workspace."""
+
+    def __init__(
+        self, engine: Engine, workspace: Workspace, goes_on: Callable[[], bool], dry_run: CountingWriter | None
+    ) -> None:
+        self.engine, self.workspace, self.goes_on, self.dry_run = engine, workspace, goes_on, dry_run
+        self.llm: Writer | None = None
+        self.failed = False
+        """Whether there is a language model and it failed: words alone decide, and all is looked at again."""
+        if judges(engine):
+            try:
+                self.llm = dry_run or engine.helpers.background_writer()
+            except ModelError as error:
+                log.info("not consolidated by a language model: %s", error)
+                self.failed = True
+
+    @property
+    def judges(self) -> bool:
+        """Whether a language model judges."""
+        return self.llm is not None and not self.failed
+
+    def fresh(self, limit: int, after: tuple[str, str]) -> list[Row]:
+        """Some memories that nobody has looked at."""
+        return _fresh(self.engine, self.workspace, limit, after)
+
+    def unjudged(self, limit: int, after: tuple[str, str]) -> list[Row]:
+        """Some memories that words alone have settled, as long as a language model judges."""
+        return _unjudged(self.engine, self.workspace, limit, after) if self.judges else []
+
+    def consolidate(self, some: Some, most: int = EVERY) -> Iterator[Act]:
+        """Compare memories, `most` at most, a batch at a time. They are settled once what is to be done is taken."""
+        size, after, seen = self.engine.settings.consolidation_batch_size, BEGIN, Seen(list)
+        while self.goes_on() and (rows := some(min(size, most), after)):
+            ids = [row["id"] for row in rows]
+            judgement = judging.judge(self.engine, self.workspace, ids, self.llm if self.judges else None, seen)
+            yield from judgement.acts
+            self.failed = self.failed or not judgement.settled
+            if not (self.dry_run or self.failed):
+                self.engine.write(self.workspace, judgement.settle)
+                seen.clear()  # the database knows them from now on
+            after, most = (rows[-1]["created_at"], rows[-1]["id"]), most - len(rows)
 
 
-def _fresh(engine: Engine, workspace: Workspace, limit: int, after: tuple[str, str] = ("", "")) -> list[Row]:
+def _acts(look: _Look, unjudged: int, *, compacting: bool) -> Iterator[Act]:
+    """What there is to be done."""
+    yield from look.consolidate(look.fresh)
+    yield from look.consolidate(look.unjudged, unjudged)
+    if look.llm and look.judges and compacting and look.goes_on():
+        yield from compaction.compact(look.engine, look.workspace, look.llm)
+
+
+def _fresh(engine: Engine, workspace: Workspace, limit: int, after: tuple[str, str] = BEGIN) -> list[Row]:
     """Some memories that consolidation has not looked at."""
     asked = {"limit": limit, "time": after[0], "id": after[1]}
     return engine.store.read(workspace, lambda q: q.all("maintenance.fresh", **asked))
+
+
+def _unjudged(engine: Engine, workspace: Workspace, limit: int, after: tuple[str, str] = BEGIN) -> list[Row]:
+    """Some memories that were settled by their words alone, and can be judged now."""
+    embedder = engine.embedding.serving(workspace)
+    if embedder is None:
+        return []
+    asked = {"limit": limit, "time": after[0], "id": after[1], "model": embedder.name}
+    return engine.store.read(workspace, lambda q: q.all("maintenance.unjudged", **asked))
 
 
 def _do(engine: Engine, workspace: Workspace, act: Act) -> bool:

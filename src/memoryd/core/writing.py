@@ -13,7 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from memoryd.core.records import said
 from memoryd.errors import ModelError
 from memoryd.model import Hit, Interaction, Record
-from memoryd.models.llm import Llm
+from memoryd.models.llm import Writer
 from memoryd.prompts import COMPACT_MEMORIES, DRAFT_REPORT, JUDGE_PAIRS, SUMMARIZE_SESSION
 from memoryd.text import cut, estimate_tokens
 
@@ -95,7 +95,7 @@ class Written:
     hits: tuple[Hit, ...]
 
 
-def write(llm: Llm, system: str, query: str, hits: Sequence[Hit], budget: int) -> Written:
+def write(llm: Writer, system: str, query: str, hits: Sequence[Hit], budget: int) -> Written:
     """Have a model answer a question, or summarize, as `system` says, within so many tokens.
 
     An empty text where it states nothing. Raises ModelError, also where nothing that it states can be told.
@@ -111,7 +111,7 @@ def write(llm: Llm, system: str, query: str, hits: Sequence[Hit], budget: int) -
     return written
 
 
-def note(llm: Llm, turns: Sequence[Interaction]) -> SessionNote:
+def note(llm: Writer, turns: Sequence[Interaction]) -> SessionNote:
     """Have a model say what a session was about. Raises ModelError."""
     lines = [_turn(turn) for turn in turns]
     spent = sum(map(estimate_tokens, lines))
@@ -120,7 +120,7 @@ def note(llm: Llm, turns: Sequence[Interaction]) -> SessionNote:
     return llm.fill(SUMMARIZE_SESSION, "\n".join(["Turns:", *lines]), 1_000, SessionNote)
 
 
-def drafts(llm: Llm, asked: Mapping[str, Sequence[Mapping[str, object]]]) -> dict[str, dict[int, str]]:
+def drafts(llm: Writer, asked: Mapping[str, Sequence[Mapping[str, object]]]) -> dict[str, dict[int, str]]:
     """Have a model write the texts of a report: for each list of Drafts what it should look at; by list and place.
 
     What it leaves out is missing. Raises ModelError.
@@ -137,7 +137,7 @@ def drafts(llm: Llm, asked: Mapping[str, Sequence[Mapping[str, object]]]) -> dic
     return {name: {draft.number: draft.text for draft in getattr(told, name)} for name in asked}
 
 
-def judge(llm: Llm, pairs: Sequence[tuple[Record, Record]]) -> list[Verdict | None]:
+def judge(llm: Writer, pairs: Sequence[tuple[Record, Record]]) -> list[Verdict | None]:
     """Have a model compare memories with others that were said later; None where it says nothing, or two things.
 
     Raises ModelError.
@@ -166,7 +166,7 @@ def _pair(number: int, older: Record, newer: Record) -> str:
     return json.dumps({"number": number, **both}, ensure_ascii=False)
 
 
-def condense(llm: Llm, memories: Sequence[Record]) -> tuple[str, list[Record]]:
+def condense(llm: Writer, memories: Sequence[Record]) -> tuple[str, list[Record]]:
     """Have a model tell some memories in few statements; the text, and those of them that a statement rests on.
 
     Raises ModelError.

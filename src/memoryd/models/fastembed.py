@@ -16,6 +16,7 @@ from memoryd.errors import ModelError
 from memoryd.models.base import CHARACTERS, TextEmbedder, clean, unit
 from memoryd.models.native import GATE
 from memoryd.models.onnx import GRAPH_ERRORS
+from memoryd.models.weights import place
 from memoryd.settings import Settings
 
 DEFAULT = "BAAI/bge-base-en-v1.5"
@@ -41,7 +42,7 @@ class FastEmbedder(TextEmbedder):
         super().__init__("fastembed", f"{model}@{dtype}" if dtype else model)
         name = _with_dtype(model, dtype) if dtype else _own_name(model)
         try:
-            self._model = TextEmbedding(name, str(settings.models / "fastembed"), settings.model_threads)
+            self._model = TextEmbedding(name, _cache(settings), settings.model_threads)
         except _ERRORS as error:
             raise _failed(name, error) from error
         self._learn_dim()
@@ -70,7 +71,7 @@ class FastReranker:
         model = model or DEFAULT_RERANKER
         self.name = f"fastembed:{model}"
         try:
-            self._model = TextCrossEncoder(model, str(settings.models / "fastembed"), settings.model_threads)
+            self._model = TextCrossEncoder(model, _cache(settings), settings.model_threads)
         except _ERRORS as error:
             raise _failed(model, error) from error
 
@@ -82,6 +83,11 @@ class FastReranker:
                 return [float(score) for score in self._model.rerank(clean(query[:CHARACTERS]), cut, batch_size=1)]
         except _ERRORS as error:
             raise _failed(self.name, error) from error
+
+
+def _cache(settings: Settings) -> str:
+    """Where fastembed keeps what it downloads."""
+    return str(place(settings, lambda models: (models / "fastembed").is_dir()) / "fastembed")
 
 
 def _known() -> list[dict[str, Any]]:

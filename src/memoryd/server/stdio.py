@@ -4,6 +4,7 @@ import asyncio
 import json
 import logging
 import os
+import select
 import signal
 import threading
 from collections.abc import Iterator, Mapping
@@ -22,11 +23,10 @@ from memoryd.core import maintenance
 from memoryd.core.engine import Engine
 from memoryd.server.app import MemoryServer
 from memoryd.server.calls import Calls
+from memoryd.server.ending import LAST_CALLS, end_soon
 
 log = logging.getLogger(__name__)
 
-LAST_CALLS = 2.0  # seconds that calls may still take after EOF
-EXIT = 2.8  # seconds after which the process ends whatever it is doing; all that was acknowledged is durable
 ENDLESS = "subscriptions/listen"
 CANCELLED = "notifications/cancelled"  # what it names is never answered
 
@@ -44,13 +44,25 @@ def serve(engine: Engine) -> None:
 
 
 async def _serve(server: MemoryServer, engine: Engine) -> None:
+    threading.Thread(target=_end_with_client, args=(engine,), name="memoryd-client", daemon=True).start()
     async with stdio_server(_stdin()) as (lines_in, lines_out), anyio.create_task_group() as tasks:
         tasks.start_soon(_end_on_signal, engine)
-        wire = _Wire(lines_in, lines_out)
+        wire = _Wire(engine, lines_in, lines_out)
         tasks.start_soon(wire.read)
         tasks.start_soon(wire.write)
         await server.run(wire.requests, wire.answers, server.create_initialization_options())
         tasks.cancel_scope.cancel()
+
+
+def _end_with_client(engine: Engine) -> None:
+    """Begin the end when the client has closed stdin, not when a busy process has read all that it had sent."""
+    if not hasattr(select, "poll"):  # Windows: the end begins once all is read
+        return
+    closed = select.POLLHUP | getattr(select, "POLLRDHUP", 0)
+    watched = select.poll()
+    watched.register(0, getattr(select, "POLLRDHUP", 0))
+    if any(event & closed for _, event in watched.poll()):  # else it is of a kind that cannot be watched
+        end_soon(engine)
 
 
 def _stdin() -> anyio.AsyncFile[str]:
@@ -62,9 +74,8 @@ async def _end_on_signal(engine: Engine) -> None:
     """The SDK's reader blocks in a thread that nothing can wake, so the process ends here once all is safe."""
     with _signals(signal.SIGTERM, signal.SIGINT) as came:
         number = await came
-        _end_soon()
-        await anyio.to_thread.run_sync(engine.close)
-        os._exit(0 if number == signal.SIGTERM else 130)
+        end_soon(engine, 0 if number == signal.SIGTERM else 130, last_calls=0)
+        await anyio.sleep_forever()
 
 
 @contextmanager
@@ -88,18 +99,11 @@ def _signals(*numbers: signal.Signals) -> Iterator[asyncio.Future[int]]:
             signal.signal(number, handler or signal.SIG_DFL)  # None: not Python's to restore
 
 
-def _end_soon() -> None:
-    """A model in the middle of a text, or a lock of another process, must not keep a client waiting."""
-    timer = threading.Timer(EXIT, os._exit, [0])
-    timer.daemon = True
-    timer.start()
-
-
 class _Wire:
     """Between the SDK's transport and its server: answers lines that are no requests, and lets last calls finish."""
 
-    def __init__(self, lines_in: Any, lines_out: Any) -> None:
-        self._in, self._out = lines_in, lines_out
+    def __init__(self, engine: Engine, lines_in: Any, lines_out: Any) -> None:
+        self._engine, self._in, self._out = engine, lines_in, lines_out
         self._requests: ObjectSendStream[SessionMessage | Exception]
         self._answers: ObjectReceiveStream[SessionMessage]
         self._requests, self.requests = anyio.create_memory_object_stream[SessionMessage | Exception](0)
@@ -120,7 +124,7 @@ class _Wire:
                 await self._requests.send(line)
                 if isinstance(line.message, types.JSONRPCNotification) and line.message.method == CANCELLED:
                     self._done(cancelled_request_id_from_params(line.message.params))
-            _end_soon()
+            end_soon(self._engine)
             with anyio.move_on_after(LAST_CALLS):
                 while self._running:
                     self._idle = anyio.Event()

@@ -5,10 +5,19 @@ WHERE d.workspace_id = :workspace AND d.consolidated = 0 AND r.kind = 'memory' A
   AND r.deleted_at IS NULL AND (r.created_at, r.id) > (:time, :id)
 ORDER BY r.created_at, r.id LIMIT :limit
 
+-- name: maintenance.unjudged
+-- The same of those that were settled by their words alone, and have a vector of a model to be compared by.
+SELECT r.id, r.created_at FROM memory_details d JOIN records r ON r.workspace_id = d.workspace_id AND r.id = d.id
+WHERE d.workspace_id = :workspace AND d.consolidated = 1 AND r.kind = 'memory' AND r.name IS NULL AND r.scope = ''
+  AND r.deleted_at IS NULL AND (r.created_at, r.id) > (:time, :id)
+  AND EXISTS (SELECT 1 FROM embeddings e WHERE e.workspace_id = d.workspace_id AND e.id = d.id
+    AND e.perspective = 'general' AND e.model = :model)
+ORDER BY r.created_at, r.id LIMIT :limit
+
 -- name: maintenance.twins
 -- Settled memories that live and say, but for its form, one of some things.
 SELECT r.id FROM memory_details d JOIN records r ON r.workspace_id = d.workspace_id AND r.id = d.id
-WHERE d.workspace_id = :workspace AND d.consolidated = 1 AND d.gist <> '' AND d.gist IN (SELECT value FROM json_each(:gists))
+WHERE d.workspace_id = :workspace AND d.consolidated IN (1, 3) AND d.gist <> '' AND d.gist IN (SELECT value FROM json_each(:gists))
   AND r.kind = 'memory' AND r.name IS NULL AND r.scope = '' AND r.deleted_at IS NULL
 
 -- name: maintenance.comparable
@@ -18,8 +27,8 @@ WHERE d.workspace_id = :workspace AND d.id IN (SELECT value FROM json_each(:ids)
   AND r.name IS NULL AND r.scope = '' AND r.deleted_at IS NULL
 
 -- name: maintenance.settle
--- Consolidation is done with it.
-UPDATE memory_details SET consolidated = 1, gist = :gist WHERE workspace_id = :workspace AND id = :id
+-- Consolidation is done with it: by its words alone (1), or a language model has judged it (3).
+UPDATE memory_details SET consolidated = :state, gist = :gist WHERE workspace_id = :workspace AND id = :id
 
 -- name: maintenance.absorb
 -- One stands for another one, too: the greater importance counts, and all recalls.

