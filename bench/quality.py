@@ -127,7 +127,7 @@ def ask(base: Settings, asked: list[tuple[Settings, str, Store]], profile: ranki
             search.find("warm up", Filter())
             for question, evidence in track(store.questions, f"{store.name}: {title}", transient=True):
                 before = time.process_time()
-                found = [hit.record.id for hit in search.find(question, Filter())]
+                found = [hit.record.id for hit in search.find(question, Filter()).best]
                 spent += time.process_time() - before
                 scores.append(measure(found, evidence))
                 hits += len(found)

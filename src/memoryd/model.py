@@ -3,7 +3,9 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Literal
+from typing import Generic, Literal, TypeVar
+
+T = TypeVar("T")
 
 GENERAL = "general"
 """The perspective from which everything is embedded."""
@@ -170,3 +172,12 @@ class Hit:
     record: Record
     score: float
     why: Mapping[str, float] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Findings(Generic[T]):
+    """What a search has found, best first."""
+
+    best: list[T]
+    degraded: str = ""
+    """What the search could not do, in one sentence; '' where nothing is amiss."""

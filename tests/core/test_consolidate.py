@@ -57,7 +57,7 @@ def make(graph: Graph, nodes: Mapping[str, Sequence[str]], kind: str = "t") -> N
 
 
 def pairs(graph: Graph, limit: int = 20, min_score: float = 0.75) -> list[tuple[str, str]]:
-    return [(pair.one.name, pair.other.name) for pair in similar.similar(graph, limit, min_score)]
+    return [(pair.one.name, pair.other.name) for pair in similar.similar(graph, limit, min_score).best]
 
 
 def relate(graph: Graph, *edges: str) -> None:
@@ -155,15 +155,15 @@ def test_the_last_observed_come_first_and_other_changes_do_not_count(graph: Grap
 
 
 def test_without_a_model_or_vectors_nothing_is_alike(graph: Graph, embedded: Graph) -> None:
-    assert similar.similar(embedded) == []
+    assert similar.similar(embedded).best == []
     make(graph, {"a": TEA, "b": TEA})
-    assert similar.similar(graph) == []
+    assert similar.similar(graph).best == []
 
 
 def test_the_nodes_that_say_the_same_are_alike_unless_they_are_related(embedded: Graph) -> None:
     make(embedded, {"x": TEA, "y": TEA, "z": SHIP})
     assert pairs(embedded) == [("x", "y")]
-    (pair,) = similar.similar(embedded)
+    (pair,) = similar.similar(embedded).best
     assert 0.75 <= pair.similarity <= 1.0
     relate(embedded, "y>x")
     assert pairs(embedded) == []
@@ -177,14 +177,14 @@ def test_a_similarity_is_rescaled_by_what_is_unrelated_for_the_model(
     embedded: Graph, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     make(embedded, {"x": TEA, "y": [*TEA, *SHIP]})
-    (plain,) = similar.similar(embedded, min_score=0.1)
+    (plain,) = similar.similar(embedded, min_score=0.1).best
     served = embedded.engine.embedding.serving(embedded.workspace)
     assert served
     monkeypatch.setattr(served, "unrelated", 0.5)
-    (pair,) = similar.similar(embedded, min_score=0.1)
+    (pair,) = similar.similar(embedded, min_score=0.1).best
     assert pair.similarity == pytest.approx((plain.similarity - 0.5) / 0.5, abs=1e-3)
-    assert similar.similar(embedded, min_score=pair.similarity + 0.01) == []
-    assert similar.similar(embedded, min_score=pair.similarity - 0.0001) != []
+    assert similar.similar(embedded, min_score=pair.similarity + 0.01).best == []
+    assert similar.similar(embedded, min_score=pair.similarity - 0.0001).best != []
 
 
 def observe(change: Change, name: str, text: str, vector: Embedded) -> None:
@@ -227,7 +227,7 @@ def test_many_equal_nodes_are_as_alike_as_can_be(embedded: Graph) -> None:
             observe(change, name, "same", same)
 
     embedded.change(work)
-    found = similar.similar(embedded, 7, 1.0)
+    found = similar.similar(embedded, 7, 1.0).best
     assert [pair.similarity for pair in found] == [1.0] * 7
     report = consolidate.report(embedded)
     assert report.omitted["relation_candidates"] == 30 * 29 // 2 - 20

@@ -41,9 +41,9 @@ def found(here: Engine, query: str) -> list[str]:
     """What is nearest by the vectors that serve."""
     place = here.workspaces.ensure("default")
     question = here.embedding.question(place, query)
-    assert question
-    model, vector = question
-    ids = [key for key, _ in here.store.nearest(place, VectorSet(GENERAL, model.name), vector, Filter(), 10)]
+    assert question.embedder
+    among = VectorSet(GENERAL, question.embedder.name)
+    ids = [key for key, _ in here.store.nearest(place, among, question.vector, Filter(), 10)]
     return [hit.record.body for hit in memories(here).get(ids)]
 
 
@@ -211,14 +211,14 @@ def test_the_old_set_serves_alone_until_the_new_one_is_complete(
         assert embedded(here) == {BUNDLED: 4, NOMIC: 2}
         place = here.workspaces.ensure("default")
         question = here.embedding.question(place, "Which mountain erupts?")
-        assert question
-        assert question[0].name == BUNDLED  # not the two vectors of the new model
+        assert question.embedder
+        assert question.embedder.name == BUNDLED  # not the two vectors of the new model
         assert found(here, "Which mountain erupts?")[0] == "Mount Etna is a volcano."
         here.embedding.catch_up(never)
         assert embedded(here) == {BUNDLED: 4, NOMIC: 4}
         question = here.embedding.question(place, "Bread needs yeast.")
-        assert question
-        assert question[0].name == NOMIC
+        assert question.embedder
+        assert question.embedder.name == NOMIC
         assert found(here, "Bread needs yeast.")[0] == "Bread needs yeast."
 
 
@@ -237,8 +237,8 @@ def test_an_old_model_that_is_gone_leaves_the_present_one(
         here.helpers.embedder.start()
         assert here.helpers.embedder.get(wait=30)
         question = here.embedding.question(here.workspaces.ensure("default"), "bread")
-        assert question
-        assert question[0].name == NOMIC
+        assert question.embedder
+        assert question.embedder.name == NOMIC
         here.embedding.catch_up(never)
         assert embedded(here) == {BUNDLED: 4, NOMIC: 4}
 
@@ -248,8 +248,8 @@ OTHER = "ollama:all-minilm"
 
 def served(here: Engine) -> str:
     question = here.embedding.question(here.workspaces.ensure("default"), "Bread needs yeast.")
-    assert question
-    return question[0].name
+    assert question.embedder
+    return question.embedder.name
 
 
 def test_clients_with_different_models_leave_each_other_alone(tmp_path: Path, server: Ollama) -> None:

@@ -48,11 +48,11 @@ def graph(words: Graph, home: Path, model_dir: Path) -> Iterator[Graph]:
 
 
 def search(graph: Graph, query: str, limit: int, mode: Mode = "auto") -> list[Match]:
-    return node_search.search(graph, query, limit, mode)[0]
+    return node_search.search(graph, query, limit, mode)[0].best
 
 
 def within(graph: Graph, name: str, query: str, limit: int, mode: Mode = "embedding") -> list[Seen]:
-    return node_search.within(graph, name, query, limit, mode)[0]
+    return node_search.within(graph, name, query, limit, mode)[0].best
 
 
 def names(matches: list[Match]) -> list[str]:

@@ -159,6 +159,7 @@ def test_a_hook_that_is_killed_loses_and_doubles_nothing(
     with opened(home) as engine:
         engine.workspace(make=True)
         directory = Spool(engine).directory
+    directory.mkdir()
     hook(home, transcript, first=first, code=9)
     assert (len(waiting(home)), len(list(directory.glob("*.partial")))) == left
     hook(home, transcript)

@@ -107,7 +107,7 @@ def test_what_lacks_optional_fields_is_read(kept: JournalChroma, raw: ChromaData
     assert (one.prompt, one.thought, one.response, one.created_at) == ("p", "t", "r", "2025-10-09T08:53:20.000Z")
     (found,) = kept.summaries(5, 0, "").page
     assert (found.quality, found.impact, found.memory_count, found.technologies) == (85, None, 0, ())
-    assert [one.id for one, _ in kept.find("anything", 5, "s")] == [one.id]
+    assert [one.id for one, _ in kept.find("anything", 5, "s").best] == [one.id]
 
 
 def test_what_is_no_turn_is_named(kept: JournalChroma, raw: ChromaDatabase) -> None:
@@ -130,7 +130,7 @@ def test_vectors_of_another_model_are_refused_until_they_are_replaced(kept: Jour
         with pytest.raises(StoreError, match="neo-agent-memory was embedded by ollama:other"):
             refused()
     kept.replace([turn(1)], None)
-    assert kept.find("bread", 1, "")[0][0] == turn(1)
+    assert kept.find("bread", 1, "").best[0][0] == turn(1)
 
 
 def test_without_a_model_all_can_be_read_and_nothing_is_written(made: Engine, chroma: str, tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ import json
 from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from memoryd.core.records import text_of
@@ -25,6 +25,7 @@ INDENT = "\n  "
 STRUCTURE = "#-*+>|=[ "
 """What a heading of ours never begins with, so that no tag passes for one of another rank."""
 TOO_LITTLE = "{} found; none fits."
+NOTED = 4  # the part of a budget that a note on what the search could not do may take is one in so many
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +36,8 @@ class Briefing:
     hits: tuple[Hit, ...]
     tokens_used: int
     omitted: int
+    degraded: str = ""
+    """What the search could not do, in one sentence; '' where nothing is amiss."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +69,10 @@ class Layout(ABC):
     def text(self, lines: Sequence[Line]) -> str:
         """The whole text."""
         return "\n".join(line.text for line in lines)
+
+    def with_note(self, text: str, note: str) -> str:
+        """A whole text with a note on it."""
+        return f"{text}\n\n{note}"
 
 
 class List(Layout):
@@ -140,6 +147,10 @@ class Raw(Layout):
         memories = ",".join(line.text for line in lines)
         return f'{{"format":"raw","memories":[{memories}],"tokens_used":99999,"omitted":99999}}'
 
+    def with_note(self, text: str, note: str) -> str:
+        """The same as a field of its own."""
+        return f'{text[:-1]},"degraded":{json.dumps(note, ensure_ascii=False)}}}'
+
 
 LAYOUTS: dict[Format, type[Layout]] = {"summary": Summary, "list": List, "raw": Raw, "answer": Quotes}
 """`answer` falls back to a list without a language model (d)."""
@@ -170,6 +181,18 @@ def brief(hits: Sequence[Hit], budget: int, layout: Layout) -> Briefing:
     if estimate_tokens(text) > budget:
         text = ""
     return Briefing(text, tuple(line.hit for line in lines), estimate_tokens(text), len(hits) - len(lines))
+
+
+def room(budget: int, degraded: str, layout: Layout) -> int:
+    """What is left of a budget beside the note on what the search could not do; all of it where that is too long."""
+    cost = estimate_tokens(layout.with_note("", degraded)) if degraded else 0
+    return budget - cost if cost * NOTED <= budget else budget
+
+
+def annotated(briefing: Briefing, budget: int, degraded: str, layout: Layout) -> Briefing:
+    """A briefing that was made for the `room` of a budget, with the note."""
+    text = briefing.text if room(budget, degraded, layout) == budget else layout.with_note(briefing.text, degraded)
+    return replace(briefing, text=text, tokens_used=estimate_tokens(text), degraded=degraded)
 
 
 def pack(hits: Sequence[Hit], budget: int, layout: Layout) -> list[Line]:

@@ -12,16 +12,20 @@ import threading
 import time
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
+from dataclasses import dataclass, field
 from functools import partial
 
+import numpy as np
+
 from memoryd.core import perspectives
+from memoryd.core.backlog import Backlog, Lacking
 from memoryd.core.leases import TERM, Leases
 from memoryd.core.records import Embedded, embed
 from memoryd.core.workspaces import Workspaces, going_on
-from memoryd.errors import ModelError
-from memoryd.model import GENERAL, Workspace
+from memoryd.errors import MemorydError, ModelError
+from memoryd.model import GENERAL, Filter, Workspace
 from memoryd.models.embedders import Embedder
-from memoryd.models.helpers import Helpers
+from memoryd.models.helpers import UNUSABLE, Helpers
 from memoryd.store.base import Queries, Row, Store, Vector
 
 log = logging.getLogger(__name__)
@@ -35,17 +39,58 @@ LACKING = 10_000  # records known to lack vectors; of more, all are looked throu
 AFTER_ALL = "\U0010ffff"  # behind every id
 SLICES = ("", *"123456789abcdef")  # of all ids, which are random: where each begins, and the one before it ends
 RECHECK = 5.0  # seconds between looks whether the present model's set is complete, which counts all vectors
+AWAITED = 2.0  # seconds that a search waits for the vectors of what was just stored ...
+AWAITED_RECORDS = 64  # ... if there are no more records than so many: about .6 s; of more it says that they lack some
+AWAITED_TEXT = 20_000  # characters of a record that is awaited: about .4 s; a longer one is left to the backfill
+AGAIN = 20.0  # seconds after which what could not be embedded for a search is tried again for another one
 
+BY_WORDS = "searched by words alone"
+EVERYTHING = Filter()
 
 Texts = Mapping[str, str]
 """What is to be embedded of one record, by perspective."""
 
 
+@dataclass(frozen=True, slots=True)
+class Readiness:
+    """The embedder whose vectors serve a search, if any, and what keeps it from finding all by meaning."""
+
+    embedder: Embedder | None
+    why_not: str = ""
+    """Why there is none, as the end of a sentence; '' where there shall be none."""
+    lacking: int = 0
+    """How many of the records that the search may see have no vector yet."""
+
+    def told(self, instead: str) -> str:
+        """One sentence about what was done `instead`, such as `searched by words alone`; '' where nothing is amiss."""
+        if self.why_not:
+            return f"{instead.capitalize()}: {self.why_not}."
+        if self.lacking:
+            return f"Not embedded yet, so {instead}: {self.lacking:,} {'record' if self.lacking == 1 else 'records'}."
+        return ""
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """A question's own vector and the embedder that made it, if any; `degraded` says what a search cannot do."""
+
+    embedder: Embedder | None
+    vector: Vector = field(default_factory=lambda: np.empty(0, np.float32))
+    degraded: str = ""
+
+
 class Embedding:
     """The sets of vectors, one a workspace and model, and what keeps them complete."""
 
-    def __init__(self, store: Store, workspaces: Workspaces, helpers: Helpers, leases: Leases) -> None:
+    def __init__(
+        self, store: Store, workspaces: Workspaces, helpers: Helpers, leases: Leases, *, read_only: bool = False
+    ) -> None:
         self._store = store
+        self._read_only = read_only
+        self._backlog = Backlog(store)
+        self._hurrying: dict[str, threading.Thread] = {}
+        self._failed: dict[str, float] = {}
+        """When records could not be embedded for a search."""
         self._leases = leases
         self._workspaces = workspaces
         self._helpers = helpers
@@ -69,10 +114,32 @@ class Embedding:
             self._helpers.failed(embedder, error)
             return [None] * len(texts)
 
-    def question(self, workspace: Workspace, text: str) -> tuple[Embedder, Vector] | None:
-        """The embedder whose vectors serve this workspace, and the question's own vector."""
-        serving = self.serving(workspace)
-        return self._ask(serving, text) if serving else None
+    def question(self, workspace: Workspace, text: str, allowed: Filter = EVERYTHING) -> Question:
+        """The question's own vector, once what a filter lets through is ready to be compared with it."""
+        embedder = self.serving(workspace)
+        if embedder is None:
+            return Question(None, degraded=self._absent().told(BY_WORDS))
+        try:
+            vector = embedder.embed_query(text)
+        except ModelError as error:
+            log.warning("searched by words alone: %s", error)
+            self._helpers.failed(embedder, error)
+            return Question(None, degraded=Readiness(None, UNUSABLE["embedder"]).told(BY_WORDS))
+        lacking = self._awaited(workspace, embedder, allowed)
+        return Question(embedder, vector, Readiness(embedder, lacking=lacking).told(BY_WORDS))
+
+    def ready(self, workspace: Workspace, allowed: Filter) -> Readiness:
+        """The embedder whose vectors serve a search, once the few records that it may see and that lack one have it.
+
+        Waits for the model while it loads, and then AWAITED seconds at most.
+        """
+        embedder = self.serving(workspace)
+        if embedder is None:
+            return self._absent()
+        return Readiness(embedder, lacking=self._awaited(workspace, embedder, allowed))
+
+    def _absent(self) -> Readiness:
+        return Readiness(None, self._helpers.why_not("embedder"))
 
     def serving(self, workspace: Workspace) -> Embedder | None:
         """The embedder whose vectors serve this workspace."""
@@ -82,6 +149,7 @@ class Embedding:
             return None
         serving = self._serving_model(workspace, embedder)
         if self._is_gone(workspace, serving):
+            self._backlog.forget(workspace)
             self._checked.pop(workspace.id, None)
             serving = self._serving_model(workspace, embedder)
         return serving
@@ -92,14 +160,6 @@ class Embedding:
             return False
         some = self._store.read(workspace, lambda q: q.one("embeddings.some", perspective=GENERAL, model=serving.name))
         return some is None
-
-    def _ask(self, embedder: Embedder, text: str) -> tuple[Embedder, Vector] | None:
-        try:
-            return embedder, embedder.embed_query(text)
-        except ModelError as error:
-            log.warning("searched by words alone: %s", error)
-            self._helpers.failed(embedder, error)
-            return None
 
     def _serving_model(self, workspace: Workspace, present: Embedder) -> Embedder:
         """The present one, unless another has more vectors here: that one until the present one's are as many."""
@@ -121,10 +181,76 @@ class Embedding:
         rows = self._store.read(workspace, lambda q: q.all("embeddings.models", perspective=GENERAL))
         return {row["model"]: row["number"] for row in rows}
 
+    # what a search waits for -----------------------------------------------------------------------------------------
+
+    def _awaited(self, workspace: Workspace, embedder: Embedder, allowed: Filter) -> int:
+        """Have the few records that lack vectors embedded; how many lack some all the same."""
+        deadline = time.monotonic() + AWAITED
+        lacking = self._backlog.lacking(workspace, embedder.name, allowed)
+        while wanted := self._hopeful(lacking):
+            hurrying = self._hurry(workspace, embedder, wanted)
+            hurrying.join(max(0.0, deadline - time.monotonic()))
+            if hurrying.is_alive():  # it goes on without this search
+                break
+            lacking = self._backlog.lacking(workspace, embedder.name, allowed)
+        if lacking.number and embedder is self._helpers.embedder.get():
+            self._remember(workspace, lacking.ids or None)
+        return lacking.number
+
+    def _hopeful(self, lacking: Lacking) -> list[str]:
+        """Those that are worth waiting for: if they are few, may be written, and have not failed a moment ago."""
+        if self._read_only or len(lacking.ids) > AWAITED_RECORDS:
+            return []
+        now = time.monotonic()
+        return [key for key in lacking.ids if now >= self._failed.get(key, -math.inf) + AGAIN]
+
+    def _hurry(self, workspace: Workspace, embedder: Embedder, ids: Sequence[str]) -> threading.Thread:
+        """The thread that embeds for searches of a workspace: the one that is at it, or a new one for these records.
+
+        No search does so itself: a model may hang, or another process may keep the database locked.
+        """
+        with self._lock:
+            thread = self._hurrying.get(workspace.id)
+            if thread is None or not thread.is_alive():
+                work = partial(self._embed_soon, workspace, embedder, ids)
+                thread = threading.Thread(target=work, name="memoryd-hurry", daemon=True)
+                thread.start()
+                self._hurrying[workspace.id] = thread
+            return thread
+
+    def _embed_soon(self, workspace: Workspace, embedder: Embedder, ids: Sequence[str]) -> None:
+        """Embed some records, the shortest first, as far as the time goes."""
+        deadline = time.monotonic() + AWAITED
+        made: list[tuple[str, Texts, dict[str, Embedded]]] = []
+        in_a_row = 0
+        try:
+            lacking = self._lacking_texts(workspace, embedder.name, ids)
+            for record_id, texts in sorted(lacking.items(), key=lambda one: _length(one[1])):
+                if time.monotonic() > deadline or _length(texts) > AWAITED_TEXT or in_a_row == FAILURES:
+                    break
+                vectors = self._try(embedder, record_id, texts, hurry=True)
+                in_a_row = 0 if vectors else in_a_row + 1
+                if vectors:
+                    made.append((record_id, texts, vectors))
+            if made:
+                self._store.write(workspace, partial(_write, workspace, made))
+        except MemorydError as error:
+            log.warning("not embedded for a search: %s", error)
+            made = []
+        now = time.monotonic()
+        done = {record_id for record_id, _, _ in made}
+        recent = {key: at for key, at in self._failed.items() if now < at + AGAIN}
+        self._failed = recent | {key: now for key in ids if key not in done}
+
     # the backfill ----------------------------------------------------------------------------------------------------
 
     def lacks(self, workspace: Workspace, ids: Iterable[str] | None) -> None:
         """These records, or nobody knows which (None), lack vectors from some perspective: for follow()."""
+        if ids is None:
+            self._backlog.forget(workspace)
+        self._remember(workspace, ids)
+
+    def _remember(self, workspace: Workspace, ids: Iterable[str] | None) -> None:
         with self._lock:
             waiting = self._lacking.setdefault(workspace.id, set())
             if ids is None:
@@ -261,10 +387,14 @@ class Embedding:
 
         return self._store.read(workspace, work)
 
-    def _try(self, embedder: Embedder, record_id: str, texts: Texts) -> dict[str, Embedded] | None:
+    def _try(
+        self, embedder: Embedder, record_id: str, texts: Texts, *, hurry: bool = False
+    ) -> dict[str, Embedded] | None:
         """The vectors of one record by perspective; equal texts are embedded once."""
         try:
-            vectors = {text: Embedded(embedder.name, embedder.embed_passage(text)) for text in set(texts.values())}
+            vectors = {
+                text: Embedded(embedder.name, embedder.embed_passage(text, hurry=hurry)) for text in set(texts.values())
+            }
         except ModelError as error:
             log.warning("record %s is not embedded: %s", record_id, error)
             return None
@@ -304,6 +434,11 @@ class Embedding:
         for made in filter(stale, self._store.read(workspace, lambda q: q.all("embeddings.sets"))):
             while self._store.write(workspace, partial(_drop, made)):
                 pass
+
+
+def _length(texts: Texts) -> int:
+    """Characters that are embedded of a record."""
+    return sum(map(len, texts.values()))
 
 
 def _batches(ids: Sequence[str]) -> Generator[Sequence[str]]:

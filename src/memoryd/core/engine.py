@@ -48,7 +48,7 @@ class Engine:
         )  # fmt: skip
         self.tokens = Tokens(self.store, self.workspaces, self.clock)
         self.helpers = Helpers(settings, fetch=fetch)
-        self.embedding = Embedding(self.store, self.workspaces, self.helpers, self.leases)
+        self.embedding = Embedding(self.store, self.workspaces, self.helpers, self.leases, read_only=settings.read_only)
         self.changes = Changes(self.store, self.clock)
         self.accesses = Accesses()
         self._stored = set[str]()

@@ -11,7 +11,7 @@ from memoryd.core import journal_metadata
 from memoryd.core.batches import batches
 from memoryd.core.journal_vectors import JournalVectors
 from memoryd.errors import InvalidInputError, StoreError
-from memoryd.model import Interaction, SessionSummary, Workspace
+from memoryd.model import Findings, Interaction, SessionSummary, Workspace
 from memoryd.store.chroma import OTHER_MODEL, Chroma
 from memoryd.store.chroma_database import DEFAULT, ChromaDatabase, ChromaRow, Collection, GoneError
 from memoryd.store.journal import COLLECTIONS, Summaries, Turns
@@ -66,10 +66,11 @@ class JournalChroma:
 
         return self._look("memories", work, Turns([], 0))
 
-    def find(self, query: str, number: int, session_id: str) -> list[tuple[Interaction, float]]:
+    def find(self, query: str, number: int, session_id: str) -> Findings[tuple[Interaction, float]]:
         """The turns that bear on a query."""
         where = {"sessionId": session_id} if session_id else None
-        return [(_turn(row), row.score) for row in self._nearest("memories", query, number, where)]
+        found = self._nearest("memories", query, number, where)
+        return Findings([(_turn(row), row.score) for row in found])
 
     def every_turn(self) -> Iterator[Interaction]:
         """All turns in the order of their ids."""
@@ -115,10 +116,11 @@ class JournalChroma:
 
         return self._look("summaries", work, Summaries([], 0))
 
-    def find_summaries(self, query: str, number: int, category: str) -> list[tuple[SessionSummary, float]]:
+    def find_summaries(self, query: str, number: int, category: str) -> Findings[tuple[SessionSummary, float]]:
         """The summaries that bear on a query."""
         where = {"category": category} if category else None
-        return [(_summary(row), row.score) for row in self._nearest("summaries", query, number, where)]
+        found = self._nearest("summaries", query, number, where)
+        return Findings([(_summary(row), row.score) for row in found])
 
     def delete_summaries(self) -> int:
         """Delete all summaries; turns stay."""

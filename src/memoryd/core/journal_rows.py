@@ -11,7 +11,7 @@ from memoryd.core import records
 from memoryd.core.engine import Engine
 from memoryd.core.search import Search
 from memoryd.errors import StoreError
-from memoryd.model import AGENT_INTERACTION, Filter, Interaction, Kind, Record, SessionSummary, Workspace
+from memoryd.model import AGENT_INTERACTION, Filter, Findings, Interaction, Kind, Record, SessionSummary, Workspace
 from memoryd.store.base import Queries, Row
 from memoryd.store.journal import Summaries, Turns
 
@@ -64,13 +64,13 @@ class JournalRows:
 
         return self._engine.store.read(self._workspace, work)
 
-    def find(self, query: str, number: int, session_id: str) -> list[tuple[Interaction, float]]:
+    def find(self, query: str, number: int, session_id: str) -> Findings[tuple[Interaction, float]]:
         """The turns that bear on a query."""
         among = self._ids("journal.ids", session=session_id) if session_id else None
-        scores = self._found(query, number, Kind.INTERACTION, among)
+        scores, degraded = self._found(query, number, Kind.INTERACTION, among)
         rows = self._engine.store.read(self._workspace, lambda q: q.all("journal.some", ids=json.dumps(list(scores))))
         turns = {row["id"]: _turn(row) for row in rows}
-        return [(turns[key], score) for key, score in scores.items() if key in turns]
+        return Findings([(turns[key], score) for key, score in scores.items() if key in turns], degraded)
 
     def every_turn(self) -> Iterator[Interaction]:
         """All turns in the order of their ids."""
@@ -112,13 +112,13 @@ class JournalRows:
 
         return self._engine.store.read(self._workspace, work)
 
-    def find_summaries(self, query: str, number: int, category: str) -> list[tuple[SessionSummary, float]]:
+    def find_summaries(self, query: str, number: int, category: str) -> Findings[tuple[SessionSummary, float]]:
         """The summaries that bear on a query."""
         among = self._ids("summaries.ids", category=category) if category else None
-        scores = self._found(query, number, Kind.SUMMARY, among)
+        scores, degraded = self._found(query, number, Kind.SUMMARY, among)
         rows = self._engine.store.read(self._workspace, lambda q: q.all("summaries.some", ids=json.dumps(list(scores))))
         found = {row["id"]: _summary(row) for row in rows}
-        return [(found[key], score) for key, score in scores.items() if key in found]
+        return Findings([(found[key], score) for key, score in scores.items() if key in found], degraded)
 
     def delete_summaries(self) -> int:
         """Delete all summaries; turns stay."""
@@ -203,10 +203,12 @@ class JournalRows:
         if ids:
             self._engine.embed_later(self._workspace, ids)
 
-    def _found(self, query: str, number: int, kind: Kind, among: tuple[str, ...] | None) -> dict[str, float]:
-        """The scores of what bears on a query, best first."""
-        hits = self._search.find(query, Filter(kinds=(kind,), session=self._session, among=among))
-        return {hit.record.id: hit.score for hit in hits[:number]}
+    def _found(
+        self, query: str, number: int, kind: Kind, among: tuple[str, ...] | None
+    ) -> tuple[dict[str, float], str]:
+        """The scores of what bears on a query, best first, and what the search could not do."""
+        found = self._search.find(query, Filter(kinds=(kind,), session=self._session, among=among))
+        return {hit.record.id: hit.score for hit in found.best[:number]}, found.degraded
 
     def _ids(self, statement: str, **parameters: str) -> tuple[str, ...]:
         rows = self._engine.store.read(self._workspace, lambda q: q.all(statement, **parameters))

@@ -8,12 +8,12 @@ from itertools import chain
 from typing import Any, Literal
 
 from memoryd.core import records, short_ids, writing
-from memoryd.core.briefing import LAYOUTS, Briefing, Format, Sections, brief, pack
+from memoryd.core.briefing import LAYOUTS, Briefing, Format, Sections, annotated, brief, pack, room
 from memoryd.core.clock import FOREVER, moment, timestamp
 from memoryd.core.engine import Engine
 from memoryd.core.search import Search
 from memoryd.errors import InvalidInputError, ModelError, NotFoundError
-from memoryd.model import Filter, Hit, Kind, Record, Workspace
+from memoryd.model import Filter, Findings, Hit, Kind, Record, Workspace
 from memoryd.prompts import ANSWER_QUESTION, SUMMARIZE_MEMORIES
 from memoryd.store.base import Queries
 from memoryd.text import estimate_tokens, fingerprint
@@ -129,9 +129,11 @@ class Memories:
         Raises InvalidInputError for what is no time.
         """
         allowed = Filter(tags=tuple(tags), kinds=tuple(kinds), session=self._session)
-        hits = self._search.find(query, allowed, timestamp(moment(as_of)) if as_of else "")
-        written = self._written(query, hits, budget, form) if form in WRITTEN and hits else None
-        return self._noted(written or brief(hits, budget, LAYOUTS[form](query, self._short_ids(hits))))
+        found = self._search.find(query, allowed, timestamp(moment(as_of)) if as_of else "")
+        layout = LAYOUTS[form](query, self._short_ids(found.best))
+        left = room(budget, found.degraded, layout)
+        written = self._written(query, found.best, left, form) if form in WRITTEN and found.best else None
+        return self._noted(annotated(written or brief(found.best, left, layout), budget, found.degraded, layout))
 
     def _short_ids(self, hits: Iterable[Hit]) -> dict[str, str]:
         ids = [hit.record.id for hit in hits]
@@ -153,8 +155,9 @@ class Memories:
 
     def context(self, task: str | None, budget: int, but: Collection[str] = ()) -> Briefing:
         """What bears on a task, is important or recent, for the start of a conversation; without the ids of `but`."""
+        about: Findings[Hit] = self._search.find(task, Filter(session=self._session)) if task else Findings([])
         sections = {
-            "Relevant to the task": self._search.find(task, Filter(session=self._session)) if task else [],
+            "Relevant to the task": about.best,
             "Important": self._listed("memories.important", limit=BRIEFED, least=IMPORTANT),
             "Recent": self._listed("memories.recent", limit=BRIEFED),
             "Last sessions": self._listed("memories.sessions", limit=SESSIONS),
@@ -164,12 +167,13 @@ class Memories:
         for label, hits in sections.items():
             labels = {hit.record.id: label for hit in hits} | labels  # the first section that has it
         layout = Sections(task or "", labels, self._short_ids(chain(*sections.values())))
+        left = room(budget, about.degraded, layout)
         about_task, *others = sections.values()
-        first = [line.hit for line in pack(about_task, int(TASK_SHARE * budget), layout)]
+        first = [line.hit for line in pack(about_task, int(TASK_SHARE * left), layout)]
         order: dict[str, Hit] = {}
         for hit in chain(first, *others, about_task):
             order.setdefault(hit.record.id, hit)
-        return self._noted(brief(list(order.values()), budget, layout))
+        return self._noted(annotated(brief(list(order.values()), left, layout), budget, about.degraded, layout))
 
     def _noted(self, briefing: Briefing) -> Briefing:
         if not self._engine.settings.read_only:
@@ -235,7 +239,7 @@ class Memories:
 
     def _best_matches(self, criteria: Criteria) -> list[str]:
         allowed = Filter(tags=criteria.tags, kinds=(Kind.MEMORY,), session=self._session)
-        return [hit.record.id for hit in self._search.matches(criteria.query or "", allowed)]
+        return [hit.record.id for hit in self._search.matches(criteria.query or "", allowed).best]
 
     # inspecting ------------------------------------------------------------------------------------------------------
 

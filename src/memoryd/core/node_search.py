@@ -1,14 +1,14 @@
 """Finding nodes: by the words and the meaning of their observations, from every perspective (c)."""
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 from memoryd import ranking
 from memoryd.core import records
 from memoryd.core.graph import Graph, demand, named
 from memoryd.core.search import Candidates, Mode, Search, similarities, spread
-from memoryd.model import Entity, Filter, Kind, Record
+from memoryd.model import Entity, Filter, Findings, Kind, Record
 from memoryd.store.base import Queries
 
 KINDS = (Kind.ENTITY, Kind.OBSERVATION)
@@ -35,7 +35,7 @@ class Seen:
     score: float
 
 
-def search(graph: Graph, query: str, limit: int, mode: Mode = "auto") -> tuple[list[Match], Mode]:
+def search(graph: Graph, query: str, limit: int, mode: Mode = "auto") -> tuple[Findings[Match], Mode]:
     """The nodes that match a query best, each by its best observation or its own text. Scores are in [0, 1].
 
     Also returns which mode it came to: `text` where there are no vectors to compare (c: "when the embedding pipeline
@@ -52,11 +52,12 @@ def search(graph: Graph, query: str, limit: int, mode: Mode = "auto") -> tuple[l
         best = graph.read(partial(_best_of_each, scores=scores, limit=limit))
         if len(best) >= limit or len(scores) < depth:
             break
-    return [_match(entity, record, scores, candidates) for entity, record in best], used
+    matches = [_match(entity, record, scores, candidates) for entity, record in best]
+    return Findings(matches, candidates.degraded), used
 
 
-def within(graph: Graph, name: str, query: str, limit: int, mode: Mode = "embedding") -> tuple[list[Seen], Mode]:
-    """The observations of one node that match a query, best first, and the mode it came to. Raises NotFoundError."""
+def within(graph: Graph, name: str, query: str, limit: int, mode: Mode = "embedding") -> tuple[Findings[Seen], Mode]:
+    """The observations of one node that match a query, and the mode it came to. Raises NotFoundError."""
     (entity,) = graph.read(lambda q: demand(q, name))
     finder = Search(graph.engine, graph.workspace, ranking.GRAPH)
     allowed = Filter(kinds=(Kind.OBSERVATION,), entity=entity.id)
@@ -68,14 +69,15 @@ def within(graph: Graph, name: str, query: str, limit: int, mode: Mode = "embedd
         rows = {row["id"]: row for row in queries.all("observations.by_id", ids=json.dumps(ids))}
         return [Seen(rows[key]["ordinal"], rows[key]["body"], scores[key]) for key in ids if key in rows]
 
-    return graph.read(work), used
+    return Findings(graph.read(work), candidates.degraded), used
 
 
 def _candidates(finder: Search, query: str, allowed: Filter, mode: Mode, depth: int) -> tuple[Candidates, Mode]:
     """What is found, and how: by words where there is no model, or nothing embedded that could be near."""
     candidates = finder.candidates(query, allowed, mode, depth)
     if mode == "embedding" and not candidates.vectors:
-        return finder.candidates(query, allowed, "text", depth), "text"
+        by_words = finder.candidates(query, allowed, "text", depth)
+        return replace(by_words, degraded=candidates.degraded), "text"
     return candidates, mode if candidates.vectors else "text"
 
 

@@ -16,7 +16,7 @@ from memoryd.core.engine import Engine
 from memoryd.core.past import Past
 from memoryd.core.records import fetch, said
 from memoryd.errors import ModelError
-from memoryd.model import GENERAL, Filter, Hit, Record, VectorSet, Workspace
+from memoryd.model import GENERAL, Filter, Findings, Hit, Record, VectorSet, Workspace
 from memoryd.models.embedders import Embedder
 from memoryd.ranking import Neighbours, Profile
 from memoryd.store.base import Vector
@@ -45,6 +45,8 @@ class Candidates:
     """Whether the query's syntax decides what belongs in: no others then, however near."""
     past: Past | None = None
     """What there was at the time that the question is about, if it is not about now."""
+    degraded: str = ""
+    """What meaning could not be asked about, in one sentence; '' where nothing is amiss."""
 
 
 class Search:
@@ -55,27 +57,31 @@ class Search:
         self._workspace = workspace
         self._profile = profile
 
-    def find(self, query: str, allowed: Filter, as_of: str = "") -> list[Hit]:
+    def find(self, query: str, allowed: Filter, as_of: str = "") -> Findings[Hit]:
         """The records that bear on a query, best first, each with the parts of its score.
 
         With `as_of`, a time, those that lived then, as they were.
         """
         candidates = self._then(query, allowed, as_of) if as_of else self.candidates(query, allowed)
-        return self._distinct(self._ranked(query, candidates, allowed), candidates)
+        found = self._ranked(query, candidates, allowed)
+        return replace(found, best=self._distinct(found.best, candidates))
 
-    def matches(self, query: str, allowed: Filter) -> list[Hit]:
+    def matches(self, query: str, allowed: Filter) -> Findings[Hit]:
         """Only records that have a word of the query or lie near it, near-duplicates and all: those that it means."""
         candidates = self.candidates(query, allowed)
         near = similarities(candidates)
-        return [
-            hit
-            for hit in self._ranked(query, candidates, allowed)
-            if _id(hit) in candidates.words or near.get(_id(hit), 0.0) >= self._profile.near
+        found = self._ranked(query, candidates, allowed)
+        meant = [
+            hit for hit in found.best if _id(hit) in candidates.words or near.get(_id(hit), 0.0) >= self._profile.near
         ]
+        return replace(found, best=meant)
 
-    def _ranked(self, query: str, candidates: Candidates, allowed: Filter) -> list[Hit]:
+    def _ranked(self, query: str, candidates: Candidates, allowed: Filter) -> Findings[Hit]:
         hits = self._scored(candidates, allowed)
-        return hits if candidates.closed else self._rerank(query, hits, candidates, allowed)
+        if candidates.closed:
+            return Findings(hits)
+        found = self._rerank(query, hits, candidates, allowed)
+        return replace(found, degraded=candidates.degraded or found.degraded)
 
     # candidates ------------------------------------------------------------------------------------------------------
 
@@ -115,10 +121,11 @@ class Search:
     def _with_vectors(
         self, query: str, words: Mapping[str, float], allowed: Filter, depth: int, *, closed: bool
     ) -> Candidates:
-        asked = self._engine.embedding.question(self._workspace, query)
-        if asked is None:
-            return Candidates(words, closed=closed)
-        embedder, vector = asked
+        asked = self._engine.embedding.question(self._workspace, query, allowed)
+        embedder, vector = asked.embedder, asked.vector
+        degraded = "" if closed else asked.degraded  # syntax asks for words
+        if embedder is None:
+            return Candidates(words, closed=closed, degraded=degraded)
         only = list(words) if closed else None
         best: dict[str, float] = {}
         nearest_from: dict[str, str] = {}
@@ -127,7 +134,7 @@ class Search:
             for key, cosine in self._cosines(VectorSet(perspective, embedder.name), vector, allowed, depth, only):
                 if cosine - aside > best.get(key, -np.inf):
                     best[key], nearest_from[key] = cosine - aside, perspective
-        return Candidates(words, best, embedder, vector, nearest_from, closed)
+        return Candidates(words, best, embedder, vector, nearest_from, closed, degraded=degraded)
 
     def _words(self, parsed: WordQuery | None, allowed: Filter, depth: int) -> dict[str, float]:
         return dict(self._engine.store.words(self._workspace, parsed, allowed, depth)) if parsed else {}
@@ -210,13 +217,14 @@ class Search:
 
     # the cross-encoder -----------------------------------------------------------------------------------------------
 
-    def _rerank(self, query: str, hits: Sequence[Hit], candidates: Candidates, allowed: Filter) -> list[Hit]:
+    def _rerank(self, query: str, hits: Sequence[Hit], candidates: Candidates, allowed: Filter) -> Findings[Hit]:
         """The head as the cross-encoder orders it, then the rest; once something was cut off, the list ends there."""
         profile = self._profile
         head = {_id(hit): hit for hit in hits[: self._head(hits)]}
         logits = self._read(query, head, candidates)
         if not logits:
-            return list(hits)
+            why_not = self._engine.helpers.why_not("reranker") if head else ""
+            return Findings(list(hits), f"Not reranked: {why_not}." if why_not else "")
         around = _among(head, self._neighbours(list(head), candidates, allowed))
         lengths = _lengths({key: hit.record for key, hit in head.items()})
         lifted = ranking.lift(logits, around, lengths, profile)
@@ -228,9 +236,9 @@ class Search:
             for key in kept
         ]
         if len(kept) < len(order):
-            return reranked
+            return Findings(reranked)
         below = reranked[-1].score  # the rest goes on where the head ends
-        return reranked + [replace(hit, score=hit.score * below) for hit in hits[len(head) :]]
+        return Findings(reranked + [replace(hit, score=hit.score * below) for hit in hits[len(head) :]])
 
     def _head(self, hits: Sequence[Hit]) -> int:
         """How many of the hits the cross-encoder reads."""

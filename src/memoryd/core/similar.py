@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from memoryd import ranking
 from memoryd.core.graph import Graph, entity
-from memoryd.model import GENERAL, Entity, VectorSet
+from memoryd.model import GENERAL, Entity, Filter, Findings, Kind, VectorSet
 from memoryd.store.base import Queries, Vector
 
 TILE = 1024  # rows and columns of a tile: 4 MB
@@ -35,24 +35,27 @@ class Means:
     ids: list[str]
     vectors: Vector
     unrelated: float
+    degraded: str
+    """What was not compared, in one sentence; '' where nothing is amiss."""
 
 
-def similar(graph: Graph, limit: int = 20, min_score: float = 0.75) -> list[Pair]:
+def similar(graph: Graph, limit: int = 20, min_score: float = 0.75) -> Findings[Pair]:
     """The pairs of nodes without a relation that are most alike, from `min_score` on; none where there is no model."""
     means = means_of(graph)
     best = best_pairs(graph, means, limit, min_score)
     for tile in tiles(means.vectors):
         best.offer(tile)
-    return told(graph, means, best)
+    return Findings(told(graph, means, best), means.degraded)
 
 
 def means_of(graph: Graph) -> Means:
     """The mean vectors of the nodes, by the model whose vectors serve."""
-    embedder = graph.engine.embedding.serving(graph.workspace)
-    if embedder is None:
-        return Means([], np.empty((0, 0), np.float32), 0.0)
-    ids, vectors = graph.engine.store.means(graph.workspace, VectorSet(GENERAL, embedder.name))
-    return Means(ids, vectors, embedder.unrelated)
+    ready = graph.engine.embedding.ready(graph.workspace, Filter(kinds=(Kind.OBSERVATION,)))
+    degraded = ready.told("not compared")
+    if ready.embedder is None:
+        return Means([], np.empty((0, 0), np.float32), 0.0, degraded)
+    ids, vectors = graph.engine.store.means(graph.workspace, VectorSet(GENERAL, ready.embedder.name))
+    return Means(ids, vectors, ready.embedder.unrelated, degraded)
 
 
 def tiles(vectors: Vector) -> Iterator[Tile]:

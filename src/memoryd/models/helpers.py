@@ -21,6 +21,9 @@ T = TypeVar("T")
 PATIENCE = 10.0
 """Seconds after its start until which callers wait for a model that is being loaded."""
 
+NOUNS = {"embedder": "embedding model", "reranker": "reranker"}
+UNUSABLE = {name: f"the {noun} cannot be used; `memoryd doctor` tells why" for name, noun in NOUNS.items()}
+"""Why a helper that failed is not there, as the end of a sentence: its own words may hold addresses, or be long."""
 
 LOADING = 3_600.0
 """Seconds until background work gives up to wait for what is being loaded."""
@@ -41,6 +44,7 @@ class Helpers:
         self._specs = {"embedder": Spec.parse(settings.embedder), "reranker": Spec.parse(settings.reranker_spec)}
         self.embedder = self._loader(self._specs["embedder"], lambda: load_embedder(settings.embedder, settings))
         self.reranker = self._loader(self._specs["reranker"], self._load_reranker)
+        self._loaders: dict[str, Loader[Any]] = {"embedder": self.embedder, "reranker": self.reranker}
         self.llm = Loader(lambda: load_llm(settings))
         self._older: dict[str, Loader[Embedder | None]] = {}
 
@@ -54,17 +58,29 @@ class Helpers:
     @property
     def patience(self) -> float:
         """How long a caller may wait: not at all while files are still to be fetched, or after a failure."""
-        bundled = any(spec.bundled for spec in self._specs.values())
-        fetching = self._fetch and bundled and not weights.present(weights.place(self._settings))
-        return 0.0 if fetching or self.embedder.failed_before or self.reranker.failed_before else PATIENCE
+        return 0.0 if self._fetching or self.embedder.failed_before or self.reranker.failed_before else PATIENCE
 
     def states(self) -> dict[str, str]:
         """How each helper stands: `off`, or its spec and `ready`, `idle`, `loading`, or why not."""
-        loaders: dict[str, Loader[Any]] = {"embedder": self.embedder, "reranker": self.reranker}
         return {
-            name: "off" if spec.off else f"{spec}: {loaders[name].reason or loaders[name].state}"
+            name: "off" if spec.off else f"{spec}: {self._loaders[name].reason or self._loaders[name].state}"
             for name, spec in self._specs.items()
         }
+
+    def why_not(self, name: str) -> str:
+        """Why a helper that the settings name is not there, as the end of a sentence; '' where there shall be none."""
+        if self._specs[name].off:
+            return ""
+        if self._loaders[name].state == "failed":
+            return UNUSABLE[name]
+        fetching = self._fetching and self._specs[name].bundled
+        return f"the {NOUNS[name]} is still being {'fetched' if fetching else 'loaded'}"
+
+    @property
+    def _fetching(self) -> bool:
+        """Whether files are still to be fetched."""
+        bundled = any(spec.bundled for spec in self._specs.values())
+        return self._fetch and bundled and not weights.present(weights.place(self._settings))
 
     def writer(self) -> Writer | None:
         """The language model for a call that somebody waits for: all that it asks ends within the time-out.

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Literal, NamedTuple, Protocol
 
-from memoryd.model import Interaction, SessionSummary
+from memoryd.model import Findings, Interaction, SessionSummary
 
 COLLECTIONS = {"memories": "neo-agent-memory", "summaries": "neo-agent-sessions"}
 """e's names for the two kinds, and for where ChromaDB keeps each."""
@@ -82,8 +82,8 @@ class JournalStore(Protocol):
     def of_session(self, session_id: str, limit: int, offset: int) -> Turns:
         """The turns of a session in the order of time."""
 
-    def find(self, query: str, number: int, session_id: str) -> list[tuple[Interaction, float]]:
-        """The turns that bear on a query, of one session or ('') any, best first, each with a score up to 1."""
+    def find(self, query: str, number: int, session_id: str) -> Findings[tuple[Interaction, float]]:
+        """The turns that bear on a query, of one session or ('') any, each with a score up to 1."""
 
     def unsummarized(self) -> list[str]:
         """The sessions that have no summary, or more turns than their summary counted."""
@@ -97,8 +97,8 @@ class JournalStore(Protocol):
     def summaries(self, limit: int, offset: int, category: str) -> Summaries:
         """The summaries of one category or ('') all, the newest first."""
 
-    def find_summaries(self, query: str, number: int, category: str) -> list[tuple[SessionSummary, float]]:
-        """The summaries that bear on a query, of one category or ('') any, best first, each with a score up to 1."""
+    def find_summaries(self, query: str, number: int, category: str) -> Findings[tuple[SessionSummary, float]]:
+        """The summaries that bear on a query, of one category or ('') any, each with a score up to 1."""
 
     def delete_summaries(self) -> int:
         """Delete all summaries; how many there were. Turns stay."""

@@ -10,7 +10,19 @@ from memoryd.core.memories import Criteria, Memories
 from memoryd.model import Hit, Kind
 from memoryd.prompts import TOOL_DESCRIPTIONS
 from memoryd.text import cut
-from memoryd.toolsets.registry import Answer, Arguments, Call, LeftOut, Query, Result, Tags, Text, Tool, Toolset
+from memoryd.toolsets.registry import (
+    Answer,
+    Arguments,
+    Call,
+    LeftOut,
+    Query,
+    Result,
+    Searched,
+    Tags,
+    Text,
+    Tool,
+    Toolset,
+)
 
 CONTENT, IDS, LIMIT = 10_000, 100, 1_000
 PREVIEW = 25  # tokens of a memory that would be forgotten
@@ -83,7 +95,7 @@ class Found(Result):
     score: float
 
 
-class RecallResult(Result):
+class RecallResult(Searched):
     """The found memories, best first, and what they cost."""
 
     format: Format
@@ -119,13 +131,22 @@ def _briefed(briefing: Briefing, form: Format) -> Answer:
     """Raw is data that marks what reads like orders; all else is a text. A budget too small for either gets ''."""
     if form == "raw" and briefing.text:
         memories = [Found.model_validate(whole(hit)) for hit in briefing.hits]
-        return Answer(RecallResult(format=form, memories=memories, omitted=briefing.omitted), marked=True)
+        degraded = briefing.degraded if briefing.degraded in briefing.text else ""  # there was no room for it
+        return Answer(
+            RecallResult(format=form, memories=memories, omitted=briefing.omitted, degraded=degraded), marked=True
+        )
     memories = [_found(hit) for hit in briefing.hits]
     figures = {
         "tokens_used": briefing.tokens_used, "omitted": briefing.omitted, "ids": [memory.id for memory in memories],
+        **({"degraded": briefing.degraded} if briefing.degraded else {}),
     }  # fmt: skip
     result = RecallResult(
-        format=form, text=briefing.text, memories=memories, omitted=briefing.omitted, tokens_used=briefing.tokens_used
+        format=form,
+        text=briefing.text,
+        memories=memories,
+        omitted=briefing.omitted,
+        degraded=briefing.degraded,
+        tokens_used=briefing.tokens_used,
     )
     return Answer(result, briefing.text, figures)
 

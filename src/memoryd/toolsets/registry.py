@@ -75,6 +75,13 @@ def compact(body: object) -> str:
     return json.dumps(body, ensure_ascii=False, separators=(",", ":"))
 
 
+class Searched(Result):
+    """What a search gives."""
+
+    degraded: Annotated[str, LeftOut] = ""
+    """What the search could not do, in one sentence; absent where nothing is amiss."""
+
+
 ArgumentsT = TypeVar("ArgumentsT", bound=Arguments)
 
 

@@ -24,6 +24,30 @@ WHERE r.workspace_id = :workspace AND r.deleted_at IS NULL AND r.id > :after AND
   ) < CASE WHEN r.kind = 'observation' THEN :many ELSE 1 END
 ORDER BY r.id LIMIT :limit
 
+-- name: embeddings.behind
+-- How many living records lack a vector of :model, by two counts: what is deleted has none.
+SELECT (SELECT count(*) FROM records r WHERE r.workspace_id = :workspace AND r.deleted_at IS NULL)
+  - (SELECT count(*) FROM embeddings e
+    WHERE e.workspace_id = :workspace AND e.perspective = :perspective AND e.model = :model AND e.chunk = 0) AS number
+
+-- name: embeddings.lacking
+-- Those of :ids that live and lack a vector of :model, and whether a search may see each.
+SELECT r.id, CASE WHEN (r.scope = '' OR r.scope = :session)
+    AND (:kinds = '[]' OR r.kind IN (SELECT value FROM json_each(:kinds)))
+    AND (:tag_count = 0 OR :tag_count = (
+      SELECT count(*) FROM json_each(r.tags) t WHERE t.value IN (SELECT value FROM json_each(:tags))))
+    AND (:entity = '' OR r.id IN (
+      SELECT o.id FROM observation_details o WHERE o.workspace_id = :workspace AND o.entity_id = :entity))
+    AND (:among = '' OR r.id IN (SELECT value FROM json_each(nullif(:among, ''))))
+  THEN 1 ELSE 0 END AS seen
+FROM records r
+WHERE r.workspace_id = :workspace AND r.deleted_at IS NULL AND r.id IN (SELECT value FROM json_each(:ids))
+  AND NOT EXISTS (
+    SELECT 1 FROM embeddings e
+    WHERE e.workspace_id = r.workspace_id AND e.id = r.id AND e.perspective = :perspective AND e.model = :model
+      AND e.chunk = 0)
+ORDER BY r.id
+
 -- name: embeddings.present
 -- From which perspectives some records have vectors of :model.
 SELECT id, perspective FROM embeddings

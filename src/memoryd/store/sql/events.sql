@@ -19,3 +19,7 @@ SELECT 1 AS yes FROM events WHERE workspace_id = :workspace AND operation = :ope
 -- name: events.remove
 -- Forget that something happened.
 DELETE FROM events WHERE workspace_id = :workspace AND operation = :operation
+
+-- name: events.subjects
+-- What events after one are about.
+SELECT subject FROM events WHERE workspace_id = :workspace AND seq > :after ORDER BY seq LIMIT :limit

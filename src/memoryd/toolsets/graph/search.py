@@ -10,11 +10,12 @@ from memoryd.core import node_search, observations, similar
 from memoryd.core.budget import Budget
 from memoryd.core.graph import Graph
 from memoryd.core.search import Mode
+from memoryd.model import Findings
 from memoryd.store.base import Queries
 from memoryd.toolsets.graph import shapes, shown
 from memoryd.toolsets.graph.shapes import graph_of
 from memoryd.toolsets.graph.shown import Ends, Json
-from memoryd.toolsets.registry import Answer, Arguments, Call, Query, Result, Tool, Toolset
+from memoryd.toolsets.registry import Answer, Arguments, Call, Query, Result, Searched, Tool, Toolset
 
 # search_nodes --------------------------------------------------------------------------------------------------------
 
@@ -43,7 +44,7 @@ class Match(shapes.Node):
     relations: list[shapes.Edge]
 
 
-class SearchResult(Result):
+class SearchResult(Searched):
     """The nodes, best first."""
 
     result: list[Match]
@@ -56,13 +57,16 @@ class SearchResult(Result):
 def search(call: Call, arguments: SearchArguments) -> Answer:
     """search_nodes."""
     graph = graph_of(call)
-    matches, mode = node_search.search(graph, arguments.query, arguments.limit, arguments.mode)
-    return Answer(SearchResult.model_validate(matched(graph, matches, arguments.token_budget) | {"mode": mode}))
+    found, mode = node_search.search(graph, arguments.query, arguments.limit, arguments.mode)
+    return Answer(SearchResult.model_validate(matched(graph, found, arguments.token_budget) | {"mode": mode}))
 
 
-def matched(graph: Graph, matches: Sequence[node_search.Match], tokens: int) -> Json:
+def matched(graph: Graph, found: Findings[node_search.Match], tokens: int) -> Json:
     """Nodes that a search has found, best first, each with why, its observations and relations; else its name."""
-    return graph.read(lambda q: _matched(q, matches, Budget(tokens)))
+    budget = Budget(tokens)
+    note = {"degraded": found.degraded}
+    said = note if found.degraded and budget.take(note) else {}
+    return said | graph.read(lambda q: _matched(q, found.best, budget))
 
 
 def _matched(queries: Queries, matches: Sequence[node_search.Match], budget: Budget) -> Json:
@@ -114,7 +118,7 @@ class Seen(shapes.Fact):
     score: float
 
 
-class QueryResult(Result):
+class QueryResult(Searched):
     """The observations, best first."""
 
     result: list[Seen]
@@ -125,8 +129,8 @@ def query(call: Call, arguments: QueryArguments) -> Answer:
     """query_observations."""
     graph, name = graph_of(call), arguments.entity_name
     found, mode = node_search.within(graph, name, arguments.query, arguments.limit, arguments.mode)
-    result = [asdict(seen) | {"score": round(seen.score, 4)} for seen in found]
-    return Answer(QueryResult.model_validate({"result": result, "mode": mode}))
+    result = [asdict(seen) | {"score": round(seen.score, 4)} for seen in found.best]
+    return Answer(QueryResult.model_validate({"result": result, "mode": mode, "degraded": found.degraded}))
 
 
 # find_similar_nodes --------------------------------------------------------------------------------------------------
@@ -155,7 +159,7 @@ class Pair(Result):
     node_b_type: str
 
 
-class SimilarResult(Result):
+class SimilarResult(Searched):
     """The pairs, most alike first."""
 
     result: list[Pair]
@@ -166,12 +170,13 @@ def find_similar(call: Call, arguments: SimilarArguments) -> Answer:
     found = similar.similar(graph_of(call), arguments.limit, arguments.min_score)
     return Answer(
         SimilarResult(
+            degraded=found.degraded,
             result=[
                 Pair(
                     node_a=pair.one.name, node_b=pair.other.name, similarity=pair.similarity,
                     node_a_type=pair.one.type, node_b_type=pair.other.type,
                 )
-                for pair in found
+                for pair in found.best
             ]
         )
     )  # fmt: skip

@@ -19,7 +19,7 @@ from memoryd.errors import (
 )
 from memoryd.model import Interaction, SessionSummary
 from memoryd.settings import SESSION_LENGTH
-from memoryd.toolsets.registry import Arguments, Call, Result
+from memoryd.toolsets.registry import Arguments, Call, Result, Searched
 
 LIMIT, OFFSET = 1_000, 1_000_000_000
 
@@ -46,6 +46,10 @@ class CamelResult(Result):
     """A result in the seed's spelling."""
 
     model_config = ConfigDict(alias_generator=to_camel, populate_by_name=True)
+
+
+class CamelSearched(CamelResult, Searched):
+    """What a search gives, in the seed's spelling."""
 
 
 class Memory(CamelResult):

@@ -7,6 +7,7 @@ from pydantic import Field
 from memoryd.toolsets.journal.shapes import (
     CamelArguments,
     CamelResult,
+    CamelSearched,
     Category,
     Limit,
     Offset,
@@ -54,7 +55,7 @@ class FoundSummary(Summary):
     score: float
 
 
-class FoundSummaries(CamelResult):
+class FoundSummaries(CamelSearched):
     """The summaries that were found, best first."""
 
     query: str
@@ -65,8 +66,10 @@ class FoundSummaries(CamelResult):
 def query_summaries(call: Call, arguments: QueryArguments) -> Answer:
     """query_summaries."""
     found = journal(call).kept.find_summaries(arguments.query, arguments.n_results, arguments.category or "")
-    results = [FoundSummary.of(summary, score=round(score, 4)) for summary, score in found]
-    return Answer(FoundSummaries(query=arguments.query, count=len(results), results=results))
+    results = [FoundSummary.of(summary, score=round(score, 4)) for summary, score in found.best]
+    return Answer(FoundSummaries(
+        query=arguments.query, count=len(results), results=results, degraded=found.degraded
+    ))  # fmt: skip
 
 
 class Deleted(CamelResult):

@@ -8,6 +8,7 @@ from pydantic import Field, StringConstraints
 from memoryd.toolsets.journal.shapes import (
     CamelArguments,
     CamelResult,
+    CamelSearched,
     Limit,
     Memory,
     Offset,
@@ -90,7 +91,7 @@ class FoundMemory(Memory):
     score: float
 
 
-class FoundMemories(CamelResult):
+class FoundMemories(CamelSearched):
     """The turns that were found, best first."""
 
     query: str
@@ -101,8 +102,10 @@ class FoundMemories(CamelResult):
 def query_raw_memories(call: Call, arguments: QueryArguments) -> Answer:
     """query_raw_memories."""
     found = journal(call).kept.find(arguments.query, arguments.n_results, arguments.session_id or "")
-    results = [FoundMemory.of(turn, score=round(score, 4)) for turn, score in found]
-    return Answer(FoundMemories(query=arguments.query, count=len(results), results=results))
+    results = [FoundMemory.of(turn, score=round(score, 4)) for turn, score in found.best]
+    return Answer(FoundMemories(
+        query=arguments.query, count=len(results), results=results, degraded=found.degraded
+    ))  # fmt: skip
 
 
 TOOLS: Toolset = (

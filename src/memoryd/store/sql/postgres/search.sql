@@ -50,3 +50,7 @@ ORDER BY s.score DESC, m.id LIMIT :limit
 SELECT r.id FROM records r
 WHERE r.workspace_id = :workspace AND r.deleted_at IS NULL AND r.words @@ to_tsquery('memoryd', :match)
   AND r.id IN (SELECT value FROM json_each(:ids))
+
+-- name: events.latest
+-- The last event of the workspace.
+SELECT coalesce(max(seq), 0) AS seq FROM events WHERE workspace_id = :workspace

@@ -56,6 +56,10 @@ SELECT rid, id FROM records WHERE rid IN (SELECT value FROM json_each(:rids)) AN
 -- From ids to the keys of the index.
 SELECT rid, id FROM records WHERE workspace_id = :workspace AND id IN (SELECT value FROM json_each(:ids))
 
+-- name: events.latest
+-- The last event of the file, whosever it is: of one workspace it takes a look at those of all others.
+SELECT coalesce(max(seq), 0) AS seq FROM events
+
 -- name: words.check
 -- Fails when the words and the living rows differ; PRAGMA integrity_check does not see that.
 INSERT INTO records_fts(records_fts, rank) VALUES ('integrity-check', 1)

@@ -1,0 +1,110 @@
+"""Which records lack a vector of a model, known without a look at all of them: events tell what was written since.
+
+What counts is the vector from the general perspective: a record that has it is found by meaning.
+"""
+
+import json
+import math
+import time
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass, replace
+from functools import partial
+
+from memoryd.model import GENERAL, Filter, Workspace
+from memoryd.store.base import Queries, Store
+
+KNOWN = 10_000  # records that are known one by one; of more only the number is known ...
+RECOUNT = 5.0  # ... which was counted so many seconds ago at most: that takes 20 ms at 100,000 records
+NEWS = 1_000  # events that are followed one by one; after more of them it is counted again
+
+
+@dataclass(frozen=True, slots=True)
+class Lacking:
+    """How many of the records that a search may see lack a vector, and which."""
+
+    number: int = 0
+    ids: tuple[str, ...] = ()
+    """Empty where more than KNOWN records of the workspace lack one; `number` is that of all these then."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Known:
+    """What holds after the event `seq`: no other records than these lack a vector."""
+
+    seq: int
+    ids: AbstractSet[str] | None
+    """None: more than KNOWN."""
+    number: int = 0
+    counted: float = math.inf
+
+
+class Backlog:
+    """What this process knows of it, by workspace and model."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._known: dict[tuple[str, str], _Known] = {}
+
+    def forget(self, workspace: Workspace) -> None:
+        """Count again when it is asked for: something has changed that events do not tell of."""
+        for place in list(self._known):
+            if place[0] == workspace.id:
+                self._known.pop(place, None)
+
+    def lacking(self, workspace: Workspace, model: str, allowed: Filter) -> Lacking:
+        """The records that lack a vector of a model, of those that pass a filter."""
+        return self._store.read(workspace, partial(self._look, (workspace.id, model), allowed))
+
+    def _look(self, place: tuple[str, str], allowed: Filter, queries: Queries) -> Lacking:
+        known = self._kept_up(place, queries)
+        self._known[place] = known
+        if known.ids is None:
+            return Lacking(known.number)
+        if not known.ids:
+            return Lacking()
+        rows = queries.all(
+            "embeddings.lacking", ids=json.dumps(sorted(known.ids)), perspective=GENERAL, model=place[1],
+            **_parameters(allowed),
+        )  # fmt: skip
+        self._known[place] = replace(known, ids={row["id"] for row in rows})
+        seen = tuple(row["id"] for row in rows if row["seen"])
+        return Lacking(len(seen), seen)
+
+    def _kept_up(self, place: tuple[str, str], queries: Queries) -> _Known:
+        """What is known, and what was written since; counted anew where that does not tell."""
+        row = queries.one("events.latest")
+        latest = row["seq"] if row else 0
+        known = self._known.get(place)
+        if known is None or latest < known.seq or time.monotonic() > known.counted + RECOUNT:
+            return _counted(queries, place[1], latest)
+        if known.ids is None or latest == known.seq:
+            return known
+        news = queries.all("events.subjects", after=known.seq, limit=NEWS + 1)
+        if len(news) > NEWS:
+            return _counted(queries, place[1], latest)
+        return _Known(latest, known.ids | {row["subject"] for row in news})
+
+
+def _counted(queries: Queries, model: str, latest: int) -> _Known:
+    """Counted from the rows: all of them are looked at only where some lack a vector, and not too many."""
+    row = queries.one("embeddings.behind", perspective=GENERAL, model=model)
+    number = row["number"] if row else 0
+    if number > KNOWN:
+        return _Known(latest, None, number, time.monotonic())
+    if number <= 0:
+        return _Known(latest, frozenset())
+    rows = queries.all(
+        "embeddings.missing", model=model, perspectives=json.dumps([GENERAL]), many=1, after="", last="\U0010ffff",
+        limit=number,
+    )  # fmt: skip
+    return _Known(latest, {row["id"] for row in rows})
+
+
+def _parameters(allowed: Filter) -> dict[str, object]:
+    """A filter, as the statement takes it."""
+    tags = list(dict.fromkeys(allowed.tags))
+    return {
+        "kinds": json.dumps(allowed.kinds), "session": allowed.session, "entity": allowed.entity,
+        "tags": json.dumps(tags), "tag_count": len(tags),
+        "among": json.dumps(allowed.among) if allowed.among is not None else "",
+    }  # fmt: skip
