@@ -2,10 +2,12 @@
 
 import logging
 import signal
+import ssl
 import time
 import uuid
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
+from functools import partial
 from typing import Any
 
 import uvicorn
@@ -26,6 +28,7 @@ from memoryd.core import maintenance
 from memoryd.core.engine import Engine
 from memoryd.core.tokens import LEVELS
 from memoryd.errors import InvalidInputError, StoreError
+from memoryd.server.admission import Connection, Door
 from memoryd.server.app import MemoryServer
 from memoryd.server.calls import Calls
 from memoryd.server.connection import ENTRY, Entry, Sessions
@@ -64,12 +67,26 @@ def serve(
         _demand_token(engine)
     for number in (signal.SIGTERM, signal.SIGINT):  # uvicorn raises them again when it is done
         signal.signal(number, lambda *_: None)
+    door = Door(_tls(certificate, key) if certificate or key else None)
     config = uvicorn.Config(
         (made or application)(engine), host=settings.host, port=settings.port, log_config=None, access_log=False,
         server_header=False, ws="none", timeout_graceful_shutdown=LAST_CALLS, lifespan="on",
-        ssl_certfile=certificate, ssl_keyfile=key,
+        http=partial(Connection, door),  # type: ignore[arg-type]  # called like a class
     )  # fmt: skip
-    _Server(config).run()
+    _Server(config, door).run()
+
+
+def _tls(certificate: str | None, key: str | None) -> ssl.SSLContext:
+    """Return what TLS handshakes use; raise InvalidInputError where a file is missing or wrong."""
+    context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+    try:
+        context.load_cert_chain(certificate or "", key)
+    except OSError as error:  # of which SSLError is one
+        raise InvalidInputError(
+            f"The certificate {certificate or '(none)'} and its key {key or '(none)'} cannot be used: {error}. Name "
+            "files in PEM form that belong together with --certificate and --key."
+        ) from None
+    return context
 
 
 def _demand_token(engine: Engine) -> None:
@@ -89,18 +106,23 @@ def _demand_token(engine: Engine) -> None:
 class _Server(uvicorn.Server):
     """Says where it listens, once it does, and ends what would go on for ever."""
 
+    def __init__(self, config: uvicorn.Config, door: Door) -> None:
+        super().__init__(config)
+        self._door = door
+
     async def startup(self, sockets: Any = None) -> None:
         await super().startup(sockets)
         for server in self.servers if self.started else ():
             for socket in server.sockets:
                 host, port = socket.getsockname()[:2]
                 name = f"[{host}]" if ":" in host else host
-                scheme = "https" if self.config.is_ssl else "http"
+                scheme = "https" if self._door.tls else "http"
                 print(f"memoryd serves {scheme}://{name}:{port}/mcp", flush=True)  # noqa: T201 - for people and programs
 
     async def shutdown(self, sockets: Any = None) -> None:
         for end in self.config.app.state.ending:  # type: ignore[union-attr]
             end()
+        self._door.close()
         await super().shutdown(sockets)
 
 
