@@ -42,6 +42,7 @@ from memoryd.server.entry import (
     Verifier,
     base,
     is_loopback,
+    name_of,
     rate_of,
     security,
     undecided,
@@ -62,18 +63,24 @@ def serve(
     made: Callable[[Engine], Starlette] | None = None,
 ) -> None:
     """Serve until SIGTERM or SIGINT; then finish what was begun and close the engine. `made`: another application."""
-    settings = engine.settings
-    if not is_loopback(settings.host):
-        _demand_token(engine)
+    _look_for_token(engine)
     for number in (signal.SIGTERM, signal.SIGINT):  # uvicorn raises them again when it is done
         signal.signal(number, lambda *_: None)
+    prepared(engine, (made or application)(engine), certificate, key).run()
+
+
+def prepared(
+    engine: Engine, app: Starlette, certificate: str | None = None, key: str | None = None
+) -> "_Server":
+    """Return what will serve an application of `assembled` where the settings say."""
     door = Door(_tls(certificate, key) if certificate or key else None)
     config = uvicorn.Config(
-        (made or application)(engine), host=settings.host, port=settings.port, log_config=None, access_log=False,
+        app, host=engine.settings.host, port=engine.settings.port, log_config=None, access_log=False,
         server_header=False, ws="none", timeout_graceful_shutdown=LAST_CALLS, lifespan="on",
         http=partial(Connection, door),  # type: ignore[arg-type]  # called like a class
+        loop="asyncio" if door.tls else "auto",  # uvloop may read the client's first bytes before it can be paused
     )  # fmt: skip
-    _Server(config, door).run()
+    return _Server(config, door)
 
 
 def _tls(certificate: str | None, key: str | None) -> ssl.SSLContext:
@@ -89,18 +96,25 @@ def _tls(certificate: str | None, key: str | None) -> ssl.SSLContext:
     return context
 
 
-def _demand_token(engine: Engine) -> None:
-    """Raise InvalidInputError where others could reach the server and nobody could be let in."""
+def _look_for_token(engine: Engine) -> None:
+    """Say who is refused as long as there is no token. Raise InvalidInputError where that is everybody."""
+    host, names = engine.settings.host, engine.settings.allowed_hosts
+    elsewhere = [name for name in names if not is_loopback(name_of(name))]
     try:
-        there = engine.tokens.any()
+        if (is_loopback(host) and not elsewhere) or engine.tokens.any():
+            return
     except StoreError as error:  # it may come back; until then nobody is let in
         log.warning("%s", error)
         return
-    if not there:
+    if not is_loopback(host):
         raise InvalidInputError(
-            f"{engine.settings.host} can be reached from other machines, and there is no token yet. Make one with "
-            "`memoryd token create NAME`, or serve on 127.0.0.1."
+            f"{host} can be reached from other machines, and there is no token yet. Make one with `memoryd token "
+            "create NAME`, or serve on 127.0.0.1."
         )
+    log.warning(
+        "There is no token yet: requests by the name %s (MEMORY_ALLOWED_HOSTS) and through a proxy are refused. Make "
+        "one with `memoryd token create NAME`.", ", ".join(elsewhere),
+    )  # fmt: skip
 
 
 class _Server(uvicorn.Server):
@@ -108,7 +122,7 @@ class _Server(uvicorn.Server):
 
     def __init__(self, config: uvicorn.Config, door: Door) -> None:
         super().__init__(config)
-        self._door = door
+        self.door = door
 
     async def startup(self, sockets: Any = None) -> None:
         await super().startup(sockets)
@@ -116,13 +130,13 @@ class _Server(uvicorn.Server):
             for socket in server.sockets:
                 host, port = socket.getsockname()[:2]
                 name = f"[{host}]" if ":" in host else host
-                scheme = "https" if self._door.tls else "http"
+                scheme = "https" if self.door.tls else "http"
                 print(f"memoryd serves {scheme}://{name}:{port}/mcp", flush=True)  # noqa: T201 - for people and programs
 
     async def shutdown(self, sockets: Any = None) -> None:
         for end in self.config.app.state.ending:  # type: ignore[union-attr]
             end()
-        self._door.close()
+        self.door.close()
         await super().shutdown(sockets)
 
 
