@@ -69,9 +69,7 @@ def serve(
     prepared(engine, (made or application)(engine), certificate, key).run()
 
 
-def prepared(
-    engine: Engine, app: Starlette, certificate: str | None = None, key: str | None = None
-) -> "_Server":
+def prepared(engine: Engine, app: Starlette, certificate: str | None = None, key: str | None = None) -> "_Server":
     """Return what will serve an application of `assembled` where the settings say."""
     door = Door(_tls(certificate, key) if certificate or key else None)
     config = uvicorn.Config(
