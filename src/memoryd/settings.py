@@ -18,9 +18,10 @@ from pydantic import (
 )
 
 from memoryd.errors import InvalidInputError
-from memoryd.text import unstorable
+from memoryd.text import address, unstorable
 
 SESSION_LENGTH = 200
+URLS = frozenset({"chroma_url", "llm_base_url", "ollama_host", "openai_base_url"})  # they may hold a password
 SHOWN = 100  # characters of a wrong value that an error repeats
 
 
@@ -333,8 +334,17 @@ def _explain(error: ValidationError) -> str:
     return "Wrong settings. " + "; ".join(wrong)
 
 
+def shown(field: str, value: object) -> str:
+    """Return the value of a setting as people and logs may see it: no secret, and of a URL its host and port."""
+    if not Settings.model_fields[field].repr:
+        return "(set)"
+    return address(str(value)) if field in URLS else str(value)
+
+
 def _given(name: str, value: object) -> str:
     """`=value`, but no secret and no whole novel."""
-    shown = all(f.repr for field, f in Settings.model_fields.items() if name in (field, *variables(field)))
+    field = next((field for field in Settings.model_fields if name in (field, *variables(field))), None)
+    if field and (field in URLS or not Settings.model_fields[field].repr):
+        return ""
     given = repr(str(value) if isinstance(value, Path) else value)
-    return f"={given[:SHOWN]}{'...' if len(given) > SHOWN else ''}" if shown else ""
+    return f"={given[:SHOWN]}{'...' if len(given) > SHOWN else ''}"

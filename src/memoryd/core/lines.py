@@ -215,14 +215,15 @@ def write(path: Path, head: Mapping[str, Any], fill: Callable[[Target], None]) -
     unfinished = path.with_name(f"{path.name}.{uuid.uuid4()}.partial")
     try:
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        unfinished.touch(mode=0o600)
-        with unfinished.open("wb") as file:
-            target = Target(file, head)
-            fill(target)
-            target.end()
-        unfinished.rename(path)
+        try:
+            unfinished.touch(mode=0o600)
+            with unfinished.open("wb") as file:
+                target = Target(file, head)
+                fill(target)
+                target.end()
+            unfinished.rename(path)
+        finally:
+            unfinished.unlink(missing_ok=True)
     except OSError as error:
         raise StoreError(f"{path} cannot be written ({error}). Make room, or choose another place.") from error
-    finally:
-        unfinished.unlink(missing_ok=True)
     return Written(path, target.number - 2, path.stat().st_size)

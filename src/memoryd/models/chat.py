@@ -8,7 +8,7 @@ import openai
 from memoryd.errors import ModelError
 from memoryd.models.llm import Answer
 from memoryd.settings import Settings
-from memoryd.text import estimate_tokens
+from memoryd.text import address, estimate_tokens
 
 RETRIES = 1  # of what may pass: 429, 5xx, a lost connection; within the time-out of each attempt
 _NO_KEY = "none"  # compatible servers of one's own mostly want none, but the SDK does
@@ -25,7 +25,7 @@ class Chat:
         )  # fmt: skip
         self._model = settings.llm_model
         self._takes_schemas = True
-        self.name = f"{self._model} at {self._client.base_url.host}"
+        self.name = f"{self._model} at {address(str(self._client.base_url))}"
 
     def ask(self, system: str, prompt: str, tokens: int, schema: Mapping[str, Any]) -> Answer:
         """See Endpoint. An endpoint that takes no schemas is not sent any from then on: the prompt has it too."""
