@@ -4,6 +4,7 @@ import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal
+from urllib.parse import urlsplit
 
 import platformdirs
 from pydantic import (
@@ -18,7 +19,7 @@ from pydantic import (
 )
 
 from memoryd.errors import InvalidInputError
-from memoryd.text import address, unstorable
+from memoryd.text import unstorable
 
 SESSION_LENGTH = 200
 URLS = frozenset({"chroma_url", "llm_base_url", "ollama_host", "openai_base_url"})  # they may hold a password
@@ -332,6 +333,21 @@ def _explain(error: ValidationError) -> str:
         said = variables(name)[0] if name in Settings.model_fields else name
         wrong.append(f"{said}{_given(name, one['input'])}: {one['msg'].removeprefix('Value error, ')}")
     return "Wrong settings. " + "; ".join(wrong)
+
+
+def address(url: str) -> str:
+    """Return the host and port of a URL, with or without a scheme: as much as people, answers and logs are shown.
+
+    User, password, path and query may each hold a secret. What is no URL is not repeated either.
+    """
+    try:
+        parts = urlsplit(url if "://" in url else f"//{url}")
+        port = parts.port
+    except ValueError:
+        return "(not a URL)"
+    name = parts.hostname or ""
+    name = f"[{name}]" if ":" in name else name
+    return f"{name}:{port}" if port else name or "(not a URL)"
 
 
 def shown(field: str, value: object) -> str:

@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from functools import cache
 from itertools import pairwise
 from typing import Literal
-from urllib.parse import urlsplit
 
 CHARACTERS_PER_TOKEN = 4
 SHOUTED = 3  # words in capitals; more of them, two side by side, are a sentence rather than operators and operands
@@ -495,18 +494,3 @@ def cut(text: str, tokens: int) -> str:
     room = max(0, tokens * CHARACTERS_PER_TOKEN - 2)
     head = text[:room]
     return (head.rsplit(None, 1)[0] if " " in head.strip() else head).rstrip() + " …"
-
-
-def address(url: str) -> str:
-    """Return the host and port of a URL, with or without a scheme: as much as people, answers and logs are shown.
-
-    User, password, path and query may each hold a secret. What is no URL is not repeated either.
-    """
-    try:
-        parts = urlsplit(url if "://" in url else f"//{url}")
-        port = parts.port
-    except ValueError:
-        return "(not a URL)"
-    name = parts.hostname or ""
-    name = f"[{name}]" if ":" in name else name
-    return f"{name}:{port}" if port else name or "(not a URL)"

@@ -13,10 +13,10 @@ import pytest
 
 from memoryd.core.doctor import Doctor
 from memoryd.errors import StoreAwayError, StoreError
+from memoryd.settings import address
 from memoryd.store.chroma import Chroma
 from memoryd.store.chroma_server import ChromaServer
 from memoryd.store.journal import STOPPED
-from memoryd.text import address
 from tests.clients import Agent, Wire, agent, environment, until
 from tests.store.journals import BREAD, engine, journal, turn
 

@@ -7,8 +7,8 @@ import openai
 
 from memoryd.errors import ModelError
 from memoryd.models.llm import Answer
-from memoryd.settings import Settings
-from memoryd.text import address, estimate_tokens
+from memoryd.settings import Settings, address
+from memoryd.text import estimate_tokens
 
 RETRIES = 1  # of what may pass: 429, 5xx, a lost connection; within the time-out of each attempt
 _NO_KEY = "none"  # compatible servers of one's own mostly want none, but the SDK does

@@ -6,8 +6,7 @@ import httpx2
 
 from memoryd.errors import InvalidInputError, ModelError
 from memoryd.models.base import HURRY, TextEmbedder
-from memoryd.settings import Settings
-from memoryd.text import address
+from memoryd.settings import Settings, address
 
 DEFAULT = "nomic-embed-text"
 

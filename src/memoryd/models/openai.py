@@ -4,8 +4,7 @@ import openai
 
 from memoryd.errors import ModelError
 from memoryd.models.base import HURRY, TextEmbedder
-from memoryd.settings import Settings
-from memoryd.text import address
+from memoryd.settings import Settings, address
 
 DEFAULT = "text-embedding-3-small"
 

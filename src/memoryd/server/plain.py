@@ -78,11 +78,14 @@ class Plain:
 async def _arguments(request: Request) -> Mapping[str, Any]:
     if request.headers.get("content-type", "").partition(";")[0].strip().lower() != "application/json":
         raise InvalidInputError("Send the arguments as application/json.")
-    size, body = int(request.headers.get("content-length") or 0), bytearray()
+    too_large = Refusal(413, f"The body is larger than {LARGEST} bytes.")
+    if int(request.headers.get("content-length") or 0) > LARGEST:
+        raise too_large
+    body = bytearray()
     async for part in request.stream():
         body += part
-        if max(size, len(body)) > LARGEST:
-            raise Refusal(413, f"The body is larger than {LARGEST} bytes.")
+        if len(body) > LARGEST:
+            raise too_large
     try:
         arguments = json.loads(body or b"{}")
     except (ValueError, RecursionError) as error:

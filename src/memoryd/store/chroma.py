@@ -13,9 +13,9 @@ from urllib.parse import quote, urlsplit
 import httpx2
 
 from memoryd.errors import StoreAwayError, StoreError
+from memoryd.settings import address
 from memoryd.store.chroma_database import ChromaDatabase, GoneError, TakenError
 from memoryd.store.journal import ForeignServer, State
-from memoryd.text import address
 
 CONNECT, ANSWER = 5.0, 60.0  # seconds
 PAUSE = 0.05  # between attempts to connect
