@@ -344,7 +344,7 @@ def test_what_changes_at_once_is_told_once(wire: Open, home: Path, era: str) -> 
     until(lambda: "memory://vault/last" in ears.told(), "the notice of a new workspace, where all may be others")
     assert ears.told().count(LIST) == 1
     with Engine(Settings.read(environment(home)), fetch=False) as engine:
-        vault = Vault(engine, engine.workspace(), "")
+        vault = Vault(engine, engine.workspace(make=True), "")
         for number in range(changes.MANY + 1):
             vault.commit("vault", f"k{number}", "text", tags=["many"])
     until(lambda: len(listed(ears)) and ears.ok("search_memories", query="", tags=["many"]), "the others")

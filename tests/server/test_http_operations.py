@@ -57,7 +57,7 @@ def test_it_lives_and_is_ready(server: HttpServer) -> None:
 
 def test_who_has_a_token_is_told_what_is_ready_and_of_one_workspace_no_figures_of_all(tmp_path: Path) -> None:
     models = {"MEMORY_EMBEDDER": "openai:x", "OPENAI_BASE_URL": "http://user:geheim@127.0.0.1:9/geheim/v1"}
-    with serving(tmp_path, "--workspace", "default", **models) as server:
+    with serving(tmp_path, "--workspace", "default", models=None, **models) as server:
         assert server.tool("memory_store", content="text").status_code == 200
         admin, bound = bearer(granted(server, "admin")), bearer(granted(server, "one", workspace="default"))
         for headers in ({}, bearer("none that there is")):
