@@ -1,5 +1,6 @@
 """A server over real HTTP, and clients of it: the SDK's over each transport, and plain requests."""
 
+import asyncio
 import json
 import subprocess
 import sys
@@ -18,19 +19,40 @@ from typer.testing import CliRunner, Result
 
 from memoryd.cli import app
 from memoryd.core.engine import Engine
+from memoryd.server.admission import Door
+from memoryd.server.http import application, prepared
 from memoryd.settings import Settings
 from tests.clients import LEGACY, MODERN, PATIENCE, Agent, Json, envelope, environment, until
 
 WORKSPACE, SESSION = "X-Memory-Workspace", "X-Memory-Session"
 
 
-class HttpServer:
+class Served:
+    """A server, wherever it runs, and plain requests to it."""
+
+    def __init__(self, url: str, environ: Mapping[str, str]) -> None:
+        self.url = url
+        self.environ = dict(environ)
+        self.client = httpx2.Client(timeout=PATIENCE)
+
+    @property
+    def port(self) -> int:
+        return int(self.url.rpartition(":")[2])
+
+    def request(self, method: str, path: str, **options: Any) -> httpx2.Response:
+        return self.client.request(method, f"{self.url}{path}", **options)
+
+    def tool(self, tool: str, headers: Mapping[str, str] | None = None, /, **arguments: Any) -> httpx2.Response:
+        """POST /tools/{name}."""
+        return self.request("POST", f"/tools/{tool}", json=arguments, headers=headers)
+
+
+class HttpServer(Served):
     """A server process on a free port."""
 
     def __init__(self, environ: Mapping[str, str], *arguments: str, log: Path) -> None:
-        self.environ = dict(environ)
+        super().__init__("", environ)
         self._log = log
-        self.client = httpx2.Client(timeout=PATIENCE)
         with log.open("a", encoding="utf-8") as errors:
             self.process = subprocess.Popen(
                 [sys.executable, "-m", "memoryd", "serve", "--transport", "http", "--port", "0", *arguments],
@@ -43,13 +65,6 @@ class HttpServer:
 
     def told(self) -> str:
         return self._log.read_text(encoding="utf-8")
-
-    def request(self, method: str, path: str, **options: Any) -> httpx2.Response:
-        return self.client.request(method, f"{self.url}{path}", **options)
-
-    def tool(self, tool: str, headers: Mapping[str, str] | None = None, /, **arguments: Any) -> httpx2.Response:
-        """POST /tools/{name}."""
-        return self.request("POST", f"/tools/{tool}", json=arguments, headers=headers)
 
     def stop(self) -> int:
         """SIGTERM; the exit code."""
@@ -119,16 +134,35 @@ def refused(environ: Mapping[str, str], *arguments: str) -> str:
 
 
 @contextmanager
-def beside(server: HttpServer) -> Iterator[Engine]:
+def beside(server: Served) -> Iterator[Engine]:
     """The engine of another process on the same memories."""
     with Engine(Settings.read(server.environ), fetch=False) as engine:
         yield engine
 
 
-def granted(server: HttpServer, name: str, *arguments: Any, **more: Any) -> str:
+def granted(server: Served, name: str, *arguments: Any, **more: Any) -> str:
     """A new token."""
     with beside(server) as engine:
         return engine.tokens.create(name, *arguments, **more)
+
+
+@contextmanager
+def served_here(home: Path, **settings: str) -> Iterator[tuple[Served, Door]]:
+    """A server in a thread, for tests that change what a process would not let them; and its connections."""
+    environ = environment(home, None, MEMORY_PORT="0", MEMORY_NAMESPACE="default", **settings)
+    engine = Engine(Settings.read(environ), fetch=False)
+    server = prepared(engine, application(engine))
+    thread = threading.Thread(target=lambda: asyncio.run(server.serve()))
+    thread.start()
+    try:
+        until(lambda: server.started, "the server")
+        port = server.servers[0].sockets[0].getsockname()[1]
+        served = Served(f"http://127.0.0.1:{port}", environ)
+        yield served, server.door
+        served.client.close()
+    finally:
+        server.should_exit = True
+        thread.join(PATIENCE)
 
 
 def bearer(token: str, **headers: str) -> dict[str, str]:
@@ -139,7 +173,7 @@ def bearer(token: str, **headers: str) -> dict[str, str]:
 class Ears:
     """A client whose stream stays open, on the wire: it gathers what it is told."""
 
-    def __init__(self, server: HttpServer, era: str, headers: Mapping[str, str], session: str = "") -> None:
+    def __init__(self, server: Served, era: str, headers: Mapping[str, str], session: str = "") -> None:
         self._server = server
         self._meta = envelope() | ({"memoryd/session": session} if session else {})
         self._era = era

@@ -4,6 +4,7 @@ import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal
+from urllib.parse import urlsplit
 
 import platformdirs
 from pydantic import (
@@ -22,6 +23,7 @@ from memoryd.text import unstorable
 
 DEFAULT_WORKSPACE = "default"
 SESSION_LENGTH = 200
+URLS = frozenset({"chroma_url", "llm_base_url", "ollama_host", "openai_base_url"})  # they may hold a password
 SHOWN = 100  # characters of a wrong value that an error repeats
 
 
@@ -364,8 +366,32 @@ def _explain(error: ValidationError) -> str:
     return "Wrong settings. " + "; ".join(wrong)
 
 
+def address(url: str) -> str:
+    """Return the host and port of a URL, with or without a scheme: as much as people, answers and logs are shown.
+
+    User, password, path and query may each hold a secret. What is no URL is not repeated either.
+    """
+    try:
+        parts = urlsplit(url if "://" in url else f"//{url}")
+        port = parts.port
+    except ValueError:
+        return "(not a URL)"
+    name = parts.hostname or ""
+    name = f"[{name}]" if ":" in name else name
+    return f"{name}:{port}" if port else name or "(not a URL)"
+
+
+def shown(field: str, value: object) -> str:
+    """Return the value of a setting as people and logs may see it: no secret, and of a URL its host and port."""
+    if not Settings.model_fields[field].repr:
+        return "(set)"
+    return address(str(value)) if field in URLS else str(value)
+
+
 def _given(name: str, value: object) -> str:
     """`=value`, but no secret and no whole novel."""
-    shown = all(f.repr for field, f in Settings.model_fields.items() if name in (field, *variables(field)))
+    field = next((field for field in Settings.model_fields if name in (field, *variables(field))), None)
+    if field and (field in URLS or not Settings.model_fields[field].repr):
+        return ""
     given = repr(str(value) if isinstance(value, Path) else value)
-    return f"={given[:SHOWN]}{'...' if len(given) > SHOWN else ''}" if shown else ""
+    return f"={given[:SHOWN]}{'...' if len(given) > SHOWN else ''}"

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from memoryd.settings import address
 from memoryd.text import (
     content_words,
     cut,
@@ -266,3 +267,21 @@ def test_what_fits_is_not_cut(text: str) -> None:
 def test_a_cut_ends_between_words() -> None:
     assert cut("one two three four five six", 5) == "one two three …"
     assert cut("東京" * 20, 4) == "東京" * 7 + " …"
+
+
+@pytest.mark.parametrize(
+    ("url", "shown"),
+    [
+        ("http://user:secret@box.example:8080/secret/v1?key=secret#secret", "box.example:8080"),
+        ("https://secret@[::1]:8080/", "[::1]:8080"),
+        ("https://box.example/v1", "box.example"),
+        ("user:secret@box:11434", "box:11434"),
+        ("box", "box"),
+        ("http://user:sec/ret@box", "(not a URL)"),
+        ("http://user:secret@box:port", "(not a URL)"),
+        ("http://[secret", "(not a URL)"),
+        ("", "(not a URL)"),
+    ],
+)
+def test_a_url_is_shown_as_its_host_and_port(url: str, shown: str) -> None:
+    assert address(url) == shown

@@ -13,6 +13,7 @@ import pytest
 
 from memoryd.core.doctor import Doctor
 from memoryd.errors import StoreAwayError, StoreError
+from memoryd.settings import address
 from memoryd.store.chroma import Chroma
 from memoryd.store.chroma_server import ChromaServer
 from memoryd.store.journal import STOPPED
@@ -192,7 +193,7 @@ def test_a_server_of_somebody_else_is_left_alone(chroma: str, model_dir: Path, t
         for tool in ("start_database", "stop_database"):
             told: Any = client.ok(tool)
             assert told["status"] == "external"
-            assert told["database"]["place"] == chroma
+            assert told["database"]["place"] == address(chroma)
         assert client.ok("healthcheck")["database"]["state"] == "external"
     assert not (data / "chroma").exists()
 
@@ -204,7 +205,7 @@ def test_the_doctor_tells_where_the_journal_is(
     place = request.getfixturevalue(url) if url == "chroma" else url
     with engine(tmp_path, model_dir, MEMORY_JOURNAL_STORE="chroma", MEMORY_CHROMA_URL=place) as made:
         told = Doctor(made, lambda _what, _done: None).examine()
-    assert told.facts["journal"] == f"ChromaDB at {place} (external)"
+    assert told.facts["journal"] == f"ChromaDB at {address(place)} (external)"
     assert [finding.subject for finding in told.findings if finding.subject == "journal"] == findings
 
 

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from mcp.client.subscriptions import ResourcesListChanged, ResourceUpdated
 
+from memoryd.core import changes
 from memoryd.core.engine import Engine
 from memoryd.core.vault import Vault
 from memoryd.settings import Settings
@@ -331,3 +332,27 @@ def test_the_client_of_the_sdk_listens(home: Path, era: str) -> None:
                 return [await anext(events), await anext(events)]
 
         assert a.ask(changes) == [ResourcesListChanged(), ResourceUpdated(uri=K)]
+
+
+# once ----------------------------------------------------------------------------------------------------------------
+
+
+def test_what_changes_at_once_is_told_once(wire: Open, home: Path, era: str) -> None:
+    """The first memory makes the workspace as well; more are pruned than one look at the changes takes."""
+    ears = Ears(wire("--toolsets", "vault"), era, "memory://vault/last")
+    ears.commit("first")
+    until(lambda: "memory://vault/last" in ears.told(), "the notice of a new workspace, where all may be others")
+    assert ears.told().count(LIST) == 1
+    with Engine(Settings.read(environment(home)), fetch=False) as engine:
+        vault = Vault(engine, engine.workspace(make=True), "")
+        for number in range(changes.MANY + 1):
+            vault.commit("vault", f"k{number}", "text", tags=["many"])
+    until(lambda: len(listed(ears)) and ears.ok("search_memories", query="", tags=["many"]), "the others")
+    told = len(ears.told())
+    ears.commit("last")
+    until(lambda: "memory://vault/last" in ears.told()[told:], "the notice of the last")
+    before = len(ears.told())
+    assert ears.ok("prune_memory", scope="vault", tags=["many"])["pruned_count"] == changes.MANY + 1
+    ears.commit("last", "changed")
+    until(lambda: ears.told()[-1] == "memory://vault/last" and len(ears.told()) > before, "the next notice")
+    assert ears.told()[before:] == [LIST, "memory://vault/last"]

@@ -1,6 +1,7 @@
 """The journal over HTTP: whose turns and files are whose, and who may stop the database."""
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -54,6 +55,23 @@ def test_who_comes_with_a_token_learns_no_directory(server: HttpServer, tokens: 
         refused(server, tokens["one"], "import_database", file="missing.jsonl"),
     ]  # fmt: skip
     assert not [text for text in answers if home in text]
+
+
+def test_errors_about_files_tell_no_directory_either(server: HttpServer, tokens: dict[str, str]) -> None:
+    home = Path(server.environ["MEMORY_DATA_DIR"])
+    name = told(server, tokens["one"], "export_database")["file"]
+    folder = (home / "exports" / name).parent
+    (folder / "binary.jsonl").write_bytes(b"\x7fELF\0\0\n")
+    error = refused(server, tokens["one"], "import_database", file=f"{folder.name}/binary.jsonl")
+    assert "is no text in UTF-8" in error
+    assert str(home) not in error
+    aside = folder.rename(folder.with_name("aside"))
+    folder.write_text("in the way")
+    answer = server.tool("export_database", bearer(tokens["one"]))
+    assert (answer.status_code, "cannot be written" in answer.text, str(home) in answer.text) == (503, True, False)
+    folder.unlink()
+    aside.rename(folder)
+    assert told(server, tokens["one"], "export_database")["file"]
 
 
 def test_a_writer_cannot_stop_the_database(server: HttpServer, tokens: dict[str, str]) -> None:

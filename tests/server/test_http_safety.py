@@ -31,7 +31,7 @@ from memoryd.server.http import assembled
 from memoryd.settings import Settings
 from memoryd.toolsets.registry import Answer, Call
 from tests.clients import EXIT, LEGACY, MODERN, environment, rows_of, until
-from tests.http import SESSION, WORKSPACE, Ears, HttpServer, beside, memoryd, remote, serving
+from tests.http import SESSION, WORKSPACE, Ears, HttpServer, bearer, beside, granted, memoryd, remote, serving
 
 PATHS = (
     ("POST", "/mcp"), ("GET", "/sse"), ("POST", "/sse/messages/"), ("POST", "/tools/memory_inspect"),
@@ -67,7 +67,18 @@ def raw(server: HttpServer, content: bytes) -> bytes:
 
 
 @pytest.mark.parametrize(
-    "host", ["evil.example", "127.0.0.1.evil.example", "localhost.evil.example:80", "memory.example.orgs"]
+    "host",
+    [
+        "evil.example",
+        "127.0.0.1.evil.example",
+        "localhost.evil.example:80",
+        "memory.example.orgs",
+        "localhost:evil",
+        "localhost:80:80",
+        "localhost:",
+        "[::1]:x",
+        "localhost:999999",
+    ],
 )
 def test_requests_by_other_names_are_refused(server: HttpServer, host: str) -> None:
     for method, path in PATHS:
@@ -77,7 +88,15 @@ def test_requests_by_other_names_are_refused(server: HttpServer, host: str) -> N
 
 @pytest.mark.parametrize(
     "origin",
-    ["https://evil.example", "http://localhost.evil.example", "null", "file://", "https://memory.example.org.x"],
+    [
+        "https://evil.example",
+        "http://localhost.evil.example",
+        "http://localhost:evil",
+        "http://localhost:80.x",
+        "null",
+        "file://",
+        "https://memory.example.org.x",
+    ],
 )
 def test_pages_of_other_origins_are_refused(server: HttpServer, origin: str) -> None:
     for method, path in PATHS:
@@ -90,9 +109,31 @@ def test_pages_of_other_origins_are_refused(server: HttpServer, origin: str) -> 
     "host", ["memory.example.org", "memory.example.org:443", "10.1.2.3:8765", "localhost", "[::1]:1"]
 )
 def test_names_that_are_allowed(server: HttpServer, host: str) -> None:
+    local = host.startswith(("localhost", "["))
     for origin in ({}, {"Origin": f"https://{host}"}, {"Origin": "http://localhost:3000"}):
         answer = server.tool("memory_inspect", {"Host": host, WORKSPACE: "one"} | origin)
-        assert answer.status_code == 200, (host, origin)
+        assert answer.status_code == (200 if local else 401), (host, origin)
+
+
+@pytest.mark.parametrize(
+    "header", ["X-Forwarded-For", "X-Forwarded-Host", "X-Forwarded-Proto", "Forwarded", "Via", "X-Real-IP",
+               "CF-Connecting-IP", "X-Client-IP"],
+)  # fmt: skip
+def test_behind_a_proxy_every_request_needs_a_token(server: HttpServer, header: str) -> None:
+    for method, path in PATHS[:4]:
+        assert server.request(method, path, headers={header: "x", WORKSPACE: "one"}, json={}).status_code == 401, path
+    token = granted(server, f"behind {header}")
+    try:
+        answer = server.tool(
+            "memory_inspect", bearer(token) | {header: "x", "Host": "memory.example.org", WORKSPACE: "one"}
+        )
+        assert answer.status_code == 200
+    finally:
+        memoryd(server.environ, "token", "revoke", f"behind {header}")
+
+
+def test_what_is_missing_for_a_proxy_is_said_at_the_start(server: HttpServer) -> None:
+    assert "There is no token yet: requests by the name memory.example.org" in server.told()
 
 
 def test_no_host_leads_past_the_entrance(server: HttpServer) -> None:
@@ -106,7 +147,7 @@ def test_no_host_leads_past_the_entrance(server: HttpServer) -> None:
 # too much ------------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("path", "status"), [("/mcp", 413), ("/sse/messages/", 413), ("/tools/memory_store", 400)])
+@pytest.mark.parametrize(("path", "status"), [("/mcp", 413), ("/sse/messages/", 413), ("/tools/memory_store", 413)])
 def test_a_body_that_is_too_large(server: HttpServer, path: str, status: int) -> None:
     head = f"POST {path} HTTP/1.1\r\nHost: localhost\r\n{WORKSPACE}: one\r\nContent-Type: application/json\r\n"
     chunks = (b"100000\r\n" + b" " * 0x100000 + b"\r\n") * 5

@@ -13,7 +13,7 @@ from pathlib import Path
 import apsw
 import pytest
 
-from tests.clients import EXIT, NO_MODELS, PATIENCE, SOURCE, Wire, environment, rows_of, until
+from tests.clients import EXIT, LEGACY, NO_MODELS, PATIENCE, SOURCE, Wire, envelope, environment, rows_of, until
 from tests.conftest import Open
 
 posix = pytest.mark.skipif(sys.platform == "win32", reason="signals are POSIX's")
@@ -434,3 +434,51 @@ def test_nothing_is_written_for_the_list(wire: Open, home: Path) -> None:
     server.close_stdin()
     assert server.wait() == 0
     assert not (home / "data").exists() or not any(path.is_file() for path in (home / "data").rglob("*.onnx"))
+
+
+# the era of the protocol ---------------------------------------------------------------------------------------------
+
+DISCOVER: dict[str, object] = {"_meta": envelope()}
+HELLO: dict[str, object] = {
+    "protocolVersion": LEGACY, "capabilities": {}, "clientInfo": {"name": "t", "version": "1"},
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("waits", [True, False])
+def test_the_later_of_two_openings_decides(wire: Open, waits: bool) -> None:
+    """A client may ask by `server/discover`, and not wait for the answer of a slow start before `initialize`."""
+    server = wire(MEMORY_TOOLSETS="recall,vault")
+    discovered = server.post("server/discover", DISCOVER)
+    if waits:
+        assert "result" in server.answer(discovered)
+    initialized = server.post("initialize", HELLO)
+    assert server.answer(initialized)["result"]["protocolVersion"] == LEGACY
+    assert "result" in server.answer(discovered)
+    server.send({"jsonrpc": "2.0", "method": "notifications/initialized"})
+    assert len(server.result("tools/list")["tools"]) > 5
+    server.call("commit_memory", scope="session", key="k", content="text")
+    assert "text" in json.dumps(server.call("search_memories", query="text"))
+    server.close_stdin()
+    assert server.wait() == 0
+
+
+def test_the_other_way_round(wire: Open) -> None:
+    server = wire()
+    server.handshake()
+    assert "result" in server.answer(server.post("server/discover", DISCOVER))
+    assert "result" in server.answer(server.post("tools/list", DISCOVER))
+    assert "result" not in server.answer(server.post("initialize", HELLO)), "the client has spoken"
+
+
+@pytest.mark.parametrize("modern", [True, False])
+def test_who_has_said_more_stays_in_his_era(wire: Open, modern: bool) -> None:
+    server = wire()
+    if modern:
+        server.answer(server.post("tools/list", DISCOVER))
+        assert server.answer(server.post("initialize", HELLO))["error"]["code"] == -32022
+        assert "result" in server.answer(server.post("tools/list", DISCOVER))
+    else:
+        server.handshake()
+        server.result("tools/list")
+        assert server.answer(server.post("server/discover", DISCOVER))["error"]["code"] == -32600
+        server.result("tools/list")

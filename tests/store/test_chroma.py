@@ -241,7 +241,7 @@ def test_one_replaces_at_a_time(kept: JournalChroma, raw: ChromaDatabase) -> Non
 
 def test_the_password_of_a_server_is_not_told() -> None:
     server = External("https://user:secret@chroma.example.org:8000/")
-    assert server.place == "https://chroma.example.org:8000"
+    assert server.place == "chroma.example.org:8000"
     assert server.state() == "external"
 
 
@@ -249,7 +249,7 @@ def test_a_server_that_is_not_there_is_told() -> None:
     with (
         closing(Chroma(External("http://127.0.0.1:9"))) as nobody,
         pytest.raises(
-            StoreAwayError, match=r"Could not connect to ChromaDB at http://127\.0\.0\.1:9 .*stored nothing; start that"
+            StoreAwayError, match=r"Could not connect to ChromaDB at 127\.0\.0\.1:9 .*stored nothing; start that"
         ),
     ):
         nobody.database("x").collection(TURNS)

@@ -17,7 +17,7 @@ from memoryd.models import weights
 from memoryd.models.llm import asked
 from memoryd.models.loader import Loader
 from memoryd.models.providers import Spec
-from memoryd.settings import Settings, subprocess_environment, variables
+from memoryd.settings import Settings, shown, subprocess_environment, variables
 from memoryd.store.base import Place
 from memoryd.store.sqlite import SqliteStore
 
@@ -276,7 +276,7 @@ def slips(environ: Mapping[str, str]) -> Iterator[Finding]:
 def changed(settings: Settings) -> dict[str, str]:
     """The settings that are not the default, by their variable; what is secret is only said to be set."""
     return {
-        variables(name)[0]: str(getattr(settings, name)) if field.repr else "(set)"
+        variables(name)[0]: shown(name, getattr(settings, name))
         for name, field in Settings.model_fields.items()
         if getattr(settings, name) != field.get_default(call_default_factory=True)
     }

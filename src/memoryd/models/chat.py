@@ -9,7 +9,7 @@ import openai
 
 from memoryd.errors import ModelError
 from memoryd.models.llm import Answer
-from memoryd.settings import Settings
+from memoryd.settings import Settings, address
 from memoryd.text import estimate_tokens
 
 RETRIES = 1  # of what may pass: 429, 5xx, a lost connection
@@ -29,7 +29,7 @@ class Chat:
         )
         self._model = settings.llm_model
         self._takes_schemas = True
-        self.name = f"{self._model} at {self._client.base_url.host}"
+        self.name = f"{self._model} at {address(str(self._client.base_url))}"
         self._loop = asyncio.new_event_loop()
         threading.Thread(target=self._loop.run_forever, name="memoryd-llm", daemon=True).start()
 

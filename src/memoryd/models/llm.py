@@ -12,13 +12,12 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeVar
-from urllib.parse import urlsplit
 
 from pydantic import BaseModel, ValidationError
 
 from memoryd import extras
 from memoryd.errors import ModelError
-from memoryd.settings import Settings
+from memoryd.settings import Settings, address
 from memoryd.text import estimate_tokens
 
 log = logging.getLogger(__name__)
@@ -217,7 +216,7 @@ def asked(settings: Settings) -> str:
     """Who would be asked what, for people; never a key."""
     if not configured(settings):
         return "none: nothing is sent anywhere"
-    host = urlsplit(settings.llm_base_url or OPENAI).hostname
+    host = address(settings.llm_base_url or OPENAI)
     what = "answers, summaries, reports, and maintenance: pairs of memories to compare, and memories that have decayed"
     return f"{settings.llm_model} at {host}, for {what}"
 

@@ -6,7 +6,7 @@ import httpx2
 
 from memoryd.errors import InvalidInputError, ModelError
 from memoryd.models.base import HURRY, TextEmbedder
-from memoryd.settings import Settings
+from memoryd.settings import Settings, address
 
 DEFAULT = "nomic-embed-text"
 
@@ -27,6 +27,7 @@ class OllamaEmbedder(TextEmbedder):
         self._model = model or DEFAULT
         super().__init__("ollama", self._model)
         self._url = base_url(settings.ollama_host)
+        self._place = address(self._url)
         local = urlsplit(self._url).hostname in ("127.0.0.1", "::1", "localhost")
         self._timeout = timeout
         self._client = httpx2.Client(trust_env=not local)
@@ -49,15 +50,15 @@ class OllamaEmbedder(TextEmbedder):
             body = answer.json()
         except httpx2.TimeoutException as error:
             raise ModelError(
-                f"Ollama at {self._url} took too long to answer. Check its load, then try again."
+                f"Ollama at {self._place} took too long to answer. Check its load, then try again."
             ) from error
         except httpx2.HTTPError as error:
             raise ModelError(
-                f"Ollama at {self._url} does not answer: {error}. Start it with `ollama serve`, or set OLLAMA_HOST."
+                f"Ollama at {self._place} does not answer: {error}. Start it with `ollama serve`, or set OLLAMA_HOST."
             ) from error
         except ValueError as error:
             raise ModelError(
-                f"{self._url} answered without JSON. Check that OLLAMA_HOST is an Ollama server."
+                f"{self._place} answered without JSON. Check that OLLAMA_HOST is an Ollama server."
             ) from error
         return self._rows(answer.status_code, body if isinstance(body, dict) else {})
 
@@ -66,7 +67,7 @@ class OllamaEmbedder(TextEmbedder):
             raise ModelError(f"Ollama has no model {self._model!r}. Run `ollama pull {self._model}`.")
         if status != httpx2.codes.OK:
             cause = str(body.get("error", ""))[:300] or "no reason given"
-            raise ModelError(f"Ollama at {self._url} refused with status {status}: {cause}. Look into its log.")
+            raise ModelError(f"Ollama at {self._place} refused with status {status}: {cause}. Look into its log.")
         return body.get("embeddings")
 
 
@@ -80,11 +81,9 @@ def base_url(host: str) -> str:
         parts = urlsplit(host if "://" in host else f"//{host}", scheme="http")
         port = parts.port or (_PORTS.get(parts.scheme, _PORT) if "://" in host else _PORT)
     except ValueError as error:
-        raise InvalidInputError(f"OLLAMA_HOST={host!r} is not an address: {error}.") from error
+        raise InvalidInputError("OLLAMA_HOST is not an address. Write one as in http://127.0.0.1:11434.") from error
     if parts.scheme not in _PORTS:
-        raise InvalidInputError(
-            f"OLLAMA_HOST={host!r} is not an address of http or https, as in http://127.0.0.1:11434."
-        )
+        raise InvalidInputError("OLLAMA_HOST is not an address of http or https, as in http://127.0.0.1:11434.")
     name = parts.hostname or "127.0.0.1"
     name = _EVERYWHERE.get(name, name)
     return f"{parts.scheme}://{f'[{name}]' if ':' in name else name}:{port}{parts.path.rstrip('/')}"

@@ -4,7 +4,7 @@ import openai
 
 from memoryd.errors import ModelError
 from memoryd.models.base import HURRY, TextEmbedder
-from memoryd.settings import Settings
+from memoryd.settings import Settings, address
 
 DEFAULT = "text-embedding-3-small"
 
@@ -31,6 +31,7 @@ class OpenAIEmbedder(TextEmbedder):
             timeout=timeout,
             max_retries=1,
         )
+        self._place = address(str(self._client.base_url))
         self._hurried = self._client.with_options(timeout=min(HURRY, timeout), max_retries=0)
         try:
             self._learn_dim()
@@ -48,9 +49,9 @@ class OpenAIEmbedder(TextEmbedder):
             answer = raw.create(model=self._model, input=texts, encoding_format="float")
             return _rows(answer.http_response.json())
         except openai.OpenAIError as error:
-            raise ModelError(f"{self.name} at {self._client.base_url}: {str(error)[:300]} {_next(error)}") from error
+            raise ModelError(f"{self.name} at {self._place}: {str(error)[:300]} {_next(error)}") from error
         except ValueError as error:
-            raise ModelError(f"{self._client.base_url} answered without JSON. {_ADDRESS}") from error
+            raise ModelError(f"{self._place} answered without JSON. {_ADDRESS}") from error
 
 
 _ADDRESS = "Check OPENAI_BASE_URL: it should end where `/embeddings` is added, mostly in `/v1`."

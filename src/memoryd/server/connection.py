@@ -7,11 +7,14 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
+from mcp import types
+
 from memoryd.core.tokens import EVERYTHING, Grant
 from memoryd.model import Workspace
 from memoryd.settings import SESSION_LENGTH
 from memoryd.text import storable, unstorable
 
+HELLO, DISCOVER = "initialize", "server/discover"  # what opens a connection of either era
 SESSION_META = "memoryd/session"
 _CLIENT_INFO_META = "io.modelcontextprotocol/clientInfo"
 ENTRY = "memoryd.entry"  # in the ASGI scope
@@ -61,7 +64,7 @@ class Sessions:
 
     async def remember(self, ctx: Any, call_next: Any) -> Any:
         """Middleware. Only the raw parameters of `initialize` hold `clientInfo.extra`: the SDK's model drops it."""
-        if ctx.method == "initialize":
+        if ctx.method == HELLO:
             told = (ctx.params or {}).get("clientInfo")
             connection_of(ctx).state |= {_STATE: _extra_session(told), _CLIENT: _client(told)}
         return await call_next(ctx)
@@ -100,6 +103,28 @@ class Sessions:
             or _extra_session(meta.get(_CLIENT_INFO_META))
             or state.get(_STATE)
         )
+
+
+class Opening:
+    """Which era of the protocol a connection speaks. As long as a client only asks for it, its last word counts."""
+
+    def __init__(self) -> None:
+        self._modern: bool | None = None
+        self._open = True
+
+    def turns(self, message: object) -> bool:
+        """Whether a message, heard in their order, leads from one era to the other.
+
+        Some clients ask `server/discover`, and do not wait for a slow start to answer before they `initialize`.
+        """
+        if not isinstance(message, types.JSONRPCRequest) or not self._open:
+            return False
+        meta = (message.params or {}).get("_meta")
+        modern = message.method != HELLO and isinstance(meta, Mapping) and types.PROTOCOL_VERSION_META_KEY in meta
+        turned = self._modern not in (None, modern) and (modern or message.method == HELLO)
+        self._modern = modern if self._modern is None or turned else self._modern
+        self._open = message.method in (HELLO, DISCOVER)
+        return turned
 
 
 def connection_of(ctx: Any) -> Any:

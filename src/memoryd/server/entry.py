@@ -1,7 +1,12 @@
 """What a request over HTTP must pass before it comes to a protocol: host and origin, token, rate, workspace."""
 
+import logging
 import math
+import re
 import time
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from anyio import to_thread
@@ -24,13 +29,21 @@ from memoryd.server.calls import Calls
 from memoryd.server.connection import ENTRY, Entry
 from memoryd.server.openapi import WORKSPACE
 
+log = logging.getLogger(__name__)
+
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
 RETRY = 5  # seconds after which a server that is busy may be asked again
 SSE, MESSAGES = "/sse", "/sse/messages/"
 BOUND = ("/mcp", SSE, "/tools/")  # where a workspace is used
 LOCKED = "memoryd.locked"  # in the ASGI scope
 METADATA = "/.well-known/oauth-protected-resource/mcp"
-OPEN = ("/health", "/health/live", "/openapi.json")  # for anybody: they tell nothing of what is kept
+HEALTH = "/health"  # says to anybody whether it is ready, and to who has a token what of
+OPEN = (HEALTH, "/health/live", "/openapi.json")  # for anybody: they tell nothing of what is kept
+AT_ONCE = 250  # requests, streams among them, that one token may have open: a quarter of the connections
+
+_HOST = re.compile(r"(\[[0-9A-Fa-f:.]+\]|[^][:/?#@\s]+)(?::\d{1,5})?")  # RFC 9110, 7.2: uri-host [ ":" port ]
+_BY_PROXIES = re.compile(r"x-forwarded-.+|forwarded|via|x-real-ip|(x|true|cf|fly|x-cluster)-(client|connecting)-ip")
+"""Headers that only a proxy adds: who sent such a request is not on this machine."""
 
 
 class Refusal(Exception):  # noqa: N818 - an answer rather than an error
@@ -44,6 +57,25 @@ class Refusal(Exception):  # noqa: N818 - an answer rather than an error
 def is_loopback(host: str) -> bool:
     """Whether only this machine can reach it."""
     return host in LOOPBACK or host.startswith("127.")
+
+
+def name_of(host: str) -> str:
+    """The name in a `Host` header, or after the scheme of an `Origin`, without its port; '' where it is malformed."""
+    found = _HOST.fullmatch(host)
+    return found[1].strip("[]") if found else ""
+
+
+def is_direct(request: HTTPConnection) -> bool:
+    """Whether a program on this machine sent a request, as far as that shows: by a local name, through no proxy."""
+    sender = request.client.host if request.client else ""
+    local = is_loopback(sender) and is_loopback(name_of(request.headers.get("host", "")))
+    return local and not any(_BY_PROXIES.fullmatch(name) for name in request.headers)
+
+
+def is_open(request: HTTPConnection) -> bool:
+    """Whether a request is for anybody: no token is looked for."""
+    path = request.scope["path"]
+    return path in OPEN and not (path == HEALTH and "authorization" in request.headers)
 
 
 def security(host: str, allowed: tuple[str, ...]) -> TransportSecuritySettings:
@@ -79,12 +111,24 @@ class Bearer(BearerAuthBackend):
 
     async def authenticate(self, conn: HTTPConnection) -> Any:
         """See starlette.authentication.AuthenticationBackend."""
-        return None if conn.scope["path"] in OPEN else await super().authenticate(conn)
+        try:
+            return None if is_open(conn) else await super().authenticate(conn)
+        except AuthenticationError:
+            if conn.scope["path"] == HEALTH:  # which tells just that
+                return None
+            raise
 
 
-def undecided(_request: HTTPConnection, error: Exception) -> Response:
-    """The answer where nobody can say whether a token is valid: the database is away."""
-    return JSONResponse({"error": str(error)}, 503, {"Retry-After": str(RETRY)})
+def undecided(request: HTTPConnection, error: Exception) -> Response:
+    """The answer where nobody can say whether a token is valid."""
+    return _away(request, error).response
+
+
+def _away(request: HTTPConnection, error: Exception) -> Refusal:
+    """What is said while the database is away. Where it is, no stranger is told."""
+    log.warning("The database: %s", error)
+    text = str(error) if is_direct(request) else "The database is away; the server's log tells why."
+    return Refusal(503, text, **{"Retry-After": str(RETRY)})
 
 
 def grant_of(scope: Scope) -> Grant:
@@ -107,6 +151,8 @@ class Entrance:
         self._names = TransportSecurityMiddleware(names)
         self._rate = rate
         self._limiter = MovingWindowRateLimiter(MemoryStorage())
+        self._running: Counter[str] = Counter()
+        """Open requests by the principal."""
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """See ASGI."""
@@ -116,21 +162,42 @@ class Entrance:
         request = Request(scope, receive)
         try:
             await self._admit(request)
+            with self._among(scope):
+                await self._app(scope, receive, send)
         except Refusal as refused:
             await refused.response(scope, receive, send)
-        else:
-            await self._app(scope, receive, send)
 
     async def _admit(self, request: Request) -> None:
         """Find out what is asked for, in whose name and where. Raises Refusal."""
         if wrong := await self._names.validate_request(request, is_post=False):
             raise Refusal(wrong.status_code, bytes(wrong.body).decode())
-        if request.scope["path"] in OPEN:
+        host, origin = request.headers["host"], request.headers.get("origin")  # whose ports the SDK does not look at
+        if not name_of(host):
+            raise Refusal(421, "Invalid Host header")
+        if origin and not name_of(origin.partition("://")[2]):
+            raise Refusal(403, "Invalid Origin header")
+        if is_open(request):
             return
         try:
             await to_thread.run_sync(self._enter, request, grant_of(request.scope))
         except StoreError as error:
-            raise Refusal(503, str(error), **{"Retry-After": str(RETRY)}) from None
+            raise _away(request, error) from None
+
+    @contextmanager
+    def _among(self, scope: Scope) -> Iterator[None]:
+        """Count a request as long as it is open, if it was let in. Raises Refusal where its sender has too many."""
+        if scope.get(LOCKED, True):
+            yield
+            return
+        who = grant_of(scope).principal
+        if self._running[who] >= AT_ONCE:
+            text = f"{AT_ONCE} requests are open already, streams included. End one first."
+            raise Refusal(429, text, **{"Retry-After": str(RETRY)})
+        self._running[who] += 1
+        try:
+            yield
+        finally:
+            self._running[who] -= 1
 
     def _enter(self, request: Request, grant: Grant) -> None:
         locked = request.scope[LOCKED] = grant is EVERYTHING and self._needs_token(request)
@@ -142,7 +209,8 @@ class Entrance:
     def _needs_token(self, request: Request) -> bool:
         """Beyond this machine always; here where there are any, or where one was sent that is not valid."""
         engine = self._calls.engine
-        return not is_loopback(engine.settings.host) or "authorization" in request.headers or engine.tokens.any()
+        here = is_loopback(engine.settings.host) and is_direct(request)
+        return not here or "authorization" in request.headers or engine.tokens.any()
 
     def _count(self, who: str) -> None:
         if self._rate and not self._limiter.hit(self._rate, who):

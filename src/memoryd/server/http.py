@@ -3,10 +3,12 @@
 import logging
 import math
 import signal
+import ssl
 import time
 import uuid
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
+from functools import partial
 from typing import Any
 
 import uvicorn
@@ -27,6 +29,7 @@ from memoryd.core import maintenance
 from memoryd.core.engine import Engine
 from memoryd.core.tokens import LEVELS
 from memoryd.errors import InvalidInputError, MemorydError, StoreError
+from memoryd.server.admission import Connection, Door
 from memoryd.server.app import MemoryServer
 from memoryd.server.calls import Calls
 from memoryd.server.connection import ENTRY, Entry, Sessions
@@ -41,6 +44,7 @@ from memoryd.server.entry import (
     Verifier,
     base,
     is_loopback,
+    name_of,
     rate_of,
     security,
     undecided,
@@ -60,33 +64,60 @@ def serve(
     made: Callable[[Engine], Starlette] | None = None,
 ) -> None:
     """Serve until SIGTERM or SIGINT; then finish what was begun and close the engine. `made`: another application."""
-    settings = engine.settings
-    if not is_loopback(settings.host):
-        _demand_token(engine)
-    if not settings.read_only:
+    _look_for_token(engine)
+    if not engine.settings.read_only:
         _make_default(engine)
     for number in (signal.SIGTERM, signal.SIGINT):  # uvicorn raises them again when it is done
         signal.signal(number, lambda *_: None)
+    app = (made or application)(engine)
+    app.state.ending.append(partial(end_soon, engine))
+    prepared(engine, app, certificate, key).run()
+
+
+def prepared(engine: Engine, app: Starlette, certificate: str | None = None, key: str | None = None) -> "_Server":
+    """Return what will serve an application of `assembled` where the settings say."""
+    door = Door(_tls(certificate, key) if certificate or key else None)
     config = uvicorn.Config(
-        (made or application)(engine), host=settings.host, port=settings.port, log_config=None, access_log=False,
+        app, host=engine.settings.host, port=engine.settings.port, log_config=None, access_log=False,
         server_header=False, ws="none", timeout_graceful_shutdown=math.ceil(LAST_CALLS), lifespan="on",
-        ssl_certfile=certificate, ssl_keyfile=key,
+        http=partial(Connection, door),  # type: ignore[arg-type]  # called like a class
+        loop="asyncio" if door.tls else "auto",  # uvloop may read the client's first bytes before it can be paused
     )  # fmt: skip
-    _Server(config, engine).run()
+    return _Server(config, door)
 
 
-def _demand_token(engine: Engine) -> None:
-    """Raise InvalidInputError where others could reach the server and nobody could be let in."""
+def _tls(certificate: str | None, key: str | None) -> ssl.SSLContext:
+    """Return what TLS handshakes use; raise InvalidInputError where a file is missing or wrong."""
+    context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
     try:
-        there = engine.tokens.any()
+        context.load_cert_chain(certificate or "", key)
+    except OSError as error:  # of which SSLError is one
+        raise InvalidInputError(
+            f"The certificate {certificate or '(none)'} and its key {key or '(none)'} cannot be used: {error}. Name "
+            "files in PEM form that belong together with --certificate and --key."
+        ) from None
+    return context
+
+
+def _look_for_token(engine: Engine) -> None:
+    """Say who is refused as long as there is no token. Raise InvalidInputError where that is everybody."""
+    host, names = engine.settings.host, engine.settings.allowed_hosts
+    elsewhere = [name for name in names if not is_loopback(name_of(name))]
+    try:
+        if (is_loopback(host) and not elsewhere) or engine.tokens.any():
+            return
     except StoreError as error:  # it may come back; until then nobody is let in
         log.warning("%s", error)
         return
-    if not there:
+    if not is_loopback(host):
         raise InvalidInputError(
-            f"{engine.settings.host} can be reached from other machines, and there is no token yet. Make one with "
-            "`memoryd token create NAME`, or serve on 127.0.0.1."
+            f"{host} can be reached from other machines, and there is no token yet. Make one with `memoryd token "
+            "create NAME`, or serve on 127.0.0.1."
         )
+    log.warning(
+        "There is no token yet: requests by the name %s (MEMORY_ALLOWED_HOSTS) and through a proxy are refused. Make "
+        "one with `memoryd token create NAME`.", ", ".join(elsewhere),
+    )  # fmt: skip
 
 
 def _make_default(engine: Engine) -> None:
@@ -100,9 +131,9 @@ def _make_default(engine: Engine) -> None:
 class _Server(uvicorn.Server):
     """Says where it listens, once it does, and ends what would go on for ever."""
 
-    def __init__(self, config: uvicorn.Config, engine: Engine) -> None:
+    def __init__(self, config: uvicorn.Config, door: Door) -> None:
         super().__init__(config)
-        self._engine = engine
+        self.door = door
 
     async def startup(self, sockets: Any = None) -> None:
         await super().startup(sockets)
@@ -110,13 +141,13 @@ class _Server(uvicorn.Server):
             for socket in server.sockets:
                 host, port = socket.getsockname()[:2]
                 name = f"[{host}]" if ":" in host else host
-                scheme = "https" if self.config.is_ssl else "http"
+                scheme = "https" if self.door.tls else "http"
                 print(f"memoryd serves {scheme}://{name}:{port}/mcp", flush=True)  # noqa: T201 - for people and programs
 
     async def shutdown(self, sockets: Any = None) -> None:
-        end_soon(self._engine)
         for end in self.config.app.state.ending:  # type: ignore[union-attr]
             end()
+        self.door.close()
         await super().shutdown(sockets)
 
 

@@ -37,6 +37,8 @@ def set_up(level: str) -> None:
     logging.basicConfig(level=level.upper(), handlers=[handler], force=True)
     for wordy in ("mcp", "sse_starlette"):  # at debug they log whole messages
         logging.getLogger(wordy).setLevel("INFO" if level == "debug" else "NOTSET")
+    for indiscreet in ("httpx2", "openai"):  # they log whole URLs, which may hold a password
+        logging.getLogger(indiscreet).setLevel("WARNING")
     logging.captureWarnings(True)
     sys.excepthook = _uncaught
     threading.excepthook = _uncaught_in_thread

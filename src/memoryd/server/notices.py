@@ -14,11 +14,33 @@ from memoryd.server.connection import Sessions, connection_of, on_close
 from memoryd.toolsets import resources
 
 MOST = 1_000  # subscriptions of a connection
+MOMENT = 0.05  # seconds in which several changes are one notice
 
 Wanted = dict[str, str]
 """The resources of which somebody wants to hear: the URI as it was given, and the one way to write it."""
 Send = Callable[[bool, list[str]], Coroutine[Any, Any, None]]
 """Tells that the list has changed, and which resources, by their URIs as they were given."""
+
+
+class _Gathered:
+    """What a client is to be told. What changes within a moment, as when much is pruned at once, is told once."""
+
+    def __init__(self, send: Send) -> None:
+        self._send = send
+        self._listed = False
+        self._uris: dict[str, None] = {}
+        self._waiting = False
+
+    async def tell(self, listed: bool, uris: list[str]) -> None:
+        self._listed |= listed
+        self._uris |= dict.fromkeys(uris)
+        if self._waiting or not (self._listed or self._uris):
+            return
+        self._waiting = True
+        await asyncio.sleep(MOMENT)
+        gathered = self._listed, list(self._uris)
+        self._listed, self._uris, self._waiting = False, {}, False  # what changes from now on is another notice
+        await self._send(*gathered)
 
 
 class Notices:
@@ -110,14 +132,14 @@ class Notices:
 
         Returns what ends it.
         """
-        loop = asyncio.get_running_loop()
+        loop, gathered = asyncio.get_running_loop(), _Gathered(send)
 
         def heard(changed: Changed) -> None:
             caller = self._sessions.caller(ctx)
             own = self._calls.session(caller)
             keys = [(caller.session_id if scope else "", key) for scope, key in changed.keys if scope in ("", own)]
             listed = changed.listed and (bool(keys) or not changed.keys or changed.unknown)
-            sending = send(listed, _concerned(resources.changed(keys), wanted, every=changed.unknown))
+            sending = gathered.tell(listed, _concerned(resources.changed(keys), wanted, every=changed.unknown))
             try:
                 asyncio.run_coroutine_threadsafe(sending, loop)
             except RuntimeError:  # the loop is closed: nobody is there to be told

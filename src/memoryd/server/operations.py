@@ -15,7 +15,7 @@ from memoryd.core.engine import Engine
 from memoryd.core.workspaces import going_on
 from memoryd.errors import MemorydError
 from memoryd.server.calls import Calls
-from memoryd.server.entry import is_loopback
+from memoryd.server.entry import LOCKED, grant_of
 
 log = logging.getLogger(__name__)
 
@@ -33,20 +33,24 @@ class Health:
         """The process answers."""
         return JSONResponse({"live": True})
 
-    async def ready(self, _request: Request) -> Response:
-        """Whether calls can be served: 200, or 503. Models may still be missing: words are found without."""
-        database = await to_thread.run_sync(self._database)
-        body = {"live": True, "ready": database is None, "database": database or "ok",
-                "models": self._engine.helpers.states()}  # fmt: skip
-        return JSONResponse(body, 200 if database is None else 503)
+    async def ready(self, request: Request) -> Response:
+        """Whether calls can be served: 200, or 503. Models may still be missing: words are found without.
 
-    def _database(self) -> str | None:
-        """What is wrong with it."""
+        Who brings a token is told more; the server's log tells everything.
+        """
+        wrong = await to_thread.run_sync(self._wrong)
+        body: dict[str, Any] = {"live": True, "ready": wrong is None}
+        if not request.scope.get(LOCKED, True):
+            body |= {"database": wrong or "ok", "models": self._engine.helpers.states()}
+        return JSONResponse(body, 503 if wrong else 200)
+
+    def _wrong(self) -> str | None:
+        """What is wrong with the database."""
         try:
             self._engine.workspaces.all()
         except MemorydError as error:
             log.warning("The database: %s", error)
-            return str(error) if is_loopback(self._engine.settings.host) else "away; the server's log tells why"
+            return str(error)
         return None
 
 
@@ -72,8 +76,10 @@ class Metrics:
         self._calls.labels(tool, outcome).inc()
         self._seconds.labels(tool).observe(seconds)
 
-    async def show(self, _request: Request) -> Response:
-        """The text format."""
+    async def show(self, request: Request) -> Response:
+        """The text format. Its figures are of all workspaces, so a token of one does not get them."""
+        if grant_of(request.scope).workspace:
+            return JSONResponse({"error": "This token is of one workspace, and these are figures of all."}, 403)
         text = await to_thread.run_sync(self._text)
         return Response(text, media_type=CONTENT_TYPE_LATEST)
 

@@ -6,7 +6,7 @@ from functools import cached_property
 from typing import Any
 
 from mcp.server.transport_security import DEFAULT_MAX_REQUEST_BODY_SIZE
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, Response
 
 from memoryd.errors import (
@@ -19,7 +19,7 @@ from memoryd.errors import (
 )
 from memoryd.server.calls import Calls
 from memoryd.server.connection import ENTRY, Caller, Entry, client_name, session_name
-from memoryd.server.entry import RETRY
+from memoryd.server.entry import RETRY, Refusal
 from memoryd.server.openapi import SESSION, document
 from memoryd.suspicion import suspicious
 
@@ -55,6 +55,10 @@ class Plain:
                 workspace=entry.workspace, remote=True, client=client_name(request.headers.get("user-agent", "")),
             )  # fmt: skip
             answer, _ = await self._calls.run(caller, tool, arguments)
+        except Refusal as refused:
+            return refused.response
+        except ClientDisconnect:  # nobody reads it
+            return Response(status_code=400)
         except MemorydError as error:
             return _error(next(status for kind, status in STATUS if isinstance(error, kind)), tool.told(error))
         body = answer.result.as_json()
@@ -74,13 +78,14 @@ class Plain:
 async def _arguments(request: Request) -> Mapping[str, Any]:
     if request.headers.get("content-type", "").partition(";")[0].strip().lower() != "application/json":
         raise InvalidInputError("Send the arguments as application/json.")
+    too_large = Refusal(413, f"The body is larger than {LARGEST} bytes.")
     if int(request.headers.get("content-length") or 0) > LARGEST:
-        raise InvalidInputError(f"The body is larger than {LARGEST} bytes.")
+        raise too_large
     body = bytearray()
     async for part in request.stream():
         body += part
         if len(body) > LARGEST:
-            raise InvalidInputError(f"The body is larger than {LARGEST} bytes.")
+            raise too_large
     try:
         arguments = json.loads(body or b"{}")
     except (ValueError, RecursionError) as error:

@@ -23,6 +23,7 @@ from memoryd.core import maintenance
 from memoryd.core.engine import Engine
 from memoryd.server.app import MemoryServer
 from memoryd.server.calls import Calls
+from memoryd.server.connection import Opening
 from memoryd.server.ending import LAST_CALLS, end_soon
 
 log = logging.getLogger(__name__)
@@ -50,7 +51,8 @@ async def _serve(server: MemoryServer, engine: Engine) -> None:
         wire = _Wire(engine, lines_in, lines_out)
         tasks.start_soon(wire.read)
         tasks.start_soon(wire.write)
-        await server.run(wire.requests, wire.answers, server.create_initialization_options())
+        async for requests in wire.eras:
+            await server.run(requests, wire.answers.clone(), server.create_initialization_options())
         tasks.cancel_scope.cancel()
 
 
@@ -105,30 +107,45 @@ class _Wire:
     def __init__(self, engine: Engine, lines_in: Any, lines_out: Any) -> None:
         self._engine, self._in, self._out = engine, lines_in, lines_out
         self._requests: ObjectSendStream[SessionMessage | Exception]
-        self._answers: ObjectReceiveStream[SessionMessage]
-        self._requests, self.requests = anyio.create_memory_object_stream[SessionMessage | Exception](0)
+        self.eras: ObjectReceiveStream[ObjectReceiveStream[SessionMessage | Exception]]
+        """The requests of the connection, anew from each change of the protocol's era on: the SDK fixes it once."""
+        self._eras, self.eras = anyio.create_memory_object_stream[ObjectReceiveStream[SessionMessage | Exception]](1)
         self.answers, self._answers = anyio.create_memory_object_stream[SessionMessage](0)
+        self._opening = Opening()
         self._running: set[types.RequestId] = set()
         self._idle = anyio.Event()
 
     async def read(self) -> None:
         """Pass requests on until EOF; then wait for the last answers and close."""
-        async with self._requests:
+        await self._begin()
+        async with self._eras:
             async for line in self._in:
                 if isinstance(line, Exception):
                     if refusal := _refusal(line):
                         await self._out.send(SessionMessage(refusal))
                     continue
+                if self._opening.turns(line.message):
+                    await self._finish()
+                    await self._begin()
                 if isinstance(line.message, types.JSONRPCRequest) and line.message.method != ENDLESS:
                     self._running.add(line.message.id)
                 await self._requests.send(line)
                 if isinstance(line.message, types.JSONRPCNotification) and line.message.method == CANCELLED:
                     self._done(cancelled_request_id_from_params(line.message.params))
             end_soon(self._engine)
-            with anyio.move_on_after(LAST_CALLS):
-                while self._running:
-                    self._idle = anyio.Event()
-                    await self._idle.wait()
+            await self._finish()
+
+    async def _begin(self) -> None:
+        self._requests, requests = anyio.create_memory_object_stream[SessionMessage | Exception](0)
+        await self._eras.send(requests)
+
+    async def _finish(self) -> None:
+        """Wait for the answers of what runs, and close."""
+        with anyio.move_on_after(LAST_CALLS):
+            while self._running:
+                self._idle = anyio.Event()
+                await self._idle.wait()
+        await self._requests.aclose()
 
     async def write(self) -> None:
         """Pass answers on."""

@@ -8,11 +8,12 @@ import threading
 import time
 from pathlib import Path
 from typing import Any, Protocol
-from urllib.parse import quote, urlsplit, urlunsplit
+from urllib.parse import quote, urlsplit
 
 import httpx2
 
 from memoryd.errors import StoreAwayError, StoreError
+from memoryd.settings import address
 from memoryd.store.chroma_database import ChromaDatabase, GoneError, TakenError
 from memoryd.store.journal import ForeignServer, State
 
@@ -56,8 +57,7 @@ class External(ForeignServer):
 
     def __init__(self, url: str) -> None:
         self._url = url.rstrip("/")
-        parts = urlsplit(self._url)
-        self.place = urlunsplit(parts._replace(netloc=parts.netloc.rpartition("@")[2], query="", fragment=""))
+        self.place = address(self._url)
 
     def url(self) -> str:
         """With its user and password, if it has them."""
@@ -78,7 +78,7 @@ class Chroma:
         self.place = server.place
         self._lock = threading.Lock()
         self._known: str | None = None
-        local = urlsplit(server.place).hostname in (*LOCAL, None)
+        local = urlsplit(f"//{server.place}").hostname in (*LOCAL, None)
         self._http = httpx2.Client(timeout=httpx2.Timeout(ANSWER, connect=CONNECT), trust_env=not local)
 
     def state(self) -> State:

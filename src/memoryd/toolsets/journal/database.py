@@ -1,6 +1,7 @@
 """The database: healthcheck, start_database, stop_database, export_database, import_database."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Literal
@@ -11,7 +12,7 @@ from memoryd.core import journal as core
 from memoryd.core import journal_files, lines
 from memoryd.core.journal_files import Collection
 from memoryd.core.lines import Mode
-from memoryd.errors import InvalidInputError
+from memoryd.errors import InvalidInputError, StoreError
 from memoryd.store.journal import State
 from memoryd.toolsets.journal.shapes import CamelArguments, CamelResult, journal, told
 from memoryd.toolsets.registry import Answer, Call, NoArguments, Tool, Toolset
@@ -118,7 +119,8 @@ def export_database(call: Call, arguments: ExportArguments) -> Answer:
     stamp = call.engine.clock.now().translate(str.maketrans("", "", "-:."))
     path = _own(call) / f"memory-backup-{stamp}.jsonl"
     include = [name for name in ("memories", "summaries") if name in arguments.include]
-    written, counts = journal_files.export(journal(call).kept, path, include, lambda done: call.progress(done, 1))
+    with _discreetly(call):
+        written, counts = journal_files.export(journal(call).kept, path, include, lambda done: call.progress(done, 1))
     told_as = _shown(call, written.path)
     return Answer(Exported(
         file=told_as, bytes=written.size, **asdict(counts),
@@ -153,7 +155,7 @@ class ImportResult(CamelResult):
 
 def import_database(call: Call, arguments: ImportArguments) -> Answer:
     """import_database."""
-    with lines.opened(_within(call, arguments.file)) as source:
+    with _discreetly(call), lines.opened(_within(call, arguments.file)) as source:
         done = journal_files.load(
             journal(call).kept, source, arguments.mode, lambda part: call.progress(part, 1), call.engine.secrets
         )
@@ -177,6 +179,20 @@ def _own(call: Call) -> Path:
 def _shown(call: Call, path: Path) -> str:
     """A path as its caller learns it: of the machine's directories those who come with a token learn nothing."""
     return path.relative_to(_exports(call)).as_posix() if call.principal else str(path)
+
+
+@contextmanager
+def _discreetly(call: Call) -> Iterator[None]:
+    """Errors tell those who come with a token no directory of the machine."""
+    try:
+        yield
+    except (InvalidInputError, StoreError) as error:
+        if not call.principal:
+            raise
+        text = str(error)
+        for directory in (_exports(call), _exports(call).resolve()):
+            text = text.replace(str(directory), "the directory of exports")
+        raise type(error)(text) from error
 
 
 def _within(call: Call, file: str) -> Path:

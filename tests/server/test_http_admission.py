@@ -1,0 +1,280 @@
+"""What a stranger at the socket can cost: bytes, time, connections; and that honest clients notice nothing of it."""
+
+import json
+import re
+import socket
+import ssl
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack, closing, contextmanager, suppress
+from pathlib import Path
+
+import httpx2
+import pytest
+import trustme
+
+from memoryd.server import admission, entry
+from tests.clients import LEGACY, MODERN, PATIENCE, until
+from tests.http import Ears, HttpServer, Served, bearer, granted, served_here, serving
+
+HELLO = b"GET /health/live HTTP/1.1\r\nHost: localhost\r\n"
+CALL = b"POST /tools/memory_inspect HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+
+
+class Raw:
+    """A client made of bytes."""
+
+    def __init__(self, port: int, tls: ssl.SSLContext | None = None, address: str = "127.0.0.1") -> None:
+        plain = socket.create_connection(("127.0.0.1", port), PATIENCE, (address, 0))
+        self._socket = tls.wrap_socket(plain, server_hostname="127.0.0.1") if tls else plain
+        self._socket.settimeout(PATIENCE)
+
+    def send(self, content: bytes) -> int:
+        """Send as much as is taken."""
+        sent = 0
+        with suppress(OSError):
+            while sent < len(content):
+                sent += self._socket.send(content[sent : sent + 65_536])
+        return sent
+
+    def answer(self) -> tuple[int, bytes]:
+        """The status and the body of the next answer; 0 where the connection ends without one."""
+        head = b""
+        while b"\r\n\r\n" not in head:
+            more = self._read(1)
+            if not more:
+                return 0, head
+            head += more
+        found = re.search(rb"\r\ncontent-length: *(\d+)", head, re.IGNORECASE)
+        length = int(found[1]) if found else 0
+        body = b""
+        while len(body) < length and (more := self._read(length - len(body))):
+            body += more
+        return int(head.split(b" ")[1]), body
+
+    def _read(self, count: int) -> bytes:
+        try:
+            return self._socket.recv(count)
+        except ConnectionError:
+            return b""
+
+    def ended(self) -> bool:
+        """Whether the server ends the connection, now or soon."""
+        while self._read(65_536):
+            pass
+        return True
+
+    def close(self) -> None:
+        self._socket.close()
+
+
+class Place:
+    """A server process, and raw connections to it."""
+
+    def __init__(self, server: HttpServer, tls: ssl.SSLContext | None) -> None:
+        self.server = server
+        self.half_closes = tls is None
+        """Whether the server ends its side first; over TLS it waits a while for the client to do so."""
+        self._tls = tls
+
+    def raw(self) -> closing[Raw]:
+        return closing(Raw(self.server.port, self._tls))
+
+    def ask(self, *parts: bytes) -> int:
+        """The status of the answer to a request that is sent in these parts."""
+        with self.raw() as raw:
+            for part in parts:
+                raw.send(part)
+            return raw.answer()[0]
+
+    def descriptors(self) -> int:
+        return len(list(Path(f"/proc/{self.server.process.pid}/fd").iterdir()))
+
+
+@pytest.fixture(scope="module", params=["plain", "tls"])
+def place(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
+    home = tmp_path_factory.mktemp("admission")
+    arguments, trusting = [], None
+    if request.param == "tls":
+        authority, trusting = trustme.CA(), ssl.create_default_context()
+        authority.configure_trust(trusting)
+        (home / "server.pem").write_bytes(authority.issue_cert("127.0.0.1").private_key_and_cert_chain_pem.bytes())
+        arguments = ["--certificate", str(home / "server.pem")]
+    with serving(home, "--workspace", "default", *arguments) as server:
+        granted(server, "somebody")
+        yield Place(server, trusting)
+
+
+# bytes ---------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("head", "status"),
+    [
+        (HELLO + b"X: " + b"x" * 60_000 + b"\r\n\r\n", 200),
+        (HELLO + b"X: " + b"x" * 65_536 + b"\r\n\r\n", 431),
+        (HELLO + b"X: " + b"x" * 65_536, 431),
+        (HELLO + b"X: " + b"x" * 32_000_000 + b"\r\n\r\n", 431),
+        (HELLO + b"".join(b"X-%d: y\r\n" % number for number in range(98)) + b"\r\n", 200),
+        (HELLO + b"".join(b"X-%d: y\r\n" % number for number in range(100)) + b"\r\n", 431),
+        (HELLO + b"X: y\n" * 60_000 + b"\r\n", 431),
+        (HELLO + b"X: y\r\n" + b" z\r\n" * 200 + b"\r\n", 431),
+        (b"GET /health/live?" + b"x" * 8_000 + b" HTTP/1.1\r\nHost: localhost\r\n\r\n", 200),
+        (b"GET /health/live?" + b"x" * 9_000 + b" HTTP/1.1\r\nHost: localhost\r\n\r\n", 414),
+        (b"G" * 1_000_000, 414),
+        (b"\x16\x03\x01 no TLS here\r\n\r\n", 400),
+    ],
+)  # fmt: skip
+def test_a_head_has_limits(place: Place, head: bytes, status: int) -> None:
+    assert place.ask(head) == status
+    assert place.ask(HELLO + b"\r\n") == 200
+
+
+def test_a_head_that_follows_a_request_has_the_same_limits(place: Place) -> None:
+    call, large = CALL + b"Content-Length: 2\r\n\r\n", HELLO + b"X: y\r\n" * 20_000 + b"\r\n"
+    for parts in ([call + b"{}" + large], [call + b"{}", large]):
+        with place.raw() as raw:
+            for part in parts:
+                raw.send(part)
+            assert [raw.answer()[0] for _ in range(2)] == [401, 431]
+            assert not place.half_closes or raw.ended()
+    with place.raw() as raw:
+        raw.send(call)
+        assert raw.answer()[0] == 401
+        raw.send(b"{}" + large)
+        assert raw.answer()[0] == 431
+
+
+def test_a_body_without_a_token_is_not_taken(place: Place) -> None:
+    for framing in (b"Content-Length: 64000000\r\n\r\n", b"Transfer-Encoding: chunked\r\n\r\n3d09000\r\n"):
+        with place.raw() as raw:
+            assert raw.send(CALL + framing + b" " * 64_000_000) < 48_000_000, "what is not taken fills the buffers"
+            assert raw.answer()[0] in (0, 401)
+    with place.raw() as raw:  # an honest one is told why
+        raw.send(CALL + b"Content-Length: 3000000\r\n\r\n" + b" " * 3_000_000 + HELLO + b"\r\n")
+        assert [raw.answer()[0] for _ in range(2)] == [401, 200]
+
+
+def test_frames_that_are_wrong_do_no_harm(place: Place) -> None:
+    for body in (b"zz\r\n", b"1\r\nxx\r\n", b"5;" + b"x" * 200_000, b"0\r\n" + b"X: y\r\n" * 20_000):
+        with place.raw() as raw:
+            raw.send(CALL + b"Transfer-Encoding: chunked\r\n\r\n" + body)
+            assert raw.answer()[0] in (0, 400, 401)
+
+
+# honest clients ------------------------------------------------------------------------------------------------------
+
+
+def test_requests_may_come_in_pieces_and_one_after_another(place: Place) -> None:
+    named = b"Authorization: Bearer " + granted(place.server, "pieces").encode() + b"\r\n"
+    with place.raw() as raw:
+        for _ in range(2):
+            for part in (CALL[:20], CALL[20:], named, b"Content-Length: 2\r\n", b"\r\n{", b"}"):
+                time.sleep(0.02)
+                raw.send(part)
+            assert raw.answer()[0] == 200
+        raw.send((HELLO + b"\r\n") * 3)  # pipelined
+        assert [raw.answer()[0] for _ in range(3)] == [200] * 3
+    with place.raw() as raw:
+        raw.send(CALL + named + b"Expect: 100-continue\r\nContent-Length: 2\r\n\r\n")
+        assert raw.answer() == (100, b"")
+        raw.send(b"{}")
+        assert raw.answer()[0] == 200
+
+
+@pytest.mark.skipif(not Path("/proc/self/fd").exists(), reason="looks into /proc")
+def test_idle_connections_keep_nobody_out(place: Place) -> None:
+    before = place.descriptors()
+    with ExitStack() as held:
+        for number in range(700):
+            idle = held.enter_context(closing(socket.create_connection(("127.0.0.1", place.server.port), PATIENCE)))
+            if number % 2:
+                idle.send(b"GET / HTTP/1.1\r\nHost: lo")
+        assert place.ask(HELLO + b"\r\n") == 200
+        assert place.descriptors() - before <= admission.MOST // 2 + 50
+
+
+# time: the limits are shortened, so the server is in this process ----------------------------------------------------
+
+
+@contextmanager
+def hurried(home: Path, monkeypatch: pytest.MonkeyPatch, toolsets: str = "recall", **limits: float) -> Iterator[Served]:
+    """A server with these limits in place of those of `admission`. At the end no connection must be left."""
+    for name, limit in {"SWEEP": 0.05, "LINGER": 0.2, **limits}.items():
+        monkeypatch.setattr(admission, name, limit)
+    with served_here(home, MEMORY_TOOLSETS=toolsets) as (server, door):
+        yield server
+        server.client.close()
+        until(lambda: not door._open, "the end of all connections")
+
+
+def test_what_does_not_come_is_not_waited_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with hurried(tmp_path, monkeypatch, HEAD_TIME=0.5, BODY_TIME=0.5) as server, ExitStack() as held:
+        silent, half, half_body, second = (held.enter_context(closing(Raw(server.port))) for _ in range(4))
+        half.send(HELLO)
+        half_body.send(CALL + b"Content-Length: 20\r\n\r\n{")
+        second.send(HELLO + b"\r\n")
+        assert second.answer()[0] == 200
+        second.send(HELLO)
+        assert silent.answer()[0] == 0
+        for raw in (half, half_body, second):
+            assert raw.answer() == (408, b'{"error": "Request Timeout"}')
+            assert raw.ended()
+
+
+def test_a_slow_upload_takes_the_time_it_needs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    content = json.dumps({"content": "x" * 3_000}).encode()
+    with hurried(tmp_path, monkeypatch, BODY_TIME=0.5, SLOWEST=100) as server, closing(Raw(server.port)) as raw:
+        raw.send(CALL.replace(b"inspect", b"store") + b"Content-Length: %d\r\n\r\n" % len(content))
+        for start in range(0, len(content), 200):
+            raw.send(content[start : start + 200])
+            time.sleep(0.1)
+        assert raw.answer()[0] == 200
+
+
+@pytest.mark.parametrize("era", [LEGACY, MODERN, "sse"])
+def test_streams_live_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, era: str) -> None:
+    limits = {"HEAD_TIME": 0.3, "BODY_TIME": 0.3, "STALL": 0.3}
+    with (
+        hurried(tmp_path, monkeypatch, "vault", **limits) as server,
+        closing(Ears(server, era, {}).listen("memory://vault/k")) as ears,
+    ):
+        time.sleep(1.5)
+        assert server.tool("commit_memory", scope="vault", key="k", content="text").status_code == 200
+        until(lambda: "memory://vault/k" in ears.notices(), "a notice")
+
+
+def test_who_takes_no_answer_is_cut(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with hurried(tmp_path, monkeypatch, STALL=0.5) as server, closing(Raw(server.port)) as raw:
+        raw._socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4_096)
+        raw.send((b"GET /openapi.json HTTP/1.1\r\nHost: localhost\r\n\r\n") * 2_000)
+        until(lambda: not raw.send(b"G"), "the end")
+
+
+def test_who_waits_longest_makes_room(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with hurried(tmp_path, monkeypatch, MOST=8) as server, ExitStack() as held:
+        crowd = [held.enter_context(closing(Raw(server.port))) for _ in range(20)]
+        assert all(raw.ended() for raw in crowd[:16])
+        strangers = [held.enter_context(closing(Raw(server.port, None, f"127.0.0.{n}"))) for n in range(2, 7)]
+        for raw in (crowd[-1], strangers[-1]):
+            raw.send(HELLO + b"\r\n")
+            assert raw.answer()[0] == 200
+
+
+def test_one_token_has_so_many_streams(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(entry, "AT_ONCE", 3)
+    with served_here(tmp_path) as (server, _), ExitStack() as held:
+        mine, others = bearer(granted(server, "mine")), bearer(granted(server, "others"))
+
+        def stream(headers: dict[str, str]) -> httpx2.Response:
+            return held.enter_context(server.client.stream("GET", f"{server.url}/sse", headers=headers))
+
+        streams = [stream(mine) for _ in range(3)]
+        assert {one.status_code for one in streams} == {200}
+        refused = stream(mine)
+        assert (refused.status_code, refused.headers["Retry-After"]) == (429, "5")
+        assert "3 requests are open already" in refused.read().decode()
+        assert stream(others).status_code == 200
+        assert stream({}).status_code == 401
+        streams[0].close()
+        until(lambda: stream(mine).status_code == 200, "room for another stream")
