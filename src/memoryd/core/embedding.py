@@ -17,6 +17,7 @@ from functools import partial
 from memoryd.core import perspectives
 from memoryd.core.leases import TERM, Leases
 from memoryd.core.records import Embedded, embed
+from memoryd.core.secrets import Secrets
 from memoryd.core.workspaces import Workspaces, going_on
 from memoryd.errors import ModelError
 from memoryd.model import GENERAL, Workspace
@@ -44,7 +45,8 @@ Texts = Mapping[str, str]
 class Embedding:
     """The sets of vectors, one a workspace and model, and what keeps them complete."""
 
-    def __init__(self, store: Store, workspaces: Workspaces, helpers: Helpers, leases: Leases) -> None:
+    def __init__(self, store: Store, workspaces: Workspaces, helpers: Helpers, leases: Leases, secrets: Secrets) -> None:
+        self._secrets = secrets
         self._store = store
         self._leases = leases
         self._workspaces = workspaces
@@ -290,6 +292,8 @@ class Embedding:
         the old one are gone, so that none passes for a new one. A process that dies over it leaves it away: say it
         again.
         """
+
+        changed = self._secrets.clean(changed).value
 
         def withdraw(queries: Queries) -> tuple[dict[str, str], dict[str, str]]:
             wanted = perspectives.edited(queries, changed, removed, reset=reset)

@@ -3,6 +3,7 @@
 import time
 from collections.abc import Callable, Iterator
 from contextlib import nullcontext
+from dataclasses import replace
 
 from memoryd.core import compaction, judging
 from memoryd.core.acts import Act, carry_out
@@ -130,6 +131,7 @@ def _fresh(engine: Engine, workspace: Workspace, limit: int, after: tuple[str, s
 
 
 def _do(engine: Engine, workspace: Workspace, act: Act) -> bool:
+    act = replace(act, reason=engine.secrets.masked(act.reason))
     with written_by("memoryd", TOOL):
         done = engine.write(workspace, lambda q: carry_out(q, act, engine.clock.now()))
     if done and act.ending == "compacted":
