@@ -20,14 +20,14 @@ PACKAGE = "src/memoryd"
 SQL = f"{PACKAGE}/store/sql"
 MIGRATIONS = f"{SQL}/sqlite/migrations"
 
-_PLAIN = {"errors", "model", "text", "suspicion", "ranking", "prompts", "extras"}
+_PLAIN = {"errors", "hidden", "model", "text", "suspicion", "ranking", "prompts", "extras"}
 _GROUND = _PLAIN | {"settings"}
 _CORE = _GROUND | {"store", "models", "core"}
 
 MAY_IMPORT = {
     "errors": {"model"},
     "model": {"errors"},
-    **dict.fromkeys(("text", "suspicion", "ranking", "prompts", "settings", "extras"), _PLAIN),
+    **dict.fromkeys(("hidden", "text", "suspicion", "ranking", "prompts", "settings", "extras"), _PLAIN),
     **dict.fromkeys(("memoryd", "store", "models"), _GROUND),  # memoryd: the package's own face
     **dict.fromkeys(("core", "toolsets"), _CORE),
     "server": _CORE | {"toolsets"},

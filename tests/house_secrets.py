@@ -7,6 +7,7 @@ from pathlib import Path
 from tests import house
 
 WRITES_NO_TEXT = {
+    "graph": "`change`, which the functions of the graph begin with",
     "engine": "the write path itself, and counts of recalls",
     "leases": "names of work, and who does it",
     "sessions": "ids of sessions, which are compared",

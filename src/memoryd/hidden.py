@@ -7,7 +7,7 @@ within Persian and Indic words, a mark of direction beside Arabic or Hebrew, the
 import re
 from typing import Final
 
-_ALWAYS = "\u00ad\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f\u3164\ufe00-\ufe0f\ufeff\uffa0"
+_ALWAYS = "\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f\u3164\ufe00-\ufe0f\ufeff\uffa0"
 _HIDDEN = re.compile(f"[{_ALWAYS}\ufff0-\ufff8\U0001d173-\U0001d17a\U000e0000-\U000e0fff]")
 _WIDE = {code: code - 0xFEE0 for code in range(0xFF01, 0xFF5F)} | {0x3000: 0x20}
 _ALIKE: Final = str.maketrans("аеорсухіјѕԁһӏԛԝАВЕКМНОРСТХІЈЅαοιρνΑΒΕΖΗΙΚΜΝΟΡΤΥΧ", "aeopcyxijsdhlqwABEKMHOPCTXIJSaoipvABEZHIKMNOPTYX")

@@ -176,10 +176,13 @@ def _token(pattern: str) -> Callable[[Text], Spans]:
     compiled = re.compile(pattern, re.ASCII)
 
     def spans(text: Text) -> Spans:
+        after = 0
         for match in compiled.finditer(text.whole):
             start, end = match.span()
-            if secret_tokens.BEFORE.search(text.whole[max(0, start - 4) : start]) and not secret_tokens.PLACEHOLDER.search(match[0]):
+            begins = start == after or secret_tokens.BEFORE.search(text.whole[max(0, start - 4) : start])
+            if begins and not secret_tokens.PLACEHOLDER.search(match[0]):
                 yield start, end
+                after = end
 
     return spans
 

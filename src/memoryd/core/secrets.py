@@ -15,6 +15,7 @@ from memoryd.errors import InvalidInputError
 from memoryd.hidden import seen
 
 Mode = Literal["mask", "refuse", "allow"]
+AGAIN = 16  # times at most that what is beside a secret is looked at: only a text made against this needs more
 P = ParamSpec("P")
 T = TypeVar("T")
 
@@ -151,25 +152,25 @@ def mask(text: str) -> tuple[str, list[str]]:
     found: list[str] = []
     parts = list(enumerate(_mask().split(text)))  # each second one is a mask already
     done: list[str] = []
-    waiting = [(part, bool(number % 2)) for number, part in reversed(parts)]
+    waiting = [(part, AGAIN * (number % 2)) for number, part in reversed(parts)]
     while waiting:
-        part, is_mask = waiting.pop()
-        secrets = [] if is_mask else _within(part)
+        part, times = waiting.pop()
+        secrets = _within(part) if times < AGAIN else []
         if not secrets:
             done.append(part)
             continue
         found += [secret.kind for secret in secrets]
-        waiting += reversed(_parted(part, secrets))  # what was beside a secret may be one without it
+        waiting += reversed(_parted(part, secrets, times + 1))  # what was beside a secret may be one without it
     return "".join(done), found
 
 
-def _parted(text: str, secrets: list[Secret]) -> list[tuple[str, bool]]:
-    """A text as its parts and the masks between them, each of which is told apart."""
+def _parted(text: str, secrets: list[Secret], times: int) -> list[tuple[str, int]]:
+    """A text as its parts, which were looked at so many times, and the masks between them, which never are."""
     parts, after = [], 0
     for secret in secrets:
-        parts += [(text[after : secret.start], False), (f"[masked: {secret.kind}]", True)]
+        parts += [(text[after : secret.start], times), (f"[masked: {secret.kind}]", AGAIN)]
         after = secret.end
-    return [*parts, (text[after:], False)]
+    return [*parts, (text[after:], times)]
 
 
 def _within(text: str) -> list[Secret]:
