@@ -1,10 +1,9 @@
 """A second labelled set for bench/secrets.py, written from a list of classes before any rule was tried on it.
 
-Between « and » stands a secret; {h40} is filled with 40 characters of a class, anew from a fixed seed, and ¦ parts what no
+Between « and » stands a secret; {h40} is filled with 40 characters of a class, from a fixed seed, and ¦ parts what no
 scanner should take for a leak. Lines are dealt out by turns: the rules were tuned on the even half alone.
 """
 
-import base64
 import hashlib
 import random
 import re
@@ -20,7 +19,8 @@ from bench.secret_notes import HEX, LOWER, UPPER, URLSAFE, jwt
 ALNUM = string.ascii_letters + string.digits
 CLASSES = {
     "a": ALNUM, "w": URLSAFE, "h": HEX, "u": UPPER, "d": string.digits, "l": LOWER, "b": ALNUM + "+/",
-    "x": string.ascii_uppercase + "234567", "s": "023456789acdefghjklmnpqrstuvwxyz", "k": ALNUM.translate(str.maketrans("", "", "0OIl")),
+    "x": string.ascii_uppercase + "234567", "s": "023456789acdefghjklmnpqrstuvwxyz",
+    "k": ALNUM.translate(str.maketrans("", "", "0OIl")),
     "c": string.ascii_letters, "q": ALNUM + "!#%*+?^~", "X": "x",
 }  # fmt: skip
 
@@ -153,7 +153,7 @@ auth: {username: ann, password: «p1cnic-basket»}
 <password>«Lem0n+tree»</password>
 <add key="ApiSecret" value="«{a40}»" />
 <property name="hibernate.connection.password">«orchid-77»</property>
-"private_key_id": "{h40}", "private_key": "-----BEGIN ¦PRIVATE KEY-----\n«{b64}\n{b64}\n{b40}»\n-----END ¦PRIVATE KEY-----\n"
+"private_key_id": "{h40}", "private_key": "-----BEGIN ¦PRIVATE KEY-----\n«{b64}\n{b64}\n{b40}»"
 \"api_token\": \"«{a40}»\"
 machine api.example.com login ann password «n3trc-val»
 db.example.com:5432:shop:app:«pgp4ssval»
@@ -253,7 +253,11 @@ hmac key «{h64}»
 
 def _fill(match: re.Match[str], rng: random.Random) -> str:
     kind, length = match[1], int(match[2] or 0)
-    made = {"U": lambda: str(uuid.UUID(int=rng.getrandbits(128), version=4)), "J": lambda: jwt(rng), "M": lambda: phrase(rng, length)}
+    made = {
+        "U": lambda: str(uuid.UUID(int=rng.getrandbits(128), version=4)),
+        "J": lambda: jwt(rng),
+        "M": lambda: phrase(rng, length),
+    }
     return made[kind]() if kind in made else "".join(rng.choices(CLASSES[kind], k=length))
 
 

@@ -19,8 +19,8 @@ from pathlib import Path
 from detect_secrets import plugins
 from detect_secrets.plugins.base import BasePlugin
 
-from bench.order_notes import NOTES, ORDERS
 from bench import secret_notes_fresh as fresh
+from bench.order_notes import NOTES, ORDERS
 from bench.secret_notes import held, honest
 from memoryd.core import secrets
 from memoryd.suspicion import reads_like_instructions

@@ -161,8 +161,16 @@ ADDED = [
     ("sql_stays_in_the_store", f"{SRC}/core/a.py", "x = 'SELECT 1'\n"),
     ("sql_stays_in_the_store", f"{SRC}/toolsets/graph.py", 'x = f"""\n  WITH a AS ({x}) SELECT 1"""\n'),
     ("sql_stays_in_the_store", f"{SRC}/cli.py", "x = 'PRAGMA user_version'\n"),
-    ("what_is_stored_is_cleaned", f"{SRC}/core/a.py", "def add(graph, text):\n    graph.change(lambda q: q.add(text))\n"),
-    ("what_is_stored_is_cleaned", f"{SRC}/core/a.py", "class A:\n    def add(self):\n        self._engine.write(1, 2)\n"),
+    (
+        "what_is_stored_is_cleaned",
+        f"{SRC}/core/a.py",
+        "def add(graph, text):\n    graph.change(lambda q: q.add(text))\n",
+    ),
+    (
+        "what_is_stored_is_cleaned",
+        f"{SRC}/core/a.py",
+        "class A:\n    def add(self):\n        self._engine.write(1, 2)\n",
+    ),
 ]
 
 # rule, file, what stands there, what stands there instead

@@ -14,7 +14,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memoryd.core import (
-    capture, entities, exports, imports, journal_files, lines, observations, relations, secret_rules, secrets, transfer,
+    capture,
+    entities,
+    exports,
+    imports,
+    journal_files,
+    lines,
+    observations,
+    relations,
+    secret_rules,
+    secrets,
+    transfer,
 )  # fmt: skip
 from memoryd.core.audit import findings
 from memoryd.core.engine import Engine
@@ -364,18 +374,28 @@ def test_a_workspace_is_not_named_by_a_secret(engine: Engine) -> None:
 # time ----------------------------------------------------------------------------------------------------------------
 
 AGAINST = [
-    "a", "1", "A", " ", "\n", "-", "_", ".", ":", "=", "é", "密", "pw:", "pass", "password ", "password: ", "password is ", "pass=a",
-    "key is ", "api key ", "api_key_key_", "secret_access_key_", "token is ", "my token to a ", "--password ", "--pass-",
-    "-" * 3 + "a", "sk-", "sk-proj-", "ghp_", "eyJ", "eyJhbGciOiJI.eyJ", "xoxb-1-", "AKIA", "AKIAAAAAAAAAAAAAAAA", "glpat-", "M" * 24 + ".",
-    "hvs.", "dp.a.", "SG.", "a" * 14 + ".atlasv1.", "abc8Q~", "12345678:AA", "K" * 51, "5", "xprv", "://a:", "https://", "http://hook/",
-    "https://hook", "?token=", "&key=", "cookie: ", "cookie: sid=", "cookie: a-", "sid=", "authorization: bearer ", "bearer ", "aws ",
-    "aws key ", "private key ", "wallet seed ", "otp secret ", "recovery codes ", "pin ", "pin for ", "door code ", "echo a | ",
-    "machine a login b ", "a.b:5432:c:", "*:1:a:a:", "identified by ", "password '", "login a / ", "credentials a,", "password>", "</",
-    "mysql -p ", "curl -u ", "curl -u a:", "docker login -p ", "htpasswd -b a b ", "net use a ", "az login ", "gh secret ",
-    "-----BEGIN PRIVATE KEY-----", "-----BEGIN PRIVATE KEY-----\nAAAAAAAAAAAAAAAAAAAA", "PuTTY-User-Key-File-2:", "able ", "able, 1. ",
-    "abandon " * 11 + "x ", "ab_", "abcdef-ghijkl-", "a1B_", "[masked: ", "[masked: password]", '"', "'", "\\n", "%3D", "\u200b", "pass\u200b", "ö",
+    "a", "1", "A", " ", "\n", "-", "_", ".", ":", "=", "é", "密", "pw:", "pass", "password ", "password: ",
+    "password is ", "pass=a",
+    "key is ", "api key ", "api_key_key_", "secret_access_key_", "token is ", "my token to a ", "--password ",
+    "--pass-",
+    "-" * 3 + "a", "sk-", "sk-proj-", "ghp_", "eyJ", "eyJhbGciOiJI.eyJ", "xoxb-1-", "AKIA", "AKIAAAAAAAAAAAAAAAA",
+    "glpat-", "M" * 24 + ".",
+    "hvs.", "dp.a.", "SG.", "a" * 14 + ".atlasv1.", "abc8Q~", "12345678:AA", "K" * 51, "5", "xprv", "://a:",
+    "https://", "http://hook/",
+    "https://hook", "?token=", "&key=", "cookie: ", "cookie: sid=", "cookie: a-", "sid=", "authorization: bearer ",
+    "bearer ", "aws ",
+    "aws key ", "private key ", "wallet seed ", "otp secret ", "recovery codes ", "pin ", "pin for ", "door code ",
+    "echo a | ",
+    "machine a login b ", "a.b:5432:c:", "*:1:a:a:", "identified by ", "password '", "login a / ", "credentials a,",
+    "password>", "</",
+    "mysql -p ", "curl -u ", "curl -u a:", "docker login -p ", "htpasswd -b a b ", "net use a ", "az login ",
+    "gh secret ",
+    "-----BEGIN PRIVATE KEY-----", "-----BEGIN PRIVATE KEY-----\nAAAAAAAAAAAAAAAAAAAA", "PuTTY-User-Key-File-2:",
+    "able ", "able, 1. ",
+    "abandon " * 11 + "x ", "ab_", "abcdef-ghijkl-", "a1B_", "[masked: ", "[masked: password]", '"', "'", "\\n",
+    "%3D", "\u200b", "pass\u200b", "ö",
 ]  # fmt: skip
-"""What is repeated: beginnings of what the rules look for, and long runs of each kind of character that they go through."""
+"""What is repeated: beginnings of what the rules look for, and long runs of each kind of character in them."""
 LONG = 4_000
 
 

@@ -112,9 +112,7 @@ def perspectives(
         workspace = engine.workspaces.active(name)
         if reset or changed or remove:
             _demand_writable(settings)
-            engine.embedding.change_perspectives(
-                workspace, changed, remove or (), reset=reset
-            )
+            engine.embedding.change_perspectives(workspace, changed, remove or (), reset=reset)
             note("A running server makes the vectors anew in the background; `memoryd doctor --repair` does it now.")
         found = engine.store.read(workspace, templates)
     if as_json:

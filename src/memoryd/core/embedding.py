@@ -45,7 +45,9 @@ Texts = Mapping[str, str]
 class Embedding:
     """The sets of vectors, one a workspace and model, and what keeps them complete."""
 
-    def __init__(self, store: Store, workspaces: Workspaces, helpers: Helpers, leases: Leases, secrets: Secrets) -> None:
+    def __init__(
+        self, store: Store, workspaces: Workspaces, helpers: Helpers, leases: Leases, secrets: Secrets
+    ) -> None:
         self._secrets = secrets
         self._store = store
         self._leases = leases
@@ -292,7 +294,6 @@ class Embedding:
         the old one are gone, so that none passes for a new one. A process that dies over it leaves it away: say it
         again.
         """
-
         changed = self._secrets.clean(changed).value
 
         def withdraw(queries: Queries) -> tuple[dict[str, str], dict[str, str]]:

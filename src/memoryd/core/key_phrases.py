@@ -63,7 +63,7 @@ def _phrase(numbers: list[int], *, cued: bool) -> tuple[int, int] | None:
         return 0, len(numbers)
     for length in LENGTHS:
         for first in {len(numbers) - length, 0}:
-            if 0 <= first and _checks(numbers[first : first + length], length):
+            if first >= 0 and _checks(numbers[first : first + length], length):
                 return first, first + length
     return None
 

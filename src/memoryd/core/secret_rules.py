@@ -1,12 +1,11 @@
 """What a secret looks like: a token, a value that is called a secret, a key.
 
-A text is looked at as it is and in small letters; both have equal lengths. Every pattern takes linear time, whatever the
-text: it begins with what is rare or where a word begins, its quantifiers are bounded or possessive, and a value that was
-looked at in vain is not looked at again for each name within it.
+A text is looked at as it is and in small letters; both have equal lengths. Every pattern takes linear time, whatever
+the text: it begins with what is rare or where a word begins, its quantifiers are bounded or possessive, and a value
+that was looked at in vain is not looked at again for each name within it.
 """
 
 import base64
-import binascii
 import json
 import re
 from collections.abc import Callable, Iterator, Sequence
@@ -32,7 +31,7 @@ class Text:
     _places: dict[str, list[int]] = field(default_factory=dict)
 
     def places(self, stems: Sequence[str]) -> list[int]:
-        """Where one of some words stands in small letters: a search for a word is much faster than one for a pattern."""
+        """Where one of some words stands in small letters: a search for a word is faster than one for a pattern."""
         for stem in stems:
             if stem not in self._places:
                 found = re.finditer(re.escape(stem), self.folded) if stem in self.folded else ()
@@ -73,7 +72,9 @@ PLACEHOLDER = re.compile(
     |kennwort|mot\ de\ passe|contrase[nñ]a|senha)\W*\d?$)""",
     re.VERBOSE,
 )
-PATHLIKE = re.compile(r"(?:~|\.{1,2})?/[\w./-]*$|[A-Za-z][\w+.-]*://|arn:|[\w.-]+/[\w./-]*$|[\w-]+\.(?:txt|pem|key|json)$")
+PATHLIKE = re.compile(
+    r"(?:~|\.{1,2})?/[\w./-]*$|[A-Za-z][\w+.-]*://|arn:|[\w.-]+/[\w./-]*$|[\w-]+\.(?:txt|pem|key|json)$"
+)
 CODE = re.compile(r"[A-Za-z_][\w.]*(?:\(|\[)|[A-Za-z_][\w]*\.[A-Za-z_][\w.]*$|.*\($")
 HASH = re.compile(r"\A(?:[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|(?:sha\d+|md5)[:-].*)\Z", re.IGNORECASE)
 _SMALL, _CAPITAL, _DIGIT, _SIGN = (re.compile(one) for one in ("[a-z]", "[A-Z]", r"\d", r"[^\w]|_"))
@@ -136,7 +137,9 @@ def _is_strong(value: str) -> bool:
 
 
 def _is_key(value: str) -> bool:
-    return not value.isdecimal() and len(value) >= 8 and _is_bare(value) and bool(len(value) >= 16 or _DIGIT.search(value))
+    return (
+        not value.isdecimal() and len(value) >= 8 and _is_bare(value) and bool(len(value) >= 16 or _DIGIT.search(value))
+    )
 
 
 def _is_chance(value: str) -> bool:
@@ -158,7 +161,9 @@ def _always(_value: str) -> bool:
 # ways to look --------------------------------------------------------------------------------------------------------
 
 
-def _found(pattern: str, is_secret: Check = is_given, group: int = 1, flags: int = 0, *, folded: bool = False) -> Callable[[Text], Spans]:
+def _found(
+    pattern: str, is_secret: Check = is_given, group: int = 1, flags: int = 0, *, folded: bool = False
+) -> Callable[[Text], Spans]:
     """Each match of a pattern, of which a group is the secret."""
     compiled = re.compile(pattern, flags | re.ASCII)
 
@@ -216,8 +221,8 @@ def _trimmed(value: str) -> str:
 def _named(names: Names, value: str, is_secret: Check, *, trimmed: bool = False) -> Callable[[Text], Spans]:
     """The values after some names, in small letters.
 
-    A value that is none may hold a name and a value; but only some of these are looked at, so that a text of names alone
-    takes no longer than another.
+    A value that is none may hold a name and a value; but only some of these are looked at, so that a text of names
+    alone takes no longer than another.
     """
     name, following = re.compile(names.pattern), re.compile(value)
 
@@ -256,13 +261,14 @@ def _behind(words: str) -> str:
 
 _HOLDERS = tuple(word + sign for word in "db key root store sudo bind require".split() for sign in ("", "_"))
 _USES = (
-    "api auth service account access private preshared client signing encryption master deploy hmac aes session webhook "
-    "secret jwt app crypt storage consumer write admin"
+    "api auth service account access private preshared client signing encryption master deploy hmac aes session "
+    "webhook secret jwt app crypt storage consumer write admin"
 )
 
 
 _PASSWORDS = Names(
-    ("mot de passe", *("pass pw mdp kennwort contrase clave senha wachtwoord hasło haslo парол パスワード 暗証番号 密码 密碼 "
+    ("mot de passe", *("pass pw mdp kennwort contrase clave senha wachtwoord hasło haslo парол "
+                       "パスワード 暗証番号 密码 密碼 "
                        "口令 비밀번호 psk").split()),
     rf"pass(?:word|wd|phrase|wort|code)|pass(?:(?<![a-z]pass)|(?<={'pass)|(?<='.join(_HOLDERS)}pass))(?![a-z])"
     r"|(?<![a-z])(?:pwd?|mdp|psk)(?![a-z])|kennwort|mot de passe|contrase[nñ]a|clave(?: de acceso)?\b|senha\b"
@@ -276,7 +282,8 @@ _KEY = Names(("key",), r"(?<![\w-])key")
 _MORE = r"(?:[ _-]?(?:access|key|base|value|token|pass|phrase)){0,3}\d?"  # secret_access_key, SECRET_KEY_BASE
 _FOR = r"(?: (?:for|of|to|on|at|für|von|vom|zum|pour|de|du|para|per|от|для) [^\n:=\"'.,]{1,40}?)?"
 _VERB = (
-    r"(?: (?:is|was|are|ist|war|lautet|heißt|est|es|é|è|être|será)\b(?: (?:now|still|currently|jetzt|set to|changed to|reset to))?:?"
+    r"(?: (?:is|was|are|ist|war|lautet|heißt|est|es|é|è|être|será)\b"
+    r"(?: (?:now|still|currently|jetzt|set to|changed to|reset to))?:?"
     r"|(?: was| is| has been)? (?:set|changed|reset|updated) to\b| to\b|\s?[はは是为為]|은|는)\s?"
 )
 _IS = (
@@ -287,7 +294,9 @@ _IS = (
 _BARE = rf"([!#-&(-;=?-_a-~¡-ɏ]{{4,{VALUE}}}+)"
 _QUOTED = r"\\?[\"'`“「]([^\"'`\n”」\\]{4,400}+)\\?[\"'`”」]"
 _AFTER_FLAG = r"[\"']?([^\s\"'|;&<>]{4,200}+)"
-_FLAG = r"(?<![\w-])--?[a-z-]{0,30}(?:password|passwd|passphrase|pass|token|secret|api-?key|access-key|secret-key)(?: |=)"
+_FLAG = (
+    r"(?<![\w-])--?[a-z-]{0,30}(?:password|passwd|passphrase|pass|token|secret|api-?key|access-key|secret-key)(?: |=)"
+)
 
 # command lines -------------------------------------------------------------------------------------------------------
 
@@ -360,8 +369,8 @@ def _is_web_token(value: str) -> bool:
 
 
 _IN_URL = (
-    r"access_token|id_token|refresh_token|auth_token|token|api_?key|key|client_secret|secret|password|passwd|pass|pwd|sig"
-    r"|signature|code|auth|session|sid|jwt|x-amz-signature|x-goog-signature"
+    r"access_token|id_token|refresh_token|auth_token|token|api_?key|key|client_secret|secret|password|passwd|pass|pwd"
+    r"|sig|signature|code|auth|session|sid|jwt|x-amz-signature|x-goog-signature"
 )
 
 
@@ -401,8 +410,8 @@ OWN: tuple[tuple[str, str | tuple[str, ...], Make], ...] = (
     # hexadecimal and base32 keys after a word that says so
     ("secret key", "key seed", lambda: _inside(
         "private priv wallet eth aes hmac master encryption signing secret symmetric",
-        r"(?:private|priv|wallet|eth|aes|hmac|master|encryption|signing|secret|symmetric)[ _-]?(?:key|seed)[^\n]{0,100}+",
-        r"(?<![\w-])((?:0x)?[0-9a-fA-F]{64,128}+)(?!\w)", _is_hexadecimal)),
+        r"(?:private|priv|wallet|eth|aes|hmac|master|encryption|signing|secret|symmetric)[ _-]?(?:key|seed)"
+        r"[^\n]{0,100}+", r"(?<![\w-])((?:0x)?[0-9a-fA-F]{64,128}+)(?!\w)", _is_hexadecimal)),
     ("secret key", "otp 2fa mfa", lambda: _inside(
         "otp 2fa mfa", r"(?:otp|2fa|mfa)[ _-]?(?:secret|seed|key|auth)[^\n]{0,100}+",
         r"(?<![A-Za-z0-9])([A-Z2-7]{16,64})(?![A-Za-z0-9])", _has_digit)),
@@ -428,8 +437,8 @@ OWN: tuple[tuple[str, str | tuple[str, ...], Make], ...] = (
     ("password", "identified password", lambda: _found(
         r"(?:identified\s{1,3}by|password)\s{1,3}[\"']([^\"'\n]{4,100}+)[\"']", _is_quoted, folded=True)),
     ("password", "log credential zugang anmeld sign", lambda: _found(
-        r"(?:credentials?|log ?in(?: as| with|:)?|zugangsdaten|anmeldung|sign in as)[ :=(\"']{1,4}[\w.@+-]{2,60}+[\"']?\s?[/,|]"
-        r"\s?[\"']?([!#-&(-;=?-_a-~]{5,100}+)", lambda value: _is_told(_trimmed(value)), folded=True)),
+        r"(?:credentials?|log ?in(?: as| with|:)?|zugangsdaten|anmeldung|sign in as)[ :=(\"']{1,4}[\w.@+-]{2,60}+"
+        r"[\"']?\s?[/,|]\s?[\"']?([!#-&(-;=?-_a-~]{5,100}+)", lambda value: _is_told(_trimmed(value)), folded=True)),
     ("password", "</", lambda: _found(
         r"(?:password|passwd|pwd|secret|token|api_?key|private_?key)[a-z_-]{0,10}[\"']?>\s?([^<>\s]{5,200}+)\s?</",
         _is_bare, folded=True)),

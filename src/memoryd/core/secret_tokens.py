@@ -71,7 +71,7 @@ BY_PREFIX: tuple[tuple[str, str, str], ...] = (
     ("access token", ".atlasv1.", rf"(?<!{_A}){_A}{{14}}\.atlasv1\.{_W}{{60,}}+"),  # Terraform
     ("access token", "atatt3 atbb", rf"AT(?:ATT3|BB){_W}{{28,}}+(?:=[0-9A-F]{{8}})?"),  # Atlassian
     ("access token", "pplx tvly xai gsk r8_ rnd nvapi",
-     rf"(?:pplx|tvly|xai|gsk|r8|rnd|nvapi)[-_]{_W}{{28,}}+"),  # Perplexity, Tavily, xAI, Groq, Replicate, Render, NVIDIA
+     rf"(?:pplx|tvly|xai|gsk|r8|rnd|nvapi)[-_]{_W}{{28,}}+"),  # Perplexity, Tavily, xAI, Groq, Replicate, NVIDIA
     ("access token", "ltai", rf"LTAI{_A}{{12,20}}{_NO_W}"),  # Alibaba
     ("access token", "aqvn", rf"AQVN{_W}{{35,}}+"),  # Yandex
     ("access token", "cfpat-", rf"CFPAT-{_W}{{43}}"),  # Contentful
@@ -92,12 +92,13 @@ BY_PREFIX: tuple[tuple[str, str, str], ...] = (
 """Kind; what a text must hold for it, one of them, in small letters; the pattern of the secret."""
 
 _NO_SECRETS = (
-    "acct acs bs call chatcmpl chunk cmpl container cs cus evt file gen in index item md msg pi pk price prod pub req resp "
-    "run seti sha si sub thread toolu txn user webpack"
+    "acct acs bs call chatcmpl chunk cmpl container cs cus evt file gen in index item md msg pi pk price prod pub req "
+    "resp run seti sha si sub thread toolu txn user webpack"
 ).split()
 _ANY = re.compile(rf"[_-](?=[A-Za-z]*+\d)(?=[a-z0-9]*+[A-Z])(?=[A-Z0-9]*+[a-z]){_A}{{28,}}+(?![A-Za-z0-9/+=])")
 _PREFIX = re.compile(
-    rf"(?<![A-Za-z0-9_/+=.-])(?!(?:{'|'.join(_NO_SECRETS)})\d*(?:[_-]|\Z))[a-z][a-z0-9]{{1,11}}(?:[_-][a-z0-9]{{1,8}}){{0,2}}\Z"
+    rf"(?<![A-Za-z0-9_/+=.-])(?!(?:{'|'.join(_NO_SECRETS)})\d*(?:[_-]|\Z))"
+    r"[a-z][a-z0-9]{1,11}(?:[_-][a-z0-9]{1,8}){0,2}\Z"
 )
 
 

@@ -110,7 +110,11 @@ class Workspaces:
 
     def tell(self, workspace: Workspace, description: str, created_at: str, updated_at: str) -> None:
         """What is told of a workspace from now on, and since when there is one."""
-        told = {"description": self.secrets.clean(description).value, "created_at": created_at, "updated_at": updated_at}
+        told = {
+            "description": self.secrets.clean(description).value,
+            "created_at": created_at,
+            "updated_at": updated_at,
+        }
         self._store.write(None, lambda q: q.run("workspaces.tell", id=workspace.id, **told))
 
     def _make(self, new: Workspace) -> bool:
