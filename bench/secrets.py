@@ -14,10 +14,12 @@ import string
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable
+from pathlib import Path
 
 from detect_secrets import plugins
 from detect_secrets.plugins.base import BasePlugin
 
+from bench import secret_notes_fresh as fresh
 from bench.order_notes import NOTES, ORDERS
 from bench.secret_notes import held, honest
 from memoryd.core import secrets
@@ -30,23 +32,27 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--wrong", action="store_true")
     wrong = parser.parse_args().wrong
-    _secrets(wrong)
+    print("notes by the hand that wrote the rules")
+    _secrets(held(), honest(), wrong=wrong)
+    for half, name in enumerate(("tuned on", "not looked at")):
+        print(f"fresh notes, the half that was {name}")
+        _secrets(fresh.held(half), fresh.honest(half), wrong=wrong)
     _library()
     _instructions(wrong)
     _speed()
 
 
-def _secrets(wrong: bool) -> None:
+def _secrets(secret: Iterable[tuple[str, str, str]], plain: Iterable[tuple[str, str]], *, wrong: bool) -> None:
     hidden, there = Counter[str](), Counter[str]()
-    for kind, note, secret in held():
+    for kind, note, value in secret:
         there[kind] += 1
         masked = secrets.Secrets("mask").clean(note).value
-        if not _shown(secret, masked):
+        if not _shown(value, masked):
             hidden[kind] += 1
         elif wrong:
             print(f"  shown: {kind}: {masked}")
     taken, said = Counter[str](), Counter[str]()
-    for kind, note in honest():
+    for kind, note in plain:
         said[kind] += 1
         if found := secrets.Secrets("mask").clean(note).found:
             taken[kind] += 1
@@ -97,7 +103,12 @@ def _instructions(wrong: bool) -> None:
 
 
 def _speed() -> None:
-    """Seconds for a megabyte of what takes patterns longest."""
+    """Microseconds a character of honest text, and seconds for a megabyte of what takes patterns longest."""
+    prose = "".join(path.read_text(encoding="utf-8") for path in sorted(Path("docs").glob("*.md")))
+    for name, text in (("documents", prose), ("honest notes", "\n".join(note for _, note in honest()))):
+        began = time.perf_counter()
+        secrets.Secrets("mask").clean(text)
+        print(f"{name}: {(time.perf_counter() - began) / len(text) * 1e6:.2f} us a character")
     rng = random.Random(1)
     texts = {
         "words": " ".join(rng.choices("the password token server key is memory aws secret of".split(), k=160_000)),
@@ -122,7 +133,7 @@ _EVIL = (
     "Bearer ", "AKIA", "pass", "-----BEGIN PRIVATE KEY-----", "-----BEGIN PRIVATE KEY-----\nAAAAAAAAAAAAAAAAAAAA",
     "PuTTY-User-Key-File-2", "ignore all ", "do not ", "you are ", "when the ", "before ", "send the ", "<system ",
     '{"role": ', "instructions ", "[masked: password]", '"', "secret_key_key_key_", "api key access key ",
-    "authorization: ", "authorization:bearer ",
+    "authorization: ", "authorization:bearer ", "pw:", "key is ", "--password ", "able ", "http://hook/", "cookie:sid=",
 )  # fmt: skip
 
 

@@ -20,14 +20,14 @@ PACKAGE = "src/memoryd"
 SQL = f"{PACKAGE}/store/sql"
 MIGRATIONS = f"{SQL}/sqlite/migrations"
 
-_PLAIN = {"errors", "model", "text", "suspicion", "ranking", "prompts", "extras", "disk", "private"}
+_PLAIN = {"errors", "hidden", "model", "text", "suspicion", "ranking", "prompts", "extras", "disk", "private"}
 _GROUND = _PLAIN | {"settings"}
 _CORE = _GROUND | {"store", "models", "core"}
 
 MAY_IMPORT = {
+    **dict.fromkeys(_PLAIN | {"settings"}, _PLAIN),
     "errors": {"model"},
     "model": {"errors"},
-    **dict.fromkeys(("text", "suspicion", "ranking", "prompts", "settings", "extras", "disk", "private"), _PLAIN),
     **dict.fromkeys(("memoryd", "store", "models"), _GROUND),  # memoryd: the package's own face
     **dict.fromkeys(("core", "toolsets"), _CORE),
     "server": _CORE | {"toolsets"},

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from tests import house
-from tests.test_house import commands
+from tests.test_house import CHECKS, commands
 
 SRC = house.PACKAGE
 SQL = house.SQL
@@ -161,6 +161,16 @@ ADDED = [
     ("sql_stays_in_the_store", f"{SRC}/core/a.py", "x = 'SELECT 1'\n"),
     ("sql_stays_in_the_store", f"{SRC}/toolsets/graph.py", 'x = f"""\n  WITH a AS ({x}) SELECT 1"""\n'),
     ("sql_stays_in_the_store", f"{SRC}/cli.py", "x = 'PRAGMA user_version'\n"),
+    (
+        "what_is_stored_is_cleaned",
+        f"{SRC}/core/a.py",
+        "def add(graph, text):\n    graph.change(lambda q: q.add(text))\n",
+    ),
+    (
+        "what_is_stored_is_cleaned",
+        f"{SRC}/core/a.py",
+        "class A:\n    def add(self):\n        self._engine.write(1, 2)\n",
+    ),
 ]
 
 # rule, file, what stands there, what stands there instead
@@ -275,7 +285,7 @@ def _write(path: Path, text: str) -> None:
 
 
 def _broken(root: Path) -> dict[str, list[str]]:
-    return {rule: found for rule, check in house.CHECKS.items() if (found := check(root))}
+    return {rule: found for rule, check in CHECKS.items() if (found := check(root))}
 
 
 def _breaks(root: Path, rule: str, path: str) -> None:

@@ -2,7 +2,9 @@
 
 import json
 import shutil
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -11,14 +13,32 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memoryd.core import capture, exports, imports, journal_files, lines, secrets, transfer
+from memoryd.core import (
+    capture,
+    entities,
+    exports,
+    imports,
+    journal_files,
+    lines,
+    observations,
+    relations,
+    secret_rules,
+    secrets,
+    transfer,
+)  # fmt: skip
 from memoryd.core.audit import findings
 from memoryd.core.engine import Engine
+from memoryd.core.entities import NewEntity
 from memoryd.core.graph import Graph
 from memoryd.core.hooks import Event, Hooks
 from memoryd.core.journal import Journal
+from memoryd.core.memories import Criteria, Memories
+from memoryd.core.observations import Deletion
+from memoryd.core.relations import Edge
 from memoryd.core.secrets import Secrets
+from memoryd.core.vault import Vault
 from memoryd.errors import InvalidInputError
+from memoryd.model import Interaction, SessionSummary
 from memoryd.settings import Settings
 from memoryd.store import rows
 from memoryd.store.base import Queries, Row
@@ -276,6 +296,141 @@ def test_names_of_fields_and_what_is_no_text_stay() -> None:
     assert cleaned.value == {SECRET: [1, None, 2.5, True, {"a": f"The key of Ann is {MASKED}."}], "vector": (0.5, 1.0)}
     assert cleaned.found == (KIND,)
     assert Secrets("allow").clean(value).value is value
+
+
+# core, whoever calls -------------------------------------------------------------------------------------------------
+
+
+def _acts_of_core(engine: Engine) -> dict[str, Callable[[], object]]:
+    """A direct call of each verb of core that takes texts, with the secret wherever one may stand."""
+    place = engine.workspace(make=True)
+    graph, journal, vault = Graph(engine, place), Journal(engine, place, "s"), Vault(engine, place, "s")
+    memories, kept, tokens = Memories(engine, place, "s"), journal.kept, engine.tokens
+    now = engine.clock.now()
+    turn = Interaction(id="t", session_id=SECRET, created_at=now, prompt=SAID, thought=SAID, response=SAID)
+    note = SessionSummary(
+        id=f"n {SECRET}", session_id=SECRET, created_at=now, title=SAID, summary=SAID, category=SAID, memory_count=1,
+        technologies=(SECRET,),
+    )  # fmt: skip
+    edge = Edge(f"Ann {SECRET}", "Bob", f"uses {SECRET}")
+    news = [
+        NewEntity(name=f"Ann {SECRET}", type=SAID, observations=(SAID,), summary=SAID, tags=(SECRET,)),
+        NewEntity(name="Bob", type="person", observations=("climbs",)),
+    ]
+    return {
+        "store": lambda: memories.store(SAID, [SECRET]),
+        "forget": lambda: memories.forget(Criteria(query=SAID, tags=(SECRET,)), confirm=True),
+        "commit to the vault": lambda: vault.commit("vault", SAID, SAID, [SECRET]),
+        "commit to a session": lambda: vault.commit("session", SAID, SAID, [SECRET]),
+        "prune": lambda: vault.prune("session", SAID),
+        "create": lambda: entities.create(graph, news),
+        "set_summary": lambda: entities.set_summary(graph, "Bob", SAID),
+        "set_tags": lambda: entities.set_tags(graph, "Bob", [SECRET]),
+        "add": lambda: observations.add(graph, [("Bob", [SAID])]),
+        "replace": lambda: observations.replace(graph, "Bob", 0, SAID),
+        "delete": lambda: observations.delete(graph, [Deletion(entity="Bob", contents=(SAID,))]),
+        "relate": lambda: relations.create(graph, [edge]),
+        "rename": lambda: relations.rename(graph, edge, f"has {SECRET}"),
+        "journal": lambda: journal.add(SAID, SAID, SAID, SECRET),
+        "summarize": lambda: journal.summarize(SECRET),
+        "put": lambda: kept.put([turn]),
+        "put summaries": lambda: kept.put_summaries([replace(note, session_id="other")]),
+        "summarized": lambda: kept.summarized([note]),
+        "replace the journal": lambda: kept.replace(iter([turn]), iter([note])),
+        "workspace": lambda: engine.workspaces.create("elsewhere", SAID),
+        "tell": lambda: engine.workspaces.tell(place, SAID, now, now),
+        "token": lambda: tokens.create(SAID),
+        "perspectives": lambda: engine.embedding.change_perspectives(place, {"own": f"{SECRET} {{text}}"}),
+    }
+
+
+def test_no_verb_of_core_stores_a_secret(engine: Engine, home: Path) -> None:
+    acts = _acts_of_core(engine)
+    for name, act in acts.items():
+        with secrets.noted() as found:
+            act()
+        assert SECRET not in everything(engine), name
+        assert set(found) <= {KIND}, name
+    engine.close()
+    assert holds(home) == []
+
+
+def test_what_core_masks_is_compared_and_embedded_masked(engine: Engine) -> None:
+    memories = Memories(engine, engine.workspace(make=True), "")
+    assert memories.store(SAID).status == "stored"
+    assert memories.store(f"The key of Ann is {MASKED}.").status == "merged"
+
+
+@pytest.mark.parametrize("verb", ["store", "create", "commit to the vault", "journal", "workspace", "token"])
+def test_core_refuses_before_anything_is_stored(home: Path, verb: str) -> None:
+    with opened(home, "refuse") as engine:
+        acts, before = _acts_of_core(engine), everything(engine)
+        with pytest.raises(secrets.SecretRefusedError, match="AWS access key") as refused:
+            acts[verb]()
+        assert SECRET not in str(refused.value)
+        assert everything(engine) == before
+
+
+def test_a_workspace_is_not_named_by_a_secret(engine: Engine) -> None:
+    with pytest.raises(InvalidInputError, match="like a secret"):
+        engine.workspaces.ensure(SECRET)
+
+
+# time ----------------------------------------------------------------------------------------------------------------
+
+AGAINST = [
+    "a", "1", "A", " ", "\n", "-", "_", ".", ":", "=", "é", "密", "pw:", "pass", "password ", "password: ",
+    "password is ", "pass=a",
+    "key is ", "api key ", "api_key_key_", "secret_access_key_", "token is ", "my token to a ", "--password ",
+    "--pass-",
+    "-" * 3 + "a", "sk-", "sk-proj-", "ghp_", "eyJ", "eyJhbGciOiJI.eyJ", "xoxb-1-", "AKIA", "AKIAAAAAAAAAAAAAAAA",
+    "glpat-", "M" * 24 + ".",
+    "hvs.", "dp.a.", "SG.", "a" * 14 + ".atlasv1.", "abc8Q~", "12345678:AA", "K" * 51, "5", "xprv", "://a:",
+    "https://", "http://hook/",
+    "https://hook", "?token=", "&key=", "cookie: ", "cookie: sid=", "cookie: a-", "sid=", "authorization: bearer ",
+    "bearer ", "aws ",
+    "aws key ", "private key ", "wallet seed ", "otp secret ", "recovery codes ", "pin ", "pin for ", "door code ",
+    "echo a | ",
+    "machine a login b ", "a.b:5432:c:", "*:1:a:a:", "identified by ", "password '", "login a / ", "credentials a,",
+    "password>", "</",
+    "mysql -p ", "curl -u ", "curl -u a:", "docker login -p ", "htpasswd -b a b ", "net use a ", "az login ",
+    "gh secret ",
+    "-----BEGIN PRIVATE KEY-----", "-----BEGIN PRIVATE KEY-----\nAAAAAAAAAAAAAAAAAAAA", "PuTTY-User-Key-File-2:",
+    "able ", "able, 1. ",
+    "abandon " * 11 + "x ", "ab_", "abcdef-ghijkl-", "a1B_", "[masked: ", "[masked: password]", '"', "'", "\\n",
+    "%3D", "\u200b", "pass\u200b", "ö",
+]  # fmt: skip
+"""What is repeated: beginnings of what the rules look for, and long runs of each kind of character in them."""
+LONG = 4_000
+
+
+@pytest.mark.parametrize("part", AGAINST)
+def test_no_text_takes_more_than_linear_time(part: str) -> None:
+    """Four times the text takes about four times as long; sixteen times would be quadratic."""
+    short, long = (_seconds(part * (length // len(part))) for length in (LONG, 4 * LONG))
+    assert long < 10 * max(short, 0.005), (short, long)
+
+
+@pytest.mark.parametrize("rule", range(len(secret_rules.rules())))
+def test_each_rule_takes_linear_time_on_what_it_needs(rule: int) -> None:
+    one = secret_rules.rules()[rule]
+    for part in (f"{need}{tail}" for need in one.needs or (" ",) for tail in ("", ": a", "a1_")):
+        times = [_of_rule(one, part * (length // len(part))) for length in (LONG, 4 * LONG)]
+        assert times[1] < 10 * max(times[0], 0.005), (one, part, times)
+
+
+def _of_rule(rule: secret_rules.Rule, text: str) -> float:
+    both = secret_rules.Text(text, text.lower())
+    began = time.process_time()
+    for _ in rule.spans(both):
+        pass
+    return time.process_time() - began
+
+
+def _seconds(text: str) -> float:
+    began = time.process_time()
+    secrets.mask(text)
+    return time.process_time() - began
 
 
 # audit ---------------------------------------------------------------------------------------------------------------

@@ -138,7 +138,7 @@ def test_without_a_model_all_can_be_read_and_nothing_is_written(made: Engine, ch
     with ExitStack() as ends:
         server = ends.enter_context(closing(Chroma(External(chroma))))
         without = ends.enter_context(engine(tmp_path, None))
-        kept = JournalChroma(server, made.workspaces.ensure("common"), JournalVectors(without.helpers))
+        kept = JournalChroma(server, made.workspaces.ensure("common"), JournalVectors(without.helpers), without.secrets)
         assert texts(kept) == [BREAD[0]]
         assert [*kept.every_turn()] == [turn(1)]
         kept.try_out()

@@ -13,6 +13,7 @@ from rich.text import Text
 
 from memoryd.core.records import written_by
 from memoryd.errors import InvalidInputError, MemorydError
+from memoryd.hidden import shown
 from memoryd.settings import Settings
 
 FAILED, WRONG_INPUT, INTERRUPTED = 1, 2, 130
@@ -135,13 +136,13 @@ def note(message: str) -> None:
 
 # what one sees -------------------------------------------------------------------------------------------------------
 
-_HIDDEN = [*range(32), *range(127, 160), *range(0x202A, 0x202F), *range(0x2066, 0x206A), *range(0xD800, 0xE000)]
+_HIDDEN = [*range(32), *range(127, 160), *range(0xD800, 0xE000)]
 _VISIBLE = {code: "\N{REPLACEMENT CHARACTER}" for code in _HIDDEN if chr(code) not in "\n\t"}
 
 
 def printable(text: str) -> str:
-    """`text` without what steers a terminal: memories come from anywhere."""
-    return text.translate(_VISIBLE)
+    """`text` without what steers a terminal, and with what hides in it spelled: memories come from anywhere."""
+    return shown(text).translate(_VISIBLE)
 
 
 def tolerate_encodings() -> None:

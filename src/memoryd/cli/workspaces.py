@@ -56,7 +56,7 @@ def create(
 ) -> None:
     """Create a workspace in a file of its own."""
     with _changing(settings) as engine:
-        _tell("Created", engine.workspaces.create(name, engine.secrets.clean(description).value), as_json=as_json)
+        _tell("Created", engine.workspaces.create(name, description), as_json=as_json)
 
 
 @workspaces.command()
@@ -114,9 +114,7 @@ def perspectives(
         workspace = engine.workspaces.active(name)
         if reset or changed or remove:
             _demand_writable(settings)
-            engine.embedding.change_perspectives(
-                workspace, engine.secrets.clean(changed).value, remove or (), reset=reset
-            )
+            engine.embedding.change_perspectives(workspace, changed, remove or (), reset=reset)
             note("A running server makes the vectors anew in the background; `memoryd doctor --repair` does it now.")
         found = engine.store.read(workspace, templates)
     if as_json:

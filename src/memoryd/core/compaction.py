@@ -53,7 +53,9 @@ def compact(engine: Engine, workspace: Workspace, llm: Writer) -> Iterator[Act]:
             return
         if len(told) > 1:
             reason = f"decayed; {len(told)} memories told by a summary ({llm.name})"
-            yield Act(ending="compacted", gone=tuple(told), by=summary(text, told), reason=reason)
+            yield Act(
+                ending="compacted", gone=tuple(told), by=summary(engine.secrets.masked(text), told), reason=reason
+            )
 
 
 def groups(engine: Engine, workspace: Workspace, memories: Sequence[Record]) -> list[list[Record]]:

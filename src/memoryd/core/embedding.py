@@ -21,6 +21,7 @@ from memoryd.core import perspectives
 from memoryd.core.backlog import Backlog, Lacking
 from memoryd.core.leases import TERM, Leases
 from memoryd.core.records import Embedded, embed
+from memoryd.core.secrets import Secrets
 from memoryd.core.workspaces import Workspaces, going_on
 from memoryd.errors import MemorydError, ModelError
 from memoryd.model import GENERAL, Filter, Workspace
@@ -83,8 +84,10 @@ class Embedding:
     """The sets of vectors, one a workspace and model, and what keeps them complete."""
 
     def __init__(
-        self, store: Store, workspaces: Workspaces, helpers: Helpers, leases: Leases, *, read_only: bool = False
-    ) -> None:
+        self, store: Store, workspaces: Workspaces, helpers: Helpers, leases: Leases, secrets: Secrets, *,
+        read_only: bool = False,
+    ) -> None:  # fmt: skip
+        self._secrets = secrets
         self._store = store
         self._read_only = read_only
         self._backlog = Backlog(store)
@@ -420,6 +423,7 @@ class Embedding:
         the old one are gone, so that none passes for a new one. A process that dies over it leaves it away: say it
         again.
         """
+        changed = self._secrets.clean(changed).value
 
         def withdraw(queries: Queries) -> tuple[dict[str, str], dict[str, str]]:
             wanted = perspectives.edited(queries, changed, removed, reset=reset)

@@ -40,15 +40,17 @@ class Engine:
         self.clock = Clock()
         self.secrets = Secrets(settings.secrets)
         self.store = open_store(settings)
-        self.workspaces = Workspaces(self.store, self.clock)
+        self.workspaces = Workspaces(self.store, self.clock, self.secrets)
         self.leases = Leases(self.store, self.clock)
         self.sessions = Sessions(
             self.store, self.workspaces, self.clock, self.leases,
             read_only=settings.read_only, persist=settings.session_persist,
         )  # fmt: skip
-        self.tokens = Tokens(self.store, self.workspaces, self.clock)
+        self.tokens = Tokens(self.store, self.workspaces, self.clock, self.secrets)
         self.helpers = Helpers(settings, fetch=fetch)
-        self.embedding = Embedding(self.store, self.workspaces, self.helpers, self.leases, read_only=settings.read_only)
+        self.embedding = Embedding(
+            self.store, self.workspaces, self.helpers, self.leases, self.secrets, read_only=settings.read_only
+        )
         self.changes = Changes(self.store, self.clock)
         self.accesses = Accesses()
         self._stored = set[str]()

@@ -7,6 +7,7 @@ from datetime import timedelta
 from memoryd.core import observations, records, relations
 from memoryd.core.graph import Change, Graph, demand, entity, named
 from memoryd.core.records import Embedded
+from memoryd.core.secrets import cleaned
 from memoryd.model import Entity, Kind, Record
 from memoryd.store.base import Queries
 
@@ -39,6 +40,7 @@ class Deleted:
     not_found: tuple[str, ...]
 
 
+@cleaned
 def create(graph: Graph, news: Sequence[NewEntity]) -> list[Created]:
     """Make entities with their observations, all or none.
 
@@ -107,6 +109,7 @@ def _revise(change: Change, there: Entity, new: NewEntity) -> Entity:
     return there if new.summary is None and new.tags is None else demand(change.queries, there.name)[0]
 
 
+@cleaned
 def delete(graph: Graph, names: Sequence[str]) -> Deleted:
     """Delete entities softly, with their observations and their relations."""
 
@@ -124,6 +127,7 @@ def delete(graph: Graph, names: Sequence[str]) -> Deleted:
     return deleted
 
 
+@cleaned
 def set_summary(graph: Graph, name: str, summary: str) -> Entity:
     """Give an entity another summary; '' takes it away. Raises NotFoundError."""
 
@@ -135,6 +139,7 @@ def set_summary(graph: Graph, name: str, summary: str) -> Entity:
     return graph.change(work)
 
 
+@cleaned
 def set_tags(graph: Graph, name: str, tags: Iterable[str]) -> Entity:
     """Give an entity other tags. Raises NotFoundError."""
 

@@ -7,6 +7,7 @@ from typing import TypeVar
 from memoryd.core import perspectives, records
 from memoryd.core.engine import Engine
 from memoryd.core.records import Embedded
+from memoryd.core.secrets import Secrets
 from memoryd.errors import NotFoundError
 from memoryd.model import Entity, Record, Workspace
 from memoryd.store.base import Queries, Row
@@ -65,6 +66,11 @@ class Graph:
         self.engine = engine
         self.workspace = workspace
         self.session = session
+
+    @property
+    def secrets(self) -> Secrets:
+        """What becomes of secrets."""
+        return self.engine.secrets
 
     def read(self, work: Callable[[Queries], T]) -> T:
         """Run `work` on one snapshot."""

@@ -11,6 +11,7 @@ from memoryd.core.engine import Engine
 from memoryd.core.journal_chroma import JournalChroma
 from memoryd.core.journal_rows import JournalRows
 from memoryd.core.journal_vectors import JournalVectors
+from memoryd.core.secrets import cleaned
 from memoryd.errors import ModelError, NotFoundError
 from memoryd.model import Interaction, SessionSummary, Workspace
 from memoryd.models.llm import Writer
@@ -35,9 +36,10 @@ class Journal:
     """The turns and summaries of one workspace, which are kept where the settings say."""
 
     def __init__(self, engine: Engine, workspace: Workspace, session: str) -> None:
+        self.secrets = engine.secrets
         self._engine = engine
         self.kept: JournalStore = (
-            JournalChroma(engine.chroma, workspace, JournalVectors(engine.helpers))
+            JournalChroma(engine.chroma, workspace, JournalVectors(engine.helpers), engine.secrets)
             if engine.chroma
             else JournalRows(engine, workspace, session)
         )
@@ -49,6 +51,7 @@ class Journal:
             id=f"mem_{now}", session_id=session_id, created_at=now, prompt=prompt, thought=thought, response=response
         ))  # fmt: skip
 
+    @cleaned
     def summarize(self, session_id: str) -> SessionSummary:
         """Summarize a session by what it says; its summary is replaced. Raises NotFoundError where it has no turns."""
         (made,) = self.kept.summarized([self._summary(session_id, self._engine.helpers.writer())])
@@ -77,7 +80,7 @@ class Journal:
         if not turns:
             raise NotFoundError(f"There are no memories of the session {session_id[:200]!r}.")
         own: dict[str, Any] = {"id": f"summary_{session_id}", "session_id": session_id, "memory_count": len(turns)}
-        written = _written(turns, writer) or asdict(digest.of(turns))
+        written = self.secrets.masked(_written(turns, writer) or asdict(digest.of(turns)))
         return SessionSummary(**own, created_at=self._engine.clock.now(), **written)
 
 

@@ -10,6 +10,7 @@ from typing import Any, Literal, TypeVar
 from memoryd.core import journal_metadata
 from memoryd.core.batches import batches
 from memoryd.core.journal_vectors import JournalVectors
+from memoryd.core.secrets import Secrets, cleaned
 from memoryd.errors import InvalidInputError, StoreError
 from memoryd.model import Findings, Interaction, SessionSummary, Workspace
 from memoryd.store.chroma import OTHER_MODEL, Chroma
@@ -27,12 +28,14 @@ CANARY = "memoryd-healthcheck"
 class JournalChroma:
     """See `store.journal.JournalStore`. A workspace is a database of its own; `default` is ChromaDB's default one."""
 
-    def __init__(self, chroma: Chroma, workspace: Workspace, vectors: JournalVectors) -> None:
+    def __init__(self, chroma: Chroma, workspace: Workspace, vectors: JournalVectors, secrets: Secrets) -> None:
+        self.secrets = secrets
         self._database: ChromaDatabase = chroma.database(DEFAULT if workspace.name == "default" else workspace.id)
         self._vectors = vectors
 
     # turns -----------------------------------------------------------------------------------------------------------
 
+    @cleaned
     def add(self, turn: Interaction) -> Interaction:
         """Keep a turn, under another id where another has its own already."""
         vector = self._vectors.passages([journal_metadata.document(turn)])[0]
@@ -48,6 +51,7 @@ class JournalChroma:
 
         return self._change("memories", work)
 
+    @cleaned
     def put(self, turns: Sequence[Interaction]) -> int:
         """Keep the turns whose ids are not there yet."""
         return self._change("memories", lambda collection: self._put(collection, turns))
@@ -92,6 +96,7 @@ class JournalChroma:
         left = [session for session, number in numbers.items() if number > counted[session]]
         return sorted(left, key=lambda session: (begun[session], session))
 
+    @cleaned
     def summarized(self, summaries: Sequence[SessionSummary]) -> list[SessionSummary]:
         """Keep the summaries of sessions in place of those that they may have."""
         vectors = self._vectors.passages([_said(summary) for summary in summaries])
@@ -101,6 +106,7 @@ class JournalChroma:
 
         return self._change("summaries", work)
 
+    @cleaned
     def put_summaries(self, summaries: Sequence[SessionSummary]) -> int:
         """Keep the summaries whose ids are not there yet."""
         return self._change("summaries", lambda collection: self._put_summaries(collection, summaries))
@@ -137,6 +143,7 @@ class JournalChroma:
 
     # both ------------------------------------------------------------------------------------------------------------
 
+    @cleaned
     def replace(self, turns: Iterable[Interaction] | None, summaries: Iterable[SessionSummary] | None) -> None:
         """Keep these and no others; None leaves a kind as it is."""
         given = {"memories": turns, "summaries": summaries}

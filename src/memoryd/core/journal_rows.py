@@ -10,6 +10,7 @@ from memoryd import ranking
 from memoryd.core import records
 from memoryd.core.engine import Engine
 from memoryd.core.search import Search
+from memoryd.core.secrets import cleaned
 from memoryd.errors import StoreError
 from memoryd.model import AGENT_INTERACTION, Filter, Findings, Interaction, Kind, Record, SessionSummary, Workspace
 from memoryd.store.base import Queries, Row
@@ -24,6 +25,7 @@ class JournalRows:
     """See `store.journal.JournalStore`. `session` is whose volatile records may be seen."""
 
     def __init__(self, engine: Engine, workspace: Workspace, session: str) -> None:
+        self.secrets = engine.secrets
         self._engine = engine
         self._workspace = workspace
         self._session = session
@@ -31,6 +33,7 @@ class JournalRows:
 
     # turns -----------------------------------------------------------------------------------------------------------
 
+    @cleaned
     def add(self, turn: Interaction) -> Interaction:
         """Keep a turn, under another id where another has its own already."""
         embedded = self._engine.embedding.passages([_body(turn)])[0]
@@ -44,6 +47,7 @@ class JournalRows:
         self._embed_later([] if embedded else [added.id])
         return added
 
+    @cleaned
     def put(self, turns: Sequence[Interaction]) -> int:
         """Keep the turns whose ids are not there yet."""
         new = self._engine.write(self._workspace, lambda q: list(self._put_turns(q, turns)))
@@ -85,6 +89,7 @@ class JournalRows:
         """The sessions that have no summary, or more turns than their summary counted."""
         return list(self._ids("journal.unsummarized"))
 
+    @cleaned
     def summarized(self, summaries: Sequence[SessionSummary]) -> list[SessionSummary]:
         """Keep the summaries of sessions in place of those that they may have."""
         embedded = self._engine.embedding.passages(list(map(_said, summaries)))
@@ -97,6 +102,7 @@ class JournalRows:
         self._embed_later([one.id for one, vectors in zip(kept, embedded, strict=True) if vectors is None])
         return kept
 
+    @cleaned
     def put_summaries(self, summaries: Sequence[SessionSummary]) -> int:
         """Keep the summaries whose ids are not there yet."""
         new = self._engine.write(self._workspace, lambda q: list(self._put_summaries(q, summaries)))
@@ -141,6 +147,7 @@ class JournalRows:
 
     # both ------------------------------------------------------------------------------------------------------------
 
+    @cleaned
     def replace(self, turns: Iterable[Interaction] | None, summaries: Iterable[SessionSummary] | None) -> None:
         """Keep these and no others; None leaves a kind as it is."""
 

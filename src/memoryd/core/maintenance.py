@@ -4,6 +4,7 @@ import logging
 import time
 from collections.abc import Callable, Iterator
 from contextlib import nullcontext
+from dataclasses import replace
 
 from memoryd.core import compaction, judging
 from memoryd.core.acts import Act, carry_out
@@ -202,6 +203,7 @@ def _unjudged(engine: Engine, workspace: Workspace, limit: int, after: tuple[str
 
 
 def _do(engine: Engine, workspace: Workspace, act: Act) -> bool:
+    act = replace(act, reason=engine.secrets.masked(act.reason))
     with written_by("memoryd", TOOL):
         done = engine.write(workspace, lambda q: carry_out(q, act, engine.clock.now()))
     if done and act.ending == "compacted":

@@ -12,6 +12,7 @@ from memoryd.core.briefing import LAYOUTS, Briefing, Format, Sections, annotated
 from memoryd.core.clock import FOREVER, moment, timestamp
 from memoryd.core.engine import Engine
 from memoryd.core.search import Search
+from memoryd.core.secrets import cleaned
 from memoryd.errors import InvalidInputError, ModelError, NotFoundError
 from memoryd.model import Filter, Findings, Hit, Kind, Record, Workspace
 from memoryd.prompts import ANSWER_QUESTION, SUMMARIZE_MEMORIES
@@ -58,6 +59,7 @@ class Memories:
     """The memories of one workspace, as one session sees them."""
 
     def __init__(self, engine: Engine, workspace: Workspace, session: str) -> None:
+        self.secrets = engine.secrets
         self._engine = engine
         self._workspace = workspace
         self._session = session
@@ -65,6 +67,7 @@ class Memories:
 
     # storing ---------------------------------------------------------------------------------------------------------
 
+    @cleaned
     def store(
         self, content: str, tags: Sequence[str] = (), importance: float = 0.5, supersedes: Sequence[str] = ()
     ) -> Stored:
@@ -198,6 +201,7 @@ class Memories:
 
     # forgetting ------------------------------------------------------------------------------------------------------
 
+    @cleaned
     def forget(self, criteria: Criteria, *, confirm: bool = False, dry_run: bool = False) -> list[Record]:
         """Delete what all criteria match, softly; returns it. With `dry_run` nothing is deleted.
 

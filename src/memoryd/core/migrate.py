@@ -13,6 +13,7 @@ from typing import Any
 
 from memoryd.core.clock import Clock
 from memoryd.core.engine import Engine
+from memoryd.core.secrets import Secrets
 from memoryd.core.workspaces import ARCHIVED, Workspaces
 from memoryd.errors import InvalidInputError, NotFoundError, StoreError
 from memoryd.model import Workspace
@@ -141,7 +142,7 @@ class Migration:
 
     def __init__(self, source: Store, target: Store, report: Report, *, steady: bool = False) -> None:
         self._source, self._target = source, target
-        self._from, self._to = Workspaces(source, Clock()), Workspaces(target, Clock())
+        self._from, self._to = (Workspaces(store, Clock(), Secrets("allow")) for store in (source, target))
         self._report = report
         self._steady = steady
         self._sums: dict[str, dict[str, Sum]] = {}

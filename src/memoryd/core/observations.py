@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from memoryd.core import records
 from memoryd.core.graph import Change, Graph, demand, named
 from memoryd.core.records import Embedded
+from memoryd.core.secrets import cleaned
 from memoryd.errors import NotFoundError
 from memoryd.model import Entity, Kind, Observation, Record
 from memoryd.store.base import Queries, Row
@@ -110,6 +111,7 @@ def same(queries: Queries, entity_ids: Iterable[str], contents: Iterable[str]) -
     return found
 
 
+@cleaned
 def add(graph: Graph, wanted: Sequence[tuple[str, Sequence[str]]]) -> list[Added]:
     """Append observations to entities by name; those that are not found are told, the others gain theirs."""
     vectors = graph.passages([text(name, content) for name, contents in wanted for content in contents])
@@ -126,6 +128,7 @@ def add(graph: Graph, wanted: Sequence[tuple[str, Sequence[str]]]) -> list[Added
     return graph.change(work)
 
 
+@cleaned
 def replace(graph: Graph, name: str, ordinal: int, content: str) -> str:
     """Put another text in an observation's place; returns the old one. Raises NotFoundError."""
     said = text(name, content)
@@ -146,6 +149,7 @@ def replace(graph: Graph, name: str, ordinal: int, content: str) -> str:
     return graph.change(work)
 
 
+@cleaned
 def delete(graph: Graph, deletions: Sequence[Deletion]) -> list[Removed]:
     """Delete observations softly, by ordinal or text; every one of equal text goes. Raises NotFoundError."""
 

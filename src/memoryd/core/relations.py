@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from memoryd.core.graph import Change, Graph, demand, named
 from memoryd.core.records import new_id
+from memoryd.core.secrets import cleaned
 from memoryd.errors import InvalidInputError, NotFoundError
 from memoryd.model import Entity, Relation
 from memoryd.store.base import Queries, Row
@@ -33,6 +34,7 @@ class Created:
     not_found: tuple[str, ...]
 
 
+@cleaned
 def create(graph: Graph, edges: Sequence[Edge]) -> Created:
     """Make relations; an edge with an end that is not found is left out, and the missing name told."""
     return graph.change(lambda change: put(change, edges))
@@ -50,6 +52,7 @@ def put(change: Change, edges: Sequence[Edge]) -> Created:
     return Created(tuple(created.values()), (*there.values(), *(created[edge] for edge in again)), missing)
 
 
+@cleaned
 def delete(graph: Graph, edges: Sequence[Edge]) -> tuple[int, int]:
     """Delete relations softly; how many there were, and how many were not found."""
 
@@ -73,6 +76,7 @@ def cut(change: Change, entity_ids: Sequence[str]) -> None:
     _delete(change, [row["id"] for row in rows])
 
 
+@cleaned
 def rename(graph: Graph, edge: Edge, new_type: str) -> None:
     """Put one of another type in its place. Raises NotFoundError, or InvalidInputError where there is one of it."""
 

@@ -1,87 +1,85 @@
-"""What a secret looks like: the rules of detect-secrets for the tokens of vendors, and own ones for what it misses.
+"""What a secret looks like: a token, a value that is called a secret, a key.
 
-Its rules are meant for a line of code. Of those that look for words (KeywordDetector) or for disorder (the high-entropy
-ones) none is used: they take types, SHAs and UUIDs for secrets. Three take quadratic time on a long line (JWT, npm,
-OpenAI), and two see but a part of the secret (private keys, passwords in URLs): own rules stand in their place.
+A text is looked at as it is and in small letters; both have equal lengths. Every pattern takes linear time, whatever
+the text: it begins with what is rare or where a word begins, its quantifiers are bounded or possessive, and a value
+that was looked at in vain is not looked at again for each name within it.
 """
 
+import base64
+import json
 import re
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
 from functools import cache
-from typing import Any
 
-from memoryd import extras
-from memoryd.errors import StoreError
+from memoryd.core import key_phrases, secret_tokens
 
+Spans = Iterator[tuple[int, int]]
 Check = Callable[[str], bool]
 """Whether what a pattern has found is a secret."""
+
+TRIES = 2  # names within a value that is none, each of which is looked at
+VALUE = 128  # characters of a value that are looked at
+
+
+@dataclass(frozen=True)
+class Text:
+    """A text, and the same in small letters, as long."""
+
+    whole: str
+    folded: str
+    _places: dict[str, list[int]] = field(default_factory=dict)
+
+    def places(self, stems: Sequence[str]) -> list[int]:
+        """Where one of some words stands in small letters: a search for a word is faster than one for a pattern."""
+        for stem in stems:
+            if stem not in self._places:
+                found = re.finditer(re.escape(stem), self.folded) if stem in self.folded else ()
+                self._places[stem] = [match.start() for match in found]
+        if len(stems) == 1:
+            return self._places[stems[0]]
+        return sorted({place for stem in stems for place in self._places[stem]})
 
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """A pattern, and which of its groups is the secret; '' as kind: what the check says it is."""
+    """How a kind of secret is found."""
 
     kind: str
-    pattern: re.Pattern[str]
-    group: int = 0
-    is_secret: Check = bool
-    needs: tuple[str, ...] = ("",)
-    """What a text must hold for this, one of them, in small letters."""
-    trimmed: bool = False
-    """Whether the marks of a sentence that end it do not belong to it."""
-
-    def spans(self, text: str) -> Iterator[tuple[int, int]]:
-        """Where secrets of this kind begin and end. What looks like one and is none may have one inside."""
-        at = 0
-        while match := self.pattern.search(text, at):
-            start, end = match.span(self.group)
-            end -= len(text[start:end]) - len(_trimmed(text[start:end])) if self.trimmed else 0
-            if is_one := self.is_secret(text[start:end]):
-                yield start, end
-            at = match.end() if is_one or not self.group else start
+    needs: tuple[str, ...]
+    """What a text must hold for this, one of them, in small letters; nothing where `spans` looks for words itself."""
+    spans: Callable[[Text], Spans]
 
 
-def _trimmed(value: str) -> str:
-    """A value without the marks of the sentence that it ends, or the next parameter of its URL."""
-    return _NEXT.split(value, maxsplit=1)[0].rstrip(".,;:)]}")
+@dataclass(frozen=True, slots=True)
+class Names:
+    """What secrets are called: the words that these names hold, and what is looked for where one of them begins."""
+
+    stems: tuple[str, ...]
+    pattern: str
+
+    def before(self, following: str) -> "Names":
+        """The same names with something after them."""
+        return Names(self.stems, f"(?:{self.pattern}){following}")
 
 
-LIBRARY: tuple[tuple[str, str, tuple[int | None, ...], str], ...] = (
-    ("AWS access key", "aws:AWSKeyDetector", (0, None), "a3t abia acca akia asia"),
-    ("AWS secret key", "aws:AWSKeyDetector", (None, 1), "aws"),
-    ("Artifactory token", "artifactory:ArtifactoryDetector", (0, None), "akc"),
-    ("Azure storage key", "azure_storage_key:AzureStorageKeyDetector", (0,), "accountkey="),
-    ("Discord token", "discord:DiscordBotTokenDetector", (0,), "."),
-    ("GitHub token", "github_token:GitHubTokenDetector", (0,), "ghp_ gho_ ghu_ ghs_ ghr_"),
-    ("GitLab token", "gitlab_token:GitLabTokenDetector", (0, 0, 0, 0, 0, 0, 0), "gl gr1348941"),
-    ("Mailchimp key", "mailchimp:MailchimpDetector", (0,), "-us"),
-    ("PyPI token", "pypi_token:PypiTokenDetector", (0, 0), "pypi-"),
-    ("SendGrid key", "sendgrid:SendGridDetector", (0,), "sg."),
-    ("Slack token", "slack:SlackDetector", (0, None), "xox"),
-    ("Slack webhook", "slack:SlackDetector", (None, 0), "hooks.slack"),
-    ("Square secret", "square_oauth:SquareOAuthDetector", (0,), "sq0csp-"),
-    ("Stripe key", "stripe:StripeDetector", (0,), "k_live_"),
-    ("Telegram token", "telegram_token:TelegramBotTokenDetector", (0,), ":"),
-    ("Twilio key", "twilio:TwilioKeyDetector", (None, 0), "sk"),  # the first is the account's id, which is no secret
-)
-"""Kind, class below detect_secrets.plugins, for each pattern of its denylist the group that is the secret, and what a
-text without such a secret need not hold: one of these in small letters, so that most rules need not run."""
+# what is no secret ---------------------------------------------------------------------------------------------------
 
 PLACEHOLDER = re.compile(
-    r"""[<>{}]|\$[A-Za-z_(]|^%|%\(|%s|\*{3}|\.{3}|…|\[masked:
-    |^(?:[$@]|![a-z]+$|(.)\1*$)
-    |(?i:your|example|change_?me|placeholder|redacted|hidden|dummy|x{5}
-    |^(?:pass(?:word|wd|phrase)?|pwd|secret|token|api[_-]?key|key|string|none|null|nil|true|false|undefined)\W*\d?$)""",
+    r"""[<>{}]|\$[A-Za-z_({]|^%|%\(|%s|\*{3}|\.{3}|…|\[masked:|^(?:[$@]|![a-z]+$|(.)\1*$)|([^\n])\2{5}
+    |(?i:your|example|change_?me|placeholder|redacted|hidden|dummy
+    |^(?:pass(?:word|wd|phrase|wort|code)?|pwd|secret|token|api[_-]?key|key|string|none|null|nil|true|false|undefined
+    |kennwort|mot\ de\ passe|contrase[nñ]a|senha)\W*\d?$)""",
     re.VERBOSE,
 )
-PATHLIKE = re.compile(r"(?:~|\.{1,2})?/[\w./-]*$|[A-Za-z][\w+.-]*://|arn:|[\w.-]+/[\w./-]*$")
-CODE = re.compile(r"[A-Za-z_][\w.]*(?:\(|\[)|[A-Za-z_][\w]*\.[A-Za-z_][\w.]*$")
-
-
-_NEXT = re.compile(r"&\w+=")
-_SIGN = re.compile(r"[^\w]|_")
-_SMALL, _CAPITAL, _DIGIT = re.compile(r"[a-z]"), re.compile(r"[A-Z]"), re.compile(r"\d")
+PATHLIKE = re.compile(
+    r"(?:~|\.{1,2})?/[\w./-]*$|[A-Za-z][\w+.-]*://|arn:|[\w.-]+/[\w./-]*$|[\w-]+\.(?:txt|pem|key|json)$"
+)
+CODE = re.compile(r"[A-Za-z_][\w.]*(?:\(|\[)|[A-Za-z_][\w]*\.[A-Za-z_][\w.]*$|.*\($")
+HASH = re.compile(r"\A(?:[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|(?:sha\d+|md5)[:-].*)\Z", re.IGNORECASE)
+_SMALL, _CAPITAL, _DIGIT, _SIGN = (re.compile(one) for one in ("[a-z]", "[A-Z]", r"\d", r"[^\w]|_"))
+_WORD = re.compile(r"[^\W\d_]+(?:[-_.:|'’][^\W\d_]+)*")
+_PHRASE = re.compile(r"[a-z]{3,12}(?:-[a-z]{3,12}){3,}|[a-z]{2,12}(?: [a-z]{2,12}){3,}")
 
 
 def is_given(value: str) -> bool:
@@ -89,141 +87,384 @@ def is_given(value: str) -> bool:
     return not PLACEHOLDER.search(value)
 
 
-def _is_quoted_secret(value: str) -> bool:
-    """In quotes after the name of a secret: whatever is no placeholder, path or sentence."""
-    return len(value) >= 6 and is_given(value) and not re.search(r"\s", value) and not PATHLIKE.match(value)
-
-
-def _is_bare_secret(value: str) -> bool:
-    """Without quotes: letters and digits or signs too, and no code, path or word."""
-    return _is_quoted_secret(value) and not CODE.match(value) and _classes(value) > 1 and not _is_word(value)
-
-
-def _is_bare_password(value: str) -> bool:
-    """A password, which may be digits alone."""
-    return (value.isdecimal() and len(value) >= 6 and is_given(value)) or _is_bare_secret(value)
-
-
-def _is_strong(value: str) -> bool:
-    """After the mere word `password`: small and capital letters, digits, signs, three of them at least."""
-    return len(value) >= 8 and _classes(value) > 2 and _is_bare_secret(value)
-
-
-def _is_mixed(value: str) -> bool:
-    """As base64 of chance is: no SHA."""
-    return _classes(value) > 2 or ("+" in value or "/" in value)
-
-
-def _is_chance(value: str) -> bool:
-    """Digits and capitals or signs among letters: no name that somebody has thought of."""
-    return _has_digit(value) and _is_mixed(value)
+def _classes(value: str) -> int:
+    """How many there are of small letters, capitals, digits and signs."""
+    return sum(bool(one.search(value)) for one in (_SMALL, _CAPITAL, _DIGIT, _SIGN))
 
 
 def _has_digit(value: str) -> bool:
     return is_given(value) and bool(_DIGIT.search(value))
 
 
-def _is_word(value: str) -> bool:
-    """Words, perhaps joined: `app-tls`, `Optional`, `get_token`."""
-    return bool(re.fullmatch(r"[A-Za-z]+(?:[-_.:|'][A-Za-z]+)*", value))
+def _is_quoted(value: str) -> bool:
+    """In quotes after the name of a secret: whatever is no placeholder, path or sentence."""
+    return len(value) >= 5 and is_given(value) and not re.search(r"\s", value) and not PATHLIKE.match(value)
 
 
-def _classes(value: str) -> int:
-    """How many there are of small letters, capitals, digits and signs."""
-    return sum(bool(one.search(value)) for one in (_SMALL, _CAPITAL, _DIGIT, _SIGN))
+def _is_bare(value: str) -> bool:
+    """Without quotes: letters and digits or signs too, and no code, path or word."""
+    return (
+        _is_quoted(value) and not CODE.match(value) and _classes(value) > 1
+        and (not _WORD.fullmatch(value) or bool(_PHRASE.fullmatch(value))) and not HASH.match(value)
+    )  # fmt: skip
 
 
-# names of secrets, those of KeywordDetector among them
-_WORDED = r"pass(?:word|wd|phrase|wort)|(?<![A-Za-z])(?:pwd|pw|pass)|(?:db|key|root)_?pass"
-_KEYED = (
-    r"api[ _-]?key|auth[ _-]?key|service[ _-]?key|account[ _-]?key|access[ _-]?key|private[ _-]?key|client[ _-]?key"
-    r"|signing[ _-]?key|encryption[ _-]?key|secret|token"
-)
-_MORE = r"(?i:[ _-]?(?:access|key|base|value|token)){0,3}\d?"  # secret_access_key, SECRET_KEY_BASE
-_IS = r"[\"'\]]{0,2}\s{0,3}(?::=|=>|={1,3}|:|(?<=\s)(?:is|ist|lautet)\b:?)\s{0,3}"
-_BARE = r"([^\s\"'`<>]{6,1000}+)"
-_QUOTED = r"[\"'`]([^\"'`\n]{6,400})[\"'`]"
-
-
-def _own(
-    needs: str, kind: str, pattern: str, group: int = 0, is_secret: Check = is_given, flags: int = 0
-) -> Callable[[], Rule]:
-    """A rule that is made when it is first needed: a server starts without it."""
-    return lambda: Rule(
-        kind, re.compile(pattern, flags), group, is_secret, tuple(needs.split()), pattern.endswith(_BARE)
+def _is_password(value: str) -> bool:
+    """A password, which may be digits alone."""
+    return (value.isdecimal() and len(value) >= 6 and is_given(value)) or (
+        _is_bare(value) and (bool(_DIGIT.search(value)) or _classes(value) > 2 or bool(_PHRASE.fullmatch(value)))
     )
 
 
-OWN = (
-    # PEM (RFC 7468), OpenPGP (RFC 9580), PuTTY: whole, or to the end where the end is missing
-    _own("private", "private key",
-         r"-{4,5} ?BEGIN (?:[A-Z0-9]+ ){0,3}PRIVATE KEY(?: BLOCK)? ?-{4,5}"
-         r"(?=(?:\s|\\[nr])*(?:[A-Za-z0-9+/=]{16}|Version:|Comment:|Proc-Type:))"
-         r".*?(?:-{4,5} ?END (?:[A-Z0-9]+ ){0,3}PRIVATE KEY(?: BLOCK)? ?-{4,5}|\Z)", 0, bool, re.DOTALL),
-    _own("putty", "private key", r"PuTTY-User-Key-File-\d:.*?(?:Private-MAC: \w+|\Z)", 0, bool, re.DOTALL),
-    # RFC 3986: the user's part of an authority; more signs than BasicAuthDetector allows, and the user may be missing
-    _own("://", "URL password", r"(?<=[a-zA-Z0-9]://)[^\s:/?#@\[\]\"'<>]{0,200}:([^\s/?#@\[\]\"'<>]{1,400})@", 1),
+def _is_quoted_password(value: str) -> bool:
+    """In quotes: whatever `_is_quoted` says, and phrases."""
+    return _is_quoted(value) or (bool(_PHRASE.fullmatch(value)) and is_given(value))
+
+
+def _is_quoted_told(value: str) -> bool:
+    """In quotes after the mere word."""
+    return _is_quoted_password(value) and bool(_DIGIT.search(value) or _PHRASE.fullmatch(value))
+
+
+def _is_told(value: str) -> bool:
+    """In a sentence: with a digit, and a letter."""
+    return _has_digit(value) and _is_bare(value) and bool(re.search(r"[^\W\d_]", value))
+
+
+def _is_strong(value: str) -> bool:
+    """After the mere word: small and capital letters, digits, signs, three of them at least."""
+    return len(value) >= 8 and _classes(value) > 2 and _is_told(value)
+
+
+def _is_key(value: str) -> bool:
+    return (
+        not value.isdecimal() and len(value) >= 8 and _is_bare(value) and bool(len(value) >= 16 or _DIGIT.search(value))
+    )
+
+
+def _is_chance(value: str) -> bool:
+    """Long, and of digits and letters, as no name is that somebody has thought of."""
+    return len(value) >= 16 and _is_told(value) and len(_DIGIT.findall(value)) >= 2 and "." not in value.strip(".")
+
+
+def _is_flagged(value: str) -> bool:
+    """The value of a flag that takes a password."""
+    return len(value) >= 4 and is_given(value) and not value.startswith("-") and not PATHLIKE.match(value) and (
+        _classes(value) > 1 and not re.fullmatch(r"[a-z]+(?:[_-][a-z]+)+", value)
+    )  # fmt: skip
+
+
+def _always(_value: str) -> bool:
+    return True
+
+
+# ways to look --------------------------------------------------------------------------------------------------------
+
+
+def _found(
+    pattern: str, is_secret: Check = is_given, group: int = 1, flags: int = 0, *, folded: bool = False
+) -> Callable[[Text], Spans]:
+    """Each match of a pattern, of which a group is the secret."""
+    compiled = re.compile(pattern, flags | re.ASCII)
+
+    def spans(text: Text) -> Spans:
+        for match in compiled.finditer(text.folded if folded else text.whole):
+            start, end = match.span(group)
+            if start >= 0 and is_secret(text.whole[start:end][:VALUE]):
+                yield start, end
+
+    return spans
+
+
+def _token(pattern: str) -> Callable[[Text], Spans]:
+    """Each match of the pattern of a token that begins where a token may begin."""
+    compiled = re.compile(pattern, re.ASCII)
+
+    def spans(text: Text) -> Spans:
+        after = 0
+        for match in compiled.finditer(text.whole):
+            start, end = match.span()
+            begins = start == after or secret_tokens.BEFORE.search(text.whole[max(0, start - 4) : start])
+            if begins and not secret_tokens.PLACEHOLDER.search(match[0]):
+                yield start, end
+                after = end
+
+    return spans
+
+
+def _inside(stems: str, cue: str, inner: str, is_secret: Check = is_given, flags: int = 0) -> Callable[[Text], Spans]:
+    """After each cue, which begins with a stem, the matches of another pattern, whose last group is the secret."""
+    words, outside, within = stems.split(), re.compile(cue, re.ASCII), re.compile(inner, re.ASCII | flags)
+
+    def spans(text: Text) -> Spans:
+        after = 0
+        for place in text.places(words):
+            if place >= after and (around := outside.match(text.folded, place)):
+                after = around.end()
+                for match in within.finditer(text.whole, around.start(), after):
+                    start, end = match.span(match.lastindex or 0)
+                    if is_secret(text.whole[start:end]):
+                        yield start, end
+
+    return spans
+
+
+_NEXT = re.compile(r"&[\w-]+=")
+_REST = re.compile(r"[^\s\"'`<>]*")
+
+
+def _trimmed(value: str) -> str:
+    """A value without the marks of the sentence that it ends, or the next parameter of its URL."""
+    return _NEXT.split(value, maxsplit=1)[0].rstrip(".,;:)]}」』”’")
+
+
+def _named(names: Names, value: str, is_secret: Check, *, trimmed: bool = False) -> Callable[[Text], Spans]:
+    """The values after some names, in small letters.
+
+    A value that is none may hold a name and a value; but only some of these are looked at, so that a text of names
+    alone takes no longer than another.
+    """
+    name, following = re.compile(names.pattern), re.compile(value)
+
+    def spans(text: Text) -> Spans:
+        after = until = tries = 0
+        for place in text.places(names.stems):
+            if place < after or not (there := name.match(text.folded, place)):
+                continue
+            if not (match := following.match(text.folded, there.end())):
+                continue
+            start, end = match.span(1)
+            if start >= until:
+                until, tries = end, 0
+            said = _trimmed(text.whole[start:end]) if trimmed else text.whole[start:end]
+            if is_secret(said):
+                after = _rest(text.whole, end) if trimmed and end - start >= VALUE else start + len(said)
+                yield start, after
+            elif (tries := tries + 1) >= TRIES or not is_given(said):
+                after = max(until, end)
+
+    return spans
+
+
+def _rest(text: str, at: int) -> int:
+    match = _REST.match(text, at)
+    return match.end() if match else at
+
+
+# names and values ----------------------------------------------------------------------------------------------------
+
+
+def _behind(words: str) -> str:
+    """Behind one of some words, with or without a sign between."""
+    return "(?:" + "|".join(f"(?<={word})|(?<={word}[ _-])" for word in words.split()) + ")"
+
+
+_HOLDERS = tuple(word + sign for word in "db key root store sudo bind require".split() for sign in ("", "_"))
+_USES = (
+    "api auth service account access private preshared client signing encryption master deploy hmac aes session "
+    "webhook secret jwt app crypt storage consumer write admin"
+)
+
+
+_PASSWORDS = Names(
+    ("mot de passe", *("pass pw mdp kennwort contrase clave senha wachtwoord hasło haslo парол "
+                       "パスワード 暗証番号 密码 密碼 "
+                       "口令 비밀번호 psk").split()),
+    rf"pass(?:word|wd|phrase|wort|code)|pass(?:(?<![a-z]pass)|(?<={'pass)|(?<='.join(_HOLDERS)}pass))(?![a-z])"
+    r"|(?<![a-z])(?:pwd?|mdp|psk)(?![a-z])|kennwort|mot de passe|contrase[nñ]a|clave(?: de acceso)?\b|senha\b"
+    r"|wachtwoord|has[lł]o\b|парол[ьяюе]\b|パスワード|暗証番号|密码|密碼|口令|비밀번호",
+)  # fmt: skip
+_KEYS = Names(
+    tuple("key secret token credential jeton schlüssel トークン 秘密鍵 令牌 密钥 密鑰".split()),
+    rf"{_behind(_USES)}keys?(?! ?id)|secret|token|credentials?|jeton\b|schlüssel|トークン|秘密鍵|令牌|密钥|密鑰",
+)
+_KEY = Names(("key",), r"(?<![\w-])key")
+_MORE = r"(?:[ _-]?(?:access|key|base|value|token|pass|phrase)){0,3}\d?"  # secret_access_key, SECRET_KEY_BASE
+_FOR = r"(?: (?:for|of|to|on|at|für|von|vom|zum|pour|de|du|para|per|от|для) [^\n:=\"'.,]{1,40}?)?"
+_VERB = (
+    r"(?: (?:is|was|are|ist|war|lautet|heißt|est|es|é|è|être|será)\b"
+    r"(?: (?:now|still|currently|jetzt|set to|changed to|reset to))?:?"
+    r"|(?: was| is| has been)? (?:set|changed|reset|updated) to\b| to\b|\s?[はは是为為]|은|는)\s?"
+)
+_IS = (
+    r"(?:\\?[\"'\]`]{0,2}\s{0,3}(?::=|=>|={1,3}|[:：＝])\s{0,3}"  # JSON, YAML, TOML, environment
+    r"|[\"']\s?value\s?=\s?"  # <add key="Password" value="...">
+    rf"|{_FOR}{_VERB})"
+)
+_BARE = rf"([!#-&(-;=?-_a-~¡-ɏ]{{4,{VALUE}}}+)"
+_QUOTED = r"\\?[\"'`“「]([^\"'`\n”」\\]{4,400}+)\\?[\"'`”」]"
+_AFTER_FLAG = r"[\"']?([^\s\"'|;&<>]{4,200}+)"
+_FLAG = (
+    r"(?<![\w-])--?[a-z-]{0,30}(?:password|passwd|passphrase|pass|token|secret|api-?key|access-key|secret-key)(?: |=)"
+)
+
+# command lines -------------------------------------------------------------------------------------------------------
+
+_ARGUMENT = r"(?:\"([^\"\n]{3,200}+)\"|'([^'\n]{3,200}+)'|([^\s\"'|;&<>]{3,200}+))"
+COMMANDS = (
+    ("mysql mariadb", "", r"\s-p"),
+    ("sshpass", "", r"\s-p\s?"),
+    ("docker podman helm nerdctl oras skopeo buildah", r"[^\n|;]{0,40}\blogin\b", r"\s-p[ =]"),
+    ("mongo twine snmpwalk vncdo", "", r"\s-p[ =]"),
+    ("az", r"\s{1,3}login\b", r"\s-p[ =]"),
+    ("curl lftp", "", r"\s(?:-u|--user|--proxy-user)[ =]?[\"']?[^\s:\"'$,]{1,100}[:,]"),
+    ("redis-cli", "", r"\s-a\s"),
+    ("openssl", "", r"\s(?:-k\s|-pass(?:in|out)?\spass:)"),
+    ("snmp", "", r"\s-[AX]\s"),
+    ("smbclient rpcclient", "", r"\s-U\s?[\"']?[^\s%\"']{1,100}%"),
+    ("xfreerdp wfreerdp", "", r"\s/p:"),
+    ("ldap", "", r"\s-w\s?"),
+    ("htpasswd", "", r"\s-[a-zA-Z]{0,3}b[a-zA-Z]{0,3}\s\S{1,200}\s\S{1,100}\s"),
+    ("zip sqlcmd mosquitto_ ipmitool bcp", "", r"\s-P\s?"),
+    ("7z unrar rar", "", r"\s-(?:h)?p"),
+    ("gh", r"\s{1,3}secret\b", r"\s(?:--body|-b)[ =]"),
+    ("rclone", "", r"\sobscure\s"),
+    ("keytool jarsigner", "", r"\s-(?:store|key)pass\s"),
+    ("influx", "", r"\s-password\s"),
+    ("aws", "", r"\saws_secret_access_key\s"),
+    ("npm pnpm yarn", "", r":_(?:authToken|password)[ =]"),
+    ("net", r"\s{1,3}(?:use|user)\b", r"\s(?:use\s\S{1,10}\s\\\\\S{1,200}\s|user\s\S{1,60}\s)(?!/)"),
+)
+"""How the names of commands begin, what follows in those that take a password, and what stands before it."""
+
+
+def _commands() -> Iterator[Rule]:
+    for names, also, before in COMMANDS:
+        cue = rf"(?<![\w.-])(?:{names.replace(' ', '|')})[\w-]{{0,12}}(?:\.exe)?(?=\s){also}[^\n|;]{{1,400}}+"
+        yield Rule("password", tuple(names.split()), _inside(names, cue, before + _ARGUMENT, _is_flagged))
+
+
+# keys ----------------------------------------------------------------------------------------------------------------
+
+
+def _between(begin: str, end: str) -> Callable[[Text], Spans]:
+    """From a beginning to its end, or to that of the text where it is missing."""
+    begins, ends = re.compile(begin), re.compile(end)
+
+    def spans(text: Text) -> Spans:
+        at = 0
+        while there := begins.search(text.whole, at):
+            over = ends.search(text.whole, there.end())
+            at = over.end() if over else len(text.whole)
+            yield there.start(), at
+
+    return spans
+
+
+# PEM (RFC 7468), OpenPGP (RFC 9580)
+_PEM = (
+    r"-{4,5} ?BEGIN (?:[A-Z0-9]+ ){0,3}PRIVATE KEY(?: BLOCK)? ?-{4,5}"
+    r"(?=(?:\s|\\[nr]){0,8}+(?:[A-Za-z0-9+/=]{16}|Version:|Comment:|Proc-Type:))"
+)
+_PEM_END = r"-{4,5} ?END (?:[A-Z0-9]+ ){0,3}PRIVATE KEY(?: BLOCK)? ?-{4,5}"
+
+
+def _is_web_token(value: str) -> bool:
+    """Whether the first part of a JSON web token says what it is (RFC 7519)."""
+    head = value.split(".", 1)[0]
+    try:
+        return isinstance(json.loads(base64.urlsafe_b64decode(head + "=" * (-len(head) % 4))), dict)
+    except (ValueError, RecursionError):
+        return False
+
+
+_IN_URL = (
+    r"access_token|id_token|refresh_token|auth_token|token|api_?key|key|client_secret|secret|password|passwd|pass|pwd"
+    r"|sig|signature|code|auth|session|sid|jwt|x-amz-signature|x-goog-signature"
+)
+
+
+def _is_in_url(value: str) -> bool:
+    return _has_digit(value) and not HASH.match(value) and bool(re.search(r"[A-Za-z]", value))
+
+
+def _is_hexadecimal(value: str) -> bool:
+    return len(value.removeprefix("0x")) in {64, 128}
+
+
+Make = Callable[[], Callable[[Text], Spans]]
+OWN: tuple[tuple[str, str | tuple[str, ...], Make], ...] = (
+    ("private key", "private", lambda: _between(_PEM, _PEM_END)),
+    ("private key", "putty", lambda: _between(r"PuTTY-User-Key-File-\d:", r"Private-MAC: \w+")),
+    ("JSON web token", "eyj", lambda: _found(
+        r"(?<![\w-])eyJ[\w-]{8,}+\.eyJ[\w-]{8,}+(?:\.[\w-]++)?", _is_web_token, 0)),
+    # RFC 3986: the user's part of an authority; the user may be missing
+    ("URL password", "://", lambda: _found(
+        r"://(?<=[a-zA-Z0-9]://)[^\s:/?#@\[\]\"'<>]{0,200}+:([^\s/?#@\[\]\"'<>]{1,400}+)@")),
     # RFC 6750, RFC 7617
-    _own("authorization", "Authorization header",
-         r"(?i:\bauthorization\b[\"']?\s*[:=]\s*[\"']?(?:bearer|basic|token|apikey)\s+)([\w.~+/=-]{16,})", 1),
-    _own("bearer", "Authorization header", r"\b[Bb]earer\s+([\w.~+/=-]{20,})", 1, _has_digit),
-    # what vendors say of their tokens, as gitleaks' and GitHub's lists of patterns have it
-    _own("sk-ant-", "Anthropic key", r"sk-ant-[\w-]{20,}", 0, _has_digit),
-    _own("sk-", "OpenAI key", r"(?<![\w-])sk-(?!ant-)[\w-]{32,}", 0, _is_chance),
-    _own("github_pat_", "GitHub token", r"github_pat_\w{40,}"),
-    _own("aiza", "Google API key", r"(?<![\w-])AIza[\w-]{35}(?![\w-])"),
-    _own("gocspx-", "Google OAuth secret", r"GOCSPX-[\w-]{28}"),
-    _own("npm_", "npm token", r"\bnpm_[A-Za-z0-9]{36}\b"),
-    _own("_authtoken", "npm token", r"_authToken\s*=\s*([\w-]{16,})", 1),
-    _own("hf_", "Hugging Face token", r"\bhf_[A-Za-z]{34}\b|\bhf_[A-Za-z0-9]{34}\b"),
-    _own("_live_ _test_ _prod_ whsec_", "Stripe key",
-         r"\b[rs]k_(?:live|test|prod)_[A-Za-z0-9]{16,}|\bwhsec_[A-Za-z0-9+/=]{24,}"),
-    _own("_v1_ dapi shp lin_api_ hvs. dckr_pat_ ntn_ glsa_ xapp- rubygems_ pul- age-secret", "access token",
-         r"\b(?:do[opr]_v1_[a-f0-9]{64}|dapi[a-f0-9]{32}|shp(?:at|ca|pa|ss)_[a-fA-F0-9]{32}|lin_api_[A-Za-z0-9]{40}"
-         r"|hvs\.[\w-]{24,}|dckr_pat_[\w-]{27}|ntn_[A-Za-z0-9]{43}|glsa_\w{32,}|xapp-\d-[\w-]{20,}"
-         r"|rubygems_[a-f0-9]{48}|pul-[a-f0-9]{40}|AGE-SECRET-KEY-1[A-Z0-9]{58})"),
-    _own("aws access", "AWS secret key",
-         r"(?i:\baws\b|aws_|secret_?access_?key)[^\n]{0,60}?(?<![\w+/])([A-Za-z0-9+/]{40})(?![\w+/=])",
-         1, _is_mixed),
+    ("Authorization header", "authorization", lambda: _found(
+        r"authorization[\"']?\s{0,3}[:=]\s{0,3}[\"']?(?:bearer|basic|token|apikey|digest|bot)\s{1,3}([\w.~+/=-]{16,}+)",
+        folded=True)),
+    ("Authorization header", "bearer", lambda: _found(r"bearer\s{1,3}([\w.~+/=-]{20,}+)", _has_digit, folded=True)),
+    ("session cookie", "cookie", lambda: _inside(
+        "cookie", r"cookie[\"']?\s?[:=][^\n]{1,1000}+",
+        r"(?<![\w.%-])(?=([\w.-]{1,60}+)=)(?i:[\w.-]*?(?:sess|sid|auth|jwt))[\w.-]*+=([^;\s\"'<>]{16,}+)", _has_digit)),
+    ("URL secret", "? &", lambda: _found(
+        rf"[?&](?:{_IN_URL})=([^&\s\"'<>#]{{12,}}+)", _is_in_url, folded=True)),
+    ("webhook", "hook", lambda: _inside(
+        "http", r"https?://[^\s\"'<>]{0,200}?hook[^\s\"'<>]{1,300}+", r"(?<=/)([A-Za-z0-9_-]{20,}+)(?![^/?\"'\s,;)])",
+        _is_in_url)),
+    ("AWS secret key", "aws access", lambda: _inside(
+        "aws secret", r"(?:(?<!\w)aws|secret_?access_?key)[^\n]{0,100}+", r"(?<![\w+/])([A-Za-z0-9+/]{40})(?![\w+/=])",
+        lambda value: is_given(value) and (_classes(value) > 2 or "+" in value or "/" in value))),
+    # hexadecimal and base32 keys after a word that says so
+    ("secret key", "key seed", lambda: _inside(
+        "private priv wallet eth aes hmac master encryption signing secret symmetric",
+        r"(?:private|priv|wallet|eth|aes|hmac|master|encryption|signing|secret|symmetric)[ _-]?(?:key|seed)"
+        r"[^\n]{0,100}+", r"(?<![\w-])((?:0x)?[0-9a-fA-F]{64,128}+)(?!\w)", _is_hexadecimal)),
+    ("secret key", "otp 2fa mfa", lambda: _inside(
+        "otp 2fa mfa", r"(?:otp|2fa|mfa)[ _-]?(?:secret|seed|key|auth)[^\n]{0,100}+",
+        r"(?<![A-Za-z0-9])([A-Z2-7]{16,64})(?![A-Za-z0-9])", _has_digit)),
+    ("recovery code", "code", lambda: _inside(
+        "recovery backup rescue", r"(?:recovery|backup|rescue)[ -]codes?[^.]{1,300}+",
+        r"(?<![\w-])([a-zA-Z0-9]{4,8}(?:-[a-zA-Z0-9]{4,8}){1,3})(?![\w-])", _has_digit)),
+    ("PIN", "pin", lambda: _found(
+        r"pin(?<![a-z]pin)(?:[ -]?(?:code|number|nummer))?(?: (?:for|of|to|für) [^\n:=.]{1,40}?)?"
+        r"(?:\s?[:=]| is| ist| lautet)\s?(\d{4,8})(?![\w.])", folded=True)),
+    ("PIN", "code", lambda: _found(
+        r"code(?:(?<=(?:door|gate|larm|cess|lock|safe|ntry|rity|rage)[ -]code))"
+        r"(?: (?:is|ist)|\s?[:=])\s?#?(\d{4,10})(?!\w)", folded=True)),
     # command lines
-    _own("curl", "password", r"\bcurl\b[^\n]{0,200}?\s(?:-u|--user)[ =]?[\"']?[^\s:\"'$]{1,100}:([^\s\"']{4,200})", 1),
-    _own("mysql", "password", r"\bmysql\w{0,10}\b[^\n]{0,100}?\s-p[\"']?([^\s\"']{4,200})", 1, _is_bare_password),
-    # names and values, and sentences that tell a password
-    _own("pass pwd pw", "password", rf"(?i:{_WORDED}){_MORE}{_IS}{_QUOTED}", 1, _is_quoted_secret),
-    _own("pass pwd pw", "password", rf"(?i:{_WORDED}){_MORE}{_IS}{_BARE}", 1, _is_bare_password),
-    _own("pass pwd pw", "password", rf"\b(?i:{_WORDED})\s{_BARE}", 1, _is_strong),
-    _own("key secret token", "secret", rf"(?i:{_KEYED}){_MORE}{_IS}{_QUOTED}", 1, _is_quoted_secret),
-    _own("key secret token", "secret", rf"(?i:{_KEYED}){_MORE}{_IS}{_BARE}", 1,
-         lambda value: not value.isdecimal() and len(value) >= 8 and _is_bare_secret(value)),
+    ("password", "sudo", lambda: _found(
+        r"echo\s{1,3}[\"']?([^\s\"'|$]{4,100}+)[\"']?\s{0,3}\|\s{0,3}sudo\s{1,3}-S")),
+    ("password", "--pass -pass --http-pass", lambda: _named(Names(("-",), _FLAG), _AFTER_FLAG, _is_flagged)),
+    # files and statements
+    ("password", "machine", lambda: _found(
+        r"machine\s{1,3}\S{1,100}+\s{1,3}login\s{1,3}\S{1,100}+\s{1,3}password\s{1,3}(\S{4,100}+)", folded=True)),
+    ("password", ":", lambda: _found(  # a line of .pgpass
+        r"^(?:[\w.-]{1,200}+|\*):(?:\d{2,5}|\*):[\w*-]{1,63}+:[\w*-]{1,63}+:([^\s:]{4,100}+)$", _is_flagged, 1,
+        re.MULTILINE)),
+    ("password", "identified password", lambda: _found(
+        r"(?:identified\s{1,3}by|password)\s{1,3}[\"']([^\"'\n]{4,100}+)[\"']", _is_quoted, folded=True)),
+    ("password", "log credential zugang anmeld sign", lambda: _found(
+        r"(?:credentials?|log ?in(?: as| with|:)?|zugangsdaten|anmeldung|sign in as)[ :=(\"']{1,4}[\w.@+-]{2,60}+"
+        r"[\"']?\s?[/,|]\s?[\"']?([!#-&(-;=?-_a-~]{5,100}+)", lambda value: _is_told(_trimmed(value)), folded=True)),
+    ("password", "</", lambda: _found(
+        r"(?:password|passwd|pwd|secret|token|api_?key|private_?key)[a-z_-]{0,10}[\"']?>\s?([^<>\s]{5,200}+)\s?</",
+        _is_bare, folded=True)),
+    ("password", _PASSWORDS.stems, lambda: _named(_PASSWORDS.before(_MORE + _IS), _QUOTED, _is_quoted_password)),
+    ("password", _PASSWORDS.stems, lambda: _named(_PASSWORDS.before(_MORE + _IS), _BARE, _is_password, trimmed=True)),
+    ("password", _PASSWORDS.stems, lambda: _named(_PASSWORDS.before(r"\s"), _QUOTED, _is_quoted_told)),
+    ("password", _PASSWORDS.stems, lambda: _named(
+        _PASSWORDS.before(r"(?: (?:от|для|to|for) \w{1,20}+)?\s"), _BARE, _is_strong, trimmed=True)),
+    ("secret", "--", lambda: _named(Names(("-",), _FLAG), _AFTER_FLAG, _is_flagged)),
+    ("secret", _KEYS.stems, lambda: _named(_KEYS.before(_MORE + _IS), _QUOTED, _is_quoted)),
+    ("secret", _KEYS.stems, lambda: _named(_KEYS.before(_MORE + _IS), _BARE, _is_key, trimmed=True)),
+    ("secret", "key", lambda: _named(_KEY.before(_FOR + _VERB), _BARE, _is_chance, trimmed=True)),
+    ("secret", _KEYS.stems, lambda: _named(_KEYS.before(_MORE + r"\s"), _BARE, _is_chance, trimmed=True)),
 )  # fmt: skip
 
 
 @cache
 def rules() -> tuple[Rule, ...]:
-    """All rules, those first whose kind tells most. The library is loaded here: it takes a third of a second."""
-    return (*_library(), _web_token(), *(make() for make in OWN))
+    """All rules, those first whose kind tells most."""
+    tokens = (Rule(kind, tuple(needs.split()), _token(form)) for kind, needs, form in secret_tokens.BY_PREFIX)
+    own = (Rule(kind, tuple(needs.split()) if isinstance(needs, str) else needs, make()) for kind, needs, make in OWN)
+    phrase = Rule("key phrase", (), lambda text: key_phrases.spans(text.folded))
+    vendor = Rule("access token", (), lambda text: secret_tokens.of_any_vendor(text.whole))
+    return (*tokens, *own, *_commands(), phrase, vendor)
 
 
 def kinds() -> frozenset[str]:
     """What secrets are called."""
     return frozenset(rule.kind for rule in rules())
-
-
-def _library() -> Iterator[Rule]:
-    for kind, target, groups, needs in LIBRARY:
-        plugin = _plugin(target)
-        for pattern, group in zip(plugin.denylist, groups, strict=True):
-            if group is not None:
-                yield Rule(kind, pattern, group, needs=tuple(needs.split()))
-
-
-def _web_token() -> Rule:
-    """A JSON web token with its signature; whether it is one the library says."""
-    is_valid: Check = _plugin("jwt:JwtTokenDetector").is_formally_valid
-    return Rule(
-        "JSON web token", re.compile(r"(?<![\w-])eyJ[\w-]{8,}\.eyJ[\w-]{8,}(?:\.[\w-]+)?"), 0, is_valid, ("eyj",)
-    )
-
-
-def _plugin(target: str) -> Any:
-    return extras.load(f"detect_secrets.plugins.{target}", "", StoreError)

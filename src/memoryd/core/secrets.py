@@ -2,15 +2,22 @@
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
-from functools import cache
-from typing import Any, Literal
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass, fields, is_dataclass, replace
+from functools import cache, wraps
+from inspect import signature
+from typing import Any, Concatenate, Literal, ParamSpec, Protocol, TypeVar
 
 from memoryd.core import secret_rules
 from memoryd.errors import InvalidInputError
+from memoryd.hidden import seen
 
 Mode = Literal["mask", "refuse", "allow"]
+AGAIN = 16  # times at most that what is beside a secret is looked at: only a text made against this needs more
+P = ParamSpec("P")
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,8 +53,15 @@ class Secrets:
         Where they are refused: raises SecretRefusedError that says what is held where, but not the secret.
         """
         found: list[str] = []
-        cleaned = value if self.mode == "allow" else self._clean(value, "", found)
-        return Cleaned(cleaned, tuple(found))
+        return Cleaned(self.part(value, "", found), tuple(found))
+
+    def masked(self, value: T) -> T:
+        """A value without its secrets, also where these are refused: for what is written of what was stored before."""
+        return value if self.mode == "allow" else _MASKING.clean(value).value
+
+    def part(self, value: Any, place: str, found: list[str]) -> Any:
+        """The value at a place without its secrets; their kinds are added to `found`. Raises SecretRefusedError."""
+        return value if self.mode == "allow" else self._clean(value, place, found)
 
     def _clean(self, value: Any, place: str, found: list[str]) -> Any:
         if isinstance(value, str):
@@ -58,6 +72,11 @@ class Secrets:
         if isinstance(value, list | tuple):
             parts = (self._clean(part, f"{place}[{number}]", found) for number, part in enumerate(value))
             return type(value)(parts)
+        if isinstance(value, Iterator):
+            return (self._clean(part, place, found) for part in value)
+        if is_dataclass(value) and not isinstance(value, type):
+            own = {one.name: getattr(value, one.name) for one in fields(value)}
+            return replace(value, **self._clean(own, place, found))
         return value
 
     def _text(self, text: str, place: str, found: list[str]) -> str:
@@ -69,6 +88,53 @@ class Secrets:
         masked, kinds = mask(text)
         found += kinds
         return masked
+
+
+_MASKING = Secrets("mask")
+
+
+class Holder(Protocol):
+    """What knows what becomes of secrets."""
+
+    @property
+    def secrets(self) -> Secrets:
+        """That."""
+        ...
+
+
+H = TypeVar("H", bound=Holder)
+_NOTED: ContextVar[list[str] | None] = ContextVar("masked", default=None)
+
+
+@contextmanager
+def noted() -> Iterator[list[str]]:
+    """The kinds of the secrets that verbs mask inside."""
+    found: list[str] = []
+    token = _NOTED.set(found)
+    try:
+        yield found
+    finally:
+        _NOTED.reset(token)
+
+
+def cleaned(verb: Callable[Concatenate[H, P], T]) -> Callable[Concatenate[H, P], T]:
+    """Mask what a verb of a service is given, before it compares, embeds or stores it, and note what that was.
+
+    Where secrets are refused: SecretRefusedError names the argument, and the verb does not begin.
+    """
+    shape = signature(verb)
+
+    @wraps(verb)
+    def clean(holder: H, /, *args: P.args, **kwargs: P.kwargs) -> T:
+        given, found = shape.bind(holder, *args, **kwargs), list[str]()
+        for name in list(given.arguments)[1:]:
+            given.arguments[name] = holder.secrets.part(given.arguments[name], name, found)
+        result = verb(*given.args, **given.kwargs)
+        if (noted := _NOTED.get()) is not None:
+            noted += found
+        return result
+
+    return clean
 
 
 def find(text: str) -> Iterator[Secret]:
@@ -86,31 +152,36 @@ def mask(text: str) -> tuple[str, list[str]]:
     found: list[str] = []
     parts = list(enumerate(_mask().split(text)))  # each second one is a mask already
     done: list[str] = []
-    waiting = [(part, bool(number % 2)) for number, part in reversed(parts)]
+    waiting = [(part, AGAIN * (number % 2)) for number, part in reversed(parts)]
     while waiting:
-        part, is_mask = waiting.pop()
-        secrets = [] if is_mask else _within(part)
+        part, times = waiting.pop()
+        secrets = _within(part) if times < AGAIN else []
         if not secrets:
             done.append(part)
             continue
         found += [secret.kind for secret in secrets]
-        waiting += reversed(_parted(part, secrets))  # what was beside a secret may be one without it
+        waiting += reversed(_parted(part, secrets, times + 1))  # what was beside a secret may be one without it
     return "".join(done), found
 
 
-def _parted(text: str, secrets: list[Secret]) -> list[tuple[str, bool]]:
-    """A text as its parts and the masks between them, each of which is told apart."""
+def _parted(text: str, secrets: list[Secret], times: int) -> list[tuple[str, int]]:
+    """A text as its parts, which were looked at so many times, and the masks between them, which never are."""
     parts, after = [], 0
     for secret in secrets:
-        parts += [(text[after : secret.start], False), (f"[masked: {secret.kind}]", True)]
+        parts += [(text[after : secret.start], times), (f"[masked: {secret.kind}]", AGAIN)]
         after = secret.end
-    return [*parts, (text[after:], False)]
+    return [*parts, (text[after:], times)]
 
 
 def _within(text: str) -> list[Secret]:
-    folded = text.lower()
-    some = (rule for rule in secret_rules.rules() if any(map(folded.__contains__, rule.needs)))
-    return _apart([Secret(rule.kind, *span) for rule in some for span in rule.spans(text)])
+    plain, places = seen(text)
+    folded = plain.replace("İ", "I").lower()  # the one letter whose small one is longer
+    some = (rule for rule in secret_rules.rules() if not rule.needs or any(map(folded.__contains__, rule.needs)))
+    both = secret_rules.Text(plain, folded)
+    spans = [(rule.kind, start, end) for rule in some for start, end in rule.spans(both)]
+    if places is not None:
+        spans = [(kind, places[start], places[end - 1] + 1) for kind, start, end in spans]
+    return _apart([Secret(*span) for span in spans])
 
 
 def told(found: Iterable[str]) -> str:

@@ -10,6 +10,7 @@ from datetime import timedelta
 from typing import Literal
 
 from memoryd.core.clock import FOREVER, Clock
+from memoryd.core.secrets import Secrets, cleaned
 from memoryd.core.workspaces import Workspaces
 from memoryd.errors import InvalidInputError, NotFoundError
 from memoryd.store.base import Row, Store
@@ -58,11 +59,13 @@ class Token:
 class Tokens:
     """Those of a registry."""
 
-    def __init__(self, store: Store, workspaces: Workspaces, clock: Clock) -> None:
+    def __init__(self, store: Store, workspaces: Workspaces, clock: Clock, masking: Secrets) -> None:
+        self.secrets = masking
         self._store = store
         self._workspaces = workspaces
         self._clock = clock
 
+    @cleaned
     def create(
         self, name: str, level: Level = "write", tools: Sequence[str] = (), workspace: str = "", days: float = 0
     ) -> str:

@@ -11,6 +11,7 @@ from memoryd.core import records
 from memoryd.core.clock import FOREVER, moment, timestamp
 from memoryd.core.engine import Engine
 from memoryd.core.records import Embedded
+from memoryd.core.secrets import cleaned
 from memoryd.errors import InvalidInputError, NotFoundError
 from memoryd.model import CLIENT, Filter, Kind, Record, Shelf, VectorSet, Workspace
 from memoryd.store.base import Queries
@@ -34,12 +35,14 @@ class Vault:
     """The memories with a key of one workspace, as one session sees them."""
 
     def __init__(self, engine: Engine, workspace: Workspace, session: str) -> None:
+        self.secrets = engine.secrets
         self._engine = engine
         self._workspace = workspace
         self._session = session
 
     # writing ---------------------------------------------------------------------------------------------------------
 
+    @cleaned
     def commit(
         self,
         shelf: Shelf,
@@ -84,6 +87,7 @@ class Vault:
         if embedded is None:
             self._engine.embed_later(self._workspace, [written])
 
+    @cleaned
     def prune(
         self, shelf: Shelf, key: str | None = None, older_than: str | None = None, tags: Sequence[str] = ()
     ) -> int:

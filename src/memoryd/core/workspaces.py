@@ -11,6 +11,7 @@ from contextlib import contextmanager, suppress
 from typing import Literal
 
 from memoryd.core.clock import Clock
+from memoryd.core.secrets import Secrets, cleaned
 from memoryd.errors import InvalidInputError, MemorydError, NotFoundError, StoreBusyError, StoreError, UncertainError
 from memoryd.model import Workspace
 from memoryd.store.base import Queries, Row, Store
@@ -29,7 +30,8 @@ Status = Literal["active", "archived", "all"]
 class Workspaces:
     """The registry, and what becomes of the places of its workspaces."""
 
-    def __init__(self, store: Store, clock: Clock) -> None:
+    def __init__(self, store: Store, clock: Clock, secrets: Secrets) -> None:
+        self.secrets = secrets
         self._store = store
         self._clock = clock
 
@@ -80,6 +82,7 @@ class Workspaces:
         self._make(Workspace(id=str(uuid.uuid4()), name=name, db_path=self._store.home))
         return self.active(name)
 
+    @cleaned
     def create(self, name: str, description: str = "") -> Workspace:
         """b: a new workspace, in a place of its own where there are several. Raises InvalidInputError."""
         _check_slug(name)
@@ -107,7 +110,11 @@ class Workspaces:
 
     def tell(self, workspace: Workspace, description: str, created_at: str, updated_at: str) -> None:
         """What is told of a workspace from now on, and since when there is one."""
-        told = {"description": description, "created_at": created_at, "updated_at": updated_at}
+        told = {
+            "description": self.secrets.clean(description).value,
+            "created_at": created_at,
+            "updated_at": updated_at,
+        }
         self._store.write(None, lambda q: q.run("workspaces.tell", id=workspace.id, **told))
 
     def _make(self, new: Workspace) -> bool:
@@ -116,6 +123,8 @@ class Workspaces:
         For the same reason no file is made where the registry knows another workspace in it. Returns whether this call
         made it: another process may have been faster.
         """
+        if self.secrets.clean(new.name).found:
+            raise InvalidInputError("The name of the workspace looks like a secret. Choose another name.")
         self._store.make(None)
         row = {"id": new.id, "name": new.name, "description": new.description, "db_path": new.db_path}
 

@@ -9,6 +9,7 @@ from typing import Annotated, Any, Generic, Literal, TypeVar, get_args
 from pydantic import AliasChoices, BaseModel, ConfigDict, Field, StringConstraints, ValidationError, field_validator
 
 from memoryd.core.engine import Engine
+from memoryd.core.secrets import noted
 from memoryd.errors import InvalidInputError, MemorydError
 from memoryd.model import Workspace
 from memoryd.text import estimate_tokens, unstorable
@@ -164,14 +165,12 @@ class Tool(Generic[ArgumentsT]):
     def run(self, call: Call, arguments: Any) -> Answer:
         """Validate the arguments and run. Raises InvalidInputError that names each wrong argument, or MemorydError.
 
-        Where something may be stored, no handler sees a secret: what is stored, embedded and compared is masked.
+        The answer says which secrets were masked on the way into the store.
         """
         valid = self._valid(arguments)
-        if self.capability == "read":
-            return self.handler(call, valid)
-        cleaned = call.engine.secrets.clean(arguments)
-        answer = self.handler(call, self._valid(cleaned.value) if cleaned.found else valid)
-        return replace(answer, masked=cleaned.found + answer.masked)
+        with noted() as masked:
+            answer = self.handler(call, valid)
+        return replace(answer, masked=(*answer.masked, *masked))
 
     def _valid(self, arguments: Any) -> ArgumentsT:
         try:

@@ -1,0 +1,77 @@
+"""Key phrases of wallets: 12 to 24 words of a list of 2,048, of which the last holds a checksum (BIP 39)."""
+
+import hashlib
+import re
+from collections.abc import Iterator
+from functools import cache
+
+from mnemonic import Mnemonic
+
+LENGTHS = (24, 21, 18, 15, 12)  # words of a phrase
+LONGEST = 60  # words beside each other from the list: more of them are the list itself
+_RUN = re.compile(r"(?<![^\W\d_])[a-z]{3,8}(?![^\W\d_])(?:[\s,]{1,3}(?:\d\d?[.)]?\s)?[a-z]{3,8}(?![^\W\d_])){11,}+")
+_WORD = re.compile("[a-z]+")
+_CUE = re.compile(r"(?:seed|recovery|backup|mnemonic|wallet|secret|key)[ -]?(?:phrase|words?|seed)|mnemonic|\bseed\b")
+BEFORE = 60  # characters before a phrase in which a cue may stand
+
+
+@cache
+def _numbers() -> dict[str, int]:
+    return {word: number for number, word in enumerate(Mnemonic("english").wordlist)}
+
+
+def spans(folded: str) -> Iterator[tuple[int, int]]:
+    """Where phrases begin and end in a text of small letters."""
+    for run in _RUN.finditer(folded) if _may_hold(folded) else ():
+        words = _WORD.finditer(folded, run.start(), run.end())
+        places = [(word.start(), word.end(), _numbers().get(word[0])) for word in words]
+        for first, after in _listed([number for _, _, number in places]):
+            numbers = [number or 0 for _, _, number in places[first:after]]
+            cued = _CUE.search(folded, max(0, places[first][0] - BEFORE), places[first][0]) is not None
+            if phrase := _phrase(numbers, cued=cued):
+                yield places[first + phrase[0]][0], places[first + phrase[1] - 1][1]
+
+
+def _may_hold(folded: str) -> bool:
+    """Whether twelve words of the list, with commas and numbers, stand beside each other: faster than a pattern."""
+    if folded.count(" ") + folded.count("\n") < min(LENGTHS) - 1:
+        return False
+    known, run = _numbers(), 0
+    for word in folded.split():
+        if word in known or word.strip("\"'`,.;:") in known:
+            run += 1
+            if run == min(LENGTHS):
+                return True
+        elif not word[0].isdigit():
+            run = 0
+    return False
+
+
+def _listed(numbers: list[int | None]) -> Iterator[tuple[int, int]]:
+    """Where at least 12 and not too many words of the list stand beside each other."""
+    first = 0
+    for place, number in enumerate([*numbers, None]):
+        if number is None:
+            if min(LENGTHS) <= place - first <= LONGEST:
+                yield first, place
+            first = place + 1
+
+
+def _phrase(numbers: list[int], *, cued: bool) -> tuple[int, int] | None:
+    """Where in a run a phrase stands: all of it after a cue, else at its end or its beginning by the checksum."""
+    if cued:
+        return 0, len(numbers)
+    for length in LENGTHS:
+        for first in {len(numbers) - length, 0}:
+            if first >= 0 and _checks(numbers[first : first + length], length):
+                return first, first + length
+    return None
+
+
+def _checks(numbers: list[int], length: int) -> bool:
+    if len(numbers) < length:
+        return False
+    bits = "".join(f"{number:011b}" for number in numbers)
+    at = length * 32 // 3
+    entropy = int(bits[:at], 2).to_bytes(at // 8)
+    return f"{hashlib.sha256(entropy).digest()[0]:08b}".startswith(bits[at:])

@@ -1,0 +1,110 @@
+"""The tokens of vendors, which their prefix gives away, and keys that a form gives away.
+
+The prefixes are those that the vendors document. Patterns are linear: each begins with what is rare, and quantifiers
+are bounded or possessive.
+"""
+
+import re
+from collections.abc import Iterator
+
+BEFORE = re.compile(r"(?:^|[^A-Za-z0-9_-]|\\[nrt]|%[0-9A-F][0-9A-F]|/bot)\Z")
+"""What may stand before a token: no letter of one, but for an escape (`\n`, `%3D`) and `bot` in a URL of Telegram."""
+
+PLACEHOLDER = re.compile(r"(.)\1{9}|[xX]{6}|(?i:your|example|placeholder)")
+"""What no token of chance holds."""
+
+_A, _W, _H = "[A-Za-z0-9]", r"[A-Za-z0-9_-]", "[0-9a-f]"
+_NO_A, _NO_W = f"(?!{_A})", f"(?!{_W})"
+
+BY_PREFIX: tuple[tuple[str, str, str], ...] = (
+    ("AWS access key", "a3t abia acca akia asia", rf"A(?:3T[A-Z0-9]|BIA|CCA|KIA|SIA)[A-Z0-9]{{16}}{_NO_A}"),
+    ("Anthropic key", "sk-ant-", rf"sk-ant-{_W}{{20,}}+"),
+    ("OpenAI key", "sk-", rf"sk-(?:(?:proj|svcacct|admin|None|or-v1)-{_W}{{20,}}+|{_A}{{32,}}+{_NO_W})"),
+    ("GitHub token", "ghp_ gho_ ghu_ ghs_ ghr_", rf"gh[oprsu]_{_A}{{36,}}+"),
+    ("GitHub token", "github_pat_", r"github_pat_\w{40,}+"),
+    ("GitLab token", "gl",
+     rf"gl(?:pat|rt|dt|ptt|cbt|soat|ft|imt|agent|oas|ffct)-(?:t\d_)?{_W}{{20,}}+(?:\.{_A}{{2,}}+){{0,2}}"),
+    ("GitLab token", "gr1348941", rf"GR1348941{_W}{{20,}}+"),
+    ("Google API key", "aiza", rf"AIza{_W}{{35}}{_NO_W}"),
+    ("Google OAuth secret", "gocspx-", rf"GOCSPX-{_W}{{28}}"),
+    ("Google OAuth token", "ya29.", rf"ya29\.{_W}{{30,}}+"),
+    ("Hugging Face token", "hf_ api_org_", rf"(?:hf|api_org)_{_A}{{34}}{_NO_W}"),
+    ("npm token", "npm_", rf"npm_{_A}{{36}}{_NO_W}"),
+    ("PyPI token", "pypi-", rf"pypi-AgE{_W}{{50,}}+"),
+    ("SendGrid key", "sg.", rf"SG\.{_W}{{22}}\.{_W}{{43}}"),
+    ("Slack webhook", "hooks.slack.",
+     rf"https://hooks\.slack\.com/(?:services|workflows|triggers)/{_W}{{8,}}+/{_W}{{8,}}+/{_W}{{16,}}+"),
+    ("Slack token", "xox", rf"xox[a-z](?:\.xox[a-z])?-{_W}{{20,}}+"),
+    ("Slack token", "xapp-", rf"xapp-\d-{_W}{{20,}}+"),
+    ("Square secret", "sq0", rf"sq0[a-z]{{3}}-{_W}{{22,}}+"),
+    ("Square secret", "eaaa", rf"EAAA{_W}{{56,}}+"),
+    ("Stripe key", "k_live_ k_test_ k_prod_", rf"[rs]k_(?:live|test|prod)_{_A}{{16,}}+"),
+    ("Stripe key", "whsec_", r"whsec_[A-Za-z0-9+/=]{24,}+"),
+    ("Telegram token", ":aa", rf"(?<!\d)\d{{8,10}}:AA{_W}{{33}}{_NO_W}"),
+    ("Twilio key", "sk", rf"SK{_H}{{32}}{_NO_W}"),
+    ("Mailchimp key", "-us", rf"(?<!{_H}){_H}{{32}}-us\d{{1,2}}{_NO_W}"),
+    ("Mailgun key", "key-", rf"key-{_H}{{32}}{_NO_W}"),
+    ("Discord token", ".", rf"[MNO](?<!{_W}.){_W}{{23,27}}+\.{_W}{{6}}\.{_W}{{27,40}}+{_NO_W}"),
+    ("Artifactory token", "akc", rf"AKC{_A}{{60,}}+"),
+    ("access token", "o_v1_ p_v1_ r_v1_", rf"do[opr]_v1_{_H}{{64}}"),  # DigitalOcean
+    ("access token", "dapi", rf"dapi{_H}{{32}}(?:-\d)?{_NO_W}"),  # Databricks
+    ("access token", "shp", r"shp(?:at|ca|pa|ss|ua)_[a-fA-F0-9]{32}"),  # Shopify
+    ("access token", "lin_", rf"lin_(?:api|oauth)_{_A}{{40,}}+"),  # Linear
+    ("access token", "hvs. hvb. hvr.", rf"hv[sbr]\.{_W}{{24,}}+"),  # Vault
+    ("access token", "dckr_", rf"dckr_(?:pat|oat)_{_W}{{27,}}+"),  # Docker
+    ("access token", "ntn_", rf"ntn_{_A}{{40,}}+"),  # Notion
+    ("access token", "secret_", rf"secret_{_A}{{43}}{_NO_W}"),
+    ("access token", "glsa_ glc_", rf"gl(?:sa_{_A}{{32}}_{_H}{{8}}|c_[A-Za-z0-9+/=_]{{32,}}+)"),  # Grafana
+    ("access token", "rubygems_", rf"rubygems_{_H}{{48}}"),
+    ("access token", "pul-", rf"pul-{_H}{{40}}"),  # Pulumi
+    ("access token", "sbp_ sbs_ sb_secret_", rf"sb(?:[ps]_(?:v0_)?{_H}{{40}}|_secret_{_W}{{20,}}+)"),  # Supabase
+    ("access token", "bk", rf"bk[a-z]{{2}}_{_H}{{40}}"),  # Buildkite
+    ("access token", "pscale_", r"pscale_(?:pw|tkn|oauth)_[\w.=-]{32,}+"),  # PlanetScale
+    ("access token", "pmak-", rf"PMAK-{_H}{{24}}-{_H}{{34}}"),  # Postman
+    ("access token", "fo1_", rf"fo1_{_W}{{40,}}+"),  # Fly
+    ("access token", "fm1 fm2", r"fm[12][ar]?_[A-Za-z0-9+/=]{60,}+"),
+    ("access token", "nrak-", r"NRAK-[A-Z0-9]{27}"),  # New Relic
+    ("access token", "figd_", rf"figd_{_W}{{36,}}+"),  # Figma
+    ("access token", "sntrys_ sntryu_", r"sntry[su]_[A-Za-z0-9+/=_]{40,}+"),  # Sentry
+    ("access token", "pat", rf"pat{_A}{{14}}\.{_H}{{64}}"),  # Airtable
+    ("access token", "tskey-", rf"tskey-[a-z]{{2,12}}-{_W}{{20,}}+"),  # Tailscale
+    ("access token", ".atlasv1.", rf"(?<!{_A}){_A}{{14}}\.atlasv1\.{_W}{{60,}}+"),  # Terraform
+    ("access token", "atatt3 atbb", rf"AT(?:ATT3|BB){_W}{{28,}}+(?:=[0-9A-F]{{8}})?"),  # Atlassian
+    ("access token", "pplx tvly xai gsk r8_ rnd nvapi",
+     rf"(?:pplx|tvly|xai|gsk|r8|rnd|nvapi)[-_]{_W}{{28,}}+"),  # Perplexity, Tavily, xAI, Groq, Replicate, NVIDIA
+    ("access token", "ltai", rf"LTAI{_A}{{12,20}}{_NO_W}"),  # Alibaba
+    ("access token", "aqvn", rf"AQVN{_W}{{35,}}+"),  # Yandex
+    ("access token", "cfpat-", rf"CFPAT-{_W}{{43}}"),  # Contentful
+    ("access token", "lsv2_", rf"lsv2_[sp][kt]_{_H}{{32}}_{_H}{{10}}"),  # LangSmith
+    ("access token", "dp.", rf"dp\.[a-z]{{2,5}}\.{_W}{{40,}}+"),  # Doppler
+    ("access token", "ezak ezt", rf"EZ[AT]K{_A}{{54}}"),  # EasyPost
+    ("access token", "duffel_", rf"duffel_(?:test|live)_{_W}{{40,}}+"),
+    ("access token", "v1.0-", rf"v1\.0-{_H}{{24}}-{_H}{{146}}"),  # Cloudflare
+    ("access token", "q~", rf"(?<!{_A}){_A}{{3}}\dQ~[\w~.-]{{31,}}+"),  # Entra
+    ("secret key", "age-secret-key-1", r"AGE-SECRET-KEY-1[A-Z0-9]{58}"),
+    ("secret key", "nsec1", r"nsec1[02-9ac-hj-np-z]{58}"),
+    ("secret key", "prv", r"[xyztuv]prv[1-9A-HJ-NP-Za-km-z]{90,112}+"),  # BIP 32
+    ("secret key", "", rf"(?<!{_A})(?:5[1-9A-HJ-NP-Za-km-z]{{50}}|[KL][1-9A-HJ-NP-Za-km-z]{{51}}){_NO_W}"),  # WIF
+    # private keys without the lines around them: PKCS 8 of Ed25519, OpenSSH
+    ("private key", "mc4caqawbqydk2vwbcie", r"MC4CAQAwBQYDK2VwBCIEI[A-Za-z0-9+/]{20,}+={0,2}"),
+    ("private key", "b3blbnnzac1rzxktdj", r"b3BlbnNzaC1rZXktdjEA[A-Za-z0-9+/]{20,}+={0,2}"),
+)  # fmt: skip
+"""Kind; what a text must hold for it, one of them, in small letters; the pattern of the secret."""
+
+_NO_SECRETS = (
+    "acct acs bs call chatcmpl chunk cmpl container cs cus evt file gen in index item md msg pi pk price prod pub req "
+    "resp run seti sha si sub thread toolu txn user webpack"
+).split()
+_ANY = re.compile(rf"[_-](?=[A-Za-z]*+\d)(?=[a-z0-9]*+[A-Z])(?=[A-Z0-9]*+[a-z]){_A}{{28,}}+(?![A-Za-z0-9/+=])")
+_PREFIX = re.compile(
+    rf"(?<![A-Za-z0-9_/+=.-])(?!(?:{'|'.join(_NO_SECRETS)})\d*(?:[_-]|\Z))"
+    r"[a-z][a-z0-9]{1,11}(?:[_-][a-z0-9]{1,8}){0,2}\Z"
+)
+
+
+def of_any_vendor(text: str) -> Iterator[tuple[int, int]]:
+    """Where a short word and a long id of chance stand, as most vendors' tokens are."""
+    for match in _ANY.finditer(text):
+        first = max(0, match.start() - 32)
+        if prefix := _PREFIX.search(text[first : match.start()]):
+            yield first + prefix.start(), match.end()

@@ -1,0 +1,67 @@
+"""Characters that show nothing: what parts words unseen, turns the direction of a text, or hides one in another.
+
+Unicode calls them default-ignorable (Unicode Standard, 5.21). Some have honest uses, which stay: a joiner between emoji
+or within Persian and Indic words, a mark of direction beside Arabic or Hebrew, variants of a sign, flags of regions.
+"""
+
+import re
+from typing import Final
+
+_HIDDEN = re.compile(
+    "[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufff8\U0001d173-\U0001d17a\U000e0000-\U000e0fff]"
+)
+_WIDE = {code: code - 0xFEE0 for code in range(0xFF01, 0xFF5F)} | {0x3000: 0x20}
+_ALIKE: Final = str.maketrans(
+    "аеорсухіјѕԁһӏԛԝАВЕКМНОРСТХІЈЅαοιρνΑΒΕΖΗΙΚΜΝΟΡΤΥΧ", "aeopcyxijsdhlqwABEKMHOPCTXIJSaoipvABEZHIKMNOPTYX"
+)
+_MIXED = re.compile(r"[A-Za-z][а-яёіјѕԁһӏԛԝα-ω]|[а-яёіјѕԁһӏԛԝα-ω][A-Za-z]", re.IGNORECASE)
+
+_LETTER = r"[^\W\d_]"
+_EMOJI = "\u00a9\u00ae\u203c-\u3299\U0001f000-\U0001faff"
+_JOINED = "\u0600-\u08ff\u0900-\u0dff\u0e00-\u109f\u1780-\u18af"  # Arabic, Indic and other scripts that join letters
+_LEFTWARD = "\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc"  # Hebrew, Arabic
+_HONEST = re.compile(
+    f"(?<=[{_EMOJI}\ufe0f])\u200d(?=[{_EMOJI}])"  # a family is emoji that are joined
+    f"|(?<=[{_JOINED}])[\u200c\u200d](?=[{_JOINED}])"
+    "|(?<=[\u0900-\u0dff])[\u200c\u200d]"
+    f"|(?<=[{_LEFTWARD}])[\u200e\u200f\u061c]|[\u200e\u200f\u061c](?=[{_LEFTWARD}])"
+    f"|(?<=[#*0-9{_EMOJI}])[\ufe0e\ufe0f]"
+    "|(?<=[\u3400-\u9fff\uf900-\ufaff\U00020000-\U0003ffff])[\ufe00-\ufe0f\U000e0100-\U000e01ef]"  # ideographs
+    "|(?<=[\u1820-\u18aa])[\u180b-\u180f]"  # Mongolian
+    "|(?<=[\u1100-\u11ff])[\u115f\u1160]|[\u115f\u1160](?=[\u1100-\u11ff])"  # Korean
+    "|\U0001f3f4[\U000e0020-\U000e007e]{1,6}\U000e007f"  # the flag of a region
+)
+"""A hidden character where it has a use; with the flag of a region the whole of it."""
+
+
+def seen(text: str) -> tuple[str, list[int] | None]:
+    """A text as it is read: without what is hidden, wide letters narrow, look-alikes of Latin in Latin words Latin.
+
+    And for each character where it stood; None where each stands where it stood.
+    """
+    if text.isascii():
+        return text, None
+    plain = text.translate(_WIDE)
+    if _MIXED.search(plain):
+        plain = re.sub(
+            rf"{_LETTER}+", lambda word: word[0].translate(_ALIKE) if _MIXED.search(word[0]) else word[0], plain
+        )
+    if not _HIDDEN.search(plain):
+        return plain, None
+    places = [place for place, letter in enumerate(plain) if not _HIDDEN.match(letter)]
+    return "".join(plain[place] for place in places), places
+
+
+def shown(text: str) -> str:
+    """A text for eyes: what is hidden in it and has no honest use there is spelled, as `<U+2066>`."""
+    if text.isascii() or not _HIDDEN.search(text):
+        return text
+    parts, after = [], 0
+    for honest in _HONEST.finditer(text):
+        parts += [_spelled(text[after : honest.start()]), honest[0]]
+        after = honest.end()
+    return "".join([*parts, _spelled(text[after:])])
+
+
+def _spelled(text: str) -> str:
+    return _HIDDEN.sub(lambda hidden: f"<U+{ord(hidden[0]):04X}>", text)
