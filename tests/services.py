@@ -41,7 +41,7 @@ def served(answer: Answer) -> Iterator[str]:
             self.end_headers()
             self.wfile.write(content)
 
-        do_GET = do_POST
+        do_GET = do_POST  # noqa: N815 - the name is http.server's
 
         def log_message(self, *_: object) -> None:
             """A test's output stays clean."""

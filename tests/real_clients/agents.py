@@ -1,6 +1,5 @@
 """The real clients: how each is led to the scripted model and to memoryd, and how it is asked without a window."""
 
-import re
 from abc import ABC, abstractmethod
 from pathlib import Path
 from typing import ClassVar
@@ -23,15 +22,17 @@ class Agent(ABC):
     """The file below its home that `memoryd install` edits."""
     hooks: ClassVar[str] = ""
     """The file below its home in which it has hooks."""
-    keeps_turns: ClassVar[bool] = False
-    """Whether memoryd keeps its turns."""
 
     def variables(self, url: str) -> dict[str, str]:
         """Return what its environment says besides: where the model is, and that it keeps to itself."""
         return {}
 
-    def configure(self, place: Place, url: str) -> None:
+    def configure(self, place: Place, url: str) -> None:  # noqa: B027 - a library has none
         """Write its own configuration, as it is before memoryd comes."""
+
+    def install(self, place: Place) -> None:
+        """Enter memoryd into its configuration."""
+        place.memoryd("install", self.name)
 
     @abstractmethod
     def command(self, place: Place, url: str, prompt: str) -> list[str]:
@@ -47,7 +48,7 @@ class ClaudeCode(Agent):
 
     name = "claude-code"
     package = Npm("@anthropic-ai/claude-code")
-    configuration, hooks, keeps_turns = ".claude.json", ".claude/settings.json", True
+    configuration, hooks = ".claude.json", ".claude/settings.json"
 
     def variables(self, url: str) -> dict[str, str]:
         return {
@@ -63,6 +64,10 @@ class ClaudeCode(Agent):
 
     def command(self, place: Place, url: str, prompt: str) -> list[str]:
         return [self.binary("claude"), "-p", prompt, "--allowedTools", "mcp__memory"]
+
+    def compaction(self) -> list[str]:
+        """Return what is run to compact its last conversation; it says then which hooks it ran."""
+        return [self.binary("claude"), "-p", "/compact", "--continue", "--output-format", "stream-json", "--verbose"]
 
 
 class Codex(Agent):
@@ -83,6 +88,11 @@ class Codex(Agent):
             f'[model_providers.scripted]\nname = "scripted"\nbase_url = "{url}/v1"\nenv_key = "SCRIPTED_KEY"\n'
             'wire_api = "responses"\n',
         )
+
+    def install(self, place: Place) -> None:
+        super().install(place)
+        file = place.home / self.configuration
+        file.write_text(file.read_text() + "required = true\n")
 
     def command(self, place: Place, url: str, prompt: str) -> list[str]:
         return [

@@ -4,10 +4,10 @@ import json
 from abc import ABC, abstractmethod
 from typing import ClassVar
 
+from tests.real_clients.agents import PROGRAMS
 from tests.real_clients.dialects import Call, Json, compact
 from tests.real_clients.packages import Npm, PyPI
 from tests.real_clients.place import BIN, BUILD, Place
-from tests.real_clients.agents import PROGRAMS
 
 
 class Caller(ABC):
@@ -37,7 +37,7 @@ class Inspector(Caller):
     def _asked(self, place: Place, method: str, *options: str) -> Json:
         program = str(BUILD / self.name / "node_modules" / ".bin" / "mcp-inspector")
         command = [program, "--cli", "--method", method, *options, "--format", "json", str(BIN / "memoryd")]
-        found: Json = json.loads(place.said(command))
+        found: Json = json.loads(place.said(command))["result"]
         return found
 
 

@@ -4,15 +4,14 @@ once, within the budget; whichever field of it a client shows.
 
 import json
 import re
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from memoryd.cli.clients import CLIENTS
 from memoryd.cli.configs import is_toml, parsed
 from memoryd.text import estimate_tokens
 from tests.http import HttpServer
-from tests.real_clients.agents import Agent
+from tests.real_clients.agents import Agent, ClaudeCode
 from tests.real_clients.callers import Caller
 from tests.real_clients.dialects import Call, Json, compact, text_of
 from tests.real_clients.model import DONE, TOOLS, Model
@@ -20,11 +19,15 @@ from tests.real_clients.place import ROOT, Place
 
 FACT = "The station on Kestrel Ridge measures snow at 2412 metres, and Imogen services it every second Tuesday."
 QUESTION = "Who services the station on Kestrel Ridge, and at how many metres does it measure snow?"
+BUDGET, FRAME = 500, 60
+"""The tokens that a recall may take, and those that a client may put around it."""
 STORE = Call("memory_store", {"content": FACT})
-BUDGET = 500
 RECALL = Call("memory_recall", {"query": QUESTION, "token_budget": BUDGET})
-FRAME = 60
-"""Tokens that a client may put around an answer."""
+FULL = Call("memory_recall", {"query": "stations, snow, metres, services", "token_budget": BUDGET})
+"""Asks for more than the budget holds: each of KNOWN has these words."""
+NOTE = Call("memory_store", {"content": "Ushuaia was asked about."})
+PROMPT = "What is the weather in Ushuaia?"
+RECALLS = {"recall": RECALL, "full": FULL, "raw": Call("memory_recall", {**FULL.arguments, "format": "raw"})}
 
 _PLACES = "Albula Bernina Calanda Dossen Engstlen Furka Grimsel Hahnen Iffigen Julier Klausen Lukmanier Maloja Nufenen"
 _PEOPLE = "Ann Boris Clara Dmitri Edda Farid Greta Hugo Ines Jonas Katrin Leo Mara Nils"
@@ -50,16 +53,20 @@ def tokens(*texts: str) -> int:
     return sum(map(estimate_tokens, texts))
 
 
-def whole_once_within(shown: str) -> str:
-    """Say what is wrong with the answer of a recall as a model is shown it; '' if nothing is."""
+def recalled(check: str, call: Call, shown: str) -> Outcome:
+    """Check the answer of a recall as it is shown to a model: whole, once, within the budget."""
     twice = [fact for fact in (FACT, *KNOWN) if shown.count(fact) > 1]
-    if FACT not in shown:
-        return f"the fact is not in what is shown: {shown[:200]!r}"
-    if twice:
-        return f"shown twice: {twice[0]!r}"
-    if tokens(shown) > BUDGET + FRAME:
-        return f"{tokens(shown)} tokens are shown, where {BUDGET} were asked for"
-    return ""
+    size = tokens(shown)
+    problem = ""
+    if call is RECALL and FACT not in shown:
+        problem = f"the fact is not in what is shown: {shown[:200]!r}"
+    elif call is not RECALL and size < BUDGET / 2:
+        problem = f"less than half of the budget is used: {shown[:200]!r}"
+    elif twice:
+        problem = f"shown twice: {twice[0]!r}"
+    elif size > BUDGET + FRAME:
+        problem = f"{size} tokens are shown, where {BUDGET} were asked for"
+    return Outcome(check, problem, f"{size} tokens")
 
 
 # clients that ask a model --------------------------------------------------------------------------------------------
@@ -69,9 +76,9 @@ def tried(agent: Agent, place: Place, model: Model) -> Iterator[Outcome]:
     """Everything that is checked of an agent."""
     place.clear()
     agent.configure(place, model.url)
-    place.know(KNOWN)
+    place.ask("recall", "memory_store", *({"content": fact} for fact in KNOWN))
     if agent.configuration:
-        place.memoryd("install", agent.name)
+        agent.install(place)
     yield from _tools(agent, place, model)
     if agent.hooks:
         yield from _hooks(agent, place, model)
@@ -89,28 +96,46 @@ def _session(agent: Agent, place: Place, model: Model, *script: Call, prompt: st
 
 
 def _tools(agent: Agent, place: Place, model: Model) -> Iterator[Outcome]:
-    problem = _session(agent, place, model, STORE, RECALL, prompt="Keep what I told you, then look it up.")
+    problem = _session(agent, place, model, STORE, *RECALLS.values(), prompt="Keep what I told you, then look it up.")
     offers, results = model.offers(), [result.text for result in model.results()]
     lacking = [tool for tool in TOOLS if tool not in offers]
     shown = tokens(*(offer.whole for offer in offers.values()))
     yield Outcome("tools", f"not offered: {', '.join(lacking)}; {problem}" if lacking else "", f"{shown} tokens")
+    if len(results) != 1 + len(RECALLS):
+        yield Outcome("store and recall", f"{len(results)} calls were answered; {problem}")
+        return
     kept = FACT in place.memoryd("recall", QUESTION)
-    yield Outcome("store", "" if kept else problem or str(results[:1]), f"shown: {results[0]}" if results else "")
-    recalled = results[1] if len(results) > 1 else ""
-    yield Outcome("recall", whole_once_within(recalled) if recalled else problem, f"{tokens(recalled)} tokens")
+    field = "structuredContent" if '"status"' in results[0] else "text"
+    yield Outcome("store", "" if kept else results[0], field)
+    for (check, call), result in zip(RECALLS.items(), results[1:], strict=True):
+        yield recalled(check, call, result)
 
 
 def _hooks(agent: Agent, place: Place, model: Model) -> Iterator[Outcome]:
-    """Hooks as docs/hooks.md shows them: the briefing is in the first request, and the turn in the journal."""
+    """Hooks as docs/hooks.md shows them: the briefing is in what the model is shown, and the turn in the journal."""
     file = place.home / agent.hooks
     there: Json = json.loads(file.read_text(encoding="utf-8")) if file.exists() else {}
     place.write(agent.hooks, there | _documented(agent.hooks))
-    prompt = "What is the weather in Ushuaia?"
-    problem = _session(agent, place, model, prompt=prompt)
-    yield Outcome("briefing", problem or ("" if FACT in model.words() else "the briefing is not in what is shown"))
-    if agent.keeps_turns:
-        found = place.memoryd("recall", prompt)
-        yield Outcome("turns", problem or ("" if prompt in found else f"the turn is not found: {found!r}"))
+    problem = _session(agent, place, model, NOTE, prompt=PROMPT)
+    yield Outcome("session-start", problem or ("" if FACT in model.words() else "the model is shown no briefing"))
+    if isinstance(agent, ClaudeCode):
+        yield from _turns(agent, place, model.url)
+
+
+def _turns(agent: ClaudeCode, place: Place, url: str) -> Iterator[Outcome]:
+    """The session of `_hooks` is in the journal, once, and has the id that its tools knew."""
+    (turns,) = place.ask("journal", "query_raw_memories", {"query": PROMPT})
+    kept = [turn for turn in turns["results"] if turn["prompt"] == PROMPT and turn["response"] == DONE]
+    yield Outcome("stop", "" if len(kept) == 1 else f"the turn is in the journal {len(kept)} times: {turns}")
+    (noted,) = place.ask("recall", "memory_recall", {"query": NOTE.arguments["content"], "format": "raw"})
+    sessions = {one["session_id"] for one in noted["memories"][:1]}, {turn["sessionId"] for turn in kept}
+    yield Outcome("session id", "" if sessions[0] == sessions[1] else f"tools and hooks differ: {sessions}")
+    (summaries,) = place.ask("journal", "get_all_summaries", {})
+    ended = [one["title"] for one in summaries["summaries"] if one["title"] == PROMPT]
+    yield Outcome("session-end", "" if len(ended) == 1 else f"not one summary of the session: {summaries}")
+    said = place.said(agent.compaction())
+    good = "[memoryd hook pre-compact] completed successfully" in said
+    yield Outcome("pre-compact", "" if good else f"it did not run: {said[-300:]}")
 
 
 def _documented(file: str) -> Json:
@@ -130,8 +155,8 @@ def _http(agent: Agent, place: Place, model: Model) -> Outcome:
         problem = _session(agent, place, model, RECALL, prompt="Who services the station?")
     finally:
         server.stop()
-    shown = "".join(result.text for result in model.results())
-    return Outcome("http", whole_once_within(shown) if shown else problem or "memory was not there")
+    results = model.results()
+    return recalled("http", RECALL, results[0].text) if results else Outcome("http", problem or "no answer was shown")
 
 
 def _uninstalled(agent: Agent, place: Place) -> Outcome:
@@ -148,12 +173,12 @@ def _uninstalled(agent: Agent, place: Place) -> Outcome:
 def called(caller: Caller, place: Place) -> Iterator[Outcome]:
     """Everything that is checked of a caller, which sees both fields of an answer."""
     place.clear()
-    place.know(KNOWN)
-    tools, (stored, recalled) = caller.call(place, STORE, RECALL)
+    place.ask("recall", "memory_store", *({"content": fact} for fact in KNOWN))
+    tools, (stored, *answers) = caller.call(place, STORE, *RECALLS.values())
     lacking = [name for name in TOOLS if name not in {tool["name"] for tool in tools}]
-    yield Outcome("tools", f"not offered: {', '.join(lacking)}" * bool(lacking), f"{tokens(*map(compact, tools))} tokens")
+    shown = tokens(*map(compact, tools))
+    yield Outcome("tools", f"not offered: {', '.join(lacking)}" if lacking else "", f"{shown} tokens")
     yield Outcome("store", text_of(stored["content"]) if stored.get("isError") else "")
-    for field in ("content", "structuredContent"):
-        if field in recalled:
-            shown = text_of(recalled[field])
-            yield Outcome(f"recall, {field}", whole_once_within(shown), f"{tokens(shown)} tokens")
+    for (check, call), answer in zip(RECALLS.items(), answers, strict=True):
+        for field in {"content", "structuredContent"} & set(answer):
+            yield recalled(f"{check}, {field}", call, text_of(answer[field]))

@@ -1,4 +1,4 @@
-"""How models are spoken to on the wire: what a request shows a model, and how a reply of it is written, streamed or not.
+"""How models are spoken to on the wire: what a request shows a model, and how its reply is written, streamed or not.
 
 The four forms are those of the services' references: Anthropic Messages, OpenAI Responses, OpenAI Chat Completions and
 Gemini's generateContent.
@@ -70,17 +70,17 @@ def text_of(content: object) -> str:
     if isinstance(content, str):
         return content
     if isinstance(content, list):
-        return "".join(text_of(block.get("text", block)) if isinstance(block, dict) else str(block) for block in content)
+        return "".join(text_of(block.get("text", block)) for block in content)
     return compact(content)
 
 
 def _offers(tools: Iterable[Json]) -> tuple[Offer, ...]:
-    return tuple(Offer(tool.get("name", tool.get("type", "")), compact(tool)) for tool in tools)
+    return tuple(Offer(str(tool.get("name") or tool["type"]), compact(tool)) for tool in tools)
 
 
 def _events(events: Iterable[Json], *, named: bool = True) -> str:
     """Server-sent events, each named after its type where a dialect does so."""
-    return "".join(f"event: {one['type']}\n" * named + f"data: {compact(one)}\n\n" for one in events)
+    return "".join((f"event: {one['type']}\n" if named else "") + f"data: {compact(one)}\n\n" for one in events)
 
 
 class Anthropic:
@@ -116,15 +116,15 @@ class Anthropic:
 
     def _streamed(self, message: Json) -> Iterator[Json]:
         (block,) = message["content"]
-        empty = block | ({"input": {}} if "input" in block else {"text": ""})
-        delta = {"type": "input_json_delta", "partial_json": compact(block["input"])} if "input" in block else None
+        if block["type"] == "tool_use":
+            empty: Json = {"input": {}}
+            delta = {"type": "input_json_delta", "partial_json": compact(block["input"])}
+        else:
+            empty = {"text": ""}
+            delta = {"type": "text_delta", "text": block["text"]}
         yield {"type": "message_start", "message": message | {"content": [], "stop_reason": None}}
-        yield {"type": "content_block_start", "index": 0, "content_block": empty}
-        yield {
-            "type": "content_block_delta",
-            "index": 0,
-            "delta": delta or {"type": "text_delta", "text": block["text"]},
-        }
+        yield {"type": "content_block_start", "index": 0, "content_block": block | empty}
+        yield {"type": "content_block_delta", "index": 0, "delta": delta}
         yield {"type": "content_block_stop", "index": 0}
         stopped = {"stop_reason": message["stop_reason"], "stop_sequence": None}
         yield {"type": "message_delta", "delta": stopped, "usage": USAGE}

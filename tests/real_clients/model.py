@@ -1,4 +1,4 @@
-"""A model on 127.0.0.1 that follows a script: it calls the tools named there, one a turn, and then says that it is done.
+"""A model on 127.0.0.1 that follows a script: it calls the tools named there, one a turn, and says that it is done.
 
 It keeps what it was shown. Where a client keeps its tools behind a search (Claude Code), it searches first.
 """
@@ -78,7 +78,7 @@ class Model:
                 return Call(offer.name, wanted.arguments, offer.namespace)
         if self._searches < SEARCHES and any(offer.name == SEARCH for offer in request.offers):
             self._searches += 1
-            return Call(SEARCH, {"query": wanted.tool, "max_results": 10})
+            return Call(SEARCH, {"query": "memory", "max_results": 10})
         return DONE
 
 

@@ -52,7 +52,8 @@ class PyPI:
         python, done = folder / BIN.name / "python", folder / "requirements.txt"
         if not (done.exists() and done.read_text(encoding="utf-8") == wanted):
             venv.create(folder, with_pip=True, clear=True)
-            _run([str(python), "-m", "pip", "install", "-qq", "--disable-pip-version-check", *self.requirements], python)
+            quiet = ("-qq", "--disable-pip-version-check")
+            _run([str(python), "-m", "pip", "install", *quiet, *self.requirements], python)
             done.write_text(wanted, encoding="utf-8")
         package = re.split(r"[\[<>=]", self.requirements[0])[0]
         asked = f"import importlib.metadata as m; print(m.version({package!r}))"

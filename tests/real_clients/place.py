@@ -5,13 +5,13 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 from memoryd.settings import Settings
 from tests.clients import Wire
+from tests.real_clients.dialects import Json
 
 ROOT = Path(__file__).resolve().parents[2]
 BUILD = ROOT / "build" / "clients"
@@ -48,9 +48,9 @@ class Place:
         """Begin with an empty home. The bundled models of the user who runs this are found in it."""
         shutil.rmtree(self.root, ignore_errors=True)
         self.project.mkdir(parents=True)
-        models = self.home / Settings.read({}).model_dir.relative_to(Path.home())
+        models = self.home / Settings.read({}).models.relative_to(Path.home())
         models.parent.mkdir(parents=True)
-        models.symlink_to(Settings.read(os.environ).model_dir)
+        models.symlink_to(Settings.read(os.environ).models)
 
     def write(self, path: str, content: object) -> None:
         """A file below the home: text, or an object as JSON."""
@@ -66,7 +66,7 @@ class Place:
                 capture_output=True, text=True, timeout=PATIENCE, check=False,
             )  # fmt: skip
         except subprocess.TimeoutExpired as error:
-            said = [str(part or b"", "utf-8", "replace") for part in (error.stdout, error.stderr)]  # type: ignore[arg-type]
+            said = [str(part or b"", "utf-8", "replace") for part in (error.stdout, error.stderr)]
             ended = subprocess.CompletedProcess(command, -1, said[0], f"{said[1]}\nIt took over {PATIENCE} s.")
         with (self.root / "said.log").open("a", encoding="utf-8") as log:
             log.write(f"$ {' '.join(command)}\n{ended.stdout}{ended.stderr}= {ended.returncode}\n\n")
@@ -83,11 +83,12 @@ class Place:
         """Return what a command of memoryd says; raise RuntimeError where it fails."""
         return self.said([str(BIN / "memoryd"), *arguments])
 
-    def know(self, facts: Iterable[str]) -> None:
-        """Store facts before the client comes."""
-        with Wire(self.environment) as wire:
+    def ask(self, toolset: str, tool: str, *calls: Json) -> list[Json]:
+        """Call a tool past the client, and return the data of each answer; raise RuntimeError on an error."""
+        with Wire(self.environment, "--toolsets", toolset) as wire:
             wire.handshake()
-            for fact in facts:
-                answer: dict[str, Any] = wire.call("memory_store", content=fact)
-                if answer.get("isError"):
-                    raise RuntimeError(f"memory_store: {answer}")
+            answers = [wire.call(tool, **arguments) for arguments in calls]
+        for answer in answers:
+            if answer.get("isError"):
+                raise RuntimeError(f"{tool}: {answer}")
+        return [answer.get("structuredContent", {}) for answer in answers]

@@ -1,10 +1,13 @@
 """Tries real clients with memoryd and a scripted model: `make clients`, or `make clients CLIENTS="codex gemini"`.
 
-Prints a line for each check. The exit code is 1 where a check failed, or a client could not be installed.
+Prints a line for each check. The exit code is 1 where a check failed, or a client could not be installed. Where all is
+well, shown.json keeps what its model was shown; `docs/tables.py` makes a table of that.
 """
 
+import json
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
 
 from tests.real_clients.agents import AGENTS, Agent
 from tests.real_clients.callers import CALLERS, Caller
@@ -12,6 +15,10 @@ from tests.real_clients.checks import Outcome, called, tried
 from tests.real_clients.model import model
 from tests.real_clients.packages import NotInstalledError
 from tests.real_clients.place import BUILD, Place
+
+SHOWN = Path(__file__).resolve().parent / "shown.json"
+"""What the model of each client was last shown, for the table in docs/clients.md."""
+NOTED = ("tools", "store")
 
 CLIENTS = {client.name: client for client in (*AGENTS, *CALLERS)}
 
@@ -31,13 +38,22 @@ def _good(client: Agent | Caller) -> bool:
     except NotInstalledError as error:
         print(f"{client.name}: not installed: {error}", flush=True)
         return False
-    good = True
+    good, seen = True, {}
     for outcome in _outcomes(client):
         said = f"failed: {outcome.problem}" if outcome.problem else "ok"
         figure = f" ({outcome.seen})" if outcome.seen else ""
         print(f"{client.name} {version}: {outcome.check}: {said}{figure}", flush=True)
         good = good and not outcome.problem
+        seen[outcome.check] = outcome.seen
+    if good and isinstance(client, Agent):
+        _note(client.name, {"version": version, **{check: seen[check] for check in NOTED}})
     return good
+
+
+def _note(name: str, seen: Mapping[str, str]) -> None:
+    known = json.loads(SHOWN.read_text(encoding="utf-8")) | {name: seen}
+    ordered = {client.name: known[client.name] for client in AGENTS if client.name in known}
+    SHOWN.write_text(json.dumps(ordered, indent=2) + "\n", encoding="utf-8")
 
 
 def _outcomes(client: Agent | Caller) -> Iterator[Outcome]:
