@@ -1,7 +1,7 @@
 """Tries real clients with memoryd and a scripted model: `make clients`, or `make clients CLIENTS="codex gemini"`.
 
-Prints a line for each check. The exit code is 1 where a check failed, or a client could not be installed. Where all is
-well, shown.json keeps what its model was shown; `docs/tables.py` makes a table of that.
+Prints a line for each check. The exit code is 1 where a check failed, or a client could not be installed. What
+the models were shown is kept in shown.json, of which `docs/tables.py` makes a table.
 """
 
 import json
@@ -45,7 +45,7 @@ def _good(client: Agent | Caller) -> bool:
         print(f"{client.name} {version}: {outcome.check}: {said}{figure}", flush=True)
         good = good and not outcome.problem
         seen[outcome.check] = outcome.seen
-    if good and isinstance(client, Agent):
+    if isinstance(client, Agent) and all(seen.get(check) for check in NOTED):
         _note(client.name, {"version": version, **{check: seen[check] for check in NOTED}})
     return good
 
