@@ -20,6 +20,8 @@ class Agent(ABC):
     package: ClassVar[Npm | PyPI]
     configuration: ClassVar[str] = ""
     """The file below its home that `memoryd install` edits."""
+    options: ClassVar[tuple[str, ...]] = ()
+    """With which `memoryd install` is run, so that nobody has to be asked."""
     hooks: ClassVar[str] = ""
     """The file below its home in which it has hooks."""
 
@@ -32,7 +34,7 @@ class Agent(ABC):
 
     def install(self, place: Place) -> None:
         """Enter memoryd into its configuration."""
-        place.memoryd("install", self.name)
+        place.memoryd("install", self.name, *self.options)
 
     @abstractmethod
     def command(self, place: Place, url: str, prompt: str) -> list[str]:
@@ -44,11 +46,12 @@ class Agent(ABC):
 
 
 class ClaudeCode(Agent):
-    """Asked with -p; its tools have to be allowed, for nobody is there who could agree."""
+    """Asked with -p."""
 
     name = "claude-code"
     package = Npm("@anthropic-ai/claude-code")
     configuration, hooks = ".claude.json", ".claude/settings.json"
+    options = ("--always-load", "--allow-tools")
 
     def variables(self, url: str) -> dict[str, str]:
         return {
@@ -63,7 +66,7 @@ class ClaudeCode(Agent):
         place.write(".claude/settings.json", {})
 
     def command(self, place: Place, url: str, prompt: str) -> list[str]:
-        return [self.binary("claude"), "-p", prompt, "--allowedTools", "mcp__memory"]
+        return [self.binary("claude"), "-p", prompt]
 
     def compaction(self) -> list[str]:
         """Return what is run to compact its last conversation; it says then which hooks it ran."""
@@ -71,11 +74,12 @@ class ClaudeCode(Agent):
 
 
 class Codex(Agent):
-    """Asked with exec."""
+    """Asked with exec; nobody is there who could trust its hooks."""
 
     name = "codex"
     package = Npm("@openai/codex")
     configuration, hooks = ".codex/config.toml", ".codex/hooks.json"
+    options = ("--always-load",)
 
     def variables(self, url: str) -> dict[str, str]:
         return {"SCRIPTED_KEY": KEY}
@@ -89,11 +93,6 @@ class Codex(Agent):
             'wire_api = "responses"\n',
         )
 
-    def install(self, place: Place) -> None:
-        super().install(place)
-        file = place.home / self.configuration
-        file.write_text(file.read_text() + "required = true\n")
-
     def command(self, place: Place, url: str, prompt: str) -> list[str]:
         return [
             self.binary("codex"), "exec", "--skip-git-repo-check", "--dangerously-bypass-hook-trust", prompt,
@@ -106,6 +105,7 @@ class Gemini(Agent):
     name = "gemini"
     package = Npm("@google/gemini-cli")
     configuration = hooks = ".gemini/settings.json"
+    options = ("--allow-tools",)
 
     def variables(self, url: str) -> dict[str, str]:
         return {"GEMINI_API_KEY": KEY, "GOOGLE_GEMINI_BASE_URL": url}
@@ -121,7 +121,7 @@ class Gemini(Agent):
         place.write(".gemini/trustedFolders.json", {str(place.project): "TRUST_FOLDER"})
 
     def command(self, place: Place, url: str, prompt: str) -> list[str]:
-        return [self.binary("gemini"), "--yolo", "--model", "gemini-2.5-flash", "--prompt", prompt]
+        return [self.binary("gemini"), "--model", "gemini-2.5-flash", "--prompt", prompt]
 
 
 class OpenCode(Agent):
@@ -129,6 +129,7 @@ class OpenCode(Agent):
 
     name = "opencode"
     package = Npm("opencode-ai")
+    configuration = ".config/opencode/opencode.json"
 
     def variables(self, url: str) -> dict[str, str]:
         return {"OPENCODE_DISABLE_MODELS_FETCH": "1", "OPENCODE_DISABLE_AUTOUPDATE": "1"}
@@ -139,9 +140,7 @@ class OpenCode(Agent):
             "options": {"baseURL": f"{url}/v1", "apiKey": KEY},
             "models": {MODEL: {"tool_call": True}},
         }
-        memory = {"type": "local", "command": [str(BIN / "memoryd")]}
-        settings = {"autoupdate": False, "share": "disabled", "provider": {MODEL: provider}, "mcp": {"memory": memory}}
-        place.write(".config/opencode/opencode.json", settings)
+        place.write(self.configuration, {"autoupdate": False, "share": "disabled", "provider": {MODEL: provider}})
 
     def command(self, place: Place, url: str, prompt: str) -> list[str]:
         return [self.binary("opencode"), "run", "--model", f"{MODEL}/{MODEL}", prompt]

@@ -20,7 +20,7 @@ from tests.real_clients.place import ROOT, Place
 FACT = "The station on Kestrel Ridge measures snow at 2412 metres, and Imogen services it every second Tuesday."
 QUESTION = "Who services the station on Kestrel Ridge, and at how many metres does it measure snow?"
 BUDGET, FRAME = 500, 60
-"""The tokens that a recall may take, and those that a client may put around it."""
+"""The tokens that a recall may take, and those that a client may put around them."""
 STORE = Call("memory_store", {"content": FACT})
 RECALL = Call("memory_recall", {"query": QUESTION, "token_budget": BUDGET})
 FULL = Call("memory_recall", {"query": "stations, snow, metres, services", "token_budget": BUDGET})
@@ -106,7 +106,7 @@ def _tools(agent: Agent, place: Place, model: Model) -> Iterator[Outcome]:
         return
     kept = FACT in place.memoryd("recall", QUESTION)
     field = "structuredContent" if '"status"' in results[0] else "text"
-    yield Outcome("store", "" if kept else results[0], field)
+    yield Outcome("store", problem if kept else results[0], field)
     for (check, call), result in zip(RECALLS.items(), results[1:], strict=True):
         yield recalled(check, call, result)
 
@@ -119,10 +119,10 @@ def _hooks(agent: Agent, place: Place, model: Model) -> Iterator[Outcome]:
     problem = _session(agent, place, model, NOTE, prompt=PROMPT)
     yield Outcome("session-start", problem or ("" if FACT in model.words() else "the model is shown no briefing"))
     if isinstance(agent, ClaudeCode):
-        yield from _turns(agent, place, model.url)
+        yield from _turns(agent, place)
 
 
-def _turns(agent: ClaudeCode, place: Place, url: str) -> Iterator[Outcome]:
+def _turns(agent: ClaudeCode, place: Place) -> Iterator[Outcome]:
     """The session of `_hooks` is in the journal, once, and has the id that its tools knew."""
     (turns,) = place.ask("journal", "query_raw_memories", {"query": PROMPT})
     kept = [turn for turn in turns["results"] if turn["prompt"] == PROMPT and turn["response"] == DONE]
@@ -180,5 +180,6 @@ def called(caller: Caller, place: Place) -> Iterator[Outcome]:
     yield Outcome("tools", f"not offered: {', '.join(lacking)}" if lacking else "", f"{shown} tokens")
     yield Outcome("store", text_of(stored["content"]) if stored.get("isError") else "")
     for (check, call), answer in zip(RECALLS.items(), answers, strict=True):
-        for field in {"content", "structuredContent"} & set(answer):
-            yield recalled(f"{check}, {field}", call, text_of(answer[field]))
+        for field in ("content", "structuredContent"):
+            if field in answer:
+                yield recalled(f"{check}, {field}", call, text_of(answer[field]))

@@ -1,6 +1,6 @@
 """A model on 127.0.0.1 that follows a script: it calls the tools named there, one a turn, and says that it is done.
 
-It keeps what it was shown. Where a client keeps its tools behind a search (Claude Code), it searches first.
+It keeps what it was shown.
 """
 
 import threading
@@ -13,9 +13,8 @@ from tests.real_clients.dialects import DIALECTS, Call, Json, Offer, Reply, Requ
 from tests.services import served
 
 DONE = "All of it is done."
-SEARCH = "ToolSearch"
-SEARCHES = 100
-"""Searches after which a tool is given up: a client answers them at once while its server still starts."""
+TOOLS = ("memory_store", "memory_recall", "memory_context", "memory_forget", "memory_inspect")
+"""Those of memoryd that an agent has where nothing else is said."""
 
 
 @dataclass
@@ -28,13 +27,12 @@ class Model:
     script: Sequence[Call] = ()
     requests: list[Request] = field(default_factory=list)
     _number: int = 0
-    _searches: int = 0
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def follow(self, *script: Call) -> None:
         """Call these from now on, and forget what was shown."""
         with self._lock:
-            self.script, self.requests, self._searches = script, [], 0
+            self.script, self.requests = script, []
 
     def offers(self) -> dict[str, Offer]:
         """The tools of memory that it was offered, by the names that memoryd gives them."""
@@ -76,13 +74,7 @@ class Model:
         for offer in request.offers:
             if _own(offer.name) == wanted.tool:
                 return Call(offer.name, wanted.arguments, offer.namespace)
-        if self._searches < SEARCHES and any(offer.name == SEARCH for offer in request.offers):
-            self._searches += 1
-            return Call(SEARCH, {"query": "memory", "max_results": 10})
         return DONE
-
-
-TOOLS = ("memory_store", "memory_recall", "memory_context", "memory_forget", "memory_inspect")
 
 
 def _own(name: str) -> str:

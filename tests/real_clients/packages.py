@@ -14,6 +14,7 @@ from tests.real_clients.place import BIN, BUILD
 
 HERE = Path(__file__).resolve().parent
 PATIENCE = 900  # seconds after which npm or pip is given up
+LINE = 120  # characters that are shown of a line of theirs
 
 
 class NotInstalledError(Exception):
@@ -61,7 +62,7 @@ class PyPI:
 
 
 def _run(command: Sequence[str], result: Path) -> None:
-    """Run npm or pip; the last line that it says is the reason where `result` is not there afterwards."""
+    """Run npm or pip; what it says, its lines cut, is the reason where `result` is not there afterwards."""
     try:
         ended = subprocess.run(
             command, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=PATIENCE, check=False,
@@ -70,5 +71,5 @@ def _run(command: Sequence[str], result: Path) -> None:
     except subprocess.TimeoutExpired:
         raise NotInstalledError(f"{Path(command[0]).name} took over {PATIENCE} s") from None
     if ended.returncode or not result.exists():
-        said = [line for line in (ended.stderr + ended.stdout).splitlines() if line.strip()]
-        raise NotInstalledError(said[-1] if said else f"{Path(command[0]).name} ended with {ended.returncode}")
+        said = [line.strip()[:LINE] for line in (ended.stderr + ended.stdout).splitlines() if line.strip()]
+        raise NotInstalledError("; ".join(said) or f"{Path(command[0]).name} ended with {ended.returncode}")

@@ -67,7 +67,7 @@ def _outcomes(client: Agent | Caller) -> Iterator[Outcome]:
         log.unlink(missing_ok=True)
         with model(log) as one:
             yield from tried(client, Place(root, client.variables(one.url)), one)
-    except RuntimeError as error:
+    except (AssertionError, RuntimeError) as error:
         yield Outcome("run", str(error))
 
 
