@@ -1,5 +1,5 @@
 # `make run` shows it at work, `make test` tests it, `make check` holds it to the rules,
-# `make conformance` to the protocol. Each sets up what it needs.
+# `make conformance` to the protocol, `make clients` tries real ones. Each sets up what it needs.
 
 PYTHON ?= python3
 VENV := .venv
@@ -13,7 +13,7 @@ ON_POSTGRES := tests/seeds tests/faults/test_kill.py tests/faults/test_graph_wri
 	--ignore tests/seeds/test_vault_prompts.py --ignore tests/seeds/test_vault_notices.py \
 	--ignore tests/seeds/test_recall_llm.py --ignore tests/seeds/test_graph_llm.py
 
-.PHONY: run test check lint types docs models conformance clean
+.PHONY: run test check lint types docs models conformance clients clean
 
 run: models
 	$(BIN)/python examples/tour.py
@@ -41,6 +41,10 @@ conformance: $(VENV)/ready
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[conformance]'
 	$(BIN)/python tests/conformance/run.py
 
+clients: models
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[conformance]'
+	$(BIN)/python -m tests.real_clients.run $(CLIENTS)
+
 $(VENV)/ready: pyproject.toml
 	$(PYTHON) -c 'import sys; sys.exit("memoryd needs Python 3.11 or newer" if sys.version_info < (3, 11) else 0)'
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
@@ -48,4 +52,4 @@ $(VENV)/ready: pyproject.toml
 	touch $@
 
 clean:
-	rm -rf $(VENV) build/conformance .mypy_cache .ruff_cache .pytest_cache
+	rm -rf $(VENV) build/clients build/conformance .mypy_cache .ruff_cache .pytest_cache

@@ -9,6 +9,7 @@ A table stands between `<!-- table: NAME -->` and `<!-- /table -->` in README.md
 
 import ast
 import inspect
+import json
 import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -211,9 +212,17 @@ def _docstring(path: Path) -> str:
     return " ".join(whole.partition("\n\n")[0].split())
 
 
+def clients() -> str:
+    """What the model of each real client was shown when `make clients` last ran."""
+    shown = json.loads((ROOT / "tests" / "real_clients" / "shown.json").read_text(encoding="utf-8"))
+    heads = ("client", "version", "its model is shown", "the five tools of `recall`")
+    rows = [(name, one["version"], f"`{one['store']}`", one["tools"]) for name, one in shown.items()]
+    return table(heads, rows)
+
+
 TABLES: dict[str, Callable[[], str]] = {
     "tools": tools, "modules": modules, "settings": settings, "profile": profile, "files": files, "commands": commands,
-    "options": options, "categories": categories, "technologies": technologies,
+    "options": options, "clients": clients, "categories": categories, "technologies": technologies,
     **{name: lambda tool=tool: arguments(tool) for name, tool in _tools().items()},  # type: ignore[misc]
 }  # fmt: skip
 

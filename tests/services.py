@@ -8,12 +8,22 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 Answer = Callable[[str, dict[str, Any]], tuple[int, object]]
-"""Path and body of a request to status and body; bytes are sent as they are, everything else as JSON."""
+"""Path and body of a request to status and body; bytes are sent as they are, text as events, all else as JSON."""
 
 
 class _Server(ThreadingHTTPServer):
     def handle_error(self, *_: object) -> None:
         """Who did not wait for an answer is gone."""
+
+
+def _content(said: object) -> tuple[str, bytes]:
+    match said:
+        case bytes():
+            return "text/html", said
+        case str():
+            return "text/event-stream", said.encode()
+        case _:
+            return "application/json", json.dumps(said).encode()
 
 
 @contextmanager
@@ -22,14 +32,16 @@ def served(answer: Answer) -> Iterator[str]:
 
     class Handler(BaseHTTPRequestHandler):
         def do_POST(self) -> None:
-            body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+            body = json.loads(self.rfile.read(int(self.headers.get("Content-Length", 0))) or "{}")
             status, said = answer(self.path, body)
-            content = said if isinstance(said, bytes) else json.dumps(said).encode()
+            kind, content = _content(said)
             self.send_response(status)
-            self.send_header("Content-Type", "text/html" if isinstance(said, bytes) else "application/json")
+            self.send_header("Content-Type", kind)
             self.send_header("Content-Length", str(len(content)))
             self.end_headers()
             self.wfile.write(content)
+
+        do_GET = do_POST  # noqa: N815 - the name is http.server's
 
         def log_message(self, *_: object) -> None:
             """A test's output stays clean."""

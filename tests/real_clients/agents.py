@@ -1,0 +1,183 @@
+"""The real clients: how each is led to the scripted model and to memoryd, and how it is asked without a window."""
+
+from abc import ABC, abstractmethod
+from pathlib import Path
+from typing import ClassVar
+
+from tests.real_clients.packages import Npm, PyPI
+from tests.real_clients.place import BIN, BUILD, Place
+
+KEY = "not-a-key"
+PROGRAMS = Path(__file__).resolve().parent / "programs"
+MODEL = "scripted"
+
+
+class Agent(ABC):
+    """A client that asks a model. What a subclass does not say, its client does not have."""
+
+    name: ClassVar[str]
+    """What `memoryd install` calls it, where that knows it."""
+    package: ClassVar[Npm | PyPI]
+    configuration: ClassVar[str] = ""
+    """The file below its home that `memoryd install` edits."""
+    options: ClassVar[tuple[str, ...]] = ()
+    """With which `memoryd install` is run, so that nobody has to be asked."""
+    hooks: ClassVar[str] = ""
+    """The file below its home in which it has hooks."""
+
+    def variables(self, url: str) -> dict[str, str]:
+        """Return what its environment says besides: where the model is, and that it keeps to itself."""
+        return {}
+
+    def configure(self, place: Place, url: str) -> None:  # noqa: B027 - a library has none
+        """Write its own configuration, as it is before memoryd comes."""
+
+    def install(self, place: Place) -> None:
+        """Enter memoryd into its configuration."""
+        place.memoryd("install", self.name, *self.options)
+
+    @abstractmethod
+    def command(self, place: Place, url: str, prompt: str) -> list[str]:
+        """Return what is run to ask it something."""
+
+    def binary(self, name: str) -> str:
+        """Return the path of what its package installs."""
+        return str(BUILD / self.name / "node_modules" / ".bin" / name)
+
+
+class ClaudeCode(Agent):
+    """Asked with -p."""
+
+    name = "claude-code"
+    package = Npm("@anthropic-ai/claude-code")
+    configuration, hooks = ".claude.json", ".claude/settings.json"
+    options = ("--always-load", "--allow-tools")
+
+    def variables(self, url: str) -> dict[str, str]:
+        return {
+            "ANTHROPIC_BASE_URL": url,
+            "ANTHROPIC_API_KEY": KEY,
+            "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
+            "DISABLE_AUTOUPDATER": "1",
+        }
+
+    def configure(self, place: Place, url: str) -> None:
+        place.write(".claude.json", {"hasCompletedOnboarding": True})
+        place.write(".claude/settings.json", {})
+
+    def command(self, place: Place, url: str, prompt: str) -> list[str]:
+        return [self.binary("claude"), "-p", prompt]
+
+    def compaction(self) -> list[str]:
+        """Return what is run to compact its last conversation; it says then which hooks it ran."""
+        return [self.binary("claude"), "-p", "/compact", "--continue", "--output-format", "stream-json", "--verbose"]
+
+
+class Codex(Agent):
+    """Asked with exec; nobody is there who could trust its hooks."""
+
+    name = "codex"
+    package = Npm("@openai/codex")
+    configuration, hooks = ".codex/config.toml", ".codex/hooks.json"
+    options = ("--always-load",)
+
+    def variables(self, url: str) -> dict[str, str]:
+        return {"SCRIPTED_KEY": KEY}
+
+    def configure(self, place: Place, url: str) -> None:
+        place.write(
+            self.configuration,
+            f'model = "{MODEL}"\nmodel_provider = "scripted"\ncheck_for_update_on_startup = false\n\n'
+            "[analytics]\nenabled = false\n\n"
+            f'[model_providers.scripted]\nname = "scripted"\nbase_url = "{url}/v1"\nenv_key = "SCRIPTED_KEY"\n'
+            'wire_api = "responses"\n',
+        )
+
+    def command(self, place: Place, url: str, prompt: str) -> list[str]:
+        return [
+            self.binary("codex"), "exec", "--skip-git-repo-check", "--dangerously-bypass-hook-trust", prompt,
+        ]  # fmt: skip
+
+
+class Gemini(Agent):
+    """Asked with -p, in a folder that it trusts."""
+
+    name = "gemini"
+    package = Npm("@google/gemini-cli")
+    configuration = hooks = ".gemini/settings.json"
+    options = ("--allow-tools",)
+
+    def variables(self, url: str) -> dict[str, str]:
+        return {"GEMINI_API_KEY": KEY, "GOOGLE_GEMINI_BASE_URL": url}
+
+    def configure(self, place: Place, url: str) -> None:
+        settings = {
+            "general": {"enableAutoUpdate": False, "enableAutoUpdateNotification": False},
+            "privacy": {"usageStatisticsEnabled": False},
+            "telemetry": {"enabled": False},
+            "security": {"auth": {"selectedType": "gemini-api-key"}},
+        }
+        place.write(self.configuration, settings)
+        place.write(".gemini/trustedFolders.json", {str(place.project): "TRUST_FOLDER"})
+
+    def command(self, place: Place, url: str, prompt: str) -> list[str]:
+        return [self.binary("gemini"), "--model", "gemini-2.5-flash", "--prompt", prompt]
+
+
+class OpenCode(Agent):
+    """Asked with run, over Chat Completions."""
+
+    name = "opencode"
+    package = Npm("opencode-ai")
+    configuration = ".config/opencode/opencode.json"
+
+    def variables(self, url: str) -> dict[str, str]:
+        return {"OPENCODE_DISABLE_MODELS_FETCH": "1", "OPENCODE_DISABLE_AUTOUPDATE": "1"}
+
+    def configure(self, place: Place, url: str) -> None:
+        provider = {
+            "npm": "@ai-sdk/openai-compatible",
+            "options": {"baseURL": f"{url}/v1", "apiKey": KEY},
+            "models": {MODEL: {"tool_call": True}},
+        }
+        place.write(self.configuration, {"autoupdate": False, "share": "disabled", "provider": {MODEL: provider}})
+
+    def command(self, place: Place, url: str, prompt: str) -> list[str]:
+        return [self.binary("opencode"), "run", "--model", f"{MODEL}/{MODEL}", prompt]
+
+
+class Library(Agent):
+    """A library for agents: a program of ours uses it as its documentation shows."""
+
+    program: ClassVar[str]
+
+    def command(self, place: Place, url: str, prompt: str) -> list[str]:
+        python = BUILD / self.name / BIN.name / "python"
+        return [str(python), str(PROGRAMS / self.program), url, prompt, str(BIN / "memoryd")]
+
+
+class OpenAIAgents(Library):
+    """Responses, all at once."""
+
+    name = "openai-agents"
+    package = PyPI(("openai-agents>=0.24,<1",))
+    program = "openai_agent.py"
+
+
+class LangChain(Library):
+    """An agent of langgraph over Chat Completions."""
+
+    name = "langchain"
+    package = PyPI(("langchain-mcp-adapters>=0.3.2,<1", "langchain>=1.3,<2", "langchain-openai>=1.4,<2"))
+    program = "langchain_agent.py"
+
+
+class PydanticAI(Library):
+    """Chat Completions, all at once."""
+
+    name = "pydantic-ai"
+    package = PyPI(("pydantic-ai-slim[mcp,openai]>=2.68,<3",))
+    program = "pydantic_agent.py"
+
+
+AGENTS = (ClaudeCode(), Codex(), Gemini(), OpenCode(), OpenAIAgents(), LangChain(), PydanticAI())

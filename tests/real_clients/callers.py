@@ -1,0 +1,57 @@
+"""Clients without a model: they list tools and call them, and show what comes."""
+
+import json
+from abc import ABC, abstractmethod
+from typing import ClassVar
+
+from tests.real_clients.agents import PROGRAMS
+from tests.real_clients.dialects import Call, Json, compact
+from tests.real_clients.packages import Npm, PyPI
+from tests.real_clients.place import BIN, BUILD, Place
+
+
+class Caller(ABC):
+    """A client that calls tools."""
+
+    name: ClassVar[str]
+    package: ClassVar[Npm | PyPI]
+
+    @abstractmethod
+    def call(self, place: Place, *calls: Call) -> tuple[list[Json], list[Json]]:
+        """Return the tools, and the whole answer of each call. Raise RuntimeError where it fails."""
+
+
+class Inspector(Caller):
+    """Each of its calls is a connection of its own."""
+
+    name = "inspector"
+    package = Npm("@modelcontextprotocol/inspector")
+
+    def call(self, place: Place, *calls: Call) -> tuple[list[Json], list[Json]]:
+        answers = [
+            self._asked(place, "tools/call", "--tool-name", call.tool, "--tool-args-json", compact(call.arguments))
+            for call in calls
+        ]
+        return self._asked(place, "tools/list")["tools"], answers
+
+    def _asked(self, place: Place, method: str, *options: str) -> Json:
+        program = str(BUILD / self.name / "node_modules" / ".bin" / "mcp-inspector")
+        command = [program, "--cli", "--method", method, *options, "--format", "json", str(BIN / "memoryd")]
+        found: Json = json.loads(place.said(command))["result"]
+        return found
+
+
+class FastMCP(Caller):
+    """All calls on one connection."""
+
+    name = "fastmcp"
+    package = PyPI(("fastmcp>=3.4,<5",))
+
+    def call(self, place: Place, *calls: Call) -> tuple[list[Json], list[Json]]:
+        python = BUILD / self.name / BIN.name / "python"
+        wanted = compact([[call.tool, call.arguments] for call in calls])
+        found = json.loads(place.said([str(python), str(PROGRAMS / "fastmcp_client.py"), str(BIN / "memoryd"), wanted]))
+        return found["tools"], found["answers"]
+
+
+CALLERS = (Inspector(), FastMCP())

@@ -1,0 +1,185 @@
+"""What is expected of memoryd under a real client. The rule: what a model is shown of an answer is the whole answer,
+once, within the budget; whichever field of it a client shows.
+"""
+
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from memoryd.cli.clients import CLIENTS
+from memoryd.cli.configs import is_toml, parsed
+from memoryd.text import estimate_tokens
+from tests.http import HttpServer
+from tests.real_clients.agents import Agent, ClaudeCode
+from tests.real_clients.callers import Caller
+from tests.real_clients.dialects import Call, Json, compact, text_of
+from tests.real_clients.model import DONE, TOOLS, Model
+from tests.real_clients.place import ROOT, Place
+
+FACT = "The station on Kestrel Ridge measures snow at 2412 metres, and Imogen services it every second Tuesday."
+QUESTION = "Who services the station on Kestrel Ridge, and at how many metres does it measure snow?"
+BUDGET, FRAME = 500, 60
+"""The tokens that a recall may take, and those that a client may put around them."""
+STORE = Call("memory_store", {"content": FACT})
+RECALL = Call("memory_recall", {"query": QUESTION, "token_budget": BUDGET})
+FULL = Call("memory_recall", {"query": "stations, snow, metres, services", "token_budget": BUDGET})
+"""Asks for more than the budget holds: each of KNOWN has these words."""
+NOTE = Call("memory_store", {"content": "Ushuaia was asked about."})
+PROMPT = "What is the weather in Ushuaia?"
+RECALLS = {"recall": RECALL, "full": FULL, "raw": Call("memory_recall", {**FULL.arguments, "format": "raw"})}
+
+_PLACES = "Albula Bernina Calanda Dossen Engstlen Furka Grimsel Hahnen Iffigen Julier Klausen Lukmanier Maloja Nufenen"
+_PEOPLE = "Ann Boris Clara Dmitri Edda Farid Greta Hugo Ines Jonas Katrin Leo Mara Nils"
+KNOWN = [
+    f"The station on {place} {what} snow at {1200 + 37 * number} metres, and {person} services it in {month}."
+    for number, (place, person) in enumerate(zip(_PLACES.split(), _PEOPLE.split(), strict=True))
+    for what, month in (("measures", "spring"), ("does not measure", "autumn"), ("once measured", "1998"))
+]
+"""More than the budget holds, so that a recall is as long as it may be."""
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """One check: what is wrong, if anything, and what was seen."""
+
+    check: str
+    problem: str = ""
+    seen: str = ""
+
+
+def tokens(*texts: str) -> int:
+    """The tokens of what is shown, at four characters each."""
+    return sum(map(estimate_tokens, texts))
+
+
+def recalled(check: str, call: Call, shown: str) -> Outcome:
+    """Check the answer of a recall as it is shown to a model: whole, once, within the budget."""
+    twice = [fact for fact in (FACT, *KNOWN) if shown.count(fact) > 1]
+    size = tokens(shown)
+    problem = ""
+    if call is RECALL and FACT not in shown:
+        problem = f"the fact is not in what is shown: {shown[:200]!r}"
+    elif call is not RECALL and size < BUDGET / 2:
+        problem = f"less than half of the budget is used: {shown[:200]!r}"
+    elif twice:
+        problem = f"shown twice: {twice[0]!r}"
+    elif size > BUDGET + FRAME:
+        problem = f"{size} tokens are shown, where {BUDGET} were asked for"
+    return Outcome(check, problem, f"{size} tokens")
+
+
+# clients that ask a model --------------------------------------------------------------------------------------------
+
+
+def tried(agent: Agent, place: Place, model: Model) -> Iterator[Outcome]:
+    """Everything that is checked of an agent."""
+    place.clear()
+    agent.configure(place, model.url)
+    place.ask("recall", "memory_store", *({"content": fact} for fact in KNOWN))
+    if agent.configuration:
+        agent.install(place)
+    yield from _tools(agent, place, model)
+    if agent.hooks:
+        yield from _hooks(agent, place, model)
+    if agent.configuration:
+        yield _http(agent, place, model)
+        yield _uninstalled(agent, place)
+
+
+def _session(agent: Agent, place: Place, model: Model, *script: Call, prompt: str) -> str:
+    """One session: what is wrong where it did not come to its end."""
+    model.follow(*script)
+    ended = place.run(agent.command(place, model.url, prompt))
+    said = (ended.stderr.strip() or ended.stdout.strip()).splitlines()
+    return "" if DONE in ended.stdout else f"it ended with {ended.returncode}: {said[-1] if said else 'without a word'}"
+
+
+def _tools(agent: Agent, place: Place, model: Model) -> Iterator[Outcome]:
+    problem = _session(agent, place, model, STORE, *RECALLS.values(), prompt="Keep what I told you, then look it up.")
+    offers, results = model.offers(), [result.text for result in model.results()]
+    lacking = [tool for tool in TOOLS if tool not in offers]
+    shown = tokens(*(offer.whole for offer in offers.values()))
+    yield Outcome("tools", f"not offered: {', '.join(lacking)}; {problem}" if lacking else "", f"{shown} tokens")
+    if len(results) != 1 + len(RECALLS):
+        yield Outcome("store and recall", f"{len(results)} calls were answered; {problem}")
+        return
+    kept = FACT in place.memoryd("recall", QUESTION)
+    field = "structuredContent" if '"status"' in results[0] else "text"
+    yield Outcome("store", problem if kept else results[0], field)
+    for (check, call), result in zip(RECALLS.items(), results[1:], strict=True):
+        yield recalled(check, call, result)
+
+
+def _hooks(agent: Agent, place: Place, model: Model) -> Iterator[Outcome]:
+    """Hooks as docs/hooks.md shows them: the briefing is in what the model is shown, and the turn in the journal."""
+    file = place.home / agent.hooks
+    there: Json = json.loads(file.read_text(encoding="utf-8")) if file.exists() else {}
+    place.write(agent.hooks, there | _documented(agent.hooks))
+    problem = _session(agent, place, model, NOTE, prompt=PROMPT)
+    yield Outcome("session-start", problem or ("" if FACT in model.words() else "the model is shown no briefing"))
+    if isinstance(agent, ClaudeCode):
+        yield from _turns(agent, place)
+
+
+def _turns(agent: ClaudeCode, place: Place) -> Iterator[Outcome]:
+    """The session of `_hooks` is in the journal, once, and has the id that its tools knew."""
+    (turns,) = place.ask("journal", "query_raw_memories", {"query": PROMPT})
+    kept = [turn for turn in turns["results"] if turn["prompt"] == PROMPT and turn["response"] == DONE]
+    yield Outcome("stop", "" if len(kept) == 1 else f"the turn is in the journal {len(kept)} times: {turns}")
+    (noted,) = place.ask("recall", "memory_recall", {"query": NOTE.arguments["content"], "format": "raw"})
+    sessions = {one["session_id"] for one in noted["memories"][:1]}, {turn["sessionId"] for turn in kept}
+    yield Outcome("session id", "" if sessions[0] == sessions[1] else f"tools and hooks differ: {sessions}")
+    (summaries,) = place.ask("journal", "get_all_summaries", {})
+    ended = [one["title"] for one in summaries["summaries"] if one["title"] == PROMPT]
+    yield Outcome("session-end", "" if len(ended) == 1 else f"not one summary of the session: {summaries}")
+    said = place.said(agent.compaction())
+    good = "[memoryd hook pre-compact] completed successfully" in said
+    yield Outcome("pre-compact", "" if good else f"it did not run: {said[-300:]}")
+
+
+def _documented(file: str) -> Json:
+    """The hooks that docs/hooks.md shows first for a file."""
+    page = (ROOT / "docs" / "hooks.md").read_text(encoding="utf-8")
+    found = re.search(rf"`~/{re.escape(file)}`.*?```json\n(.*?)```", page, re.DOTALL)
+    assert found, f"docs/hooks.md shows no {file}"
+    hooks: Json = json.loads(found[1])
+    return hooks
+
+
+def _http(agent: Agent, place: Place, model: Model) -> Outcome:
+    """The first example of docs/clients.md: a server on this machine, and no more said than its URL."""
+    server = HttpServer(place.environment, log=place.root / "server.log")
+    try:
+        place.memoryd("install", agent.name, "--http", f"{server.url}/mcp")
+        problem = _session(agent, place, model, RECALL, prompt="Who services the station?")
+    finally:
+        server.stop()
+    results = model.results()
+    return recalled("http", RECALL, results[0].text) if results else Outcome("http", problem or "no answer was shown")
+
+
+def _uninstalled(agent: Agent, place: Place) -> Outcome:
+    place.memoryd("uninstall", agent.name)
+    text = (place.home / agent.configuration).read_text(encoding="utf-8")
+    table = CLIENTS[agent.name].table  # type: ignore[index]
+    left = parsed(text, toml=is_toml(agent.configuration)).get(table)
+    return Outcome("uninstall", "" if left is None else f"{table} is left: {left}")
+
+
+# clients that call tools themselves ----------------------------------------------------------------------------------
+
+
+def called(caller: Caller, place: Place) -> Iterator[Outcome]:
+    """Everything that is checked of a caller, which sees both fields of an answer."""
+    place.clear()
+    place.ask("recall", "memory_store", *({"content": fact} for fact in KNOWN))
+    tools, (stored, *answers) = caller.call(place, STORE, *RECALLS.values())
+    lacking = [name for name in TOOLS if name not in {tool["name"] for tool in tools}]
+    shown = tokens(*map(compact, tools))
+    yield Outcome("tools", f"not offered: {', '.join(lacking)}" if lacking else "", f"{shown} tokens")
+    yield Outcome("store", text_of(stored["content"]) if stored.get("isError") else "")
+    for (check, call), answer in zip(RECALLS.items(), answers, strict=True):
+        for field in ("content", "structuredContent"):
+            if field in answer:
+                yield recalled(f"{check}, {field}", call, text_of(answer[field]))

@@ -1,0 +1,94 @@
+"""Where one client lives while it is tried: a home and a project of its own, and the memoryd of this Python."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from memoryd.settings import Settings
+from tests.clients import Wire
+from tests.real_clients.dialects import Json
+
+ROOT = Path(__file__).resolve().parents[2]
+BUILD = ROOT / "build" / "clients"
+BIN = Path(sys.executable).parent
+"""Where `memoryd`, and the Node of the extra `conformance`, are found."""
+KEPT = ("LANG", "LC_ALL", "TZ", "TERM", "SYSTEMROOT")
+"""What of this process's environment a client sees: neither keys nor settings."""
+PATIENCE = 240  # seconds after which a client is given up
+
+
+@dataclass
+class Place:
+    """A client's place; `variables` are those that it needs besides."""
+
+    root: Path
+    variables: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def home(self) -> Path:
+        return self.root / "home"
+
+    @property
+    def project(self) -> Path:
+        return self.root / "project"
+
+    @property
+    def environment(self) -> dict[str, str]:
+        """What everything in this place is run with."""
+        path = os.pathsep.join([str(BIN), os.environ.get("PATH", os.defpath)])
+        around = {name: os.environ[name] for name in KEPT if name in os.environ}
+        return {**around, "HOME": str(self.home), "PATH": path, "NO_COLOR": "1", **self.variables}
+
+    def clear(self) -> None:
+        """Begin with an empty home. The bundled models of the user who runs this are found in it."""
+        shutil.rmtree(self.root, ignore_errors=True)
+        self.project.mkdir(parents=True)
+        models = self.home / Settings.read({}).models.relative_to(Path.home())
+        models.parent.mkdir(parents=True)
+        models.symlink_to(Settings.read(os.environ).models)
+
+    def write(self, path: str, content: object) -> None:
+        """A file below the home: text, or an object as JSON."""
+        file = self.home / path
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(content if isinstance(content, str) else json.dumps(content, indent=2) + "\n", encoding="utf-8")
+
+    def run(self, command: Sequence[str], **variables: str) -> subprocess.CompletedProcess[str]:
+        """Run a command in the project, for as long as patience lasts; what it says is kept in a log."""
+        try:
+            ended = subprocess.run(
+                command, cwd=self.project, env=self.environment | variables, stdin=subprocess.DEVNULL,
+                capture_output=True, text=True, timeout=PATIENCE, check=False,
+            )  # fmt: skip
+        except subprocess.TimeoutExpired as error:
+            said = [str(part or b"", "utf-8", "replace") for part in (error.stdout, error.stderr)]
+            ended = subprocess.CompletedProcess(command, -1, said[0], f"{said[1]}\nIt took over {PATIENCE} s.")
+        with (self.root / "said.log").open("a", encoding="utf-8") as log:
+            log.write(f"$ {' '.join(command)}\n{ended.stdout}{ended.stderr}= {ended.returncode}\n\n")
+        return ended
+
+    def said(self, command: Sequence[str]) -> str:
+        """Return what a command says on stdout; raise RuntimeError where it fails."""
+        ended = self.run(command)
+        if ended.returncode:
+            raise RuntimeError(f"{' '.join(command)}: {ended.stderr.strip() or ended.stdout.strip()}")
+        return ended.stdout
+
+    def memoryd(self, *arguments: str) -> str:
+        """Return what a command of memoryd says; raise RuntimeError where it fails."""
+        return self.said([str(BIN / "memoryd"), *arguments])
+
+    def ask(self, toolset: str, tool: str, *calls: Json) -> list[Json]:
+        """Call a tool past the client, and return the data of each answer; raise RuntimeError on an error."""
+        with Wire(self.environment, "--toolsets", toolset) as wire:
+            wire.handshake()
+            answers = [wire.call(tool, **arguments) for arguments in calls]
+        for answer in answers:
+            if answer.get("isError"):
+                raise RuntimeError(f"{tool}: {answer}")
+        return [answer.get("structuredContent", {}) for answer in answers]

@@ -1,0 +1,75 @@
+"""Tries real clients with memoryd and a scripted model: `make clients`, or `make clients CLIENTS="codex gemini"`.
+
+Prints a line for each check. The exit code is 1 where a check failed, or a client could not be installed. What
+the models were shown is kept in shown.json, of which `docs/tables.py` makes a table.
+"""
+
+import json
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+
+from tests.real_clients.agents import AGENTS, Agent
+from tests.real_clients.callers import CALLERS, Caller
+from tests.real_clients.checks import Outcome, called, tried
+from tests.real_clients.model import model
+from tests.real_clients.packages import NotInstalledError
+from tests.real_clients.place import BUILD, Place
+
+SHOWN = Path(__file__).resolve().parent / "shown.json"
+"""What the model of each client was last shown, for the table in docs/clients.md."""
+NOTED = ("tools", "store")
+
+CLIENTS = {client.name: client for client in (*AGENTS, *CALLERS)}
+
+
+def main(names: Sequence[str]) -> int:
+    """Try the named clients, or all; 1 if anything is not as it should be, 2 if a name is none."""
+    if unknown := [name for name in names if name not in CLIENTS]:
+        print(f"There is no client {unknown[0]}. There are: {' '.join(CLIENTS)}", file=sys.stderr)
+        return 2
+    good = [_good(CLIENTS[name]) for name in names or CLIENTS]
+    return 0 if all(good) else 1
+
+
+def _good(client: Agent | Caller) -> bool:
+    try:
+        version = client.package.install(client.name)
+    except NotInstalledError as error:
+        print(f"{client.name}: not installed: {error}", flush=True)
+        return False
+    good, seen = True, {}
+    for outcome in _outcomes(client):
+        said = f"failed: {outcome.problem}" if outcome.problem else "ok"
+        figure = f" ({outcome.seen})" if outcome.seen else ""
+        print(f"{client.name} {version}: {outcome.check}: {said}{figure}", flush=True)
+        good = good and not outcome.problem
+        seen[outcome.check] = outcome.seen
+    if isinstance(client, Agent) and all(seen.get(check) for check in NOTED):
+        _note(client.name, {"version": version, **{check: seen[check] for check in NOTED}})
+    return good
+
+
+def _note(name: str, seen: Mapping[str, str]) -> None:
+    known = json.loads(SHOWN.read_text(encoding="utf-8")) | {name: seen}
+    ordered = {client.name: known[client.name] for client in AGENTS if client.name in known}
+    SHOWN.write_text(json.dumps(ordered, indent=2) + "\n", encoding="utf-8")
+
+
+def _outcomes(client: Agent | Caller) -> Iterator[Outcome]:
+    root = BUILD / "work" / client.name
+    try:
+        if isinstance(client, Caller):
+            yield from called(client, Place(root))
+            return
+        log = BUILD / "work" / f"{client.name}.requests.jsonl"
+        log.parent.mkdir(parents=True, exist_ok=True)
+        log.unlink(missing_ok=True)
+        with model(log) as one:
+            yield from tried(client, Place(root, client.variables(one.url)), one)
+    except (AssertionError, RuntimeError) as error:
+        yield Outcome("run", str(error))
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
