@@ -41,7 +41,7 @@ def loaded(home: Path, *arguments: str, stdin: str = "") -> set[str]:
         (["install", "cursor", "--dry-run"], SERVER),
         (["--version"], SERVER | TOOLS | {"memoryd.core.engine"}),
     ],
-    ids=" ".join,
+    ids=lambda given: " ".join(sorted(given) if isinstance(given, set) else given),
 )
 def test_a_command_imports_what_it_needs(home: Path, arguments: list[str], needless: set[str]) -> None:
     modules = loaded(home, *arguments, stdin=json.dumps({"session_id": "s", "transcript_path": "/nowhere"}))
