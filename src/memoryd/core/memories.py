@@ -202,8 +202,8 @@ class Memories:
     # forgetting ------------------------------------------------------------------------------------------------------
 
     @cleaned
-    def forget(self, criteria: Criteria, *, confirm: bool = False, dry_run: bool = False) -> list[Record]:
-        """Delete what all criteria match, softly; returns it. With `dry_run` nothing is deleted.
+    def forget(self, criteria: Criteria, *, confirm: bool = False, dry_run: bool = False) -> Findings[Record]:
+        """Delete what all criteria match, softly; return it. With `dry_run` nothing is deleted.
 
         Raises InvalidInputError where there are no criteria, or more than ids and no `confirm`.
         """
@@ -213,12 +213,14 @@ class Memories:
             raise InvalidInputError(
                 "Bulk deletion requires confirm=true. Use dry_run=true first to preview what would be forgotten."
             )
-        best = self._best_matches(criteria) if criteria.query else None
+        found = self._best_matches(criteria) if criteria.query else None
+        best, degraded = (found.best, found.degraded) if found else (None, "")
         if dry_run:
-            return self._engine.store.read(self._workspace, lambda q: self._matching(q, criteria, best))
+            matching = self._engine.store.read(self._workspace, lambda q: self._matching(q, criteria, best))
+            return Findings(matching, degraded)
         gone = self._engine.write(self._workspace, lambda q: self._forget(q, criteria, best))
         self._engine.purge_if_at_once(self._workspace)
-        return gone
+        return Findings(gone, degraded)
 
     def _forget(self, queries: Queries, criteria: Criteria, best: Sequence[str] | None) -> list[Record]:
         matching = self._matching(queries, criteria, best)
@@ -241,9 +243,10 @@ class Memories:
         found = records.fetch(queries, ids, self._session)
         return [found[record_id] for record_id in ids]
 
-    def _best_matches(self, criteria: Criteria) -> list[str]:
+    def _best_matches(self, criteria: Criteria) -> Findings[str]:
         allowed = Filter(tags=criteria.tags, kinds=(Kind.MEMORY,), session=self._session)
-        return [hit.record.id for hit in self._search.matches(criteria.query or "", allowed).best]
+        found = self._search.matches(criteria.query or "", allowed)
+        return Findings([hit.record.id for hit in found.best], found.degraded)
 
     # inspecting ------------------------------------------------------------------------------------------------------
 

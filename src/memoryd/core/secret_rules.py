@@ -12,7 +12,8 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 
-from memoryd.core import key_phrases, secret_tokens
+from memoryd.core import key_phrases, secret_sentences, secret_tokens
+from memoryd.core import secret_values as values
 
 Spans = Iterator[tuple[int, int]]
 Check = Callable[[str], bool]
@@ -63,106 +64,11 @@ class Names:
         return Names(self.stems, f"(?:{self.pattern}){following}")
 
 
-# what is no secret ---------------------------------------------------------------------------------------------------
-
-PLACEHOLDER = re.compile(
-    r"""[<>{}]|\$[A-Za-z_({]|^%|%\(|%s|\*{3}|\.{3}|…|\[masked:|^(?:[$@]|![a-z]+$|(.)\1*$)|([^\n])\2{5}
-    |(?i:your|example|change_?me|placeholder|redacted|hidden|dummy
-    |^(?:pass(?:word|wd|phrase|wort|code)?|pwd|secret|token|api[_-]?key|key|string|none|null|nil|true|false|undefined
-    |kennwort|mot\ de\ passe|contrase[nñ]a|senha)\W*\d?$)""",
-    re.VERBOSE,
-)
-PATHLIKE = re.compile(
-    r"(?:~|\.{1,2})?/[\w./-]*$|[A-Za-z][\w+.-]*://|arn:|[\w.-]+/[\w./-]*$|[\w-]+\.(?:txt|pem|key|json)$"
-)
-CODE = re.compile(r"[A-Za-z_][\w.]*(?:\(|\[)|[A-Za-z_][\w]*\.[A-Za-z_][\w.]*$|.*\($")
-HASH = re.compile(r"\A(?:[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|(?:sha\d+|md5)[:-].*)\Z", re.IGNORECASE)
-_SMALL, _CAPITAL, _DIGIT, _SIGN = (re.compile(one) for one in ("[a-z]", "[A-Z]", r"\d", r"[^\w]|_"))
-_WORD = re.compile(r"[^\W\d_]+(?:[-_.:|'’][^\W\d_]+)*")
-_PHRASE = re.compile(r"[a-z]{3,12}(?:-[a-z]{3,12}){3,}|[a-z]{2,12}(?: [a-z]{2,12}){3,}")
-
-
-def is_given(value: str) -> bool:
-    """Whether a value stands for itself: no placeholder, no variable."""
-    return not PLACEHOLDER.search(value)
-
-
-def _classes(value: str) -> int:
-    """How many there are of small letters, capitals, digits and signs."""
-    return sum(bool(one.search(value)) for one in (_SMALL, _CAPITAL, _DIGIT, _SIGN))
-
-
-def _has_digit(value: str) -> bool:
-    return is_given(value) and bool(_DIGIT.search(value))
-
-
-def _is_quoted(value: str) -> bool:
-    """In quotes after the name of a secret: whatever is no placeholder, path or sentence."""
-    return len(value) >= 5 and is_given(value) and not re.search(r"\s", value) and not PATHLIKE.match(value)
-
-
-def _is_bare(value: str) -> bool:
-    """Without quotes: letters and digits or signs too, and no code, path or word."""
-    return (
-        _is_quoted(value) and not CODE.match(value) and _classes(value) > 1
-        and (not _WORD.fullmatch(value) or bool(_PHRASE.fullmatch(value))) and not HASH.match(value)
-    )  # fmt: skip
-
-
-def _is_password(value: str) -> bool:
-    """A password, which may be digits alone."""
-    return (value.isdecimal() and len(value) >= 6 and is_given(value)) or (
-        _is_bare(value) and (bool(_DIGIT.search(value)) or _classes(value) > 2 or bool(_PHRASE.fullmatch(value)))
-    )
-
-
-def _is_quoted_password(value: str) -> bool:
-    """In quotes: whatever `_is_quoted` says, and phrases."""
-    return _is_quoted(value) or (bool(_PHRASE.fullmatch(value)) and is_given(value))
-
-
-def _is_quoted_told(value: str) -> bool:
-    """In quotes after the mere word."""
-    return _is_quoted_password(value) and bool(_DIGIT.search(value) or _PHRASE.fullmatch(value))
-
-
-def _is_told(value: str) -> bool:
-    """In a sentence: with a digit, and a letter."""
-    return _has_digit(value) and _is_bare(value) and bool(re.search(r"[^\W\d_]", value))
-
-
-def _is_strong(value: str) -> bool:
-    """After the mere word: small and capital letters, digits, signs, three of them at least."""
-    return len(value) >= 8 and _classes(value) > 2 and _is_told(value)
-
-
-def _is_key(value: str) -> bool:
-    return (
-        not value.isdecimal() and len(value) >= 8 and _is_bare(value) and bool(len(value) >= 16 or _DIGIT.search(value))
-    )
-
-
-def _is_chance(value: str) -> bool:
-    """Long, and of digits and letters, as no name is that somebody has thought of."""
-    return len(value) >= 16 and _is_told(value) and len(_DIGIT.findall(value)) >= 2 and "." not in value.strip(".")
-
-
-def _is_flagged(value: str) -> bool:
-    """The value of a flag that takes a password."""
-    return len(value) >= 4 and is_given(value) and not value.startswith("-") and not PATHLIKE.match(value) and (
-        _classes(value) > 1 and not re.fullmatch(r"[a-z]+(?:[_-][a-z]+)+", value)
-    )  # fmt: skip
-
-
-def _always(_value: str) -> bool:
-    return True
-
-
 # ways to look --------------------------------------------------------------------------------------------------------
 
 
 def _found(
-    pattern: str, is_secret: Check = is_given, group: int = 1, flags: int = 0, *, folded: bool = False
+    pattern: str, is_secret: Check = values.is_given, group: int = 1, flags: int = 0, *, folded: bool = False
 ) -> Callable[[Text], Spans]:
     """Each match of a pattern, of which a group is the secret."""
     compiled = re.compile(pattern, flags | re.ASCII)
@@ -192,7 +98,9 @@ def _token(pattern: str) -> Callable[[Text], Spans]:
     return spans
 
 
-def _inside(stems: str, cue: str, inner: str, is_secret: Check = is_given, flags: int = 0) -> Callable[[Text], Spans]:
+def _inside(
+    stems: str, cue: str, inner: str, is_secret: Check = values.is_given, flags: int = 0
+) -> Callable[[Text], Spans]:
     """After each cue, which begins with a stem, the matches of another pattern, whose last group is the secret."""
     words, outside, within = stems.split(), re.compile(cue, re.ASCII), re.compile(inner, re.ASCII | flags)
 
@@ -215,7 +123,7 @@ _REST = re.compile(r"[^\s\"'`<>]*")
 
 def _trimmed(value: str) -> str:
     """A value without the marks of the sentence that it ends, or the next parameter of its URL."""
-    return _NEXT.split(value, maxsplit=1)[0].rstrip(".,;:)]}」』”’")
+    return _NEXT.split(value, maxsplit=1)[0].rstrip(".,;:([{)]}」』”’")
 
 
 def _named(names: Names, value: str, is_secret: Check, *, trimmed: bool = False) -> Callable[[Text], Spans]:
@@ -240,7 +148,7 @@ def _named(names: Names, value: str, is_secret: Check, *, trimmed: bool = False)
             if is_secret(said):
                 after = _rest(text.whole, end) if trimmed and end - start >= VALUE else start + len(said)
                 yield start, after
-            elif (tries := tries + 1) >= TRIES or not is_given(said):
+            elif (tries := tries + 1) >= TRIES or not values.is_given(said):
                 after = max(until, end)
 
     return spans
@@ -259,7 +167,7 @@ def _behind(words: str) -> str:
     return "(?:" + "|".join(f"(?<={word})|(?<={word}[ _-])" for word in words.split()) + ")"
 
 
-_HOLDERS = tuple(word + sign for word in "db key root store sudo bind require".split() for sign in ("", "_"))
+_HOLDERS = (*(word + sign for word in "db key root store sudo bind require".split() for sign in ("", "_")), "[a-z]_")
 _USES = (
     "api auth service account access private preshared client signing encryption master deploy hmac aes session "
     "webhook secret jwt app crypt storage consumer write admin"
@@ -278,9 +186,12 @@ _KEYS = Names(
     tuple("key secret token credential jeton schlüssel トークン 秘密鍵 令牌 密钥 密鑰".split()),
     rf"{_behind(_USES)}keys?(?! ?id)|secret|token|credentials?|jeton\b|schlüssel|トークン|秘密鍵|令牌|密钥|密鑰",
 )
-_KEY = Names(("key",), r"(?<![\w-])key")
+_KEY = Names(("key",), r"(?<![\w-])(?<!public )(?<!public-)key")
 _MORE = r"(?:[ _-]?(?:access|key|base|value|token|pass|phrase)){0,3}\d?"  # secret_access_key, SECRET_KEY_BASE
-_FOR = r"(?: (?:for|of|to|on|at|für|von|vom|zum|pour|de|du|para|per|от|для) [^\n:=\"'.,]{1,40}?)?"
+_FOR = (
+    r"(?: (?:for|of|to|on|at|in|from|für|von|vom|zum|zur|der|des|im|am|pour|de|du|del|della|do|da|para|per|от|для|к|на)"
+    r" (?:[^\n:=\"'.,]|(?<=\w)'(?=\w)){1,40}?)?"
+)
 _VERB = (
     r"(?: (?:is|was|are|ist|war|lautet|heißt|est|es|é|è|être|será)\b"
     r"(?: (?:now|still|currently|jetzt|set to|changed to|reset to))?:?"
@@ -289,10 +200,10 @@ _VERB = (
 _IS = (
     r"(?:\\?[\"'\]`]{0,2}\s{0,3}(?::=|=>|={1,3}|[:：＝])\s{0,3}"  # JSON, YAML, TOML, environment
     r"|[\"']\s?value\s?=\s?"  # <add key="Password" value="...">
-    rf"|{_FOR}{_VERB})"
+    rf"|{_FOR}(?:{_VERB}|\s?[:：]\s?))"
 )
 _BARE = rf"([!#-&(-;=?-_a-~¡-ɏ]{{4,{VALUE}}}+)"
-_QUOTED = r"\\?[\"'`“「]([^\"'`\n”」\\]{4,400}+)\\?[\"'`”」]"
+_QUOTED = r"[bru]{0,2}\\?[\"'`“「]([^\"'`\n”」\\]{4,400}+)\\?[\"'`”」]"
 _AFTER_FLAG = r"[\"']?([^\s\"'|;&<>]{4,200}+)"
 _FLAG = (
     r"(?<![\w-])--?[a-z-]{0,30}(?:password|passwd|passphrase|pass|token|secret|api-?key|access-key|secret-key)(?: |=)"
@@ -330,8 +241,9 @@ COMMANDS = (
 
 def _commands() -> Iterator[Rule]:
     for names, also, before in COMMANDS:
-        cue = rf"(?<![\w.-])(?:{names.replace(' ', '|')})[\w-]{{0,12}}(?:\.exe)?(?=\s){also}[^\n|;]{{1,400}}+"
-        yield Rule("password", tuple(names.split()), _inside(names, cue, before + _ARGUMENT, _is_flagged))
+        cue = rf"(?<![\w.-])(?:{names.replace(' ', '|')})[\w-]{{0,12}}(?:\.exe)?(?=\s){also}"
+        cue += r"(?:[^\n|;\"']|\"[^\"\n]{0,200}+\"|'[^'\n]{0,200}+'|[\"']){1,400}+"
+        yield Rule("password", tuple(names.split()), _inside(names, cue, before + _ARGUMENT, values.is_flagged))
 
 
 # keys ----------------------------------------------------------------------------------------------------------------
@@ -370,12 +282,13 @@ def _is_web_token(value: str) -> bool:
 
 _IN_URL = (
     r"access_token|id_token|refresh_token|auth_token|token|api_?key|key|client_secret|secret|password|passwd|pass|pwd"
-    r"|sig|signature|code|auth|session|sid|jwt|x-amz-signature|x-goog-signature"
+    r"|sig|signature|code|auth|session|sid|jwt|appid|app_key|access_key|subscription-key|x-amz-signature"
+    r"|x-goog-signature"
 )
 
 
 def _is_in_url(value: str) -> bool:
-    return _has_digit(value) and not HASH.match(value) and bool(re.search(r"[A-Za-z]", value))
+    return values.has_digit(value) and not values.HASH.match(value) and bool(re.search(r"[A-Za-z]", value))
 
 
 def _is_hexadecimal(value: str) -> bool:
@@ -395,10 +308,12 @@ OWN: tuple[tuple[str, str | tuple[str, ...], Make], ...] = (
     ("Authorization header", "authorization", lambda: _found(
         r"authorization[\"']?\s{0,3}[:=]\s{0,3}[\"']?(?:bearer|basic|token|apikey|digest|bot)\s{1,3}([\w.~+/=-]{16,}+)",
         folded=True)),
-    ("Authorization header", "bearer", lambda: _found(r"bearer\s{1,3}([\w.~+/=-]{20,}+)", _has_digit, folded=True)),
+    ("Authorization header", "bearer", lambda: _found(
+        r"bearer\s{1,3}([\w.~+/=-]{20,}+)", values.has_digit, folded=True)),
     ("session cookie", "cookie", lambda: _inside(
         "cookie", r"cookie[\"']?\s?[:=][^\n]{1,1000}+",
-        r"(?<![\w.%-])(?=([\w.-]{1,60}+)=)(?i:[\w.-]*?(?:sess|sid|auth|jwt))[\w.-]*+=([^;\s\"'<>]{16,}+)", _has_digit)),
+        r"(?<![\w.%-])(?=([\w.-]{1,60}+)=)(?i:[\w.-]*?(?:sess|sid|auth|jwt))[\w.-]*+=([^;\s\"'<>]{16,}+)",
+        values.has_digit)),
     ("URL secret", "? &", lambda: _found(
         rf"[?&](?:{_IN_URL})=([^&\s\"'<>#]{{12,}}+)", _is_in_url, folded=True)),
     ("webhook", "hook", lambda: _inside(
@@ -406,7 +321,7 @@ OWN: tuple[tuple[str, str | tuple[str, ...], Make], ...] = (
         _is_in_url)),
     ("AWS secret key", "aws access", lambda: _inside(
         "aws secret", r"(?:(?<!\w)aws|secret_?access_?key)[^\n]{0,100}+", r"(?<![\w+/])([A-Za-z0-9+/]{40})(?![\w+/=])",
-        lambda value: is_given(value) and (_classes(value) > 2 or "+" in value or "/" in value))),
+        lambda value: values.is_given(value) and (values.classes(value) > 2 or "+" in value or "/" in value))),
     # hexadecimal and base32 keys after a word that says so
     ("secret key", "key seed", lambda: _inside(
         "private priv wallet eth aes hmac master encryption signing secret symmetric",
@@ -414,44 +329,71 @@ OWN: tuple[tuple[str, str | tuple[str, ...], Make], ...] = (
         r"[^\n]{0,100}+", r"(?<![\w-])((?:0x)?[0-9a-fA-F]{64,128}+)(?!\w)", _is_hexadecimal)),
     ("secret key", "otp 2fa mfa", lambda: _inside(
         "otp 2fa mfa", r"(?:otp|2fa|mfa)[ _-]?(?:secret|seed|key|auth)[^\n]{0,100}+",
-        r"(?<![A-Za-z0-9])([A-Z2-7]{16,64})(?![A-Za-z0-9])", _has_digit)),
+        r"(?<![A-Za-z0-9])([A-Z2-7]{16,64})(?![A-Za-z0-9])", values.has_digit)),
     ("recovery code", "code", lambda: _inside(
         "recovery backup rescue", r"(?:recovery|backup|rescue)[ -]codes?[^.]{1,300}+",
-        r"(?<![\w-])([a-zA-Z0-9]{4,8}(?:-[a-zA-Z0-9]{4,8}){1,3})(?![\w-])", _has_digit)),
+        r"(?<![\w-])([a-zA-Z0-9]{4,8}(?:-[a-zA-Z0-9]{4,8}){1,3}|\d{4,10}(?: \d{4,10}){0,15}+)(?![\w-])",
+        values.has_digit)),
     ("PIN", "pin", lambda: _found(
         r"pin(?<![a-z]pin)(?:[ -]?(?:code|number|nummer))?(?: (?:for|of|to|für) [^\n:=.]{1,40}?)?"
         r"(?:\s?[:=]| is| ist| lautet)\s?(\d{4,8})(?![\w.])", folded=True)),
     ("PIN", "code", lambda: _found(
         r"code(?:(?<=(?:door|gate|larm|cess|lock|safe|ntry|rity|rage)[ -]code))"
-        r"(?: (?:is|ist)|\s?[:=])\s?#?(\d{4,10})(?!\w)", folded=True)),
+        r"(?: (?:of|for|to|at|für) [^\n:=.]{1,40}?)?(?: (?:is|ist)|\s?[:=])\s?#?(\d{4,10})(?!\w)", folded=True)),
+    ("PIN", "code geheim código", lambda: _found(
+        r"(?:code (?:secret|pin|d'accès|d'entrée|de (?:la )?porte|de l'alarme|du coffre)|geheimzahl|türcode|zugangscode"
+        r"|código (?:pin|de (?:la )?(?:puerta|alarma|acceso|entrada)))[^\n:=.]{0,40}?"
+        r"(?: est| is| ist| es| é|c'est|\s?[:=])\s?#?(\d{4,8})(?!\w)", folded=True)),
     # command lines
     ("password", "sudo", lambda: _found(
         r"echo\s{1,3}[\"']?([^\s\"'|$]{4,100}+)[\"']?\s{0,3}\|\s{0,3}sudo\s{1,3}-S")),
-    ("password", "--pass -pass --http-pass", lambda: _named(Names(("-",), _FLAG), _AFTER_FLAG, _is_flagged)),
+    ("password", "creds", lambda: _found(
+        r"(?<![\w-])--?[a-z-]{0,30}creds?[ =][\"']?[^\s:\"']{1,60}+:([^\s\"']{4,200}+)", values.is_flagged,
+        folded=True)),
+    ("password", "--pass -pass --http-pass", lambda: _named(Names(("-",), _FLAG), _AFTER_FLAG, values.is_flagged)),
     # files and statements
     ("password", "machine", lambda: _found(
         r"machine\s{1,3}\S{1,100}+\s{1,3}login\s{1,3}\S{1,100}+\s{1,3}password\s{1,3}(\S{4,100}+)", folded=True)),
     ("password", ":", lambda: _found(  # a line of .pgpass
-        r"^(?:[\w.-]{1,200}+|\*):(?:\d{2,5}|\*):[\w*-]{1,63}+:[\w*-]{1,63}+:([^\s:]{4,100}+)$", _is_flagged, 1,
-        re.MULTILINE)),
+        r"^(?:[\w.-]{1,200}+|\*):(?:\d{2,5}|\*):[\w*-]{1,63}+:[\w*-]{1,63}+:([^\s:]{4,100}+)(?!\S)",
+        values.is_flagged, 1, re.MULTILINE)),
+    ("password", "connect( connection( pdo( mysqli( login( auth( credential( credentials(", lambda: _inside(
+        "connect( connection( pdo( mysqli( login( auth( credential( credentials(", r"\w{1,14}\([^\n]{1,300}+",
+        r",\s?[\"']([^\"'\n]{6,100}+)[\"']", values.is_argument)),
+    ("password", "variable", lambda: _found(
+        r"variable\s{1,3}\"[\w-]{0,40}?(?:password|secret|token|key)[\w-]{0,20}\"\s{0,3}\{[^}]{0,300}?"
+        r"default\s{1,9}=\s{1,3}\"([^\"\n]{4,200}+)\"", values.is_quoted, folded=True)),
+    ("password", _PASSWORDS.stems, lambda: _named(
+        _PASSWORDS.before(_MORE + r"[\"']\s?,\s?"), _QUOTED, values.is_quoted_told)),
+    ("secret", _KEYS.stems, lambda: _named(_KEYS.before(_MORE + r"[\"']\s?,\s?"), _QUOTED, values.is_strong)),
+    ("secret", _KEYS.stems, lambda: _named(
+        _KEYS.before(_MORE + r"\s?[:=][^\"'\n]{1,80}"), _QUOTED,
+        lambda value: secret_sentences.is_chance(value.replace("/", "")))),
+    ("password", "use user login account", lambda: _found(
+        r"(?:use|user(?:name)?|using|log ?in|account|with)[ :=]{1,2}[\w.@+-]{2,40}+ ?/ ?([^\s/\"',;]{6,60}+)",
+        lambda value: secret_sentences.is_chosen(_trimmed(value)), folded=True)),
+    ("password", "passphrase", lambda: _found(
+        r"passphrase(?: is|\s?[:=])\s?([a-z0-9]{2,12}(?:[ -][a-z0-9]{2,12}){3,9}+)(?=[.,;\n]|$)", folded=True)),
     ("password", "identified password", lambda: _found(
-        r"(?:identified\s{1,3}by|password)\s{1,3}[\"']([^\"'\n]{4,100}+)[\"']", _is_quoted, folded=True)),
+        r"(?:identified\s{1,3}by|password)\s{1,3}[\"']([^\"'\n]{4,100}+)[\"']", values.is_quoted, folded=True)),
     ("password", "log credential zugang anmeld sign", lambda: _found(
         r"(?:credentials?|log ?in(?: as| with|:)?|zugangsdaten|anmeldung|sign in as)[ :=(\"']{1,4}[\w.@+-]{2,60}+"
-        r"[\"']?\s?[/,|]\s?[\"']?([!#-&(-;=?-_a-~]{5,100}+)", lambda value: _is_told(_trimmed(value)), folded=True)),
+        r"[\"']?\s?[/,|]\s?[\"']?([!#-&(-;=?-_a-~]{5,100}+)",
+        lambda value: values.is_told(_trimmed(value)), folded=True)),
     ("password", "</", lambda: _found(
         r"(?:password|passwd|pwd|secret|token|api_?key|private_?key)[a-z_-]{0,10}[\"']?>\s?([^<>\s]{5,200}+)\s?</",
-        _is_bare, folded=True)),
-    ("password", _PASSWORDS.stems, lambda: _named(_PASSWORDS.before(_MORE + _IS), _QUOTED, _is_quoted_password)),
-    ("password", _PASSWORDS.stems, lambda: _named(_PASSWORDS.before(_MORE + _IS), _BARE, _is_password, trimmed=True)),
-    ("password", _PASSWORDS.stems, lambda: _named(_PASSWORDS.before(r"\s"), _QUOTED, _is_quoted_told)),
+        values.is_bare, folded=True)),
+    ("password", _PASSWORDS.stems, lambda: _named(_PASSWORDS.before(_MORE + _IS), _QUOTED, values.is_quoted_password)),
     ("password", _PASSWORDS.stems, lambda: _named(
-        _PASSWORDS.before(r"(?: (?:от|для|to|for) \w{1,20}+)?\s"), _BARE, _is_strong, trimmed=True)),
-    ("secret", "--", lambda: _named(Names(("-",), _FLAG), _AFTER_FLAG, _is_flagged)),
-    ("secret", _KEYS.stems, lambda: _named(_KEYS.before(_MORE + _IS), _QUOTED, _is_quoted)),
-    ("secret", _KEYS.stems, lambda: _named(_KEYS.before(_MORE + _IS), _BARE, _is_key, trimmed=True)),
-    ("secret", "key", lambda: _named(_KEY.before(_FOR + _VERB), _BARE, _is_chance, trimmed=True)),
-    ("secret", _KEYS.stems, lambda: _named(_KEYS.before(_MORE + r"\s"), _BARE, _is_chance, trimmed=True)),
+        _PASSWORDS.before(_MORE + _IS), _BARE, values.is_password, trimmed=True)),
+    ("password", _PASSWORDS.stems, lambda: _named(_PASSWORDS.before(r"\s"), _QUOTED, values.is_quoted_told)),
+    ("password", _PASSWORDS.stems, lambda: _named(
+        _PASSWORDS.before(r"(?: (?:от|для|to|for) \w{1,20}+)?\s"), _BARE, values.is_strong, trimmed=True)),
+    ("secret", "--", lambda: _named(Names(("-",), _FLAG), _AFTER_FLAG, values.is_flagged)),
+    ("secret", _KEYS.stems, lambda: _named(_KEYS.before(_MORE + _IS), _QUOTED, values.is_quoted)),
+    ("secret", _KEYS.stems, lambda: _named(_KEYS.before(_MORE + _IS), _BARE, values.is_key, trimmed=True)),
+    ("secret", "key", lambda: _named(_KEY.before(_FOR + _VERB), _BARE, values.is_chance, trimmed=True)),
+    ("secret", _KEYS.stems, lambda: _named(_KEYS.before(_MORE + r"\s"), _BARE, values.is_chance, trimmed=True)),
 )  # fmt: skip
 
 
@@ -460,9 +402,10 @@ def rules() -> tuple[Rule, ...]:
     """All rules, those first whose kind tells most."""
     tokens = (Rule(kind, tuple(needs.split()), _token(form)) for kind, needs, form in secret_tokens.BY_PREFIX)
     own = (Rule(kind, tuple(needs.split()) if isinstance(needs, str) else needs, make()) for kind, needs, make in OWN)
+    near = Rule("password", secret_sentences.CUES, lambda text: secret_sentences.spans(text.whole, text.folded))
     phrase = Rule("key phrase", (), lambda text: key_phrases.spans(text.folded))
     vendor = Rule("access token", (), lambda text: secret_tokens.of_any_vendor(text.whole))
-    return (*tokens, *own, *_commands(), phrase, vendor)
+    return (*tokens, *own, *_commands(), near, phrase, vendor)
 
 
 def kinds() -> frozenset[str]:

@@ -64,6 +64,7 @@ BY_PREFIX: tuple[tuple[str, str, str], ...] = (
     ("access token", "fo1_", rf"fo1_{_W}{{40,}}+"),  # Fly
     ("access token", "fm1 fm2", r"fm[12][ar]?_[A-Za-z0-9+/=]{60,}+"),
     ("access token", "nrak-", r"NRAK-[A-Z0-9]{27}"),  # New Relic
+    ("access token", "squ_ sqp_ sqa_", rf"sq[upa]_{_H}{{40}}"),  # SonarQube
     ("access token", "figd_", rf"figd_{_W}{{36,}}+"),  # Figma
     ("access token", "sntrys_ sntryu_", r"sntry[su]_[A-Za-z0-9+/=_]{40,}+"),  # Sentry
     ("access token", "pat", rf"pat{_A}{{14}}\.{_H}{{64}}"),  # Airtable

@@ -1,4 +1,4 @@
-"""The end of a server's process, within three seconds of what brings it about, whatever runs.
+"""The end of a server's process within seconds of what brings it about, whatever runs.
 
 A thread inside native code can be neither stopped nor waited for, so the process does not wait for its threads: once
 the store is closed, and so all that was acknowledged is on the disk, it exits.
@@ -10,9 +10,11 @@ import time
 
 from memoryd.core.engine import Engine
 
-LAST_CALLS = 1.8  # seconds that calls may still take
+LAST_CALLS = 1.8  # seconds that calls may still take over stdio, where a client waits three for the end
 CLOSING = 0.2  # seconds for each part of the background work to come to a stop
-EXIT = 2.6  # seconds after which the process ends even if the store is not closed; what was acknowledged is durable
+STORE = (
+    0.8  # seconds for the store to close; after them the process ends all the same: what was acknowledged is durable
+)
 
 
 def end_soon(engine: Engine, code: int = 0, *, last_calls: float = LAST_CALLS) -> None:
@@ -26,6 +28,9 @@ def end_soon(engine: Engine, code: int = 0, *, last_calls: float = LAST_CALLS) -
         engine.close(CLOSING)
         os._exit(code)
 
-    for work in (threading.Timer(EXIT, os._exit, [code]), threading.Thread(target=close, name="memoryd-end")):
+    for work in (
+        threading.Timer(last_calls + STORE, os._exit, [code]),
+        threading.Thread(target=close, name="memoryd-end"),
+    ):
         work.daemon = True
         work.start()

@@ -1,7 +1,6 @@
 """Serving over HTTP: MCP of both eras at /mcp, the legacy SSE transport, plain tools, health and figures, one port."""
 
 import logging
-import math
 import signal
 import ssl
 import time
@@ -33,7 +32,7 @@ from memoryd.server.admission import Connection, Door
 from memoryd.server.app import MemoryServer
 from memoryd.server.calls import Calls
 from memoryd.server.connection import ENTRY, Entry, Sessions
-from memoryd.server.ending import LAST_CALLS, end_soon
+from memoryd.server.ending import end_soon
 from memoryd.server.entry import (
     MESSAGES,
     METADATA,
@@ -56,6 +55,8 @@ from memoryd.settings import DEFAULT_WORKSPACE
 log = logging.getLogger(__name__)
 requests = logging.getLogger("memoryd.requests")
 
+LAST_CALLS = 10  # seconds that calls may still take after SIGTERM: their clients wait for the answers
+
 
 def serve(
     engine: Engine,
@@ -70,7 +71,7 @@ def serve(
     for number in (signal.SIGTERM, signal.SIGINT):  # uvicorn raises them again when it is done
         signal.signal(number, lambda *_: None)
     app = (made or application)(engine)
-    app.state.ending.append(partial(end_soon, engine))
+    app.state.ending.append(partial(end_soon, engine, last_calls=LAST_CALLS))
     prepared(engine, app, certificate, key).run()
 
 
@@ -79,7 +80,7 @@ def prepared(engine: Engine, app: Starlette, certificate: str | None = None, key
     door = Door(_tls(certificate, key) if certificate or key else None)
     config = uvicorn.Config(
         app, host=engine.settings.host, port=engine.settings.port, log_config=None, access_log=False,
-        server_header=False, ws="none", timeout_graceful_shutdown=math.ceil(LAST_CALLS), lifespan="on",
+        server_header=False, ws="none", timeout_graceful_shutdown=LAST_CALLS, lifespan="on",
         http=partial(Connection, door),  # type: ignore[arg-type]  # called like a class
         loop="asyncio" if door.tls else "auto",  # uvloop may read the client's first bytes before it can be paused
     )  # fmt: skip

@@ -170,7 +170,7 @@ class ForgetArguments(Arguments):
     dry_run: Annotated[bool, Field(description="Only show what would be forgotten.")] = False
 
 
-class ForgetResult(Result):
+class ForgetResult(Searched):
     """What is gone, or would be."""
 
     forgotten: int
@@ -192,7 +192,8 @@ def forget(call: Call, arguments: ForgetArguments) -> Answer:
         query=arguments.query,
         before=arguments.before,
     )
-    gone = _memories(call).forget(criteria, confirm=arguments.confirm, dry_run=arguments.dry_run)
+    found = _memories(call).forget(criteria, confirm=arguments.confirm, dry_run=arguments.dry_run)
+    gone = found.best
     return Answer(
         ForgetResult(
             forgotten=0 if arguments.dry_run else len(gone),
@@ -200,6 +201,7 @@ def forget(call: Call, arguments: ForgetArguments) -> Answer:
             dry_run=arguments.dry_run,
             preview=[cut(record.body, PREVIEW) for record in gone] if arguments.dry_run else [],
             message="" if gone else _none_forgotten(call, arguments),
+            degraded=found.degraded,
         )
     )
 

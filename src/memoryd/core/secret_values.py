@@ -1,0 +1,101 @@
+"""What a value must be like to be a secret, after each kind of name: no placeholder, path, word, hash or code."""
+
+import re
+
+PLACEHOLDER = re.compile(
+    r"""<[\w\ .:-]*>|[<{]\w*$|\{[\w\ .:-]*\}|\{\{|\$[A-Za-z_({]|^%|%\(|%s|\*{3}|\.{3}|…|\[masked:
+    |^(?:\$|@\w*$|![a-z]+$|(.)\1*$)|([^\n])\2{5}
+    |(?i:your|example|change_?me|placeholder|redacted|hidden|dummy
+    |^(?:pass(?:word|wd|phrase|wort|code)?|pwd|secret|token|api[_-]?key|key|string|none|null|nil|true|false|undefined
+    |kennwort|mot\ de\ passe|contrase[nñ]a|senha)\W*\d?$)""",
+    re.VERBOSE,
+)
+PATHLIKE = re.compile(
+    r"(?:~|\.{1,2})?/[\w./-]*$|[A-Za-z][\w+.-]*://|arn:|[\w.-]+/[\w./-]*$|[\w-]+\.(?:txt|pem|key|json)$"
+)
+CODE = re.compile(r"[A-Za-z_][\w.]*(?:\(|\[)|[A-Za-z_][\w]*\.[A-Za-z_][\w.]*$|.*\($")
+HASH = re.compile(r"\A(?:[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|(?:sha\d+|md5)[:-].*)\Z", re.IGNORECASE)
+_SMALL, _CAPITAL, _DIGIT, _SIGN = (re.compile(one) for one in ("[a-z]", "[A-Z]", r"\d", r"[^\w]|_"))
+_WORD = re.compile(r"[^\W\d_]+(?:[-_.:|'’][^\W\d_]+)*")
+_PHRASE = re.compile(r"[a-z]{3,12}(?:-[a-z]{3,12}){3,}|[a-z]{2,12}(?: [a-z]{2,12}){3,}")
+
+
+def is_given(value: str) -> bool:
+    """Whether a value stands for itself: no placeholder, no variable."""
+    return not PLACEHOLDER.search(value)
+
+
+def classes(value: str) -> int:
+    """How many there are of small letters, capitals, digits and signs."""
+    return sum(bool(one.search(value)) for one in (_SMALL, _CAPITAL, _DIGIT, _SIGN))
+
+
+def has_digit(value: str) -> bool:
+    return is_given(value) and bool(_DIGIT.search(value))
+
+
+def is_quoted(value: str) -> bool:
+    """In quotes after the name of a secret: whatever is no placeholder, path or sentence."""
+    return len(value) >= 5 and is_given(value) and not re.search(r"\s", value) and not PATHLIKE.match(value)
+
+
+def is_bare(value: str) -> bool:
+    """Without quotes: letters and digits or signs too, and no code, path or word."""
+    return (
+        is_quoted(value) and not CODE.match(value) and classes(value) > 1
+        and (not _WORD.fullmatch(value) or bool(_PHRASE.fullmatch(value))) and not HASH.match(value)
+    )  # fmt: skip
+
+
+def is_password(value: str) -> bool:
+    """A password, which may be digits alone."""
+    return (value.isdecimal() and len(value) >= 6 and is_given(value)) or (
+        is_bare(value) and (bool(_DIGIT.search(value)) or classes(value) > 2 or bool(_PHRASE.fullmatch(value)))
+    )
+
+
+def is_quoted_password(value: str) -> bool:
+    """In quotes: whatever `is_quoted` says, and phrases."""
+    return is_quoted(value) or (bool(_PHRASE.fullmatch(value)) and is_given(value))
+
+
+def is_quoted_told(value: str) -> bool:
+    """In quotes after the mere word."""
+    return is_quoted_password(value) and bool(_DIGIT.search(value) or _PHRASE.fullmatch(value))
+
+
+def is_told(value: str) -> bool:
+    """In a sentence: with a digit, and a letter."""
+    return has_digit(value) and is_bare(value) and bool(re.search(r"[^\W\d_]", value))
+
+
+def is_strong(value: str) -> bool:
+    """After the mere word: small and capital letters, digits, signs, three of them at least."""
+    return len(value) >= 8 and classes(value) > 2 and is_told(value)
+
+
+def is_key(value: str) -> bool:
+    return (
+        not value.isdecimal() and len(value) >= 8 and is_bare(value) and bool(len(value) >= 16 or _DIGIT.search(value))
+    )
+
+
+def is_chance(value: str) -> bool:
+    """Long, and of digits and letters, as no name is that somebody has thought of."""
+    return len(value) >= 16 and is_told(value) and len(_DIGIT.findall(value)) >= 2 and "." not in value.strip(".")
+
+
+def is_flagged(value: str) -> bool:
+    """The value of a flag that takes a password."""
+    return len(value) >= 4 and is_given(value) and not value.startswith("-") and not PATHLIKE.match(value) and (
+        classes(value) > 1 and not re.fullmatch(r"[a-z]+(?:[_-][a-z]+)+", value)
+    )  # fmt: skip
+
+
+def always(_value: str) -> bool:
+    return True
+
+
+def is_argument(value: str) -> bool:
+    """Among the arguments of a function that logs in: no name, host or address."""
+    return len(value) >= 8 and classes(value) > 2 and is_told(value) and not re.search(r"[.:@/\s-]", value)
