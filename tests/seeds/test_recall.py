@@ -227,8 +227,8 @@ def test_what_does_not_fit_is_not_called_missing(words: Agent, budget: int) -> N
 
 
 def test_a_small_budget_still_gets_the_heart_of_a_long_memory(words: Agent) -> None:
-    words.store("Nothing of note happened. " * 40 + "The vault's door code is 7351. " + "Then all went home. " * 40)
-    answer = words.ok("memory_recall", query="vault door code", token_budget=40)
+    words.store("Nothing of note happened. " * 40 + "The vault's shelf is number 7351. " + "Then all went home. " * 40)
+    answer = words.ok("memory_recall", query="vault shelf number", token_budget=40)
     assert "7351" in answer["text"]
     assert tokens(answer["text"]) <= 40
 

@@ -56,14 +56,14 @@ class Ears:
     def ok(self, tool: str, **arguments: Any) -> Json:
         answer = self.request("tools/call", name=tool, arguments=arguments)
         assert not answer.get("isError"), answer
-        content: Json = answer["structuredContent"]
+        content: Json = answer.get("structuredContent", {})  # a text has none
         return content
 
     def commit(self, key: str, content: str = "a text", scope: str = "vault") -> None:
         self.ok("commit_memory", scope=scope, key=key, content=content)
 
     def id_of(self, key: str) -> str:
-        found = self.ok("memory_recall", query="text")["memories"]
+        found = self.ok("memory_recall", query="text", format="raw", token_budget=5_000)["memories"]
         return next(str(one["id"]) for one in found if one["key"] == key)
 
     def notifications(self) -> list[Json]:

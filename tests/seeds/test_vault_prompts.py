@@ -1,5 +1,6 @@
 """The prompts of a client's menu: what memory knows, and what of a conversation it should keep."""
 
+import re
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from functools import cache
@@ -117,9 +118,11 @@ def test_a_briefing_tells_what_bears_on_a_task(a: Agent) -> None:
     a.ok("commit_memory", scope="vault", key="colour", content="The team's colour is green.")
     a.ok("commit_memory", scope="session", key="now", content="We look for a lost parcel.")
     text = prompt(a, "briefing", task="staging database")
-    assert text.startswith(f"{HEAD} for this task: staging database. {MARK}## Relevant to the task\n- The staging")
+    head = f"{HEAD} for this task: staging database. {MARK}## Relevant to the task\n- ["
+    assert text.startswith(head)
+    assert text[len(head) + 8 :].startswith("] The staging")
     plain = prompt(a, "briefing")
-    assert plain.startswith(f"{HEAD}. {MARK}## Important\n- Ann decides about releases.")
+    assert re.match(re.escape(f"{HEAD}. {MARK}## Important\n- [") + r"\w{8}\] Ann decides about releases\.", plain)
     for part in ("staging database", "colour: The team's colour is green.", "now: We look for a lost parcel."):
         assert part in plain
     assert prompt(a, "briefing", task=" ") == plain

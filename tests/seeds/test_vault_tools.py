@@ -152,7 +152,7 @@ def test_tools_say_what_they_do(vault: Agent) -> None:
 
 def test_the_result_is_also_text(either: Agent) -> None:
     told = either.said("commit_memory", scope="vault", key="ключ", content="text")
-    assert told == '{"committed": true, "key": "ключ", "scope": "vault"}'
+    assert told == '{"committed":true,"key":"ключ","scope":"vault"}'
 
 
 # 7: read-only agents -------------------------------------------------------------------------------------------------

@@ -170,7 +170,7 @@ def test_a_body_that_is_too_large(server: HttpServer) -> None:
             answer = connection.recv(65_536)
             while b"bytes." not in answer:
                 answer += connection.recv(65_536)
-        assert answer.startswith(b"HTTP/1.1 400 ")
+        assert answer.startswith(b"HTTP/1.1 413 ")
         assert json.loads(answer.split(b"\r\n\r\n")[1]) == told
 
 

@@ -9,8 +9,8 @@ from typing import TypeVar
 from memoryd.suspicion import LONGEST_NOTE, suspicious
 from memoryd.text import CHARACTERS_PER_TOKEN
 
-FRAME = 160
-"""Characters that an answer's JSON has around its lists: the names of its fields and the figures."""
+FRAME, LIST_FRAME = 160, 60
+"""Characters that an answer's JSON has around its lists, or around one: the names of its fields and the figures."""
 
 PartT = TypeVar("PartT")
 
@@ -18,9 +18,9 @@ PartT = TypeVar("PartT")
 class Budget:
     """Tokens that an answer may take, as compact JSON with its frame and a note on what it holds; 0 is no limit."""
 
-    def __init__(self, tokens: int) -> None:
+    def __init__(self, tokens: int, frame: int = FRAME) -> None:
         self._limit = tokens * CHARACTERS_PER_TOKEN if tokens else None
-        self._spent = FRAME
+        self._spent = frame
         self._noted = False
 
     def spend(self, part: object) -> None:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from memoryd.core import observations, relations
-from memoryd.core.budget import Budget
+from memoryd.core.budget import LIST_FRAME, Budget
 from memoryd.model import Entity, Observation, Relation
 from memoryd.store.base import Queries
 
@@ -46,7 +46,7 @@ def edge(of: Relation) -> Json:
 
 def listed(parts: Sequence[Json], tokens: int, total: int | None = None) -> Json:
     """A list, cut off where the budget ends; `total`: how long it is, where these are only its first parts."""
-    budget = Budget(tokens)
+    budget = Budget(tokens, LIST_FRAME)
     shown = budget.fill(parts)
     return {"result": shown, "omitted": (len(parts) if total is None else total) - len(shown)}
 
