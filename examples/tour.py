@@ -120,13 +120,16 @@ class Memory:
         self.client = client
 
     async def call(self, tool: str, session: str = "", **arguments: Any) -> dict[str, Any]:
-        """The structured result of one tool call; `session` says which conversation it belongs to."""
+        """The data of one tool call, or its text and figures; `session` says which conversation it belongs to."""
         meta: Any = {"memoryd/session": session} if session else None
         result = await self.client.call_tool(tool, arguments, meta=meta)
-        if result.is_error or not isinstance(result.structured_content, dict):
-            text = " ".join(block.text for block in result.content if isinstance(block, TextContent))
+        text = " ".join(block.text for block in result.content if isinstance(block, TextContent))
+        if result.is_error:
             raise TourError(f"{tool} failed: {text}")
-        return result.structured_content
+        if isinstance(result.structured_content, dict):
+            return result.structured_content
+        figures = {name.removeprefix("memoryd/"): value for name, value in (result.meta or {}).items()}
+        return {"text": text} | figures
 
     async def store(self, fact: Fact) -> str:
         """Stores a fact and says what became of it: stored, merged or updated."""
@@ -139,8 +142,7 @@ class Memory:
         start = time.perf_counter()
         summary = await self.call("memory_recall", query=asked.question, token_budget=BUDGET)
         seconds = time.perf_counter() - start
-        hits = json.loads(raw["text"])["memories"] if raw["memories"] else []
-        return Answer(asked=asked, hits=hits, tokens=summary["tokens_used"], seconds=seconds)
+        return Answer(asked=asked, hits=raw["memories"], tokens=summary["tokens_used"], seconds=seconds)
 
     async def stats(self) -> dict[str, Any]:
         """What the server says about itself."""
