@@ -120,7 +120,7 @@ def test_every_search_by_meaning_sees_what_was_just_written(tmp_path: Path, mode
         assert len(similar.similar(graph(here)).best) == 1
         assert len(journal(here).kept.find("poor performance of the database", 5, "").best) == 1
         assert len(journal(here).kept.find_summaries("poor performance of the database", 5, "").best) == 1
-        gone = memories(here).forget(Criteria(query="Which nuts make him ill?"), confirm=True)
+        gone = memories(here).forget(Criteria(query="Which nuts make him ill?"), confirm=True).best
         assert [memory.body for memory in gone] == ["Tom is allergic to peanuts."]
 
 

@@ -228,9 +228,9 @@ def test_the_order_of_writing_is_the_order_of_times(here: Engine) -> None:
 
 def test_forgetting_before_a_time_of_old_forgets_nothing(here: Engine) -> None:
     memories(here).store("of today")
-    assert memories(here).forget(Criteria(before="0999-01-01"), confirm=True) == []
-    assert memories(here).forget(Criteria(before="2020-01-01T00:00:00+01:00"), confirm=True) == []
-    assert len(memories(here).forget(Criteria(before="2999-01-01"), confirm=True)) == 1
+    assert memories(here).forget(Criteria(before="0999-01-01"), confirm=True).best == []
+    assert memories(here).forget(Criteria(before="2020-01-01T00:00:00+01:00"), confirm=True).best == []
+    assert len(memories(here).forget(Criteria(before="2999-01-01"), confirm=True).best) == 1
 
 
 # recalls -------------------------------------------------------------------------------------------------------------
