@@ -36,7 +36,8 @@ class Inspector(Caller):
 
     def _asked(self, place: Place, method: str, *options: str) -> Json:
         program = str(BUILD / self.name / "node_modules" / ".bin" / "mcp-inspector")
-        command = [program, "--cli", "--method", method, *options, "--format", "json", str(BIN / "memoryd")]
+        patient = ["--connect-timeout", "60000"]  # milliseconds: it starts the server anew for each call
+        command = [program, "--cli", *patient, "--method", method, *options, "--format", "json", str(BIN / "memoryd")]
         found: Json = json.loads(place.said(command))["result"]
         return found
 
