@@ -182,19 +182,20 @@ _PASSWORDS = Names(
     rf"pass(?:word|wd|phrase|wort|code)|pass(?:(?<![a-z]pass)|(?<={'pass)|(?<='.join(_HOLDERS)}pass))(?![a-z])"
     r"|(?<![a-z])(?:pwd?|mdp|psk)(?![a-z])|kennwort|mot de passe|contrase[nñ]a|clave(?: de acceso)?\b|senha\b"
     r"|wachtwoord|has[lł]o\b|парол[ьяюеі]\b|パスワード|暗証番号|密码|密碼|口令|비밀번호|heslo\b|jelszó|parol[aă](?:sı)?\b"
-    r"|(?<!\w)şifre(?:si|niz)?\b|lösenord(?:et)?\b|adgangskoden?\b|passord(?:et)?\b|salasana\b|κωδικός(?: πρόσβασης)?"
-    r"|كلمة (?:المرور|السر)|סיסמ[הת]|पासवर्ड|รหัสผ่าน|mật khẩu|(?:kata )?sandi\b|contrasenya\b|パスコード"
+    r"|(?<!\w)şifre(?:si|niz)?\b|lösenord(?:et)?\b|adgangskoden?\b|passord(?:et)?\b|salasana(?: on)?\b"
+    r"|κωδικός(?: πρόσβασης)?|كلمة (?:المرور|السر)|סיסמ[הת]|पासवर्ड|รหัสผ่าน|mật khẩu|(?:kata )?sandi\b|contrasenya\b|パスコード"
     r"|パスフレーズ|암호|패스워드",
 )  # fmt: skip
 _KEYS = Names(
-    tuple("key secret token credential jeton schlüssel トークン 秘密鍵 令牌 密钥 密鑰".split()),
-    rf"{_behind(_USES)}keys?(?! ?id)|secret|token|credentials?|jeton\b|schlüssel|トークン|秘密鍵|令牌|密钥|密鑰",
+    tuple("key salt secret token credential jeton schlüssel トークン 秘密鍵 令牌 密钥 密鑰".split()),
+    rf"{_behind(_USES)}(?:keys?|salt)(?! ?id)"
+    r"|secret|token|credentials?|jeton\b|schlüssel|トークン|秘密鍵|令牌|密钥|密鑰",
 )
 _KEY = Names(("key",), r"(?<![\w-])(?<!public )(?<!public-)key")
 _MORE = r"(?:[ _-]?(?:access|key|base|value|token|pass|phrase)){0,3}\d?"  # secret_access_key, SECRET_KEY_BASE
 _FOR = (
-    r"(?: (?:for|of|to|on|at|in|from|für|von|vom|zum|zur|der|des|im|am|pour|de|du|del|della|do|da|para|per|dla|till|för|til|voor|van|untuk"
-    r"|của|pro|do|k|od|pre|ke|auf|sur|sul|от|для|к|на|до|від)"
+    r"(?: (?:for|of|to|on|at|in|from|für|von|vom|zum|zur|der|des|im|am|pour|de|du|del|della|do|da|para|per|dla"
+    r"|till|för|til|voor|van|untuk|của|pro|do|k|od|pre|ke|auf|sur|sul|от|для|к|на|до|від)"
     r" (?:[^\n:=\"'.,]|(?<=\w)'(?=\w)){1,60}?)?"
 )
 _VERB = (
@@ -203,8 +204,9 @@ _VERB = (
     r"|(?: was| is| has been)? (?:set|changed|reset|updated) to\b| to\b|\s?[はは是为為]|은|는)\s?"
 )
 _IS = (
-    r"(?:\\?[\"'\]`]{0,2}\s{0,3}(?::=|=>|={1,3}|[:：＝])\s{0,3}"  # JSON, YAML, TOML, environment
-    r"|[\"']\s?value\s?=\s?"  # <add key="Password" value="...">
+    r"(?:\\?[\"'\]`]{0,2}\s{0,3}(?::=|=>|={1,3}|[:：＝→]|->)\s{0,3}"  # JSON, YAML, TOML, environment
+    # <add key="Password" value="...">, - name: PASSWORD, value: ...
+    r"|[\"']?\s?(?:,|\n)?\s{0,40}[\"']?(?<![a-z])(?:value|text)[\"']?\s?[=:]\s?"
     rf"|{_FOR}(?:{_VERB}|\s?[:：]\s?))"
 )
 _BARE = rf"([!#-&(-;=?-_a-~¡-ɏ]{{4,{VALUE}}}+)"
@@ -224,7 +226,11 @@ COMMANDS = (
     ("mysql mariadb", "", r"\s-p"),
     ("sshpass", "", r"\s-p\s?"),
     ("docker podman helm nerdctl oras skopeo buildah", r"[^\n|;]{0,40}\blogin\b", r"\s-p[ =]"),
-    ("mongo twine snmpwalk vncdo psexec cqlsh couchbase-cli cypher-shell crackmapexec netexec evil-winrm ncftp", "", r"\s-p[ =]"),
+    (
+        "mongo twine snmpwalk vncdo psexec cqlsh couchbase-cli cypher-shell crackmapexec netexec evil-winrm ncftp",
+        "",
+        r"\s-p[ =]",
+    ),
     ("az", r"\s{1,3}login\b", r"\s-p[ =]"),
     ("curl lftp", "", r"\s(?:-u|--user|--proxy-user)[ =]?[\"']?[^\s:\"'$,]{1,100}[:,]"),
     ("redis-cli", "", r"\s-a\s"),
@@ -247,7 +253,11 @@ COMMANDS = (
     ("cmdkey", "", r"\s/pass:"),
     ("schtasks", "", r"\s/rp\s"),
     ("wmic psexec net", "", r"\s/(?:password|pass):"),
-    ("security", r"\s{1,3}(?:add-|unlock-|set-)", r"\s-[wp]\s?"),
+    (
+        "security",
+        r"\s{1,3}(?:add-(?:generic|internet)-password|unlock-keychain|set-keychain-password)\b",
+        r"\s-[wp]\s?",
+    ),
     ("bw", r"\s{1,3}(?:login|unlock)\b", r"\s(?:login\s[^\s@]{1,60}@\S{1,60}|unlock)\s"),
     ("grafana", "", r"\sreset-admin-password\s"),
     ("vault", r"\s{1,3}login\b", r"\slogin\s(?!-|\w{1,20}=)"),
@@ -372,15 +382,15 @@ OWN: tuple[tuple[str, str | tuple[str, ...], Make], ...] = (
         r"(?: est| is| ist| es| é|c'est|\s?[:=])\s?#?(\d{4,8})(?!\w)", folded=True)),
     ("PIN", "", lambda: _inside(
         "keypad door gate alarm lock safe garage entrance tastenfeld tür tresor digicode clavier portail teclado",
-        r"(?<![a-z])(?:keypad|door|gate|alarm|lock(?:box)?|safe|garage|entrance|tastenfeld|tür|tresor|digicode|clavier"
+        r"(?<![a-z])(?:keypad|door|gate|alarm(?! clock)|lock(?:box)?|safe|garage|entrance|tastenfeld|tür|tresor|digicode|clavier"
         r"|portail|teclado)(?![a-rt-z])[^\n]{1,120}+",
         r"(?i)(?<![a-z])(?:type|enter|press|dial|punch in|key in|combination|combo|tippe|tapez|composez|marca|digite"
         r"|(?:door|gate|alarm|access|entry|the|its) code)(?: in)?(?: is| ist| est| es|:|=)? ?[*#]?"
-        r"(\d{4,8}|\d{1,2}(?:-\d{1,2}){2,3})(?![\w.,-]?\w)", values.always)),
+        r"((?!(?:19|20)\d\d(?!\d))\d{4,8}|\d{1,2}(?:-\d{1,2}){2,3})(?![\w.,-]?\w)", values.always)),
     ("password", "", lambda: _inside(
         "wi-fi wifi wlan ssid hotspot", r"(?:wi-?fi|wlan|ssid|hotspot)[^\n]{1,120}+",
         r"(?i)(?:(?<![\w-])(?:key|schlüssel|cl[ée]|clave|chiave|chave|ключ|code|psk)(?: is| ist| est| es|\s?[:=])?\s?"
-        r"|\s[/–—|]\s|[;:]p:)[\"']?([^\s\"',;]{8,63}+)",
+        r"|\s[/–—|]\s(?!\d[.\d]{0,2}\s?ghz)|[;:]p:)[\"']?([^\s\"',;]{8,63}+)",
         lambda value: values.is_given(value) and secret_sentences.is_picked(_trimmed(value)))),
     ("password", "account login user konten zugänge comptes cuentas", lambda: _inside(
         "account login user konten zugänge comptes cuentas",
@@ -393,7 +403,7 @@ OWN: tuple[tuple[str, str | tuple[str, ...], Make], ...] = (
     # command lines
     ("password", "echo printf", lambda: _found(
         r"(?:echo|printf)\s{1,3}(?:-\w{1,3}\s)?[\"']?(?:[\w.-]{1,40}:)?([^\s\"'|$:]{4,100}+)[\"']?\s{0,3}(?:\||>{1,2})"
-        r"[^\n;|]{0,80}?(?:sudo\s{1,3}-S|stdin|passwd|cryptsetup|luks|passphrase|secrets?\b|[\W_]pw\b|[\W_]pass(?:word)?\b"
+        r"[^\n;|]{0,80}?(?:sudo\s{1,3}-S|stdin|passwd|cryptsetup|luks|passphrase|secrets?\b(?!\.\w)|[\W_]pw\b|[\W_]pass(?:word)?\b"
         r"|token|\.key\b|credentials)", values.is_flagged)),
     ("password", "<<<", lambda: _found(
         r"(?:stdin|sudo\s{1,3}-S|passwd|passphrase-fd|cryptsetup|login)\b[^\n|;<]{0,80}<<<\s?[\"']?([^\s\"'$]{4,100}+)",
@@ -411,6 +421,14 @@ OWN: tuple[tuple[str, str | tuple[str, ...], Make], ...] = (
     ("password", "connect( connection( pdo( mysqli( login( auth( credential( credentials(", lambda: _inside(
         "connect( connection( pdo( mysqli( login( auth( credential( credentials(", r"\w{1,14}\([^\n]{1,300}+",
         r",\s?[\"']([^\"'\n]{6,100}+)[\"']", values.is_argument)),
+    ("password", "", lambda: _inside(
+        "open( getconnection( jwt. createhmac( hmac. set_password( auth=( convertto-securestring basicauth",
+        r"(?:open\(|getconnection\(|jwt\.|createhmac\(|hmac\.|set_password\(|auth=\(|basicauth|convertto-securestring)"
+        r"[^\n]{1,300}+", r"[,( ]\s?b?[\"']([^\"'\n]{6,100}+)[\"']", values.is_argument)),
+    ("password", "username enable snmp-server", lambda: _found(  # IOS
+        r"^[ \t]*(?:username|enable|snmp-server)\s(?:[^\n]{1,60}?\s)?(?:password|secret|community)\s(?:\d\s)?"
+        r"(\S{6,100}+)",
+        values.is_told, 1, re.MULTILINE)),
     ("password", "variable", lambda: _found(
         r"variable\s{1,3}\"[\w-]{0,40}?(?:password|secret|token|key)[\w-]{0,20}\"\s{0,3}\{[^}]{0,300}?"
         r"default\s{1,9}=\s{1,3}\"([^\"\n]{4,200}+)\"", values.is_quoted, folded=True)),
@@ -437,6 +455,9 @@ OWN: tuple[tuple[str, str | tuple[str, ...], Make], ...] = (
     ("password", _PASSWORDS.stems, lambda: _named(_PASSWORDS.before(_MORE + _IS), _QUOTED, values.is_quoted_password)),
     ("password", _PASSWORDS.stems, lambda: _named(
         _PASSWORDS.before(_MORE + _IS), _BARE, values.is_password, trimmed=True)),
+    ("password", _PASSWORDS.stems, lambda: _named(
+        _PASSWORDS.before(r"[\"']?\)?\s?(?:\.(?:type|fill|send_?keys|value)\s?)?\(|[\"']\)\.\w{2,12}\("), _QUOTED,
+        values.is_quoted_told)),
     ("password", _PASSWORDS.stems, lambda: _named(_PASSWORDS.before(r"\s"), _QUOTED, values.is_quoted_told)),
     ("password", _PASSWORDS.stems, lambda: _named(
         _PASSWORDS.before(r"(?: (?:от|для|to|for) \w{1,20}+)?\s"), _BARE, values.is_strong, trimmed=True)),

@@ -24,19 +24,23 @@ _VALUE = re.compile(r"[^\s\"'`<>()\[\]{}|,;“”‘’「」『』，。、；]
 _SPLIT = re.compile(r"[-_./:]")
 _STRONG = re.compile(r"[!#$%&*@^~+?]")
 _NO_VALUE = re.compile(
-    r"[\w.+-]+@[\w-]+(?:\.[a-z.-]+$|:|$)|@|\w+://|[~./\\]|[$%&#?]\w+$|\^?\(\?|.{0,40}(?:\(\?|\[[\w^]-|\\[a-zA-Z])|\$|\w+\.\w{2,4}$|[\w.-]+(?:[=?]|&[\w.-]*=)|\w*[(\[]|\w+(?:::|->|/)|[\w-]+@\d"
+    r"[\w.+-]+@[\w-]+(?:\.[a-z.-]+$|:|$)|@|\w+://|[~./\\]|[$%&#?]\w+$|.{0,64}(?:\(.*\)|\[.*\]|\{.*\}|[(\[{][?*^]|\\[a-zA-Z])|(?i:x?chacha|aes|sha|argon|pbkdf|hmac|rsa|ed25519|x25519|curve|bcrypt)\d*|\$|\w+\.\w{2,4}$|[\w.-]+(?:[=?]|&[\w.-]*=)|\w*[(\[]|\w+(?:::|->|/)|[\w-]+@\d"
     r"|[*_]{1,2}\w+[*_]{1,2}$|[#!]?\d[\d.,:-]*\w{0,3}$|[A-Z][a-z]+#\d+$"
 )
 """Addresses, paths, variables, files, assignments, names of code, versions, what Markdown stresses, numbers."""
 _INTRODUCED = re.compile(
-    r"(?:\bit['’]?s|\b(?:it|one|es|das|ça|that|this) (?:is|was|ist|war|est|es)(?: now| jetzt)?|\b(?:lautet|c['’]est|is now|was)"
-    r"|(?:new|current|neue|neues|aktuelle|nouveau|nueva|nova|nuova|nieuwe|nytt?|nowe|новый)(?: (?:is|ist|est|es|é|è|är|er|to))?:?"
-    r"|\b(?:with|as|using|mit|als|avec|con|com) [\w.@-]{2,30} ?(?:and|with|und|mit|et|y|e|/|:)|[:,] ?[\w.@-]{2,30} (?:with|and|mit|und|avec|con|com|/))"
+    r"(?:\bit['’]?s|\b(?:it|one|es|das|ça|that|this) (?:is|was|ist|war|est|es)(?: now| jetzt)?"
+    r"|\b(?:lautet|c['’]est|was|(?:is )?now|jetzt|maintenant|ahora|agora|ora)"
+    r"|\b(?:open|opened|opens|unlock|decrypt)\w{0,2}(?: [\w'’]{1,12}){0,3} (?:with|using)"
+    r"|(?:new|current|neue|neues|aktuelle|nouveau|nueva|nova|nuova|nieuwe|nytt?|nowe|новый)(?: one)?"
+    r"(?: (?:is|ist|est|es|é|è|är|er|to))?:?"
+    r"|\b(?:with|as|using|mit|als|avec|con|com) [\w.@-]{2,30} ?(?:and|with|und|mit|et|y|e|/|:)"
+    r"|[:,] ?[\w.@-]{2,30} (?:with|and|mit|und|avec|con|com|/))"
     r"[ :]{1,2}[*_]{0,2}\Z",
     re.IGNORECASE,
 )
 """What stands before a value where a sentence refers to what was named before, or after the name of an account."""
-_INTRODUCTION = 48  # characters of it at most
+_INTRODUCTION = 60  # characters of it at most
 _CHANGES = 7  # of the class of character, in a value that chance made of letters and digits
 _PICKED = 8  # characters of what is introduced at least
 _WORDS = re.compile(r"[a-z]{4,}+[-_.!][a-z]{4,}+.{0,20}\d|[a-z]{4,}+\d+[!#*?+]")

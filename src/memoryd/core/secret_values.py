@@ -23,9 +23,11 @@ HASH = re.compile(r"\A(?:[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|(?:sha\d+|m
 _SMALL, _CAPITAL, _DIGIT, _SIGN = (re.compile(one) for one in ("[a-z]", "[A-Z]", r"\d", r"[^\w]|_"))
 _WORD = re.compile(r"[^\W\d_]+(?:[-_.:|'’][^\W\d_]+)*")
 _PHRASE = re.compile(r"[a-z]{3,12}(?:-[a-z]{3,12}){3,}|[a-z]{2,12}(?: [a-z]{2,12}){3,}")
-_SPOKEN = re.compile(r"[^\W\d_]{2,14}(?: [^\W\d_]{2,14}){3,7}")
+_SPOKEN = re.compile(r"(?![A-ZÀ-Þ])[^\W\d_]{2,14}(?: [^\W\d_]{2,14}){3,7}")
 _LETTERS = re.compile(r"[a-z]{12,32}")
-_UNSAID = re.compile(r"[bcdfghjklmnpqrstvwxz]{5}|[bcdfghjkmnpqtvwxz]{4}|q(?!u)|[jvwx][bcdfgkmnpqtvxz]|[bcdfgkmpqt][jvwxq]")
+_UNSAID = re.compile(
+    r"[bcdfghjklmnpqrstvwxz]{5}|[bcdfghjkmnpqtvwxz]{4}|q(?!u)|[jvwx][bcdfgkmnpqtvxz]|[bcdfgkmpqt][jvwxq]"
+)
 
 
 def is_given(value: str) -> bool:
@@ -57,7 +59,7 @@ def is_bare(value: str) -> bool:
 
 def is_password(value: str) -> bool:
     """A password, which may be digits alone."""
-    return ((value.isdecimal() and len(value) >= 6 or is_unsaid(value)) and is_given(value)) or (
+    return (((value.isdecimal() and len(value) >= 6) or is_unsaid(value)) and is_given(value)) or (
         is_bare(value) and (bool(_DIGIT.search(value)) or classes(value) > 2 or bool(_PHRASE.fullmatch(value)))
     )
 
