@@ -183,8 +183,8 @@ _PASSWORDS = Names(
     r"|(?<![a-z])(?:pwd?|mdp|psk)(?![a-z])|kennwort|mot de passe|contrase[nñ]a|clave(?: de acceso)?\b|senha\b"
     r"|wachtwoord|has[lł]o\b|парол[ьяюеі]\b|パスワード|暗証番号|密码|密碼|口令|비밀번호|heslo\b|jelszó|parol[aă](?:sı)?\b"
     r"|(?<!\w)şifre(?:si|niz)?\b|lösenord(?:et)?\b|adgangskoden?\b|passord(?:et)?\b|salasana(?: on)?\b"
-    r"|κωδικός(?: πρόσβασης)?|كلمة (?:المرور|السر)|סיסמ[הת]|पासवर्ड|รหัสผ่าน|mật khẩu|(?:kata )?sandi\b|contrasenya\b|パスコード"
-    r"|パスフレーズ|암호|패스워드",
+    r"|κωδικός(?: πρόσβασης)?|كلمة (?:المرور|السر)|סיסמ[הת]|पासवर्ड|รหัสผ่าน|mật khẩu|(?:kata )?sandi\b"
+    r"|contrasenya\b|パスコード|パスフレーズ|암호|패스워드",
 )  # fmt: skip
 _KEYS = Names(
     tuple("key salt secret token credential jeton schlüssel トークン 秘密鍵 令牌 密钥 密鑰".split()),
@@ -332,6 +332,8 @@ def _is_hexadecimal(value: str) -> bool:
 
 
 Make = Callable[[], Callable[[Text], Spans]]
+_LOCKS = "keypad door gate alarm lock safe garage entrance tastenfeld tür tresor digicode clavier portail teclado"
+_CALLS = "open( getconnection( jwt. createhmac( hmac. set_password( auth=( convertto-securestring basicauth"
 OWN: tuple[tuple[str, str | tuple[str, ...], Make], ...] = (
     ("private key", "private", lambda: _between(_PEM, _PEM_END)),
     ("private key", "putty", lambda: _between(r"PuTTY-User-Key-File-\d:", r"Private-MAC: \w+")),
@@ -380,17 +382,18 @@ OWN: tuple[tuple[str, str | tuple[str, ...], Make], ...] = (
         r"(?:code (?:secret|pin|d'accès|d'entrée|de (?:la )?porte|de l'alarme|du coffre)|geheimzahl|türcode|zugangscode"
         r"|código (?:pin|de (?:la )?(?:puerta|alarma|acceso|entrada)))[^\n:=.]{0,40}?"
         r"(?: est| is| ist| es| é|c'est|\s?[:=])\s?#?(\d{4,8})(?!\w)", folded=True)),
-    ("PIN", "", lambda: _inside(
-        "keypad door gate alarm lock safe garage entrance tastenfeld tür tresor digicode clavier portail teclado",
-        r"(?<![a-z])(?:keypad|door|gate|alarm(?! clock)|lock(?:box)?|safe|garage|entrance|tastenfeld|tür|tresor|digicode|clavier"
-        r"|portail|teclado)(?![a-rt-z])[^\n]{1,120}+",
+    ("PIN", _LOCKS, lambda: _inside(
+        _LOCKS,
+        r"(?<![a-z])(?:keypad|door|gate|alarm(?! clock)|lock(?:box)?|safe|garage|entrance|tastenfeld|tür|tresor"
+        r"|digicode|clavier|portail|teclado)(?![a-rt-z])[^\n]{1,120}+",
         r"(?i)(?<![a-z])(?:type|enter|press|dial|punch in|key in|combination|combo|tippe|tapez|composez|marca|digite"
         r"|(?:door|gate|alarm|access|entry|the|its) code)(?: in)?(?: is| ist| est| es|:|=)? ?[*#]?"
         r"((?!(?:19|20)\d\d(?!\d))\d{4,8}|\d{1,2}(?:-\d{1,2}){2,3})(?![\w.,-]?\w)", values.always)),
-    ("password", "", lambda: _inside(
+    ("password", "wifi:", lambda: _found(r"wifi:[^\n]{0,200}?;p:([^;\n]{8,63}+);", folded=True)),  # a QR code
+    ("password", "wi-fi wifi wlan ssid hotspot", lambda: _inside(
         "wi-fi wifi wlan ssid hotspot", r"(?:wi-?fi|wlan|ssid|hotspot)[^\n]{1,120}+",
         r"(?i)(?:(?<![\w-])(?:key|schlüssel|cl[ée]|clave|chiave|chave|ключ|code|psk)(?: is| ist| est| es|\s?[:=])?\s?"
-        r"|\s[/–—|]\s(?!\d[.\d]{0,2}\s?ghz)|[;:]p:)[\"']?([^\s\"',;]{8,63}+)",
+        r"|\s[/–—|]\s(?!\d[.\d]{0,2}\s?ghz))[\"']?([^\s\"',;]{8,63}+)",
         lambda value: values.is_given(value) and secret_sentences.is_picked(_trimmed(value)))),
     ("password", "account login user konten zugänge comptes cuentas", lambda: _inside(
         "account login user konten zugänge comptes cuentas",
@@ -421,8 +424,8 @@ OWN: tuple[tuple[str, str | tuple[str, ...], Make], ...] = (
     ("password", "connect( connection( pdo( mysqli( login( auth( credential( credentials(", lambda: _inside(
         "connect( connection( pdo( mysqli( login( auth( credential( credentials(", r"\w{1,14}\([^\n]{1,300}+",
         r",\s?[\"']([^\"'\n]{6,100}+)[\"']", values.is_argument)),
-    ("password", "", lambda: _inside(
-        "open( getconnection( jwt. createhmac( hmac. set_password( auth=( convertto-securestring basicauth",
+    ("password", _CALLS, lambda: _inside(
+        _CALLS,
         r"(?:open\(|getconnection\(|jwt\.|createhmac\(|hmac\.|set_password\(|auth=\(|basicauth|convertto-securestring)"
         r"[^\n]{1,300}+", r"[,( ]\s?b?[\"']([^\"'\n]{6,100}+)[\"']", values.is_argument)),
     ("password", "username enable snmp-server", lambda: _found(  # IOS

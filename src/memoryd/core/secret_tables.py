@@ -14,7 +14,8 @@ HEADINGS = (
 """What a heading of such a column holds, in small letters."""
 _HEADING = re.compile(
     r"(?:[^\W\d_]{2,12}[ _-]){0,2}(?:pass(?:word|wort|wd|phrase|code)?|pwd?|pin|secret|token"
-    r"|(?:api|access|secret)[ _-]?key|kennwort|mot de passe|mdp|contraseña|clave|senha|wachtwoord|hasło|heslo|пароль|şifre|lösenord|salasana"
+    r"|(?:api|access|secret)[ _-]?key|kennwort|mot de passe|mdp|contraseña|clave|senha|wachtwoord|hasło"
+    r"|heslo|пароль|şifre|lösenord|salasana"
     r"|パスワード|密码|密碼|비밀번호)"
 )
 _CELL = {sign: re.compile(rf"[^{re.escape(sign)}\n]*+") for sign in "|\t;,"}
@@ -53,7 +54,7 @@ def _signs(line: str) -> Iterator[str]:
 
 def _cells(text: str, at: int, after: int, sign: str) -> list[tuple[int, int]]:
     """Where the cells of a row begin and end, without the space and the marks around what is in them."""
-    cells = []
+    cells: list[tuple[int, int]] = []
     while at <= after and len(cells) < CELLS:
         match = _CELL[sign].match(text, at, after)
         end = match.end() if match else after

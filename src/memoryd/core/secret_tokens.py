@@ -14,6 +14,7 @@ PLACEHOLDER = re.compile(r"(.)\1{9}|[xX]{6}|(?i:your|example|placeholder)")
 """What no token of chance holds."""
 
 _A, _W, _H = "[A-Za-z0-9]", r"[A-Za-z0-9_-]", "[0-9a-f]"
+_UUID = rf"{_H}{{8}}(?:-{_H}{{4}}){{3}}-{_H}{{12}}"
 _NO_A, _NO_W = f"(?!{_A})", f"(?!{_W})"
 
 BY_PREFIX: tuple[tuple[str, str, str], ...] = (
@@ -84,7 +85,7 @@ BY_PREFIX: tuple[tuple[str, str, str], ...] = (
     ("access token", "q~", rf"(?<!{_A}){_A}{{3}}\dQ~[\w~.-]{{31,}}+"),  # Entra
     ("access token", "sk_", rf"sk_{_H}{{48}}{_NO_W}"),  # ElevenLabs
     ("access token", "fw_ csk- llx-", rf"(?:fw_|csk-|llx-){_A}{{24,}}+{_NO_W}"),  # Fireworks, Cerebras, LlamaIndex
-    ("access token", "-lf-", r"[sp]k-lf-[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}"),  # Langfuse
+    ("access token", "-lf-", rf"[sp]k-lf-{_UUID}"),  # Langfuse
     ("access token", "pcsk_", rf"pcsk_{_A}{{5,6}}_{_A}{{50,}}+"),  # Pinecone
     ("access token", "fc- sgp_ rdme_ clojars_ shippo_",
      rf"(?:fc-|sgp_(?:{_H}{{16}}_|local_)?|rdme_|CLOJARS_|shippo_(?:live|test)_){_H}{{32,}}+{_NO_W}"),
@@ -97,8 +98,9 @@ BY_PREFIX: tuple[tuple[str, str, str], ...] = (
     ("access token", "vercel_ vcp_ ccipat_", rf"(?:vercel_blob_rw|vcp|CCIPAT)_{_A}{{16,}}+(?:_{_A}{{24,}}+)?"),
     ("access token", "sk.eyj", rf"sk\.eyJ{_W}{{20,}}+\.{_W}{{20,}}+"),  # Mapbox
     ("access token", "atta", rf"ATTA{_H}{{64}}{_A}{{8}}"),  # Trello
+    # HubSpot, Heroku, Plaid, Infisical
     ("access token", "pat- hrku- access- st.",
-     rf"(?:pat-[a-z]{{2,3}}\d|HRKU|access-[a-z]{{7,11}}|st)[-.]{_H}{{8}}(?:-{_H}{{4}}){{3}}-{_H}{{12}}(?:\.{_H}{{32}}){{0,2}}"),  # HubSpot, Heroku, Plaid, Infisical
+     rf"(?:pat-[a-z]{{2,3}}\d|HRKU|access-[a-z]{{7,11}}|st)[-.]{_UUID}(?:\.{_H}{{32}}){{0,2}}"),
     ("access token", "hrku-aa", rf"HRKU-AA{_W}{{58}}"),
     ("access token", "flwseck", rf"FLWSECK(?:_TEST)?-{_H}{{32}}-X"),  # Flutterwave
     ("access token", "oy2", rf"oy2[a-z0-9]{{43}}{_NO_W}"),  # NuGet
