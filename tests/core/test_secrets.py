@@ -396,7 +396,8 @@ AGAINST = [
     "mysql -p ", "curl -u ", "curl -u a:", "docker login -p ", "htpasswd -b a b ", "net use a ", "az login ",
     "gh secret ",
     "-----BEGIN PRIVATE KEY-----", "-----BEGIN PRIVATE KEY-----\nAAAAAAAAAAAAAAAAAAAA", "PuTTY-User-Key-File-2:",
-    "able ", "able, 1. ",
+    "able ", "able, 1. ", "| password |\n", "a,password\n", "wifi key ", "door: press ", "accounts:\n", "echo a > ",
+    "it is ", "opens with ", "with a and ",
     "abandon " * 11 + "x ", "ab_", "abcdef-ghijkl-", "a1B_", "[masked: ", "[masked: password]", '"', "'", "\\n",
     "%3D", "\u200b", "pass\u200b", "ö",
 ]  # fmt: skip

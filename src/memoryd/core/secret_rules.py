@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 
-from memoryd.core import key_phrases, secret_sentences, secret_tokens
+from memoryd.core import key_phrases, secret_sentences, secret_tables, secret_tokens
 from memoryd.core import secret_values as values
 
 Spans = Iterator[tuple[int, int]]
@@ -141,7 +141,7 @@ def _named(names: Names, value: str, is_secret: Check, *, trimmed: bool = False)
                 continue
             if not (match := following.match(text.folded, there.end())):
                 continue
-            start, end = match.span(1)
+            start, end = match.span(match.lastindex or 0)
             if start >= until:
                 until, tries = end, 0
             said = _trimmed(text.whole[start:end]) if trimmed else text.whole[start:end]
@@ -170,40 +170,50 @@ def _behind(words: str) -> str:
 _HOLDERS = (*(word + sign for word in "db key root store sudo bind require".split() for sign in ("", "_")), "[a-z]_")
 _USES = (
     "api auth service account access private preshared client signing encryption master deploy hmac aes session "
-    "webhook secret jwt app crypt storage consumer write admin"
+    "webhook secret jwt app crypt storage consumer write admin nonce logged_in license"
 )
 
 
 _PASSWORDS = Names(
     ("mot de passe", *("pass pw mdp kennwort contrase clave senha wachtwoord hasło haslo парол "
                        "パスワード 暗証番号 密码 密碼 "
-                       "口令 비밀번호 psk").split()),
+                       "口令 비밀번호 psk heslo jelszó parol şifre lösenord adgangskode salasana κωδικ كلمة סיסמ "
+                       "पासवर्ड รหัสผ่าน sandi パスコード パスフレーズ 암호 패스워드").split(), "mật khẩu"),
     rf"pass(?:word|wd|phrase|wort|code)|pass(?:(?<![a-z]pass)|(?<={'pass)|(?<='.join(_HOLDERS)}pass))(?![a-z])"
     r"|(?<![a-z])(?:pwd?|mdp|psk)(?![a-z])|kennwort|mot de passe|contrase[nñ]a|clave(?: de acceso)?\b|senha\b"
-    r"|wachtwoord|has[lł]o\b|парол[ьяюе]\b|パスワード|暗証番号|密码|密碼|口令|비밀번호",
+    r"|wachtwoord|has[lł]o\b|парол[ьяюеі]\b|パスワード|暗証番号|密码|密碼|口令|비밀번호|heslo\b|jelszó|parol[aă](?:sı)?\b"
+    r"|(?<!\w)şifre(?:si|niz)?\b|lösenord(?:et)?\b|adgangskoden?\b|passord(?:et)?\b|salasana(?: on)?\b"
+    r"|κωδικός(?: πρόσβασης)?|كلمة (?:المرور|السر)|סיסמ[הת]|पासवर्ड|รหัสผ่าน|mật khẩu|(?:kata )?sandi\b"
+    r"|contrasenya\b|パスコード|パスフレーズ|암호|패스워드",
 )  # fmt: skip
 _KEYS = Names(
-    tuple("key secret token credential jeton schlüssel トークン 秘密鍵 令牌 密钥 密鑰".split()),
-    rf"{_behind(_USES)}keys?(?! ?id)|secret|token|credentials?|jeton\b|schlüssel|トークン|秘密鍵|令牌|密钥|密鑰",
+    tuple("key salt secret token credential jeton schlüssel トークン 秘密鍵 令牌 密钥 密鑰".split()),
+    rf"{_behind(_USES)}(?:keys?|salt)(?! ?id)"
+    r"|secret|token|credentials?|jeton\b|schlüssel|トークン|秘密鍵|令牌|密钥|密鑰",
 )
 _KEY = Names(("key",), r"(?<![\w-])(?<!public )(?<!public-)key")
 _MORE = r"(?:[ _-]?(?:access|key|base|value|token|pass|phrase)){0,3}\d?"  # secret_access_key, SECRET_KEY_BASE
 _FOR = (
-    r"(?: (?:for|of|to|on|at|in|from|für|von|vom|zum|zur|der|des|im|am|pour|de|du|del|della|do|da|para|per|от|для|к|на)"
-    r" (?:[^\n:=\"'.,]|(?<=\w)'(?=\w)){1,40}?)?"
+    r"(?: (?:for|of|to|on|at|in|from|für|von|vom|zum|zur|der|des|im|am|pour|de|du|del|della|do|da|para|per|dla"
+    r"|till|för|til|voor|van|untuk|của|pro|do|k|od|pre|ke|auf|sur|sul|от|для|к|на|до|від)"
+    r" (?:[^\n:=\"'.,]|(?<=\w)'(?=\w)){1,60}?)?"
 )
 _VERB = (
-    r"(?: (?:is|was|are|ist|war|lautet|heißt|est|es|é|è|être|será)\b"
+    r"(?: (?:is|was|are|ist|war|lautet|heißt|est|es|é|è|era|être|será|är|er|je|este|jest|είναι|là|adalah|هي|היא|คือ|है)\b"
     r"(?: (?:now|still|currently|jetzt|set to|changed to|reset to))?:?"
     r"|(?: was| is| has been)? (?:set|changed|reset|updated) to\b| to\b|\s?[はは是为為]|은|는)\s?"
 )
 _IS = (
-    r"(?:\\?[\"'\]`]{0,2}\s{0,3}(?::=|=>|={1,3}|[:：＝])\s{0,3}"  # JSON, YAML, TOML, environment
-    r"|[\"']\s?value\s?=\s?"  # <add key="Password" value="...">
+    r"(?:\\?[\"'\]`]{0,2}\s{0,3}(?::=|=>|={1,3}|[:：＝→]|->)\s{0,3}"  # JSON, YAML, TOML, environment
+    # <add key="Password" value="...">, - name: PASSWORD, value: ...
+    r"|[\"']?\s?(?:,|\n)?\s{0,40}[\"']?(?<![a-z])(?:value|text)[\"']?\s?[=:]\s?"
     rf"|{_FOR}(?:{_VERB}|\s?[:：]\s?))"
 )
 _BARE = rf"([!#-&(-;=?-_a-~¡-ɏ]{{4,{VALUE}}}+)"
-_QUOTED = r"[bru]{0,2}\\?[\"'`“「]([^\"'`\n”」\\]{4,400}+)\\?[\"'`”」]"
+_QUOTED = (
+    r"[bru]{0,2}(?:\\?\"([^\"\n\\]{4,400}+)\\?\"|\\?'([^'\n\\]{4,400}+)\\?'|`([^`\n\\]{4,400}+)`"
+    r"|[“「『«]([^”」』»\n\\]{4,400}+)[”」』»])"
+)
 _AFTER_FLAG = r"[\"']?([^\s\"'|;&<>]{4,200}+)"
 _FLAG = (
     r"(?<![\w-])--?[a-z-]{0,30}(?:password|passwd|passphrase|pass|token|secret|api-?key|access-key|secret-key)(?: |=)"
@@ -216,7 +226,11 @@ COMMANDS = (
     ("mysql mariadb", "", r"\s-p"),
     ("sshpass", "", r"\s-p\s?"),
     ("docker podman helm nerdctl oras skopeo buildah", r"[^\n|;]{0,40}\blogin\b", r"\s-p[ =]"),
-    ("mongo twine snmpwalk vncdo", "", r"\s-p[ =]"),
+    (
+        "mongo twine snmpwalk vncdo psexec cqlsh couchbase-cli cypher-shell crackmapexec netexec evil-winrm ncftp",
+        "",
+        r"\s-p[ =]",
+    ),
     ("az", r"\s{1,3}login\b", r"\s-p[ =]"),
     ("curl lftp", "", r"\s(?:-u|--user|--proxy-user)[ =]?[\"']?[^\s:\"'$,]{1,100}[:,]"),
     ("redis-cli", "", r"\s-a\s"),
@@ -226,8 +240,30 @@ COMMANDS = (
     ("xfreerdp wfreerdp", "", r"\s/p:"),
     ("ldap", "", r"\s-w\s?"),
     ("htpasswd", "", r"\s-[a-zA-Z]{0,3}b[a-zA-Z]{0,3}\s\S{1,200}\s\S{1,100}\s"),
-    ("zip sqlcmd mosquitto_ ipmitool bcp", "", r"\s-P\s?"),
+    ("zip unzip sqlcmd mosquitto_ ipmitool bcp", "", r"\s-P\s?"),
     ("7z unrar rar", "", r"\s-(?:h)?p"),
+    ("http https xh ab", "", r"\s(?:-a|-A|--auth)[ =]?[\"']?[^\s:\"'$,]{1,100}:"),
+    ("plink pscp psftp winscp kitty", "", r"\s-pw\s"),
+    ("sqlplus rman expdp impdp", "", r"\s[\"']?[a-z]\w{1,30}/(?=[^\s@/]{4,100}@|[^\s@/]{4,100}\s*$)"),
+    ("wpa_passphrase", "", r"\s[^\s]{1,40}\s"),
+    ("rabbitmqctl", r"\s{1,3}(?:add_user|change_password|authenticate_user)\b", r"\s\w{1,20}\s[\w.@-]{1,60}\s"),
+    ("mc", r"\s{1,3}(?:alias\s{1,3}set|config\s{1,3}host\s{1,3}add)\b", r"\shttps?://\S{1,200}\s\S{1,60}\s"),
+    ("ssh-keygen", "", r"\s-[NP]\s?"),
+    ("qpdf", "", r"\s--encrypt\s"),
+    ("cmdkey", "", r"\s/pass:"),
+    ("schtasks", "", r"\s/rp\s"),
+    ("wmic psexec net", "", r"\s/(?:password|pass):"),
+    (
+        "security",
+        r"\s{1,3}(?:add-(?:generic|internet)-password|unlock-keychain|set-keychain-password)\b",
+        r"\s-[wp]\s?",
+    ),
+    ("bw", r"\s{1,3}(?:login|unlock)\b", r"\s(?:login\s[^\s@]{1,60}@\S{1,60}|unlock)\s"),
+    ("grafana", "", r"\sreset-admin-password\s"),
+    ("vault", r"\s{1,3}login\b", r"\slogin\s(?!-|\w{1,20}=)"),
+    ("useradd usermod", "", r"\s(?:-p|--password)[ =]"),
+    ("dotnet", r"\s{1,3}user-secrets\b", r"\sset\s\S{1,100}\s"),
+    ("winrm secedit", "", r"\s-(?:p|password)[:= ]"),
     ("gh", r"\s{1,3}secret\b", r"\s(?:--body|-b)[ =]"),
     ("rclone", "", r"\sobscure\s"),
     ("keytool jarsigner", "", r"\s-(?:store|key)pass\s"),
@@ -296,6 +332,8 @@ def _is_hexadecimal(value: str) -> bool:
 
 
 Make = Callable[[], Callable[[Text], Spans]]
+_LOCKS = "keypad door gate alarm lock safe garage entrance tastenfeld tür tresor digicode clavier portail teclado"
+_CALLS = "open( getconnection( jwt. createhmac( hmac. set_password( auth=( convertto-securestring basicauth"
 OWN: tuple[tuple[str, str | tuple[str, ...], Make], ...] = (
     ("private key", "private", lambda: _between(_PEM, _PEM_END)),
     ("private key", "putty", lambda: _between(r"PuTTY-User-Key-File-\d:", r"Private-MAC: \w+")),
@@ -344,9 +382,35 @@ OWN: tuple[tuple[str, str | tuple[str, ...], Make], ...] = (
         r"(?:code (?:secret|pin|d'accès|d'entrée|de (?:la )?porte|de l'alarme|du coffre)|geheimzahl|türcode|zugangscode"
         r"|código (?:pin|de (?:la )?(?:puerta|alarma|acceso|entrada)))[^\n:=.]{0,40}?"
         r"(?: est| is| ist| es| é|c'est|\s?[:=])\s?#?(\d{4,8})(?!\w)", folded=True)),
+    ("PIN", _LOCKS, lambda: _inside(
+        _LOCKS,
+        r"(?<![a-z])(?:keypad|door|gate|alarm(?! clock)|lock(?:box)?|safe|garage|entrance|tastenfeld|tür|tresor"
+        r"|digicode|clavier|portail|teclado)(?![a-rt-z])[^\n]{1,120}+",
+        r"(?i)(?<![a-z])(?:type|enter|press|dial|punch in|key in|combination|combo|tippe|tapez|composez|marca|digite"
+        r"|(?:door|gate|alarm|access|entry|the|its) code)(?: in)?(?: is| ist| est| es|:|=)? ?[*#]?"
+        r"((?!(?:19|20)\d\d(?!\d))\d{4,8}|\d{1,2}(?:-\d{1,2}){2,3})(?![\w.,-]?\w)", values.always)),
+    ("password", "wifi:", lambda: _found(r"wifi:[^\n]{0,200}?;p:([^;\n]{8,63}+);", folded=True)),  # a QR code
+    ("password", "wi-fi wifi wlan ssid hotspot", lambda: _inside(
+        "wi-fi wifi wlan ssid hotspot", r"(?:wi-?fi|wlan|ssid|hotspot)[^\n]{1,120}+",
+        r"(?i)(?:(?<![\w-])(?:key|schlüssel|cl[ée]|clave|chiave|chave|ключ|code|psk)(?: is| ist| est| es|\s?[:=])?\s?"
+        r"|\s[/–—|]\s(?!\d[.\d]{0,2}\s?ghz))[\"']?([^\s\"',;]{8,63}+)",
+        lambda value: values.is_given(value) and secret_sentences.is_picked(_trimmed(value)))),
+    ("password", "account login user konten zugänge comptes cuentas", lambda: _inside(
+        "account login user konten zugänge comptes cuentas",
+        r"(?:accounts|logins|users|konten|zugänge|comptes|cuentas)(?![a-z])[^\n:]{0,60}:(?:\n[^\n]{1,100}+){1,10}+",
+        r"^[ *•+-]{0,6}[\w.@+-]{2,40}+\s?[–—:/|,=-]\s?(\S{8,60}+)",
+        lambda value: values.is_given(value) and secret_sentences.is_picked(_trimmed(value)), re.MULTILINE)),
+    ("password", "app", lambda: _found(
+        r"app(?:lication)?s?[ -]?(?:specific )?pass\w{2,5}[^\n]{0,60}?(?<![a-z])((?:[a-z]{4} ){3}[a-z]{4})(?![a-z])",
+        lambda value: values.is_unsaid(value.replace(" ", "")), folded=True)),
     # command lines
-    ("password", "sudo", lambda: _found(
-        r"echo\s{1,3}[\"']?([^\s\"'|$]{4,100}+)[\"']?\s{0,3}\|\s{0,3}sudo\s{1,3}-S")),
+    ("password", "echo printf", lambda: _found(
+        r"(?:echo|printf)\s{1,3}(?:-\w{1,3}\s)?[\"']?(?:[\w.-]{1,40}:)?([^\s\"'|$:]{4,100}+)[\"']?\s{0,3}(?:\||>{1,2})"
+        r"[^\n;|]{0,80}?(?:sudo\s{1,3}-S|stdin|passwd|cryptsetup|luks|passphrase|secrets?\b(?!\.\w)|[\W_]pw\b|[\W_]pass(?:word)?\b"
+        r"|token|\.key\b|credentials)", values.is_flagged)),
+    ("password", "<<<", lambda: _found(
+        r"(?:stdin|sudo\s{1,3}-S|passwd|passphrase-fd|cryptsetup|login)\b[^\n|;<]{0,80}<<<\s?[\"']?([^\s\"'$]{4,100}+)",
+        values.is_flagged)),
     ("password", "creds", lambda: _found(
         r"(?<![\w-])--?[a-z-]{0,30}creds?[ =][\"']?[^\s:\"']{1,60}+:([^\s\"']{4,200}+)", values.is_flagged,
         folded=True)),
@@ -360,6 +424,14 @@ OWN: tuple[tuple[str, str | tuple[str, ...], Make], ...] = (
     ("password", "connect( connection( pdo( mysqli( login( auth( credential( credentials(", lambda: _inside(
         "connect( connection( pdo( mysqli( login( auth( credential( credentials(", r"\w{1,14}\([^\n]{1,300}+",
         r",\s?[\"']([^\"'\n]{6,100}+)[\"']", values.is_argument)),
+    ("password", _CALLS, lambda: _inside(
+        _CALLS,
+        r"(?:open\(|getconnection\(|jwt\.|createhmac\(|hmac\.|set_password\(|auth=\(|basicauth|convertto-securestring)"
+        r"[^\n]{1,300}+", r"[,( ]\s?b?[\"']([^\"'\n]{6,100}+)[\"']", values.is_argument)),
+    ("password", "username enable snmp-server", lambda: _found(  # IOS
+        r"^[ \t]*(?:username|enable|snmp-server)\s(?:[^\n]{1,60}?\s)?(?:password|secret|community)\s(?:\d\s)?"
+        r"(\S{6,100}+)",
+        values.is_told, 1, re.MULTILINE)),
     ("password", "variable", lambda: _found(
         r"variable\s{1,3}\"[\w-]{0,40}?(?:password|secret|token|key)[\w-]{0,20}\"\s{0,3}\{[^}]{0,300}?"
         r"default\s{1,9}=\s{1,3}\"([^\"\n]{4,200}+)\"", values.is_quoted, folded=True)),
@@ -386,6 +458,9 @@ OWN: tuple[tuple[str, str | tuple[str, ...], Make], ...] = (
     ("password", _PASSWORDS.stems, lambda: _named(_PASSWORDS.before(_MORE + _IS), _QUOTED, values.is_quoted_password)),
     ("password", _PASSWORDS.stems, lambda: _named(
         _PASSWORDS.before(_MORE + _IS), _BARE, values.is_password, trimmed=True)),
+    ("password", _PASSWORDS.stems, lambda: _named(
+        _PASSWORDS.before(r"[\"']?\)?\s?(?:\.(?:type|fill|send_?keys|value)\s?)?\(|[\"']\)\.\w{2,12}\("), _QUOTED,
+        values.is_quoted_told)),
     ("password", _PASSWORDS.stems, lambda: _named(_PASSWORDS.before(r"\s"), _QUOTED, values.is_quoted_told)),
     ("password", _PASSWORDS.stems, lambda: _named(
         _PASSWORDS.before(r"(?: (?:от|для|to|for) \w{1,20}+)?\s"), _BARE, values.is_strong, trimmed=True)),
@@ -403,9 +478,10 @@ def rules() -> tuple[Rule, ...]:
     tokens = (Rule(kind, tuple(needs.split()), _token(form)) for kind, needs, form in secret_tokens.BY_PREFIX)
     own = (Rule(kind, tuple(needs.split()) if isinstance(needs, str) else needs, make()) for kind, needs, make in OWN)
     near = Rule("password", secret_sentences.CUES, lambda text: secret_sentences.spans(text.whole, text.folded))
+    table = Rule("password", secret_tables.HEADINGS, lambda text: secret_tables.spans(text.whole, text.folded))
     phrase = Rule("key phrase", (), lambda text: key_phrases.spans(text.folded))
     vendor = Rule("access token", (), lambda text: secret_tokens.of_any_vendor(text.whole))
-    return (*tokens, *own, *_commands(), near, phrase, vendor)
+    return (*tokens, *own, *_commands(), near, table, phrase, vendor)
 
 
 def kinds() -> frozenset[str]:

@@ -11,19 +11,39 @@ CUES = (
     "passw", "passphrase", "passcode", "credential", "creds", "secret", "token", "api key", "access key", " pw",
     "login", "log in", "kennwort", "zugang", "anmeld", "clave ", "mot de passe", "mdp", "contrase", "senha",
     "wachtwoord", "hasło", "парол", "токен", "パスワード", "トークン", "密码", "密碼", "口令", "令牌", "비밀번호",
+    "logged in", "logs in", "logging in", "vpn pass", "wifi pass", "identifiant", "heslo", "jelszó", "parola", "şifre",
+    "lösenord", "adgangskode", "passord", "salasana", "κωδικ", "كلمة", "סיסמ", "पासवर्ड", "รหัสผ่าน", "mật khẩu",
+    "kata sandi", "contrasenya", "パスコード", "パスフレーズ", "암호", "패스워드", "logins for", "opens with", "unlock",
+    "decrypt", "open with", "opened with", "öffne", "entsperr", "entschlüssel", "s'ouvre avec", "se abre con",
+    "si apre con", "abre com", "открывается",
 )  # fmt: skip
 """How the words begin that say so, in small letters."""
 BEFORE, AFTER = 60, 100  # characters before and after the word in which the value may stand
 
-_VALUE = re.compile(r"[^\s\"'`<>()\[\]{}|,;“”‘’「」『』，。、；]{8,64}+")
+_VALUE = re.compile(r"[^\s\"'`<>()\[\]{}|,;“”‘’「」『』，。、；][^\s\"'`<>|,;“”‘’「」『』，。、；]{7,63}+")
 _SPLIT = re.compile(r"[-_./:]")
 _STRONG = re.compile(r"[!#$%&*@^~+?]")
 _NO_VALUE = re.compile(
-    r"[\w.+-]+@[\w-]+(?:\.[a-z.-]+$|:|$)|@|\w+://|[~./\\]|[$%&#?]\w+$|\$|\w+\.\w{2,4}$|[\w.-]+[=?&]|\w+(?:::|->|/)|[\w-]+@\d"
+    r"[\w.+-]+@[\w-]+(?:\.[a-z.-]+$|:|$)|@|\w+://|[~./\\]|[$%&#?]\w+$|.{0,64}(?:\(.*\)|\[.*\]|\{.*\}|[(\[{][?*^]|\\[a-zA-Z])|(?i:x?chacha|aes|sha|argon|pbkdf|hmac|rsa|ed25519|x25519|curve|bcrypt)\d*|\$|\w+\.\w{2,4}$|[\w.-]+(?:[=?]|&[\w.-]*=)|\w*[(\[]|\w+(?:::|->|/)|[\w-]+@\d"
     r"|[*_]{1,2}\w+[*_]{1,2}$|[#!]?\d[\d.,:-]*\w{0,3}$|[A-Z][a-z]+#\d+$"
 )
 """Addresses, paths, variables, files, assignments, names of code, versions, what Markdown stresses, numbers."""
+_INTRODUCED = re.compile(
+    r"(?:\bit['’]?s|\b(?:it|one|es|das|ça|that|this) (?:is|was|ist|war|est|es)(?: now| jetzt)?"
+    r"|\b(?:lautet|c['’]est|was|(?:is )?now|jetzt|maintenant|ahora|agora|ora)"
+    r"|\b(?:open|opened|opens|unlock|decrypt)\w{0,2}(?: [\w'’]{1,12}){0,3} (?:with|using)"
+    r"|(?:new|current|neue|neues|aktuelle|nouveau|nueva|nova|nuova|nieuwe|nytt?|nowe|новый)(?: one)?"
+    r"(?: (?:is|ist|est|es|é|è|är|er|to))?:?"
+    r"|\b(?:with|as|using|mit|als|avec|con|com) [\w.@-]{2,30} ?(?:and|with|und|mit|et|y|e|/|:)"
+    r"|[:,] ?[\w.@-]{2,30} (?:with|and|mit|und|avec|con|com|/))"
+    r"[ :]{1,2}[*_]{0,2}\Z",
+    re.IGNORECASE,
+)
+"""What stands before a value where a sentence refers to what was named before, or after the name of an account."""
+_INTRODUCTION = 60  # characters of it at most
 _CHANGES = 7  # of the class of character, in a value that chance made of letters and digits
+_PICKED = 8  # characters of what is introduced at least
+_WORDS = re.compile(r"[a-z]{4,}+[-_.!][a-z]{4,}+.{0,20}\d|[a-z]{4,}+\d+[!#*?+]")
 _CHANCE = 12  # characters of such a value at least
 
 
@@ -31,9 +51,18 @@ def spans(whole: str, folded: str) -> Iterator[tuple[int, int]]:
     """Where such values begin and end in a text, which is also given in small letters."""
     for first, last in _windows(folded):
         for match in _VALUE.finditer(whole, first, last):
-            value = match[0].rstrip(".:!?" if match[0][-1:] in ".:" else ".:")
-            if is_chosen(value) or is_chance(value):
+            value = _ended(match[0])
+            if is_chosen(value) or is_chance(value) or (
+                is_picked(value) and _INTRODUCED.search(whole[max(0, match.start() - _INTRODUCTION) : match.start()])
+            ):  # fmt: skip
                 yield match.start(), match.start() + len(value)
+
+
+def _ended(value: str) -> str:
+    """A value without the marks of the sentence that it ends, and brackets that close what began before it."""
+    while value[-1:] in {")", "]", "}"} and value.count(value[-1]) > value.count("([{"[")]}".index(value[-1])]):
+        value = value[:-1].rstrip(".:")
+    return value.rstrip(".:!?" if value[-1:] in {".", ":"} else ".:")
 
 
 def _windows(folded: str) -> Iterator[tuple[int, int]]:
@@ -42,6 +71,8 @@ def _windows(folded: str) -> Iterator[tuple[int, int]]:
     for place in _places(folded, CUES):
         begin = max(folded.rfind("\n", max(0, place - BEFORE), place) + 1, place - BEFORE, 0)
         end = folded.find("\n", place, place + AFTER)
+        if end > 0 and folded[end - 1] in "?？":  # the answer stands on the next line
+            end = folded.find("\n", end + 1, place + AFTER)
         end = min(place + AFTER, len(folded)) if end < 0 else end
         if begin > last:
             if last >= 0:
@@ -72,6 +103,16 @@ def is_chosen(value: str) -> bool:
         return lower + upper + digit + sign == 4 or len(value) >= 10
     mixed = any(_is_mixed(part) for part in _SPLIT.split(value))
     return len(value) >= 10 and lower and upper and mixed
+
+
+def is_picked(value: str) -> bool:
+    """Whether it may be a password where a sentence says that one follows: letters and digits, and no plain name."""
+    lower, upper, digit, sign = _classes(value)
+    if len(value) < _PICKED or not (lower and digit) or _NO_VALUE.match(value):
+        return False
+    if upper:
+        return sign or _is_mixed(value)
+    return sign and bool(_WORDS.search(value))
 
 
 def _is_mixed(part: str) -> bool:

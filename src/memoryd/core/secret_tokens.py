@@ -14,6 +14,7 @@ PLACEHOLDER = re.compile(r"(.)\1{9}|[xX]{6}|(?i:your|example|placeholder)")
 """What no token of chance holds."""
 
 _A, _W, _H = "[A-Za-z0-9]", r"[A-Za-z0-9_-]", "[0-9a-f]"
+_UUID = rf"{_H}{{8}}(?:-{_H}{{4}}){{3}}-{_H}{{12}}"
 _NO_A, _NO_W = f"(?!{_A})", f"(?!{_W})"
 
 BY_PREFIX: tuple[tuple[str, str, str], ...] = (
@@ -82,6 +83,32 @@ BY_PREFIX: tuple[tuple[str, str, str], ...] = (
     ("access token", "duffel_", rf"duffel_(?:test|live)_{_W}{{40,}}+"),
     ("access token", "v1.0-", rf"v1\.0-{_H}{{24}}-{_H}{{146}}"),  # Cloudflare
     ("access token", "q~", rf"(?<!{_A}){_A}{{3}}\dQ~[\w~.-]{{31,}}+"),  # Entra
+    ("access token", "sk_", rf"sk_{_H}{{48}}{_NO_W}"),  # ElevenLabs
+    ("access token", "fw_ csk- llx-", rf"(?:fw_|csk-|llx-){_A}{{24,}}+{_NO_W}"),  # Fireworks, Cerebras, LlamaIndex
+    ("access token", "-lf-", rf"[sp]k-lf-{_UUID}"),  # Langfuse
+    ("access token", "pcsk_", rf"pcsk_{_A}{{5,6}}_{_A}{{50,}}+"),  # Pinecone
+    ("access token", "fc- sgp_ rdme_ clojars_ shippo_",
+     rf"(?:fc-|sgp_(?:{_H}{{16}}_|local_)?|rdme_|CLOJARS_|shippo_(?:live|test)_){_H}{{32,}}+{_NO_W}"),
+    ("access token", "bsa", rf"BSA(?=\w{{0,28}}\d){_W}{{28}}{_NO_W}"),  # Brave
+    ("access token", "re_", rf"re_(?=\w{{0,8}}\d){_A}{{8}}_{_A}{{24}}{_NO_W}"),  # Resend
+    ("access token", "xkeysib- xsmtpsib-", rf"x(?:key|smtp)sib-{_H}{{64}}-{_A}{{16}}"),  # Brevo
+    ("access token", "mlsn. sl. vk1. aq.", rf"(?:mlsn\.|sl\.(?:u\.)?|vk1\.a\.|AQ\.){_W}{{40,}}+"),
+    # Neon, Honeycomb
+    ("access token", "napi_ hcaik_", rf"(?:napi|hcaik)_{_A}{{40,}}+"),
+    ("access token", "vercel_ vcp_ ccipat_", rf"(?:vercel_blob_rw|vcp|CCIPAT)_{_A}{{16,}}+(?:_{_A}{{24,}}+)?"),
+    ("access token", "sk.eyj", rf"sk\.eyJ{_W}{{20,}}+\.{_W}{{20,}}+"),  # Mapbox
+    ("access token", "atta", rf"ATTA{_H}{{64}}{_A}{{8}}"),  # Trello
+    # HubSpot, Heroku, Plaid, Infisical
+    ("access token", "pat- hrku- access- st.",
+     rf"(?:pat-[a-z]{{2,3}}\d|HRKU|access-[a-z]{{7,11}}|st)[-.]{_UUID}(?:\.{_H}{{32}}){{0,2}}"),
+    ("access token", "hrku-aa", rf"HRKU-AA{_W}{{58}}"),
+    ("access token", "flwseck", rf"FLWSECK(?:_TEST)?-{_H}{{32}}-X"),  # Flutterwave
+    ("access token", "oy2", rf"oy2[a-z0-9]{{43}}{_NO_W}"),  # NuGet
+    ("access token", "dt0", r"dt0[a-z]\d\d\.[A-Z0-9]{24}\.[A-Z0-9]{64}"),  # Dynatrace
+    ("access token", "sha256~", rf"sha256~{_W}{{43}}{_NO_W}"),  # OpenShift
+    ("access token", "cio", rf"cio(?=[A-Za-z]{{0,32}}\d){_A}{{32}}{_NO_W}"),  # crates.io
+    ("access token", "dnkey-", rf"dnkey-{_W}{{70,}}+"),  # Defined Networking
+    ("access token", "eaa igqv", rf"(?:EAA|IGQV)(?=[A-Za-z]{{0,40}}\d){_A}{{90,}}+"),  # Meta
     ("secret key", "age-secret-key-1", r"AGE-SECRET-KEY-1[A-Z0-9]{58}"),
     ("secret key", "nsec1", r"nsec1[02-9ac-hj-np-z]{58}"),
     ("secret key", "prv", r"[xyztuv]prv[1-9A-HJ-NP-Za-km-z]{90,112}+"),  # BIP 32

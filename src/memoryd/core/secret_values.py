@@ -5,7 +5,8 @@ import re
 PLACEHOLDER = re.compile(
     r"""<[\w\ .:-]*>|[<{]\w*$|\{[\w\ .:-]*\}|\{\{|\$[A-Za-z_({]|^%|%\(|%s|\*{3}|\.{3}|…|\[masked:
     |^(?:\$|@\w*$|![a-z]+$|(.)\1*$)|([^\n])\2{5}
-    |(?i:your|example|change_?me|placeholder|redacted|hidden|dummy
+    |(?i:your|example|change_?me|placeholder|redacted|hidden|dummy|replace[_-]?(?:me|this|with)|insert[_-]|fill[_-]?(?:me|in)|to[_-]?be[_-]|fixme|todo
+    |^(?:1password|keepass\w*|bitwarden|lastpass|dashlane|vaultwarden|keychain)\b
     |^(?:pass(?:word|wd|phrase|wort|code)?|pwd|secret|token|api[_-]?key|key|string|none|null|nil|true|false|undefined
     |kennwort|mot\ de\ passe|contrase[nñ]a|senha)\W*\d?$)""",
     re.VERBOSE,
@@ -13,11 +14,20 @@ PLACEHOLDER = re.compile(
 PATHLIKE = re.compile(
     r"(?:~|\.{1,2})?/[\w./-]*$|[A-Za-z][\w+.-]*://|arn:|[\w.-]+/[\w./-]*$|[\w-]+\.(?:txt|pem|key|json)$"
 )
-CODE = re.compile(r"[A-Za-z_][\w.]*(?:\(|\[)|[A-Za-z_][\w]*\.[A-Za-z_][\w.]*$|.*\($")
+CODE = re.compile(
+    r"[A-Za-z_][\w.]*(?:\(|\[)|.*\($"
+    r"|(?![A-Z][a-z]+\.[A-Za-z_]{3,}\d{2,}$)[A-Za-z_][\w]*\.[A-Za-z_][\w.]*$"
+)
+"""A call, an index, an attribute; `Walnut.Tree19` is none."""
 HASH = re.compile(r"\A(?:[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|(?:sha\d+|md5)[:-].*)\Z", re.IGNORECASE)
 _SMALL, _CAPITAL, _DIGIT, _SIGN = (re.compile(one) for one in ("[a-z]", "[A-Z]", r"\d", r"[^\w]|_"))
 _WORD = re.compile(r"[^\W\d_]+(?:[-_.:|'’][^\W\d_]+)*")
 _PHRASE = re.compile(r"[a-z]{3,12}(?:-[a-z]{3,12}){3,}|[a-z]{2,12}(?: [a-z]{2,12}){3,}")
+_SPOKEN = re.compile(r"(?![A-ZÀ-Þ])[^\W\d_]{2,14}(?: [^\W\d_]{2,14}){3,7}")
+_LETTERS = re.compile(r"[a-z]{12,32}")
+_UNSAID = re.compile(
+    r"[bcdfghjklmnpqrstvwxz]{5}|[bcdfghjkmnpqtvwxz]{4}|q(?!u)|[jvwx][bcdfgkmnpqtvxz]|[bcdfgkmpqt][jvwxq]"
+)
 
 
 def is_given(value: str) -> bool:
@@ -49,14 +59,19 @@ def is_bare(value: str) -> bool:
 
 def is_password(value: str) -> bool:
     """A password, which may be digits alone."""
-    return (value.isdecimal() and len(value) >= 6 and is_given(value)) or (
+    return (((value.isdecimal() and len(value) >= 6) or is_unsaid(value)) and is_given(value)) or (
         is_bare(value) and (bool(_DIGIT.search(value)) or classes(value) > 2 or bool(_PHRASE.fullmatch(value)))
     )
 
 
+def is_unsaid(value: str) -> bool:
+    """Whether small letters make no word of any language: chance made them, as it makes passwords of apps."""
+    return bool(_LETTERS.fullmatch(value)) and len(_UNSAID.findall(value)) > 1
+
+
 def is_quoted_password(value: str) -> bool:
     """In quotes: whatever `is_quoted` says, and phrases."""
-    return is_quoted(value) or (bool(_PHRASE.fullmatch(value)) and is_given(value))
+    return is_quoted(value) or (bool(_PHRASE.fullmatch(value) or _SPOKEN.fullmatch(value)) and is_given(value))
 
 
 def is_quoted_told(value: str) -> bool:

@@ -174,6 +174,8 @@ def _parted(text: str, secrets: list[Secret], times: int) -> list[tuple[str, int
 
 
 def _within(text: str) -> list[Secret]:
+    if not text:
+        return []
     plain, places = seen(text)
     folded = plain.replace("İ", "I").lower()  # the one letter whose small one is longer
     some = (rule for rule in secret_rules.rules() if not rule.needs or any(map(folded.__contains__, rule.needs)))

@@ -1,0 +1,106 @@
+"""Forms in which secrets are written down, and honest notes that look alike.
+
+Between « and » stands what is masked; ¦ parts what no scanner should take for a leak.
+"""
+
+import pytest
+
+from memoryd.core.secrets import mask
+
+HELD = """
+# a sentence that refers to what the one before named
+The printer's password was changed in June, it's «oakenDoor_1931» now.
+Old passphrase was dropped; new one is «Mar1gold&Rain» since then.
+Passwort geändert, jetzt «Amsel7Kiosk»
+user: which vpn pass was it?\\nassistant: You said it was «pebble.Heron.417»
+# the name of an account before it
+Logged in to the camera with admin and «Tulip7garden», as the label says.
+Credentials for the share of Lang & Co: lang_in with «Qr4)bNw-6xYe» on port 2121.
+Accounts of the lab:\\n* root – «tR4xmfe2Kw»\\n* guest – none
+# what is opened with it
+The archive from the bank opens with «Winter2021#Moor»
+Unlock the old laptop with «Fern6Kettle»
+# tables
+| host | user | password |\\n|---|---|---|\\n| git | ann | «w3Kt!yellow» |
+user,pw\\nann,«Brook5Tulip»
+# phrases and letters of chance
+The password to open the vault on the old shelf is "«nine swans near Århus»".
+[mail]\\nuser = ann\\npass = «kqzvxnwtrbhjpdlf»
+Gmail app password: «ktwq xzvb plmr jdhs»
+define( 'AUTH_SALT', '«kT3`x{9]wq"R|f7+Zm(2&Lp#v»' );
+# what is piped or written to a file
+echo '«amber-loom-3814»' | sudo tee /etc/borg/pw
+echo "ann:«Brook5Tulip»" | chpasswd
+docker login -u ann --password-stdin <<< "«Brook5Tulip»"
+# locks and Wi-Fi
+Keypad at the back of the shop: press «40713» and then *.
+The safe combination is «24-8-31».
+Guest Wi-Fi: SSID Lindenhof, key «butter-blume-6»
+WIFI:T:WPA;S:Lindenhof;P:«butterblume6»;;
+# commands
+plink -ssh ann@host -pw «Brook5Tulip»
+http -a ann:«Brook5Tulip» https://api.example.com
+sqlplus app/«Brook5Tulip»@orders
+rabbitmqctl add_user ann «Brook5Tulip»
+unzip -P «Brook5Tulip» a.zip
+# files and calls
+- name: DB_PASSWORD\\n  value: «Brook5Tulip»
+{"name": "DB_PASSWORD", "value": "«Brook5Tulip»"}
+username ann password 0 «Brook5Tulip»
+user.setPassword("«Brook5Tulip»")
+requests.get(url, auth=("ann", "«Brook5Tulip»"))
+DriverManager.getConnection(url, "app", "«Brook5Tulip»")
+$mail->Password = '«Speck.48gramm»';
+# languages
+A senha do painel da loja é «Caju.Azul27» (usuário: ana).
+heslo je «Brook5Tulip»
+Lösenord till NAS: «Brook5Tulip»
+Şifre: «Brook5Tulip»
+mật khẩu là «Brook5Tulip»
+كلمة المرور: «Brook5Tulip»
+# vendors
+«fc-¦65618f6b2bca87ae21be87b243953bf4» reads pages
+«pat-¦na1-3f2b8a1c-9d4e-4b7a-8c1f-2e5d6a7b8c9d» reads contacts
+«xkeysib-¦6814a1ee1f5cc4aac4cfa8175ba92aa2ea1e25b98a7421bc8b546d083c5568c5-0gqggWTllx7Yq2Za» sends mail
+"""
+HONEST = """
+client_secret: "REPLACE_ME"
+パスワードは1Passwordで管理しています。
+^(?=.*[A-Z])(?=.*\\\\d)[A-Za-z\\\\d!@#$%^&*]{12,}$ is the password policy
+export PGPASSWORD=$(pass show db/orders)
+The alarm clock is set, press 0700 to confirm.
+The safe type 2023 model costs 400 euros.
+We encrypt and decrypt with AES-256-GCM or ChaCha20-Poly1305.
+The password hash is now Argon2id.
+The login service is now Keycloak24.
+Sign in with Google and GitHub.
+SSID FritzBox-7590AX / 5GHz-Kanal36
+| model | token | cost |\\n|---|---|---|\\n| gpt4 | 8kCtx | 3 |
+| test | pass | fail |\\n|---|---|---|\\n| unit | 97.5% | 3 |
+board,pin\\nESP32,GPIO13
+echo "hello-world2" > secrets.md
+auth: ["basic", "OAuth2Bearer"]
+password: "The two passwords do not match"
+- name: DB_PASSWORD\\n  valueFrom: secretKeyRef
+users:\\n- anna: Windows11\\n- ben: Ubuntu22.04
+Passwort: Rindfleischetikettierung
+"""
+
+
+def lines(table: str) -> list[str]:
+    """The notes of a table, without its headings."""
+    notes = [line.replace("\\n", "\n") for line in table.strip().split("\n") if not line.startswith("# ")]
+    return [note.replace("¦", "") for note in notes]
+
+
+@pytest.mark.parametrize("note", lines(HELD))
+def test_a_secret_is_masked(note: str) -> None:
+    secret = note[note.index("«") + 1 : note.index("»")]
+    masked, found = mask(note.replace("«", "").replace("»", ""))
+    assert secret not in masked
+    assert len(found) == 1
+
+
+@pytest.mark.parametrize("note", lines(HONEST))
+def test_an_honest_note_stays(note: str) -> None:
+    assert mask(note) == (note, [])
