@@ -63,4 +63,4 @@ BEGINNINGS = {
 
 
 def _is_cleaned(function: ast.FunctionDef) -> bool:
-    return any(ast.unparse(decorator) == "cleaned" for decorator in function.decorator_list)
+    return any(ast.unparse(decorator) in {"cleaned", "matched"} for decorator in function.decorator_list)

@@ -13,11 +13,13 @@ from contextlib import suppress
 from fnmatch import fnmatch
 from pathlib import Path
 
+from memoryd import disk
+
 log = logging.getLogger(__name__)
 
 OURS = ("_meta.db*", "memory.db*", "projects", "archive", "exports", "hooks", "spool", "postgres*", "chroma*")
 """What memoryd keeps in a data directory."""
-BESIDE = ("models", "*.db", "*.jsonl")
+BESIDE = ("models", "*.db", "*.db-*", "*.jsonl", f"*{disk.SUFFIX}")
 """What else may lie in one that is memoryd's alone: models, which are nobody's secret; backups, exports."""
 OTHERS = stat.S_IRWXG | stat.S_IRWXO
 READ = OTHERS & ~(stat.S_IXGRP | stat.S_IXOTH)

@@ -200,6 +200,6 @@ def test_a_turn_is_forgotten_by_its_id_alone(remembering: Agent) -> None:
 def test_the_last_sessions_are_in_the_briefing(remembering: Agent) -> None:
     add(remembering, "Fix the login.", "It works now.", "monday")
     remembering.ok("summarize_sessions")
-    assert "## Last sessions\n- [summary_] Fix the login: Asked: Fix the login. At the end: It works now. (" in (
+    assert "## Last sessions\n- [summary_monday] Fix the login: Asked: Fix the login. At the end: It works now. (" in (
         remembering.said("memory_context")
     )

@@ -127,12 +127,16 @@ def test_restore_takes_the_beginning_of_an_id(start: Start, home: Path) -> None:
     assert words.found("lamp") == ["The lamp is red."]
 
 
+ALIKE = [f"abcdef01-0000-4000-8000-{n:012}" for n in (1, 2)]
+OTHERS = ["abcdef99-0000-4000-8000-000000000000", "mem_2026-11-22T10:00:00.000Z", "mem_1", "mem_12", "summary_monday"]
+
+
 @pytest.fixture
 def alike(tmp_path: Path) -> Any:
     """A memory of records whose ids begin alike."""
     with engine(tmp_path) as here:
         place = here.workspaces.ensure("default")
-        for one in ("abcdef0123-1", "abcdef0123-2", "abcdef99", "mem_1", "mem_12"):
+        for one in (*ALIKE, *OTHERS):
             here.write(place, partial(_add, here, one))
         yield here, place
 
@@ -144,19 +148,23 @@ def _add(here: Engine, record_id: str, queries: Queries) -> None:
 
 def test_an_id_is_shown_as_long_as_it_must_be(alike: Any) -> None:
     here, place = alike
-    named = here.store.read(place, lambda q: short_ids.shorten(q, ["abcdef0123-2", "abcdef99", "mem_1", "mem_12"]))
-    assert named == {"abcdef0123-2": "abcdef0123-2", "abcdef99": "abcdef99", "mem_1": "mem_1", "mem_12": "mem_12"}
+    named = here.store.read(place, lambda q: short_ids.shorten(q, [*ALIKE, *OTHERS]))
+    assert named == {one: one for one in (*ALIKE, *OTHERS)} | {OTHERS[0]: "abcdef99"}
     found = here.store.read(place, lambda q: short_ids.resolve(q, "ids", list(named.values()), "", "ids.living"))
     assert found == list(named)
 
 
 def test_several_that_begin_so_are_candidates(alike: Any) -> None:
     here, place = alike
-    with pytest.raises(InvalidInputError, match=r"ids: several ids begin with 'abcdef': abcdef0123-1, abcdef0123-2, a"):
+    with pytest.raises(InvalidInputError, match=f"ids: several ids begin with 'abcdef': {ALIKE[0]}, {ALIKE[1]}, a"):
         Memories(here, place, "").get(["abcdef"])
-    assert [hit.record.id for hit in Memories(here, place, "").get(["mem_1"])] == ["mem_1"], (
-        "an id that is whole is meant"
-    )
+
+
+@pytest.mark.parametrize("given", ["mem_20", "summary_", "mem_1"])
+def test_an_id_that_is_not_random_is_taken_whole(alike: Any, given: str) -> None:
+    here, place = alike
+    found = [hit.record.id for hit in Memories(here, place, "").get([given])]
+    assert found == ([given] if given == "mem_1" else [])
 
 
 # structure -----------------------------------------------------------------------------------------------------------

@@ -33,7 +33,7 @@ def maintain(
         raise InvalidInputError("maintain changes the memory, which --read-only (MEMORY_READ_ONLY) forbids.")
     with Engine(settings, fetch=False) as engine:
         workspace = engine.workspace(make=False)
-        if configured(settings):
+        if configured(settings) and not dry_run:
             exports.embed(engine)  # a language model is asked about what lies close
         counted = CountingWriter() if dry_run else None
         done = list(maintenance.maintain(engine, workspace, lambda: False, dry_run=counted))

@@ -124,11 +124,11 @@ def uninstall(
         done = [change(place.file, lambda text: place.drop(text, force=force), dry_run=dry_run)]
     except RefusedError as error:
         raise MemorydError(f"{place.file} was not changed: {error}") from error
+    if place.rules:
+        done.append(permissions.disallow(place.rules, name, dry_run=dry_run))
     if not any(done):
         show.verbatim(f"{name} is not installed for {place.client.title}: {place.file}")
         return
-    if place.rules:
-        done.append(permissions.disallow(place.rules, name, dry_run=dry_run))
     _tell(done, f"Uninstalled {name} for {place.client.title}", dry_run=dry_run)
 
 

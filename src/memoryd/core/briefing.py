@@ -52,6 +52,7 @@ class Layout(ABC):
     """One format: how a hit becomes a line, and lines a text."""
 
     empty = "No relevant memories found."
+    shows_ids = False
 
     def __init__(self, query: str, short_ids: Mapping[str, str] | None = None) -> None:
         """`short_ids`: how the records are named for whoever wants to correct them, where the layout shows that."""
@@ -77,6 +78,8 @@ class Layout(ABC):
 
 class List(Layout):
     """Bullets with ids, dates and importance (d)."""
+
+    shows_ids = True
 
     def line(self, hit: Hit, tokens: int | None = None) -> Line:
         """`- [1d353029, 2026-03-04, importance 0.8] content`."""

@@ -190,7 +190,7 @@ class Embedding:
         """Have the few records that lack vectors embedded; how many lack some all the same."""
         deadline = time.monotonic() + AWAITED
         lacking = self._backlog.lacking(workspace, embedder.name, allowed)
-        while wanted := self._hopeful(lacking):
+        while time.monotonic() < deadline and (wanted := self._hopeful(lacking)):
             hurrying = self._hurry(workspace, embedder, wanted)
             hurrying.join(max(0.0, deadline - time.monotonic()))
             if hurrying.is_alive():  # it goes on without this search
@@ -225,6 +225,7 @@ class Embedding:
         """Embed some records, the shortest first, as far as the time goes."""
         deadline = time.monotonic() + AWAITED
         made: list[tuple[str, Texts, dict[str, Embedded]]] = []
+        done: set[str] = set()
         in_a_row = 0
         try:
             lacking = self._lacking_texts(workspace, embedder.name, ids)
@@ -237,13 +238,13 @@ class Embedding:
                     made.append((record_id, texts, vectors))
             if made:
                 self._store.write(workspace, partial(_write, workspace, made))
+            done = {record_id for record_id, _, _ in made}
         except MemorydError as error:
             log.warning("not embedded for a search: %s", error)
-            made = []
-        now = time.monotonic()
-        done = {record_id for record_id, _, _ in made}
-        recent = {key: at for key, at in self._failed.items() if now < at + AGAIN}
-        self._failed = recent | {key: now for key in ids if key not in done}
+        finally:
+            now = time.monotonic()
+            recent = {key: at for key, at in self._failed.items() if now < at + AGAIN}
+            self._failed = recent | {key: now for key in ids if key not in done}
 
     # the backfill ----------------------------------------------------------------------------------------------------
 

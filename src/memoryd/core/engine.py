@@ -116,6 +116,8 @@ class Engine:
     def stored(self, workspace: Workspace) -> None:
         """A memory was stored there: maintenance may be due."""
         self._stored.add(workspace.id)
+        for worker in self._workers[1:]:  # one that died begins again
+            worker.wake()
 
     def stored_in(self) -> set[str]:
         """The ids of the workspaces where memories were stored since the last time that somebody asked."""

@@ -7,7 +7,7 @@ from datetime import timedelta
 from memoryd.core import observations, records, relations
 from memoryd.core.graph import Change, Graph, demand, entity, named
 from memoryd.core.records import Embedded
-from memoryd.core.secrets import cleaned
+from memoryd.core.secrets import cleaned, matched
 from memoryd.model import Entity, Kind, Record
 from memoryd.store.base import Queries
 
@@ -109,7 +109,7 @@ def _revise(change: Change, there: Entity, new: NewEntity) -> Entity:
     return there if new.summary is None and new.tags is None else demand(change.queries, there.name)[0]
 
 
-@cleaned
+@matched
 def delete(graph: Graph, names: Sequence[str]) -> Deleted:
     """Delete entities softly, with their observations and their relations."""
 

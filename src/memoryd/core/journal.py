@@ -11,7 +11,6 @@ from memoryd.core.engine import Engine
 from memoryd.core.journal_chroma import JournalChroma
 from memoryd.core.journal_rows import JournalRows
 from memoryd.core.journal_vectors import JournalVectors
-from memoryd.core.secrets import cleaned
 from memoryd.errors import ModelError, NotFoundError
 from memoryd.model import Interaction, SessionSummary, Workspace
 from memoryd.models.llm import Writer
@@ -51,7 +50,6 @@ class Journal:
             id=f"mem_{now}", session_id=session_id, created_at=now, prompt=prompt, thought=thought, response=response
         ))  # fmt: skip
 
-    @cleaned
     def summarize(self, session_id: str) -> SessionSummary:
         """Summarize a session by what it says; its summary is replaced. Raises NotFoundError where it has no turns."""
         (made,) = self.kept.summarized([self._summary(session_id, self._engine.helpers.writer())])

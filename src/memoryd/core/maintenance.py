@@ -37,7 +37,8 @@ Some = Callable[[int, tuple[str, str]], list[Row]]
 def begin(engine: Engine) -> None:
     """Begin the background work of a server; returns at once. Nothing else waits for a language model."""
     maintenance = Maintenance(engine)
-    engine.begin(Worker([maintenance.follow], seldom=[Spool(engine).take_in, maintenance.catch_up]))
+    taking_in = Worker([], seldom=[Spool(engine).take_in])  # apart: turns must not wait for a language model
+    engine.begin(Worker([maintenance.follow], seldom=[maintenance.catch_up]), taking_in)
 
 
 class Maintenance:

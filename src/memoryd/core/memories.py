@@ -12,7 +12,7 @@ from memoryd.core.briefing import LAYOUTS, Briefing, Format, Sections, annotated
 from memoryd.core.clock import FOREVER, moment, timestamp
 from memoryd.core.engine import Engine
 from memoryd.core.search import Search
-from memoryd.core.secrets import cleaned
+from memoryd.core.secrets import cleaned, matched
 from memoryd.errors import InvalidInputError, ModelError, NotFoundError
 from memoryd.model import Filter, Findings, Hit, Kind, Record, Workspace
 from memoryd.prompts import ANSWER_QUESTION, SUMMARIZE_MEMORIES
@@ -133,7 +133,7 @@ class Memories:
         """
         allowed = Filter(tags=tuple(tags), kinds=tuple(kinds), session=self._session)
         found = self._search.find(query, allowed, timestamp(moment(as_of)) if as_of else "")
-        layout = LAYOUTS[form](query, self._short_ids(found.best))
+        layout = LAYOUTS[form](query, self._short_ids(found.best) if LAYOUTS[form].shows_ids else {})
         left = room(budget, found.degraded, layout)
         written = self._written(query, found.best, left, form) if form in WRITTEN and found.best else None
         return self._noted(annotated(written or brief(found.best, left, layout), budget, found.degraded, layout))
@@ -201,7 +201,7 @@ class Memories:
 
     # forgetting ------------------------------------------------------------------------------------------------------
 
-    @cleaned
+    @matched
     def forget(self, criteria: Criteria, *, confirm: bool = False, dry_run: bool = False) -> Findings[Record]:
         """Delete what all criteria match, softly; return it. With `dry_run` nothing is deleted.
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from memoryd.core import records
 from memoryd.core.graph import Change, Graph, demand, named
 from memoryd.core.records import Embedded
-from memoryd.core.secrets import cleaned
+from memoryd.core.secrets import cleaned, matched
 from memoryd.errors import NotFoundError
 from memoryd.model import Entity, Kind, Observation, Record
 from memoryd.store.base import Queries, Row
@@ -149,7 +149,7 @@ def replace(graph: Graph, name: str, ordinal: int, content: str) -> str:
     return graph.change(work)
 
 
-@cleaned
+@matched
 def delete(graph: Graph, deletions: Sequence[Deletion]) -> list[Removed]:
     """Delete observations softly, by ordinal or text; every one of equal text goes. Raises NotFoundError."""
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from memoryd.core.graph import Change, Graph, demand, named
 from memoryd.core.records import new_id
-from memoryd.core.secrets import cleaned
+from memoryd.core.secrets import cleaned, matched
 from memoryd.errors import InvalidInputError, NotFoundError
 from memoryd.model import Entity, Relation
 from memoryd.store.base import Queries, Row
@@ -52,7 +52,7 @@ def put(change: Change, edges: Sequence[Edge]) -> Created:
     return Created(tuple(created.values()), (*there.values(), *(created[edge] for edge in again)), missing)
 
 
-@cleaned
+@matched
 def delete(graph: Graph, edges: Sequence[Edge]) -> tuple[int, int]:
     """Delete relations softly; how many there were, and how many were not found."""
 

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, fields, is_dataclass, replace
 from functools import cache, wraps
-from inspect import signature
+from inspect import BoundArguments, signature
 from typing import Any, Concatenate, Literal, ParamSpec, Protocol, TypeVar
 
 from memoryd.core import secret_rules
@@ -15,6 +15,8 @@ from memoryd.errors import InvalidInputError
 from memoryd.hidden import seen
 
 Mode = Literal["mask", "refuse", "allow"]
+IDENTITY = frozenset({"id", "ids", "session_id", "supersedes", "created_at"})
+"""Fields and arguments that say which one is meant: masked, two of them would be one. An id may look random."""
 AGAIN = 16  # times at most that what is beside a secret is looked at: only a text made against this needs more
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -75,12 +77,14 @@ class Secrets:
         if isinstance(value, Iterator):
             return (self._clean(part, place, found) for part in value)
         if is_dataclass(value) and not isinstance(value, type):
-            own = {one.name: getattr(value, one.name) for one in fields(value)}
-            return replace(value, **self._clean(own, place, found))
+            said = {one.name: getattr(value, one.name) for one in fields(value) if one.name not in IDENTITY}
+            return replace(value, **self._clean(said, place, found))
         return value
 
     def _text(self, text: str, place: str, found: list[str]) -> str:
-        if self.mode == "refuse" and (first := next(find(text), None)):
+        if self.mode == "refuse":
+            if (first := next(find(text), None)) is None:
+                return text
             raise SecretRefusedError(
                 f"{place or 'The text'} holds what looks like a secret ({first.kind}) at character {first.start + 1}, "
                 "which MEMORY_SECRETS=refuse forbids. Leave it out, or say where it is kept."
@@ -127,7 +131,7 @@ def cleaned(verb: Callable[Concatenate[H, P], T]) -> Callable[Concatenate[H, P],
     @wraps(verb)
     def clean(holder: H, /, *args: P.args, **kwargs: P.kwargs) -> T:
         given, found = shape.bind(holder, *args, **kwargs), list[str]()
-        for name in list(given.arguments)[1:]:
+        for name in _said(given):
             given.arguments[name] = holder.secrets.part(given.arguments[name], name, found)
         result = verb(*given.args, **given.kwargs)
         if (noted := _NOTED.get()) is not None:
@@ -135,6 +139,28 @@ def cleaned(verb: Callable[Concatenate[H, P], T]) -> Callable[Concatenate[H, P],
         return result
 
     return clean
+
+
+def matched(verb: Callable[Concatenate[H, P], T]) -> Callable[Concatenate[H, P], T]:
+    """Mask what a verb of a service that deletes is given, so that it is found as it was stored.
+
+    Nothing is noted or refused, since nothing of it is stored: who deletes a secret may say which.
+    """
+    shape = signature(verb)
+
+    @wraps(verb)
+    def match(holder: H, /, *args: P.args, **kwargs: P.kwargs) -> T:
+        given = shape.bind(holder, *args, **kwargs)
+        for name in _said(given):
+            given.arguments[name] = holder.secrets.masked(given.arguments[name])
+        return verb(*given.args, **given.kwargs)
+
+    return match
+
+
+def _said(given: BoundArguments) -> list[str]:
+    """The arguments after the service itself that may hold what somebody said."""
+    return [name for name in list(given.arguments)[1:] if name not in IDENTITY]
 
 
 def find(text: str) -> Iterator[Secret]:

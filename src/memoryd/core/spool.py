@@ -71,6 +71,8 @@ class Spool:
                     path.unlink(missing_ok=True)
             except MemorydError as error:
                 errors.append(error)
+            except OSError as error:  # another process reads it; its turns are kept once, whoever removes it
+                errors.append(StoreError(f"{path} cannot be removed ({error}). Look into it."))
         self._sweep()
         if errors:
             raise errors[0]

@@ -11,7 +11,7 @@ from memoryd.core import records
 from memoryd.core.clock import FOREVER, moment, timestamp
 from memoryd.core.engine import Engine
 from memoryd.core.records import Embedded
-from memoryd.core.secrets import cleaned
+from memoryd.core.secrets import cleaned, matched
 from memoryd.errors import InvalidInputError, NotFoundError
 from memoryd.model import CLIENT, Filter, Kind, Record, Shelf, VectorSet, Workspace
 from memoryd.store.base import Queries
@@ -87,7 +87,7 @@ class Vault:
         if embedded is None:
             self._engine.embed_later(self._workspace, [written])
 
-    @cleaned
+    @matched
     def prune(
         self, shelf: Shelf, key: str | None = None, older_than: str | None = None, tags: Sequence[str] = ()
     ) -> int:

@@ -125,7 +125,7 @@ def workplace(directory: Path) -> Iterator[Path]:
     What is left in it is removed, now or by the next one. Raises ModelError where the disk refuses something.
     """
     try:
-        directory.mkdir(parents=True, exist_ok=True)
+        directory.mkdir(parents=True, exist_ok=True)  # as open as the umask has it: an image serves another user
         with _alone(directory) as alone:
             for left in directory.glob(f"{_TEMPORARY}*") if alone else ():  # of processes that were killed
                 shutil.rmtree(left, ignore_errors=True)

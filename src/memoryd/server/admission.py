@@ -90,9 +90,9 @@ class Door:
 
     def _sweep(self) -> None:
         loop = asyncio.get_running_loop()
+        self._sweeper = loop.call_later(SWEEP, self._sweep)  # first: whatever happens below, it goes on
         for connection in list(self._open):
             connection.look(loop.time())
-        self._sweeper = loop.call_later(SWEEP, self._sweep)
 
     def occupy(self, connection: "Connection") -> None:
         """Keep a connection that has a request."""

@@ -10,15 +10,14 @@ import time
 
 from memoryd.core.engine import Engine
 
-LAST_CALLS = 1.8  # seconds that calls may still take over stdio, where a client waits three for the end
 CLOSING = 0.2  # seconds for each part of the background work to come to a stop
 STORE = (
     0.8  # seconds for the store to close; after them the process ends all the same: what was acknowledged is durable
 )
 
 
-def end_soon(engine: Engine, code: int = 0, *, last_calls: float = LAST_CALLS) -> None:
-    """Close the engine once the last calls had their time, and exit, unless the process has ended by then.
+def end_soon(engine: Engine, code: int = 0, *, last_calls: float) -> None:
+    """Close the engine after so many seconds for the last calls, and exit, unless the process has ended by then.
 
     Returns at once. May be called again: the first one ends the process.
     """

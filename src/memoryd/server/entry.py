@@ -42,7 +42,10 @@ OPEN = (HEALTH, "/health/live", "/openapi.json")  # for anybody: they tell nothi
 AT_ONCE = 250  # requests, streams among them, that one token may have open: a quarter of the connections
 
 _HOST = re.compile(r"(\[[0-9A-Fa-f:.]+\]|[^][:/?#@\s]+)(?::\d{1,5})?")  # RFC 9110, 7.2: uri-host [ ":" port ]
-_BY_PROXIES = re.compile(r"x-forwarded-.+|forwarded|via|x-real-ip|(x|true|cf|fly|x-cluster)-(client|connecting)-ip")
+_BY_PROXIES = re.compile(
+    r"(x-)?(original-)?forwarded(-.+)?|via|x-real-ip|(x-proxyuser|true-client|x-client|x-cluster-client)-ip|x-scheme"
+    r"|front-end-https|cdn-loop|(x-envoy|x-amzn?|x-azure|x-arr|x-appengine|x-vercel|cf|fly|ngrok|tailscale)-.+"
+)
 """Headers that only a proxy adds: who sent such a request is not on this machine."""
 
 

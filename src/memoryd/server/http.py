@@ -56,6 +56,7 @@ log = logging.getLogger(__name__)
 requests = logging.getLogger("memoryd.requests")
 
 LAST_CALLS = 10  # seconds that calls may still take after SIGTERM: their clients wait for the answers
+ORDERLY = 2  # seconds after them in which uvicorn ends by itself
 
 
 def serve(
@@ -71,7 +72,7 @@ def serve(
     for number in (signal.SIGTERM, signal.SIGINT):  # uvicorn raises them again when it is done
         signal.signal(number, lambda *_: None)
     app = (made or application)(engine)
-    app.state.ending.append(partial(end_soon, engine, last_calls=LAST_CALLS))
+    app.state.ending.append(partial(end_soon, engine, last_calls=LAST_CALLS + ORDERLY))
     prepared(engine, app, certificate, key).run()
 
 

@@ -16,6 +16,7 @@ from memoryd.errors import (
     NotFoundError,
     StoreError,
     TimedOutError,
+    UncertainError,
 )
 from memoryd.server.calls import Calls
 from memoryd.server.connection import ENTRY, Caller, Entry, client_name, session_name
@@ -27,8 +28,8 @@ MASKED, LIKE = "X-Memory-Masked", "X-Memory-Reads-Like"
 """Tell the kinds of secrets that were masked, and what a text reads like that seems to give orders."""
 LARGEST = DEFAULT_MAX_REQUEST_BODY_SIZE  # bytes of a body, as over MCP
 STATUS: tuple[tuple[type[MemorydError], int], ...] = (
-    (InvalidInputError, 400), (NotFoundError, 404), (BusyError, 503), (TimedOutError, 504), (StoreError, 503),
-    (MemorydError, 500),
+    (InvalidInputError, 400), (NotFoundError, 404), (BusyError, 503), (TimedOutError, 504),
+    (UncertainError, 500), (StoreError, 503), (MemorydError, 500),
 )  # fmt: skip
 """The first that fits."""
 

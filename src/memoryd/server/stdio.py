@@ -24,9 +24,11 @@ from memoryd.core.engine import Engine
 from memoryd.server.app import MemoryServer
 from memoryd.server.calls import Calls
 from memoryd.server.connection import Opening
-from memoryd.server.ending import LAST_CALLS, end_soon
+from memoryd.server.ending import end_soon
 
 log = logging.getLogger(__name__)
+
+LAST_CALLS = 1.8  # seconds that calls may still take: a client waits three for the end
 
 ENDLESS = "subscriptions/listen"
 CANCELLED = "notifications/cancelled"  # what it names is never answered
@@ -64,7 +66,7 @@ def _end_with_client(engine: Engine) -> None:
     watched = select.poll()
     watched.register(0, getattr(select, "POLLRDHUP", 0))
     if any(event & closed for _, event in watched.poll()):  # else it is of a kind that cannot be watched
-        end_soon(engine)
+        end_soon(engine, last_calls=LAST_CALLS)
 
 
 def _stdin() -> anyio.AsyncFile[str]:
@@ -132,7 +134,7 @@ class _Wire:
                 await self._requests.send(line)
                 if isinstance(line.message, types.JSONRPCNotification) and line.message.method == CANCELLED:
                     self._done(cancelled_request_id_from_params(line.message.params))
-            end_soon(self._engine)
+            end_soon(self._engine, last_calls=LAST_CALLS)
             await self._finish()
 
     async def _begin(self) -> None:

@@ -4,6 +4,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import ConfigDict, Field, StringConstraints
 
+from memoryd.core import short_ids
 from memoryd.core.briefing import BUDGET, CONTEXT_BUDGET, Briefing, Format, whole
 from memoryd.core.clock import moment
 from memoryd.core.memories import Criteria, Memories
@@ -249,7 +250,7 @@ def inspect(call: Call, arguments: InspectArguments) -> Answer:
     memories = _memories(call)
     if arguments.ids:
         found = memories.get(arguments.ids)
-        missing = [one for one in arguments.ids if not any(hit.record.id.startswith(one) for hit in found)]
+        missing = [one for one in arguments.ids if not any(short_ids.names(one, hit.record.id) for hit in found)]
         return Answer(InspectResult(view="ids", memories=_all_of(found), not_found=missing))
     match arguments.view:
         case "stats":

@@ -4,12 +4,12 @@ import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from operator import not_
-from typing import Annotated, Any, Generic, Literal, TypeVar, get_args
+from typing import Annotated, Any, Generic, Literal, Self, TypeVar, get_args
 
 from pydantic import AliasChoices, BaseModel, ConfigDict, Field, StringConstraints, ValidationError, field_validator
 
 from memoryd.core.engine import Engine
-from memoryd.core.secrets import noted
+from memoryd.core.secrets import IDENTITY, Secrets, noted
 from memoryd.errors import InvalidInputError, MemorydError
 from memoryd.model import Workspace
 from memoryd.text import estimate_tokens, unstorable
@@ -56,6 +56,11 @@ class Result(BaseModel):
     """What a tool gives, as data."""
 
     model_config = ConfigDict(defer_build=True)
+
+    def masked(self, secrets: Secrets) -> Self:
+        """Return what was stored of the arguments that it repeats."""
+        said = {name: value for name, value in self if isinstance(value, str) and name not in IDENTITY}
+        return self.model_copy(update=secrets.masked(said))
 
     def as_json(self) -> Json:
         """Return the JSON object of it; a `tokens_used` that was not given is what this object costs."""
@@ -170,7 +175,8 @@ class Tool(Generic[ArgumentsT]):
         valid = self._valid(arguments)
         with noted() as masked:
             answer = self.handler(call, valid)
-        return replace(answer, masked=(*answer.masked, *masked))
+        result = answer.result.masked(call.engine.secrets) if masked else answer.result
+        return replace(answer, result=result, masked=(*answer.masked, *masked))
 
     def _valid(self, arguments: Any) -> ArgumentsT:
         try:

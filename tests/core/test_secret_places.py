@@ -1,0 +1,49 @@
+"""Which parts of what is stored or deleted are looked at for secrets: what was said, and not what names it."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from memoryd.core import secrets
+from memoryd.core.engine import Engine
+from memoryd.core.journal import Journal
+from memoryd.core.memories import Criteria
+from memoryd.toolsets import chosen
+from memoryd.toolsets.registry import Call
+from tests.core.kit import engine, memories
+
+SECRET = "AKIA" + "QYLPMN5HHFIQR7XY"
+CHANCE = "session_V1StGXR8Z5jdHi6BmyTabcDEF123"
+
+
+@pytest.fixture(params=["mask", "refuse"])
+def here(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Engine]:
+    with engine(tmp_path, MEMORY_SECRETS=request.param) as made:
+        yield made
+
+
+def test_a_session_whose_id_looks_like_a_token_is_itself(here: Engine) -> None:
+    assert list(secrets.find(CHANCE)), "its id does"
+    journal = Journal(here, here.workspaces.ensure("default"), "")
+    for session in (CHANCE, CHANCE + "4"):
+        journal.add("What is open?", "I look.", f"Nothing, says {session[-1]}.", session)
+        assert journal.summarize(session).id == f"summary_{session}"
+    (turn,) = journal.kept.of_session(CHANCE, 10, 0)[0]
+    assert (turn.session_id, turn.response) == (CHANCE, "Nothing, says 3.")
+
+
+def test_who_deletes_a_secret_may_say_which(here: Engine) -> None:
+    here.workspaces.ensure("default")
+    tool = chosen(["recall"], read_only=False)["memory_forget"]
+    call = Call(here, here.workspaces.get("default"), "")
+    answer = tool.run(call, {"query": f"key {SECRET}", "confirm": True})
+    assert answer.masked == (), "nothing was stored, so nothing was masked"
+
+
+def test_what_was_masked_is_deleted_by_the_words_that_stored_it(tmp_path: Path) -> None:
+    with engine(tmp_path) as here:
+        kept = memories(here)
+        kept.store(f"The key of the mirror is {SECRET}.")
+        gone = kept.forget(Criteria(query=f"mirror {SECRET}"), confirm=True)
+        assert [record.body for record in gone.best] == ["The key of the mirror is [masked: AWS access key]."]
