@@ -33,8 +33,8 @@ def maintain(
         raise InvalidInputError("maintain changes the memory, which --read-only (MEMORY_READ_ONLY) forbids.")
     with Engine(settings, fetch=False) as engine:
         workspace = engine.workspace(make=False)
-        if configured(settings) and not dry_run:
-            exports.embed(engine)  # a language model is asked about what lies close
+        if configured(settings):
+            exports.embed(engine)  # a language model is asked about what lies close; without vectors nothing is counted
         counted = CountingWriter() if dry_run else None
         done = list(maintenance.maintain(engine, workspace, lambda: False, dry_run=counted))
         faded = len(compaction.decayed(engine, workspace))
