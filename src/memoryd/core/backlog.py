@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 from memoryd.model import GENERAL, Filter, Workspace
-from memoryd.store.base import Queries, Store
+from memoryd.store.base import AFTER_EVERY_ID, Queries, Store
 
 KNOWN = 10_000  # records that are known one by one; of more only the number is known ...
 RECOUNT = 5.0  # ... which was counted so many seconds ago at most: that takes 20 ms at 100,000 records
@@ -94,7 +94,7 @@ def _counted(queries: Queries, model: str, latest: int) -> _Known:
     if number <= 0:
         return _Known(latest, frozenset())
     rows = queries.all(
-        "embeddings.missing", model=model, perspectives=json.dumps([GENERAL]), many=1, after="", last="\U0010ffff",
+        "embeddings.missing", model=model, perspectives=json.dumps([GENERAL]), many=1, after="", last=AFTER_EVERY_ID,
         limit=number,
     )  # fmt: skip
     return _Known(latest, {row["id"] for row in rows})

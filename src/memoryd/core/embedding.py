@@ -27,7 +27,7 @@ from memoryd.errors import MemorydError, ModelError
 from memoryd.model import GENERAL, Filter, Workspace
 from memoryd.models.embedders import Embedder
 from memoryd.models.helpers import UNUSABLE, Helpers
-from memoryd.store.base import Queries, Row, Store, Vector
+from memoryd.store.base import AFTER_EVERY_ID, Queries, Row, Store, Vector
 
 log = logging.getLogger(__name__)
 
@@ -37,7 +37,6 @@ BATCH = 64  # records a transaction of the backfill
 DROPPED = 1_000  # records a transaction that lose a vector
 FAILURES = 3  # texts in a row that a model refuses before a pass gives up
 LACKING = 10_000  # records known to lack vectors; of more, all are looked through
-AFTER_ALL = "\U0010ffff"  # behind every id
 SLICES = ("", *"123456789abcdef")  # of all ids, which are random: where each begins, and the one before it ends
 RECHECK = 5.0  # seconds between looks whether the present model's set is complete, which counts all vectors
 AWAITED = 2.0  # seconds that a search waits for the vectors of what was just stored ...
@@ -363,12 +362,12 @@ class Embedding:
 
     def _slice(self, workspace: Workspace, model: str, number: int) -> Iterator[list[str]]:
         """What lacks vectors in a slice of the ids, in batches."""
-        after, last = SLICES[number], (*SLICES, AFTER_ALL)[number + 1]
+        after, last = SLICES[number], (*SLICES, AFTER_EVERY_ID)[number + 1]
         while batch := self._missing(workspace, model, after, last):
             yield batch
             after = batch[-1]
 
-    def _missing(self, workspace: Workspace, model: str, after: str, last: str = AFTER_ALL) -> list[str]:
+    def _missing(self, workspace: Workspace, model: str, after: str, last: str = AFTER_EVERY_ID) -> list[str]:
         def work(queries: Queries) -> list[str]:
             wanted = perspectives.to_be_counted(queries)
             rows = queries.all("embeddings.missing", **wanted, model=model, after=after, last=last, limit=BATCH)

@@ -477,7 +477,8 @@ def rules() -> tuple[Rule, ...]:
     """All rules, those first whose kind tells most."""
     tokens = (Rule(kind, tuple(needs.split()), _token(form)) for kind, needs, form in secret_tokens.BY_PREFIX)
     own = (Rule(kind, tuple(needs.split()) if isinstance(needs, str) else needs, make()) for kind, needs, make in OWN)
-    near = Rule("password", secret_sentences.CUES, lambda text: secret_sentences.spans(text.whole, text.folded))
+    cues = secret_sentences.CUES
+    near = Rule("password", cues, lambda text: secret_sentences.spans(text.whole, text.folded, text.places(cues)))
     table = Rule("password", secret_tables.HEADINGS, lambda text: secret_tables.spans(text.whole, text.folded))
     phrase = Rule("key phrase", (), lambda text: key_phrases.spans(text.folded))
     vendor = Rule("access token", (), lambda text: secret_tokens.of_any_vendor(text.whole))

@@ -47,9 +47,9 @@ _WORDS = re.compile(r"[a-z]{4,}+[-_.!][a-z]{4,}+.{0,20}\d|[a-z]{4,}+\d+[!#*?+]")
 _CHANCE = 12  # characters of such a value at least
 
 
-def spans(whole: str, folded: str) -> Iterator[tuple[int, int]]:
-    """Where such values begin and end in a text, which is also given in small letters."""
-    for first, last in _windows(folded):
+def spans(whole: str, folded: str, places: Sequence[int]) -> Iterator[tuple[int, int]]:
+    """Where such values begin and end in a text, also given in small letters; CUES stand at these places of it."""
+    for first, last in _windows(folded, places):
         for match in _VALUE.finditer(whole, first, last):
             value = _ended(match[0])
             if is_chosen(value) or is_chance(value) or (
@@ -65,10 +65,10 @@ def _ended(value: str) -> str:
     return value.rstrip(".:!?" if value[-1:] in {".", ":"} else ".:")
 
 
-def _windows(folded: str) -> Iterator[tuple[int, int]]:
+def _windows(folded: str, places: Sequence[int]) -> Iterator[tuple[int, int]]:
     """The parts of lines around the words; what several share is one of them, so that each is looked at once."""
     first = last = -1
-    for place in _places(folded, CUES):
+    for place in places:
         begin = max(folded.rfind("\n", max(0, place - BEFORE), place) + 1, place - BEFORE, 0)
         end = folded.find("\n", place, place + AFTER)
         if end > 0 and folded[end - 1] in "?？":  # the answer stands on the next line
@@ -81,10 +81,6 @@ def _windows(folded: str) -> Iterator[tuple[int, int]]:
         last = max(last, end)
     if last >= 0:
         yield first, last
-
-
-def _places(folded: str, words: Sequence[str]) -> list[int]:
-    return sorted({match.start() for word in words if word in folded for match in re.finditer(re.escape(word), folded)})
 
 
 def _classes(value: str) -> list[bool]:

@@ -10,12 +10,11 @@ from itertools import takewhile
 from typing import Literal
 
 from memoryd.errors import InvalidInputError
-from memoryd.store.base import Queries
+from memoryd.store.base import AFTER_EVERY_ID, Queries
 
 SHOWN = 8  # characters of an id that are shown at least: one in 65,000 memories shares them with another
 TAKEN = 6  # ... and that must be given at least
 CANDIDATES = 5  # ids that an error names where several begin so
-AFTER_ALL = "\U0010ffff"  # sorts behind whatever an id goes on with
 
 _RANDOM = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 
@@ -57,7 +56,7 @@ def resolve(queries: Queries, field: str, given: Sequence[str], session: str, *a
 
 def _resolved(queries: Queries, field: str, given: str, session: str, among: Sequence[Among]) -> str:
     for statement in among:
-        rows = queries.all(statement, first=given, last=given + AFTER_ALL, session=session, limit=CANDIDATES + 1)
+        rows = queries.all(statement, first=given, last=given + AFTER_EVERY_ID, session=session, limit=CANDIDATES + 1)
         found = [str(row["id"]) for row in rows]
         if found[:1] == [given]:
             return given

@@ -19,6 +19,9 @@ UNIT = 0.01  # how far from 1 the length of a stored vector may be; float16 leav
 Scored = list[tuple[str, float]]
 """(record id, score), best first."""
 
+AFTER_EVERY_ID = "\U0010ffff"
+"""Sorts behind every id, and behind whatever an id that begins so goes on with."""
+
 
 class Queries(Protocol):
     """The named statements, inside one transaction of one workspace: each may use `:workspace`, which is filled in."""
