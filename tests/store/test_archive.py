@@ -1,6 +1,7 @@
 """What putting a workspace away, bringing it back and erasing it does to files and rows."""
 
 import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
@@ -119,6 +120,21 @@ def test_a_thread_that_is_reading_is_not_disturbed(tmp_path: Path, several: Sqli
     thread.join(30)
     assert seen == [1]
     assert within(several, several.put_away, one) == "archive/1.db"
+
+
+def test_a_read_that_ends_soon_is_waited_for(tmp_path: Path, several: SqliteStore, one: Workspace) -> None:
+    reading = threading.Event()
+
+    def look(_: Queries) -> None:
+        reading.set()
+        time.sleep(0.2)
+
+    thread = threading.Thread(target=several.read, args=(one, look))
+    thread.start()
+    assert reading.wait(10)
+    assert within(several, several.put_away, one) == "archive/1.db"
+    thread.join()
+    assert [path for path in files(tmp_path) if "memory.db" not in path] == ["archive/1.db"]
 
 
 def test_a_lost_file_is_left_to_the_doctor(tmp_path: Path, several: SqliteStore, one: Workspace) -> None:

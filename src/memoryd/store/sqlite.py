@@ -28,6 +28,7 @@ T = TypeVar("T")
 
 OPEN_FILES = 16
 TOMBSTONES = 100_000  # removals that an index in memory may lag behind before it loads anew
+LETTING_GO = 1.0  # seconds to wait for reads of this process before a file is left where it is for now
 COPYING = 0.9  # of the work of a backup; the rest is checking
 TEXT = "{title type body tags}"  # what of the index are words
 TITLE_WEIGHT, TYPE_WEIGHT, BODY_WEIGHT, TAGS_WEIGHT = 2.0, 1.0, 1.0, 1.0
@@ -44,7 +45,7 @@ class SqliteStore:
         self.place = str(files.path(None))
         self._durability = DURABILITY[durability]
         self._open: OrderedDict[Path, SqliteFile] = OrderedDict()
-        self._lock = threading.Lock()
+        self._lock = threading.Condition()
         self._closed = False
         self._private = False
         self._written = threading.Event()
@@ -92,12 +93,14 @@ class SqliteStore:
     def _give_back(self, database: SqliteFile) -> None:
         with self._lock:
             database.users -= 1
+            self._lock.notify_all()
         if database.at_rest:
             self._let_go(database.path)
 
-    def _let_go(self, path: Path) -> None:
-        """Close a file that nobody here is using, so that it can be moved."""
+    def _let_go(self, path: Path, wait: float = 0) -> None:
+        """Close a file so that it can be moved; one that is in use here for longer than `wait` seconds stays open."""
         with self._lock:
+            self._lock.wait_for(lambda: path not in self._open or not self._open[path].users, wait)
             database = self._open.get(path)
             if database is None or database.users:
                 return
@@ -213,7 +216,7 @@ class SqliteStore:
             return workspace.db_path
         self._beside(registry, workspace, lambda q: q.run("placement.mark"))
         if (pair := self.files.pair(workspace)) and path != pair[1]:
-            self._let_go(path)
+            self._let_go(path, LETTING_GO)  # the embedding of what was just stored may be reading it
             move(path, pair[1])
         return self.files.db_path(workspace)
 
