@@ -39,7 +39,7 @@ docs: $(VENV)/ready
 
 conformance: $(VENV)/ready
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[conformance]'
-	$(BIN)/python tests/conformance/run.py
+	$(BIN)/python -m tests.conformance.run
 
 clients: models
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[conformance]'

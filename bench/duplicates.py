@@ -6,8 +6,8 @@
 written by hand, and before anything was measured. A hash of its texts puts a pair into one of two halves; rules are
 made on `dev` alone. `pairs_fresh.jsonl` was written once `test` had been seen, for what was changed then. Each pair is
 judged in four ways: by its fingerprints, as on store; by the rescaled cosine of the bundled embedder alone; by that and
-`text.may_differ`, as search leaves out what repeats a better hit; and by the rule of `core/duplicates.py`. `--wrong`
-names the pairs that the rule gets wrong.
+`may_differ`, as search leaves out what repeats a better hit; and by the rule of core/records/deduplication.py.
+`--wrong` names the pairs that the rule gets wrong.
 """
 
 import argparse
@@ -23,11 +23,10 @@ from numpy.typing import NDArray
 from rich.console import Console
 from rich.table import Table
 
-from memoryd import ranking
-from memoryd.core.duplicates import same
+from memoryd.core.records.deduplication import fingerprint, may_differ, same
+from memoryd.core.search import ranking
 from memoryd.models.embedders import Embedder, load_embedder
 from memoryd.settings import Settings
-from memoryd.text import fingerprint, may_differ
 
 PAIRS, FRESH = (Path(__file__).parent / name for name in ("pairs.jsonl", "pairs_fresh.jsonl"))
 HALVES = ("dev", "test")

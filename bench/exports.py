@@ -16,9 +16,11 @@ from multiprocessing import get_context
 from pathlib import Path
 
 from bench.speed import fact, show
-from memoryd.core import exports, imports, lines, records
 from memoryd.core.engine import Engine
-from memoryd.core.lines import Mode
+from memoryd.core.records import records
+from memoryd.core.transfer import export as exports
+from memoryd.core.transfer import jsonl, restore
+from memoryd.core.transfer.jsonl import Mode
 from memoryd.model import Kind, Record
 from memoryd.settings import Settings
 from memoryd.store import rows
@@ -69,8 +71,8 @@ def export(place: str, file: str) -> int:
 
 def load(place: str, file: str, mode: Mode) -> int:
     """How many rows the file held."""
-    with opened(place) as engine, lines.opened(Path(file)) as source:
-        (outcome,) = imports.load(engine, source, None, mode, _quiet)
+    with opened(place) as engine, jsonl.opened(Path(file)) as source:
+        (outcome,) = restore.load(engine, source, None, mode, _quiet)
     return outcome.read.total()
 
 

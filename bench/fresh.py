@@ -16,11 +16,11 @@ from mcp import Client, StdioServerParameters
 from mcp.client.stdio import stdio_client
 
 from bench.speed import clustered, median_ms, show
-from memoryd.core import records
-from memoryd.core.backlog import Backlog
 from memoryd.core.engine import Engine
-from memoryd.core.memories import Memories
-from memoryd.core.records import Embedded
+from memoryd.core.memories.memories import Memories
+from memoryd.core.records import records
+from memoryd.core.records.backlog import Backlog
+from memoryd.core.records.records import Embedded
 from memoryd.model import Filter, Kind, Record
 from memoryd.settings import Settings, subprocess_environment
 from memoryd.store.base import Queries

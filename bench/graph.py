@@ -18,12 +18,14 @@ from pathlib import Path
 import numpy as np
 
 from bench.speed import DIM, WORDS, Floats, median_ms, show
-from memoryd.core import consolidate, gaps, node_search, records, similar, traversal
 from memoryd.core.engine import Engine
-from memoryd.core.graph import Graph
-from memoryd.core.perspectives import DEFAULTS
-from memoryd.core.records import Embedded
-from memoryd.core.search import Mode
+from memoryd.core.graph import missing_relations, report, similarity, traversal
+from memoryd.core.graph import search as node_search
+from memoryd.core.graph.transaction import Graph
+from memoryd.core.records import records
+from memoryd.core.records.perspectives import DEFAULTS
+from memoryd.core.records.records import Embedded
+from memoryd.core.search.pipeline import Mode
 from memoryd.model import GENERAL, Kind, Record
 from memoryd.models.embedders import Embedder
 from memoryd.settings import Settings
@@ -142,11 +144,11 @@ def works(graph: Graph, nodes: list[Node]) -> dict[str, Callable[[int], object]]
         "search_nodes, embedding": lambda n: search(n, "embedding"),
         "search_nodes, auto": lambda n: search(n, "auto"),
         "orphans": lambda _: traversal.orphans(graph),
-        "stats": lambda _: consolidate.stats(graph),
-        "pending": lambda _: consolidate.pending(graph, BUDGET),
-        "gaps": lambda _: gaps.gaps(graph),
-        "similar": lambda _: similar.similar(graph),
-        "report": lambda _: consolidate.report(graph),
+        "stats": lambda _: report.stats(graph),
+        "pending": lambda _: report.pending(graph, BUDGET),
+        "gaps": lambda _: missing_relations.gaps(graph),
+        "similar": lambda _: similarity.similar(graph),
+        "report": lambda _: report.report(graph),
     }
 
 

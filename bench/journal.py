@@ -22,11 +22,12 @@ from pathlib import Path
 import psycopg
 
 from bench.speed import clustered, fact, median_ms, question, show
-from memoryd.core import journal_files, lines, records
 from memoryd.core.engine import Engine
-from memoryd.core.journal import Journal
-from memoryd.core.records import Embedded
-from memoryd.core.secrets import Secrets
+from memoryd.core.journal.journal import Journal
+from memoryd.core.records import records
+from memoryd.core.records.records import Embedded
+from memoryd.core.security.secrets import Secrets
+from memoryd.core.transfer import journal_file, jsonl
 from memoryd.model import GENERAL, Interaction, Workspace
 from memoryd.settings import Settings
 from memoryd.store.base import Queries
@@ -110,13 +111,13 @@ def write(directory: str, last: int) -> None:
 def export(directory: str, _last: int) -> None:
     with opened(directory) as engine:
         kept = Journal(engine, engine.workspaces.ensure("default"), "").kept
-        journal_files.export(kept, Path(directory) / "all.jsonl", ["memories", "summaries"], lines.ignored)
+        journal_file.export(kept, Path(directory) / "all.jsonl", ["memories", "summaries"], jsonl.ignored)
 
 
-def load(directory: str, last: int, mode: lines.Mode, into: str) -> None:
-    with opened(directory) as engine, lines.opened(Path(directory) / "all.jsonl") as source:
+def load(directory: str, last: int, mode: jsonl.Mode, into: str) -> None:
+    with opened(directory) as engine, jsonl.opened(Path(directory) / "all.jsonl") as source:
         kept = Journal(engine, engine.workspaces.ensure(into), "").kept
-        assert journal_files.load(kept, source, mode, lines.ignored, Secrets("mask")).new.memories == last
+        assert journal_file.load(kept, source, mode, jsonl.ignored, Secrets("mask")).new.memories == last
 
 
 def measured(work: Callable[[str, int], None], directory: str, last: int) -> tuple[float, float]:

@@ -7,17 +7,18 @@ import time
 import uuid
 
 from bench.speed import clustered, fact, median_ms, question, show
-from memoryd.core import judging, records
 from memoryd.core.engine import Engine
-from memoryd.core.judging import Seen
-from memoryd.core.maintenance import maintain
-from memoryd.core.memories import Memories
-from memoryd.core.records import Embedded
+from memoryd.core.maintenance import consolidation
+from memoryd.core.maintenance.consolidation import Seen
+from memoryd.core.maintenance.scheduler import maintain
+from memoryd.core.memories.memories import Memories
+from memoryd.core.records import records
+from memoryd.core.records.deduplication import fingerprint
+from memoryd.core.records.records import Embedded
 from memoryd.model import Kind, Record, Workspace
 from memoryd.models.llm import CountingWriter
 from memoryd.settings import Settings
 from memoryd.store.base import Queries
-from memoryd.text import fingerprint
 
 INTERVAL = 50  # memories between two passes, as the setting has it
 CHANGED = 300  # memories that are superseded after the time that is asked about
@@ -70,7 +71,7 @@ def passes(engine: Engine, workspace: Workspace, number: int) -> None:
     stored = time.perf_counter() - began
     ids = [hit.record.id for hit in memories.recent(INTERVAL)]
     counted = CountingWriter()
-    judging.judge(engine, workspace, ids, counted, Seen(list))
+    consolidation.judge(engine, workspace, ids, counted, Seen(list))
     began = time.perf_counter()
     list(maintain(engine, workspace, lambda: False))
     regular = time.perf_counter() - began

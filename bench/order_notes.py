@@ -180,7 +180,7 @@ The AI team meets on Thursdays.
 The language model is asked at most 600 times an hour.
 As an AI company we publish model cards.
 Note to self: buy milk.
-Note to the reviewer: start with core/search.py.
+Note to the reviewer: start with core/search/pipeline.py.
 Attention: the disk of db2 is 90 % full.
 Dear team, thanks for the release.
 Jane told us to keep the secret of the surprise party from Tom.

@@ -20,13 +20,13 @@ from rich.console import Console
 from rich.table import Table
 
 from bench.quality import rows
-from memoryd import ranking
-from memoryd.core import entities, observations, relations
 from memoryd.core.engine import Engine
-from memoryd.core.entities import NewEntity
-from memoryd.core.graph import Graph
-from memoryd.core.relations import Edge
-from memoryd.core.search import Search
+from memoryd.core.graph import entities, observations, relations
+from memoryd.core.graph.entities import NewEntity
+from memoryd.core.graph.relations import Edge
+from memoryd.core.graph.transaction import Graph
+from memoryd.core.search import ranking
+from memoryd.core.search.pipeline import Search
 from memoryd.model import Filter, Kind
 from memoryd.settings import Settings
 

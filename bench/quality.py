@@ -26,10 +26,10 @@ from rich.console import Console
 from rich.progress import track
 from rich.table import Table
 
-from memoryd import ranking
-from memoryd.core import records
 from memoryd.core.engine import Engine
-from memoryd.core.search import Search
+from memoryd.core.records import records
+from memoryd.core.search import ranking
+from memoryd.core.search.pipeline import Search
 from memoryd.model import GENERAL, Filter, Kind, Record, VectorSet, Workspace
 from memoryd.settings import Settings
 from memoryd.store.base import Queries

@@ -22,8 +22,8 @@ from detect_secrets.plugins.base import BasePlugin
 from bench import secret_notes_fresh as fresh
 from bench.order_notes import NOTES, ORDERS
 from bench.secret_notes import held, honest
-from memoryd.core import secrets
-from memoryd.suspicion import reads_like_instructions
+from memoryd.core.security import secrets
+from memoryd.core.security.prompt_injection import reads_like_instructions
 
 KEPT = 4  # characters of a secret beside each other that nobody may read afterwards, but for its prefix
 

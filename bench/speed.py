@@ -29,10 +29,10 @@ from numpy.typing import NDArray
 from rich.console import Console
 from rich.table import Table
 
-from memoryd.core import records
 from memoryd.core.engine import Engine
-from memoryd.core.memories import Memories
-from memoryd.core.records import Embedded
+from memoryd.core.memories.memories import Memories
+from memoryd.core.records import records
+from memoryd.core.records.records import Embedded
 from memoryd.model import GENERAL, Filter, Kind, Record, VectorSet, Workspace
 from memoryd.settings import Settings, subprocess_environment
 from memoryd.store.base import Queries

@@ -29,16 +29,18 @@ import psycopg
 
 from bench import graph as graphs
 from bench.speed import DIM, TOP, WORDS, Floats, clustered, fact, median_ms, question, show
-from memoryd.core import node_search, records, traversal
 from memoryd.core.engine import Engine
-from memoryd.core.graph import Graph
-from memoryd.core.memories import Memories
-from memoryd.core.records import Embedded
-from memoryd.core.search import Mode
+from memoryd.core.graph import search as node_search
+from memoryd.core.graph import traversal
+from memoryd.core.graph.transaction import Graph
+from memoryd.core.memories.memories import Memories
+from memoryd.core.records import records
+from memoryd.core.records.records import Embedded
+from memoryd.core.search.pipeline import Mode
 from memoryd.model import GENERAL, Filter, Kind, Record, VectorSet, Workspace
+from memoryd.query_syntax import parse_query
 from memoryd.settings import Settings
 from memoryd.store.base import Queries
-from memoryd.text import parse_query
 from memoryd.toolsets.graph.search import matched
 
 BATCH = 2_000  # records a transaction of an import

@@ -19,9 +19,9 @@ from typing import Any
 from typer.main import get_command
 
 from memoryd.cli import app
-from memoryd.core.digest import CATEGORIES, TECHNOLOGIES
+from memoryd.core.journal.summarizer import CATEGORIES, TECHNOLOGIES
+from memoryd.core.search.ranking import RECALL, Profile
 from memoryd.models import weights
-from memoryd.ranking import RECALL, Profile
 from memoryd.settings import Settings, variables
 from memoryd.toolsets import TOOLSETS
 from memoryd.toolsets.registry import Tool

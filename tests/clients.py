@@ -20,8 +20,8 @@ from mcp import Client, StdioServerParameters, types
 from mcp.client.stdio import get_default_environment, stdio_client
 
 import memoryd
-from memoryd.core import perspectives
 from memoryd.core.engine import Engine
+from memoryd.core.records import perspectives
 from memoryd.settings import Settings
 from memoryd.store.base import Queries, Row
 

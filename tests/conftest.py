@@ -47,7 +47,7 @@ def postgres(testrun_uid: str) -> Iterator[str]:
     Not below pytest's directory: another run of pytest closes that to the account of the server.
     """
     shared = Path(tempfile.gettempdir()) / f"memoryd-{testrun_uid[:12]}"
-    managed = import_module("memoryd.store.managed")
+    managed = import_module("memoryd.store.postgres.managed_server")
     with closing(managed.ManagedServer(shared)) as server:
         url = server.url()
         with psycopg.connect(url, autocommit=True) as connection:
@@ -64,7 +64,7 @@ def postgres(testrun_uid: str) -> Iterator[str]:
 @pytest.fixture(scope="session")
 def chroma(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """The URL of a ChromaDB server, one a worker."""
-    module = import_module("memoryd.store.chroma_server")
+    module = import_module("memoryd.store.chroma.server")
     with closing(module.ChromaServer(tmp_path_factory.mktemp("chroma"))) as server:
         yield server.url()
 

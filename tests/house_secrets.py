@@ -4,38 +4,39 @@ import ast
 from collections.abc import Iterator
 from pathlib import Path
 
-from tests import house
+from tests.house_tree import PACKAGE
 
 WRITES_NO_TEXT = {
-    "graph": "`change`, which the functions of the graph begin with",
+    "graph/transaction": "`change`, which the functions of the graph begin with",
     "engine": "the write path itself, and counts of recalls",
-    "leases": "names of work, and who does it",
-    "sessions": "ids of sessions, which are compared",
-    "upkeep": "deletes",
-    "embedding": "vectors; templates are cleaned where they come in",
-    "workspaces": "`tell` and `_make` clean; marks and places",
-    "maintenance": "reasons are masked in `_do`, summaries in compaction",
-    "history": "brings back what was stored",
-    "imports": "rows that export_checks has cleaned", "merging": "rows that export_checks has cleaned",
-    "transfer": "what `_clean` has cleaned, line by line",
+    "base/leases": "names of work, and who does it",
+    "access/sessions": "ids of sessions, which are compared",
+    "records/retention": "deletes",
+    "records/embedding": "vectors; templates are cleaned where they come in",
+    "workspaces/registry": "`tell` and `_make` clean; marks and places",
+    "maintenance/scheduler": "reasons are masked in `_do`, summaries in compaction",
+    "maintenance/history": "brings back what was stored",
+    "transfer/restore": "rows that transfer/validation has cleaned",
+    "transfer/merge": "rows that transfer/validation has cleaned",
+    "transfer/foreign": "what `_clean` has cleaned, line by line",
 }  # fmt: skip
 """The modules of core that begin a transaction in a function without `cleaned`, and what these write."""
 
 NO_TEXT_IN = {
-    "journal_rows": {"delete_summaries", "try_out"}, "tokens": {"revoke"},
+    "journal/in_records": {"delete_summaries", "try_out"}, "access/tokens": {"revoke"},
 }  # fmt: skip
 """Functions of other modules that write nothing that somebody has said."""
 
 
 def check_what_is_stored_is_cleaned(root: Path) -> list[str]:
     """In core, a function that begins a transaction is `cleaned`, or stands in a table above."""
-    folder = root / house.PACKAGE / "core"
+    folder = root / PACKAGE / "core"
     return [
         f"{path.relative_to(root).as_posix()}:{function.lineno}: {function.name} writes and is not @cleaned."
-        for path in sorted(folder.glob("*.py"))
-        if path.stem not in WRITES_NO_TEXT
+        for path in sorted(folder.rglob("*.py"))
+        if (module := path.relative_to(folder).with_suffix("").as_posix()) not in WRITES_NO_TEXT
         for function in _outermost(ast.parse(path.read_text(encoding="utf-8")))
-        if function.name not in NO_TEXT_IN.get(path.stem, ()) and _writes(function) and not _is_cleaned(function)
+        if function.name not in NO_TEXT_IN.get(module, ()) and _writes(function) and not _is_cleaned(function)
     ]
 
 

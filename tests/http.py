@@ -19,8 +19,8 @@ from typer.testing import CliRunner, Result
 
 from memoryd.cli import app
 from memoryd.core.engine import Engine
-from memoryd.server.admission import Door
-from memoryd.server.http import application, prepared
+from memoryd.server.http.admission import Door
+from memoryd.server.http.app import application, prepared
 from memoryd.settings import Settings
 from tests.clients import LEGACY, MODERN, PATIENCE, Agent, Json, envelope, environment, until
 

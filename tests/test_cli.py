@@ -19,7 +19,7 @@ from typer.testing import CliRunner, Result
 from memoryd import __version__
 from memoryd.cli import app
 from memoryd.core.engine import Engine
-from memoryd.core.memories import Memories
+from memoryd.core.memories.memories import Memories
 from memoryd.settings import Settings
 from tests.clients import NO_MODELS, PATIENCE, Wire, environment
 

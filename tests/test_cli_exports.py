@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from memoryd.core import journal_files, lines
 from memoryd.core.engine import Engine
-from memoryd.core.journal import Journal
+from memoryd.core.journal.journal import Journal
+from memoryd.core.transfer import journal_file, jsonl
 from memoryd.settings import Settings
 from tests.clients import environment
 from tests.commands import process, run
@@ -114,7 +114,7 @@ def test_a_journal_that_the_tool_has_exported_is_imported(home: Path, file: Path
     with opened(home / "source") as engine:
         journal = Journal(engine, engine.workspaces.ensure("default"), "s")
         journal.add("Why is the sky blue?", "physics", "Rayleigh scattering.", "s")
-        journal_files.export(journal.kept, file, ["memories", "summaries"], lines.ignored)
+        journal_file.export(journal.kept, file, ["memories", "summaries"], jsonl.ignored)
     told = json.loads(run(home, "import", file, "--json", "--workspace", "mine").stdout)
     assert told == {
         "file": str(file),

@@ -16,7 +16,7 @@ from typer.testing import CliRunner
 
 from memoryd.cli import app
 from memoryd.core.engine import Engine
-from memoryd.core.memories import Memories
+from memoryd.core.memories.memories import Memories
 from memoryd.settings import Settings
 from tests.clients import PATIENCE, Agent, environment, rows_of
 from tests.conftest import Open, Start

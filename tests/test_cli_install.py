@@ -14,7 +14,7 @@ import platformdirs.macos
 import pytest
 
 from memoryd import __version__
-from memoryd.cli.clients import CLIENTS
+from memoryd.cli.clients.catalog import CLIENTS
 from tests.clients import PATIENCE, environment
 from tests.commands import process
 from tests.test_cli import NOBODY, Run, data, run, script, told

@@ -9,7 +9,7 @@ from typing import Any, cast
 
 import pytest
 
-from memoryd.cli.clients import CLIENTS, ClientName
+from memoryd.cli.clients.catalog import CLIENTS, ClientName
 from tests.clients import agent, environment
 from tests.commands import run
 from tests.http import HttpServer, granted, remote, serving

@@ -11,10 +11,11 @@ from typing import IO
 import pytest
 
 from memoryd import disk
-from memoryd.cli import replacing
-from memoryd.core import exports, journal_files, migrate
-from memoryd.core.hooks import Notes
-from memoryd.core.journal import Journal
+from memoryd.cli.clients import safe_replace
+from memoryd.core.agents.hooks import Notes
+from memoryd.core.journal.journal import Journal
+from memoryd.core.transfer import export as exports
+from memoryd.core.transfer import journal_file, migration
 from memoryd.model import Workspace
 from memoryd.models import weights
 from tests.core.kit import engine, memories
@@ -37,13 +38,13 @@ def export(home: Path) -> object:
 def journal(home: Path) -> object:
     with engine(home) as here:
         kept = Journal(here, here.workspaces.ensure("default"), "s").kept
-        return journal_files.export(kept, home / "turns.jsonl", ("memories",), ignored)
+        return journal_file.export(kept, home / "turns.jsonl", ("memories",), ignored)
 
 
 def backup(home: Path) -> object:
     with engine(home) as here:
         memories(here).store("kept")
-        return migrate.backup(here, home / "backup.db", ignored)
+        return migration.backup(here, home / "backup.db", ignored)
 
 
 def archive(home: Path) -> object:
@@ -54,7 +55,7 @@ def archive(home: Path) -> object:
 
 def configuration(home: Path) -> object:
     (home / "mcp.json").write_text("before")
-    return replacing.change(home / "mcp.json", lambda _: "after", dry_run=False)
+    return safe_replace.change(home / "mcp.json", lambda _: "after", dry_run=False)
 
 
 def noted(home: Path) -> None:

@@ -17,10 +17,10 @@ import pytest
 from typer.main import get_command
 
 from memoryd.cli import app
-from memoryd.server.openapi import document
+from memoryd.server.http.openapi import document
 from memoryd.settings import Settings, variables
 from memoryd.toolsets import chosen
-from tests import house
+from tests import house_sql
 
 ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / f"{name}.md" for name in ("README", "CHANGELOG", "CONTRIBUTING")] + sorted((ROOT / "docs").glob("*.md"))
@@ -77,7 +77,7 @@ def test_every_table_is_shown() -> None:
 
 def test_the_architecture_names_every_table_of_the_schema() -> None:
     database = apsw.Connection(":memory:")
-    for migration in sorted((ROOT / house.MIGRATIONS).glob("*.sql")):
+    for migration in sorted((ROOT / house_sql.MIGRATIONS).glob("*.sql")):
         database.execute(migration.read_text(encoding="utf-8"))
     names = {str(name) for (name,) in database.execute("SELECT name FROM pragma_table_list WHERE type != 'shadow'")}
     page = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")

@@ -3,9 +3,9 @@
 import pytest
 
 from memoryd.cli.frame import printable
-from memoryd.core import secrets
+from memoryd.core.security import secrets
+from memoryd.core.security.prompt_injection import reads_like_instructions
 from memoryd.hidden import seen, shown
-from memoryd.suspicion import reads_like_instructions
 
 HIDDEN = [
     "\u00ad", "\u034f", "\u061c", "\u180e", "\u200b", "\u200e", "\u202a", "\u202e", "\u2060", "\u2066\u2069",

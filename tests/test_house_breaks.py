@@ -5,15 +5,15 @@ from pathlib import Path
 
 import pytest
 
-from tests import house
+from tests import house, house_sql, house_tree
 from tests.test_house import CHECKS, commands
 
-SRC = house.PACKAGE
-SQL = house.SQL
+SRC = house_tree.PACKAGE
+SQL = house_sql.SQL
 
 TABLES = "".join(
     f"CREATE TABLE {name} ({', '.join(['rid'] * (name == 'records') + columns.split())});\n"
-    for name, columns in house.SHARED_TABLES.items()
+    for name, columns in house_sql.SHARED_TABLES.items()
 )
 
 SOUND = {
@@ -21,13 +21,13 @@ SOUND = {
     f"{SRC}/errors.py": "class MemorydError(Exception): ...\n",
     f"{SRC}/model.py": "from memoryd.errors import MemorydError\n",
     f"{SRC}/text.py": "from memoryd.model import MemorydError\n",
-    f"{SRC}/ranking.py": "import numpy\n",
+    f"{SRC}/core/search/ranking.py": "import numpy\n",
     f"{SRC}/settings.py": "import os\nfrom memoryd import errors\n\nHERE = dict(os.environ)\n",
     f"{SRC}/store/__init__.py": "",
     f"{SRC}/store/base.py": "import numpy as np\n",
-    f"{SRC}/store/sqlite_file.py": """
+    f"{SRC}/store/sqlite/file.py": """
 import apsw
-from .base import np
+from ..base import np
 from memoryd.settings import HERE
 
 def work(job, queries, deep):
@@ -43,10 +43,12 @@ from importlib import import_module
 def load(name):
     return import_module(name)
 """,
+    f"{SRC}/core/memories/b.py": "from memoryd.core.engine import work\n",
+    f"{SRC}/core/agents/b.py": "from memoryd.core.memories import b\n",
     f"{SRC}/core/engine.py": '''
 from typing import TYPE_CHECKING
 from memoryd.extras import load
-from memoryd.store.sqlite_file import work
+from memoryd.store.sqlite.file import work
 import memoryd.text
 
 if TYPE_CHECKING:
@@ -74,7 +76,7 @@ def boundary(log, call):
     except Exception:
         log.exception("unexpected")
 """,
-    f"{SRC}/cli.py": "import typer\nfrom memoryd.server.app import Server\n",
+    f"{SRC}/cli/__init__.py": "import typer\nfrom memoryd.server.app import Server\n",
     f"{SRC}/__main__.py": "from memoryd.cli import typer\n",
     f"{SQL}/__init__.py": "",
     f"{SQL}/things.sql": """-- Things in general; it's fine to say what they are.
@@ -89,7 +91,7 @@ SELECT 1 WHERE :id <> '$.path';
 -- SQLite's own way.
 SELECT rid FROM records WHERE id = :id
 """,
-    house.MIGRATIONS + "/0001_initial.sql": TABLES,
+    house_sql.MIGRATIONS + "/0001_initial.sql": TABLES,
     "tests/test_app.py": "import os\n\ndef test_it():\n    import apsw\n    os.environ\n",
     "README.md": "See `https://example.com/work/` and ../root/x. `memoryd workspace create|list` makes one.\n",
     "docs/recall.md": "| memory_store | stores |\n",
@@ -102,42 +104,48 @@ THIS, THAT = "wo" + "rk", "ro" + "ot"
 
 # rule, file, what is added at its end
 ADDED = [
-    ("imports_point_down", f"{SRC}/errors.py", "import memoryd.ranking\n"),
+    ("imports_point_down", f"{SRC}/errors.py", "import memoryd.core.search.ranking\n"),
     ("imports_point_down", f"{SRC}/text.py", "import memoryd.settings\n"),
     ("imports_point_down", f"{SRC}/store/base.py", "from memoryd import models\n"),
     ("imports_point_down", f"{SRC}/models/llm.py", "from ..store.base import np\n"),
-    ("imports_point_down", f"{SRC}/core/words.py", "from memoryd.toolsets.registry import mcp_types\n"),
+    ("imports_point_down", f"{SRC}/core/base/words.py", "from memoryd.toolsets.registry import mcp_types\n"),
     ("imports_point_down", f"{SRC}/toolsets/graph.py", "from memoryd.server.app import Server\n"),
     ("imports_point_down", f"{SRC}/server/stdio.py", "import memoryd.cli\n"),
     ("imports_point_down", f"{SRC}/helpers.py", "x = 1\n"),
+    ("rooms_of_core_stand_in_order", f"{SRC}/core/records/a.py", "import memoryd.core.engine\n"),
+    ("rooms_of_core_stand_in_order", f"{SRC}/core/base/a.py", "from memoryd.core.search import ranking\n"),
+    ("rooms_of_core_stand_in_order", f"{SRC}/core/graph/a.py", "\n\nfrom ..memories import b\n"),
+    ("rooms_of_core_stand_in_order", f"{SRC}/core/search/a.py", "from memoryd.core.agents.b import x\n"),
+    ("rooms_of_core_stand_in_order", f"{SRC}/core/helpers.py", "x = 1\n"),
+    ("rooms_of_core_stand_in_order", f"{SRC}/core/helpers/a.py", "x = 1\n"),
     ("toolsets_stand_alone", f"{SRC}/toolsets/vault.py", "from memoryd.toolsets.recall import mcp_types\n"),
     ("toolsets_stand_alone", f"{SRC}/toolsets/resources.py", "from memoryd.toolsets import TOOLSETS\n"),
-    ("libraries_have_homes", f"{SRC}/core/a.py", "from mcp.types import Tool\n"),
+    ("libraries_have_homes", f"{SRC}/core/base/a.py", "from mcp.types import Tool\n"),
     ("libraries_have_homes", f"{SRC}/store/vectors.py", "import numpy, apsw\n"),
-    ("libraries_have_homes", f"{SRC}/store/sqlite_file.py", "import psycopg_pool.sync\n"),
-    ("libraries_have_homes", f"{SRC}/core/a.py", "import onnxruntime\n"),
+    ("libraries_have_homes", f"{SRC}/store/sqlite/file.py", "import psycopg_pool.sync\n"),
+    ("libraries_have_homes", f"{SRC}/core/base/a.py", "import onnxruntime\n"),
     ("libraries_have_homes", f"{SRC}/server/http.py", "from rich import print\n"),
     ("libraries_have_homes", f"{SRC}/toolsets/graph.py", "import numpy as np\n"),
-    ("imports_stand_on_top", f"{SRC}/core/a.py", "def f():\n    if True:\n        import json\n"),
-    ("imports_stand_on_top", f"{SRC}/core/a.py", "async def f():\n    from memoryd import text\n"),
-    ("imports_stand_on_top", f"{SRC}/core/a.py", "class A:\n    import json\n"),
+    ("imports_stand_on_top", f"{SRC}/core/base/a.py", "def f():\n    if True:\n        import json\n"),
+    ("imports_stand_on_top", f"{SRC}/core/base/a.py", "async def f():\n    from memoryd import text\n"),
+    ("imports_stand_on_top", f"{SRC}/core/base/a.py", "class A:\n    import json\n"),
     ("one_dynamic_import", f"{SRC}/extras.py", "import_module('json')\n"),
-    ("one_dynamic_import", f"{SRC}/core/a.py", "import importlib\n\nimportlib.import_module('json')\n"),
-    ("one_dynamic_import", f"{SRC}/core/a.py", "__import__('json')\n"),
-    ("errors_are_named", f"{SRC}/core/a.py", "try:\n    x = 1\nexcept Exception:\n    raise\n"),
-    ("errors_are_named", f"{SRC}/core/a.py", "try:\n    x = 1\nexcept (KeyError, BaseException):\n    raise\n"),
-    ("errors_are_named", f"{SRC}/core/a.py", "try:\n    x = 1\nexcept:\n    raise\n"),
-    ("errors_are_named", f"{SRC}/core/a.py", "with contextlib.suppress(Exception):\n    x = 1\n"),
+    ("one_dynamic_import", f"{SRC}/core/base/a.py", "import importlib\n\nimportlib.import_module('json')\n"),
+    ("one_dynamic_import", f"{SRC}/core/base/a.py", "__import__('json')\n"),
+    ("errors_are_named", f"{SRC}/core/base/a.py", "try:\n    x = 1\nexcept Exception:\n    raise\n"),
+    ("errors_are_named", f"{SRC}/core/base/a.py", "try:\n    x = 1\nexcept (KeyError, BaseException):\n    raise\n"),
+    ("errors_are_named", f"{SRC}/core/base/a.py", "try:\n    x = 1\nexcept:\n    raise\n"),
+    ("errors_are_named", f"{SRC}/core/base/a.py", "with contextlib.suppress(Exception):\n    x = 1\n"),
     ("errors_are_named", f"{SRC}/server/http.py", "try:\n    x = 1\nexcept Exception as e:\n    raise\n"),
-    ("files_and_functions_are_short", f"{SRC}/core/a.py", MANY_LINES),
+    ("files_and_functions_are_short", f"{SRC}/core/base/a.py", MANY_LINES),
     ("files_and_functions_are_short", f"{SQL}/more.sql", MANY_LINES),
-    ("files_and_functions_are_short", f"{SRC}/core/a.py", LONG_FUNCTION),
+    ("files_and_functions_are_short", f"{SRC}/core/base/a.py", LONG_FUNCTION),
     ("files_and_functions_are_short", "tests/test_app.py", "class A:\n    " + LONG_FUNCTION.replace("\n", "\n    ")),
     ("files_and_functions_are_short", "bench/speed.py", "async " + LONG_FUNCTION),
-    ("settings_alone_read_the_environment", f"{SRC}/core/a.py", "import os\nHOME = os.environ['HOME']\n"),
-    ("settings_alone_read_the_environment", f"{SRC}/core/a.py", "import os\nHOME = os.getenv('HOME')\n"),
-    ("settings_alone_read_the_environment", f"{SRC}/core/a.py", "from os import environ as env\n"),
-    ("settings_alone_read_the_environment", f"{SRC}/cli.py", "x = typer.Option(envvar='HOME')\n"),
+    ("settings_alone_read_the_environment", f"{SRC}/core/base/a.py", "import os\nHOME = os.environ['HOME']\n"),
+    ("settings_alone_read_the_environment", f"{SRC}/core/base/a.py", "import os\nHOME = os.getenv('HOME')\n"),
+    ("settings_alone_read_the_environment", f"{SRC}/core/base/a.py", "from os import environ as env\n"),
+    ("settings_alone_read_the_environment", f"{SRC}/cli/__init__.py", "x = typer.Option(envvar='HOME')\n"),
     ("nothing_is_left_over", "docs/recall.md", f"It lies in /{THIS}/main.\n"),
     ("nothing_is_left_over", "docs/recall.md", f'"file:///{THAT}/notes"\n'),
     ("nothing_is_left_over", "bench/run.sh", "cd '/ho" + "me/someone/memoryd'\n"),
@@ -145,30 +153,30 @@ ADDED = [
     ("nothing_is_left_over", "uv.lock", "url = 'https://files.python" + "hosted.org/x'\n"),
     ("nothing_is_left_over", "docs/recall.md", "see https://py" + "pi.org/project/memoryd\n"),
     ("nothing_is_left_over", "pip.conf", "index-" + "url = https://a.mirror/simple\n"),
-    ("nothing_is_left_over", f"{SRC}/core/a.py", "x = 1  # TO" + "DO: later\n"),
-    ("nothing_is_left_over", f"{SRC}/core/a.py", "raise NotImplemented" + "Error\n"),
+    ("nothing_is_left_over", f"{SRC}/core/base/a.py", "x = 1  # TO" + "DO: later\n"),
+    ("nothing_is_left_over", f"{SRC}/core/base/a.py", "raise NotImplemented" + "Error\n"),
     ("queries_are_well_formed", f"{SQL}/things.sql", "-- name: things.get\n-- Once more.\nSELECT 1\n"),
     ("queries_are_well_formed", f"{SQL}/sqlite/more.sql", "SELECT 1;\n"),
     ("queries_are_well_formed", f"{SQL}/things.sql", "-- name: unexpected\n-- No noun.\nSELECT 1\n"),
     ("queries_are_used", f"{SQL}/things.sql", "-- name: things.nobody\n-- For no one.\nSELECT 1\n"),
     ("queries_are_used", f"{SQL}/postgres/a.sql", "-- name: things.elsewhere\n-- For no one.\nSELECT 1\n"),
-    ("queries_exist", f"{SRC}/core/a.py", "def f(q):\n    q.all('things.lost', id=1)\n"),
-    ("queries_exist", f"{SRC}/core/a.py", "def f(q):\n    q.value('things.get' if q else 'things.lost')\n"),
-    ("migrations_apply", f"{house.MIGRATIONS}/0003_gap.sql", "SELECT 1;\n"),
-    ("migrations_apply", f"{house.MIGRATIONS}/0002_wrong.sql", "CREATE TABLE events (again);\n"),
-    ("shared_tables_agree", f"{house.MIGRATIONS}/0002_more.sql", "ALTER TABLE events ADD COLUMN more TEXT;\n"),
-    ("shared_tables_agree", f"{house.MIGRATIONS}/0002_gone.sql", "DROP TABLE relations;\n"),
-    ("sql_stays_in_the_store", f"{SRC}/core/a.py", "x = 'SELECT 1'\n"),
+    ("queries_exist", f"{SRC}/core/base/a.py", "def f(q):\n    q.all('things.lost', id=1)\n"),
+    ("queries_exist", f"{SRC}/core/base/a.py", "def f(q):\n    q.value('things.get' if q else 'things.lost')\n"),
+    ("migrations_apply", f"{house_sql.MIGRATIONS}/0003_gap.sql", "SELECT 1;\n"),
+    ("migrations_apply", f"{house_sql.MIGRATIONS}/0002_wrong.sql", "CREATE TABLE events (again);\n"),
+    ("shared_tables_agree", f"{house_sql.MIGRATIONS}/0002_more.sql", "ALTER TABLE events ADD COLUMN more TEXT;\n"),
+    ("shared_tables_agree", f"{house_sql.MIGRATIONS}/0002_gone.sql", "DROP TABLE relations;\n"),
+    ("sql_stays_in_the_store", f"{SRC}/core/base/a.py", "x = 'SELECT 1'\n"),
     ("sql_stays_in_the_store", f"{SRC}/toolsets/graph.py", 'x = f"""\n  WITH a AS ({x}) SELECT 1"""\n'),
-    ("sql_stays_in_the_store", f"{SRC}/cli.py", "x = 'PRAGMA user_version'\n"),
+    ("sql_stays_in_the_store", f"{SRC}/cli/__init__.py", "x = 'PRAGMA user_version'\n"),
     (
         "what_is_stored_is_cleaned",
-        f"{SRC}/core/a.py",
+        f"{SRC}/core/base/a.py",
         "def add(graph, text):\n    graph.change(lambda q: q.add(text))\n",
     ),
     (
         "what_is_stored_is_cleaned",
-        f"{SRC}/core/a.py",
+        f"{SRC}/core/base/a.py",
         "class A:\n    def add(self):\n        self._engine.write(1, 2)\n",
     ),
 ]
@@ -177,7 +185,7 @@ ADDED = [
 CHANGED = [
     ("errors_are_named", f"{SRC}/server/app.py", "except Exception:", "except ValueError:"),
     ("errors_are_named", f"{SRC}/server/app.py", 'log.exception("unexpected")', "pass"),
-    ("errors_are_named", f"{SRC}/store/sqlite_file.py", "job.set_exception(error)", "job.cancel()"),
+    ("errors_are_named", f"{SRC}/store/sqlite/file.py", "job.set_exception(error)", "job.cancel()"),
     ("queries_are_well_formed", f"{SQL}/things.sql", "-- What has this id; why not?\n", ""),
     ("queries_are_well_formed", f"{SQL}/things.sql", ":id <> '$.path'", "?"),
     ("queries_are_well_formed", f"{SQL}/things.sql", ":id <> '$.path'", "@id"),
@@ -197,8 +205,8 @@ def root(tmp_path: Path) -> Path:
 
 
 def test_a_sound_house_breaks_no_rule(root: Path) -> None:
-    _write(root / SRC / "core/short.py", SHORT_ENOUGH)
-    _write(root / SRC / "core/full.py", "\n" * 500)
+    _write(root / SRC / "core/base/short.py", SHORT_ENOUGH)
+    _write(root / SRC / "core/base/full.py", "\n" * 500)
     assert _broken(root) == {}
 
 
@@ -216,9 +224,9 @@ def test_what_is_changed_breaks_one_rule(root: Path, rule: str, path: str, old: 
 
 
 def test_a_break_names_its_line(root: Path) -> None:
-    _write(root / SRC / "core/a.py", "\n\ndef f():\n    import json\n")
-    assert _broken(root) == {"imports_stand_on_top": [f"{SRC}/core/a.py:4 imports inside a function or class."]}
-    _write(root / SRC / "core/a.py", "")
+    _write(root / SRC / "core/base/a.py", "\n\ndef f():\n    import json\n")
+    assert _broken(root) == {"imports_stand_on_top": [f"{SRC}/core/base/a.py:4 imports inside a function or class."]}
+    _write(root / SRC / "core/base/a.py", "")
     _write(root / SQL / "more.sql", "-- For later.\n\n-- name: things.nobody\n-- For no one.\nSELECT 1\n")
     assert _broken(root) == {"queries_are_used": [f"{SQL}/more.sql:3 things.nobody is used by nobody."]}
 
@@ -232,18 +240,18 @@ def test_two_modules_make_a_cycle(root: Path, text: str) -> None:
 
 
 def test_a_cycle_is_told_whole_and_once(root: Path) -> None:
-    _write(root / SRC / "core/a.py", "import memoryd.core.b\n")
-    _write(root / SRC / "core/b.py", "\nfrom . import c\n")
-    _write(root / SRC / "core/c.py", "from memoryd.core.a import x\n")
+    _write(root / SRC / "core/base/a.py", "import memoryd.core.base.b\n")
+    _write(root / SRC / "core/base/b.py", "\nfrom . import c\n")
+    _write(root / SRC / "core/base/c.py", "from memoryd.core.base.a import x\n")
     [told] = _broken(root)["no_cycles"]
     place, _, way = told.removesuffix(".").partition(" closes a cycle: ")
-    modules = way.replace("memoryd.core.", "").split(" -> ")
+    modules = way.replace("memoryd.core.base.", "").split(" -> ")
     assert modules in (["a", "b", "c", "a"], ["b", "c", "a", "b"], ["c", "a", "b", "c"])
-    assert place == {"a": f"{SRC}/core/a.py:1", "b": f"{SRC}/core/b.py:2", "c": f"{SRC}/core/c.py:1"}[modules[0]]
+    assert place == f"{SRC}/core/base/{modules[0]}.py:{2 if modules[0] == 'b' else 1}"
 
 
 def test_the_second_place_that_catches_everything_is_told_with_the_first(root: Path) -> None:
-    path = f"{SRC}/store/sqlite_file.py"
+    path = f"{SRC}/store/sqlite/file.py"
     _write(root / path, SOUND[path] + "try:\n    x = 1\nexcept BaseException:\n    raise\n")
     told = _broken(root)["errors_are_named"]
     assert [sentence.split()[0] for sentence in told] == [f"{path}:9", f"{path}:13"]
@@ -292,5 +300,5 @@ def _breaks(root: Path, rule: str, path: str) -> None:
     """This rule alone is broken, and it says where."""
     broken = _broken(root)
     assert list(broken) == [rule]
-    folder = house.MIGRATIONS if rule == "shared_tables_agree" else path
+    folder = house_sql.MIGRATIONS if rule == "shared_tables_agree" else path
     assert any(sentence.startswith((f"{folder}:", f"{SRC}/server/:")) for sentence in broken[rule])

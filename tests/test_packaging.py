@@ -10,7 +10,7 @@ import jsonschema
 import yaml
 
 from memoryd import __version__
-from memoryd.cli.install import VARIABLE
+from memoryd.cli.clients.install import VARIABLE
 from memoryd.settings import Settings, variables
 
 ROOT = Path(__file__).parents[1]

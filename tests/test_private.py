@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from memoryd import private
-from memoryd.core.doctor import Doctor
+from memoryd.core.admin.doctor import Doctor
 from memoryd.core.engine import Engine
 from memoryd.settings import Settings
 from tests.core.kit import NONE, engine, memories

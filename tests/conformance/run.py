@@ -1,6 +1,6 @@
 """Holds the server to the protocol: the official conformance suite and the inspector. `make conformance` runs it.
 
-1. The suite against `memoryd serve --transport http --conformance`: each scenario that a revision requires must pass.
+1. The suite against the server of server.py beside this file: each scenario that a revision requires must pass.
 2. The suite against the real tools: what they fail is written down, with the reason, in expected-REVISION.yml.
 3. The inspector against the real tools over stdio, /mcp in both eras, and /sse.
 
@@ -44,9 +44,9 @@ def main() -> int:
         return 1
     with tempfile.TemporaryDirectory(prefix="memoryd-conformance-") as home:
         directory = Path(home)
-        with _served(directory, "--conformance") as base:
+        with _served(directory, "tests.conformance.server") as base:
             good = [_passes(base, revision, directory) for revision in REQUIRED]
-        with _served(directory, *REAL) as base:
+        with _served(directory, "memoryd", "serve", "--transport", "http", "--port", "0", *REAL) as base:
             good += [_is_expected(base, revision) for revision in REQUIRED]
             good += [_inspected(directory, *target) for target in _targets(directory, base)]
     print("Conformant." if all(good) else "Not conformant.")
@@ -104,7 +104,7 @@ def _node(script: Path, *arguments: str, patience: float, **options: Any) -> sub
 def _settings(home: Path) -> dict[str, str]:
     """A memory of its own, without models."""
     return {
-        "PYTHONPATH": str(ROOT / "src"),
+        "PYTHONPATH": os.pathsep.join((str(ROOT / "src"), str(ROOT))),
         "MEMORY_DATA_DIR": str(home / "data"),
         "MEMORY_EMBEDDER": "none",
         "MEMORY_RERANKER": "none",
@@ -112,9 +112,9 @@ def _settings(home: Path) -> dict[str, str]:
 
 
 @contextmanager
-def _served(home: Path, *options: str) -> Iterator[str]:
-    """A server on a free port: its address. It must end well when it is told to."""
-    command = [sys.executable, "-m", "memoryd", "serve", "--transport", "http", "--port", "0", *options]
+def _served(home: Path, module: str, *options: str) -> Iterator[str]:
+    """Run a module that serves on a free port, and yield its address. A signal must end it well."""
+    command = [sys.executable, "-m", module, *options]
     log = home / "server.log"
     with (
         log.open("w", encoding="utf-8") as errors,

@@ -6,19 +6,21 @@ import json
 from pathlib import Path
 from typing import Any
 
-from memoryd.core import entities, exports, imports, lines
 from memoryd.core.engine import Engine
-from memoryd.core.entities import NewEntity
-from memoryd.core.graph import Graph
-from memoryd.core.imports import Outcome
-from memoryd.core.journal import Journal
-from memoryd.core.lines import Mode
-from memoryd.core.vault import Vault
+from memoryd.core.graph import entities
+from memoryd.core.graph.entities import NewEntity
+from memoryd.core.graph.transaction import Graph
+from memoryd.core.journal.journal import Journal
+from memoryd.core.memories.vault import Vault
+from memoryd.core.transfer import export as exports
+from memoryd.core.transfer import jsonl, restore
+from memoryd.core.transfer.jsonl import Mode
+from memoryd.core.transfer.restore import Outcome
 from memoryd.model import Workspace
+from memoryd.query_syntax import parse_query
 from memoryd.settings import Settings
 from memoryd.store import rows
 from memoryd.store.base import Queries
-from memoryd.text import parse_query
 from tests.clients import environment
 from tests.core.test_migrate import UNICODE, all_kinds
 from tests.store.kit import EVERY, LATER, NOW, put
@@ -68,8 +70,8 @@ def export(engine: Engine, file: Path, *names: str, vectors: bool = True) -> byt
 
 
 def load(engine: Engine, file: Path, mode: Mode = "merge", name: str | None = None) -> list[Outcome]:
-    with lines.opened(file) as source:
-        return imports.load(engine, source, name, mode, quiet)
+    with jsonl.opened(file) as source:
+        return restore.load(engine, source, name, mode, quiet)
 
 
 def quiet(_what: str, _done: float) -> None:

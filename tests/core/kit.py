@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from memoryd.core.engine import Engine
-from memoryd.core.memories import Memories
+from memoryd.core.memories.memories import Memories
 from memoryd.model import GENERAL
 from memoryd.settings import Settings
 from tests.services import served

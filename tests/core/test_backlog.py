@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from memoryd.core import embedding
+from memoryd.core.records import embedding
 from tests.core.kit import NOMIC, Ollama, embedded, never, stored, with_ollama
 from tests.store.kit import together
 

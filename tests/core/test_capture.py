@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from memoryd.core import capture
-from memoryd.core.capture import Place, Tally
-from memoryd.core.hooks import Notes, parse
-from memoryd.core.transcripts import Turn
+from memoryd.core.agents import transcript_import
+from memoryd.core.agents.claude_code import Turn
+from memoryd.core.agents.hooks import Notes, parse
+from memoryd.core.agents.transcript_import import Place, Tally
 from memoryd.errors import InvalidInputError
 from memoryd.model import Workspace
 
@@ -35,7 +35,7 @@ def path(tmp_path: Path) -> Path:
 
 
 def over(path: Path, place: Place = Place(), *, ended: bool = False, last: str | None = None) -> list[str]:  # noqa: B008
-    turns = capture.collect(path, "s", place, ended=ended, last=last, tally=Tally())
+    turns = transcript_import.collect(path, "s", place, ended=ended, last=last, tally=Tally())
     return [turn.uuid for turn in turns if turn.ended]
 
 
@@ -62,7 +62,7 @@ def test_what_the_agent_said_last_is_waited_for(path: Path) -> None:
 def test_a_turn_whose_last_words_do_not_come_is_left_for_the_next_time(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(capture, "LATE", 0.0)
+    monkeypatch.setattr(transcript_import, "LATE", 0.0)
     path.write_text(line("user", "u", "Which port?") + line("assistant", "a", "I look."))
     assert over(path, last="It is 5433.") == []
     assert over(path) == []
@@ -81,7 +81,7 @@ def test_reading_goes_on_at_the_last_turn_and_from_the_beginning_where_the_file_
     one = line("user", "u", "One?") + line("assistant", "a", "One.", stop_reason="end_turn")
     two = line("user", "v", "Two?") + line("assistant", "b", "Two.", stop_reason="end_turn")
     path.write_text(one + two)
-    last = capture.collect(path, "s", Place(), ended=False, last=None, tally=Tally())[-1]
+    last = transcript_import.collect(path, "s", Place(), ended=False, last=None, tally=Tally())[-1]
     assert over(path, place(last)) == ["v"]
     path.write_text(two + one)
     assert over(path, place(last)) == ["v", "u"]
@@ -105,13 +105,13 @@ def test_a_transcript_lies_below_the_home_wherever_its_name_leads(tmp_path: Path
     os.mkfifo(home / "pipe.jsonl")
     for wrong in (secret, home / "link.jsonl", home / ".." / "secret.jsonl"):
         with pytest.raises(InvalidInputError, match="is not below"):
-            capture.transcript(str(wrong), home)
+            transcript_import.transcript(str(wrong), home)
     for wrong in (home, home / "pipe.jsonl"):
         with pytest.raises(InvalidInputError, match="is no file"):
-            capture.transcript(str(wrong), home)
+            transcript_import.transcript(str(wrong), home)
     for none in (str(home / "none"), "\0", "x" * 5_000):
         with pytest.raises(InvalidInputError, match="cannot be read"):
-            capture.transcript(none, home)
+            transcript_import.transcript(none, home)
 
 
 # what is known of a session ------------------------------------------------------------------------------------------

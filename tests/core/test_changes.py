@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-from memoryd.core import changes
-from memoryd.core.changes import Changed
 from memoryd.core.engine import Engine
-from memoryd.core.memories import Criteria
-from memoryd.core.vault import Vault
+from memoryd.core.memories.memories import Criteria
+from memoryd.core.memories.vault import Vault
+from memoryd.core.records import change_feed
+from memoryd.core.records.change_feed import Changed
 from memoryd.errors import StoreError
 from memoryd.model import Shelf, Workspace
 from tests.clients import database, until
@@ -118,7 +118,7 @@ def test_what_is_no_resource_is_not_told(open_one: Open) -> None:
 
 
 def test_what_comes_together_is_told_together(open_one: Open, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(changes, "MANY", 4)
+    monkeypatch.setattr(change_feed, "MANY", 4)
     here = open_one()
     keyed = vault(here)
     with held_up(here):

@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from memoryd.core.clock import FOREVER, Clock, hours_since, moment, timestamp
+from memoryd.core.base.clock import FOREVER, Clock, hours_since, moment, timestamp
 from memoryd.errors import InvalidInputError
 from tests.store.kit import together
 

@@ -9,19 +9,20 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from memoryd.core import clusters, consolidate, entities, observations, relations, similar, terms
-from memoryd.core.clusters import Nearest
-from memoryd.core.consolidate import Pending
-from memoryd.core.entities import NewEntity
-from memoryd.core.graph import Change, Graph, named
-from memoryd.core.observations import Deletion
-from memoryd.core.records import Embedded
-from memoryd.core.relations import Edge
-from memoryd.core.similar import BestPairs
-from memoryd.core.terms import Rarity
+from memoryd.core.graph import clustering, entities, keywords, observations, relations, similarity
+from memoryd.core.graph import report as consolidate
+from memoryd.core.graph.clustering import Nearest
+from memoryd.core.graph.entities import NewEntity
+from memoryd.core.graph.keywords import Rarity
+from memoryd.core.graph.observations import Deletion
+from memoryd.core.graph.relations import Edge
+from memoryd.core.graph.report import Pending
+from memoryd.core.graph.similarity import BestPairs
+from memoryd.core.graph.transaction import Change, Graph, named
+from memoryd.core.records.records import Embedded
 from memoryd.model import GENERAL, VectorSet
-from memoryd.store import vectors
 from memoryd.store.base import Vector
+from memoryd.store.sqlite import vector_index
 from memoryd.text import estimate_tokens
 from tests.core.kit import Ollama, engine, never, ollama
 from tests.store.kit import unit
@@ -57,7 +58,7 @@ def make(graph: Graph, nodes: Mapping[str, Sequence[str]], kind: str = "t") -> N
 
 
 def pairs(graph: Graph, limit: int = 20, min_score: float = 0.75) -> list[tuple[str, str]]:
-    return [(pair.one.name, pair.other.name) for pair in similar.similar(graph, limit, min_score).best]
+    return [(pair.one.name, pair.other.name) for pair in similarity.similar(graph, limit, min_score).best]
 
 
 def relate(graph: Graph, *edges: str) -> None:
@@ -155,15 +156,15 @@ def test_the_last_observed_come_first_and_other_changes_do_not_count(graph: Grap
 
 
 def test_without_a_model_or_vectors_nothing_is_alike(graph: Graph, embedded: Graph) -> None:
-    assert similar.similar(embedded).best == []
+    assert similarity.similar(embedded).best == []
     make(graph, {"a": TEA, "b": TEA})
-    assert similar.similar(graph).best == []
+    assert similarity.similar(graph).best == []
 
 
 def test_the_nodes_that_say_the_same_are_alike_unless_they_are_related(embedded: Graph) -> None:
     make(embedded, {"x": TEA, "y": TEA, "z": SHIP})
     assert pairs(embedded) == [("x", "y")]
-    (pair,) = similar.similar(embedded).best
+    (pair,) = similarity.similar(embedded).best
     assert 0.75 <= pair.similarity <= 1.0
     relate(embedded, "y>x")
     assert pairs(embedded) == []
@@ -177,14 +178,14 @@ def test_a_similarity_is_rescaled_by_what_is_unrelated_for_the_model(
     embedded: Graph, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     make(embedded, {"x": TEA, "y": [*TEA, *SHIP]})
-    (plain,) = similar.similar(embedded, min_score=0.1).best
+    (plain,) = similarity.similar(embedded, min_score=0.1).best
     served = embedded.engine.embedding.serving(embedded.workspace)
     assert served
     monkeypatch.setattr(served, "unrelated", 0.5)
-    (pair,) = similar.similar(embedded, min_score=0.1).best
+    (pair,) = similarity.similar(embedded, min_score=0.1).best
     assert pair.similarity == pytest.approx((plain.similarity - 0.5) / 0.5, abs=1e-3)
-    assert similar.similar(embedded, min_score=pair.similarity + 0.01).best == []
-    assert similar.similar(embedded, min_score=pair.similarity - 0.0001).best != []
+    assert similarity.similar(embedded, min_score=pair.similarity + 0.01).best == []
+    assert similarity.similar(embedded, min_score=pair.similarity - 0.0001).best != []
 
 
 def observe(change: Change, name: str, text: str, vector: Embedded) -> None:
@@ -205,12 +206,12 @@ def test_the_best_pairs_are_those_of_the_whole_matrix_in_any_tiling(
     dice = np.random.default_rng(seed)
     related = {pair for pair in combinations(range(number), 2) if dice.random() < 0.2}
     every = {pair: float(vectors[pair[0]] @ vectors[pair[1]]) for pair in combinations(range(number), 2)}
-    assume(all(abs(cosine - least) > 2 * similar.SLACK for cosine in every.values()))
+    assume(all(abs(cosine - least) > 2 * similarity.SLACK for cosine in every.values()))
     good = sorted((cosine for pair, cosine in every.items() if pair not in related and cosine >= least), reverse=True)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(similar, "TILE", 4)
+        patch.setattr(similarity, "TILE", 4)
         best = BestPairs(number, limit, least, np.asarray(sorted(related), np.int64).reshape(-1, 2))
-        for tile in similar.tiles(vectors):
+        for tile in similarity.tiles(vectors):
             best.offer(tile)
     assert best.total == len(good)
     assert [cosine for _, _, cosine in best.found()] == pytest.approx(good[:limit], abs=1e-5)
@@ -227,7 +228,7 @@ def test_many_equal_nodes_are_as_alike_as_can_be(embedded: Graph) -> None:
             observe(change, name, "same", same)
 
     embedded.change(work)
-    found = similar.similar(embedded, 7, 1.0).best
+    found = similarity.similar(embedded, 7, 1.0).best
     assert [pair.similarity for pair in found] == [1.0] * 7
     report = consolidate.report(embedded)
     assert report.omitted["relation_candidates"] == 30 * 29 // 2 - 20
@@ -237,7 +238,7 @@ def test_many_equal_nodes_are_as_alike_as_can_be(embedded: Graph) -> None:
 def test_means_are_read_in_pages_and_of_the_dimension_that_most_have(
     graph: Graph, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(vectors, "LOADED", 7)
+    monkeypatch.setattr(vector_index, "LOADED", 7)
     rows = drawn(1, 40)
 
     def work(change: Change) -> None:
@@ -260,14 +261,14 @@ def test_means_are_read_in_pages_and_of_the_dimension_that_most_have(
 
 def linked(vectors: Vector, least: float) -> list[list[int]]:
     nearest = Nearest(len(vectors), least)
-    for tile in similar.tiles(vectors):
+    for tile in similarity.tiles(vectors):
         nearest.offer(tile)
-    return clusters.joined(nearest.links())
+    return clustering.joined(nearest.links())
 
 
 def test_a_node_that_is_near_to_all_does_not_join_them(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(clusters, "NEAREST", 2)
-    monkeypatch.setattr(similar, "TILE", 4)
+    monkeypatch.setattr(clustering, "NEAREST", 2)
+    monkeypatch.setattr(similarity, "TILE", 4)
     groups = [np.eye(8)[number] + 0.05 * drawn(number, 3, 8) for number in range(4)]
     everything = np.ones((1, 8))
     assert linked(unit(np.concatenate([*groups, everything])), 0.3) == [[0, 1, 2], [3, 4, 5], [6, 7, 8], [9, 10, 11]]
@@ -278,14 +279,14 @@ def test_a_node_that_is_near_to_all_does_not_join_them(monkeypatch: pytest.Monke
 def test_links_are_mutual_and_the_same_in_any_tiling(seed: int, number: int, least: float) -> None:
     vectors = drawn(seed, number)
     cosines = vectors @ vectors.T - 3 * np.eye(number)
-    assume(bool((np.abs(cosines - least) > 2 * similar.SLACK).all()))
+    assume(bool((np.abs(cosines - least) > 2 * similarity.SLACK).all()))
     nearest = [
-        {other for other in np.argsort(-row)[: clusters.NEAREST].tolist() if row[other] >= least} for row in cosines
+        {other for other in np.argsort(-row)[: clustering.NEAREST].tolist() if row[other] >= least} for row in cosines
     ]
     mutual = [(one, other) for one, near in enumerate(nearest) for other in near if one in nearest[other]]
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(similar, "TILE", 4)
-        assert linked(vectors, least) == clusters.joined(mutual)
+        patch.setattr(similarity, "TILE", 4)
+        assert linked(vectors, least) == clustering.joined(mutual)
 
 
 def test_without_vectors_clusters_are_those_who_are_related_with_the_same(graph: Graph) -> None:
@@ -356,7 +357,7 @@ def test_events_of_the_last_thirty_days_are_counted_for_the_graph_alone(graph: G
 
 # in their own words --------------------------------------------------------------------------------------------------
 
-PLAIN = Rarity(terms.terms(["the service runs", "the service stops", "bees"]), 3)
+PLAIN = Rarity(keywords.terms(["the service runs", "the service stops", "bees"]), 3)
 
 
 def test_a_draft_quotes_typical_sentences_in_their_order() -> None:
@@ -367,19 +368,19 @@ def test_a_draft_quotes_typical_sentences_in_their_order() -> None:
         "Postgres holds the invoices.",
         "Nothing else happened at all that anyone would remember afterwards, so we went home and slept",
     ]
-    draft = terms.draft(texts, PLAIN, tokens=25)
+    draft = keywords.draft(texts, PLAIN, tokens=25)
     assert draft == "Postgres holds the invoices. Invoices in Postgres are archived nightly!"
 
 
 @given(texts=st.lists(st.text(st.characters(codec="utf-8"), max_size=300), max_size=8), tokens=st.integers(2, 60))
 def test_a_draft_of_anything_keeps_its_budget_and_makes_nothing_up(texts: list[str], tokens: int) -> None:
-    draft = terms.draft(texts, PLAIN, tokens)
+    draft = keywords.draft(texts, PLAIN, tokens)
     assert estimate_tokens(draft) <= tokens
     said = " ".join(" ".join(texts).split())
     assert all(word.rstrip(".…") in said for word in draft.split())
 
 
 def test_what_two_share_is_told_by_the_rarest_words_first() -> None:
-    one = terms.terms(["the service keeps bees and honey in 2024"])
-    other = terms.terms(["a service for bees, honey and wax in 2024"])
-    assert terms.shared(one, other, PLAIN) == ["honey", "bees", "service"]
+    one = keywords.terms(["the service keeps bees and honey in 2024"])
+    other = keywords.terms(["a service for bees, honey and wax in 2024"])
+    assert keywords.shared(one, other, PLAIN) == ["honey", "bees", "service"]

@@ -9,14 +9,15 @@ import apsw
 import numpy as np
 import pytest
 
-from memoryd.core import doctor, migrate
-from memoryd.core.doctor import Doctor, Finding, changed, slips
+from memoryd.core.admin import doctor
+from memoryd.core.admin.doctor import Doctor, Finding, changed, slips
 from memoryd.core.engine import Engine
-from memoryd.core.memories import Memories
+from memoryd.core.memories.memories import Memories
+from memoryd.core.transfer import migration
 from memoryd.errors import InvalidInputError, StoreError
 from memoryd.models import weights
 from memoryd.settings import Settings
-from memoryd.store import sqlite_checks
+from memoryd.store.sqlite import checks
 from tests.clients import NO_MODELS
 
 
@@ -222,7 +223,7 @@ def test_a_file_that_cannot_be_written_is_checked_without_its_words(
     patient: Patient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     patient.store("x")
-    monkeypatch.setattr("memoryd.store.sqlite_connection.frozen", lambda path: path.exists())
+    monkeypatch.setattr("memoryd.store.sqlite.connection.frozen", lambda path: path.exists())
     findings = patient.examine().findings
     unchecked = [finding.subject for finding in findings if "the words were not checked" in finding.problem]
     assert unchecked == [str(patient.data / name) for name in ("_meta.db", "memory.db")]
@@ -230,7 +231,7 @@ def test_a_file_that_cannot_be_written_is_checked_without_its_words(
 
 def test_a_journal_that_is_no_write_ahead_log(patient: Patient, monkeypatch: pytest.MonkeyPatch) -> None:
     """As on a drive that cannot share memory: SQLite stays with a rollback journal there."""
-    monkeypatch.setattr("memoryd.store.sqlite_file._log_ahead", lambda _: None)
+    monkeypatch.setattr("memoryd.store.sqlite.file._log_ahead", lambda _: None)
     patient.store("x")
     problems = {finding.problem for finding in patient.examine().findings}
     assert any("journal is delete instead of wal" in problem for problem in problems)
@@ -238,7 +239,7 @@ def test_a_journal_that_is_no_write_ahead_log(patient: Patient, monkeypatch: pyt
 
 def test_a_large_write_ahead_log(patient: Patient, monkeypatch: pytest.MonkeyPatch) -> None:
     patient.store("x")
-    monkeypatch.setattr(sqlite_checks, "LARGE_LOG", -1)
+    monkeypatch.setattr(checks, "LARGE_LOG", -1)
     findings = patient.examine().findings
     assert len(findings) == 2
     assert "write-ahead log has grown" in findings[0].problem
@@ -265,7 +266,7 @@ def test_a_damaged_archive_is_found_and_keeps_a_backup_from_being_made(patient: 
         pages.write(b"\xff" * 8 * 4096)
     assert {finding.subject for finding in patient.examine().findings} == {str(file)}
     with Engine(patient.settings, fetch=False) as engine, pytest.raises(StoreError, match="is damaged") as raised:
-        migrate.backup(engine, tmp_path / "copy.db", lambda *_: None)
+        migration.backup(engine, tmp_path / "copy.db", lambda *_: None)
     assert str(file) in str(raised.value)
 
 

@@ -5,12 +5,12 @@ from pathlib import Path
 
 import pytest
 
-from memoryd.core import doctor
-from memoryd.core.doctor import Doctor, Finding
+from memoryd.core.admin import doctor
+from memoryd.core.admin.doctor import Doctor, Finding
 from memoryd.core.engine import Engine
-from memoryd.core.memories import Memories
+from memoryd.core.memories.memories import Memories
 from memoryd.settings import Settings
-from memoryd.store import postgres_connection
+from memoryd.store.postgres import connection
 from tests.clients import NO_MODELS
 from tests.store.clusters import Cluster, ask, cluster
 
@@ -86,7 +86,7 @@ def test_facts(patient: Patient) -> None:
 
 
 def test_a_server_out_of_reach(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(postgres_connection, "PAUSES", ())
+    monkeypatch.setattr(connection, "PAUSES", ())
     diagnosis = Patient(home, "postgresql://user:geheim@127.0.0.1:1/memory").examine()
     (finding,) = diagnosis.findings
     assert finding.subject == "127.0.0.1:1/memory"

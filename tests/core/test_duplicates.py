@@ -4,8 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memoryd.core.duplicates import same
-from memoryd.text import may_differ, plain
+from memoryd.core.records.deduplication import may_differ, plain, same
 
 ALIKE = {
     "marks": ("The deploy key lives in `vault-2`.", "The deploy key lives in vault-2!"),

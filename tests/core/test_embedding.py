@@ -8,15 +8,16 @@ from types import SimpleNamespace
 
 import pytest
 
-from memoryd.core import embedding, records, worker
+from memoryd.core.base import background
+from memoryd.core.base.background import Worker
 from memoryd.core.engine import Engine
-from memoryd.core.memories import Criteria
-from memoryd.core.worker import Worker
+from memoryd.core.memories.memories import Criteria
+from memoryd.core.records import embedding, records
 from memoryd.errors import StoreError
 from memoryd.model import GENERAL, Filter, VectorSet, Workspace
 from memoryd.models import helpers
 from memoryd.models import ollama as service
-from memoryd.store.files import DataDirectory
+from memoryd.store.sqlite.placement import DataDirectory
 from tests.core.kit import NOMIC, Ollama, embedded, engine, memories, never, stored, with_ollama
 from tests.store.kit import put
 
@@ -395,7 +396,7 @@ def test_seldom_chores_run_at_the_start_and_when_they_are_due_however_often_it_i
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     now = [0.0]
-    monkeypatch.setattr(worker, "time", SimpleNamespace(monotonic=lambda: now[0]))
+    monkeypatch.setattr(background, "time", SimpleNamespace(monotonic=lambda: now[0]))
     runs: queue.Queue[str] = queue.Queue()
     here = Worker([lambda _stopping: runs.put("often")], seldom=[lambda _stopping: runs.put("seldom")])
 
@@ -407,7 +408,7 @@ def test_seldom_chores_run_at_the_start_and_when_they_are_due_however_often_it_i
     here.start()
     try:
         assert [woken() for _ in range(3)] == ["seldom often", "often", "often"]
-        now[0] = worker.SELDOM
+        now[0] = background.SELDOM
         assert [woken() for _ in range(3)] == ["seldom often", "often", "often"]
     finally:
         here.stop(10)
@@ -424,19 +425,19 @@ def test_a_worker_that_died_goes_on_when_it_is_woken(monkeypatch: pytest.MonkeyP
         if errors:
             raise errors.pop(0)
 
-    worker = Worker([chore])
-    worker.wake()
-    assert not worker._thread.is_alive(), "one that was not started stays still"
-    worker.start()
+    background = Worker([chore])
+    background.wake()
+    assert not background._thread.is_alive(), "one that was not started stays still"
+    background.start()
     runs.get(timeout=10)
     assert died.get(timeout=10) is ZeroDivisionError
-    worker._thread.join(10)
+    background._thread.join(10)
     for _ in range(2):  # after what can be foreseen the thread lives on
-        worker.wake()
+        background.wake()
         runs.get(timeout=10)
-    worker.stop(10)
-    worker.wake()
-    assert not worker._thread.is_alive()
+    background.stop(10)
+    background.wake()
+    assert not background._thread.is_alive()
     assert died.empty()
 
 

@@ -8,14 +8,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from memoryd.core import entities, exports, relations
 from memoryd.core.engine import Engine
-from memoryd.core.entities import NewEntity
-from memoryd.core.export_rows import SHAPES
-from memoryd.core.graph import Graph
-from memoryd.core.history import restore
-from memoryd.core.lines import Mode
-from memoryd.core.relations import Edge
+from memoryd.core.graph import entities, relations
+from memoryd.core.graph.entities import NewEntity
+from memoryd.core.graph.relations import Edge
+from memoryd.core.graph.transaction import Graph
+from memoryd.core.maintenance.history import restore
+from memoryd.core.transfer import export as exports
+from memoryd.core.transfer.jsonl import Mode
+from memoryd.core.transfer.schema import SHAPES
 from memoryd.errors import InvalidInputError, StoreError
 from memoryd.settings import Settings
 from memoryd.store.sql import MOVED

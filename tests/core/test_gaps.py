@@ -9,12 +9,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from memoryd.core import entities, gaps, observations, relations
-from memoryd.core.entities import NewEntity
-from memoryd.core.gaps import Gap, Names, phrase_of
-from memoryd.core.graph import Graph
-from memoryd.core.observations import Deletion
-from memoryd.core.relations import Edge
+from memoryd.core.graph import entities, missing_relations, observations, relations
+from memoryd.core.graph.entities import NewEntity
+from memoryd.core.graph.missing_relations import Gap, Names, phrase_of
+from memoryd.core.graph.observations import Deletion
+from memoryd.core.graph.relations import Edge
+from memoryd.core.graph.transaction import Graph
 from tests.core.kit import engine
 
 
@@ -100,36 +100,36 @@ def test_gaps_are_counted_in_observations_and_the_most_mentioned_come_first(grap
         Dora=("met Bob",),
     )
     relations.create(graph, [Edge("Carl", "Ann", "with")])
-    assert gaps.gaps(graph) == [Gap("Ann", "Bob", 2), Gap("Bob", "Dora", 1), Gap("Dora", "Bob", 1)]
+    assert missing_relations.gaps(graph) == [Gap("Ann", "Bob", 2), Gap("Bob", "Dora", 1), Gap("Dora", "Bob", 1)]
 
 
 def test_a_relation_in_either_direction_closes_a_gap_and_its_end_opens_it_again(graph: Graph) -> None:
     made(graph, Ann=("met Bob",), Bob=())
     relations.create(graph, [Edge("Bob", "Ann", "met")])
-    assert gaps.gaps(graph) == []
+    assert missing_relations.gaps(graph) == []
     relations.delete(graph, [Edge("Bob", "Ann", "met")])
-    assert gaps.gaps(graph) == [Gap("Ann", "Bob", 1)]
+    assert missing_relations.gaps(graph) == [Gap("Ann", "Bob", 1)]
 
 
 def test_what_is_deleted_is_neither_read_nor_named(graph: Graph) -> None:
     made(graph, Ann=("met Bob", "met Carl"), Bob=(), Carl=())
     observations.delete(graph, [Deletion(entity="Ann", ordinals=(0,))])
     entities.delete(graph, ["Carl"])
-    assert gaps.gaps(graph) == []
+    assert missing_relations.gaps(graph) == []
 
 
 def test_an_own_name_shields_what_it_contains_and_means_no_namesake(graph: Graph) -> None:
     made(graph, York=("is old",))
     entities.create(graph, [NewEntity(name="New York", type="t", observations=("New York is big",))])
     entities.create(graph, [NewEntity(name="york", type="t", observations=("York is here",))])
-    assert gaps.gaps(graph) == []
+    assert missing_relations.gaps(graph) == []
 
 
 def test_another_workspace_is_not_read(graph: Graph) -> None:
     other = Graph(graph.engine, graph.engine.workspaces.ensure("other"))
     made(other, Bob=("met Ann",))
     made(graph, Ann=("met Bob",))
-    assert gaps.gaps(graph) == []
+    assert missing_relations.gaps(graph) == []
 
 
 def test_any_text_can_be_read() -> None:

@@ -11,11 +11,11 @@ from pathlib import Path
 import apsw
 import pytest
 
-from memoryd.core import entities, observations, relations
-from memoryd.core.entities import NewEntity
-from memoryd.core.graph import Change, Graph, named
-from memoryd.core.observations import Deletion
-from memoryd.core.relations import Edge
+from memoryd.core.graph import entities, observations, relations
+from memoryd.core.graph.entities import NewEntity
+from memoryd.core.graph.observations import Deletion
+from memoryd.core.graph.relations import Edge
+from memoryd.core.graph.transaction import Change, Graph, named
 from memoryd.errors import InvalidInputError, NotFoundError
 from memoryd.model import Entity
 from tests.core.kit import engine, never

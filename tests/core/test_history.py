@@ -5,14 +5,14 @@ from pathlib import Path
 
 import pytest
 
-from memoryd.core import entities, observations, relations
 from memoryd.core.engine import Engine
-from memoryd.core.entities import NewEntity
-from memoryd.core.graph import Graph
-from memoryd.core.history import entries, restore
-from memoryd.core.memories import Criteria
-from memoryd.core.relations import Edge
-from memoryd.core.vault import Vault
+from memoryd.core.graph import entities, observations, relations
+from memoryd.core.graph.entities import NewEntity
+from memoryd.core.graph.relations import Edge
+from memoryd.core.graph.transaction import Graph
+from memoryd.core.maintenance.history import entries, restore
+from memoryd.core.memories.memories import Criteria
+from memoryd.core.memories.vault import Vault
 from memoryd.errors import InvalidInputError, NotFoundError
 from memoryd.settings import Settings
 from tests.clients import environment

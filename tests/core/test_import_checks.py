@@ -9,12 +9,13 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from memoryd.core import entities, imports, lines
 from memoryd.core.engine import Engine
-from memoryd.core.entities import NewEntity
-from memoryd.core.export_rows import SHAPES
-from memoryd.core.graph import Graph
-from memoryd.core.lines import Mode
+from memoryd.core.graph import entities
+from memoryd.core.graph.entities import NewEntity
+from memoryd.core.graph.transaction import Graph
+from memoryd.core.transfer import jsonl, restore
+from memoryd.core.transfer.jsonl import Mode
+from memoryd.core.transfer.schema import SHAPES
 from memoryd.errors import InvalidInputError, MemorydError
 from tests.core.exports_kit import (
     WORKSPACE,
@@ -172,8 +173,8 @@ def test_a_file_that_grows_while_it_is_read_is_told(engine: Engine, other: Engin
             with file.open("ab") as more:
                 more.write(b"{}\n")
 
-    with lines.opened(file) as source, pytest.raises(InvalidInputError, match="Somebody wrote to"):
-        imports.load(other, source, None, mode, grow)
+    with jsonl.opened(file) as source, pytest.raises(InvalidInputError, match="Somebody wrote to"):
+        restore.load(other, source, None, mode, grow)
     assert mode == "merge" or memories(other).stats()["total"] == 1
 
 
@@ -189,8 +190,8 @@ def test_a_failed_replacement_leaves_no_workspace_behind(engine: Engine, file: P
     written(
         file, [*content[:1], *[record(str(n)) for n in range(1000, 1600)], *[detail(str(n)) for n in range(1000, 1600)]]
     )
-    with lines.opened(file) as source, pytest.raises(MemorydError):
-        imports.load(engine, source, "new", "replace", grow)
+    with jsonl.opened(file) as source, pytest.raises(MemorydError):
+        restore.load(engine, source, "new", "replace", grow)
     assert [workspace.name for workspace in engine.workspaces.all()] == ["default"]
 
 

@@ -7,16 +7,16 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from memoryd.core import entities, observations, relations
 from memoryd.core.engine import Engine
-from memoryd.core.entities import NewEntity
-from memoryd.core.graph import Graph
-from memoryd.core.journal import Journal
-from memoryd.core.lines import Mode
-from memoryd.core.memories import Criteria
-from memoryd.core.observations import Deletion
-from memoryd.core.relations import Edge
-from memoryd.core.vault import Vault
+from memoryd.core.graph import entities, observations, relations
+from memoryd.core.graph.entities import NewEntity
+from memoryd.core.graph.observations import Deletion
+from memoryd.core.graph.relations import Edge
+from memoryd.core.graph.transaction import Graph
+from memoryd.core.journal.journal import Journal
+from memoryd.core.memories.memories import Criteria
+from memoryd.core.memories.vault import Vault
+from memoryd.core.transfer.jsonl import Mode
 from memoryd.errors import InvalidInputError
 from memoryd.store import rows
 from memoryd.store.base import Queries
@@ -307,7 +307,7 @@ def test_an_archived_workspace_is_not_imported_into(engine: Engine, file: Path, 
 KILLED = """
 import json, os, signal, sys
 from pathlib import Path
-from memoryd.core import imports, lines, merging
+from memoryd.core.transfer import jsonl as lines, merge as merging, restore as imports
 from memoryd.core.engine import Engine
 from memoryd.settings import Settings
 merging.BATCH = 5

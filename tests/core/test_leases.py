@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from memoryd.core import leases
+from memoryd.core.base import leases
 from memoryd.core.engine import Engine
 from tests.clients import database, until
 from tests.core.kit import engine

@@ -8,14 +8,14 @@ from threading import Event, Timer
 
 import pytest
 
-from memoryd.core import maintenance
-from memoryd.core.acts import BY_WORDS, Act
-from memoryd.core.clock import timestamp
+from memoryd.core.base.clock import timestamp
 from memoryd.core.engine import Engine
-from memoryd.core.graph import Graph
-from memoryd.core.history import entries, restore
-from memoryd.core.maintenance import Maintenance, maintain
-from memoryd.core.vitality import vitality
+from memoryd.core.graph.transaction import Graph
+from memoryd.core.maintenance import scheduler
+from memoryd.core.maintenance.actions import BY_WORDS, Act
+from memoryd.core.maintenance.decay import vitality
+from memoryd.core.maintenance.history import entries, restore
+from memoryd.core.maintenance.scheduler import Maintenance, maintain
 from memoryd.errors import BusyError, ModelError
 from memoryd.model import Kind, Record
 from memoryd.models import helpers
@@ -225,7 +225,7 @@ def test_where_the_client_of_a_model_is_not_loaded_nothing_counts_as_judged(
 
 
 def unjudged(of: Engine) -> int:
-    return len(maintenance._unjudged(of, of.workspaces.ensure("default"), 99))
+    return len(scheduler._unjudged(of, of.workspaces.ensure("default"), 99))
 
 
 def test_what_words_alone_have_settled_is_judged_once_a_model_is_named(
@@ -417,7 +417,7 @@ def test_what_was_changed_meanwhile_is_left_alone(one: Engine) -> None:
     (act,) = done(one, dry_run=True)
     place = one.workspaces.ensure("default")
     one.write(place, lambda q: q.run("records.delete", ids=json.dumps([act.by.id]), now=one.clock.now()))
-    assert maintenance._do(one, place, act) is False
+    assert scheduler._do(one, place, act) is False
     assert living(one) == [SAME[1]]
 
 

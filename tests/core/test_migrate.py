@@ -12,21 +12,22 @@ import numpy as np
 import psycopg
 import pytest
 
-from memoryd.core import entities, migrate, observations, relations
 from memoryd.core.engine import Engine
-from memoryd.core.entities import NewEntity
-from memoryd.core.graph import Graph
-from memoryd.core.memories import Criteria
-from memoryd.core.migrate import Outcome
-from memoryd.core.observations import Deletion
-from memoryd.core.relations import Edge
+from memoryd.core.graph import entities, observations, relations
+from memoryd.core.graph.entities import NewEntity
+from memoryd.core.graph.observations import Deletion
+from memoryd.core.graph.relations import Edge
+from memoryd.core.graph.transaction import Graph
+from memoryd.core.memories.memories import Criteria
+from memoryd.core.transfer import migration
+from memoryd.core.transfer.migration import Outcome
 from memoryd.errors import InvalidInputError, NotFoundError, StoreError
 from memoryd.model import Kind
+from memoryd.query_syntax import parse_query
 from memoryd.settings import Settings
 from memoryd.store import rows
 from memoryd.store.base import Queries
 from memoryd.store.sql import MOVED, TABLES, load, moving
-from memoryd.text import parse_query
 from tests.clients import database
 from tests.core.kit import NONE, memories
 from tests.store.kit import EVERY, SET, add, axis, put, python
@@ -41,13 +42,13 @@ def quiet(_what: str, _done: float) -> None:
 
 
 def moved(source: object, target: object) -> Outcome:
-    outcome = migrate.migrate(str(source), str(target), SETTINGS, quiet)
+    outcome = migration.migrate(str(source), str(target), SETTINGS, quiet)
     assert outcome.differences == []
     return outcome
 
 
 def opened(place: object) -> Engine:
-    return Engine(migrate.at(str(place), SETTINGS))
+    return Engine(migration.at(str(place), SETTINGS))
 
 
 def all_kinds(engine: Engine, name: str) -> None:
@@ -217,7 +218,7 @@ def test_what_is_there_is_not_written_twice(source: Path, url: str) -> None:
 
 KILLED = """
 import os, signal, sys
-from memoryd.core import migrate
+from memoryd.core.transfer import migration as migrate
 from memoryd.settings import Settings
 from memoryd.store import rows
 rows.FIRST = rows.PAGE = 3
@@ -291,7 +292,7 @@ def test_what_differs_is_told(source: Path, url: str, tmp_path: Path) -> None:
         connection.execute("UPDATE embeddings SET vector = '[0,0,0,0,0,0,0,1]' WHERE perspective = 'client'")
         connection.execute("UPDATE projects SET description = 'another' WHERE name = 'empty'")
         connection.execute("UPDATE sessions SET active_project = 'another'")
-    outcome = migrate.migrate(str(source), url, SETTINGS, quiet)
+    outcome = migration.migrate(str(source), url, SETTINGS, quiet)
     told = {(each.workspace, each.table): (each.source, each.target) for each in outcome.differences}
     assert set(told) == {
         ("default", "embeddings"), ("web-site", "embeddings"), ("web-site", "records"), ("web-site", "events"),
@@ -314,7 +315,7 @@ def test_what_is_written_meanwhile_shows_and_a_second_run_fetches_it(source: Pat
                 memories(engine, name="web-site").store("meanwhile")
 
         came: list[str] = []
-        outcome = migrate.migrate(str(source), url, SETTINGS, report)
+        outcome = migration.migrate(str(source), url, SETTINGS, report)
     assert came
     with pytest.raises(StoreError, match=r"records of default: (\d+) in the source, (\d+) in the target"):
         outcome.demand_same()
@@ -350,7 +351,7 @@ def test_a_source_without_workspaces_and_odd_targets_are_told(source: Path, tmp_
 
 def test_progress_comes_to_its_end(source: Path, url: str) -> None:
     told: list[tuple[str, float]] = []
-    migrate.migrate(str(source), url, SETTINGS, lambda what, done: told.append((what, done)))
+    migration.migrate(str(source), url, SETTINGS, lambda what, done: told.append((what, done)))
     shares = [done for _, done in told]
     assert shares == sorted(shares)
     assert shares[-1] == 1.0
@@ -369,9 +370,9 @@ def test_a_backup_of_postgres_is_a_file_to_work_with(source: Path, url: str, tmp
             if what == "copying web-site":
                 memories(engine, name="web-site").store("meanwhile")
 
-        assert migrate.backup(engine, file, report) == len(dump(source)["records"])
+        assert migration.backup(engine, file, report) == len(dump(source)["records"])
         with pytest.raises(StoreError, match="exists already"):
-            migrate.backup(engine, file, quiet)
+            migration.backup(engine, file, quiet)
     assert [path.name for path in file.parent.iterdir()] == ["all.db"]
     assert dump(file) == dump(source)
 
@@ -384,5 +385,5 @@ def test_a_backup_that_fails_leaves_nothing(source: Path, url: str, tmp_path: Pa
             raise KeyboardInterrupt
 
     with opened(url) as engine, pytest.raises(KeyboardInterrupt):
-        migrate.backup(engine, tmp_path / "all.db", report)
+        migration.backup(engine, tmp_path / "all.db", report)
     assert list(tmp_path.glob("all*")) == []

@@ -5,12 +5,13 @@ from pathlib import Path
 
 import pytest
 
-from memoryd.core import entities, node_search, relations
-from memoryd.core.entities import NewEntity
-from memoryd.core.graph import Graph
-from memoryd.core.node_search import Match, Seen
-from memoryd.core.relations import Edge
-from memoryd.core.search import Mode
+from memoryd.core.graph import entities, relations
+from memoryd.core.graph import search as node_search
+from memoryd.core.graph.entities import NewEntity
+from memoryd.core.graph.relations import Edge
+from memoryd.core.graph.search import Match, Seen
+from memoryd.core.graph.transaction import Graph
+from memoryd.core.search.pipeline import Mode
 from memoryd.errors import NotFoundError
 from tests.core.kit import engine, never
 

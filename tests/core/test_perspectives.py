@@ -9,12 +9,13 @@ from typing import Any
 
 import pytest
 
-from memoryd.core import embedding, entities, observations, perspectives, relations
 from memoryd.core.engine import Engine
-from memoryd.core.entities import NewEntity
-from memoryd.core.graph import Graph
-from memoryd.core.perspectives import DEFAULTS, FIELDS, check, render
-from memoryd.core.relations import Edge
+from memoryd.core.graph import entities, observations, relations
+from memoryd.core.graph.entities import NewEntity
+from memoryd.core.graph.relations import Edge
+from memoryd.core.graph.transaction import Graph
+from memoryd.core.records import embedding, perspectives
+from memoryd.core.records.perspectives import DEFAULTS, FIELDS, check, render
 from memoryd.errors import InvalidInputError, StoreError
 from memoryd.model import GENERAL
 from tests.core.kit import NONE, Ollama, engine, never, ollama

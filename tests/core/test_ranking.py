@@ -2,8 +2,8 @@
 
 import pytest
 
-from memoryd import ranking
-from memoryd.ranking import RECALL
+from memoryd.core.search import ranking
+from memoryd.core.search.ranking import RECALL
 
 
 def test_fusion_keeps_the_part_of_one_list() -> None:

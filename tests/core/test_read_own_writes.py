@@ -10,14 +10,15 @@ from pathlib import Path
 
 import pytest
 
-from memoryd.core import backlog, embedding, entities, node_search, similar
-from memoryd.core.backlog import Backlog
 from memoryd.core.engine import Engine
-from memoryd.core.entities import NewEntity
-from memoryd.core.graph import Graph
-from memoryd.core.history import restore
-from memoryd.core.journal import Journal
-from memoryd.core.memories import Criteria
+from memoryd.core.graph import entities, search, similarity
+from memoryd.core.graph.entities import NewEntity
+from memoryd.core.graph.transaction import Graph
+from memoryd.core.journal.journal import Journal
+from memoryd.core.maintenance.history import restore
+from memoryd.core.memories.memories import Criteria
+from memoryd.core.records import backlog, embedding
+from memoryd.core.records.backlog import Backlog
 from memoryd.model import Filter, Kind
 from memoryd.settings import Settings
 from memoryd.text import estimate_tokens
@@ -113,11 +114,11 @@ def test_every_search_by_meaning_sees_what_was_just_written(tmp_path: Path, mode
     with with_models(tmp_path, model_dir) as here:
         task = memories(here).context("Which nuts make him ill?", 500)
         assert "peanuts" in task.text.split("## Recent")[0]
-        (match,), mode = node_search.search(graph(here), "Who programs the billing software?", 1)[0].best, "embedding"
+        (match,), mode = search.search(graph(here), "Who programs the billing software?", 1)[0].best, "embedding"
         assert match.observation is not None
-        seen, mode = node_search.within(graph(here), "Ann", "Which language is it programmed in?", 5)
+        seen, mode = search.within(graph(here), "Ann", "Which language is it programmed in?", 5)
         assert (len(seen.best), mode, seen.degraded) == (1, "embedding", "")
-        assert len(similar.similar(graph(here)).best) == 1
+        assert len(similarity.similar(graph(here)).best) == 1
         assert len(journal(here).kept.find("poor performance of the database", 5, "").best) == 1
         assert len(journal(here).kept.find_summaries("poor performance of the database", 5, "").best) == 1
         gone = memories(here).forget(Criteria(query="Which nuts make him ill?"), confirm=True).best
@@ -167,12 +168,12 @@ def test_a_model_that_fails_is_told_by_every_search(tmp_path: Path, server: Olla
             assert briefing.text.endswith(f"\n\n{CANNOT}")
             assert briefing.tokens_used == estimate_tokens(briefing.text)
         assert memories(here).context("database", 500).text.endswith(CANNOT)
-        assert node_search.search(graph(here), "bees", 5)[0].degraded == CANNOT
-        assert node_search.within(graph(here), "Ann", "bees", 5)[0].degraded == CANNOT
-        assert similar.similar(graph(here)).degraded == CANNOT.replace("Searched by words alone", "Not compared")
+        assert search.search(graph(here), "bees", 5)[0].degraded == CANNOT
+        assert search.within(graph(here), "Ann", "bees", 5)[0].degraded == CANNOT
+        assert similarity.similar(graph(here)).degraded == CANNOT.replace("Searched by words alone", "Not compared")
         assert journal(here).kept.find("bees", 5, "").degraded == CANNOT
         assert journal(here).kept.find_summaries("bees", 5, "").degraded == CANNOT
-        assert node_search.search(graph(here), "bees", 5, "text")[0].degraded == "", "who asks for words gets them"
+        assert search.search(graph(here), "bees", 5, "text")[0].degraded == "", "who asks for words gets them"
         assert memories(here).recall("database AND port", 500).degraded == ""
 
 

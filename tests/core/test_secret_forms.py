@@ -5,7 +5,7 @@ Between « and » stands what is masked; ¦ parts what no scanner should take fo
 
 import pytest
 
-from memoryd.core.secrets import mask
+from memoryd.core.security.secrets import mask
 
 HELD = """
 # a sentence that refers to what the one before named

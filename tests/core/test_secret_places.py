@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from memoryd.core import secrets
 from memoryd.core.engine import Engine
-from memoryd.core.journal import Journal
-from memoryd.core.memories import Criteria
+from memoryd.core.journal.journal import Journal
+from memoryd.core.memories.memories import Criteria
+from memoryd.core.security import secrets
 from memoryd.toolsets import chosen
 from memoryd.toolsets.registry import Call
 from tests.core.kit import engine, memories

@@ -13,30 +13,21 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memoryd.core import (
-    capture,
-    entities,
-    exports,
-    imports,
-    journal_files,
-    lines,
-    observations,
-    relations,
-    secret_rules,
-    secrets,
-    transfer,
-)  # fmt: skip
-from memoryd.core.audit import findings
+from memoryd.core.admin.audit import findings
+from memoryd.core.agents import transcript_import
+from memoryd.core.agents.hooks import Event, Hooks
 from memoryd.core.engine import Engine
-from memoryd.core.entities import NewEntity
-from memoryd.core.graph import Graph
-from memoryd.core.hooks import Event, Hooks
-from memoryd.core.journal import Journal
-from memoryd.core.memories import Criteria, Memories
-from memoryd.core.observations import Deletion
-from memoryd.core.relations import Edge
-from memoryd.core.secrets import Secrets
-from memoryd.core.vault import Vault
+from memoryd.core.graph import entities, observations, relations
+from memoryd.core.graph.entities import NewEntity
+from memoryd.core.graph.observations import Deletion
+from memoryd.core.graph.relations import Edge
+from memoryd.core.graph.transaction import Graph
+from memoryd.core.journal.journal import Journal
+from memoryd.core.memories.memories import Criteria, Memories
+from memoryd.core.memories.vault import Vault
+from memoryd.core.security import secret_rules, secrets  # fmt: skip
+from memoryd.core.security.secrets import Secrets
+from memoryd.core.transfer import export, foreign, journal_file, jsonl, restore
 from memoryd.errors import InvalidInputError
 from memoryd.model import Interaction, SessionSummary
 from memoryd.settings import Settings
@@ -164,7 +155,7 @@ def exported(tmp_path: Path) -> Path:
     with opened(tmp_path / "allowing", "allow") as engine:
         for tool, arguments in WRITES[:12]:
             run(engine, tool, arguments)
-        exports.export(engine, tmp_path / "all.jsonl", [engine.workspace(make=False)], quiet)
+        export.export(engine, tmp_path / "all.jsonl", [engine.workspace(make=False)], quiet)
     assert SECRET in (tmp_path / "all.jsonl").read_text()
     return tmp_path / "all.jsonl"
 
@@ -174,9 +165,9 @@ def quiet(_what: str, _done: float) -> None:
 
 
 @pytest.mark.parametrize("mode", ["merge", "replace"])
-def test_no_import_of_an_export_stores_a_secret(engine: Engine, home: Path, exported: Path, mode: lines.Mode) -> None:
-    with lines.opened(exported) as source:
-        (outcome,) = imports.load(engine, source, None, mode, quiet)
+def test_no_import_of_an_export_stores_a_secret(engine: Engine, home: Path, exported: Path, mode: jsonl.Mode) -> None:
+    with jsonl.opened(exported) as source:
+        (outcome,) = restore.load(engine, source, None, mode, quiet)
     assert outcome.masked[KIND] > 10
     assert MASKED in everything(engine)
     engine.close()
@@ -185,8 +176,8 @@ def test_no_import_of_an_export_stores_a_secret(engine: Engine, home: Path, expo
 
 def test_an_import_keeps_what_is_masked_from_being_stored_twice(engine: Engine, exported: Path) -> None:
     """Its fingerprint is that of the masked text."""
-    with lines.opened(exported) as source:
-        imports.load(engine, source, None, "merge", quiet)
+    with jsonl.opened(exported) as source:
+        restore.load(engine, source, None, "merge", quiet)
     stored = run(engine, "memory_store", {"content": SAID}).result.model_dump()
     assert stored["status"] == "merged"
 
@@ -196,9 +187,9 @@ def test_no_import_of_a_graph_stores_a_secret(engine: Engine, home: Path, tmp_pa
     entity = {"type": "entity", "name": SECRET, "entityType": SAID, "observations": [SAID]}
     relation = {"type": "relation", "from": SECRET, "to": f"Bob {SECRET}", "relationType": SAID}
     file.write_text("\n".join(map(json.dumps, (entity, relation))))
-    with transfer.opened(file, "server-memory") as source:
+    with foreign.opened(file, "server-memory") as source:
         graph = Graph(engine, engine.workspace(make=True))
-        assert transfer.load(graph, source, quiet).masked == (KIND,) * 6
+        assert foreign.load(graph, source, quiet).masked == (KIND,) * 6
     engine.close()
     assert holds(home) == []
 
@@ -212,7 +203,7 @@ def test_no_hook_and_no_transcript_stores_a_secret(engine: Engine, home: Path, t
     workspace = engine.workspace(make=True)
     again = opened(tmp_path / "other")
     kept = Journal(again, again.workspace(make=True), "").kept
-    assert capture.load(kept, path.parent, again.secrets).masked
+    assert transcript_import.load(kept, path.parent, again.secrets).masked
     assert MASKED in everything(engine)
     assert workspace.name == "default"
     engine.close()
@@ -246,16 +237,16 @@ def test_a_file_with_a_secret_is_refused_by_its_line(home: Path, exported: Path,
     graph.write_text("\n".join(map(json.dumps, (fine, fine | {"observations": [SAID]}))))
     with opened(home, "refuse") as engine:
         workspace = engine.workspace(make=True)
-        with lines.opened(exported) as source, pytest.raises(InvalidInputError, match=r"Line \d+ of all\.jsonl"):
-            imports.load(engine, source, None, "replace", quiet)
+        with jsonl.opened(exported) as source, pytest.raises(InvalidInputError, match=r"Line \d+ of all\.jsonl"):
+            restore.load(engine, source, None, "replace", quiet)
         kept = Journal(engine, workspace, "").kept
-        with lines.opened(journal) as source, pytest.raises(InvalidInputError, match=r"Line 1 of journal\.jsonl"):
-            journal_files.load(kept, source, "merge", lines.ignored, engine.secrets)
+        with jsonl.opened(journal) as source, pytest.raises(InvalidInputError, match=r"Line 1 of journal\.jsonl"):
+            journal_file.load(kept, source, "merge", jsonl.ignored, engine.secrets)
         with (
-            transfer.opened(graph, "server-memory") as named,
+            foreign.opened(graph, "server-memory") as named,
             pytest.raises(InvalidInputError, match=r"Line 2 of graph\.jsonl"),
         ):
-            transfer.load(Graph(engine, workspace), named, quiet)
+            foreign.load(Graph(engine, workspace), named, quiet)
         assert engine.store.read(workspace, lambda queries: rows.number(queries, "records")) == 0
 
 

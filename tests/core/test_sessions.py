@@ -8,9 +8,10 @@ from typing import Any
 
 import pytest
 
-from memoryd.core import records, sessions
+from memoryd.core.access import sessions
 from memoryd.core.engine import Engine
-from memoryd.core.vault import Vault
+from memoryd.core.memories.vault import Vault
+from memoryd.core.records import records
 from memoryd.errors import InvalidInputError, NotFoundError, StoreBusyError
 from memoryd.model import Shelf
 from tests.core.kit import engine, never

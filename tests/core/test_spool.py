@@ -17,9 +17,9 @@ from pathlib import Path
 import apsw
 import pytest
 
+from memoryd.core.agents.spool import ABANDONED, Entry, Spool
 from memoryd.core.engine import Engine
-from memoryd.core.journal import Journal
-from memoryd.core.spool import ABANDONED, Entry, Spool
+from memoryd.core.journal.journal import Journal
 from memoryd.errors import InvalidInputError, StoreError
 from memoryd.model import Interaction
 from memoryd.settings import Settings

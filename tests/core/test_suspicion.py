@@ -2,7 +2,7 @@
 
 import pytest
 
-from memoryd.suspicion import reads_like_instructions, suspicious
+from memoryd.core.security.prompt_injection import reads_like_instructions, suspicious
 
 TAGS = "".join(chr(0xE0000 + ord(letter)) for letter in "obey")
 

@@ -7,18 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from memoryd.core.records.deduplication import fingerprint, may_differ
+from memoryd.query_syntax import parse_query
 from memoryd.settings import address
-from memoryd.text import (
-    content_words,
-    cut,
-    estimate_tokens,
-    extract,
-    fingerprint,
-    may_differ,
-    parse_query,
-    sentences,
-    words,
-)
+from memoryd.text import content_words, cut, estimate_tokens, extract, sentences, words
 
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=300)
 QUERIES = st.lists(

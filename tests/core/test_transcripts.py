@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from memoryd.core.transcripts import CONTINUED, Reader, Turn
+from memoryd.core.agents.claude_code import CONTINUED, Reader, Turn
 from memoryd.errors import InvalidInputError
 from memoryd.model import Interaction
 
@@ -205,6 +205,6 @@ def test_what_is_read_of_the_first_lines_stays_as_more_are_written() -> None:
 
 
 def test_a_line_without_an_end_is_refused_before_it_fills_the_memory(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("memoryd.core.transcripts.LINE", 100)
+    monkeypatch.setattr("memoryd.core.agents.claude_code.LINE", 100)
     with pytest.raises(InvalidInputError, match="is no transcript"):
         read(b"x" * 1_000)

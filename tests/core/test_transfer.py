@@ -9,10 +9,11 @@ from typing import Any
 import apsw
 import pytest
 
-from memoryd.core import entities, observations, relations, transfer
 from memoryd.core.engine import Engine
-from memoryd.core.graph import Graph
-from memoryd.core.transfer import Summary
+from memoryd.core.graph import entities, observations, relations
+from memoryd.core.graph.transaction import Graph
+from memoryd.core.transfer import foreign
+from memoryd.core.transfer.foreign import Summary
 from memoryd.errors import InvalidInputError, StoreError
 from tests.core import kit
 
@@ -48,8 +49,8 @@ def load(graph: Graph, file: Path, *lines: str | bytes) -> Summary:
     """Import a file, of these lines if there are any; the last has no line break, as the server writes it."""
     if lines:
         file.write_bytes(b"\n".join(line.encode() if isinstance(line, str) else line for line in lines))
-    with transfer.opened(file, "server-memory") as source:
-        return transfer.load(graph, source, lambda _what, _done: None)
+    with foreign.opened(file, "server-memory") as source:
+        return foreign.load(graph, source, lambda _what, _done: None)
 
 
 def there(graph: Graph) -> Entities:
@@ -82,7 +83,7 @@ def test_all_is_kept_verbatim_and_in_order(graph: Graph, file: Path) -> None:
     )
     assert there(graph) == {"Ann": ("person", said), "x" * 5_000: ("k" * 5_000, [])}
     assert edges(graph) == {("Ann", "a b", "x" * 5_000)}
-    assert (summary.read, summary.new) == (transfer.Counts(entities=2, observations=6, relations=1),) * 2
+    assert (summary.read, summary.new) == (foreign.Counts(entities=2, observations=6, relations=1),) * 2
     assert summary.faults == summary.hints == summary.placeholders == 0
 
 
@@ -144,7 +145,7 @@ def test_what_old_versions_wrote_is_read(graph: Graph, file: Path) -> None:
 def test_workspaces_are_apart(engine: Engine, graph: Graph, file: Path) -> None:
     load(graph, file, entity("Ann", "a"))
     other = Graph(engine, engine.workspaces.ensure("other"))
-    assert load(other, file).new == transfer.Counts(entities=1, observations=1)
+    assert load(other, file).new == foreign.Counts(entities=1, observations=1)
 
 
 # what is wrong -------------------------------------------------------------------------------------------------------
@@ -209,7 +210,7 @@ def test_of_many_faults_and_hints_the_first_are_told_and_all_counted(graph: Grap
     broken = [entity("A"), *["broken"] * 50, *[entity("A", kind=f"type {number}") for number in range(30)]]
     summary = load(graph, file, *broken)
     assert (summary.faults, [fault.line for fault in summary.first_faults]) == (50, list(range(2, 22)))
-    assert (summary.hints, len(summary.first_hints)) == (30, transfer.REMARKS)
+    assert (summary.hints, len(summary.first_hints)) == (30, foreign.REMARKS)
 
 
 def test_an_integer_of_any_length_breaks_nothing(graph: Graph, file: Path) -> None:
@@ -231,7 +232,7 @@ def test_an_integer_of_any_length_breaks_nothing(graph: Graph, file: Path) -> No
 )
 def test_a_file_with_nothing_to_import_is_refused(file: Path, content: bytes, reason: str) -> None:
     file.write_bytes(content)
-    with pytest.raises(InvalidInputError, match=reason), transfer.opened(file, "server-memory"):
+    with pytest.raises(InvalidInputError, match=reason), foreign.opened(file, "server-memory"):
         pytest.fail("it is opened")
 
 
@@ -242,7 +243,7 @@ def test_what_is_no_file_is_refused_and_so_is_an_unknown_format(tmp_path: Path, 
         (tmp_path / "none", "server-memory", "There is no file"),
         (file, "csv", "There are: server-memory"),
     ):
-        with pytest.raises(InvalidInputError, match=reason), transfer.opened(path, form):
+        with pytest.raises(InvalidInputError, match=reason), foreign.opened(path, form):
             pytest.fail("it is opened")
 
 
@@ -270,7 +271,7 @@ def test_the_second_time_nothing_changes(
     before = rows(graph)
     monkeypatch.setattr(engine.clock, "now", lambda: "2100-01-01T00:00:00.000Z")
     second = load(graph, file)
-    assert (second.read, second.new, second.placeholders) == (first.read, transfer.Counts(), 0)
+    assert (second.read, second.new, second.placeholders) == (first.read, foreign.Counts(), 0)
     assert rows(graph) == before
 
 
@@ -279,7 +280,7 @@ def test_only_what_is_missing_is_added(graph: Graph, file: Path) -> None:
     observations.add(graph, [("A", ["own"])])
     summary = load(graph, file, entity("A", "a", "b"), entity("C"), relation("A", "B"), relation("A", "C"))
     assert there(graph)["A"] == ("person", ["a", "own", "b"])
-    assert summary.new == transfer.Counts(entities=1, observations=1, relations=1)
+    assert summary.new == foreign.Counts(entities=1, observations=1, relations=1)
 
 
 @pytest.mark.parametrize("batches", range(1, 12))
@@ -307,17 +308,17 @@ def test_an_import_that_fails_under_way_is_finished_by_the_next(
 
 def test_a_file_that_is_written_to_meanwhile_is_told(graph: Graph, file: Path) -> None:
     file.write_text(entity("A"))
-    with transfer.opened(file, "server-memory") as source:
+    with foreign.opened(file, "server-memory") as source:
         file.write_text(entity("A") + "\n" + entity("B"))
-        assert transfer.load(graph, source, lambda _what, _done: None).changed
+        assert foreign.load(graph, source, lambda _what, _done: None).changed
     assert not load(graph, file).changed
 
 
 def test_progress_goes_from_start_to_end_twice(graph: Graph, file: Path) -> None:
     file.write_text("\n".join(MANY))
     told: dict[str, list[float]] = {}
-    with transfer.opened(file, "server-memory") as source:
-        transfer.load(graph, source, lambda what, done: told.setdefault(what, []).append(done))
+    with foreign.opened(file, "server-memory") as source:
+        foreign.load(graph, source, lambda what, done: told.setdefault(what, []).append(done))
     assert list(told) == ["importing entities", "importing relations"]
     for fractions in told.values():
         assert fractions == sorted(fractions)
@@ -335,7 +336,7 @@ def test_vectors_are_made_when_asked_for(tmp_path: Path, file: Path) -> None:
         graph = Graph(here, here.workspaces.ensure("default"))
         load(graph, file, entity("Ann", "a", "b"))
         assert kit.embedded(here) == {}
-        assert transfer.embed(here, lambda _what, done: told.append(done)) == ""
+        assert foreign.embed(here, lambda _what, done: told.append(done)) == ""
         assert list(kit.embedded(here).values()) == [3]
     assert (told[0], told[-1], told) == (0, 1, sorted(told))
 
@@ -343,5 +344,5 @@ def test_vectors_are_made_when_asked_for(tmp_path: Path, file: Path) -> None:
 def test_without_its_files_the_embedder_says_why_there_are_no_vectors(tmp_path: Path) -> None:
     missing = {"MEMORY_EMBEDDER": "bundled", "MEMORY_MODEL_DIR": str(tmp_path / "none")}
     with Engine(kit.engine(tmp_path / "data", **missing).settings, fetch=False) as engine:
-        reason = transfer.embed(engine, lambda _what, _done: None)
+        reason = foreign.embed(engine, lambda _what, _done: None)
     assert "memoryd models pull" in reason

@@ -8,10 +8,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from memoryd.core import entities, observations, relations, traversal
-from memoryd.core.entities import NewEntity
-from memoryd.core.graph import Graph
-from memoryd.core.relations import Edge
+from memoryd.core.graph import entities, observations, relations, traversal
+from memoryd.core.graph.entities import NewEntity
+from memoryd.core.graph.relations import Edge
+from memoryd.core.graph.transaction import Graph
 from memoryd.errors import InvalidInputError, NotFoundError
 from memoryd.model import Relation
 from tests.core.kit import engine

@@ -6,14 +6,15 @@ from pathlib import Path
 
 import pytest
 
-from memoryd.core import workspaces
-from memoryd.core.doctor import Doctor
+from memoryd.core.admin.doctor import Doctor
 from memoryd.core.engine import Engine
-from memoryd.core.memories import Criteria
+from memoryd.core.memories.memories import Criteria
+from memoryd.core.workspaces import registry
 from memoryd.errors import InvalidInputError, NotFoundError, StoreBusyError, StoreError
 from memoryd.model import Workspace
-from memoryd.store import rows, sqlite
+from memoryd.store import rows
 from memoryd.store.base import Queries
+from memoryd.store.sqlite import store as sqlite
 from tests.core.kit import embedded, engine, memories, never, ollama
 from tests.store.kit import add, axis, python, together
 
@@ -109,7 +110,7 @@ def test_what_is_not_there_is_told_with_what_is(here: Engine, verb: str) -> None
 
 
 def test_of_many_projects_some_are_told(here: Engine) -> None:
-    for n in range(workspaces.TOLD + 2):
+    for n in range(registry.TOLD + 2):
         here.workspaces.create(f"p{n:02}")
     with pytest.raises(NotFoundError, match=r"There are: p00, p01, .*p09 and 2 more\.$"):
         here.workspaces.find("x")

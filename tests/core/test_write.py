@@ -13,18 +13,18 @@ from typing import Any
 import apsw
 import pytest
 
-from memoryd.core import records
-from memoryd.core.accesses import Accesses
-from memoryd.core.clock import timestamp
+from memoryd.core.base.background import Worker
+from memoryd.core.base.clock import timestamp
 from memoryd.core.engine import Engine
-from memoryd.core.memories import Criteria
-from memoryd.core.upkeep import Upkeep
-from memoryd.core.worker import Worker
+from memoryd.core.memories.memories import Criteria
+from memoryd.core.records import records
+from memoryd.core.records.access_counts import Accesses
+from memoryd.core.records.retention import Upkeep
 from memoryd.errors import InvalidInputError, ModelError, StoreError
 from memoryd.model import Kind, Record, Workspace
 from memoryd.settings import Settings
 from memoryd.store.base import Queries
-from memoryd.store.sqlite import SqliteStore
+from memoryd.store.sqlite.store import SqliteStore
 from tests.clients import environment, until
 from tests.core.kit import engine, memories, never
 from tests.store.kit import together

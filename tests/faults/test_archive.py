@@ -42,8 +42,8 @@ def integrity(home: Path) -> None:
 DIES = """
 import os, signal, sys
 from pathlib import Path
-from memoryd.store import sqlite
-from memoryd.store.sqlite import SqliteStore
+from memoryd.store.sqlite import store as sqlite
+from memoryd.store.sqlite.store import SqliteStore
 from tests.faults.places import opened
 
 home, place, verb, point, when = sys.argv[1:]

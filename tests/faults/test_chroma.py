@@ -11,11 +11,11 @@ from typing import Any
 import psutil  # type: ignore[import-untyped]
 import pytest
 
-from memoryd.core.doctor import Doctor
+from memoryd.core.admin.doctor import Doctor
 from memoryd.errors import StoreAwayError, StoreError
 from memoryd.settings import address
-from memoryd.store.chroma import Chroma
-from memoryd.store.chroma_server import ChromaServer
+from memoryd.store.chroma.client import Chroma
+from memoryd.store.chroma.server import ChromaServer
 from memoryd.store.journal import STOPPED
 from tests.clients import Agent, Wire, agent, environment, until
 from tests.store.journals import BREAD, engine, journal, turn

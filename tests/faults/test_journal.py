@@ -10,11 +10,11 @@ from pathlib import Path
 
 import pytest
 
-from memoryd.core import journal_files, lines
 from memoryd.core.engine import Engine
-from memoryd.core.journal import Journal
-from memoryd.core.lines import Mode
-from memoryd.core.secrets import Secrets
+from memoryd.core.journal.journal import Journal
+from memoryd.core.security.secrets import Secrets
+from memoryd.core.transfer import journal_file, jsonl
+from memoryd.core.transfer.jsonl import Mode
 from memoryd.errors import InvalidInputError
 from memoryd.model import Interaction
 from memoryd.settings import Settings
@@ -114,7 +114,7 @@ def exported(opened: Journal, home: Path) -> Path:
     """The export of many turns, in a home whose journal then has but one other."""
     opened.kept.replace((turn(number) for number in range(MANY)), None)
     file = home / "data" / "exports" / "many.jsonl"
-    journal_files.export(opened.kept, file, ["memories", "summaries"], lines.ignored)
+    journal_file.export(opened.kept, file, ["memories", "summaries"], jsonl.ignored)
     opened.kept.replace([turn(0, "old")], None)
     return file
 
@@ -129,8 +129,8 @@ def test_a_killed_replace_is_all_or_nothing(opened: Journal, exported: Path, hom
 
 def test_a_killed_merge_is_simply_run_again(opened: Journal, exported: Path, home: Path) -> None:
     importing(home, exported, "merge", 0.5)
-    with lines.opened(exported) as source:
-        done = journal_files.load(opened.kept, source, "merge", lines.ignored, Secrets("mask"))
+    with jsonl.opened(exported) as source:
+        done = journal_file.load(opened.kept, source, "merge", jsonl.ignored, Secrets("mask"))
     assert done.read.memories == MANY
     assert opened.kept.numbers() == {"memories": MANY + 1, "summaries": 0}
     assert problems(home) == []
@@ -156,6 +156,6 @@ def test_a_file_that_grows_while_it_is_read_is_refused(opened: Journal, exported
         with exported.open("a") as file:
             file.write("\n")
 
-    with lines.opened(exported) as source, pytest.raises(InvalidInputError, match="while it was read"):
-        journal_files.load(opened.kept, source, mode, grow, Secrets("mask"))
+    with jsonl.opened(exported) as source, pytest.raises(InvalidInputError, match="while it was read"):
+        journal_file.load(opened.kept, source, mode, grow, Secrets("mask"))
     assert opened.kept.numbers() == before

@@ -18,14 +18,15 @@ import apsw
 import pytest
 
 from memoryd.core.engine import Engine
-from memoryd.core.memories import Memories
+from memoryd.core.memories.memories import Memories
 from memoryd.errors import StoreBusyError, StoreError
 from memoryd.settings import Settings
-from memoryd.store import sqlite_connection, sqlite_file
 from memoryd.store.base import Queries
-from memoryd.store.files import SingleFile
-from memoryd.store.sqlite import SqliteStore
-from memoryd.store.sqlite_connection import SqliteQueries
+from memoryd.store.sqlite import connection as sqlite_connection
+from memoryd.store.sqlite import file as sqlite_file
+from memoryd.store.sqlite.connection import SqliteQueries
+from memoryd.store.sqlite.placement import SingleFile
+from memoryd.store.sqlite.store import SqliteStore
 from tests.clients import NO_MODELS, Wire, environment, problems, rows_of, until
 from tests.store.kit import made, put, together, words, workspace
 
@@ -137,7 +138,7 @@ def ids_of(home: Path, table: str = "records") -> set[str]:
 STORE = """
 import json, sys
 from memoryd.core.engine import Engine
-from memoryd.core.memories import Memories
+from memoryd.core.memories.memories import Memories
 from memoryd.settings import Settings
 
 name, count = sys.argv[1], int(sys.argv[2])
@@ -332,7 +333,7 @@ import resource, sys
 from pathlib import Path
 from memoryd.errors import StoreError
 from memoryd.model import Workspace
-from memoryd.store.files import SingleFile
+from memoryd.store.sqlite.placement import SingleFile
 from tests.store.kit import made, put, words
 
 here, store = Workspace(id=sys.argv[2], name="one"), made(SingleFile(Path(sys.argv[1])), "full")

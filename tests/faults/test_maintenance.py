@@ -10,9 +10,9 @@ import apsw
 import pytest
 
 from memoryd.core.engine import Engine
-from memoryd.core.graph import Graph
-from memoryd.core.history import Entry, entries
-from memoryd.core.memories import Memories
+from memoryd.core.graph.transaction import Graph
+from memoryd.core.maintenance.history import Entry, entries
+from memoryd.core.memories.memories import Memories
 from memoryd.settings import Settings
 from tests.clients import Json, Wire, agent, environment, problems, until
 from tests.llm import Model, model

@@ -14,9 +14,9 @@ from memoryd.core.engine import Engine
 from memoryd.errors import InvalidInputError, NotFoundError, StoreBusyError, StoreError, UncertainError
 from memoryd.model import Workspace
 from memoryd.settings import Settings
-from memoryd.store import postgres_connection
 from memoryd.store.base import Queries, Store
-from memoryd.store.postgres import PostgresQueries, PostgresStore
+from memoryd.store.postgres import connection as postgres_connection
+from memoryd.store.postgres.store import PostgresQueries, PostgresStore
 from tests.clients import NO_MODELS, until
 from tests.store.clusters import Cluster, ask, cluster
 from tests.store.kit import add, output, put, python, together, workspace
@@ -332,9 +332,9 @@ def test_read_only_makes_no_schema_and_writes_nothing(url: str, tmp_path: Path) 
 STORE = """
 import sys
 from contextlib import closing, suppress
-from memoryd.core import records
+from memoryd.core.records import records
 from memoryd.model import Kind, Record, Workspace
-from memoryd.store.postgres import PostgresStore
+from memoryd.store.postgres.store import PostgresStore
 here = Workspace(id="0" * 36, name="here")
 def put(store, text):
     record = Record(id=records.new_id(), body=text, kind=Kind.MEMORY)

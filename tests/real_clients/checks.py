@@ -7,8 +7,8 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from memoryd.cli.clients import CLIENTS
-from memoryd.cli.configs import is_toml, parsed
+from memoryd.cli.clients.catalog import CLIENTS
+from memoryd.cli.clients.edit_json import is_toml, parsed
 from memoryd.text import estimate_tokens
 from tests.http import HttpServer
 from tests.real_clients.agents import Agent, ClaudeCode

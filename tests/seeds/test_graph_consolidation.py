@@ -2,7 +2,7 @@
 
 import pytest
 
-from memoryd.core.clock import moment
+from memoryd.core.base.clock import moment
 from tests.clients import Agent, Json
 
 

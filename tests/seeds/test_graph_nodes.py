@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 import pytest
 
-from memoryd.core.clock import moment
+from memoryd.core.base.clock import moment
 from tests.clients import LEGACY, MODERN, Agent, Json
 from tests.conftest import Start
 

@@ -4,7 +4,7 @@ import uuid
 
 import pytest
 
-from memoryd.core.clock import moment
+from memoryd.core.base.clock import moment
 from tests.clients import Agent, Json
 
 

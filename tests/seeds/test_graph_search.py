@@ -2,7 +2,7 @@
 
 import pytest
 
-from memoryd.core.perspectives import DEFAULTS
+from memoryd.core.records.perspectives import DEFAULTS
 from tests.clients import Agent, Json
 
 

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from memoryd.server.openapi import document
+from memoryd.server.http.openapi import document
 from memoryd.toolsets import chosen
 from tests.clients import Agent, Json
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from mcp import types
 
-from memoryd.suspicion import MARK, reads_like_instructions
+from memoryd.core.security.prompt_injection import MARK, reads_like_instructions
 from tests.clients import Agent, Json
 from tests.conftest import Start
 

@@ -9,14 +9,14 @@ from typing import Any
 import pytest
 from mcp import types
 
-from memoryd.core import records, short_ids
-from memoryd.core.briefing import Summary, brief
 from memoryd.core.engine import Engine
-from memoryd.core.memories import Memories
+from memoryd.core.memories.memories import Memories
+from memoryd.core.records import records, short_ids
+from memoryd.core.search.briefing import Summary, brief
+from memoryd.core.security.prompt_injection import MARK
 from memoryd.errors import InvalidInputError
 from memoryd.model import Hit, Kind, Record
 from memoryd.store.base import Queries
-from memoryd.suspicion import MARK
 from tests.clients import Agent, figures, text_of
 from tests.commands import run
 from tests.conftest import Start

@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 from mcp.client.subscriptions import ResourcesListChanged, ResourceUpdated
 
-from memoryd.core import changes
 from memoryd.core.engine import Engine
-from memoryd.core.vault import Vault
+from memoryd.core.memories.vault import Vault
+from memoryd.core.records import change_feed
 from memoryd.settings import Settings
 from tests.clients import LEGACY, MODERN, Json, Wire, agent, envelope, environment, until
 from tests.conftest import Open
@@ -345,14 +345,14 @@ def test_what_changes_at_once_is_told_once(wire: Open, home: Path, era: str) -> 
     assert ears.told().count(LIST) == 1
     with Engine(Settings.read(environment(home)), fetch=False) as engine:
         vault = Vault(engine, engine.workspace(make=True), "")
-        for number in range(changes.MANY + 1):
+        for number in range(change_feed.MANY + 1):
             vault.commit("vault", f"k{number}", "text", tags=["many"])
     until(lambda: len(listed(ears)) and ears.ok("search_memories", query="", tags=["many"]), "the others")
     told = len(ears.told())
     ears.commit("last")
     until(lambda: "memory://vault/last" in ears.told()[told:], "the notice of the last")
     before = len(ears.told())
-    assert ears.ok("prune_memory", scope="vault", tags=["many"])["pruned_count"] == changes.MANY + 1
+    assert ears.ok("prune_memory", scope="vault", tags=["many"])["pruned_count"] == change_feed.MANY + 1
     ears.commit("last", "changed")
     until(lambda: ears.told()[-1] == "memory://vault/last" and len(ears.told()) > before, "the next notice")
     assert ears.told()[before:] == [LIST, "memory://vault/last"]

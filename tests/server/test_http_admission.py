@@ -13,7 +13,7 @@ import httpx2
 import pytest
 import trustme
 
-from memoryd.server import admission, entry
+from memoryd.server.http import admission, entry
 from tests.clients import LEGACY, MODERN, PATIENCE, until
 from tests.http import Ears, HttpServer, Served, bearer, granted, served_here, serving
 

@@ -10,10 +10,10 @@ import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
 from memoryd.core.engine import Engine
-from memoryd.core.memories import Criteria, Memories
-from memoryd.server import operations
+from memoryd.core.memories.memories import Criteria, Memories
 from memoryd.server.calls import Calls
-from memoryd.server.operations import Metrics
+from memoryd.server.http import metrics as operations
+from memoryd.server.http.metrics import Metrics
 from memoryd.settings import Settings
 from tests.clients import environment, until
 from tests.http import HttpServer, bearer, granted, remote, serving

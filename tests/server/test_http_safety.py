@@ -27,7 +27,7 @@ from memoryd.core.engine import Engine
 from memoryd.server import calls as serving_calls
 from memoryd.server.app import MemoryServer
 from memoryd.server.calls import Calls
-from memoryd.server.http import LAST_CALLS, assembled
+from memoryd.server.http.app import LAST_CALLS, assembled
 from memoryd.settings import Settings
 from memoryd.toolsets.registry import Answer, Call
 from tests.clients import EXIT, LEGACY, MODERN, environment, rows_of, until

@@ -13,7 +13,7 @@ from typing import Any
 
 import psycopg
 
-from memoryd.store.managed import ManagedServer
+from memoryd.store.postgres.managed_server import ManagedServer
 from tests.clients import until
 
 _numbers = itertools.count()

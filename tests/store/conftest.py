@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from memoryd.model import Workspace
-from memoryd.store.files import SingleFile
-from memoryd.store.sqlite import SqliteStore
+from memoryd.store.sqlite.placement import SingleFile
+from memoryd.store.sqlite.store import SqliteStore
 from tests.store.kit import made, workspace
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from memoryd.core.engine import Engine
-from memoryd.core.journal import Journal
+from memoryd.core.journal.journal import Journal
 from memoryd.model import Interaction, SessionSummary
 from memoryd.settings import Settings
 from memoryd.store.journal import JournalStore

@@ -18,13 +18,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 import memoryd
-from memoryd.core import records
-from memoryd.core.records import Embedded
+from memoryd.core.records import records
+from memoryd.core.records.records import Embedded
 from memoryd.model import GENERAL, Filter, Kind, Record, VectorSet, Workspace
+from memoryd.query_syntax import parse_query
 from memoryd.store.base import Queries, Store, Vector
-from memoryd.store.files import Files
-from memoryd.store.sqlite import SqliteStore
-from memoryd.text import parse_query
+from memoryd.store.sqlite.placement import Files
+from memoryd.store.sqlite.store import SqliteStore
 
 SOURCE = Path(memoryd.__file__).parents[1]
 NOW = "2026-03-04T05:06:07.000Z"

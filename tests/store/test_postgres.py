@@ -9,7 +9,7 @@ import pytest
 
 from memoryd.errors import UncertainError
 from memoryd.store.base import Queries, Store
-from memoryd.store.postgres import PostgresQueries, PostgresStore
+from memoryd.store.postgres.store import PostgresQueries, PostgresStore
 from tests.clients import database
 from tests.store.kit import add, put, workspace
 from tests.store.test_storage import Storage

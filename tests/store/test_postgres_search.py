@@ -9,14 +9,15 @@ import numpy as np
 import psycopg
 import pytest
 
-from memoryd.core import records
+from memoryd.core.records import records
 from memoryd.model import Filter, Kind, VectorSet, Workspace
-from memoryd.store import postgres, postgres_search
+from memoryd.query_syntax import parse_query
 from memoryd.store.base import Queries, Scored, Vector
-from memoryd.store.postgres import PostgresStore
-from memoryd.store.postgres_search import Recent, driving
+from memoryd.store.postgres import search
+from memoryd.store.postgres import store as postgres
+from memoryd.store.postgres.search import Recent, driving
+from memoryd.store.postgres.store import PostgresStore
 from memoryd.store.sql import load, moving
-from memoryd.text import parse_query
 from tests.clients import database
 from tests.store.kit import EVERY, MODEL, SET, add, axis, forget, near, put, together, unit, words, workspace
 
@@ -37,8 +38,8 @@ def url(postgres: str, tmp_path: Path) -> str:
 @pytest.fixture
 def store(url: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[PostgresStore]:
     """A store that makes an index for a hundred vectors."""
-    monkeypatch.setattr(postgres_search, "INDEXED", 100)
-    monkeypatch.setattr(postgres_search, "PASSED", 1)
+    monkeypatch.setattr(search, "INDEXED", 100)
+    monkeypatch.setattr(search, "PASSED", 1)
     with closing(PostgresStore(url)) as store:
         yield store
 
@@ -123,7 +124,7 @@ def test_what_the_index_finds_is_what_comparing_all_finds(
 ) -> None:
     asked = cloud(20, seed=1)
     by_index = [nearest(store, here, vector) for vector in asked]
-    monkeypatch.setattr(postgres_search, "PASSED", 10**9)
+    monkeypatch.setattr(search, "PASSED", 10**9)
     one_by_one = [nearest(store, here, vector) for vector in asked]
     same = sum(len({key for key, _ in a} & {key for key, _ in b}) for a, b in zip(by_index, one_by_one, strict=True))
     assert same >= 0.95 * 200
@@ -262,7 +263,7 @@ def test_syntax_is_taken_at_its_word() -> None:
 def test_a_common_word_alone_finds_where_no_two_come_together(
     store: PostgresStore, here: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(postgres_search, "DRIVEN", 1)
+    monkeypatch.setattr(search, "DRIVEN", 1)
     for text in ("red", "red", "blue", "blue", "green"):
         put(store, here, text)
     assert sorted(words(store, here, "red blue")) == ["blue", "blue", "red", "red"]
@@ -277,12 +278,12 @@ def test_a_word_that_comes_more_often_counts_more(store: PostgresStore, here: Wo
 
 
 def test_what_is_counted_is_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(postgres_search, "REMEMBERED", 2)
+    monkeypatch.setattr(search, "REMEMBERED", 2)
     known = Recent()
     for number in range(3):
         known.put(number, str(number))
     assert [known.get(number) for number in range(3)] == [None, None, "2"]
-    monkeypatch.setattr(postgres_search, "FRESH", -1.0)
+    monkeypatch.setattr(search, "FRESH", -1.0)
     known.put(3, "3")
     assert known.get(3) is None
 

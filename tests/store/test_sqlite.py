@@ -12,17 +12,20 @@ from pathlib import Path
 import apsw
 import pytest
 
-from memoryd.core import records
+from memoryd.core.records import records
 from memoryd.errors import StoreError
 from memoryd.model import Filter, Kind, Workspace
-from memoryd.store import sql, sqlite, sqlite_connection, sqlite_file
+from memoryd.query_syntax import WordQuery, parse_query
+from memoryd.store import sql
 from memoryd.store.base import Queries
-from memoryd.store.files import DataDirectory, SingleFile
 from memoryd.store.migrate import migrate
-from memoryd.store.sqlite import SqliteStore
-from memoryd.store.sqlite_connection import SqliteQueries
-from memoryd.store.sqlite_file import APPLICATION_ID
-from memoryd.text import WordQuery, parse_query
+from memoryd.store.sqlite import connection as sqlite_connection
+from memoryd.store.sqlite import file as sqlite_file
+from memoryd.store.sqlite import store as sqlite
+from memoryd.store.sqlite.connection import SqliteQueries
+from memoryd.store.sqlite.file import APPLICATION_ID
+from memoryd.store.sqlite.placement import DataDirectory, SingleFile
+from memoryd.store.sqlite.store import SqliteStore
 from tests.store.kit import (
     LATER,
     add,
@@ -127,8 +130,8 @@ import sys, time
 from pathlib import Path
 from memoryd.model import Workspace
 from memoryd.store.base import Queries
-from memoryd.store.files import SingleFile
-from memoryd.store.sqlite import SqliteStore
+from memoryd.store.sqlite.placement import SingleFile
+from memoryd.store.sqlite.store import SqliteStore
 
 place = Workspace(id="w", name="w")
 print("ready", flush=True)

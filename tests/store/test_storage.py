@@ -11,13 +11,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from memoryd.core import records
-from memoryd.core.records import Embedded
+from memoryd.core.records import records
+from memoryd.core.records.records import Embedded
 from memoryd.errors import StoreError
 from memoryd.model import GENERAL, Filter, Kind, VectorSet, Workspace
+from memoryd.query_syntax import parse_query
 from memoryd.store.base import Queries, Store
-from memoryd.store.files import SingleFile
-from memoryd.text import parse_query
+from memoryd.store.sqlite.placement import SingleFile
 from tests.store.kit import (
     LATER,
     MODEL,

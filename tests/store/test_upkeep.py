@@ -10,12 +10,12 @@ import pytest
 
 from memoryd.errors import StoreBusyError, StoreError
 from memoryd.model import Filter, Workspace
-from memoryd.store import sqlite_connection, vectors
 from memoryd.store.base import Queries
-from memoryd.store.files import DataDirectory, SingleFile
-from memoryd.store.sqlite import SqliteStore
-from memoryd.store.sqlite_connection import SqliteQueries
-from memoryd.store.sqlite_file import SqliteFile
+from memoryd.store.sqlite import connection, vector_index
+from memoryd.store.sqlite.connection import SqliteQueries
+from memoryd.store.sqlite.file import SqliteFile
+from memoryd.store.sqlite.placement import DataDirectory, SingleFile
+from memoryd.store.sqlite.store import SqliteStore
 from tests.store.kit import SET, axis, made, near, purge, put, together, value, words, workspace
 
 
@@ -127,13 +127,13 @@ def test_what_was_found_is_told_where_the_words_cannot_be_checked(
     put(store, here, "text")
     with closing(apsw.Connection(str(file))) as other:
         other.execute("INSERT INTO memory_details (workspace_id, id) VALUES ('nobody', 'none')")
-    monkeypatch.setattr(sqlite_connection, "BUSY_MS", 100)
+    monkeypatch.setattr(connection, "BUSY_MS", 100)
     with closing(SqliteStore(SingleFile(file))) as again, closing(apsw.Connection(str(file))) as other:
         other.execute("BEGIN IMMEDIATE")
         row, unchecked = again.problems(here)
     assert "refers to nothing" in row
     assert "the words were not checked: Another process kept" in unchecked
-    monkeypatch.setattr(sqlite_connection, "frozen", lambda path: path.exists())
+    monkeypatch.setattr(connection, "frozen", lambda path: path.exists())
     store.close()
     with closing(SqliteStore(SingleFile(file))) as frozen:
         row, unchecked = frozen.problems(here)
@@ -158,7 +158,7 @@ def test_a_backup_that_lacks_something_is_thrown_away(
     put(store, here, "text")
     target = tmp_path / "backup" / "all.db"
     with monkeypatch.context() as patch:
-        patch.setattr("memoryd.store.sqlite_file.copying", lambda *_: "SELECT 1")
+        patch.setattr("memoryd.store.sqlite.file.copying", lambda *_: "SELECT 1")
         with pytest.raises(StoreError, match=r"records has 0 rows instead of 1.*thrown away.*doctor"):
             store.backup(target, [here], lambda _part: None)
     assert list(target.parent.iterdir()) == []
@@ -183,7 +183,7 @@ def test_a_fault_of_a_whole_batch_reaches_its_caller_and_the_writer_lives(
     store: SqliteStore, here: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with monkeypatch.context() as patch:
-        patch.setattr("memoryd.store.sqlite_file.immediate", lambda _connection: 1 / 0)
+        patch.setattr("memoryd.store.sqlite.file.immediate", lambda _connection: 1 / 0)
         assert {type(error) for error in together(lambda n: put(store, here, f"text {n}"), 4)} == {ZeroDivisionError}
     put(store, here, "later")
 
@@ -201,7 +201,7 @@ def test_a_rule_that_a_row_would_break_is_told(store: SqliteStore, here: Workspa
 def test_float16_is_read_as_numpy_reads_it() -> None:
     every = np.arange(2**16, dtype=np.uint16).view(np.float16)
     finite = every[np.isfinite(every)]
-    read = vectors._matrix([{"vector": finite.tobytes()}], len(finite))
+    read = vector_index._matrix([{"vector": finite.tobytes()}], len(finite))
     np.testing.assert_array_equal(read[0], finite.astype(np.float32))
 
 
@@ -218,7 +218,7 @@ DAMAGES = [
 def test_a_damaged_vector_costs_no_other_record_its_place(
     store: SqliteStore, here: Workspace, monkeypatch: pytest.MonkeyPatch, exact: int, change: str, vector: object
 ) -> None:
-    monkeypatch.setattr(vectors, "EXACT", exact)
+    monkeypatch.setattr(vector_index, "EXACT", exact)
     ids = [put(store, here, f"text {n}", axis(n)) for n in range(6)]
     loaded = exact < len(ids)
     if loaded:

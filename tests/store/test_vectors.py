@@ -13,15 +13,15 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from memoryd.core import records
-from memoryd.core.clock import Clock
-from memoryd.core.records import Embedded
+from memoryd.core.base.clock import Clock
+from memoryd.core.records import records
+from memoryd.core.records.records import Embedded
 from memoryd.model import GENERAL, Filter, Kind, Workspace
-from memoryd.store import vectors
 from memoryd.store.base import Queries, Vector
-from memoryd.store.files import SingleFile
-from memoryd.store.sqlite import SqliteStore
-from memoryd.store.vectors import VectorIndex
+from memoryd.store.sqlite import vector_index
+from memoryd.store.sqlite.placement import SingleFile
+from memoryd.store.sqlite.store import SqliteStore
+from memoryd.store.sqlite.vector_index import VectorIndex
 from tests.clients import environment
 from tests.store.kit import (
     EVERY,
@@ -208,7 +208,7 @@ def test_volatile_rows_of_others_are_hidden(large: Large) -> None:
 
 
 def test_half_a_file_of_hidden_rows(store: SqliteStore, here: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(vectors, "EXACT", 500)
+    monkeypatch.setattr(vector_index, "EXACT", 500)
     rows = Draws()(3000)
     fill(store, here, rows, scope="s")
     fill(store, here, rows)
@@ -220,7 +220,7 @@ def test_half_a_file_of_hidden_rows(store: SqliteStore, here: Workspace, monkeyp
 def test_dimensions_that_fill_no_word(
     store: SqliteStore, here: Workspace, dim: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(vectors, "EXACT", 1000)
+    monkeypatch.setattr(vector_index, "EXACT", 1000)
     draws = Draws(dim=dim)
     rows, questions = draws(4000), draws(20)
     fill(store, here, rows)
@@ -232,10 +232,10 @@ def test_dimensions_that_fill_no_word(
 
 def test_the_scan_counts_differing_bits() -> None:
     dice = np.random.default_rng(0)
-    for lines, rows in ((1, 1), (2, 5), (6, vectors.BLOCK + 3), (16, 3 * vectors.BLOCK)):
+    for lines, rows in ((1, 1), (2, 5), (6, vector_index.BLOCK + 3), (16, 3 * vector_index.BLOCK)):
         words = dice.integers(0, 2**64, (lines, rows), dtype=np.uint64)
         code = dice.integers(0, 2**64, lines, dtype=np.uint64)
-        found = vectors._hamming(words, code, np.full(rows, 7, np.uint16))
+        found = vector_index._hamming(words, code, np.full(rows, 7, np.uint16))
         np.testing.assert_array_equal(found, np.bitwise_count(words ^ code[:, None]).sum(0))
 
 
@@ -251,7 +251,7 @@ def test_the_smallest_are_the_smallest(shape: str, masked: bool) -> None:
     mask = np.arange(count) % 2 == 1 if masked else None  # the sample's step is even: it sees none of them
     allowed = distances if mask is None else distances[mask]
     for wanted in (1, 10, 400, 20_000):
-        places = vectors._smallest(distances.copy(), mask, wanted)
+        places = vector_index._smallest(distances.copy(), mask, wanted)
         assert len(set(places.tolist())) == wanted
         assert mask is None or mask[places].all()
         np.testing.assert_array_equal(np.sort(distances[places]), np.sort(allowed)[:wanted])
@@ -264,7 +264,7 @@ def test_the_smallest_are_the_smallest(shape: str, masked: bool) -> None:
 def test_a_record_counts_by_its_best_chunk_and_by_all(
     store: SqliteStore, here: Workspace, exact: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(vectors, "EXACT", exact)
+    monkeypatch.setattr(vector_index, "EXACT", exact)
     rows = Draws()(400)
     store.write(here, lambda q: [add(q, str(n), rows[4 * n : 4 * n + 4], id=str(n)) for n in range(100)])
     for question in Draws(1)(10):
@@ -293,7 +293,7 @@ def test_a_record_of_many_chunks_does_not_crowd_out_the_others(store: SqliteStor
 def test_it_follows_a_random_workload(
     store: SqliteStore, here: Workspace, exact: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(vectors, "EXACT", exact)
+    monkeypatch.setattr(vector_index, "EXACT", exact)
     draws, dice, living = Draws(), np.random.default_rng(3), dict[str, Vector]()
     for turn in range(60):
         for row in draws(12):
@@ -323,8 +323,8 @@ import sys
 from pathlib import Path
 import numpy as np
 from memoryd.model import GENERAL, Workspace
-from memoryd.store.files import SingleFile
-from memoryd.store.sqlite import SqliteStore
+from memoryd.store.sqlite.placement import SingleFile
+from memoryd.store.sqlite.store import SqliteStore
 from tests.store.kit import axis, change, forget, near, purge, put
 
 here, store = Workspace(id=sys.argv[2], name="one"), SqliteStore(SingleFile(Path(sys.argv[1])), "normal")
@@ -372,7 +372,7 @@ class Other:
 def test_what_another_process_does_is_seen_by_the_next_query(
     store: SqliteStore, file: Path, here: Workspace, exact: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(vectors, "EXACT", exact)
+    monkeypatch.setattr(vector_index, "EXACT", exact)
     fill(store, here, unit(np.abs(Draws()(600)) + 0.1)[:, ::-1])  # all of them some way off every axis
     question = axis(3, DIM)
     with closing(Other(file, here)) as other:
@@ -431,8 +431,8 @@ def test_mostly_dead_rows_are_swept_out(store: SqliteStore, here: Workspace) -> 
 
 
 def test_a_large_file_is_loaded_in_pieces(store: SqliteStore, here: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(vectors, "LOADED", 64)
-    monkeypatch.setattr(vectors, "EXACT", 100)
+    monkeypatch.setattr(vector_index, "LOADED", 64)
+    monkeypatch.setattr(vector_index, "EXACT", 100)
     rows = Draws()(1000)
     fill(store, here, rows)
     fill(store, workspace(), rows)  # rows of others lie between
@@ -448,12 +448,12 @@ def test_the_least_recently_used_go_when_memory_is_short(store: SqliteStore, mon
         put(store, place, place.name, rows[0])
     near(store, places[0], rows[0])
     assert index(store).bytes >= rows[:1].nbytes
-    monkeypatch.setattr(vectors, "MEMORY", 2 * index(store).bytes)
+    monkeypatch.setattr(vector_index, "MEMORY", 2 * index(store).bytes)
     for place in (*places, places[3], places[0]):
         assert near(store, place, rows[0]) == [place.name]
         assert len(store._indexes._indexes) <= 3
     assert [key[0] for key in store._indexes._indexes][-2:] == [places[3].id, places[0].id]
-    monkeypatch.setattr(vectors, "MEMORY", 1)
+    monkeypatch.setattr(vector_index, "MEMORY", 1)
     assert near(store, places[1], rows[0]) == ["1"]
     assert len(store._indexes._indexes) == 1  # the one in use stays, whatever it takes
 
@@ -462,7 +462,7 @@ def test_the_least_recently_used_go_when_memory_is_short(store: SqliteStore, mon
 def test_threads_search_while_others_write(
     store: SqliteStore, here: Workspace, exact: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(vectors, "EXACT", exact)
+    monkeypatch.setattr(vector_index, "EXACT", exact)
     fixed = Draws()(400)
     fill(store, here, fixed)
     finished, clock = list[int](), Clock()

@@ -9,11 +9,12 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from memoryd.core import entities, node_search, observations, relations
-from memoryd.core.entities import NewEntity
-from memoryd.core.graph import Graph
-from memoryd.core.observations import Deletion
-from memoryd.core.relations import Edge
+from memoryd.core.graph import entities, observations, relations
+from memoryd.core.graph import search as node_search
+from memoryd.core.graph.entities import NewEntity
+from memoryd.core.graph.observations import Deletion
+from memoryd.core.graph.relations import Edge
+from memoryd.core.graph.transaction import Graph
 from memoryd.errors import InvalidInputError
 from memoryd.store.base import Queries, Row
 from memoryd.toolsets.graph import reading, search

@@ -29,8 +29,8 @@ COMMANDS = {
     "context": "memories:context", "forget": "memories:forget", "inspect": "memories:inspect",
     "maintain": "history:maintain", "history": "history:history", "restore": "history:restore",
     "doctor": "upkeep:doctor", "audit": "audit:audit", "backup": "upkeep:backup", "migrate": "migrate:migrate",
-    "export": "exports:export", "import": "transfer:import_", "hook": "hook:app", "install": "install:install",
-    "uninstall": "install:uninstall", "models": "upkeep:models", "workspace": "workspaces:workspaces",
+    "export": "exports:export", "import": "transfer:import_", "hook": "hook:app", "install": "clients.install:install",
+    "uninstall": "clients.install:uninstall", "models": "upkeep:models", "workspace": "workspaces:workspaces",
     "token": "tokens:tokens",
 }  # fmt: skip
 """Each command: the module of this package that has it, and what it is there, a function or a Typer application."""

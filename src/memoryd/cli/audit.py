@@ -6,9 +6,9 @@ from rich.text import Text
 
 from memoryd.cli import show
 from memoryd.cli.frame import PLACE, Json, command, out
-from memoryd.core.audit import Finding, findings
+from memoryd.core.admin.audit import Finding, findings
 from memoryd.core.engine import Engine
-from memoryd.core.workspaces import ARCHIVED
+from memoryd.core.workspaces.registry import ARCHIVED
 from memoryd.settings import Settings
 
 

@@ -9,13 +9,15 @@ import typer
 
 from memoryd.cli import show
 from memoryd.cli.frame import PLACE, Json, command, note, out, reported
-from memoryd.core import exports, imports, journal_files, lines, secrets, transfer
 from memoryd.core.engine import Engine
-from memoryd.core.export_rows import FORMAT
-from memoryd.core.imports import Outcome
-from memoryd.core.journal import Journal
-from memoryd.core.lines import HEAD, Mode, Source
-from memoryd.core.workspaces import ARCHIVED
+from memoryd.core.journal.journal import Journal
+from memoryd.core.security import secrets
+from memoryd.core.transfer import export as exports
+from memoryd.core.transfer import foreign, journal_file, jsonl, restore
+from memoryd.core.transfer.jsonl import HEAD, Mode, Source
+from memoryd.core.transfer.restore import Outcome
+from memoryd.core.transfer.schema import FORMAT
+from memoryd.core.workspaces.registry import ARCHIVED
 from memoryd.errors import InvalidInputError
 from memoryd.model import Workspace
 from memoryd.settings import Settings
@@ -79,14 +81,14 @@ def import_own(
         raise InvalidInputError(f"There is no mode {mode[:50]!r}. There are: {', '.join(MODES)}.")
     chosen: Mode = "merge" if mode == "merge" else "replace"
     path = file.expanduser().absolute()
-    with lines.opened(path) as source, Engine(settings, fetch=False) as engine:
+    with jsonl.opened(path) as source, Engine(settings, fetch=False) as engine:
         form = _form(source, formats)
-        if form == journal_files.FORMAT["format"]:
+        if form == journal_file.FORMAT["format"]:
             _import_journal(engine, source, chosen, as_json=as_json)
         else:
             named = "workspace" in settings.model_fields_set and not every
             with reported() as report:
-                done = imports.load(engine, source, settings.workspace if named else None, chosen, report)
+                done = restore.load(engine, source, settings.workspace if named else None, chosen, report)
             _print(path, done, as_json=as_json)
             if settings.journal_store == "chroma" and any(outcome.read["turns"] for outcome in done):
                 note(BESIDE)
@@ -98,7 +100,7 @@ def _form(source: Source, formats: str) -> object:
     """Which of memoryd's own formats a file has. Raises InvalidInputError where it is none of them."""
     head = (source.head() or {}).get(HEAD)
     form = head.get("format") if isinstance(head, dict) else None
-    if form not in (FORMAT, journal_files.FORMAT["format"]):
+    if form not in (FORMAT, journal_file.FORMAT["format"]):
         empty = next(source.lines(), None) is None
         what = "is empty" if empty else "is no export of memoryd's own"
         raise InvalidInputError(
@@ -112,9 +114,7 @@ def _import_journal(engine: Engine, source: Source, mode: Mode, *, as_json: bool
     workspace = engine.workspace(make=True)
     with reported() as report:
         kept = Journal(engine, workspace, "").kept
-        done = journal_files.load(
-            kept, source, mode, lambda part: report("importing the journal", part), engine.secrets
-        )
+        done = journal_file.load(kept, source, mode, lambda part: report("importing the journal", part), engine.secrets)
     if as_json:
         pairs = {
             name: {"turns": of.memories, "summaries": of.summaries}
@@ -142,9 +142,9 @@ def _print(path: Path, done: list[Outcome], *, as_json: bool) -> None:
             [(noun, read[noun], new[noun], read[noun] - new[noun]) for noun in told],
         )
         masked(Counter(outcome.masked).elements())
-        for remark in outcome.remarks[: imports.REMARKS]:
+        for remark in outcome.remarks[: restore.REMARKS]:
             note(f"{outcome.workspace}: {remark}")
-        if (more := len(outcome.remarks) - imports.REMARKS) > 0:
+        if (more := len(outcome.remarks) - restore.REMARKS) > 0:
             note(f"... and {more} more like that.")
 
 
@@ -157,6 +157,6 @@ def masked(found: Iterable[str]) -> None:
 def embed(engine: Engine) -> None:
     """Make the vectors now, as far as that can be: whoever imports asks next."""
     with reported() as report:
-        reason = transfer.embed(engine, report)
+        reason = foreign.embed(engine, report)
     if reason:
         note(f"It is found by words for now, without meaning; a running server makes the vectors. {reason}")

@@ -11,7 +11,7 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeElapsedColumn
 from rich.text import Text
 
-from memoryd.core.records import written_by
+from memoryd.core.records.records import written_by
 from memoryd.errors import InvalidInputError, MemorydError
 from memoryd.hidden import shown
 from memoryd.settings import Settings

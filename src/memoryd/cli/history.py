@@ -6,12 +6,12 @@ import typer
 
 from memoryd.cli import exports, show
 from memoryd.cli.frame import PLACE, Json, command, note, out
-from memoryd.core import compaction, maintenance
-from memoryd.core import history as changes
-from memoryd.core.acts import Act
 from memoryd.core.engine import Engine
-from memoryd.core.graph import Graph
-from memoryd.core.history import Entry, Restored
+from memoryd.core.graph.transaction import Graph
+from memoryd.core.maintenance import compaction, scheduler
+from memoryd.core.maintenance import history as changes
+from memoryd.core.maintenance.actions import Act
+from memoryd.core.maintenance.history import Entry, Restored
 from memoryd.errors import InvalidInputError
 from memoryd.models.llm import CountingWriter, configured
 from memoryd.settings import Settings
@@ -36,7 +36,7 @@ def maintain(
         if configured(settings):
             exports.embed(engine)  # a language model is asked about what lies close; without vectors nothing is counted
         counted = CountingWriter() if dry_run else None
-        done = list(maintenance.maintain(engine, workspace, lambda: False, dry_run=counted))
+        done = list(scheduler.maintain(engine, workspace, lambda: False, dry_run=counted))
         faded = len(compaction.decayed(engine, workspace))
     if as_json:
         acts = [_act(act) for act in done]

@@ -16,9 +16,9 @@ import typer
 from typer.core import TyperCommand
 
 from memoryd.cli.frame import FAILED, PLACE, command, fail, printable
-from memoryd.core.briefing import BUDGET, CONTEXT_BUDGET
+from memoryd.core.agents.hooks import Event, Hooks, parse
 from memoryd.core.engine import Engine
-from memoryd.core.hooks import Event, Hooks, parse
+from memoryd.core.search.briefing import BUDGET, CONTEXT_BUDGET
 from memoryd.errors import InvalidInputError, MemorydError
 from memoryd.settings import Settings
 

@@ -10,8 +10,8 @@ import typer
 
 from memoryd.cli import results, show
 from memoryd.cli.frame import PLACE, Json, command, err, note
-from memoryd.core import secrets
 from memoryd.core.engine import Engine
+from memoryd.core.security import secrets
 from memoryd.errors import InvalidInputError, NotFoundError
 from memoryd.model import Workspace
 from memoryd.models.providers import Spec

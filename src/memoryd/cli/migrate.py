@@ -6,8 +6,8 @@ import typer
 
 from memoryd.cli import show
 from memoryd.cli.frame import Json, command, out, reported
-from memoryd.core import migrate as core
-from memoryd.core.migrate import Outcome
+from memoryd.core.transfer import migration as core
+from memoryd.core.transfer.migration import Outcome
 from memoryd.errors import InvalidInputError
 from memoryd.settings import Settings
 

@@ -2,7 +2,7 @@
 
 from memoryd.cli import show
 from memoryd.cli.frame import command
-from memoryd.server.openapi import document
+from memoryd.server.http.openapi import document
 from memoryd.settings import Settings
 from memoryd.toolsets import chosen
 

@@ -4,9 +4,9 @@ from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
-from memoryd.cli import configs
-from memoryd.cli.configs import RefusedError
-from memoryd.cli.replacing import Change, change
+from memoryd.cli.clients import edit_json
+from memoryd.cli.clients.edit_json import RefusedError
+from memoryd.cli.clients.safe_replace import Change, change
 from memoryd.errors import MemorydError
 
 RULES = ("permissions", "allow")
@@ -33,11 +33,11 @@ def _changed(file: Path, name: str, edit: Callable[[str, str], str], *, dry_run:
 
 
 def _with(rule: str, text: str) -> str:
-    rules = configs.value_at(configs.parsed(text, toml=False), RULES) or []
-    return text if rule in rules else configs.put(text, [*RULES, len(rules)], rule, toml=False)
+    rules = edit_json.value_at(edit_json.parsed(text, toml=False), RULES) or []
+    return text if rule in rules else edit_json.put(text, [*RULES, len(rules)], rule, toml=False)
 
 
 def _without(rule: str, text: str) -> str:
-    rules = configs.value_at(configs.parsed(text, toml=False), RULES)
+    rules = edit_json.value_at(edit_json.parsed(text, toml=False), RULES)
     there = isinstance(rules, list) and rule in rules
-    return configs.drop(text, [*RULES, rules.index(rule)], toml=False) if there else text
+    return edit_json.drop(text, [*RULES, rules.index(rule)], toml=False) if there else text

@@ -12,8 +12,7 @@ from memoryd.errors import InvalidInputError
 from memoryd.server import logs
 from memoryd.settings import Settings
 
-STDIO, HTTP = "memoryd.server.stdio:serve", "memoryd.server.http:serve"
-CONFORMANCE = "memoryd.server.conformance.server:serve"
+STDIO, HTTP = "memoryd.server.stdio:serve", "memoryd.server.http.app:serve"
 """What serves: only the one that is asked for is imported."""
 
 AT_A_TERMINAL = (
@@ -23,27 +22,18 @@ AT_A_TERMINAL = (
 
 Certificate = Annotated[str | None, typer.Option(metavar="FILE", help="TLS over HTTP: its certificate (PEM).")]
 Key = Annotated[str | None, typer.Option(metavar="FILE", help="The certificate's key (PEM).")]
-Conformance = Annotated[bool, typer.Option("--conformance", hidden=True, help="Serve the protocol's test suite.")]
 
 
 @command(*OPTIONS)
-def serve(
-    settings: Settings, certificate: Certificate = None, key: Key = None, conformance: Conformance = False
-) -> None:
+def serve(settings: Settings, certificate: Certificate = None, key: Key = None) -> None:
     """Serve MCP on stdin and stdout, as bare `memoryd` does, or with --transport http to many clients."""
-    start(settings, certificate, key, conformance=conformance)
+    start(settings, certificate, key)
 
 
-def start(
-    settings: Settings, certificate: str | None = None, key: str | None = None, *, conformance: bool = False
-) -> None:
+def start(settings: Settings, certificate: str | None = None, key: str | None = None) -> None:
     """Serve until the client or a signal ends it. Raise InvalidInputError where that cannot be."""
-    if conformance and settings.transport != "http":
-        raise InvalidInputError("The conformance suite comes over HTTP. Add --transport http.")
     logs.set_up(settings.log_level)
-    if conformance:
-        extras.named(CONFORMANCE)(settings)
-    elif settings.transport == "http":
+    if settings.transport == "http":
         extras.named(HTTP)(Engine(settings), certificate, key)
     else:
         _demand_streams()

@@ -6,9 +6,9 @@ import typer
 
 from memoryd.cli import show
 from memoryd.cli.frame import FILES, Json, command, note, out
-from memoryd.core.clock import FOREVER
+from memoryd.core.access.tokens import Level, Token
+from memoryd.core.base.clock import FOREVER
 from memoryd.core.engine import Engine
-from memoryd.core.tokens import Level, Token
 from memoryd.errors import InvalidInputError
 from memoryd.settings import Settings
 from memoryd.toolsets import chosen

@@ -6,10 +6,10 @@ from pathlib import Path
 
 from memoryd.cli import exports, show
 from memoryd.cli.frame import FAILED, fail, note, out, reported
-from memoryd.core import capture
-from memoryd.core.capture import Tally
+from memoryd.core.agents import transcript_import
+from memoryd.core.agents.transcript_import import Tally
 from memoryd.core.engine import Engine
-from memoryd.core.journal import Journal
+from memoryd.core.journal.journal import Journal
 from memoryd.errors import InvalidInputError
 from memoryd.settings import Settings
 
@@ -24,7 +24,7 @@ def take(settings: Settings, directory: Path, *, as_json: bool, vectors: bool) -
     with Engine(settings, fetch=False) as engine:
         workspace = engine.workspace(make=True)
         with reported() as report:
-            tally = capture.load(
+            tally = transcript_import.load(
                 Journal(engine, workspace, "").kept,
                 found,
                 engine.secrets,

@@ -8,14 +8,14 @@ import typer
 
 from memoryd.cli import exports, show, transcripts
 from memoryd.cli.frame import FAILED, PLACE, Json, command, fail, note, out, reported
-from memoryd.core import formats, transfer
 from memoryd.core.engine import Engine
-from memoryd.core.graph import Graph
-from memoryd.core.transfer import Remark, Summary
+from memoryd.core.graph.transaction import Graph
+from memoryd.core.transfer import foreign, server_memory
+from memoryd.core.transfer.foreign import Remark, Summary
 from memoryd.errors import InvalidInputError
 from memoryd.settings import Settings
 
-FORMATS = ", ".join([*formats.FORMATS, transcripts.CLAUDE_CODE])
+FORMATS = ", ".join([*server_memory.FORMATS, transcripts.CLAUDE_CODE])
 
 
 @command(*PLACE)
@@ -49,12 +49,12 @@ def import_(
     if form == transcripts.CLAUDE_CODE:
         transcripts.take(settings, file, as_json=as_json, vectors=not no_vectors)
         return
-    if form not in formats.FORMATS:
+    if form not in server_memory.FORMATS:
         raise InvalidInputError(f"There is no format {form!r} to import from. There are: {FORMATS}.")
-    with transfer.opened(file.expanduser().absolute(), form) as source, Engine(settings, fetch=False) as engine:
+    with foreign.opened(file.expanduser().absolute(), form) as source, Engine(settings, fetch=False) as engine:
         graph = Graph(engine, engine.workspace(make=True))
         with reported() as report:
-            summary = transfer.load(graph, source, report)
+            summary = foreign.load(graph, source, report)
         if as_json:
             show.as_json({"file": str(source.path), "workspace": graph.workspace.name, **summary.as_dict()})
         else:

@@ -8,9 +8,9 @@ from rich.text import Text
 
 from memoryd.cli import show
 from memoryd.cli.frame import FAILED, FILES, Json, command, out, reported
-from memoryd.core import migrate
-from memoryd.core.doctor import Diagnosis, Doctor
+from memoryd.core.admin.doctor import Diagnosis, Doctor
 from memoryd.core.engine import Engine
+from memoryd.core.transfer import migration
 from memoryd.models import archive, weights
 from memoryd.models.providers import Spec
 from memoryd.models.pull import pull as fetch
@@ -75,7 +75,7 @@ def backup(
     target = file.expanduser().absolute()
     with Engine(settings, fetch=False) as engine, reported() as report:
         engine.demand_database()
-        records = migrate.backup(engine, target, report)
+        records = migration.backup(engine, target, report)
     size = target.stat().st_size
     if as_json:
         show.as_json({"file": str(target), "size": size, "records": records})

@@ -11,8 +11,8 @@ import typer
 from memoryd.cli import show
 from memoryd.cli.frame import FILES, Json, command, note
 from memoryd.core.engine import Engine
-from memoryd.core.perspectives import templates
-from memoryd.core.workspaces import ARCHIVED, Status
+from memoryd.core.records.perspectives import templates
+from memoryd.core.workspaces.registry import ARCHIVED, Status
 from memoryd.errors import InvalidInputError
 from memoryd.model import Workspace
 from memoryd.settings import Settings

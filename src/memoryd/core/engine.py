@@ -7,18 +7,18 @@ from functools import cached_property
 from threading import Lock
 from typing import Any, Self, TypeVar
 
-from memoryd.core import accesses
-from memoryd.core.accesses import Accesses
-from memoryd.core.changes import Changes
-from memoryd.core.clock import Clock
-from memoryd.core.embedding import Embedding
-from memoryd.core.leases import Leases
-from memoryd.core.secrets import Secrets
-from memoryd.core.sessions import Sessions
-from memoryd.core.tokens import Tokens
-from memoryd.core.upkeep import Upkeep
-from memoryd.core.worker import Chore, Worker
-from memoryd.core.workspaces import Workspaces, usable
+from memoryd.core.access.sessions import Sessions
+from memoryd.core.access.tokens import Tokens
+from memoryd.core.base.background import Chore, Worker
+from memoryd.core.base.clock import Clock
+from memoryd.core.base.leases import Leases
+from memoryd.core.records import access_counts
+from memoryd.core.records.access_counts import Accesses
+from memoryd.core.records.change_feed import Changes
+from memoryd.core.records.embedding import Embedding
+from memoryd.core.records.retention import Upkeep
+from memoryd.core.security.secrets import Secrets
+from memoryd.core.workspaces.registry import Workspaces, usable
 from memoryd.errors import MemorydError, NotFoundError
 from memoryd.model import Workspace
 from memoryd.models.helpers import Helpers
@@ -98,7 +98,7 @@ class Engine:
         context = copy_context()  # who writes: the store may have a thread of its own for that
 
         def both(queries: Queries) -> T:
-            accesses.write(queries, noted)
+            access_counts.write(queries, noted)
             return context.run(work, queries)
 
         with ExitStack() as undo:

@@ -4,9 +4,9 @@ from typing import Any
 
 from mcp import types
 
-from memoryd.core import secrets
+from memoryd.core.security import secrets
+from memoryd.core.security.prompt_injection import note_on
 from memoryd.model import Workspace
-from memoryd.suspicion import note_on
 from memoryd.toolsets.registry import Answer, Tool, compact, counted
 
 MASKED = "The rest was stored as it is; say where a secret is kept rather than the secret."

@@ -9,10 +9,10 @@ from typing import Any, TypeVar
 import anyio
 from anyio import CapacityLimiter, to_thread
 
+from memoryd.core.access.tokens import Grant
 from memoryd.core.engine import Engine
-from memoryd.core.records import written_by
-from memoryd.core.tokens import Grant
-from memoryd.core.workspaces import usable
+from memoryd.core.records.records import written_by
+from memoryd.core.workspaces.registry import usable
 from memoryd.errors import (
     BusyError,
     InvalidInputError,

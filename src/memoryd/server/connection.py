@@ -9,7 +9,7 @@ from typing import Any
 
 from mcp import types
 
-from memoryd.core.tokens import EVERYTHING, Grant
+from memoryd.core.access.tokens import EVERYTHING, Grant
 from memoryd.model import Workspace
 from memoryd.settings import SESSION_LENGTH
 from memoryd.text import storable, unstorable

@@ -7,7 +7,7 @@ from typing import Any
 from mcp import types
 from mcp.server.subscriptions import InMemorySubscriptionBus, ListenHandler, ResourcesListChanged, ResourceUpdated
 
-from memoryd.core.changes import Changed
+from memoryd.core.records.change_feed import Changed
 from memoryd.errors import InvalidParamsError, MemorydError
 from memoryd.server.calls import Calls
 from memoryd.server.connection import Sessions, connection_of, on_close

@@ -19,8 +19,8 @@ from mcp.shared.jsonrpc_dispatcher import cancelled_request_id_from_params
 from mcp.shared.message import SessionMessage
 from pydantic import ValidationError
 
-from memoryd.core import maintenance
 from memoryd.core.engine import Engine
+from memoryd.core.maintenance import scheduler
 from memoryd.server.app import MemoryServer
 from memoryd.server.calls import Calls
 from memoryd.server.connection import Opening
@@ -39,7 +39,7 @@ def serve(engine: Engine) -> None:
     with engine:
         server = MemoryServer(Calls(engine))
         if not engine.settings.read_only:
-            maintenance.begin(engine)
+            scheduler.begin(engine)
         try:
             anyio.run(_serve, server, engine)
         except* (BrokenPipeError, anyio.BrokenResourceError):

@@ -7,8 +7,8 @@ from memoryd import extras
 from memoryd.errors import InvalidInputError, StoreError
 from memoryd.settings import Settings
 from memoryd.store.base import Store
-from memoryd.store.files import DataDirectory, SingleFile
-from memoryd.store.sqlite import SqliteStore
+from memoryd.store.sqlite.placement import DataDirectory, SingleFile
+from memoryd.store.sqlite.store import SqliteStore
 
 MANAGED = "postgresql:managed"
 
@@ -26,8 +26,10 @@ def _on_postgres(settings: Settings, url: str) -> Store:
     if url == MANAGED:
         if sys.platform == "win32":
             raise InvalidInputError(f"{MANAGED} runs on Linux and macOS only. Give MEMORY_DATABASE_URL a server's URL.")
-        server = extras.load("memoryd.store.managed:ManagedServer", "managed", StoreError)(settings.data_dir)
-    postgres = extras.load("memoryd.store.postgres:PostgresStore", "postgres", StoreError)
+        server = extras.load("memoryd.store.postgres.managed_server:ManagedServer", "managed", StoreError)(
+            settings.data_dir
+        )
+    postgres = extras.load("memoryd.store.postgres.store:PostgresStore", "postgres", StoreError)
     store: Store = postgres(server, read_only=settings.read_only)
     return store
 
@@ -36,9 +38,9 @@ def open_chroma(settings: Settings) -> Any:
     """The ChromaDB of the journal; None where that is kept with all else. Opening touches nothing: first use does."""
     if settings.journal_store != "chroma":
         return None
-    kept = extras.load("memoryd.store.chroma:Chroma", "", StoreError)
+    kept = extras.load("memoryd.store.chroma.client:Chroma", "", StoreError)
     if settings.chroma_url:
-        return kept(extras.load("memoryd.store.chroma:External", "", StoreError)(settings.chroma_url))
+        return kept(extras.load("memoryd.store.chroma.client:External", "", StoreError)(settings.chroma_url))
     if sys.platform == "win32":
         raise InvalidInputError("memoryd runs ChromaDB on Linux and macOS only. Give MEMORY_CHROMA_URL a server's URL.")
-    return kept(extras.load("memoryd.store.chroma_server:ChromaServer", "chroma", StoreError)(settings.data_dir))
+    return kept(extras.load("memoryd.store.chroma.server:ChromaServer", "chroma", StoreError)(settings.data_dir))

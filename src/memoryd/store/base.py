@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 
 from memoryd.errors import StoreError, UncertainError
 from memoryd.model import Filter, VectorSet, Workspace
+from memoryd.query_syntax import WordQuery
 from memoryd.store.journal import Database
-from memoryd.text import WordQuery
 
 T = TypeVar("T")
 Row = dict[str, Any]

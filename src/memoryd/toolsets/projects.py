@@ -5,8 +5,8 @@ from typing import Annotated, Literal
 
 from pydantic import Field, StringConstraints
 
-from memoryd.core import workspaces
-from memoryd.core.workspaces import DESCRIPTION_LENGTH, NAME_LENGTH
+from memoryd.core.workspaces import registry
+from memoryd.core.workspaces.registry import DESCRIPTION_LENGTH, NAME_LENGTH
 from memoryd.errors import InvalidInputError
 from memoryd.model import Workspace
 from memoryd.toolsets.registry import Answer, Arguments, Call, NoArguments, Result, Tool, Toolset
@@ -42,7 +42,7 @@ class Confirmation(Result):
 class ListArguments(Arguments):
     """Which projects."""
 
-    status: Annotated[workspaces.Status, Field(description="Filter projects by status.")] = "active"
+    status: Annotated[registry.Status, Field(description="Filter projects by status.")] = "active"
 
 
 class Projects(Result):

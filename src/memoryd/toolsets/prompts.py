@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from memoryd.core.memories import Memories
+from memoryd.core.memories.memories import Memories
 from memoryd.errors import InvalidParamsError
 from memoryd.text import unstorable
 from memoryd.toolsets.registry import Call

@@ -4,10 +4,10 @@ from typing import Annotated, Any, Literal
 
 from pydantic import ConfigDict, Field, StringConstraints
 
-from memoryd.core import short_ids
-from memoryd.core.briefing import BUDGET, CONTEXT_BUDGET, Briefing, Format, whole
-from memoryd.core.clock import moment
-from memoryd.core.memories import Criteria, Memories
+from memoryd.core.base.clock import moment
+from memoryd.core.memories.memories import Criteria, Memories
+from memoryd.core.records import short_ids
+from memoryd.core.search.briefing import BUDGET, CONTEXT_BUDGET, Briefing, Format, whole
 from memoryd.model import Hit, Kind
 from memoryd.prompts import TOOL_DESCRIPTIONS
 from memoryd.text import cut

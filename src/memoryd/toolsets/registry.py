@@ -9,7 +9,7 @@ from typing import Annotated, Any, Generic, Literal, Self, TypeVar, get_args
 from pydantic import AliasChoices, BaseModel, ConfigDict, Field, StringConstraints, ValidationError, field_validator
 
 from memoryd.core.engine import Engine
-from memoryd.core.secrets import IDENTITY, Secrets, noted
+from memoryd.core.security.secrets import IDENTITY, Secrets, noted
 from memoryd.errors import InvalidInputError, MemorydError
 from memoryd.model import Workspace
 from memoryd.text import estimate_tokens, unstorable

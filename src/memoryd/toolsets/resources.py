@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from typing import Any, Literal
 from urllib.parse import parse_qsl, quote, unquote
 
-from memoryd.core.vault import Vault
+from memoryd.core.memories.vault import Vault
+from memoryd.core.security.prompt_injection import suspicious
 from memoryd.errors import InvalidParamsError, NotFoundError
 from memoryd.model import Record
-from memoryd.suspicion import suspicious
 from memoryd.text import unstorable
 from memoryd.toolsets.registry import Call
 

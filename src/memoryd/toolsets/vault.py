@@ -4,7 +4,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, StringConstraints
 
-from memoryd.core.vault import Match, Vault
+from memoryd.core.memories.vault import Match, Vault
 from memoryd.errors import InvalidParamsError
 from memoryd.settings import SESSION_LENGTH
 from memoryd.toolsets.registry import Answer, Arguments, Call, Result, Tags, Tool, Toolset

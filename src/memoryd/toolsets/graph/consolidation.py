@@ -5,9 +5,9 @@ from typing import Annotated
 
 from pydantic import Field
 
-from memoryd.core import consolidate
-from memoryd.core.budget import Budget
-from memoryd.core.consolidate import Report
+from memoryd.core.base.token_budget import Budget
+from memoryd.core.graph import report as consolidate
+from memoryd.core.graph.report import Report
 from memoryd.toolsets.graph import shapes, shown
 from memoryd.toolsets.graph.shapes import graph_of
 from memoryd.toolsets.graph.shown import Json

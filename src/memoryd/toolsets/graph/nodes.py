@@ -4,7 +4,7 @@ from typing import Annotated
 
 from pydantic import AliasChoices, Field
 
-from memoryd.core import entities
+from memoryd.core.graph import entities
 from memoryd.toolsets.graph import shapes, shown
 from memoryd.toolsets.graph.shapes import ITEMS, graph_of
 from memoryd.toolsets.registry import Answer, Arguments, Call, Result, Tags, Tool, Toolset

@@ -4,7 +4,7 @@ from typing import Annotated, Self
 
 from pydantic import AliasChoices, Field, model_validator
 
-from memoryd.core import observations
+from memoryd.core.graph import observations
 from memoryd.toolsets.graph import shapes
 from memoryd.toolsets.graph.shapes import ITEMS, graph_of
 from memoryd.toolsets.registry import Answer, Arguments, Call, Result, Tool, Toolset

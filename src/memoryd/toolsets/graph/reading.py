@@ -4,12 +4,13 @@ from typing import Annotated
 
 from pydantic import Field
 
-from memoryd.core import observations, pages, past
-from memoryd.core.budget import Budget
-from memoryd.core.clock import moment, timestamp
-from memoryd.core.formats import LOOKED_UP
-from memoryd.core.graph import Graph, named
-from memoryd.core.pages import Part, Place
+from memoryd.core.base.clock import moment, timestamp
+from memoryd.core.base.token_budget import Budget
+from memoryd.core.graph import as_of as past
+from memoryd.core.graph import observations, pagination
+from memoryd.core.graph.pagination import Part, Place
+from memoryd.core.graph.transaction import Graph, named
+from memoryd.core.transfer.server_memory import LOOKED_UP
 from memoryd.model import Entity, Observation, Relation
 from memoryd.store.base import Queries
 from memoryd.toolsets.graph import shapes, shown
@@ -147,7 +148,7 @@ def _page(queries: Queries, start: Place, budget: Budget) -> Json:
     entities: list[Json] = []
     edges: list[Json] = []
     cursor = None
-    for number, (place, part) in enumerate(pages.parts(queries, start)):
+    for number, (place, part) in enumerate(pagination.parts(queries, start)):
         one = _shown(part)
         if number == 0 or (number == 1 and not isinstance(part, Entity)):
             budget.spend(one)  # whatever it costs: else the next page would be this one again

@@ -5,7 +5,7 @@ from typing import Annotated
 
 from pydantic import AliasChoices, Field
 
-from memoryd.core import relations
+from memoryd.core.graph import relations
 from memoryd.model import Relation
 from memoryd.toolsets.graph import shapes, shown
 from memoryd.toolsets.graph.shapes import ITEMS, graph_of

@@ -6,10 +6,12 @@ from typing import Annotated, Literal
 
 from pydantic import AliasChoices, Field
 
-from memoryd.core import node_search, observations, similar
-from memoryd.core.budget import Budget
-from memoryd.core.graph import Graph
-from memoryd.core.search import Mode
+from memoryd.core.base.token_budget import Budget
+from memoryd.core.graph import observations
+from memoryd.core.graph import search as node_search
+from memoryd.core.graph import similarity as similar
+from memoryd.core.graph.transaction import Graph
+from memoryd.core.search.pipeline import Mode
 from memoryd.model import Findings
 from memoryd.store.base import Queries
 from memoryd.toolsets.graph import shapes, shown

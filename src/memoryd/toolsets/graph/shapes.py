@@ -9,8 +9,8 @@ from typing import Annotated, Generic, TypeVar
 
 from pydantic import AliasChoices, Field, StringConstraints
 
-from memoryd.core.formats import LOOKED_UP
-from memoryd.core.graph import Graph
+from memoryd.core.graph.transaction import Graph
+from memoryd.core.transfer.server_memory import LOOKED_UP
 from memoryd.model import Entity
 from memoryd.toolsets.graph import shown
 from memoryd.toolsets.registry import Arguments, Call, Result

@@ -4,8 +4,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from memoryd.core import observations, relations
-from memoryd.core.budget import LIST_FRAME, Budget
+from memoryd.core.base.token_budget import LIST_FRAME, Budget
+from memoryd.core.graph import observations, relations
 from memoryd.model import Entity, Observation, Relation
 from memoryd.store.base import Queries
 

@@ -5,9 +5,9 @@ from typing import Annotated
 
 from pydantic import Field
 
-from memoryd.core import gaps, traversal
-from memoryd.core.budget import Budget
-from memoryd.core.traversal import Neighborhood
+from memoryd.core.base.token_budget import Budget
+from memoryd.core.graph import missing_relations, traversal
+from memoryd.core.graph.traversal import Neighborhood
 from memoryd.toolsets.graph import shapes, shown
 from memoryd.toolsets.graph.shapes import graph_of
 from memoryd.toolsets.graph.shown import Json
@@ -106,7 +106,7 @@ def orphans(call: Call, arguments: shapes.BudgetArguments) -> Answer:
 
 def relation_gaps(call: Call, arguments: shapes.BudgetArguments) -> Answer:
     """get_relation_gaps."""
-    found = [asdict(gap) for gap in gaps.gaps(graph_of(call))]
+    found = [asdict(gap) for gap in missing_relations.gaps(graph_of(call))]
     return Answer(GapsResult.model_validate(shown.listed(found, arguments.token_budget)))
 
 

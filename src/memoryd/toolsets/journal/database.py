@@ -8,10 +8,10 @@ from typing import Annotated, Literal
 
 from pydantic import Field, StringConstraints
 
-from memoryd.core import journal as core
-from memoryd.core import journal_files, lines
-from memoryd.core.journal_files import Collection
-from memoryd.core.lines import Mode
+from memoryd.core.journal import journal as core
+from memoryd.core.transfer import journal_file, jsonl
+from memoryd.core.transfer.journal_file import Collection
+from memoryd.core.transfer.jsonl import Mode
 from memoryd.errors import InvalidInputError, StoreError
 from memoryd.store.journal import State
 from memoryd.toolsets.journal.shapes import CamelArguments, CamelResult, journal, told
@@ -120,7 +120,7 @@ def export_database(call: Call, arguments: ExportArguments) -> Answer:
     path = _own(call) / f"memory-backup-{stamp}.jsonl"
     include = [name for name in ("memories", "summaries") if name in arguments.include]
     with _discreetly(call):
-        written, counts = journal_files.export(journal(call).kept, path, include, lambda done: call.progress(done, 1))
+        written, counts = journal_file.export(journal(call).kept, path, include, lambda done: call.progress(done, 1))
     told_as = _shown(call, written.path)
     return Answer(Exported(
         file=told_as, bytes=written.size, **asdict(counts),
@@ -155,8 +155,8 @@ class ImportResult(CamelResult):
 
 def import_database(call: Call, arguments: ImportArguments) -> Answer:
     """import_database."""
-    with _discreetly(call), lines.opened(_within(call, arguments.file)) as source:
-        done = journal_files.load(
+    with _discreetly(call), jsonl.opened(_within(call, arguments.file)) as source:
+        done = journal_file.load(
             journal(call).kept, source, arguments.mode, lambda part: call.progress(part, 1), call.engine.secrets
         )
     number = done.new.memories + done.new.summaries

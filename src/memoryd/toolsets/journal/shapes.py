@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import ConfigDict, Field, StringConstraints
 from pydantic.alias_generators import to_camel
 
-from memoryd.core.journal import Journal
+from memoryd.core.journal.journal import Journal
 from memoryd.errors import (
     BusyError,
     InvalidInputError,

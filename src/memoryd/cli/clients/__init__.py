@@ -1,0 +1,1 @@
+"""What `memoryd install` does with the configurations of MCP clients."""

@@ -1,0 +1,317 @@
+"""`memoryd install` and `memoryd uninstall`: one entry in a client's own configuration."""
+
+import ipaddress
+import re
+import shutil
+import sys
+from collections.abc import Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Annotated, Any
+from urllib.parse import urlsplit
+
+import typer
+
+from memoryd.cli import permissions, show
+from memoryd.cli.clients import edit_json
+from memoryd.cli.clients.catalog import (
+    BEARER,
+    CLIENTS,
+    TOKEN_VARIABLE,
+    Client,
+    ClientName,
+    Entry,
+    asked,
+    connecting,
+    is_of_memoryd,
+    program,
+    question,
+    renewed,
+    starting,
+)
+from memoryd.cli.clients.edit_json import RefusedError
+from memoryd.cli.clients.safe_replace import Change, change
+from memoryd.cli.frame import command, note
+from memoryd.errors import InvalidInputError, MemorydError, NotFoundError
+from memoryd.settings import DEFAULT_WORKSPACE, Settings
+from memoryd.toolsets import chosen
+
+NAME = r"[A-Za-z0-9_-]{1,64}"  # what Codex and Claude Code take
+VARIABLE = r"[A-Za-z_][A-Za-z0-9_]*"
+
+LOADING = "Let the tools be there at the first step of"
+ALLOWING = "Let the tools be called without asking by"
+
+Which = Annotated[ClientName, typer.Argument(help="Which client.", show_default=False)]
+Name = Annotated[str, typer.Option(metavar="NAME", help="What the client calls the server.")]
+File = Annotated[
+    Path | None, typer.Option(metavar="FILE", help="Another configuration file of that client, such as a project's.")
+]
+AlwaysLoad = Annotated[
+    bool | None,
+    typer.Option(help="Let the tools be there at the agent's first step (Claude Code, Codex)."),
+]
+AllowTools = Annotated[
+    bool | None,
+    typer.Option(help="Let the agent call the tools without asking (Claude Code, Gemini CLI, Qwen Code)."),
+]
+DryRun = Annotated[bool, typer.Option("--dry-run", help="Show what would change, and change nothing.")]
+
+
+@command("data_dir", "db_path", "workspace", "toolsets", "read_only")
+def install(
+    settings: Settings,
+    client: Which,
+    *,
+    http: Annotated[
+        str | None, typer.Option(metavar="URL", help="Connect to a server instead of starting one.")
+    ] = None,
+    name: Name = "memory",
+    token_variable: Annotated[
+        str | None,
+        typer.Option(metavar="VAR", help=f"Over HTTP: which variable has the token ({TOKEN_VARIABLE})."),
+    ] = None,
+    always_load: AlwaysLoad = None,
+    allow_tools: AllowTools = None,
+    file: File = None,
+    force: Annotated[
+        bool,
+        typer.Option("--force", help="Also for a client that was never started, or over another server of that name."),
+    ] = False,
+    dry_run: DryRun = False,
+) -> None:
+    """Enter memoryd into the configuration of a client; the rest of the file stays as it is."""
+    wanted = CLIENTS[client]
+    _check("name", name, NAME)
+    chosen(settings.toolsets, read_only=settings.read_only)
+    url, entry = _entry(wanted, name, http, settings, token_variable)
+    place = _Place(wanted, name, file)
+    place.demand_client(force=force)
+    if _wanted(always_load, wanted.loading, "--always-load", f"{LOADING} {wanted.title}", dry_run=dry_run):
+        entry |= wanted.loading
+    allowing = _wanted(
+        allow_tools, wanted.allowing or place.rules, "--allow-tools", f"{ALLOWING} {wanted.title}", dry_run=dry_run
+    )
+    if allowing:
+        entry |= wanted.allowing
+    try:
+        done = [change(place.file, lambda text: place.put(text, entry, url, force=force), dry_run=dry_run)]
+    except RefusedError as error:
+        show.verbatim(f"Left alone: {place.file}\nWhat belongs there:\n\n{place.snippet(entry)}")
+        raise MemorydError(f"{place.file} was not changed: {error}") from error
+    if allowing and place.rules:
+        done.append(permissions.allow(place.rules, name, dry_run=dry_run))
+    if not any(done):
+        show.verbatim(f"{name} is already installed for {wanted.title}: {place.file}")
+        return
+    _tell(done, f"Installed {name} for {wanted.title}", dry_run=dry_run)
+    if not dry_run:
+        _advise(settings, entry, name, url)
+
+
+@command()
+def uninstall(
+    _settings: Settings,
+    client: Which,
+    *,
+    name: Name = "memory",
+    file: File = None,
+    force: Annotated[bool, typer.Option("--force", help="Also what does not look like memoryd.")] = False,
+    dry_run: DryRun = False,
+) -> None:
+    """Take memoryd out of the configuration of a client; memories stay."""
+    place = _Place(CLIENTS[client], name, file)
+    try:
+        done = [change(place.file, lambda text: place.drop(text, force=force), dry_run=dry_run)]
+    except RefusedError as error:
+        raise MemorydError(f"{place.file} was not changed: {error}") from error
+    if place.rules:
+        done.append(permissions.disallow(place.rules, name, dry_run=dry_run))
+    if not any(done):
+        show.verbatim(f"{name} is not installed for {place.client.title}: {place.file}")
+        return
+    _tell(done, f"Uninstalled {name} for {place.client.title}", dry_run=dry_run)
+
+
+class _Place:
+    """Where the entry of a name belongs in a client's configuration."""
+
+    def __init__(self, client: Client, name: str, file: Path | None) -> None:
+        self.client = client
+        self.file = file.expanduser().absolute() if file else client.file()
+        self.rules = client.permissions() if client.permissions and not file else None
+        """The file with the permission rules that belong to this one."""
+        self._directory = self.file.parent if file else client.directory()
+        self._keys = (client.table, name)
+        self._name = name
+        self._toml = edit_json.is_toml(self.file.name)
+
+    def demand_client(self, *, force: bool) -> None:
+        """A client that is not there gets no files, unless that is wanted."""
+        if not (force or self._directory.is_dir() or self.file.exists()):
+            raise NotFoundError(
+                f"{self.client.title} was never started here: there is no {self._directory}. Start it once, or add "
+                "--force to make the file nevertheless."
+            )
+
+    def put(self, text: str, entry: Entry, url: str = "", *, force: bool = False) -> str:
+        """A text with the entry; what the user added to an older one stays."""
+        held = edit_json.parsed(text, toml=self._toml)
+        if (old := edit_json.value_at(held, self._keys)) is not None:
+            if not (force or is_of_memoryd(old, url)):
+                raise RefusedError(
+                    f"{self._name} is another server there. Choose a --name, or add --force to replace it."
+                )
+            entry = renewed(old, entry) if isinstance(old, dict) else entry
+        if old != entry:
+            text = edit_json.put(text, self._keys, entry, toml=self._toml)
+        inputs = edit_json.value_at(held, ["inputs"]) or []
+        if asked(entry, self._name) and self._input(inputs) is None:
+            text = edit_json.put(text, ["inputs", len(inputs)], question(self._name), toml=self._toml)
+        return text
+
+    def drop(self, text: str, *, force: bool) -> str:
+        """A text without the entry, and without the question that belongs to it."""
+        held = edit_json.parsed(text, toml=self._toml)
+        if (old := edit_json.value_at(held, self._keys)) is None:
+            return text
+        if not (force or is_of_memoryd(old)):
+            raise RefusedError(f"{self._name} does not look like memoryd there. Add --force to remove it.")
+        text = edit_json.drop(text, self._keys, toml=self._toml)
+        number = self._input(edit_json.value_at(held, ["inputs"]) or [])
+        return text if number is None else edit_json.drop(text, ["inputs", number], toml=self._toml)
+
+    def _input(self, inputs: Any) -> int | None:
+        """The place of the question that belongs to the entry."""
+        ids = [one.get("id") for one in inputs if isinstance(one, dict)] if isinstance(inputs, list) else []
+        wanted = question(self._name)["id"]
+        return ids.index(wanted) if wanted in ids and len(ids) == len(inputs) else None
+
+    def snippet(self, entry: Entry) -> str:
+        """The entry as a configuration of its own."""
+        return self.put("", entry)
+
+
+def _entry(client: Client, name: str, http: str | None, settings: Settings, variable: str | None) -> tuple[str, Entry]:
+    """The URL, empty where the client is to start memoryd, and the entry."""
+    if http is not None:
+        url = _url(http)
+        return url, _connecting(client, name, url, settings, variable)
+    if variable:
+        raise InvalidInputError("--token-variable is for --http: a client that starts memoryd needs no token.")
+    return "", starting(client, [*_program(), *_arguments(settings)])
+
+
+def _check(what: str, given: str, pattern: str) -> None:
+    if not re.fullmatch(pattern, given):
+        raise InvalidInputError(f"{given!r} is no {what}: it takes {pattern}.")
+
+
+# what is offered besides --------------------------------------------------------------------------------------------
+
+
+def _wanted(given: bool | None, offered: object, option: str, question: str, *, dry_run: bool) -> bool:
+    """Whether the user wants something that may be done besides; at a terminal he is asked, elsewhere it is not done.
+
+    Raise InvalidInputError where it is wanted and not offered.
+    """
+    if given is None:
+        return bool(offered) and not dry_run and sys.stdin.isatty() and typer.confirm(f"{question}?", err=True)
+    if given and not offered:
+        raise InvalidInputError(f"{option} has nothing to set there. docs/clients.md says which clients take it.")
+    return given
+
+
+# how memoryd is started ----------------------------------------------------------------------------------------------
+
+
+def _program() -> list[str]:
+    """The command that runs this memoryd, as an absolute path: clients often have another PATH."""
+    called = Path(sys.argv[0])
+    beside = Path(sys.executable).parent / "memoryd"
+    for one in (str(called) if called.stem == "memoryd" else "", str(beside)):
+        if found := shutil.which(one):
+            return [str(Path(found).absolute())]
+    return [sys.executable, "-m", "memoryd"]
+
+
+def _arguments(settings: Settings) -> list[str]:
+    """The options and variables in force, as arguments: a client does not see this shell's variables."""
+    given = settings.model_fields_set
+    options = {
+        "data_dir": ("--data-dir", str(settings.data_dir)), "db_path": ("--db", str(settings.db_path)),
+        "workspace": ("--workspace", settings.workspace), "toolsets": ("--toolsets", ",".join(settings.toolsets)),
+        "read_only": ("--read-only",) if settings.read_only else (),
+    }  # fmt: skip
+    return [word for field, words in options.items() if field in given for word in words]
+
+
+# over HTTP -----------------------------------------------------------------------------------------------------------
+
+
+def _connecting(client: Client, name: str, url: str, settings: Settings, variable: str | None) -> Entry:
+    if not client.url:
+        raise InvalidInputError(
+            f"The file of {client.title} takes commands and no URLs. Without --http it starts a memoryd of its own, "
+            "which may share the server's database; docs/clients.md also shows a bridge."
+        )
+    if variable:
+        _check("variable", variable, VARIABLE)
+    if not settings.workspace.isascii():
+        raise InvalidInputError("The name of a workspace beyond ASCII cannot be sent in a header.")
+    return connecting(client, name, url, settings.workspace, variable or ("" if _is_here(url) else TOKEN_VARIABLE))
+
+
+def _url(given: str) -> str:
+    """A URL with the path of the endpoint, if it had none."""
+    try:
+        parts = urlsplit(given)
+        port, host = parts.port, parts.hostname
+    except ValueError as error:
+        raise InvalidInputError(f"{given!r} is no URL: {error}.") from None
+    if parts.scheme not in ("http", "https") or not host or port == 0 or re.search(r"\s", given):
+        raise InvalidInputError(f"{given!r} is no URL of a server: it looks like http://127.0.0.1:8765/mcp.")
+    if parts.username or parts.password:
+        raise InvalidInputError("A URL with a password would be kept in the file. Use a token: --token-variable.")
+    return parts._replace(path="/mcp").geturl() if parts.path in ("", "/") else given
+
+
+def _is_here(url: str) -> bool:
+    """Whether a URL leads to this machine."""
+    host = urlsplit(url).hostname or ""
+    with suppress(ValueError):
+        return ipaddress.ip_address(host).is_loopback
+    return host == "localhost"
+
+
+# what is told --------------------------------------------------------------------------------------------------------
+
+
+def _tell(changes: Sequence[Change | None], what: str, *, dry_run: bool) -> None:
+    done = [one for one in changes if one]
+    if dry_run:
+        show.verbatim("\n".join(one.diff for one in done))
+        note("Nothing was changed: --dry-run.")
+        return
+    show.verbatim(f"{what}: {', '.join(str(one.file) for one in done)}")
+    show.verbatim("\n".join(f"Backup: {one.backup}" for one in done if one.backup))
+    note("Restart the client, or reload its servers.")
+
+
+def _advise(settings: Settings, entry: Entry, name: str, url: str) -> None:
+    """What the user has to do besides; `url` is empty where the client starts memoryd."""
+    given = settings.model_fields_set
+    if asked(entry, name):
+        note("The client asks for the token when it first connects, and keeps it in its own store of secrets.")
+    elif variable := re.search(rf"Bearer \$?\{{(?:env:)?({VARIABLE})\}}|{BEARER}': '({VARIABLE})'", str(entry)):
+        note(f"The client takes the token from its variable {variable[1] or variable[2]}.")
+    if url.startswith("http://") and not _is_here(url):
+        note("http:// sends the token and the memories in the clear: put TLS before the server.")
+    if url and settings.workspace != DEFAULT_WORKSPACE:
+        note(f"The workspace must be there on the server: memoryd workspace create {settings.workspace}")
+    if url and "toolsets" in given:
+        note("The server decides which tools there are: --toolsets (MEMORY_TOOLSETS) was left out.")
+    if not url and "database_url" in given:
+        note("The client does not see MEMORY_DATABASE_URL: set it in the `env` of the entry.")
+    if not url and any(part.startswith("archive-v") for part in Path(program(entry)).parts):
+        note("uv may clear this memoryd from its cache: `uv tool install` keeps one. Install from that.")

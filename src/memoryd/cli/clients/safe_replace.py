@@ -1,0 +1,122 @@
+"""A file of another program's is changed: whole or not at all, with a backup, and never over what somebody else wrote.
+
+The new file takes the old one's place at once. Right before, the old one is read again: if it has changed since, all
+is done anew on what it is now.
+"""
+
+import difflib
+import os
+import stat
+import sys
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+
+from memoryd import disk
+from memoryd.cli.clients.edit_json import RefusedError
+
+TRIES = 5
+"""How often a file may change under our hands before we give up: clients write now and then, not always."""
+
+BOM = "\N{ZERO WIDTH NO-BREAK SPACE}"
+WRITABLE = 0o222
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """What was done, or would be: to which file, which lines, and where the file is as it was before."""
+
+    file: Path
+    diff: str
+    backup: Path | None = None
+
+
+def change(file: Path, edit: Callable[[str], str], *, dry_run: bool) -> Change | None:
+    """Change a file by what `edit` makes of its text, '' where there is none; None: there was nothing to change.
+
+    Raises RefusedError, with the file as it was.
+    """
+    file = file.resolve()  # a link stays a link: what it leads to is changed
+    for _ in range(TRIES):
+        before = _read(file)
+        old = _decoded(before or b"")
+        new = _edited(old, edit)
+        if new == old:
+            return None
+        if file.exists() and not (os.access(file, os.W_OK) and file.stat().st_mode & WRITABLE):
+            raise RefusedError("it is write-protected.")
+        made = Change(file, _diff(file, old, new))
+        if dry_run:
+            return made
+        try:
+            replaced, backup = _replace(file, before, new.encode())
+        except OSError as error:
+            raise RefusedError(f"it cannot be written: {error.strerror}.") from error
+        if replaced:
+            return Change(file, made.diff, backup)
+    raise RefusedError("it changes all the time: close the client first.")
+
+
+def _read(file: Path) -> bytes | None:
+    try:
+        return file.read_bytes()
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise RefusedError(f"it cannot be read: {error.strerror}.") from error
+
+
+def _decoded(held: bytes) -> str:
+    try:
+        return held.decode()
+    except UnicodeDecodeError as error:
+        raise RefusedError(f"it is not UTF-8: {error.reason} at byte {error.start}.") from None
+
+
+def _edited(text: str, edit: Callable[[str], str]) -> str:
+    """What `edit` makes of a text; a byte order mark and the line ends of Windows stay what they were."""
+    mark = BOM if text.startswith(BOM) else ""
+    bare = text.removeprefix(mark)
+    windows = "\n" in bare and bare.count("\n") == bare.count("\r\n")
+    new = edit(bare.replace("\r\n", "\n") if windows else bare)
+    return mark + (new.replace("\n", "\r\n") if windows else new)
+
+
+def _diff(file: Path, old: str, new: str) -> str:
+    lines = difflib.unified_diff(old.splitlines(), new.splitlines(), str(file), str(file), lineterm="")
+    return "\n".join(lines)
+
+
+def _replace(file: Path, before: bytes | None, after: bytes) -> tuple[bool, Path | None]:
+    """Whether the file was still what it was `before`, and is `after` now; and where the backup is."""
+    backup = None if before is None else _backup_name(file)
+    with disk.temporary(file) as fresh, disk.temporary(file) as saved:
+        _fill(fresh, after, file)
+        _fill(saved, before or b"", file)
+        if _read(file) != before:
+            return False, None
+        if backup:
+            disk.rename(saved, backup)
+        disk.rename(fresh, file)
+    return True, backup
+
+
+def _fill(path: Path, held: bytes, like: Path) -> None:
+    """Write a file durably, with the mode of another and, as far as we may, its owner."""
+    path.write_bytes(held)
+    disk.sync(path)
+    if like.exists():
+        status = like.stat()
+        if sys.platform != "win32":
+            with suppress(PermissionError):
+                os.chown(path, status.st_uid, status.st_gid)
+        path.chmod(stat.S_IMODE(status.st_mode))
+
+
+def _backup_name(file: Path) -> Path:
+    """A name with the time that no file has."""
+    stem = f"{file.name}.{datetime.now().astimezone():%Y%m%d-%H%M%S}"
+    names = (file.with_name(f"{stem}{part}.backup") for part in ("", *(f"-{number}" for number in range(1, 1_000))))
+    return next(name for name in names if not name.exists())

@@ -1,0 +1,138 @@
+"""Tokens: who may come in over HTTP, and what they may do there. What is kept of one is its hash."""
+
+import hashlib
+import hmac
+import json
+import secrets
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Literal
+
+from memoryd.core.base.clock import FOREVER, Clock
+from memoryd.core.security.secrets import Secrets, cleaned
+from memoryd.core.workspaces.registry import Workspaces
+from memoryd.errors import InvalidInputError, NotFoundError
+from memoryd.store.base import Row, Store
+
+PREFIX = "memoryd"
+NAME_LENGTH = 100
+LONGEST = 36_500  # days that a token may be valid: a hundred years
+SECRET_BYTES = 32  # random ones: so a plain SHA-256 is as good a hash of them as any
+
+Level = Literal["read", "write", "admin"]
+LEVELS: tuple[Level, ...] = ("read", "write", "admin")
+"""Each may do what those before it may."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Grant:
+    """What a caller may do: the tools of a level, or those that are named, in one workspace or any."""
+
+    principal: str = ""
+    """Whose sessions are his; '' where the process has one user."""
+    level: Level = "admin"
+    tools: frozenset[str] = frozenset()
+    """Where there are any, they count instead of the level."""
+    workspace: str = ""
+    """The id of the only one; '' is any."""
+
+    def allows(self, tool: str, capability: Level) -> bool:
+        """Whether a tool of this capability may be called."""
+        return tool in self.tools if self.tools else LEVELS.index(capability) <= LEVELS.index(self.level)
+
+
+EVERYTHING = Grant()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Token:
+    """What is known of a token."""
+
+    id: str
+    name: str
+    grant: Grant
+    created_at: str
+    expires_at: str
+
+
+class Tokens:
+    """Those of a registry."""
+
+    def __init__(self, store: Store, workspaces: Workspaces, clock: Clock, masking: Secrets) -> None:
+        self.secrets = masking
+        self._store = store
+        self._workspaces = workspaces
+        self._clock = clock
+
+    @cleaned
+    def create(
+        self, name: str, level: Level = "write", tools: Sequence[str] = (), workspace: str = "", days: float = 0
+    ) -> str:
+        """Make a token, and return it: nobody can show it again. It is valid for so many days; 0 is for ever.
+
+        Raises InvalidInputError, or NotFoundError for the workspace.
+        """
+        if not name.strip() or not name.isprintable() or len(name) > NAME_LENGTH:
+            raise InvalidInputError(f"{name[:50]!r} cannot name a token: it takes 1 to {NAME_LENGTH} characters.")
+        if any(token.name == name for token in self.all()):
+            raise InvalidInputError(f"There is a token {name!r} already. Choose another name, or revoke it first.")
+        if not 0 <= days <= LONGEST:
+            raise InvalidInputError(f"A token is valid for {LONGEST:,} days at most, or with 0 for ever.")
+        bound = self._workspaces.active(workspace).id if workspace else ""
+        token_id, secret = secrets.token_hex(6), secrets.token_urlsafe(SECRET_BYTES)
+        row = {
+            "id": token_id, "name": name, "hash": _hash(secret), "level": level, "project": bound,
+            "tools": json.dumps(sorted(set(tools))), "now": self._clock.now(),
+            "until": self._clock.ago(-timedelta(days=days)) if days else FOREVER,
+        }  # fmt: skip
+        self._store.make(None)
+        self._store.write(None, lambda q: q.run("tokens.add", **row))
+        return f"{PREFIX}_{token_id}_{secret}"
+
+    def all(self) -> list[Token]:
+        """Every token, the oldest first."""
+        if not self._store.made():
+            return []
+        return [_token(row) for row in self._store.read(None, lambda q: q.all("tokens.all"))]
+
+    def any(self) -> bool:
+        """Whether there is one: from then on every request must bring one."""
+        return self._store.made() and self._store.read(None, lambda q: q.one("tokens.some")) is not None
+
+    def admits(self, token_id: str) -> bool:
+        """Whether who came in by a token, or with '' without one, still may."""
+        if not token_id:
+            return not self.any()
+        row = self._store.read(None, lambda q: q.one("tokens.by_id", id=token_id))
+        return row is not None and row["expires_at"] > self._clock.now()
+
+    def revoke(self, name: str) -> Token:
+        """Make a token invalid, by its name or id. Raises NotFoundError."""
+        found = next((token for token in self.all() if name in (token.name, token.id)), None)
+        if found is None:
+            there = ", ".join(token.name for token in self.all()) or "none"
+            raise NotFoundError(f"There is no token {name[:NAME_LENGTH]!r}. There are: {there}.")
+        self._store.write(None, lambda q: q.run("tokens.remove", id=found.id))
+        return found
+
+    def check(self, presented: str) -> Token | None:
+        """The token that was presented; None where it is none, or valid no more."""
+        begins, token_id, secret = [*presented.split("_", 2), "", ""][:3]
+        known = self._store.made() and self._store.read(None, lambda q: q.one("tokens.by_id", id=token_id))
+        row = known or {"hash": _hash(""), "expires_at": ""}  # so that an unknown id takes as long
+        same = hmac.compare_digest(_hash(secret), row["hash"])
+        valid = same and begins == PREFIX and bool(known) and row["expires_at"] > self._clock.now()
+        return _token(row) if valid else None
+
+
+def _hash(secret: str) -> str:
+    return hashlib.sha256(secret.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def _token(row: Row) -> Token:
+    tools = frozenset(json.loads(row["tools"]))
+    grant = Grant(principal=row["id"], level=row["level"], tools=tools, workspace=row["workspace"])
+    return Token(
+        id=row["id"], name=row["name"], grant=grant, created_at=row["created_at"], expires_at=row["expires_at"]
+    )

@@ -1,0 +1,93 @@
+"""What is stored and should be looked at: secrets, and texts that read like instructions to an agent."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from functools import partial
+from typing import Any, Literal
+
+from memoryd.core.engine import Engine
+from memoryd.core.journal.journal import Journal
+from memoryd.core.security.prompt_injection import reads_like_instructions
+from memoryd.core.security.secrets import find
+from memoryd.model import Workspace
+from memoryd.store import rows
+from memoryd.store.base import Row
+
+LOOKED_AT: Mapping[str, Sequence[str]] = {
+    "records": ("name", "type", "body", "tags", "session_id"),
+    "memory_details": ("reason",),
+    "summary_details": ("technologies",),
+    "versions": ("body", "tags"),
+    "relations": ("relation_type",),
+    "perspectives": ("template",),
+    "events": ("subject",),
+}
+"""The tables with texts, and the columns that hold them."""
+OF_TURNS = ("prompt", "thought", "response", "title", "summary")
+
+
+Found = Literal["secret", "instructions"]
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """A text that should be looked at; never the text itself."""
+
+    workspace: str
+    id: str
+    kind: str
+    """Of a record; of what is none, its table."""
+    created_at: str
+    where: str
+    """Which of its fields."""
+    found: Found
+    what: str
+    """The kind of the secret, or what the text reads like."""
+    deleted: bool
+
+    def as_dict(self) -> dict[str, Any]:
+        """For JSON."""
+        return asdict(self)
+
+
+def findings(engine: Engine, workspaces: Sequence[Workspace]) -> Iterator[Finding]:
+    """Everything in some workspaces that should be looked at, page by page."""
+    for workspace in workspaces:
+        yield from _of(workspace, "workspace", asdict(workspace), ["description"])
+        for table, columns in LOOKED_AT.items():
+            for row in _rows(engine, workspace, table):
+                yield from _of(workspace, table, row, columns)
+        if engine.chroma:
+            kept = Journal(engine, workspace, "").kept
+            for each in (kept.every_turn(), kept.every_summary()):
+                for one in each:
+                    yield from _of(workspace, "journal", asdict(one), OF_TURNS)
+
+
+def _rows(engine: Engine, workspace: Workspace, table: str) -> Iterator[Row]:
+    page = engine.store.read(workspace, lambda queries: rows.page(queries, table, None, rows.FIRST))
+    while page:
+        yield from page
+        page = engine.store.read(workspace, partial(rows.page, table=table, after=page[-1], limit=rows.FIRST))
+
+
+def _of(workspace: Workspace, table: str, row: Mapping[str, Any], columns: Sequence[str]) -> Iterator[Finding]:
+    for column in columns:
+        for found, what in _found(row.get(column) or ""):
+            yield Finding(
+                workspace.name, str(row.get("id", row.get("name", row.get("seq", "")))), str(row.get("kind", table)),
+                _time(row), column, found, what, row.get("deleted_at") is not None,
+            )  # fmt: skip
+
+
+def _time(row: Mapping[str, Any]) -> str:
+    return next((str(row[name]) for name in ("created_at", "at", "until") if name in row), "")
+
+
+def _found(text: str) -> Iterator[tuple[Found, str]]:
+    if not text:
+        return
+    for kind in dict.fromkeys(secret.kind for secret in find(text)):
+        yield "secret", kind
+    if like := reads_like_instructions(text):
+        yield "instructions", like

@@ -1,0 +1,1 @@
+"""What coding agents bring: hooks and transcripts."""

@@ -1,0 +1,1 @@
+"""What everything in core stands on: the clock, leases, background threads, batches."""

@@ -1,0 +1,1 @@
+"""The knowledge graph: entities, observations, relations, and what can be computed of them."""

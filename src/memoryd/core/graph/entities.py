@@ -1,0 +1,192 @@
+"""Entities: the nodes of the graph, with their observations."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+
+from memoryd.core.graph import observations, relations
+from memoryd.core.graph.transaction import Change, Graph, demand, entity, named
+from memoryd.core.records import records
+from memoryd.core.records.records import Embedded
+from memoryd.core.security.secrets import cleaned, matched
+from memoryd.model import Entity, Kind, Record
+from memoryd.store.base import Queries
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NewEntity:
+    """What to make; of an entity that is there already, what to add."""
+
+    name: str
+    type: str
+    observations: tuple[str, ...] = ()
+    summary: str | None = None
+    tags: tuple[str, ...] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Created:
+    """An entity, whether it was there before, and how many observations are new."""
+
+    entity: Entity
+    already_existed: bool
+    added: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Deleted:
+    """Which names are gone, and which never were there."""
+
+    deleted: tuple[str, ...]
+    not_found: tuple[str, ...]
+
+
+@cleaned
+def create(graph: Graph, news: Sequence[NewEntity]) -> list[Created]:
+    """Make entities with their observations, all or none.
+
+    One that is there already keeps its type, gains the observations that it lacks, and the summary and tags if given:
+    so a call can be repeated without harm.
+    """
+    vectors = graph.passages(graph.read(lambda q: _texts(q, news)))
+    return graph.change(lambda change: put(change, news, vectors))
+
+
+def put(change: Change, news: Sequence[NewEntity], vectors: Mapping[str, Embedded]) -> list[Created]:
+    """What create does, within a change."""
+    known, observed = _known(change.queries, news)
+    made = []
+    for new in news:
+        there = known.get(new.name)
+        one = _revise(change, there, new) if there else _add(change, new, vectors)
+        before = observed.setdefault(one.id, set())
+        lacking = [c for c in dict.fromkeys(new.observations) if c not in before] if there else new.observations
+        observations.append(change, one, lacking, vectors)
+        before.update(lacking)
+        known[new.name] = one
+        made.append(Created(one, there is not None, len(lacking)))
+    return made
+
+
+def _known(queries: Queries, news: Sequence[NewEntity]) -> tuple[dict[str, Entity], dict[str, set[str]]]:
+    """Those that are there already, and which of the new observations are."""
+    known = named(queries, [new.name for new in news])
+    ids = [there.id for there in known.values()]
+    return known, observations.same(queries, ids, [content for new in news for content in new.observations])
+
+
+def _texts(queries: Queries, news: Sequence[NewEntity]) -> list[str]:
+    """What will be embedded: of an entity that is there only the observations that it lacks."""
+    known, observed = _known(queries, news)
+    found = []
+    for new in news:
+        there = known.get(new.name)
+        if there is None:
+            found.append(records.text_of(Kind.ENTITY, new.name, new.type, new.summary or ""))
+        lacking = [content for content in new.observations if not there or content not in observed[there.id]]
+        found += [observations.text(new.name, content) for content in lacking]
+    return found
+
+
+def _add(change: Change, new: NewEntity, vectors: Mapping[str, Embedded]) -> Entity:
+    record = Record(
+        id=records.new_id(), kind=Kind.ENTITY, name=new.name, type=new.type, body=new.summary or "",
+        tags=new.tags or (), session_id=change.session_id, created_at=change.now, updated_at=change.now,
+    )  # fmt: skip
+    change.write(record, vectors)
+    change.queries.run("entities.add", id=record.id, summary_updated_at=change.now if new.summary else None)
+    return Entity(
+        id=record.id, name=new.name, type=new.type, summary=new.summary or None, tags=record.tags,
+        created_at=change.now, updated_at=change.now,
+    )  # fmt: skip
+
+
+def _revise(change: Change, there: Entity, new: NewEntity) -> Entity:
+    """Another summary and other tags for it, where they are given and differ."""
+    if new.summary is not None and new.summary != (there.summary or ""):
+        _summarize(change, there, new.summary)
+    if new.tags is not None:
+        _tag(change, there, new.tags)
+    return there if new.summary is None and new.tags is None else demand(change.queries, there.name)[0]
+
+
+@matched
+def delete(graph: Graph, names: Sequence[str]) -> Deleted:
+    """Delete entities softly, with their observations and their relations."""
+
+    def work(change: Change) -> Deleted:
+        found = named(change.queries, names)
+        ids = [one.id for one in found.values()]
+        relations.cut(change, ids)
+        about = [observation.id for each in observations.of(change.queries, ids).values() for observation in each]
+        records.delete(change.queries, [*ids, *about], change.now)
+        wanted = dict.fromkeys(names)
+        return Deleted(tuple(n for n in wanted if n in found), tuple(n for n in wanted if n not in found))
+
+    deleted = graph.change(work)
+    graph.engine.purge_if_at_once(graph.workspace)
+    return deleted
+
+
+@cleaned
+def set_summary(graph: Graph, name: str, summary: str) -> Entity:
+    """Give an entity another summary; '' takes it away. Raises NotFoundError."""
+
+    def work(change: Change) -> Entity:
+        (there,) = demand(change.queries, name)
+        _summarize(change, there, summary)
+        return demand(change.queries, name)[0]
+
+    return graph.change(work)
+
+
+@cleaned
+def set_tags(graph: Graph, name: str, tags: Iterable[str]) -> Entity:
+    """Give an entity other tags. Raises NotFoundError."""
+
+    def work(change: Change) -> Entity:
+        (there,) = demand(change.queries, name)
+        _tag(change, there, tuple(dict.fromkeys(tags)))
+        return demand(change.queries, name)[0]
+
+    return graph.change(work)
+
+
+def _summarize(change: Change, there: Entity, summary: str) -> None:
+    """Said again it counts as new, but nothing reads differently."""
+    change.queries.run("entities.summarized", id=there.id, now=change.now if summary else None)
+    if summary == (there.summary or ""):
+        change.touch([there.id])
+        return
+    records.change(change.queries, there.id, summary, there.tags, None, change.now)
+    change.lacking.add(there.id)
+    change.reads_differently([there.id], "summary")
+
+
+def _tag(change: Change, there: Entity, tags: Sequence[str]) -> None:
+    if tuple(tags) == there.tags:
+        return
+    records.retag(change.queries, there.id, tags, change.now)
+    change.reads_differently([there.id], "tags")
+
+
+# reading -------------------------------------------------------------------------------------------------------------
+
+
+def of_type(graph: Graph, entity_type: str) -> list[Entity]:
+    """The entities of a type, by name."""
+    rows = graph.read(lambda q: q.all("entities.by_type", type=entity_type))
+    return [entity(row) for row in rows]
+
+
+def recently_modified(graph: Graph, days: float, limit: int) -> list[Entity]:
+    """The entities that changed in the last days, themselves or what is about them, the latest first."""
+    since = graph.engine.clock.ago(timedelta(days=days))
+    rows = graph.read(lambda q: q.all("entities.recent", since=since, limit=limit))
+    return [entity(row) for row in rows]
+
+
+def page(graph: Graph, start: str, limit: int) -> list[Entity]:
+    """Entities in the order of their names, from `start` on."""
+    rows = graph.read(lambda q: q.all("entities.page", start=start, limit=limit))
+    return [entity(row) for row in rows]

@@ -1,0 +1,100 @@
+"""Gaps: observations that mention another node, where no relation joins the two. A heuristic, for someone to judge."""
+
+import re
+import unicodedata
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from memoryd.core.graph.transaction import Graph
+from memoryd.store.base import Queries, Row
+from memoryd.text import SIGNS
+
+# Scripts that write no blanks between words, or glue endings to them (Korean): each character is a word of its own.
+_UNSPACED = (
+    "\u0e00-\u0eff\u1000-\u109f\u1100-\u11ff\u1780-\u17ff\u3005-\u3007\u3040-\u30ff\u3130-\u318f\u31f0-\u31ff"
+    "\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff\uff66-\uff9f\U00020000-\U0003ffff"
+)
+# A word takes the + and # that are glued to its end: `C` is not mentioned in `C++`, nor `F` in `F#`.
+_TOKEN = re.compile(rf"[^\W{_UNSPACED}]+(?:[{SIGNS}]+[^\W{_UNSPACED}]*)*[+#]*|\S")
+
+Phrase = tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Gap:
+    """How many observations of a node mention another one that it has no relation with."""
+
+    node: str
+    referenced_name: str
+    reference_count: int
+
+
+class Names:
+    """The names of all nodes, to be found in texts in one pass.
+
+    Whole words, case-insensitive, whatever space is between them; the longest name wins, so `York` is not mentioned
+    in `New York` where both are nodes.
+    """
+
+    def __init__(self, names: Mapping[str, str]) -> None:
+        self.phrases = {key: phrase_of(name) for key, name in names.items()}
+        self.owners: defaultdict[Phrase, list[str]] = defaultdict(list)
+        for key, phrase in self.phrases.items():
+            self.owners[phrase].append(key)
+        self._lengths: dict[str, list[int]] = {}
+        for start, length in sorted({(phrase[0], len(phrase)) for phrase in self.owners if phrase}, reverse=True):
+            self._lengths.setdefault(start, []).append(length)
+
+    def mentioned(self, text: str) -> Iterator[Phrase]:
+        """The names that a text mentions, from its beginning on."""
+        said = phrase_of(text)
+        if self._lengths.keys().isdisjoint(said):
+            return
+        free = 0
+        for place, word in enumerate(said):
+            if place >= free and word in self._lengths and (found := self._longest(said, place)):
+                yield found
+                free = place + len(found)
+
+    def _longest(self, said: Phrase, place: int) -> Phrase:
+        for length in self._lengths[said[place]]:
+            phrase = said[place : place + length]
+            if phrase in self.owners:
+                return phrase
+        return ()
+
+
+def phrase_of(text: str) -> Phrase:
+    """The words and marks of a text, as they are compared."""
+    return tuple(_TOKEN.findall(text.casefold() if text.isascii() else unicodedata.normalize("NFC", text).casefold()))
+
+
+def gaps(graph: Graph) -> list[Gap]:
+    """Which nodes mention which others without a relation between them, the most often mentioned first.
+
+    A node's own name in its observations means the node, also where others are called the same but for case.
+    """
+    names, texts, related = graph.read(_everything)
+    counts = _counts(Names(names), texts)
+    found = [
+        Gap(names[node], names[other], count)
+        for (node, other), count in counts.items()
+        if (node, other) not in related and (other, node) not in related
+    ]
+    return sorted(found, key=lambda gap: (-gap.reference_count, gap.node, gap.referenced_name))
+
+
+def _everything(queries: Queries) -> tuple[dict[str, str], list[Row], set[tuple[str, str]]]:
+    names = {row["id"]: row["name"] for row in queries.all("entities.names")}
+    related = {(row["from_entity"], row["to_entity"]) for row in queries.all("relations.pairs")}
+    return names, queries.all("observations.texts"), related
+
+
+def _counts(names: Names, texts: list[Row]) -> Counter[tuple[str, str]]:
+    counts: Counter[tuple[str, str]] = Counter()
+    for row in texts:
+        node = row["entity_id"]
+        mentioned = set(names.mentioned(row["body"])) - {names.phrases.get(node, ())}
+        counts.update((node, other) for phrase in mentioned for other in names.owners[phrase])
+    return counts

@@ -1,0 +1,185 @@
+"""Observations: facts about an entity, each at an ordinal that is its own for ever."""
+
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from memoryd.core.graph.transaction import Change, Graph, demand, named
+from memoryd.core.records import records
+from memoryd.core.records.records import Embedded
+from memoryd.core.security.secrets import cleaned, matched
+from memoryd.errors import NotFoundError
+from memoryd.model import Entity, Kind, Observation, Record
+from memoryd.store.base import Queries, Row
+
+READ_AT_ONCE = 100
+
+
+@dataclass(frozen=True, slots=True)
+class Added:
+    """What an entity has gained; nothing where it was not found."""
+
+    entity: str
+    observations: tuple[Observation, ...]
+    not_found: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Deletion:
+    """Observations of one entity, by ordinal or by text."""
+
+    entity: str
+    ordinals: tuple[int, ...] = ()
+    contents: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Removed:
+    """What a deletion has come to."""
+
+    entity: str
+    ordinals: tuple[int, ...]
+    missing_ordinals: tuple[int, ...]
+    missing_contents: tuple[str, ...]
+
+
+def of(queries: Queries, entity_ids: Sequence[str]) -> dict[str, list[Observation]]:
+    """The living observations of each entity, in the order of their ordinals."""
+    found: dict[str, list[Observation]] = {key: [] for key in entity_ids}
+    for row in queries.all("observations.of", entities=json.dumps(list(found))):
+        found[row["entity_id"]].append(observation(row))
+    return found
+
+
+def onward(queries: Queries, entity_id: str, ordinal: int = 0, at_once: int = READ_AT_ONCE) -> Iterator[Observation]:
+    """The living observations of an entity from an ordinal on, read as they are asked for."""
+    while rows := queries.all("observations.onward", entity=entity_id, ordinal=ordinal, limit=at_once):
+        yield from map(observation, rows)
+        if len(rows) < at_once:
+            return
+        ordinal = rows[-1]["ordinal"] + 1
+
+
+def latest(queries: Queries, entity_id: str, limit: int) -> list[Observation]:
+    """The last living observations of an entity, in the order of their ordinals."""
+    rows = queries.all("observations.latest", entity=entity_id, limit=limit)
+    return [observation(row) for row in reversed(rows)]
+
+
+def counts(queries: Queries, entity_ids: Sequence[str]) -> dict[str, int]:
+    """How many living observations each entity has."""
+    rows = queries.all("observations.count", entities=json.dumps(list(entity_ids)))
+    return dict.fromkeys(entity_ids, 0) | {row["entity_id"]: row["number"] for row in rows}
+
+
+def observation(row: Row) -> Observation:
+    """From a row of id, ordinal, body and created_at."""
+    return Observation(id=row["id"], ordinal=row["ordinal"], content=row["body"], created_at=row["created_at"])
+
+
+def text(name: str, content: str) -> str:
+    """What an observation of an entity says by itself."""
+    return records.text_of(Kind.OBSERVATION, name, "", content)
+
+
+def append(
+    change: Change, entity: Entity, contents: Sequence[str], vectors: Mapping[str, Embedded]
+) -> list[Observation]:
+    """Add observations at the next ordinals of an entity, within a change."""
+    if not contents:
+        return []
+    change.touch([entity.id])
+    taken = change.queries.one("observations.number", entity=entity.id, count=len(contents))
+    assert taken is not None
+    made = []
+    for ordinal, content in enumerate(contents, taken["first"]):
+        record = Record(
+            id=records.new_id(), kind=Kind.OBSERVATION, name=entity.name, body=content, session_id=change.session_id
+        )
+        change.write(record, vectors)
+        change.queries.run("observations.add", entity=entity.id, ordinal=ordinal, id=record.id)
+        made.append(Observation(id=record.id, ordinal=ordinal, content=content, created_at=change.now))
+    return made
+
+
+def same(queries: Queries, entity_ids: Iterable[str], contents: Iterable[str]) -> dict[str, set[str]]:
+    """Which of some texts are observed of each entity already."""
+    found: dict[str, set[str]] = {key: set() for key in entity_ids}
+    texts = json.dumps(list(dict.fromkeys(contents)), ensure_ascii=False)
+    for row in queries.all("observations.same", entities=json.dumps(list(found)), contents=texts):
+        found[row["entity_id"]].add(row["body"])
+    return found
+
+
+@cleaned
+def add(graph: Graph, wanted: Sequence[tuple[str, Sequence[str]]]) -> list[Added]:
+    """Append observations to entities by name; those that are not found are told, the others gain theirs."""
+    vectors = graph.passages([text(name, content) for name, contents in wanted for content in contents])
+
+    def work(change: Change) -> list[Added]:
+        found = named(change.queries, [name for name, _ in wanted])
+        return [
+            Added(name, tuple(append(change, found[name], contents, vectors)), not_found=False)
+            if name in found
+            else Added(name, (), not_found=True)
+            for name, contents in wanted
+        ]
+
+    return graph.change(work)
+
+
+@cleaned
+def replace(graph: Graph, name: str, ordinal: int, content: str) -> str:
+    """Put another text in an observation's place; returns the old one. Raises NotFoundError."""
+    said = text(name, content)
+    vectors = graph.passages([said])
+
+    def work(change: Change) -> str:
+        (entity,) = demand(change.queries, name)
+        there = next(onward(change.queries, entity.id, ordinal, at_once=1), None)
+        if there is None or there.ordinal != ordinal:
+            raise NotFoundError(
+                f"Node {name!r} has no observation {ordinal}. open_nodes shows its observations with their ordinals."
+            )
+        records.change(change.queries, there.id, content, (), vectors.get(said), change.now)
+        change.touch([entity.id])
+        change.lacking.add(there.id)
+        return there.content
+
+    return graph.change(work)
+
+
+@matched
+def delete(graph: Graph, deletions: Sequence[Deletion]) -> list[Removed]:
+    """Delete observations softly, by ordinal or text; every one of equal text goes. Raises NotFoundError."""
+
+    def work(change: Change) -> list[Removed]:
+        entities = demand(change.queries, *(deletion.entity for deletion in deletions))
+        return [_remove(change, entity, deletion) for entity, deletion in zip(entities, deletions, strict=True)]
+
+    removed = graph.change(work)
+    graph.engine.purge_if_at_once(graph.workspace)
+    return removed
+
+
+def _remove(change: Change, entity: Entity, deletion: Deletion) -> Removed:
+    there = _by_ordinal(change.queries, entity)
+    gone = [
+        observation
+        for observation in there.values()
+        if observation.ordinal in deletion.ordinals or observation.content in deletion.contents
+    ]
+    if gone:
+        records.delete(change.queries, [observation.id for observation in gone], change.now)
+        change.touch([entity.id])
+    contents = {observation.content for observation in gone}
+    return Removed(
+        entity=deletion.entity,
+        ordinals=tuple(observation.ordinal for observation in gone),
+        missing_ordinals=tuple(n for n in dict.fromkeys(deletion.ordinals) if n not in there),
+        missing_contents=tuple(c for c in dict.fromkeys(deletion.contents) if c not in contents),
+    )
+
+
+def _by_ordinal(queries: Queries, entity: Entity) -> dict[int, Observation]:
+    return {observation.ordinal: observation for observation in of(queries, [entity.id])[entity.id]}

@@ -1,0 +1,71 @@
+"""The whole graph, part by part, from any place on: what is read of it in pages is read once, whatever changes."""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+from memoryd.core.graph import observations, relations
+from memoryd.core.graph.transaction import entity
+from memoryd.errors import InvalidInputError
+from memoryd.model import Entity, Observation, Relation
+from memoryd.store.base import Queries
+
+READ_AT_ONCE = 50  # entities
+
+Part = Entity | Observation | Relation
+
+_CURSOR = re.compile(r"([0-9]{1,18})\|([0-9TZ:.-]*)\|([0-9a-f-]*)\|(.*)", re.DOTALL)
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a reading goes on: in a node, from an ordinal on, and from a relation on, by when it was made and its id.
+
+    These stay what they are while other parts come and go.
+    """
+
+    name: str = ""
+    ordinal: int = 0
+    made: str = ""
+    relation: str = ""
+
+    @classmethod
+    def parse(cls, cursor: str | None) -> "Place":
+        """From a cursor; without one, the beginning. Raises InvalidInputError."""
+        if cursor is None:
+            return cls()
+        found = _CURSOR.fullmatch(cursor)
+        if found is None:
+            raise InvalidInputError(
+                f"{cursor[:50]!r} is no cursor. Take next_cursor of the page before, or leave it out to begin anew."
+            )
+        ordinal, made, relation, name = found.groups()
+        return cls(name, int(ordinal), made, relation)
+
+    def __str__(self) -> str:
+        return f"{self.ordinal}|{self.made}|{self.relation}|{self.name}"
+
+
+def parts(queries: Queries, start: Place) -> Iterator[tuple[Place, Part]]:
+    """Everything from a place on, each part with its own place.
+
+    Nodes come in the order of names, each with its observations, then with the relations that begin there. One that a
+    reading goes on in comes again itself.
+    """
+    for one in _nodes(queries, start.name):
+        place = start if one.name == start.name else Place(one.name)
+        yield place, one
+        for observation in observations.onward(queries, one.id, place.ordinal):
+            yield replace(place, ordinal=observation.ordinal), observation
+            place = replace(place, ordinal=observation.ordinal + 1)
+        for relation in relations.onward(queries, one.id, place.made, place.relation):
+            yield replace(place, made=relation.created_at, relation=relation.id), relation
+
+
+def _nodes(queries: Queries, start: str) -> Iterator[Entity]:
+    """The nodes from a name on."""
+    while rows := queries.all("entities.page", start=start, limit=READ_AT_ONCE + 1):
+        yield from map(entity, rows[:READ_AT_ONCE])
+        if len(rows) <= READ_AT_ONCE:
+            return
+        start = rows[-1]["name"]

@@ -1,0 +1,186 @@
+"""Relations: directed, typed edges between two entities, each once."""
+
+import json
+import sys
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from memoryd.core.graph.transaction import Change, Graph, demand, named
+from memoryd.core.records.records import new_id
+from memoryd.core.security.secrets import cleaned, matched
+from memoryd.errors import InvalidInputError, NotFoundError
+from memoryd.model import Entity, Relation
+from memoryd.store.base import Queries, Row
+
+READ_AT_ONCE = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Edge:
+    """A relation by the names of its ends."""
+
+    source: str
+    target: str
+    type: str
+
+
+@dataclass(frozen=True, slots=True)
+class Created:
+    """Which relations are new, which were there, and which names are no entity's."""
+
+    created: tuple[Relation, ...]
+    already_existed: tuple[Relation, ...]
+    not_found: tuple[str, ...]
+
+
+@cleaned
+def create(graph: Graph, edges: Sequence[Edge]) -> Created:
+    """Make relations; an edge with an end that is not found is left out, and the missing name told."""
+    return graph.change(lambda change: put(change, edges))
+
+
+def put(change: Change, edges: Sequence[Edge]) -> Created:
+    """What create does, within a change. The ends of what is there already stay untouched."""
+    found = named(change.queries, _ends(edges))
+    there = _find(change.queries, found, edges)
+    new = [e for e in dict.fromkeys(edges) if e.source in found and e.target in found and e not in there]
+    change.relate(found[name].id for name in _ends(new))
+    created = {edge: _add(change, found, edge) for edge in new}
+    again = [edge for edge, number in Counter(edges).items() if number > 1 and edge in created]
+    missing = tuple(name for name in dict.fromkeys(_ends(edges)) if name not in found)
+    return Created(tuple(created.values()), (*there.values(), *(created[edge] for edge in again)), missing)
+
+
+@matched
+def delete(graph: Graph, edges: Sequence[Edge]) -> tuple[int, int]:
+    """Delete relations softly; how many there were, and how many were not found."""
+
+    def work(change: Change) -> tuple[int, int]:
+        found = named(change.queries, _ends(edges))
+        there = _find(change.queries, found, edges)
+        change.relate(found[name].id for name in _ends(there))
+        _delete(change, [relation.id for relation in there.values()])
+        return len(there), len(set(edges)) - len(there)
+
+    gone = graph.change(work)
+    graph.engine.purge_if_at_once(graph.workspace)
+    return gone
+
+
+def cut(change: Change, entity_ids: Sequence[str]) -> None:
+    """Delete every relation of some entities, which go themselves."""
+    rows = change.queries.all("relations.of", ids=json.dumps(list(entity_ids)), limit=sys.maxsize)
+    gone = set(entity_ids)
+    change.relate({row[end] for row in rows for end in ("from_entity", "to_entity")} - gone)
+    _delete(change, [row["id"] for row in rows])
+
+
+@cleaned
+def rename(graph: Graph, edge: Edge, new_type: str) -> None:
+    """Put one of another type in its place. Raises NotFoundError, or InvalidInputError where there is one of it."""
+
+    def work(change: Change) -> None:
+        source, target = demand(change.queries, edge.source, edge.target)
+        found = {source.name: source, target.name: target}
+        retyped = Edge(edge.source, edge.target, new_type)
+        there = _find(change.queries, found, [edge, retyped])
+        if edge not in there:
+            raise NotFoundError(
+                f"There is no relation {edge.source!r} {edge.type!r} {edge.target!r}. "
+                "get_relations_between shows those of two nodes."
+            )
+        if new_type == edge.type:
+            return
+        if retyped in there:
+            raise InvalidInputError(
+                f"There is already a relation {edge.source!r} {new_type!r} {edge.target!r}. "
+                "Delete one of the two with delete_relations instead."
+            )
+        change.relate([source.id, target.id])
+        change.queries.run("relations.delete", ids=json.dumps([there[edge].id]), now=change.now)
+        change.note("update_relation", _put(change, found, retyped).id)
+
+    graph.change(work)
+
+
+def between(graph: Graph, one: str, other: str) -> list[Relation]:
+    """The relations of two entities with each other, either way. Raises NotFoundError."""
+
+    def work(queries: Queries) -> list[Relation]:
+        first, second = demand(queries, one, other)
+        return [relation(row) for row in queries.all("relations.between", one=first.id, other=second.id)]
+
+    return graph.read(work)
+
+
+def of(queries: Queries, entity_ids: Sequence[str], limit: int = sys.maxsize) -> list[Relation]:
+    """The relations that begin or end at some entities, in the order in which they were made."""
+    return [relation(row) for row in queries.all("relations.of", ids=json.dumps(list(entity_ids)), limit=limit)]
+
+
+def number(queries: Queries, entity_ids: Sequence[str]) -> int:
+    """How many relations begin or end at some entities."""
+    row = queries.one("relations.number", ids=json.dumps(list(entity_ids)))
+    return int(row["number"]) if row else 0
+
+
+def onward(queries: Queries, entity_id: str, made: str = "", relation_id: str = "") -> Iterator[Relation]:
+    """The relations that begin at an entity, from one on, in the order in which they were made, read as asked for."""
+    start = {"made": made, "relation": relation_id}
+    while rows := queries.all("relations.onward", entity=entity_id, limit=READ_AT_ONCE + 1, **start):
+        yield from map(relation, rows[:READ_AT_ONCE])
+        if len(rows) <= READ_AT_ONCE:
+            return
+        start = {"made": rows[-1]["created_at"], "relation": rows[-1]["id"]}
+
+
+def relation(row: Row) -> Relation:
+    """From a row of id, source, target, relation_type and created_at."""
+    return Relation(
+        id=row["id"], source=row["source"], target=row["target"], type=row["relation_type"],
+        created_at=row["created_at"],
+    )  # fmt: skip
+
+
+def _ends(edges: Iterable[Edge]) -> list[str]:
+    return [name for edge in edges for name in (edge.source, edge.target)]
+
+
+def _find(queries: Queries, found: Mapping[str, Entity], edges: Iterable[Edge]) -> dict[Edge, Relation]:
+    """Those among some edges that are there, in their order."""
+    whole = [edge for edge in dict.fromkeys(edges) if edge.source in found and edge.target in found]
+    ids = [(found[edge.source].id, found[edge.target].id, edge.type) for edge in whole]
+    sources, targets = ({key[end] for key in ids} for end in (0, 1))
+    rows = queries.all("relations.find", sources=json.dumps(list(sources)), targets=json.dumps(list(targets)))
+    there = {(row["from_entity"], row["to_entity"], row["relation_type"]): row for row in rows}
+    return {
+        edge: _relation(edge, there[key]["id"], there[key]["created_at"])
+        for edge, key in zip(whole, ids, strict=True)
+        if key in there
+    }
+
+
+def _add(change: Change, found: dict[str, Entity], edge: Edge) -> Relation:
+    made = _put(change, found, edge)
+    change.note("create_relation", made.id)
+    return made
+
+
+def _put(change: Change, found: dict[str, Entity], edge: Edge) -> Relation:
+    made = _relation(edge, new_id(), change.now)
+    change.queries.run(
+        "relations.add",
+        id=made.id, source=found[edge.source].id, target=found[edge.target].id, type=edge.type, now=change.now,
+    )  # fmt: skip
+    return made
+
+
+def _delete(change: Change, ids: Sequence[str]) -> None:
+    change.queries.run("relations.delete", ids=json.dumps(ids), now=change.now)
+    for relation_id in ids:
+        change.note("delete_relation", relation_id)
+
+
+def _relation(edge: Edge, relation_id: str, created_at: str) -> Relation:
+    return Relation(id=relation_id, source=edge.source, target=edge.target, type=edge.type, created_at=created_at)

@@ -1,0 +1,272 @@
+"""Where the graph needs attention. It is counted and quoted; a language model, if there is one, words it better."""
+
+import json
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from datetime import timedelta
+
+from memoryd.core.graph import clustering, keywords, observations, similarity, traversal
+from memoryd.core.graph.clustering import Nearest
+from memoryd.core.graph.keywords import Rarity, Terms
+from memoryd.core.graph.similarity import Means, Pair
+from memoryd.core.graph.transaction import Graph, entity
+from memoryd.core.llm import generation
+from memoryd.errors import ModelError
+from memoryd.model import GENERAL, Entity, Kind
+from memoryd.store.base import Queries, Row
+from memoryd.text import cut
+
+EVENT_DAYS = 30
+CANDIDATES = 0.75  # rescaled cosine from which on two unrelated nodes are a candidate for a relation
+TOGETHER = 0.6  # ... and from which on two nodes may be in one cluster
+MEMBERS = 50  # of a cluster are named and read for its label
+READ = 200  # observations of a node that are read for it, the latest
+SHOWN, SENT = 8, 50  # ... and that a language model is shown, and tokens of each
+VERBS = {"create": "creates", "update": "updates", "delete": "deletes"}
+KINDS = (Kind.ENTITY, Kind.OBSERVATION, "relation")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stats:
+    """How large the graph is."""
+
+    node_count: int
+    observation_count: int
+    relation_count: int
+    embedding_coverage: float
+    """The share of observations that have vectors of the model with most of them, which serves; 1 of none."""
+    workspace: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pending:
+    """A node without a summary, or that has been observed since it was last summarized."""
+
+    id: str
+    name: str
+    entity_type: str
+    updated_at: str
+    observation_count: int
+    last_observation_at: str | None
+    summary_updated_at: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class StaleSummary:
+    """A pending node, and the most typical sentences of its observations, if it has any."""
+
+    node: Pending
+    draft_summary: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """Two nodes that may want a relation, and what speaks for it."""
+
+    pair: Pair
+    rationale: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cluster:
+    """Nodes that belong together."""
+
+    cluster_id: int
+    node_names: tuple[str, ...]
+    node_count: int
+    """How many there are; the first MEMBERS are named."""
+    centroid_label: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EventSummary:
+    """How often the graph was changed."""
+
+    since: str
+    creates: int = 0
+    updates: int = 0
+    deletes: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Report:
+    """What needs attention."""
+
+    stale_summaries: tuple[StaleSummary, ...]
+    relation_candidates: tuple[Candidate, ...]
+    orphaned_nodes: tuple[Entity, ...]
+    cluster_summary: tuple[Cluster, ...]
+    event_summary: EventSummary
+    omitted: Mapping[str, int]
+    """How many of each list there are beyond those shown."""
+
+
+def stats(graph: Graph) -> Stats:
+    """How large the graph is, and how much of it has vectors."""
+
+    def work(queries: Queries) -> Stats:
+        counts = {row["kind"]: row["number"] for row in queries.all("records.of_graph")}
+        number = counts.get(Kind.OBSERVATION, 0)
+        return Stats(
+            node_count=counts.get(Kind.ENTITY, 0),
+            observation_count=number,
+            relation_count=_number(queries.one("relations.count")),
+            embedding_coverage=_embedded(queries) / number if number else 1.0,
+            workspace=graph.workspace.name,
+        )
+
+    return graph.read(work)
+
+
+def _embedded(queries: Queries) -> int:
+    """The observations that have vectors of the model with most of them."""
+    models = queries.all("embeddings.models", perspective=GENERAL)
+    if not models:
+        return 0
+    serving = max(models, key=lambda row: row["number"])["model"]
+    return _number(queries.one("observations.embedded", perspective=GENERAL, model=serving))
+
+
+def _number(row: Row | None) -> int:
+    return int(row["number"]) if row else 0
+
+
+def pending(graph: Graph, limit: int) -> tuple[list[Pending], int]:
+    """The nodes without a summary as new as their last observation, the last observed first, and how many there are."""
+    rows = graph.read(lambda q: q.all("entities.pending", limit=limit))
+    total = rows[0]["total"] if rows else 0
+    return [Pending(**{field: row[field] for field in row if field != "total"}) for row in rows], total
+
+
+def report(graph: Graph, limit: int = 20) -> Report:
+    """What needs attention, at most `limit` of each."""
+    (waiting, stale), lone = pending(graph, limit), traversal.orphans(graph)
+    means = similarity.means_of(graph)
+    pairs, candidates, groups = _surveyed(graph, means, limit)
+    writer = _Writer(graph)
+    summaries, relations, named = writer.written(
+        writer.stale(waiting), writer.candidates(pairs), writer.clusters(groups[:limit])
+    )
+    return Report(
+        stale_summaries=summaries,
+        relation_candidates=relations,
+        orphaned_nodes=tuple(lone[:limit]),
+        cluster_summary=named,
+        event_summary=_events(graph),
+        omitted={
+            "stale_summaries": stale - len(waiting), "relation_candidates": candidates - len(pairs),
+            "orphaned_nodes": max(0, len(lone) - limit), "cluster_summary": max(0, len(groups) - limit),
+        },
+    )  # fmt: skip
+
+
+def _surveyed(graph: Graph, means: Means, limit: int) -> tuple[list[Pair], int, list[list[str]]]:
+    """The best unrelated pairs, how many there are, and the clusters, from one pass over the vectors."""
+    if not means.ids:
+        ids, found = graph.read(clustering.by_relations)
+        return [], 0, [[ids[place] for place in cluster] for cluster in found]
+    best = similarity.best_pairs(graph, means, limit, CANDIDATES)
+    nearest = Nearest(len(means.ids), TOGETHER * (1 - means.unrelated) + means.unrelated)
+    for tile in similarity.tiles(means.vectors):
+        nearest.offer(tile)
+        best.offer(tile)
+    found = clustering.joined(nearest.links())
+    return similarity.told(graph, means, best), best.total, [[means.ids[place] for place in each] for each in found]
+
+
+class _Writer:
+    """Puts findings into the words of the observations, or into those of a language model where there is one (c)."""
+
+    def __init__(self, graph: Graph) -> None:
+        self._graph = graph
+        self._rare: Rarity = graph.read(keywords.rarity)
+
+    def stale(self, nodes: Sequence[Pending]) -> list[StaleSummary]:
+        texts = self._texts([node.id for node in nodes])
+        return [StaleSummary(node, keywords.draft(texts[node.id], self._rare) or None) for node in nodes]
+
+    def candidates(self, pairs: Sequence[Pair]) -> list[Candidate]:
+        nodes = {node.id: node for pair in pairs for node in (pair.one, pair.other)}
+        about = self._about(list(nodes.values()))
+        return [Candidate(pair, self._rationale(pair, about)) for pair in pairs]
+
+    def _rationale(self, pair: Pair, about: dict[str, Terms]) -> str:
+        if common := keywords.shared(about[pair.one.id], about[pair.other.id], self._rare):
+            return f"both mention {', '.join(common)}"
+        return "close in meaning, without a word in common"
+
+    def clusters(self, groups: Sequence[Sequence[str]]) -> list[Cluster]:
+        nodes = self._nodes([key for group in groups for key in group])
+        living = [[nodes[key] for key in group if key in nodes] for group in groups]
+        return [self._cluster(number, group) for number, group in enumerate(g for g in living if len(g) > 1)]
+
+    def _cluster(self, number: int, nodes: Sequence[Entity]) -> Cluster:
+        named = sorted(nodes, key=lambda node: node.name)[:MEMBERS]
+        about = self._about(named)
+        common = keywords.typical([about[node.id] for node in named], self._rare)
+        (usual, _), *_ = Counter(node.type for node in named).most_common(1)
+        return Cluster(
+            cluster_id=number, node_names=tuple(node.name for node in named), node_count=len(nodes),
+            centroid_label=", ".join(common) or usual,
+        )  # fmt: skip
+
+    def written(
+        self, stale: Sequence[StaleSummary], candidates: Sequence[Candidate], found: Sequence[Cluster]
+    ) -> tuple[tuple[StaleSummary, ...], tuple[Candidate, ...], tuple[Cluster, ...]]:
+        """The same, with texts of a language model in place of those that it has written."""
+        llm = self._graph.engine.helpers.writer() if stale or candidates or found else None
+        told: dict[str, dict[int, str]] = {}
+        if llm is not None:
+            with suppress(ModelError):  # the quoted ones serve
+                told = generation.drafts(llm, self._asked(stale, candidates, found))
+        summaries, rationales, labels = (told.get(name, {}) for name in ("summaries", "rationales", "labels"))
+        return (
+            tuple(replace(one, draft_summary=summaries.get(at, one.draft_summary)) for at, one in enumerate(stale)),
+            tuple(replace(one, rationale=rationales.get(at, one.rationale)) for at, one in enumerate(candidates)),
+            tuple(replace(one, centroid_label=labels.get(at, one.centroid_label)) for at, one in enumerate(found)),
+        )
+
+    def _asked(
+        self, stale: Sequence[StaleSummary], candidates: Sequence[Candidate], found: Sequence[Cluster]
+    ) -> dict[str, list[dict[str, object]]]:
+        texts = self._texts(
+            [one.node.id for one in stale] + [e.id for c in candidates for e in (c.pair.one, c.pair.other)]
+        )
+        said = {key: [cut(text, SENT) for text in of[-SHOWN:]] for key, of in texts.items()}
+        return {
+            "summaries": [{"node": one.node.name, "observations": said[one.node.id]} for one in stale],
+            "rationales": [
+                {
+                    "a": c.pair.one.name,
+                    "of_a": said[c.pair.one.id],
+                    "b": c.pair.other.name,
+                    "of_b": said[c.pair.other.id],
+                }
+                for c in candidates
+            ],
+            "labels": [{"nodes": one.node_names} for one in found],
+        }
+
+    def _about(self, nodes: Sequence[Entity]) -> dict[str, Terms]:
+        texts = self._texts([node.id for node in nodes])
+        return {node.id: keywords.terms([node.name, *texts[node.id]]) for node in nodes}
+
+    def _texts(self, ids: Sequence[str]) -> dict[str, list[str]]:
+        found = self._graph.read(lambda q: {key: observations.latest(q, key, READ) for key in ids})
+        return {key: [one.content for one in of] for key, of in found.items()}
+
+    def _nodes(self, ids: Sequence[str]) -> dict[str, Entity]:
+        rows = self._graph.read(lambda q: q.all("entities.by_id", ids=json.dumps(ids)))
+        return {row["id"]: entity(row) for row in rows}
+
+
+def _events(graph: Graph) -> EventSummary:
+    since = graph.engine.clock.ago(timedelta(days=EVENT_DAYS))
+    counts: Counter[str] = Counter()
+    for row in graph.read(lambda q: q.all("events.since", since=since)):
+        verb, _, kind = row["operation"].partition("_")
+        if kind in KINDS and verb in VERBS:
+            counts[VERBS[verb]] += row["number"]
+    return EventSummary(since=since, **counts)

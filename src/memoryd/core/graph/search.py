@@ -1,0 +1,113 @@
+"""Finding nodes: by the words and the meaning of their observations, from every perspective (c)."""
+
+import json
+from dataclasses import dataclass, replace
+from functools import partial
+
+from memoryd.core.graph.transaction import Graph, demand, named
+from memoryd.core.records import records
+from memoryd.core.search import ranking
+from memoryd.core.search.pipeline import Candidates, Mode, Search, similarities, spread
+from memoryd.model import Entity, Filter, Findings, Kind, Record
+from memoryd.store.base import Queries
+
+KINDS = (Kind.ENTITY, Kind.OBSERVATION)
+DEPTHS = (100, 1_000)  # candidates by words and from each perspective; more only where few nodes have the first ones
+
+
+@dataclass(frozen=True, slots=True)
+class Match:
+    """A node, and what of it matches best: an observation, or itself."""
+
+    entity: Entity
+    observation: str | None
+    perspective: str | None
+    """From where the observation was seen to match; None where words alone found it, or the node's own text did."""
+    score: float
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """An observation that matches."""
+
+    ordinal: int
+    content: str
+    score: float
+
+
+def search(graph: Graph, query: str, limit: int, mode: Mode = "auto") -> tuple[Findings[Match], Mode]:
+    """The nodes that match a query best, each by its best observation or its own text. Scores are in [0, 1].
+
+    Also returns which mode it came to: `text` where there are no vectors to compare (c: "when the embedding pipeline
+    is unavailable").
+
+    `text`: BM25 beside the best one's. `embedding`: rescaled cosine. `auto`: both fused, each beside its best, without
+    what has no word of the query and does not lie near it; words alone where the query has FTS syntax or there is no
+    model.
+    """
+    finder = Search(graph.engine, graph.workspace, ranking.GRAPH)
+    for depth in DEPTHS:
+        candidates, used = _candidates(finder, query, Filter(kinds=KINDS), mode, depth)
+        scores = scores_of(candidates, used, depth)
+        best = graph.read(partial(_best_of_each, scores=scores, limit=limit))
+        if len(best) >= limit or len(scores) < depth:
+            break
+    matches = [_match(entity, record, scores, candidates) for entity, record in best]
+    return Findings(matches, candidates.degraded), used
+
+
+def within(graph: Graph, name: str, query: str, limit: int, mode: Mode = "embedding") -> tuple[Findings[Seen], Mode]:
+    """The observations of one node that match a query, and the mode it came to. Raises NotFoundError."""
+    (entity,) = graph.read(lambda q: demand(q, name))
+    finder = Search(graph.engine, graph.workspace, ranking.GRAPH)
+    allowed = Filter(kinds=(Kind.OBSERVATION,), entity=entity.id)
+    candidates, used = _candidates(finder, query, allowed, mode, limit)
+    scores = scores_of(candidates, used, limit)
+    ids = sorted(scores, key=lambda key: -scores[key])[:limit]
+
+    def work(queries: Queries) -> list[Seen]:
+        rows = {row["id"]: row for row in queries.all("observations.by_id", ids=json.dumps(ids))}
+        return [Seen(rows[key]["ordinal"], rows[key]["body"], scores[key]) for key in ids if key in rows]
+
+    return Findings(graph.read(work), candidates.degraded), used
+
+
+def _candidates(finder: Search, query: str, allowed: Filter, mode: Mode, depth: int) -> tuple[Candidates, Mode]:
+    """What is found, and how: by words where there is no model, or nothing embedded that could be near."""
+    candidates = finder.candidates(query, allowed, mode, depth)
+    if mode == "embedding" and not candidates.vectors:
+        by_words = finder.candidates(query, allowed, "text", depth)
+        return replace(by_words, degraded=candidates.degraded), "text"
+    return candidates, mode if candidates.vectors else "text"
+
+
+def scores_of(candidates: Candidates, mode: Mode, depth: int) -> dict[str, float]:
+    """The score of each candidate; lists of `depth` were cut off there."""
+    if mode == "embedding" and candidates.embedder is not None:
+        return {key: max(0.0, similarity) for key, similarity in similarities(candidates).items()}
+    words, vectors = spread(candidates, depth)
+    if candidates.embedder is None:
+        return words
+    near = similarities(candidates)
+    bears = {key for key in vectors if key in words or near[key] >= ranking.GRAPH.near}
+    return ranking.fuse(words, {key: vectors[key] for key in bears}, ranking.GRAPH.alpha)
+
+
+def _best_of_each(queries: Queries, scores: dict[str, float], limit: int) -> list[tuple[Entity, Record]]:
+    """The best entities, each with the record by which it matches, in the order of scores."""
+    found = records.fetch(queries, list(scores), "")
+    best: dict[str, Record] = {}
+    for key in sorted(found, key=lambda key: -scores[key]):
+        best.setdefault(found[key].name or "", found[key])
+    entities = named(queries, list(best)[:limit])
+    return [(entities[name], record) for name, record in best.items() if name in entities]
+
+
+def _match(entity: Entity, record: Record, scores: dict[str, float], candidates: Candidates) -> Match:
+    observed = record.kind is Kind.OBSERVATION
+    return Match(
+        entity=entity,
+        observation=record.body if observed else None,
+        perspective=candidates.nearest_from.get(record.id) if observed else None,
+        score=scores[record.id],
+    )

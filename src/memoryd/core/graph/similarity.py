@@ -1,0 +1,147 @@
+"""Nodes that are alike: the cosines of all their mean vectors, in tiles, so that they never are in memory at once."""
+
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from memoryd.core.graph.transaction import Graph, entity
+from memoryd.core.search import ranking
+from memoryd.model import GENERAL, Entity, Filter, Findings, Kind, VectorSet
+from memoryd.store.base import Queries, Vector
+
+TILE = 1024  # rows and columns of a tile: 4 MB
+SLACK = 1e-5  # what float32 is off at most, so that equal texts are as alike as asked
+Tile = tuple[int, int, Vector]
+"""First row, first column, cosines."""
+Places = NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """Two nodes, and the rescaled cosine of the means of their observations' vectors."""
+
+    one: Entity
+    other: Entity
+    similarity: float
+
+
+@dataclass(frozen=True, slots=True)
+class Means:
+    """The mean vector of each node that has any, and the cosine of unrelated texts in their model."""
+
+    ids: list[str]
+    vectors: Vector
+    unrelated: float
+    degraded: str
+    """What was not compared, in one sentence; '' where nothing is amiss."""
+
+
+def similar(graph: Graph, limit: int = 20, min_score: float = 0.75) -> Findings[Pair]:
+    """The pairs of nodes without a relation that are most alike, from `min_score` on; none where there is no model."""
+    means = means_of(graph)
+    best = best_pairs(graph, means, limit, min_score)
+    for tile in tiles(means.vectors):
+        best.offer(tile)
+    return Findings(told(graph, means, best), means.degraded)
+
+
+def means_of(graph: Graph) -> Means:
+    """The mean vectors of the nodes, by the model whose vectors serve."""
+    ready = graph.engine.embedding.ready(graph.workspace, Filter(kinds=(Kind.OBSERVATION,)))
+    degraded = ready.told("not compared")
+    if ready.embedder is None:
+        return Means([], np.empty((0, 0), np.float32), 0.0, degraded)
+    ids, vectors = graph.engine.store.means(graph.workspace, VectorSet(GENERAL, ready.embedder.name))
+    return Means(ids, vectors, ready.embedder.unrelated, degraded)
+
+
+def tiles(vectors: Vector) -> Iterator[Tile]:
+    """The cosines of all pairs, each once; what is no pair of two is -inf."""
+    for row in range(0, len(vectors), TILE):
+        for column in range(row, len(vectors), TILE):
+            cosines = vectors[row : row + TILE] @ vectors[column : column + TILE].T
+            if row == column:
+                cosines[np.tril_indices(len(cosines))] = -np.inf
+            yield row, column, cosines
+
+
+def best_pairs(graph: Graph, means: Means, limit: int, min_score: float) -> "BestPairs":
+    """What will hold the best pairs without a relation."""
+    least = min_score * (1 - means.unrelated) + means.unrelated  # the inverse of rescaling
+    return BestPairs(len(means.ids), limit, least, graph.read(lambda q: _related(q, means.ids)))
+
+
+def told(graph: Graph, means: Means, best: "BestPairs") -> list[Pair]:
+    """The best pairs as nodes, in each the name that comes first."""
+    pairs = [(means.ids[one], means.ids[other], cosine) for one, other, cosine in best.found()]
+    ids = json.dumps(sorted({key for one, other, _ in pairs for key in (one, other)}))
+    nodes = {row["id"]: entity(row) for row in graph.read(lambda q: q.all("entities.by_id", ids=ids))}
+    found = []
+    for *keys, cosine in pairs:
+        if nodes.keys() >= set(keys):  # else one was deleted while we looked
+            one, other = sorted((nodes[key] for key in keys), key=lambda node: node.name)
+            found.append(Pair(one, other, similarity(cosine, means)))
+    return sorted(found, key=lambda pair: (-pair.similarity, pair.one.name, pair.other.name))
+
+
+def similarity(cosine: float, means: Means) -> float:
+    """As a caller sees it: rescaled, 1 at most."""
+    return round(min(1.0, ranking.rescale(cosine, means.unrelated)), 4)
+
+
+class BestPairs:
+    """The best of the pairs that are offered, without the related ones."""
+
+    def __init__(self, number: int, limit: int, least: float, related: Places) -> None:
+        self.total = 0
+        """How many were good enough."""
+        self._number, self._limit, self._least = number, limit, least - SLACK
+        self._cut = self._least
+        self._scores = np.empty(0, np.float32)
+        self._places = np.empty(0, np.int64)
+        self._related = _by_tile(related)
+
+    def offer(self, tile: Tile) -> None:
+        """Look at the pairs of a tile; its related ones become -inf."""
+        row, column, cosines = tile
+        related = self._related.get((row, column))
+        if related is not None:
+            cosines[related[:, 0] - row, related[:, 1] - column] = -np.inf
+        self.total += int(np.count_nonzero(cosines >= self._least))
+        places = np.flatnonzero(cosines > self._cut)
+        if len(places):
+            rows, columns = np.divmod(places, cosines.shape[1])
+            self._keep(cosines.ravel()[places], (row + rows) * self._number + column + columns)
+
+    def _keep(self, scores: Vector, places: Places) -> None:
+        scores, places = np.append(self._scores, scores), np.append(self._places, places)
+        order = np.argsort(-scores, kind="stable")[: self._limit]
+        self._scores, self._places = scores[order], places[order]
+        if len(order) == self._limit:
+            self._cut = float(self._scores[-1]) if self._limit else np.inf
+
+    def found(self) -> list[tuple[int, int, float]]:
+        """The places and the cosine of each, best first."""
+        ones, others = np.divmod(self._places, max(self._number, 1))
+        return list(zip(ones.tolist(), others.tolist(), self._scores.tolist(), strict=True))
+
+
+def _by_tile(related: Places) -> dict[tuple[int, int], Places]:
+    """Pairs of places by the first row and column of the tile that they are in."""
+    corners = related - related % TILE
+    order = np.lexsort(corners.T[::-1])
+    corners, related = corners[order], related[order]
+    borders = np.flatnonzero((corners[1:] != corners[:-1]).any(1)) + 1
+    parts = zip(np.split(corners, borders), np.split(related, borders), strict=True)
+    return {(int(corner[0, 0]), int(corner[0, 1])): part for corner, part in parts if len(part)}
+
+
+def _related(queries: Queries, ids: Sequence[str]) -> Places:
+    """The related pairs among these nodes by their places, the lower one first."""
+    places = {key: place for place, key in enumerate(ids)}
+    ends = [(places.get(row["from_entity"]), places.get(row["to_entity"])) for row in queries.all("relations.pairs")]
+    pairs = [sorted((one, other)) for one, other in ends if one is not None and other is not None]
+    return np.asarray(pairs, np.int64).reshape(-1, 2)

@@ -1,0 +1,145 @@
+"""Ways through the graph. Relations are followed in both directions, level by level, no node twice."""
+
+import json
+from collections import defaultdict
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+
+from memoryd.core.graph import relations
+from memoryd.core.graph.transaction import Graph, demand, entity
+from memoryd.errors import InvalidInputError
+from memoryd.model import Entity, Relation
+from memoryd.store.base import Queries
+
+DEEPEST = 6  # hops: in most graphs everything is that near, so more would be another name for all of it
+
+
+@dataclass(frozen=True, slots=True)
+class Neighborhood:
+    """A node and what is around it."""
+
+    entities: tuple[Entity, ...]
+    """By their distance, then by name."""
+    relations: tuple[Relation, ...]
+    """All between these nodes, in the order in which they were made."""
+
+
+@dataclass(frozen=True, slots=True)
+class Path:
+    """A shortest way from one node to another; empty where there is none."""
+
+    names: tuple[str, ...] = ()
+    relations: tuple[Relation, ...] = ()
+    """All of each hop, either direction, in the order of hops."""
+
+    @property
+    def found(self) -> bool:
+        """Whether there is a way."""
+        return bool(self.names)
+
+
+def neighborhood(graph: Graph, name: str, depth: int = 1) -> Neighborhood:
+    """All nodes within `depth` hops of one. Raises NotFoundError, InvalidInputError for a depth that is not 1 to 6."""
+    if not 1 <= depth <= DEEPEST:
+        raise InvalidInputError(f"A depth of {depth} cannot be walked: take 1 to {DEEPEST} hops.")
+
+    def work(queries: Queries) -> Neighborhood:
+        (centre,) = demand(queries, name)
+        distances = _distances(queries, centre, depth)
+        found = sorted(_entities(queries, distances), key=lambda one: (distances[one.id], one.name))
+        return Neighborhood(tuple(found), tuple(_among(queries, found)))
+
+    return graph.read(work)
+
+
+def path(graph: Graph, source: str, target: str) -> Path:
+    """A shortest way between two nodes, of whatever length. Raises NotFoundError.
+
+    Among equally short ones that whose names come first, compared from the source on.
+    """
+
+    def work(queries: Queries) -> Path:
+        start, end = demand(queries, source, target)
+        here, there = _Side(start.id), _Side(end.id)
+        while not (meeting := here.frontier & there.frontier):
+            if not here.frontier or not there.frontier:
+                return Path()
+            min(here, there, key=lambda side: len(side.frontier)).advance(queries)
+        way = _walk(queries, start, end, _onward(here, there, meeting))
+        return Path(tuple(node.name for node in way), tuple(_hops(queries, way)))
+
+    return graph.read(work)
+
+
+def orphans(graph: Graph) -> list[Entity]:
+    """The nodes without any relation, the last changed first."""
+    return [entity(row) for row in graph.read(lambda q: q.all("entities.orphans"))]
+
+
+class _Side:
+    """What has been reached from one end of a path: each node with those before it on the shortest ways."""
+
+    def __init__(self, start: str) -> None:
+        self.before: dict[str, set[str]] = {start: set()}
+        self.frontier = {start}
+
+    def advance(self, queries: Queries) -> None:
+        """Go one level further."""
+        level: defaultdict[str, set[str]] = defaultdict(set)
+        for here, there in _steps(queries, self.frontier):
+            if there not in self.before:
+                level[there].add(here)
+        self.before |= level
+        self.frontier = set(level)
+
+
+def _onward(here: _Side, there: _Side, meeting: set[str]) -> Mapping[str, set[str]]:
+    """Where each node of a shortest way leads to: turns what came before round, from where both sides met."""
+    onward = dict(there.before)
+    level = meeting
+    while level:
+        earlier: defaultdict[str, set[str]] = defaultdict(set)
+        for node in level:
+            for before in here.before[node]:
+                earlier[before].add(node)
+        onward |= earlier
+        level = set(earlier)
+    return onward
+
+
+def _walk(queries: Queries, start: Entity, end: Entity, onward: Mapping[str, set[str]]) -> list[Entity]:
+    way = [start]
+    while way[-1].id != end.id:
+        way.append(min(_entities(queries, onward[way[-1].id]), key=lambda one: one.name))
+    return way
+
+
+def _hops(queries: Queries, way: Sequence[Entity]) -> list[Relation]:
+    """The relations along a shortest way: there are none between others of its nodes, but some with themselves."""
+    place = {node.name: number for number, node in enumerate(way)}
+    along = [relation for relation in _among(queries, way) if relation.source != relation.target]
+    return sorted(along, key=lambda relation: min(place[relation.source], place[relation.target]))
+
+
+def _distances(queries: Queries, centre: Entity, depth: int) -> dict[str, int]:
+    distances = {centre.id: 0}
+    frontier: Collection[str] = [centre.id]
+    for distance in range(1, depth + 1):
+        frontier = {there for _, there in _steps(queries, frontier) if there not in distances}
+        distances |= dict.fromkeys(frontier, distance)
+    return distances
+
+
+def _steps(queries: Queries, ids: Collection[str]) -> list[tuple[str, str]]:
+    return [(row["here"], row["there"]) for row in queries.all("relations.beside", ids=json.dumps(list(ids)))]
+
+
+def _entities(queries: Queries, ids: Collection[str]) -> list[Entity]:
+    return [entity(row) for row in queries.all("entities.by_id", ids=json.dumps(list(ids)))]
+
+
+def _among(queries: Queries, nodes: Sequence[Entity]) -> list[Relation]:
+    """All relations between some nodes."""
+    names = {node.name for node in nodes}
+    rows = queries.all("relations.starting", ids=json.dumps([node.id for node in nodes]))
+    return [relations.relation(row) for row in rows if row["target"] in names]

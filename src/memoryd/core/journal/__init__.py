@@ -1,0 +1,1 @@
+"""The journal: turns and summaries of sessions, in records or in ChromaDB."""

@@ -1,0 +1,326 @@
+"""The journal in ChromaDB: found by meaning, in the collections and the metadata of seed e."""
+
+import uuid
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from itertools import count
+from typing import Any, Literal, TypeVar
+
+from memoryd.core.base.batches import batches
+from memoryd.core.journal import metadata as journal_metadata
+from memoryd.core.journal.chroma_vectors import JournalVectors
+from memoryd.core.security.secrets import Secrets, cleaned
+from memoryd.errors import InvalidInputError, StoreError
+from memoryd.model import Findings, Interaction, SessionSummary, Workspace
+from memoryd.store.chroma.client import OTHER_MODEL, Chroma
+from memoryd.store.chroma.database import DEFAULT, ChromaDatabase, ChromaRow, Collection, GoneError
+from memoryd.store.journal import COLLECTIONS, Summaries, Turns
+
+T = TypeVar("T")
+N = TypeVar("N", Interaction, SessionSummary)
+Kind = Literal["memories", "summaries"]
+EMBEDDER = "embedder"  # in the metadata of a collection: whose vectors it holds
+BATCH = 100  # turns or summaries that are embedded and written at a time
+CANARY = "memoryd-healthcheck"
+
+
+class JournalChroma:
+    """See `store.journal.JournalStore`. A workspace is a database of its own; `default` is ChromaDB's default one."""
+
+    def __init__(self, chroma: Chroma, workspace: Workspace, vectors: JournalVectors, secrets: Secrets) -> None:
+        self.secrets = secrets
+        self._database: ChromaDatabase = chroma.database(DEFAULT if workspace.name == "default" else workspace.id)
+        self._vectors = vectors
+
+    # turns -----------------------------------------------------------------------------------------------------------
+
+    @cleaned
+    def add(self, turn: Interaction) -> Interaction:
+        """Keep a turn, under another id where another has its own already."""
+        vector = self._vectors.passages([journal_metadata.document(turn)])[0]
+        mark = f"memoryd:{uuid.uuid4()}"
+
+        def work(collection: Collection) -> Interaction:
+            names = _named(turn)
+            while True:  # between looking and writing another process may take the id
+                kept = next(name for name in names if not any(self._turns(collection, [name.id])))
+                self._database.add(collection, [_turn_row(kept, vector, mark)])
+                if self._written(collection, kept.id).uri == mark:
+                    return kept
+
+        return self._change("memories", work)
+
+    @cleaned
+    def put(self, turns: Sequence[Interaction]) -> int:
+        """Keep the turns whose ids are not there yet."""
+        return self._change("memories", lambda collection: self._put(collection, turns))
+
+    def known(self, ids: Sequence[str]) -> set[str]:
+        """Those of the ids under which a turn is kept."""
+        return self._look("memories", lambda collection: {turn.id for turn in self._turns(collection, ids)}, set())
+
+    def of_session(self, session_id: str, limit: int, offset: int) -> Turns:
+        """The turns of a session in the order of time."""
+
+        def work(collection: Collection) -> Turns:
+            ids = self._database.ids(collection, {"sessionId": session_id})
+            order = [key for _, key in sorted((turn.created_at, turn.id) for turn in self._turns(collection, ids))]
+            return Turns(list(self._turns(collection, order[offset : offset + limit])), len(order))
+
+        return self._look("memories", work, Turns([], 0))
+
+    def find(self, query: str, number: int, session_id: str) -> Findings[tuple[Interaction, float]]:
+        """The turns that bear on a query."""
+        where = {"sessionId": session_id} if session_id else None
+        found = self._nearest("memories", query, number, where)
+        return Findings([(_turn(row), row.score) for row in found])
+
+    def every_turn(self) -> Iterator[Interaction]:
+        """All turns in the order of their ids."""
+        if collection := self._database.collection(COLLECTIONS["memories"]):
+            yield from self._turns(collection, sorted(self._database.ids(collection)))
+
+    # summaries -------------------------------------------------------------------------------------------------------
+
+    def unsummarized(self) -> list[str]:
+        """The sessions that have no summary, or more turns than their summary counted; the oldest first."""
+        numbers: Counter[str] = Counter()
+        begun: dict[str, str] = {}
+        for turn in self.every_turn():
+            numbers[turn.session_id] += 1
+            begun[turn.session_id] = min(begun.get(turn.session_id, turn.created_at), turn.created_at)
+        counted: Counter[str] = Counter()
+        for summary in self.every_summary():
+            counted[summary.session_id] = max(counted[summary.session_id], summary.memory_count)
+        left = [session for session, number in numbers.items() if number > counted[session]]
+        return sorted(left, key=lambda session: (begun[session], session))
+
+    @cleaned
+    def summarized(self, summaries: Sequence[SessionSummary]) -> list[SessionSummary]:
+        """Keep the summaries of sessions in place of those that they may have."""
+        vectors = self._vectors.passages([_said(summary) for summary in summaries])
+
+        def work(collection: Collection) -> list[SessionSummary]:
+            return [self._summarized(collection, *one) for one in zip(summaries, vectors, strict=True)]
+
+        return self._change("summaries", work)
+
+    @cleaned
+    def put_summaries(self, summaries: Sequence[SessionSummary]) -> int:
+        """Keep the summaries whose ids are not there yet."""
+        return self._change("summaries", lambda collection: self._put_summaries(collection, summaries))
+
+    def summaries(self, limit: int, offset: int, category: str) -> Summaries:
+        """The summaries of one category or all, the newest first."""
+
+        def work(collection: Collection) -> Summaries:
+            ids = sorted(self._database.ids(collection, {"category": category} if category else None))
+            every = [(found.created_at, found.id) for found in self._summaries(collection, ids)]
+            order = [key for _, key in sorted(every, key=lambda pair: pair[0], reverse=True)]
+            return Summaries(list(self._summaries(collection, order[offset : offset + limit])), len(order))
+
+        return self._look("summaries", work, Summaries([], 0))
+
+    def find_summaries(self, query: str, number: int, category: str) -> Findings[tuple[SessionSummary, float]]:
+        """The summaries that bear on a query."""
+        where = {"category": category} if category else None
+        found = self._nearest("summaries", query, number, where)
+        return Findings([(_summary(row), row.score) for row in found])
+
+    def delete_summaries(self) -> int:
+        """Delete all summaries; turns stay."""
+
+        def work(collection: Collection) -> int:
+            return self._database.delete(collection, self._database.ids(collection))
+
+        return self._look("summaries", work, 0)
+
+    def every_summary(self) -> Iterator[SessionSummary]:
+        """All summaries in the order of their ids."""
+        if collection := self._database.collection(COLLECTIONS["summaries"]):
+            yield from self._summaries(collection, sorted(self._database.ids(collection)))
+
+    # both ------------------------------------------------------------------------------------------------------------
+
+    @cleaned
+    def replace(self, turns: Iterable[Interaction] | None, summaries: Iterable[SessionSummary] | None) -> None:
+        """Keep these and no others; None leaves a kind as it is."""
+        given = {"memories": turns, "summaries": summaries}
+        names = [COLLECTIONS[kind] for kind, news in given.items() if news is not None]
+        with self._database.replacing(names, {EMBEDDER: self._vectors.model}) as fresh:
+            for batch in batches(turns or (), BATCH):
+                self._put(fresh[COLLECTIONS["memories"]], batch)
+            for some in batches(summaries or (), BATCH):
+                self._put_summaries(fresh[COLLECTIONS["summaries"]], some)
+
+    def numbers(self) -> dict[str, int]:
+        """How many there are of each collection."""
+        return {
+            "memories": self._look("memories", self._database.count, 0),
+            "summaries": self._look("summaries", self._database.count, 0),
+        }
+
+    def try_out(self) -> None:
+        """Write something, read it, remove it: in a collection of its own."""
+        mark = str(uuid.uuid4())
+        collection = self._database.made(CANARY, {})
+        self._database.add(collection, [ChromaRow(mark, {"try_out": mark}, mark, [1.0])])
+        found = [row.document for row in self._database.rows(collection, [mark])]
+        self._database.delete(collection, [mark])
+        if found != [mark]:
+            raise StoreError("What was written to ChromaDB a moment ago is not there. Look into its log.")
+
+    # -----------------------------------------------------------------------------------------------------------------
+
+    def _look(self, kind: Kind, work: Callable[[Collection], T], nothing: T) -> T:
+        """Read a collection; `nothing` where it was never made."""
+
+        def look() -> T:
+            collection = self._database.collection(COLLECTIONS[kind])
+            return work(collection) if collection else nothing
+
+        return _again(look)
+
+    def _change(self, kind: Kind, work: Callable[[Collection], T]) -> T:
+        """Write to a collection, which is made where it is missing."""
+
+        def change() -> T:
+            collection = self._database.made(COLLECTIONS[kind], {EMBEDDER: self._vectors.model})
+            self._check_model(collection)
+            return work(collection)
+
+        return _again(change)
+
+    def _check_model(self, collection: Collection) -> None:
+        made_by = collection.metadata.get(EMBEDDER, self._vectors.model)
+        if made_by != self._vectors.model:
+            raise StoreError(f"{collection.name} was embedded by {made_by}. {OTHER_MODEL}")
+
+    def _nearest(self, kind: Kind, query: str, number: int, where: Mapping[str, Any] | None) -> list[ChromaRow]:
+        vector = self._vectors.question(query)
+
+        def work(collection: Collection) -> list[ChromaRow]:
+            self._check_model(collection)
+            return self._database.nearest(collection, vector, number, where)
+
+        return self._look(kind, work, [])
+
+    def _written(self, collection: Collection, key: str) -> ChromaRow:
+        for row in self._database.rows(collection, [key]):
+            return row
+        raise GoneError(f"{key} was written to ChromaDB a moment ago and is not there. Look into its log.")
+
+    def _put(self, collection: Collection, turns: Sequence[Interaction]) -> int:
+        """Keep the turns that are new; how many those were. Where another process was faster with an id, once more."""
+        news = self._new(collection, turns)
+        vectors = self._vectors.passages([journal_metadata.document(turn) for turn in news])
+        rows = [_turn_row(turn, vector, None) for turn, vector in zip(news, vectors, strict=True)]
+        self._database.add(collection, rows)
+        stored = {found.id: found for found in self._turns(collection, [turn.id for turn in news])}
+        lost = [turn for turn in news if not _same(stored.get(turn.id, turn), turn)]
+        return len(news) - len(lost) + (self._put(collection, lost) if lost else 0)
+
+    def _new(self, collection: Collection, turns: Sequence[Interaction]) -> list[Interaction]:
+        """Those that are not there yet. Two that differ are both kept, whatever their ids are."""
+        known = {found.id: found for found in self._turns(collection, [turn.id for turn in turns])}
+        news: list[Interaction] = []
+        for turn in turns:
+            names = _named(turn)
+            kept = next(names)
+            while (there := known.get(kept.id)) and not _same(there, turn):
+                kept = next(names)
+                known |= {found.id: found for found in self._turns(collection, [kept.id]) if found.id not in known}
+            if there is None:
+                known[kept.id] = kept
+                news.append(kept)
+        return news
+
+    def _put_summaries(self, collection: Collection, summaries: Sequence[SessionSummary]) -> int:
+        """Keep the summaries that are new: of a session that has one, what is there stays."""
+        sessions = list({summary.session_id for summary in summaries})
+        ids = self._database.ids(collection, {"sessionId": {"$in": sessions}}) if sessions else []
+        taken = {found.session_id for found in self._summaries(collection, ids)}
+        there = {row.id for row in self._database.rows(collection, [summary.id for summary in summaries])}
+        news: list[SessionSummary] = []
+        for summary in summaries:
+            if summary.session_id not in taken and summary.id not in there:
+                news.append(summary)
+                taken.add(summary.session_id)
+                there.add(summary.id)
+        vectors = self._vectors.passages([_said(summary) for summary in news])
+        self._database.add(collection, [_summary_row(new, by) for new, by in zip(news, vectors, strict=True)])
+        return len(news)
+
+    def _summarized(self, collection: Collection, summary: SessionSummary, vector: list[float]) -> SessionSummary:
+        known = sorted(self._database.ids(collection, {"sessionId": summary.session_id}))
+        kept = replace(summary, id=known[0]) if known else self._free(collection, summary)
+        self._database.put(collection, _summary_row(kept, vector, whole=True))
+        self._database.delete(collection, known[1:])
+        return kept
+
+    def _free(self, collection: Collection, summary: SessionSummary) -> SessionSummary:
+        """A summary under an id that no other session's has."""
+        names = _named(summary)
+        while True:
+            kept = next(names)
+            if all(found.session_id == kept.session_id for found in self._summaries(collection, [kept.id])):
+                return kept
+
+    def _turns(self, collection: Collection, ids: Sequence[str]) -> Iterator[Interaction]:
+        return map(_turn, self._database.rows(collection, ids))
+
+    def _summaries(self, collection: Collection, ids: Sequence[str]) -> Iterator[SessionSummary]:
+        return map(_summary, self._database.rows(collection, ids))
+
+
+def _again(work: Callable[[], T]) -> T:
+    """Once more where the collection was replaced meanwhile."""
+    try:
+        return work()
+    except GoneError:
+        return work()
+
+
+def _named(item: N) -> Iterator[N]:
+    """The item under its own id, then under id-2, id-3, without an end."""
+    yield item
+    yield from (replace(item, id=f"{item.id}-{number}") for number in count(2))
+
+
+def _same(one: Interaction, other: Interaction) -> bool:
+    return replace(one, id="", created_at="") == replace(other, id="", created_at="")
+
+
+def _said(summary: SessionSummary) -> str:
+    return f"{summary.title}: {summary.summary}"
+
+
+def _turn_row(turn: Interaction, vector: Sequence[float], mark: str | None) -> ChromaRow:
+    metadata = journal_metadata.of_turn(turn)
+    return ChromaRow(turn.id, metadata, journal_metadata.document(turn), vector, mark)
+
+
+def _summary_row(summary: SessionSummary, vector: Sequence[float], *, whole: bool = False) -> ChromaRow:
+    """`whole`: with what it does not have as None, so that nothing of an earlier one is left."""
+    metadata = journal_metadata.of_summary(summary) | {"technologies": ",".join(summary.technologies)}
+    present = {name: value for name, value in metadata.items() if whole or value is not None}
+    return ChromaRow(summary.id, present, summary.summary, vector)
+
+
+def _turn(row: ChromaRow) -> Interaction:
+    return _read(journal_metadata.turn, row)
+
+
+def _summary(row: ChromaRow) -> SessionSummary:
+    return _read(journal_metadata.summary, row)
+
+
+def _read(read: Callable[[Mapping[str, Any], Mapping[str, Any]], T], row: ChromaRow) -> T:
+    try:
+        return read({"id": row.id, "document": row.document}, row.metadata)
+    except (InvalidInputError, ValueError, OverflowError, OSError) as error:  # the latter: no time
+        raise StoreError(
+            f"{row.id[:100]!r} in ChromaDB is no turn or summary ({error}). Mend or delete it with the program that "
+            "wrote it."
+        ) from error

@@ -1,0 +1,304 @@
+"""The journal in the store of all records: found by words and by meaning, beside memories and the graph."""
+
+import json
+import uuid
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from itertools import chain
+
+from memoryd.core.engine import Engine
+from memoryd.core.records import records
+from memoryd.core.search import ranking
+from memoryd.core.search.pipeline import Search
+from memoryd.core.security.secrets import cleaned
+from memoryd.errors import StoreError
+from memoryd.model import AGENT_INTERACTION, Filter, Findings, Interaction, Kind, Record, SessionSummary, Workspace
+from memoryd.store.base import Queries, Row
+from memoryd.store.journal import Summaries, Turns
+
+BETWEEN = "\n\n"  # the three texts of a turn, so that no words run together
+PAGE = 200  # turns that are read at a time: each may be long
+ERASED = (Kind.INTERACTION, Kind.SUMMARY)
+
+
+class JournalRows:
+    """See `store.journal.JournalStore`. `session` is whose volatile records may be seen."""
+
+    def __init__(self, engine: Engine, workspace: Workspace, session: str) -> None:
+        self.secrets = engine.secrets
+        self._engine = engine
+        self._workspace = workspace
+        self._session = session
+        self._search = Search(engine, workspace, ranking.JOURNAL)
+
+    # turns -----------------------------------------------------------------------------------------------------------
+
+    @cleaned
+    def add(self, turn: Interaction) -> Interaction:
+        """Keep a turn, under another id where another has its own already."""
+        embedded = self._engine.embedding.passages([_body(turn)])[0]
+
+        def work(queries: Queries) -> Interaction:
+            added = replace(turn, id=_free(queries, turn.id))
+            _add_turn(queries, added, embedded, self._engine.clock.now())
+            return added
+
+        added = self._engine.write(self._workspace, work)
+        self._embed_later([] if embedded else [added.id])
+        return added
+
+    @cleaned
+    def put(self, turns: Sequence[Interaction]) -> int:
+        """Keep the turns whose ids are not there yet."""
+        new = self._engine.write(self._workspace, lambda q: list(self._put_turns(q, turns)))
+        self._embed_later(new)
+        return len(new)
+
+    def known(self, ids: Sequence[str]) -> set[str]:
+        """Those of the ids under which a turn is kept."""
+        rows = self._engine.store.read(self._workspace, lambda q: q.all("journal.some", ids=json.dumps(list(ids))))
+        return {row["id"] for row in rows}
+
+    def of_session(self, session_id: str, limit: int, offset: int) -> Turns:
+        """The turns of a session in the order of time."""
+
+        def work(queries: Queries) -> Turns:
+            rows = queries.all("journal.session", session=session_id, limit=limit, offset=offset)
+            return Turns([_turn(row) for row in rows], _number(queries, "journal.number", session=session_id))
+
+        return self._engine.store.read(self._workspace, work)
+
+    def find(self, query: str, number: int, session_id: str) -> Findings[tuple[Interaction, float]]:
+        """The turns that bear on a query."""
+        among = self._ids("journal.ids", session=session_id) if session_id else None
+        scores, degraded = self._found(query, number, Kind.INTERACTION, among)
+        rows = self._engine.store.read(self._workspace, lambda q: q.all("journal.some", ids=json.dumps(list(scores))))
+        turns = {row["id"]: _turn(row) for row in rows}
+        return Findings([(turns[key], score) for key, score in scores.items() if key in turns], degraded)
+
+    def every_turn(self) -> Iterator[Interaction]:
+        """All turns in the order of their ids."""
+        after = ""
+        while rows := self._page("journal.page", after):
+            yield from map(_turn, rows)
+            after = rows[-1]["id"]
+
+    # summaries -------------------------------------------------------------------------------------------------------
+
+    def unsummarized(self) -> list[str]:
+        """The sessions that have no summary, or more turns than their summary counted."""
+        return list(self._ids("journal.unsummarized"))
+
+    @cleaned
+    def summarized(self, summaries: Sequence[SessionSummary]) -> list[SessionSummary]:
+        """Keep the summaries of sessions in place of those that they may have."""
+        embedded = self._engine.embedding.passages(list(map(_said, summaries)))
+
+        def work(queries: Queries) -> list[SessionSummary]:
+            now = self._engine.clock.now()
+            return [_replace_summary(queries, *one, now) for one in zip(summaries, embedded, strict=True)]
+
+        kept = self._engine.write(self._workspace, work)
+        self._embed_later([one.id for one, vectors in zip(kept, embedded, strict=True) if vectors is None])
+        return kept
+
+    @cleaned
+    def put_summaries(self, summaries: Sequence[SessionSummary]) -> int:
+        """Keep the summaries whose ids are not there yet."""
+        new = self._engine.write(self._workspace, lambda q: list(self._put_summaries(q, summaries)))
+        self._embed_later(new)
+        return len(new)
+
+    def summaries(self, limit: int, offset: int, category: str) -> Summaries:
+        """The summaries of one category or all, the newest first."""
+
+        def work(queries: Queries) -> Summaries:
+            rows = queries.all("summaries.newest", category=category, limit=limit, offset=offset)
+            return Summaries([_summary(row) for row in rows], _number(queries, "summaries.number", category=category))
+
+        return self._engine.store.read(self._workspace, work)
+
+    def find_summaries(self, query: str, number: int, category: str) -> Findings[tuple[SessionSummary, float]]:
+        """The summaries that bear on a query."""
+        among = self._ids("summaries.ids", category=category) if category else None
+        scores, degraded = self._found(query, number, Kind.SUMMARY, among)
+        rows = self._engine.store.read(self._workspace, lambda q: q.all("summaries.some", ids=json.dumps(list(scores))))
+        found = {row["id"]: _summary(row) for row in rows}
+        return Findings([(found[key], score) for key, score in scores.items() if key in found], degraded)
+
+    def delete_summaries(self) -> int:
+        """Delete all summaries; turns stay."""
+
+        def work(queries: Queries) -> int:
+            ids = [row["id"] for row in queries.all("summaries.ids", category="")]
+            return records.delete(queries, ids, self._engine.clock.now()) if ids else 0
+
+        gone = self._engine.write(self._workspace, work)
+        if gone:
+            self._engine.purge_if_at_once(self._workspace)
+        return gone
+
+    def every_summary(self) -> Iterator[SessionSummary]:
+        """All summaries in the order of their ids."""
+        after = ""
+        while rows := self._page("summaries.page", after):
+            yield from map(_summary, rows)
+            after = rows[-1]["id"]
+
+    # both ------------------------------------------------------------------------------------------------------------
+
+    @cleaned
+    def replace(self, turns: Iterable[Interaction] | None, summaries: Iterable[SessionSummary] | None) -> None:
+        """Keep these and no others; None leaves a kind as it is."""
+
+        def work(queries: Queries) -> None:
+            now = self._engine.clock.now()
+            for kind, news in zip(ERASED, (turns, summaries), strict=True):
+                if news is not None:
+                    queries.run("journal.told_erased", kind=str(kind), now=now)
+                    queries.run("journal.erase", kind=str(kind))
+            for _ in chain(self._put_turns(queries, turns or ()), self._put_summaries(queries, summaries or ())):
+                pass
+
+        self._engine.write(self._workspace, work)
+        self._engine.embed_later(self._workspace, None)
+
+    def numbers(self) -> dict[str, int]:
+        """How many there are of each collection."""
+
+        def work(queries: Queries) -> dict[str, int]:
+            kinds = {row["kind"]: row["number"] for row in queries.all("records.counts", session="")}
+            return {"memories": kinds.get(Kind.INTERACTION, 0), "summaries": kinds.get(Kind.SUMMARY, 0)}
+
+        return self._engine.store.read(self._workspace, work)
+
+    def try_out(self) -> None:
+        """Write something, read it, remove it: an event, which nothing else makes anything of."""
+        mark = {"operation": "try_out", "subject": str(uuid.uuid4())}
+        self._engine.write(self._workspace, lambda q: q.run("events.add", now=self._engine.clock.now(), **mark))
+        found = self._engine.store.read(self._workspace, lambda q: q.one("events.there", **mark))
+        self._engine.write(self._workspace, lambda q: q.run("events.remove", operation=mark["operation"]))
+        if not found:
+            raise StoreError(
+                f"What was written to {self._engine.store.place} a moment ago is not there. Run `memoryd doctor`."
+            )
+
+    # -----------------------------------------------------------------------------------------------------------------
+
+    def _put_turns(self, queries: Queries, turns: Iterable[Interaction]) -> Iterator[str]:
+        """The ids of those that are new. Two that differ are both kept, whatever their ids are."""
+        for turn in turns:
+            number, new = 1, turn
+            while known := _holder(queries, new.id):
+                if (known["body"], known["session_id"]) == (_body(turn), turn.session_id):
+                    break
+                number += 1
+                new = replace(turn, id=f"{turn.id}-{number}")
+            else:
+                _add_turn(queries, new, None, self._engine.clock.now())
+                yield new.id
+
+    def _put_summaries(self, queries: Queries, summaries: Iterable[SessionSummary]) -> Iterator[str]:
+        """The ids of those that are new: of a session that has one, what is there stays."""
+        for summary in summaries:
+            known = queries.one("summaries.of_session", session=summary.session_id)
+            if not known and not _holder(queries, summary.id):
+                _add_summary(queries, summary, None, self._engine.clock.now())
+                yield summary.id
+
+    def _embed_later(self, ids: Sequence[str]) -> None:
+        if ids:
+            self._engine.embed_later(self._workspace, ids)
+
+    def _found(
+        self, query: str, number: int, kind: Kind, among: tuple[str, ...] | None
+    ) -> tuple[dict[str, float], str]:
+        """The scores of what bears on a query, best first, and what the search could not do."""
+        found = self._search.find(query, Filter(kinds=(kind,), session=self._session, among=among))
+        return {hit.record.id: hit.score for hit in found.best[:number]}, found.degraded
+
+    def _ids(self, statement: str, **parameters: str) -> tuple[str, ...]:
+        rows = self._engine.store.read(self._workspace, lambda q: q.all(statement, **parameters))
+        return tuple(row["id"] for row in rows)
+
+    def _page(self, statement: str, after: str) -> list[Row]:
+        return self._engine.store.read(self._workspace, lambda q: q.all(statement, after=after, limit=PAGE))
+
+
+def _body(turn: Interaction) -> str:
+    return BETWEEN.join((turn.prompt, turn.thought, turn.response))
+
+
+def _turn(row: Row) -> Interaction:
+    body, thought, response = row["body"], row["thought_at"], row["response_at"]
+    return Interaction(
+        id=row["id"], session_id=row["session_id"] or "", created_at=row["created_at"],
+        prompt=body[: thought - len(BETWEEN)], thought=body[thought : response - len(BETWEEN)],
+        response=body[response:],
+    )  # fmt: skip
+
+
+def _add_turn(queries: Queries, turn: Interaction, embedded: records.Embedded | None, now: str) -> None:
+    record = Record(
+        id=turn.id, kind=Kind.INTERACTION, type=AGENT_INTERACTION, body=_body(turn), session_id=turn.session_id,
+        created_at=turn.created_at,
+    )  # fmt: skip
+    records.add(queries, record, embedded, now)
+    thought_at = len(turn.prompt) + len(BETWEEN)
+    response_at = thought_at + len(turn.thought) + len(BETWEEN)
+    queries.run("journal.add", id=turn.id, thought_at=thought_at, response_at=response_at)
+
+
+def _said(summary: SessionSummary) -> str:
+    return records.text_of(Kind.SUMMARY, summary.title, summary.category, summary.summary)
+
+
+def _summary(row: Row) -> SessionSummary:
+    return SessionSummary(**row | {"technologies": tuple(json.loads(row["technologies"]))})
+
+
+def _add_summary(queries: Queries, summary: SessionSummary, embedded: records.Embedded | None, now: str) -> None:
+    record = Record(
+        id=summary.id, kind=Kind.SUMMARY, name=summary.title, type=summary.category, body=summary.summary,
+        session_id=summary.session_id, created_at=summary.created_at,
+    )  # fmt: skip
+    records.add(queries, record, embedded, now)
+    queries.run(
+        "summaries.add", id=summary.id, memory_count=summary.memory_count, quality=summary.quality,
+        productivity=summary.productivity, impact=summary.impact, complexity=summary.complexity,
+        technologies=json.dumps(summary.technologies, ensure_ascii=False),
+    )  # fmt: skip
+
+
+def _replace_summary(
+    queries: Queries, summary: SessionSummary, embedded: records.Embedded | None, now: str
+) -> SessionSummary:
+    known = queries.one("summaries.of_session", session=summary.session_id)
+    if known:
+        records.erase(queries, [known["id"]], now)
+    kept = replace(summary, id=_free(queries, known["id"] if known else summary.id))
+    _add_summary(queries, kept, embedded, now)
+    return kept
+
+
+def _holder(queries: Queries, wanted: str) -> Row | None:
+    """The living record that has an id; one that was deleted makes room."""
+    known = queries.one("journal.known", id=wanted)
+    if known and known["deleted_at"]:
+        queries.run("records.erase", ids=json.dumps([wanted]))
+        return None
+    return known
+
+
+def _free(queries: Queries, wanted: str) -> str:
+    """An id that nothing has: two turns of two processes may fall into one millisecond."""
+    number, found = 1, wanted
+    while _holder(queries, found):
+        number += 1
+        found = f"{wanted}-{number}"
+    return found
+
+
+def _number(queries: Queries, statement: str, **parameters: str) -> int:
+    row = queries.one(statement, **parameters)
+    return row["number"] if row else 0

@@ -1,0 +1,95 @@
+"""e: the turns of agents, session by session, and what each session was about."""
+
+import logging
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import asdict
+from typing import Any
+
+from memoryd.core.engine import Engine
+from memoryd.core.journal import summarizer
+from memoryd.core.journal.chroma_vectors import JournalVectors
+from memoryd.core.journal.in_chroma import JournalChroma
+from memoryd.core.journal.in_records import JournalRows
+from memoryd.core.llm import generation
+from memoryd.errors import ModelError, NotFoundError
+from memoryd.model import Interaction, SessionSummary, Workspace
+from memoryd.models.llm import Writer
+from memoryd.store.journal import Database, JournalStore
+
+log = logging.getLogger(__name__)
+
+EVERY = 1 << 40
+BATCH = 25  # sessions that are summarized in one transaction
+
+Report = Callable[[int, int], None]
+"""Told how many are done, of how many."""
+
+
+def database(engine: Engine) -> Database:
+    """Where journals are kept."""
+    found: Database = engine.chroma or engine.store
+    return found
+
+
+class Journal:
+    """The turns and summaries of one workspace, which are kept where the settings say."""
+
+    def __init__(self, engine: Engine, workspace: Workspace, session: str) -> None:
+        self.secrets = engine.secrets
+        self._engine = engine
+        self.kept: JournalStore = (
+            JournalChroma(engine.chroma, workspace, JournalVectors(engine.helpers), engine.secrets)
+            if engine.chroma
+            else JournalRows(engine, workspace, session)
+        )
+
+    def add(self, prompt: str, thought: str, response: str, session_id: str) -> Interaction:
+        """Keep a turn verbatim; durable when this returns."""
+        now = self._engine.clock.now()
+        return self.kept.add(Interaction(
+            id=f"mem_{now}", session_id=session_id, created_at=now, prompt=prompt, thought=thought, response=response
+        ))  # fmt: skip
+
+    def summarize(self, session_id: str) -> SessionSummary:
+        """Summarize a session by what it says; its summary is replaced. Raises NotFoundError where it has no turns."""
+        (made,) = self.kept.summarized([self._summary(session_id, self._engine.helpers.writer())])
+        return made
+
+    def summarize_all(self, but: str, report: Report) -> list[SessionSummary]:
+        """Summarize the sessions that have no summary or have grown since, without one that goes on.
+
+        A language model has one time for all of them: what it has not written by then, rules do.
+        """
+        sessions = [session for session in self.kept.unsummarized() if session != but]
+        writer = self._engine.helpers.writer() if sessions else None
+        made: list[SessionSummary] = []
+        for start in range(0, len(sessions), BATCH):
+            told = []
+            for number, session in enumerate(sessions[start : start + BATCH], start):
+                report(number, len(sessions))
+                with suppress(NotFoundError):  # an import may have replaced its turns
+                    told.append(self._summary(session, writer))
+            made += self.kept.summarized(told)
+        report(len(sessions), len(sessions))
+        return made
+
+    def _summary(self, session_id: str, writer: Writer | None) -> SessionSummary:
+        turns = self.kept.of_session(session_id, EVERY, 0).page
+        if not turns:
+            raise NotFoundError(f"There are no memories of the session {session_id[:200]!r}.")
+        own: dict[str, Any] = {"id": f"summary_{session_id}", "session_id": session_id, "memory_count": len(turns)}
+        written = self.secrets.masked(_written(turns, writer) or asdict(summarizer.of(turns)))
+        return SessionSummary(**own, created_at=self._engine.clock.now(), **written)
+
+
+def _written(turns: Sequence[Interaction], writer: Writer | None) -> dict[str, Any] | None:
+    """What a language model says of a session; None where there is none, or it fails: then rules do."""
+    if writer is None:
+        return None
+    try:
+        note = generation.note(writer, turns).model_dump()
+    except ModelError as error:
+        log.info("session %s was summarized by rules: %s", turns[0].session_id, error)
+        return None
+    return note | {"technologies": tuple(note["technologies"])}

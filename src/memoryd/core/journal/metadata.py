@@ -1,0 +1,95 @@
+"""Turns and summaries as the metadata of seed e, in files as in ChromaDB: ours, and what Neo.mjs wrote."""
+
+import re
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from typing import Any
+
+from memoryd.core.base.clock import moment, timestamp
+from memoryd.errors import InvalidInputError
+from memoryd.model import AGENT_INTERACTION, Interaction, SessionSummary
+from memoryd.settings import SESSION_LENGTH
+
+NAME, COUNT = 1_000, 1 << 31  # characters of an id at most, and what a number stays below
+TEXTS = ("prompt", "thought", "response")
+SCORES = ("quality", "productivity", "impact", "complexity")
+_DOCUMENT = re.compile(r"\AUser Prompt: (.*?)\nAgent Thought: (.*?)\nAgent Response: (.*)\Z", re.DOTALL)
+
+
+def of_turn(kept: Interaction) -> dict[str, Any]:
+    """The metadata of a turn."""
+    return {
+        "sessionId": kept.session_id, "timestamp": kept.created_at, "prompt": kept.prompt, "thought": kept.thought,
+        "response": kept.response, "type": AGENT_INTERACTION,
+    }  # fmt: skip
+
+
+def of_summary(kept: SessionSummary) -> dict[str, Any]:
+    """The metadata of a summary; its text is its document."""
+    return {
+        "sessionId": kept.session_id, "timestamp": kept.created_at, "title": kept.title, "category": kept.category,
+        "memoryCount": kept.memory_count, "quality": kept.quality, "productivity": kept.productivity,
+        "impact": kept.impact, "complexity": kept.complexity, "technologies": list(kept.technologies),
+    }  # fmt: skip
+
+
+def document(kept: Interaction) -> str:
+    """The three texts of a turn as one."""
+    return f"User Prompt: {kept.prompt}\nAgent Thought: {kept.thought}\nAgent Response: {kept.response}"
+
+
+def turn(value: Mapping[str, Any], metadata: Mapping[str, Any]) -> Interaction:
+    """A turn by its id and document (in `value`) and its metadata. Raises InvalidInputError where it is none."""
+    texts = [metadata.get(name) for name in TEXTS]
+    document = _DOCUMENT.match(str(value.get("document") or ""))
+    if document:  # what Neo.mjs puts together of the three
+        texts = [text if isinstance(text, str) else part for text, part in zip(texts, document.groups(), strict=True)]
+    prompt, thought, response = (_text(text, name) for text, name in zip(texts, TEXTS, strict=True))
+    return Interaction(
+        id=_name(value, "id"), session_id=_name(metadata, "sessionId", SESSION_LENGTH), prompt=prompt,
+        created_at=_time(metadata), thought=thought, response=response,
+    )  # fmt: skip
+
+
+def summary(value: Mapping[str, Any], metadata: Mapping[str, Any]) -> SessionSummary:
+    """A summary by its id and document (in `value`) and its metadata. Raises InvalidInputError where it is none."""
+    technologies = metadata.get("technologies") or ()
+    if isinstance(technologies, str):  # ChromaDB's metadata holds no lists
+        technologies = technologies.split(",")
+    return SessionSummary(
+        id=_name(value, "id"), session_id=_name(metadata, "sessionId", SESSION_LENGTH), created_at=_time(metadata),
+        title=_text(metadata.get("title"), "title"), summary=_text(value.get("document"), "document"),
+        category=_text(metadata.get("category", "other"), "category"),
+        memory_count=_number(metadata, "memoryCount") or 0, **{name: _number(metadata, name) for name in SCORES},
+        technologies=tuple(str(name).strip() for name in technologies if str(name).strip()),
+    )  # fmt: skip
+
+
+def _text(value: object, name: str) -> str:
+    if not isinstance(value, str):
+        raise InvalidInputError(f"{name} is no text")
+    return value
+
+
+def _name(within: Mapping[str, Any], name: str, most: int = NAME) -> str:
+    value = _text(within.get(name), name)
+    if not value.strip() or len(value) > most:
+        raise InvalidInputError(f"{name} has {len(value)} characters; 1 to {most} are allowed, and not only blanks")
+    return value
+
+
+def _time(metadata: Mapping[str, Any]) -> str:
+    """An ISO 8601 time, or the milliseconds since 1970, as every row keeps it."""
+    value = metadata.get("timestamp")
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        return timestamp(datetime.fromtimestamp(value / 1000, UTC))
+    return timestamp(moment(_text(value, "timestamp")))
+
+
+def _number(metadata: Mapping[str, Any], name: str) -> int | None:
+    value = metadata.get(name)
+    if value is None:
+        return None
+    if isinstance(value, bool) or not isinstance(value, int | float) or not -1 < value < COUNT:
+        raise InvalidInputError(f"{name} is no number from 0 to {COUNT - 1}")
+    return round(value)

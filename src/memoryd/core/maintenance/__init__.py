@@ -1,0 +1,1 @@
+"""What keeps memories tidy over time: consolidation, compaction, decay, history."""

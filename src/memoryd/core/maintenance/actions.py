@@ -1,0 +1,65 @@
+"""What maintenance does to memories: each act is one transaction, leaves every original restorable, and says why."""
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from memoryd.core.records import records
+from memoryd.core.records.deduplication import fingerprint
+from memoryd.model import Ending, Kind, Record
+from memoryd.store.base import Queries
+
+TAGS = 50  # of a summary at most
+BY_WORDS, JUDGED = 1, 3  # what settled a memory: its words alone, or a language model
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Act:
+    """Memories that end, what takes their place, and why."""
+
+    ending: Ending
+    gone: tuple[Record, ...]
+    by: Record
+    """A memory that is there; of what is compacted, the summary that will be."""
+    reason: str
+
+
+def carry_out(queries: Queries, act: Act, now: str) -> bool:
+    """Do it, unless one of the memories is not what it was when this was decided. Returns whether it was done."""
+    decided = [*act.gone] if act.ending == "compacted" else [*act.gone, act.by]
+    found = records.fetch(queries, [memory.id for memory in decided], "")
+    if any(memory.id not in found or found[memory.id].body != memory.body for memory in decided):
+        return False
+    gone = [found[memory.id] for memory in act.gone]
+    if act.ending == "merged":
+        _absorb(queries, found[act.by.id], gone, now)
+    elif act.ending == "compacted":
+        records.add(queries, act.by, None, now)
+        queries.run(
+            "memories.add", id=act.by.id, fingerprint=fingerprint(act.by.body), importance=act.by.importance,
+            consolidated=JUDGED,
+        )  # fmt: skip
+    records.supersede(queries, [memory.id for memory in gone], act.by.id, act.ending, act.reason, now)
+    return True
+
+
+def _absorb(queries: Queries, kept: Record, gone: Sequence[Record], now: str) -> None:
+    """What is kept has the tags of all, the greatest importance, and the recalls of all."""
+    tags = json.dumps(_tags((kept, *gone)), ensure_ascii=False)
+    importance = max(memory.importance for memory in gone)
+    queries.run("versions.keep_tags", id=kept.id, tags=tags, importance=importance, now=now)
+    queries.run("maintenance.retag", id=kept.id, tags=tags, at=max(memory.updated_at for memory in gone))
+    times = sum(memory.access_count for memory in gone)
+    queries.run("maintenance.absorb", id=kept.id, importance=importance, times=times)
+
+
+def summary(text: str, originals: Sequence[Record]) -> Record:
+    """A memory that will stand for others: as important as the most important of them, with the tags of all."""
+    return Record(
+        id=records.new_id(), kind=Kind.MEMORY, body=text, tags=_tags(originals)[:TAGS],
+        importance=max(memory.importance for memory in originals),
+    )  # fmt: skip
+
+
+def _tags(memories: Sequence[Record]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(tag for memory in memories for tag in memory.tags))

@@ -1,0 +1,79 @@
+"""Compaction: memories that have decayed are told by summaries, which point to them."""
+
+import logging
+import math
+from collections.abc import Iterator, Sequence
+from datetime import timedelta
+
+from memoryd.core.base.clock import moment
+from memoryd.core.engine import Engine
+from memoryd.core.llm import generation
+from memoryd.core.maintenance.actions import Act, summary
+from memoryd.core.maintenance.decay import HALF_LIFE, LEAST, vitality
+from memoryd.core.records import records
+from memoryd.core.records.retention import FOREVER_DAYS
+from memoryd.core.search.ranking import rescale, whole
+from memoryd.errors import ModelError
+from memoryd.model import GENERAL, Record, VectorSet, Workspace
+from memoryd.models.llm import Writer
+from memoryd.store.base import Queries
+
+log = logging.getLogger(__name__)
+
+LOOKED_AT = 10_000  # memories of a pass, those that were touched longest ago
+ALIKE = 0.3  # rescaled cosine with the first of a group from which on a memory belongs to it
+FEWEST, MOST = 3, 20  # memories of a group
+
+
+def decayed(engine: Engine, workspace: Workspace) -> list[Record]:
+    """The memories whose vitality is below the threshold, the most vital first."""
+    threshold, now = engine.settings.decay_threshold, engine.clock.now()
+    youngest = HALF_LIFE * LEAST * math.log2(1 / threshold) if threshold else FOREVER_DAYS
+    before = engine.clock.ago(timedelta(days=youngest))
+
+    def work(queries: Queries) -> list[Record]:
+        ids = [row["id"] for row in queries.all("maintenance.aging", before=before, limit=LOOKED_AT)]
+        return list(records.fetch(queries, ids, "").values())
+
+    found = [engine.accesses.current(workspace, memory) for memory in engine.store.read(workspace, work)]
+    alive = {memory.id: vitality(memory, moment(now)) for memory in found}
+    fading = [memory for memory in found if alive[memory.id] < threshold]
+    return sorted(fading, key=lambda memory: (-alive[memory.id], memory.id))
+
+
+def compact(engine: Engine, workspace: Workspace, llm: Writer) -> Iterator[Act]:
+    """Summaries of groups of what has decayed, once that is enough. What no statement rests on stays as it is."""
+    fading = decayed(engine, workspace)
+    if len(fading) < engine.settings.compaction_min_group:
+        return
+    for group in groups(engine, workspace, fading):
+        try:
+            text, told = generation.condense(llm, group)
+        except ModelError as error:
+            log.info("not compacted: %s", error)
+            return
+        if len(told) > 1:
+            reason = f"decayed; {len(told)} memories told by a summary ({llm.name})"
+            yield Act(
+                ending="compacted", gone=tuple(told), by=summary(engine.secrets.masked(text), told), reason=reason
+            )
+
+
+def groups(engine: Engine, workspace: Workspace, memories: Sequence[Record]) -> list[list[Record]]:
+    """Memories that lie close together, each in one group at most; none where there are no vectors."""
+    embedder = engine.embedding.serving(workspace)
+    if embedder is None:
+        return []
+    vectors = engine.store.vectors(workspace, VectorSet(GENERAL, embedder.name), [memory.id for memory in memories])
+    means = {key: whole(chunks) for key, chunks in vectors.items()}
+    left = [memory for memory in memories if memory.id in means and generation.is_seen_whole(memory)]
+    found = []
+    while left:
+        first = left[0]
+        alike = {m.id: rescale(float(means[first.id] @ means[m.id]), embedder.unrelated) for m in left}
+        near = sorted((m for m in left if alike[m.id] >= ALIKE), key=lambda m: -alike[m.id])[:MOST]
+        members = {memory.id for memory in (first, *near)}
+        left = [memory for memory in left if memory.id not in members]
+        if len(members) >= FEWEST:
+            found.append(sorted(near, key=lambda memory: (memory.created_at, memory.id)))
+    return found

@@ -1,0 +1,1 @@
+"""Memories: free texts, and those with a key."""

@@ -1,0 +1,293 @@
+"""Verbatim memories: stored, recalled, briefed about, forgotten, inspected."""
+
+import json
+import logging
+from collections.abc import Callable, Collection, Iterable, Sequence
+from dataclasses import dataclass
+from itertools import chain
+from typing import Any, Literal
+
+from memoryd.core.base.clock import FOREVER, moment, timestamp
+from memoryd.core.engine import Engine
+from memoryd.core.llm import generation
+from memoryd.core.records import records, short_ids
+from memoryd.core.records.deduplication import fingerprint
+from memoryd.core.search.briefing import LAYOUTS, Briefing, Format, Sections, annotated, brief, pack, room
+from memoryd.core.search.pipeline import Search
+from memoryd.core.security.secrets import cleaned, matched
+from memoryd.errors import InvalidInputError, ModelError, NotFoundError
+from memoryd.model import Filter, Findings, Hit, Kind, Record, Workspace
+from memoryd.prompts import ANSWER_QUESTION, SUMMARIZE_MEMORIES
+from memoryd.store.base import Queries
+from memoryd.text import estimate_tokens
+
+log = logging.getLogger(__name__)
+
+FORGOTTEN_BY_QUERY = 10  # d: top-10 matches
+TASK_SHARE = 0.7  # of a briefing's budget
+IMPORTANT = 0.7  # importance from which a memory is in every briefing
+BRIEFED = 20  # recent, and important, memories that a briefing considers
+WRITTEN: dict[Format, str] = {"answer": ANSWER_QUESTION, "summary": SUMMARIZE_MEMORIES}
+"""The formats that a language model writes, where there is one."""
+NOT_THERE = "Not in memory: nothing that was found answers this."
+SESSIONS = 3  # summaries of sessions that it considers
+
+
+@dataclass(frozen=True, slots=True)
+class Stored:
+    """The id of a memory, and whether it is new, an older one that says the same, or takes the place of others."""
+
+    id: str
+    status: Literal["stored", "merged", "updated"]
+    superseded: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Criteria:
+    """Which memories to forget; all that are given must hold."""
+
+    ids: tuple[str, ...] | None = None
+    tags: tuple[str, ...] = ()
+    query: str | None = None
+    before: str | None = None
+
+    @property
+    def ids_alone(self) -> bool:
+        """Whether each memory is named by its id."""
+        return self.ids is not None and not (self.tags or self.query or self.before)
+
+
+class Memories:
+    """The memories of one workspace, as one session sees them."""
+
+    def __init__(self, engine: Engine, workspace: Workspace, session: str) -> None:
+        self.secrets = engine.secrets
+        self._engine = engine
+        self._workspace = workspace
+        self._session = session
+        self._search = Search(engine, workspace)
+
+    # storing ---------------------------------------------------------------------------------------------------------
+
+    @cleaned
+    def store(
+        self, content: str, tags: Sequence[str] = (), importance: float = 0.5, supersedes: Sequence[str] = ()
+    ) -> Stored:
+        """Keep a text verbatim; durable when this returns. What says the same is merged with what is there.
+
+        The memories that it `supersedes` are found no more, unless somebody asks what was believed before. Raises
+        NotFoundError that names those that are not there.
+        """
+        embedded = self._engine.embedding.passages([content])[0]
+        tags = tuple(dict.fromkeys(tags))
+
+        def work(queries: Queries) -> Stored:
+            now = self._engine.clock.now()  # not before it is our turn: times are in the order of commits
+            print_ = fingerprint(content)
+            if same := queries.one("memories.same", fingerprint=print_, scope=""):
+                union = list(dict.fromkeys([*json.loads(same["tags"]), *tags]))
+                records.retag(queries, same["id"], union, now)
+                queries.run("memories.change", id=same["id"], importance=importance)
+                return self._superseding(queries, Stored(same["id"], "merged"), supersedes, now)
+            record = Record(
+                id=records.new_id(), kind=Kind.MEMORY, body=content, tags=tags, session_id=self._session or None
+            )
+            records.add(queries, record, embedded, now)
+            queries.run("memories.add", id=record.id, fingerprint=print_, importance=importance, consolidated=0)
+            return self._superseding(queries, Stored(record.id, "stored"), supersedes, now)
+
+        stored = self._engine.write(self._workspace, work)
+        self._engine.stored(self._workspace)
+        if embedded is None:
+            self._engine.embed_later(self._workspace, [stored.id])
+        return stored
+
+    def _superseding(self, queries: Queries, stored: Stored, ids: Sequence[str], now: str) -> Stored:
+        """Let a memory take the place of others."""
+        if not ids:
+            return stored
+        ids = short_ids.resolve(queries, "supersedes", ids, self._session, "ids.living", "ids.ever")
+        rows = queries.all("memories.replaceable", ids=json.dumps(ids), by=stored.id)
+        there = {row["id"]: row["living"] for row in rows}
+        if missing := [one for one in dict.fromkeys(ids) if one not in there or one == stored.id]:
+            raise NotFoundError(
+                f"supersedes: {', '.join(one[:100] for one in missing[:10])}: no living memory without a key has this "
+                "id, or it says just this. Nothing was stored; memory_recall in the format list shows ids."
+            )
+        living = [one for one in there if there[one]]
+        records.supersede(queries, living, stored.id, "superseded", "said by who stored what is true now", now)
+        return Stored(stored.id, "updated", tuple(dict.fromkeys(ids)))
+
+    # recalling -------------------------------------------------------------------------------------------------------
+
+    def recall(
+        self,
+        query: str,
+        budget: int,
+        tags: Sequence[str] = (),
+        kinds: Sequence[Kind] = (),
+        form: Format = "summary",
+        as_of: str | None = None,
+    ) -> Briefing:
+        """What bears on a query, within `budget` tokens; with `as_of`, what was believed at that time.
+
+        Raises InvalidInputError for what is no time.
+        """
+        allowed = Filter(tags=tuple(tags), kinds=tuple(kinds), session=self._session)
+        found = self._search.find(query, allowed, timestamp(moment(as_of)) if as_of else "")
+        layout = LAYOUTS[form](query, self._short_ids(found.best) if LAYOUTS[form].shows_ids else {})
+        left = room(budget, found.degraded, layout)
+        written = self._written(query, found.best, left, form) if form in WRITTEN and found.best else None
+        return self._noted(annotated(written or brief(found.best, left, layout), budget, found.degraded, layout))
+
+    def _short_ids(self, hits: Iterable[Hit]) -> dict[str, str]:
+        ids = [hit.record.id for hit in hits]
+        return self._engine.store.read(self._workspace, lambda q: short_ids.shorten(q, ids))
+
+    def _written(self, query: str, hits: Sequence[Hit], budget: int, form: Format) -> Briefing | None:
+        """What a language model makes of it; None where there is none or it fails: d, every feature has a fallback."""
+        llm = self._engine.helpers.writer()
+        if llm is None:
+            return None
+        try:
+            made = generation.write(llm, WRITTEN[form], query, hits, budget)
+        except ModelError as error:
+            log.info("%s without a language model: %s", form, error)
+            return None
+        text = made.text or (NOT_THERE if form == "answer" else "")
+        tokens = estimate_tokens(text)
+        return Briefing(text, made.hits, tokens, len(hits) - len(made.hits)) if 0 < tokens <= budget else None
+
+    def context(self, task: str | None, budget: int, but: Collection[str] = ()) -> Briefing:
+        """What bears on a task, is important or recent, for the start of a conversation; without the ids of `but`."""
+        about: Findings[Hit] = self._search.find(task, Filter(session=self._session)) if task else Findings([])
+        sections = {
+            "Relevant to the task": about.best,
+            "Important": self._listed("memories.important", limit=BRIEFED, least=IMPORTANT),
+            "Recent": self._listed("memories.recent", limit=BRIEFED),
+            "Last sessions": self._listed("memories.sessions", limit=SESSIONS),
+        }
+        sections = {label: [hit for hit in hits if hit.record.id not in but] for label, hits in sections.items()}
+        labels: dict[str, str] = {}
+        for label, hits in sections.items():
+            labels = {hit.record.id: label for hit in hits} | labels  # the first section that has it
+        layout = Sections(task or "", labels, self._short_ids(chain(*sections.values())))
+        left = room(budget, about.degraded, layout)
+        about_task, *others = sections.values()
+        first = [line.hit for line in pack(about_task, int(TASK_SHARE * left), layout)]
+        order: dict[str, Hit] = {}
+        for hit in chain(first, *others, about_task):
+            order.setdefault(hit.record.id, hit)
+        return self._noted(annotated(brief(list(order.values()), left, layout), budget, about.degraded, layout))
+
+    def _noted(self, briefing: Briefing) -> Briefing:
+        if not self._engine.settings.read_only:
+            ids = [hit.record.id for hit in briefing.hits if hit.record.kind is Kind.MEMORY]
+            self._engine.accesses.note(self._workspace, ids, self._engine.clock.now())
+        return briefing
+
+    def _listed(self, statement: str, **parameters: object) -> list[Hit]:
+        """The memories that a statement names, in its order."""
+        return self._hits(lambda q: [row["id"] for row in q.all(statement, session=self._session, **parameters)])
+
+    def _hits(self, chosen: Callable[[Queries], Sequence[str]]) -> list[Hit]:
+        """The records of the chosen ids, in their order."""
+
+        def work(queries: Queries) -> list[Record]:
+            ids = chosen(queries)
+            found = records.fetch(queries, ids, self._session)
+            return [found[record_id] for record_id in ids if record_id in found]
+
+        found = self._engine.store.read(self._workspace, work)
+        return [Hit(record=self._engine.accesses.current(self._workspace, record), score=0.0) for record in found]
+
+    # forgetting ------------------------------------------------------------------------------------------------------
+
+    @matched
+    def forget(self, criteria: Criteria, *, confirm: bool = False, dry_run: bool = False) -> Findings[Record]:
+        """Delete what all criteria match, softly; return it. With `dry_run` nothing is deleted.
+
+        Raises InvalidInputError where there are no criteria, or more than ids and no `confirm`.
+        """
+        if criteria == Criteria():
+            raise InvalidInputError("At least one of ids, tags, query, or before must be specified.")
+        if not (criteria.ids_alone or confirm or dry_run):
+            raise InvalidInputError(
+                "Bulk deletion requires confirm=true. Use dry_run=true first to preview what would be forgotten."
+            )
+        found = self._best_matches(criteria) if criteria.query else None
+        best, degraded = (found.best, found.degraded) if found else (None, "")
+        if dry_run:
+            matching = self._engine.store.read(self._workspace, lambda q: self._matching(q, criteria, best))
+            return Findings(matching, degraded)
+        gone = self._engine.write(self._workspace, lambda q: self._forget(q, criteria, best))
+        self._engine.purge_if_at_once(self._workspace)
+        return Findings(gone, degraded)
+
+    def _forget(self, queries: Queries, criteria: Criteria, best: Sequence[str] | None) -> list[Record]:
+        matching = self._matching(queries, criteria, best)
+        records.delete(queries, [record.id for record in matching], self._engine.clock.now())
+        return matching
+
+    def _matching(self, queries: Queries, criteria: Criteria, best: Sequence[str] | None) -> list[Record]:
+        tags = list(dict.fromkeys(criteria.tags))
+        named = short_ids.resolve(queries, "ids", criteria.ids or (), self._session, "ids.living")
+        rows = queries.all(
+            "memories.forgettable",
+            session=self._session,
+            ids=json.dumps(named), any_id=int(criteria.ids is None),
+            tags=json.dumps(tags), tag_count=len(tags),
+            before=timestamp(moment(criteria.before)) if criteria.before else FOREVER,
+        )  # fmt: skip
+        ids = [row["id"] for row in rows]
+        if best is not None:
+            ids = [record_id for record_id in best if record_id in ids][:FORGOTTEN_BY_QUERY]
+        found = records.fetch(queries, ids, self._session)
+        return [found[record_id] for record_id in ids]
+
+    def _best_matches(self, criteria: Criteria) -> Findings[str]:
+        allowed = Filter(tags=criteria.tags, kinds=(Kind.MEMORY,), session=self._session)
+        found = self._search.matches(criteria.query or "", allowed)
+        return Findings([hit.record.id for hit in found.best], found.degraded)
+
+    # inspecting ------------------------------------------------------------------------------------------------------
+
+    def get(self, ids: Sequence[str]) -> list[Hit]:
+        """Return records of any kind by id or its beginning, in the order of `ids`; unknown ones are left out.
+
+        Raise InvalidInputError for the beginning of several ids.
+        """
+        return self._hits(lambda q: list(dict.fromkeys(short_ids.resolve(q, "ids", ids, self._session, "ids.living"))))
+
+    def recent(self, limit: int) -> list[Hit]:
+        """The newest memories."""
+        return self._listed("memories.recent", limit=limit)
+
+    def important(self, limit: int) -> list[Hit]:
+        """The most important memories."""
+        return self._listed("memories.important", limit=limit, least=0.0)
+
+    def tags(self, limit: int) -> dict[str, int]:
+        """The commonest tags, and how many records have them."""
+        rows = self._engine.store.read(
+            self._workspace, lambda q: q.all("records.tags", session=self._session, limit=limit)
+        )
+        return {row["tag"]: row["number"] for row in rows}
+
+    def stats(self) -> dict[str, Any]:
+        """What there is, since when, and how far the vectors have come."""
+
+        def work(queries: Queries) -> dict[str, Any]:
+            kinds = queries.all("records.counts", session=self._session)
+            deleted = queries.one("records.deleted")
+            return {
+                "workspace": self._workspace.name,
+                "total": sum(row["number"] for row in kinds),
+                "kinds": {row["kind"]: row["number"] for row in kinds},
+                "deleted": deleted["number"] if deleted else 0,
+                "oldest": min((row["oldest"] for row in kinds), default=None),
+                "newest": max((row["newest"] for row in kinds), default=None),
+            }
+
+        embedded = {"embedded": self._engine.embedding.sets(self._workspace)}
+        return self._engine.store.read(self._workspace, work) | embedded | self._engine.helpers.states()

@@ -1,0 +1,1 @@
+"""Records: the one write path of every text, its vectors, its ids and its changes."""

@@ -1,0 +1,172 @@
+"""The ways to look at a record: a perspective is a template over its text and what is around it (c).
+
+From `general` everything is embedded, as what it says by itself. An observation is also embedded from others, whose
+templates name its entity, that entity's relations and so on: so they differ for any model, also one that takes no
+instructions. What stands in brackets is left out where nothing fills it.
+"""
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from string import Formatter
+from typing import Any
+
+from memoryd.core.records.records import text_of
+from memoryd.errors import InvalidInputError
+from memoryd.model import GENERAL, Kind, Workspace
+from memoryd.store.base import Queries, Row
+
+DEFAULTS: Mapping[str, str] = {
+    GENERAL: "{entity}: {text}",
+    "technical": "{type}: {text}",
+    "relational": "{entity}[ ({related})]: {text}",
+    "temporal": "{entity}, {date}: {text}",
+    "project": "{workspace}[, {tags}], {entity}[ ({summary})]: {text}",
+}
+"""The five of c, for a workspace that has none of its own."""
+
+FIELDS = ("text", "entity", "type", "summary", "tags", "related", "date", "workspace")
+"""What a template may name."""
+
+RELATED = 8  # relations of an entity, its oldest, that a text names: more of them change nothing that was embedded
+NAME_LENGTH, TEMPLATE_LENGTH = 50, 500
+
+_OPTIONAL = re.compile(r"\[([^\[\]]*)\]")
+
+
+def templates(queries: Queries) -> dict[str, str]:
+    """The perspectives of a workspace by name."""
+    return {row["name"]: row["template"] for row in queries.all("perspectives.all")} or dict(DEFAULTS)
+
+
+def edited(
+    queries: Queries, changed: Mapping[str, str], removed: Sequence[str] = (), *, reset: bool = False
+) -> dict[str, str]:
+    """Those of a workspace, or with `reset` the defaults, with some changed and some removed.
+
+    Raises InvalidInputError.
+    """
+    for name, template in changed.items():
+        check(name, template)
+    now = dict(DEFAULTS) if reset else templates(queries)
+    for name in removed:
+        if name == GENERAL or name not in now:
+            why = "it is what recall searches" if name == GENERAL else f"there are: {', '.join(now)}"
+            raise InvalidInputError(f"The perspective {name} cannot be removed: {why}.")
+    return {name: template for name, template in (now | dict(changed)).items() if name not in removed}
+
+
+def withdraw(queries: Queries, wanted: Mapping[str, str]) -> dict[str, str]:
+    """Keep only those that are wanted as they are: from the others nothing is embedded or searched any more."""
+    kept = {name: template for name, template in templates(queries).items() if wanted.get(name) == template}
+    _replace(queries, kept)
+    return kept
+
+
+def add(queries: Queries, wanted: Mapping[str, str]) -> dict[str, str]:
+    """Add those that are not there. Returns all."""
+    every = dict(wanted) | templates(queries)
+    _replace(queries, every)
+    return every
+
+
+def _replace(queries: Queries, wanted: Mapping[str, str]) -> None:
+    queries.run("perspectives.clear")
+    if wanted != DEFAULTS:
+        queries.many("perspectives.add", [{"name": name, "template": template} for name, template in wanted.items()])
+
+
+def to_be_counted(queries: Queries) -> dict[str, Any]:
+    """Parameters of the statements that count vectors: from which perspectives an observation has some."""
+    names = list(templates(queries))
+    return {"perspectives": json.dumps(names), "many": len(names)}
+
+
+def render(template: str, values: Mapping[str, str]) -> str:
+    """A template with its values."""
+
+    def optional(match: re.Match[str]) -> str:
+        return match[1] if all(values[name] for name in _named(match[1])) else ""
+
+    return _OPTIONAL.sub(optional, template).format_map(values)
+
+
+def check(name: str, template: str) -> None:
+    """Raise InvalidInputError where a perspective cannot be used."""
+    if not re.fullmatch(r"[a-z][a-z0-9_-]*", name) or len(name) > NAME_LENGTH or name == "client":
+        raise InvalidInputError(f"{name!r} cannot name a perspective: take small letters, digits, - and _.")
+    if name == GENERAL and template != DEFAULTS[GENERAL]:
+        raise InvalidInputError(f"{GENERAL} is what a record says by itself; its template cannot be changed.")
+    try:
+        named = _named(template)
+    except ValueError as error:
+        raise InvalidInputError(f"The template of {name} cannot be read: {error}. Names stand in {{braces}}.") from None
+    if "text" not in named or len(template) > TEMPLATE_LENGTH:
+        raise InvalidInputError(f"The template of {name} must name {{text}}, within {TEMPLATE_LENGTH} characters.")
+    if unknown := [field for field in named if field not in FIELDS]:
+        raise InvalidInputError(
+            f"The template of {name} names {{{unknown[0]}}}, which there is not. There are: {', '.join(FIELDS)}."
+        )
+
+
+def texts(queries: Queries, workspace: Workspace, ids: Sequence[str]) -> dict[str, dict[str, str]]:
+    """What is embedded of each living record, by perspective."""
+    every = templates(queries)
+    rows = queries.all("perspectives.contexts", ids=json.dumps(ids))
+    relations = related(queries, [row["entity_id"] for row in rows if row["entity_id"]])
+    return {row["id"]: _texts(row, every, relations, workspace) for row in rows}
+
+
+def related(queries: Queries, entity_ids: Sequence[str]) -> dict[str, tuple[str, ...]]:
+    """For each entity what its oldest relations say, as `works at Acme` or `Ann manages`."""
+    return {key: _related(queries, key) for key in dict.fromkeys(entity_ids)}
+
+
+def _related(queries: Queries, entity_id: str) -> tuple[str, ...]:
+    rows = queries.all("perspectives.related", entity=entity_id, limit=RELATED)
+    return tuple(f"{row['first']} {row['second']}".replace("_", " ") for row in rows)
+
+
+def naming(every: Mapping[str, str], field: str) -> list[str]:
+    """The perspectives whose templates name a field."""
+    return [name for name, template in every.items() if field in _named(template)]
+
+
+def drop(queries: Queries, entity_ids: Sequence[str], field: str) -> list[str]:
+    """Drop the vectors of entities' observations that were made with a field; returns the observations' ids."""
+    names = naming(templates(queries), field)
+    if not names or not entity_ids:
+        return []
+    ids = json.dumps(list(entity_ids))
+    queries.run("perspectives.drop", entities=ids, perspectives=json.dumps(names))
+    return [row["id"] for row in queries.all("perspectives.observations", entities=ids)]
+
+
+def _texts(
+    row: Row, every: Mapping[str, str], relations: Mapping[str, Sequence[str]], workspace: Workspace
+) -> dict[str, str]:
+    general = {GENERAL: text_of(row["kind"], row["name"], row["type"], row["body"])}
+    if row["kind"] != Kind.OBSERVATION:
+        return general
+    values = {
+        "text": row["body"],
+        "entity": row["name"],
+        "type": row["entity_type"] or "",
+        "summary": row["summary"] or "",
+        "tags": ", ".join(json.loads(row["entity_tags"] or "[]")),
+        "related": ", ".join(relations[row["entity_id"]]),
+        "date": row["created_at"][:10],
+        "workspace": workspace.name,
+    }
+    return {name: render(template, values) for name, template in every.items()} | general
+
+
+def _named(template: str) -> list[str]:
+    """The fields that a template names. Raises ValueError where it is none, or wants more than a field's value."""
+    found = []
+    for _, field, form, conversion in Formatter().parse(template):
+        if field is not None:
+            if form or conversion:
+                raise ValueError(f"{{{field}}} takes no format")
+            found.append(field)
+    return found

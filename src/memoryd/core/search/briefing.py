@@ -1,0 +1,246 @@
+"""From hits to a text within a token budget: chosen by score, skipping what does not fit, then laid out.
+
+Structure is ours alone: what a memory or a tag says stands behind a bullet, and its further lines are indented.
+"""
+
+import json
+from abc import ABC, abstractmethod
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+from memoryd.core.records.records import text_of
+from memoryd.core.security.prompt_injection import MARK, reads_like_instructions
+from memoryd.model import Hit
+from memoryd.text import CHARACTERS_PER_TOKEN, content_words, estimate_tokens, extract
+
+Format = Literal["summary", "list", "raw", "answer"]
+
+BUDGET, CONTEXT_BUDGET = 50_000, 800  # tokens: most of any answer; of the briefing at a start where none is named
+LONGEST = 80  # tokens of one memory in a summary; a longer one is reduced to its sentences that bear on the query
+SHORTEST = 15  # tokens below which an extract says too little
+OTHERS = "Also"
+INDENT = "\n  "
+STRUCTURE = "#-*+>|=[ "
+"""What a heading of ours never begins with, so that no tag passes for one of another rank."""
+TOO_LITTLE = "{} found; none fits."
+NOTED = 4  # the part of a budget that a note on what the search could not do may take is one in so many
+
+
+@dataclass(frozen=True, slots=True)
+class Briefing:
+    """A text, the hits that are in it, what it costs and how many were left out."""
+
+    text: str
+    hits: tuple[Hit, ...]
+    tokens_used: int
+    omitted: int
+    degraded: str = ""
+    """What the search could not do, in one sentence; '' where nothing is amiss."""
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """What one hit contributes to a text."""
+
+    hit: Hit
+    text: str
+
+
+class Layout(ABC):
+    """One format: how a hit becomes a line, and lines a text."""
+
+    empty = "No relevant memories found."
+    shows_ids = False
+
+    def __init__(self, query: str, short_ids: Mapping[str, str] | None = None) -> None:
+        """`short_ids`: how the records are named for whoever wants to correct them, where the layout shows that."""
+        self.about = content_words(query)
+        self._short_ids = short_ids or {}
+
+    def named(self, hit: Hit) -> str:
+        """Return how a record is named."""
+        return self._short_ids.get(hit.record.id, hit.record.id)
+
+    @abstractmethod
+    def line(self, hit: Hit, tokens: int | None = None) -> Line:
+        """The line of a hit; with `tokens` an extract of about that many."""
+
+    def text(self, lines: Sequence[Line]) -> str:
+        """The whole text."""
+        return "\n".join(line.text for line in lines)
+
+    def with_note(self, text: str, note: str) -> str:
+        """A whole text with a note on it."""
+        return f"{text}\n\n{note}"
+
+
+class List(Layout):
+    """Bullets with ids, dates and importance (d)."""
+
+    shows_ids = True
+
+    def line(self, hit: Hit, tokens: int | None = None) -> Line:
+        """`- [1d353029, 2026-03-04, importance 0.8] content`."""
+        date, importance = hit.record.created_at[:10], hit.record.importance
+        content = _content(hit, self.about, tokens)
+        return Line(hit, f"- [{self.named(hit)}, {date}, importance {importance:g}] {content}")
+
+
+class Quotes(List):
+    """The same, long texts reduced to the sentences that answer."""
+
+    def line(self, hit: Hit, tokens: int | None = None) -> Line:
+        """`- [1d353029, 2026-03-04, importance 0.8] content`."""
+        return super().line(hit, min(tokens or LONGEST, LONGEST))
+
+
+class Summary(Layout):
+    """Extractive clusters (d): bullets under the tag that several of them share, long texts reduced."""
+
+    def line(self, hit: Hit, tokens: int | None = None) -> Line:
+        """`- content (2026-03-04)`."""
+        content = _content(hit, self.about, min(tokens or LONGEST, LONGEST))
+        return Line(hit, f"- {content} ({hit.record.created_at[:10]})")
+
+    def text(self, lines: Sequence[Line]) -> str:
+        """The clusters in the order of their best hits."""
+        clusters = _clusters([line.hit for line in lines])
+        if len(set(clusters)) < 2:  # one cluster needs no heading
+            return super().text(lines)
+        parts = []
+        for label in dict.fromkeys(clusters):
+            bullets = [line.text for line, own in zip(lines, clusters, strict=True) if own == label]
+            parts.append("\n".join([f"{_heading(label)}:", *bullets]))
+        return "\n".join(parts)
+
+
+class Sections(Summary):
+    """A summary under given headings, with ids; `labels` has the heading of each record."""
+
+    empty = "No memories found. This appears to be a fresh session."
+
+    def __init__(self, query: str, labels: Mapping[str, str], short_ids: Mapping[str, str]) -> None:
+        super().__init__(query, short_ids)
+        self._labels = labels
+
+    def line(self, hit: Hit, tokens: int | None = None) -> Line:
+        """`- [1d353029] content (2026-03-04)`."""
+        plain = super().line(hit, tokens).text
+        return Line(hit, f"- [{self.named(hit)}] {plain.removeprefix('- ')}")
+
+    def text(self, lines: Sequence[Line]) -> str:
+        """The sections in the order of their first lines."""
+        parts: dict[str, list[str]] = {}
+        for line in lines:
+            parts.setdefault(self._labels[line.hit.record.id], []).append(line.text)
+        return "\n\n".join("\n".join([f"## {label}", *bullets]) for label, bullets in parts.items())
+
+
+class Raw(Layout):
+    """JSON with every field, and why each was found. Its text is as long as the answer at most, and not shown."""
+
+    def line(self, hit: Hit, _tokens: int | None = None) -> Line:
+        """One memory as a JSON object; never an extract."""
+        return Line(hit, json.dumps(whole(hit), ensure_ascii=False, separators=(",", ":")))
+
+    def text(self, lines: Sequence[Line]) -> str:
+        """The memories between what stands around them."""
+        memories = ",".join(line.text for line in lines)
+        return f'{{"format":"raw","memories":[{memories}],"tokens_used":99999,"omitted":99999}}'
+
+    def with_note(self, text: str, note: str) -> str:
+        """The same as a field of its own."""
+        return f'{text[:-1]},"degraded":{json.dumps(note, ensure_ascii=False)}}}'
+
+
+LAYOUTS: dict[Format, type[Layout]] = {"summary": Summary, "list": List, "raw": Raw, "answer": Quotes}
+"""`answer` falls back to a list without a language model (d)."""
+
+
+def whole(hit: Hit) -> dict[str, Any]:
+    """Every field of a hit; `reads_like` where its content seems to give orders."""
+    record = hit.record
+    like = reads_like_instructions(record.body)
+    return {
+        "id": record.id, "kind": str(record.kind), "key": record.name, "type": record.type, "content": record.body,
+        "tags": list(record.tags), "importance": record.importance, "score": round(hit.score, 4),
+        "session_id": record.session_id, "client": record.client, "tool": record.tool,
+        "created_at": record.created_at, "updated_at": record.updated_at, "accessed_at": record.accessed_at,
+        "access_count": record.access_count, "why": {name: round(part, 4) for name, part in hit.why.items()},
+        **({"reads_like": like} if like else {}),
+    }  # fmt: skip
+
+
+def brief(hits: Sequence[Hit], budget: int, layout: Layout) -> Briefing:
+    """The best hits that fit."""
+    lines = pack(hits, budget, layout)
+    text = layout.text(lines)
+    if not isinstance(layout, Raw) and MARK not in text and reads_like_instructions(text):  # several together do
+        lines = pack(hits, budget - estimate_tokens(MARK) - 1, layout)
+        text = f"{MARK}\n{layout.text(lines)}"
+    text = text or (TOO_LITTLE.format(len(hits)) if hits else layout.empty)
+    if estimate_tokens(text) > budget:
+        text = ""
+    return Briefing(text, tuple(line.hit for line in lines), estimate_tokens(text), len(hits) - len(lines))
+
+
+def room(budget: int, degraded: str, layout: Layout) -> int:
+    """What is left of a budget beside the note on what the search could not do; all of it where that is too long."""
+    cost = estimate_tokens(layout.with_note("", degraded)) if degraded else 0
+    return budget - cost if cost * NOTED <= budget else budget
+
+
+def annotated(briefing: Briefing, budget: int, degraded: str, layout: Layout) -> Briefing:
+    """A briefing that was made for the `room` of a budget, with the note."""
+    text = briefing.text if room(budget, degraded, layout) == budget else layout.with_note(briefing.text, degraded)
+    return replace(briefing, text=text, tokens_used=estimate_tokens(text), degraded=degraded)
+
+
+def pack(hits: Sequence[Hit], budget: int, layout: Layout) -> list[Line]:
+    """Greedy by score, skip and not break (d): a long memory does not keep shorter ones out.
+
+    If not even one fits, an extract of the best one does, so that a small budget still gets an answer.
+    """
+    lines: list[Line] = []
+    spent = 0
+    for hit in hits:
+        line = layout.line(hit)
+        if spent + len(line.text) // CHARACTERS_PER_TOKEN > budget:
+            continue
+        cost = estimate_tokens(layout.text([*lines, line]))
+        if cost <= budget:
+            lines.append(line)
+            spent = cost
+    if hits and not lines and budget >= 2 * SHORTEST:
+        short = [layout.line(hits[0], budget - SHORTEST)]
+        lines = short if estimate_tokens(layout.text(short)) <= budget else []
+    return lines
+
+
+def _content(hit: Hit, about: Sequence[str], tokens: int | None) -> str:
+    record = hit.record
+    whole_text = text_of(record.kind, record.name, record.type, record.body)
+    mark = f"{MARK} " if reads_like_instructions(whole_text) else ""
+    if tokens is None:
+        return indented(mark + whole_text)
+    left = max(tokens - estimate_tokens(mark), 1)
+    return indented(mark + text_of(record.kind, record.name, record.type, extract(record.body, about, left)))
+
+
+def indented(text: str) -> str:
+    """Return a text whose lines after the first are indented: none of them can pass for a line of ours."""
+    return INDENT.join(text.splitlines())
+
+
+def _heading(tag: str) -> str:
+    """A tag as a heading: one line that begins like no structure of ours."""
+    return " ".join(tag.split()).lstrip(STRUCTURE) or OTHERS
+
+
+def _clusters(hits: Sequence[Hit]) -> list[str]:
+    """For each hit the commonest tag that it shares with another one."""
+    numbers = Counter(tag for hit in hits for tag in hit.record.tags)
+    shared = [[tag for tag in hit.record.tags if numbers[tag] > 1] for hit in hits]
+    return [max(tags, key=lambda tag: numbers[tag]) if tags else OTHERS for tags in shared]

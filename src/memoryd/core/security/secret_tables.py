@@ -1,0 +1,74 @@
+"""Secrets in tables: what stands below the heading of a column that names one, in Markdown, CSV or tabs."""
+
+import re
+from collections.abc import Callable, Iterator
+
+from memoryd.core.security import secret_sentences
+from memoryd.core.security import secret_values as values
+
+Check = Callable[[str], bool]
+HEADINGS = (
+    "pass", "pw", "pin", "secret", "token", "key", "kennwort", "mot de passe", "mdp", "contrase", "clave", "senha",
+    "wachtwoord", "hasło", "heslo", "парол", "şifre", "lösenord", "salasana", "パスワード", "密码", "密碼", "비밀번호",
+)  # fmt: skip
+"""What a heading of such a column holds, in small letters."""
+_HEADING = re.compile(
+    r"(?:[^\W\d_]{2,12}[ _-]){0,2}(?:pass(?:word|wort|wd|phrase|code)?|pwd?|pin|secret|token"
+    r"|(?:api|access|secret)[ _-]?key|kennwort|mot de passe|mdp|contraseña|clave|senha|wachtwoord|hasło"
+    r"|heslo|пароль|şifre|lösenord|salasana"
+    r"|パスワード|密码|密碼|비밀번호)"
+)
+_CELL = {sign: re.compile(rf"[^{re.escape(sign)}\n]*+") for sign in "|\t;,"}
+LONGEST = 200  # characters of a cell that are looked at
+CELLS = 20  # cells of a row that are looked at
+_MARKS = " \t\"'`*\r"
+
+
+def spans(whole: str, folded: str) -> Iterator[tuple[int, int]]:
+    """Where such values begin and end in a text, which is also given in small letters."""
+    columns: dict[int, tuple[str, Check]] = {}
+    at = 0
+    for line in folded.split("\n"):
+        after = at + len(line)
+        named = {
+            number: (sign, _check(folded[first:last]))
+            for sign in _signs(line)
+            for number, (first, last) in enumerate(_cells(folded, at, after, sign))
+            if _HEADING.fullmatch(folded, first, last)
+        }
+        if named or not line.strip() or not any(sign in line for sign, _ in columns.values()):
+            columns = named
+        else:
+            for number, (sign, is_secret) in columns.items():
+                for first, last in _cells(folded, at, after, sign)[number : number + 1]:
+                    if is_secret(whole[first:last][:LONGEST]):
+                        yield first, last
+        at = after + 1
+
+
+def _signs(line: str) -> Iterator[str]:
+    """What parts the cells of a line that may be a row of headings."""
+    if any(heading in line for heading in HEADINGS):
+        yield from [sign for sign in _CELL if sign in line][:1]
+
+
+def _cells(text: str, at: int, after: int, sign: str) -> list[tuple[int, int]]:
+    """Where the cells of a row begin and end, without the space and the marks around what is in them."""
+    cells: list[tuple[int, int]] = []
+    while at <= after and len(cells) < CELLS:
+        match = _CELL[sign].match(text, at, after)
+        end = match.end() if match else after
+        inner = text[at:end]
+        first = at + len(inner) - len(inner.lstrip(_MARKS))
+        cells.append((first, max(first, at + len(inner.rstrip(_MARKS)))))
+        at = end + 1
+    return cells
+
+
+def _check(heading: str) -> Check:
+    """What a value must be like below a heading: a column of tokens may count them, one of pins may name them."""
+    if heading.endswith("pin"):
+        return lambda value: value.isdecimal() and 4 <= len(value) <= 8
+    if heading.endswith(("key", "token", "secret")):
+        return values.is_chance
+    return lambda value: values.is_told(value) or secret_sentences.is_chosen(value)

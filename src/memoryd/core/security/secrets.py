@@ -1,0 +1,236 @@
+"""Secrets in what is to be stored: found, and masked or refused, before anything else sees the text."""
+
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass, fields, is_dataclass, replace
+from functools import cache, wraps
+from inspect import BoundArguments, signature
+from typing import Any, Concatenate, Literal, ParamSpec, Protocol, TypeVar
+
+from memoryd.core.security import secret_rules
+from memoryd.errors import InvalidInputError
+from memoryd.hidden import seen
+
+Mode = Literal["mask", "refuse", "allow"]
+IDENTITY = frozenset({"id", "ids", "session_id", "supersedes", "created_at"})
+"""Fields and arguments that say which one is meant: masked, two of them would be one. An id may look random."""
+AGAIN = 16  # times at most that what is beside a secret is looked at: only a text made against this needs more
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Secret:
+    """A secret in a text: what it is, and from where to where it goes."""
+
+    kind: str
+    start: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True)
+class Cleaned:
+    """A value without its secrets, and what they were, in the order of their places."""
+
+    value: Any
+    found: tuple[str, ...] = ()
+
+
+class SecretRefusedError(InvalidInputError):
+    """The text holds a secret."""
+
+
+class Secrets:
+    """What becomes of secrets that are to be stored."""
+
+    def __init__(self, mode: Mode) -> None:
+        self.mode = mode
+
+    def clean(self, value: Any) -> Cleaned:
+        """A JSON-like value with its secrets masked; the names of its fields stay.
+
+        Where they are refused: raises SecretRefusedError that says what is held where, but not the secret.
+        """
+        found: list[str] = []
+        return Cleaned(self.part(value, "", found), tuple(found))
+
+    def masked(self, value: T) -> T:
+        """A value without its secrets, also where these are refused: for what is written of what was stored before."""
+        return value if self.mode == "allow" else _MASKING.clean(value).value
+
+    def part(self, value: Any, place: str, found: list[str]) -> Any:
+        """The value at a place without its secrets; their kinds are added to `found`. Raises SecretRefusedError."""
+        return value if self.mode == "allow" else self._clean(value, place, found)
+
+    def _clean(self, value: Any, place: str, found: list[str]) -> Any:
+        if isinstance(value, str):
+            return self._text(value, place, found)
+        if isinstance(value, dict):
+            return {name: self._clean(part, f"{place}.{name}" if place else str(name), found)
+                    for name, part in value.items()}  # fmt: skip
+        if isinstance(value, list | tuple):
+            parts = (self._clean(part, f"{place}[{number}]", found) for number, part in enumerate(value))
+            return type(value)(parts)
+        if isinstance(value, Iterator):
+            return (self._clean(part, place, found) for part in value)
+        if is_dataclass(value) and not isinstance(value, type):
+            said = {one.name: getattr(value, one.name) for one in fields(value) if one.name not in IDENTITY}
+            return replace(value, **self._clean(said, place, found))
+        return value
+
+    def _text(self, text: str, place: str, found: list[str]) -> str:
+        if self.mode == "refuse":
+            if (first := next(find(text), None)) is None:
+                return text
+            raise SecretRefusedError(
+                f"{place or 'The text'} holds what looks like a secret ({first.kind}) at character {first.start + 1}, "
+                "which MEMORY_SECRETS=refuse forbids. Leave it out, or say where it is kept."
+            )
+        masked, kinds = mask(text)
+        found += kinds
+        return masked
+
+
+_MASKING = Secrets("mask")
+
+
+class Holder(Protocol):
+    """What knows what becomes of secrets."""
+
+    @property
+    def secrets(self) -> Secrets:
+        """That."""
+        ...
+
+
+H = TypeVar("H", bound=Holder)
+_NOTED: ContextVar[list[str] | None] = ContextVar("masked", default=None)
+
+
+@contextmanager
+def noted() -> Iterator[list[str]]:
+    """The kinds of the secrets that verbs mask inside."""
+    found: list[str] = []
+    token = _NOTED.set(found)
+    try:
+        yield found
+    finally:
+        _NOTED.reset(token)
+
+
+def cleaned(verb: Callable[Concatenate[H, P], T]) -> Callable[Concatenate[H, P], T]:
+    """Mask what a verb of a service is given, before it compares, embeds or stores it, and note what that was.
+
+    Where secrets are refused: SecretRefusedError names the argument, and the verb does not begin.
+    """
+    shape = signature(verb)
+
+    @wraps(verb)
+    def clean(holder: H, /, *args: P.args, **kwargs: P.kwargs) -> T:
+        given, found = shape.bind(holder, *args, **kwargs), list[str]()
+        for name in _said(given):
+            given.arguments[name] = holder.secrets.part(given.arguments[name], name, found)
+        result = verb(*given.args, **given.kwargs)
+        if (noted := _NOTED.get()) is not None:
+            noted += found
+        return result
+
+    return clean
+
+
+def matched(verb: Callable[Concatenate[H, P], T]) -> Callable[Concatenate[H, P], T]:
+    """Mask what a verb of a service that deletes is given, so that it is found as it was stored.
+
+    Nothing is noted or refused, since nothing of it is stored: who deletes a secret may say which.
+    """
+    shape = signature(verb)
+
+    @wraps(verb)
+    def match(holder: H, /, *args: P.args, **kwargs: P.kwargs) -> T:
+        given = shape.bind(holder, *args, **kwargs)
+        for name in _said(given):
+            given.arguments[name] = holder.secrets.masked(given.arguments[name])
+        return verb(*given.args, **given.kwargs)
+
+    return match
+
+
+def _said(given: BoundArguments) -> list[str]:
+    """The arguments after the service itself that may hold what somebody said."""
+    return [name for name in list(given.arguments)[1:] if name not in IDENTITY]
+
+
+def find(text: str) -> Iterator[Secret]:
+    """The secrets in a text, in the order of their places; none overlaps another, nor what is masked."""
+    at = 0
+    for number, part in enumerate(_mask().split(text)):
+        if not number % 2:
+            for secret in _within(part):
+                yield Secret(secret.kind, at + secret.start, at + secret.end)
+        at += len(part)
+
+
+def mask(text: str) -> tuple[str, list[str]]:
+    """A text with its secrets masked, which masks to itself, and their kinds."""
+    found: list[str] = []
+    parts = list(enumerate(_mask().split(text)))  # each second one is a mask already
+    done: list[str] = []
+    waiting = [(part, AGAIN * (number % 2)) for number, part in reversed(parts)]
+    while waiting:
+        part, times = waiting.pop()
+        secrets = _within(part) if times < AGAIN else []
+        if not secrets:
+            done.append(part)
+            continue
+        found += [secret.kind for secret in secrets]
+        waiting += reversed(_parted(part, secrets, times + 1))  # what was beside a secret may be one without it
+    return "".join(done), found
+
+
+def _parted(text: str, secrets: list[Secret], times: int) -> list[tuple[str, int]]:
+    """A text as its parts, which were looked at so many times, and the masks between them, which never are."""
+    parts, after = [], 0
+    for secret in secrets:
+        parts += [(text[after : secret.start], times), (f"[masked: {secret.kind}]", AGAIN)]
+        after = secret.end
+    return [*parts, (text[after:], times)]
+
+
+def _within(text: str) -> list[Secret]:
+    if not text:
+        return []
+    plain, places = seen(text)
+    folded = plain.replace("İ", "I").lower()  # the one letter whose small one is longer
+    some = (rule for rule in secret_rules.rules() if not rule.needs or any(map(folded.__contains__, rule.needs)))
+    both = secret_rules.Text(plain, folded)
+    spans = [(rule.kind, start, end) for rule in some for start, end in rule.spans(both)]
+    if places is not None:
+        spans = [(kind, places[start], places[end - 1] + 1) for kind, start, end in spans]
+    return _apart([Secret(*span) for span in spans])
+
+
+def told(found: Iterable[str]) -> str:
+    """What was masked, as a sentence: `Masked: 1 AWS access key, 2 passwords.`."""
+    counts = [f"{number} {kind}{'s' * (number > 1)}" for kind, number in Counter(found).items()]
+    return f"Masked: {', '.join(counts)}."
+
+
+def _apart(secrets: list[Secret]) -> list[Secret]:
+    """Where several overlap, one from the first's beginning to the last's end; its kind is that of the first rule."""
+    apart: list[tuple[Secret, int]] = []
+    for place, one in sorted(enumerate(secrets), key=lambda pair: (pair[1].start, pair[0])):
+        if apart and one.start < apart[-1][0].end:
+            last, best = apart[-1]
+            kind = one.kind if place < best else last.kind
+            apart[-1] = Secret(kind, last.start, max(last.end, one.end)), min(best, place)
+        else:
+            apart.append((one, place))
+    return [secret for secret, _ in apart]
+
+
+@cache
+def _mask() -> re.Pattern[str]:
+    return re.compile(rf"(\[masked: (?:{'|'.join(sorted(map(re.escape, secret_rules.kinds())))})\])")

@@ -1,0 +1,134 @@
+"""Whole workspaces as one file of JSON lines, which `imports` reads, on any machine and into any store.
+
+After the head comes a line for each workspace, followed by one for each of its rows, table by table and in the order of
+their keys. What was forgotten is not told, nor what belongs to a session alone. Nothing in the file depends on where or
+when it was written: what was imported is exported as the same bytes.
+"""
+
+import json
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
+from pathlib import Path
+
+from memoryd.core.engine import Engine
+from memoryd.core.transfer import jsonl, schema
+from memoryd.core.transfer.jsonl import Target, Written
+from memoryd.core.transfer.schema import DETAILS, FORMAT, TABLES, TOLD, VERSION, WORKSPACE
+from memoryd.errors import StoreError
+from memoryd.model import Workspace
+from memoryd.store import rows
+from memoryd.store.base import Queries, Row
+
+NOUNS = {
+    "memory": "memories", "entity": "entities", "observation": "observations", "interaction": "turns",
+    "summary": "summaries", "relations": "relations", "perspectives": "perspectives", "embeddings": "vectors",
+    "events": "events",
+}  # fmt: skip
+"""What people call the kinds of records, and the rows that are none."""
+
+Report = Callable[[str, float], None]
+"""Told what is being done and how far that is, 0 to 1."""
+Numbers = Counter[str]
+"""How many of each of NOUNS."""
+
+
+def noun(table: str, row: Row) -> str:
+    """What a row counts as; '' for details, which belong to another one."""
+    return "" if table in DETAILS else NOUNS[row["kind"] if table == "records" else table]
+
+
+def export(
+    engine: Engine, path: Path, workspaces: Sequence[Workspace], report: Report, *, vectors: bool = False
+) -> tuple[Written, dict[str, Numbers]]:
+    """Write workspaces to a new file; how much of what each of them holds.
+
+    Each is read from one snapshot. Without `vectors` only those that callers brought go along: a server makes the
+    others anew. Raises InvalidInputError where there is such a file.
+    """
+    numbers: dict[str, Numbers] = {}
+
+    def fill(target: Target) -> None:
+        for workspace in workspaces:
+            writing = _Writing(workspace, target, vectors, partial(report, f"exporting {workspace.name}"))
+            numbers[workspace.name] = engine.store.read(workspace, writing.run)
+
+    head = {"format": FORMAT, "version": VERSION, "vectors": vectors}
+    return jsonl.write(path, head, fill), numbers
+
+
+class _Writing:
+    """One workspace on its way into a file."""
+
+    def __init__(self, workspace: Workspace, target: Target, vectors: bool, report: Callable[[float], None]) -> None:
+        self._workspace = workspace
+        self._target = target
+        self._vectors = vectors
+        self._report = report
+        self._hidden: frozenset[str] = frozenset()
+        self._successors: dict[str, str] = {}
+        self._begun = False
+
+    def run(self, queries: Queries) -> Numbers:
+        """Write what there is, from the snapshot of `queries`."""
+        if self._begun:  # a store may try again, but what was written is written
+            raise StoreError("The connection was lost during the export. Nothing was written; export again.")
+        self._begun = True
+        self._successors = _successors(queries)
+        self._hidden = frozenset(_hidden(queries)) - self._successors.keys()
+        self._target.put({WORKSPACE: {name: getattr(self._workspace, name) for name in TOLD}})
+        numbers, done = Numbers(), 0
+        total = sum(rows.number(queries, table) for table in self._counted()) or 1
+        for table in TABLES:
+            for page in self._pages(queries, table):
+                for row in self._shown(table, page):
+                    self._target.put(schema.line(table, row))
+                    numbers[noun(table, row)] += 1
+                done += len(page)
+                self._report(min(done / total, 1.0))
+        del numbers[""]
+        return numbers
+
+    def _counted(self) -> list[str]:
+        return [table for table in TABLES if table != "embeddings" or self._vectors]
+
+    def _pages(self, queries: Queries, table: str) -> Iterator[list[Row]]:
+        return rows.brought(queries) if table not in self._counted() else rows.pages(queries, table)
+
+    def _shown(self, table: str, page: list[Row]) -> list[Row]:
+        """The rows of a page that are told of."""
+        if table in ("perspectives", "events"):
+            return page
+        if table == "relations":
+            return [row for row in page if row["deleted_at"] is None and not self._is_loose(row)]
+        shown = [row for row in page if row["id"] not in self._hidden]
+        return [self._succeeded(row) for row in shown] if table == "memory_details" else shown
+
+    def _succeeded(self, detail: Row) -> Row:
+        """What took a memory's place is the one that lives; those between are in the file with the same one."""
+        return detail | {"superseded_by": self._successors.get(detail["id"])}
+
+    def _is_loose(self, relation: Row) -> bool:
+        return relation["from_entity"] in self._hidden or relation["to_entity"] in self._hidden
+
+
+def _hidden(queries: Queries) -> Iterator[str]:
+    """The ids of the records that are not told of."""
+    after = ""
+    while found := queries.all("exports.hidden", after=after, limit=rows.PAGE):
+        yield from (row["id"] for row in found)
+        after = found[-1]["id"]
+
+
+def _successors(queries: Queries) -> dict[str, str]:
+    """The living memory at the end of each succession, by the ids of all that came before it."""
+    after = {row["id"]: row["superseded_by"] for row in queries.all("exports.successions")}
+    ends = {key: _end(after, key) for key in after}
+    living = {row["id"] for row in queries.all("exports.living", ids=json.dumps(sorted(set(ends.values()))))}
+    return {key: end for key, end in ends.items() if end in living}
+
+
+def _end(after: Mapping[str, str], key: str) -> str:
+    while key in after:
+        key = after[key]
+    return key

@@ -1,0 +1,274 @@
+"""What comes from elsewhere: the import of other memories' files.
+
+A file is read as a stream, entities first and relations in a second pass, and written in batches, each of them whole or
+not at all. What is there already stays untouched, so an import that was interrupted is simply run again.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any, TypeVar
+
+from memoryd.core.engine import Engine
+from memoryd.core.graph import entities, relations
+from memoryd.core.graph.entities import NewEntity
+from memoryd.core.graph.relations import Edge
+from memoryd.core.graph.transaction import Change, Graph, named
+from memoryd.core.transfer import jsonl
+from memoryd.core.transfer.server_memory import FORMATS, UNKNOWN, Fault, Hint, Item, brief
+from memoryd.errors import InvalidInputError
+
+T = TypeVar("T")
+
+BATCH = 500  # entities, observations and relations a transaction; the one entity with more stays whole
+REMARKS = 20  # of a sort that are told in full; of more, only the number
+LOAD = 3600.0  # seconds that a model may take: a provider may have to fetch it
+
+Report = Callable[[str, float], None]
+"""Told what is being done and how far that is, 0 to 1; 0 where nobody knows."""
+
+
+# the file ------------------------------------------------------------------------------------------------------------
+
+
+class Source:
+    """An open file of a format, which can be read again and again."""
+
+    def __init__(self, source: jsonl.Source, form: str) -> None:
+        self.path = source.path
+        self.changed = source.changed
+        self.clean = source.clean
+        self._source = source
+        self._read = FORMATS[form]
+
+    def items(self, report: Callable[[float], None] = jsonl.ignored) -> Iterator[tuple[int, Item]]:
+        """What the file holds, each with the number of its line."""
+        for number, line in self._source.lines(report):
+            for item in self._read(line):
+                yield number, item
+
+
+@contextmanager
+def opened(path: Path, form: str) -> Iterator[Source]:
+    """A file to import. Raises InvalidInputError where there is nothing in it that could be."""
+    if form not in FORMATS:
+        raise InvalidInputError(f"There is no format {form!r} to import from. There are: {', '.join(FORMATS)}.")
+    with jsonl.opened(path) as file:
+        source = Source(file, form)
+        _check_some(source, form)
+        yield source
+
+
+def _check_some(source: Source, form: str) -> None:
+    """Raise InvalidInputError unless the file holds an entity or a relation."""
+    first = None
+    for number, item in source.items():
+        if isinstance(item, NewEntity | Edge):
+            return
+        if isinstance(item, Fault) and first is None:
+            first = f"Line {number} {item.reason}."
+    raise InvalidInputError(f"{source.path} holds nothing of the format {form}. {first or 'It is empty.'}")
+
+
+# the import ----------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Counts:
+    """How much of each."""
+
+    entities: int = 0
+    observations: int = 0
+    relations: int = 0
+
+    def __add__(self, other: "Counts") -> "Counts":
+        """Both together."""
+        return Counts(
+            entities=self.entities + other.entities,
+            observations=self.observations + other.observations,
+            relations=self.relations + other.relations,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Remark:
+    """Something about a line."""
+
+    line: int
+    text: str
+
+
+class Remarks:
+    """The first of a sort, and how many there are."""
+
+    def __init__(self) -> None:
+        self.number = 0
+        self.first: list[Remark] = []
+
+    def add(self, line: int, text: str) -> None:
+        """One more."""
+        self.number += 1
+        if self.number <= REMARKS:
+            self.first.append(Remark(line, text))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Summary:
+    """What an import has come to. What was read and is not new was there already."""
+
+    read: Counts
+    new: Counts
+    placeholders: int
+    """Entities that were made because relations name them and nothing else does."""
+    empty: int
+    """Observations without a text, which are left out."""
+    faults: int
+    """Lines, or parts of them, that were not imported."""
+    hints: int
+    changed: bool
+    """Whether somebody wrote to the file meanwhile: then something may be missing."""
+    first_faults: tuple[Remark, ...]
+    first_hints: tuple[Remark, ...]
+    masked: tuple[str, ...]
+    """The kinds of the secrets that were masked."""
+
+    def as_dict(self) -> dict[str, Any]:
+        """For JSON."""
+        return asdict(self) | {"masked": dict(Counter(self.masked))}
+
+
+def load(graph: Graph, source: Source, report: Report) -> Summary:
+    """Import a file into a graph, without its secrets. Raises MemorydError; what was imported until then stays.
+
+    Where secrets are refused, all of it is read first: InvalidInputError names the line, and nothing was imported.
+    """
+    loading = _Loading(graph)
+    if graph.engine.secrets.mode == "refuse":
+        loading.demand_none(source)
+    loading.run(source, report)
+    return loading.summary(changed=source.changed())
+
+
+class _Loading:
+    """An import under way."""
+
+    def __init__(self, graph: Graph) -> None:
+        self._graph = graph
+        self._read = Counts()
+        self._new = Counts()
+        self._placeholders = self._empty = 0
+        self._faults, self._hints = Remarks(), Remarks()
+        self._masked: list[str] = []
+
+    def demand_none(self, source: Source) -> None:
+        for number, item in source.items():
+            self._clean(source, number, item)
+
+    def _items(self, source: Source, what: str, report: Report) -> Iterator[tuple[int, Item]]:
+        for number, item in source.items(partial(report, what)):
+            yield number, self._clean(source, number, item)
+
+    def _clean(self, source: Source, number: int, item: Item) -> Item:
+        if not isinstance(item, NewEntity | Edge):
+            return item
+        cleaned = source.clean(number, asdict(item), self._graph.engine.secrets)
+        if not cleaned.found:
+            return item
+        self._masked += cleaned.found
+        return type(item)(**cleaned.value)
+
+    def run(self, source: Source, report: Report) -> None:
+        found = self._entities(self._items(source, "importing entities", report))
+        for news in _batches(found, lambda new: 1 + len(new.observations)):
+            self._put_entities(news)
+        masked, items = len(self._masked), self._items(source, "importing relations", report)
+        edges = ((number, item) for number, item in items if isinstance(item, Edge))
+        for batch in _batches(edges, lambda _edge: 1):
+            self._put_relations(batch)
+        del self._masked[masked:]  # the second pass finds them again
+
+    def summary(self, *, changed: bool) -> Summary:
+        return Summary(
+            read=self._read, new=self._new, placeholders=self._placeholders, empty=self._empty,
+            faults=self._faults.number, hints=self._hints.number, changed=changed,
+            first_faults=tuple(self._faults.first), first_hints=tuple(self._hints.first),
+            masked=tuple(self._masked),
+        )  # fmt: skip
+
+    def _entities(self, items: Iterable[tuple[int, Item]]) -> Iterator[tuple[int, NewEntity]]:
+        """The entities among all items; of what else there is, this pass takes note."""
+        for number, item in items:
+            match item:
+                case Fault(reason):
+                    self._faults.add(number, reason)
+                case Hint(text):
+                    self._hints.add(number, text)
+                case Edge():
+                    self._read += Counts(relations=1)
+                case NewEntity():
+                    said = tuple(filter(None, item.observations))
+                    self._empty += len(item.observations) - len(said)
+                    self._read += Counts(entities=1, observations=len(said))
+                    yield number, NewEntity(name=item.name, type=item.type, observations=said)
+
+    def _put_entities(self, batch: list[tuple[int, NewEntity]]) -> None:
+        news = [new for _, new in batch]
+        made = self._graph.change(lambda change: entities.put(change, news, {}))
+        for (number, new), one in zip(batch, made, strict=True):
+            self._new += Counts(entities=not one.already_existed, observations=one.added)
+            if new.type not in (one.entity.type, UNKNOWN):
+                kept = f"{brief(new.name)} the type {brief(new.type)}, but it keeps {brief(one.entity.type)}"
+                self._hints.add(number, f"gives {kept}")
+
+    def _put_relations(self, batch: list[tuple[int, Edge]]) -> None:
+        edges = [edge for _, edge in batch]
+
+        def work(change: Change) -> tuple[set[str], int]:
+            missing = _ends(edges) - named(change.queries, _ends(edges)).keys()
+            if missing:
+                entities.put(change, [NewEntity(name=name, type=UNKNOWN) for name in sorted(missing)], {})
+            return missing, len(relations.put(change, edges).created)
+
+        missing, created = self._graph.change(work)
+        self._new += Counts(relations=created)
+        self._placeholders += len(missing)
+        for number, edge in batch:
+            for name in sorted(missing & _ends([edge])):
+                missing.remove(name)
+                self._hints.add(number, f"relates {brief(name)}, which is no entity: it is one now, of type {UNKNOWN}")
+
+
+def _ends(edges: Iterable[Edge]) -> set[str]:
+    return {name for edge in edges for name in (edge.source, edge.target)}
+
+
+def _batches(items: Iterable[tuple[int, T]], weigh: Callable[[T], int]) -> Iterator[list[tuple[int, T]]]:
+    """Items in lists that weigh BATCH or, by their last one, a little more."""
+    batch: list[tuple[int, T]] = []
+    weight = 0
+    for number, item in items:
+        batch.append((number, item))
+        weight += weigh(item)
+        if weight >= BATCH:
+            yield batch
+            batch, weight = [], 0
+    if batch:
+        yield batch
+
+
+# vectors -------------------------------------------------------------------------------------------------------------
+
+
+def embed(engine: Engine, report: Report) -> str:
+    """Make the vectors that are missing. Returns why they cannot be made, if so: where the model's files are not there.
+
+    In every workspace, as all backfills.
+    """
+    engine.helpers.embedder.start()
+    if engine.helpers.embedder.get(LOAD) is None:
+        return engine.helpers.embedder.reason
+    engine.embedding.complete(lambda done: report("making vectors", done))
+    return ""

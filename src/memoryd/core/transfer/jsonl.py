@@ -1,0 +1,220 @@
+"""Files of lines: what is read from elsewhere, and what is written so that it says of itself whether it is whole.
+
+A file of ours begins with a head and ends with how many lines there are before and their SHA-256. Equal contents are
+equal files, so nothing in it tells when or where it was written.
+"""
+
+import hashlib
+import json
+import os
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, Any, Literal
+
+from memoryd import disk
+from memoryd.core.security.secrets import Cleaned, SecretRefusedError, Secrets
+from memoryd.errors import InvalidInputError, StoreError
+from memoryd.text import unstorable
+
+HEADBYTES = 4096  # by which a binary file is known
+BLOCK = 1 << 18  # bytes that are read at a time from the middle of a file
+TICK = 100  # lines between reports
+HEAD, END = "memoryd", "end"
+
+Mode = Literal["merge", "replace"]
+"""Whether what a file holds is added to what is there, or comes in its place."""
+Done = Callable[[float], None]
+"""Told how far something is, 0 to 1."""
+
+
+def ignored(_done: float) -> None:
+    """Nobody wants to know."""
+
+
+# reading -------------------------------------------------------------------------------------------------------------
+
+
+class Source:
+    """An open file, which can be read again and again."""
+
+    def __init__(self, path: Path, file: IO[bytes]) -> None:
+        self.path = path
+        self.position = 0
+        """Where the line begins that lines() gave last."""
+        self._file = file
+        self._began = self._state()
+
+    def lines(self, report: Done = ignored) -> Iterator[tuple[int, bytes]]:
+        """The lines that are not blank, each with its number."""
+        size, done = max(os.fstat(self._file.fileno()).st_size, 1), 0
+        self._file.seek(0)
+        for number, line in enumerate(self._file, 1):
+            self.position = done
+            done += len(line)
+            if number % TICK == 0:
+                report(min(done / size, 1.0))
+            whole = line.removeprefix(b"\xef\xbb\xbf") if number == 1 else line
+            if not whole.isspace():
+                yield number, whole
+
+    def onward(self, position: int, block: int = BLOCK) -> Iterator[tuple[int, bytes]]:
+        """The lines that are not blank from a position on, each with its own; several may be read side by side."""
+        while True:
+            self._file.seek(position)
+            if not (found := self._file.readlines(block)):
+                return
+            for line in found:
+                if not line.isspace():
+                    yield position, line
+                position += len(line)
+
+    def objects(self, report: Done = ignored) -> Iterator[tuple[int, dict[str, Any]]]:
+        """The JSON objects of the lines; of a file of ours without its head and its end, by which it is checked.
+
+        Raises InvalidInputError that names the line.
+        """
+        digest, ended = hashlib.sha256(), False
+        ours = self.head() is not None
+        for before, (number, line) in enumerate(self.lines(report)):
+            value = self._object(number, line)
+            if ended:
+                raise self.fault(number, "follows the end of the export")
+            if ours and END in value:
+                self._check(number, value[END], before, digest.hexdigest())
+                ended = True
+            elif not ours or before:
+                yield number, value
+            digest.update(line)
+        if ours and not ended:
+            raise InvalidInputError(
+                f"{self.path.name} is not whole: its end is missing. Nothing was imported; export or copy it again."
+            )
+
+    def head(self) -> dict[str, Any] | None:
+        """What a file of ours says of itself at its beginning; None of another file."""
+        for number, line in self.lines():
+            return self._object(number, line) if line.startswith(f'{{"{HEAD}"'.encode()) else None
+        return None
+
+    def clean(self, number: int, value: Any, secrets: Secrets) -> Cleaned:
+        """What a line holds without its secrets. Where they are refused: raises InvalidInputError that names it."""
+        try:
+            return secrets.clean(value)
+        except SecretRefusedError as error:
+            raise self.fault(number, f"cannot be taken: {str(error).rstrip('.')}") from None
+
+    def changed(self) -> bool:
+        """Whether somebody has written to the file since it was opened."""
+        return self._state() != self._began
+
+    def fault(self, number: int, what: str) -> InvalidInputError:
+        """What is wrong with a line, to raise."""
+        return InvalidInputError(
+            f"Line {number} of {self.path.name} {what}. Nothing was imported; mend the file and import it again."
+        )
+
+    def _object(self, number: int, line: bytes) -> dict[str, Any]:
+        try:
+            text = line.decode()
+            value = json.loads(text)
+        except UnicodeDecodeError as error:
+            raise self.fault(number, f"is no UTF-8: {error.reason} at byte {error.start + 1}") from None
+        except RecursionError:
+            raise self.fault(number, "is nested too deeply") from None
+        except ValueError as error:
+            torn = "" if line.endswith(b"\n") else ", and it ends without a line break: it may be torn"
+            raise self.fault(number, f"is no JSON ({error}){torn}") from None
+        if not isinstance(value, dict):
+            raise self.fault(number, "is no JSON object")
+        if "\\u" in text and (bad := next((bad for part in _texts(value) if (bad := unstorable(part))), None)):
+            raise self.fault(number, f"holds U+{ord(bad.group()):04X}, which is no text")
+        return value
+
+    def _check(self, number: int, said: Any, before: int, sha256: str) -> None:
+        if said != {"lines": before, "sha256": sha256}:
+            raise self.fault(number, f"does not fit the {before} lines before: some were changed or lost")
+
+    def _state(self) -> tuple[int, int]:
+        state = os.fstat(self._file.fileno())
+        return state.st_size, state.st_mtime_ns
+
+
+@contextmanager
+def opened(path: Path) -> Iterator[Source]:
+    """A file to read. Raises InvalidInputError where it is none, or no text."""
+    if not path.exists():
+        raise InvalidInputError(f"There is no file {path}. Check its path.")
+    if not path.is_file():
+        raise InvalidInputError(f"{path} is no file. Give the file itself.")
+    with path.open("rb") as file:
+        _check_text(path, file.read(HEADBYTES))
+        yield Source(path, file)
+
+
+def _check_text(path: Path, head: bytes) -> None:
+    if head.startswith(b"SQLite format 3\0"):
+        raise InvalidInputError(f"{path} is a database: `memoryd --db` uses one of memoryd's as it is.")
+    if b"\0" in head.partition(b"\n")[0]:
+        raise InvalidInputError(f"{path} is no text in UTF-8. Give the JSON lines that the other memory wrote.")
+
+
+def _texts(value: Any) -> Iterator[str]:
+    """Every text in a JSON value, names too."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict):
+        for name, part in value.items():
+            yield name
+            yield from _texts(part)
+    elif isinstance(value, list):
+        for part in value:
+            yield from _texts(part)
+
+
+# writing -------------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """A file that was written: how many lines between its head and its end, how many bytes in all."""
+
+    path: Path
+    lines: int
+    size: int
+
+
+class Target:
+    """A file that is being written."""
+
+    def __init__(self, file: IO[bytes], head: Mapping[str, Any]) -> None:
+        self._file = file
+        self._digest = hashlib.sha256()
+        self.number = 0
+        self.put({HEAD: head})
+
+    def put(self, value: Mapping[str, Any]) -> None:
+        """One more line."""
+        line = json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode() + b"\n"
+        self._digest.update(line)
+        self._file.write(line)
+        self.number += 1
+
+    def end(self) -> None:
+        """The last line."""
+        self.put({END: {"lines": self.number, "sha256": self._digest.hexdigest()}})
+
+
+def write(path: Path, head: Mapping[str, Any], fill: Callable[[Target], None]) -> Written:
+    """Write a new file, which gets its name only when it is whole. Raises InvalidInputError where there is one."""
+    if path.exists():
+        raise InvalidInputError(f"{path} exists already. Nothing was written; choose a new file name.")
+    try:
+        with disk.appearing(path) as unfinished, unfinished.open("wb") as file:
+            target = Target(file, head)
+            fill(target)
+            target.end()
+    except OSError as error:
+        raise StoreError(f"{path} cannot be written ({error}). Make room, or choose another place.") from error
+    return Written(path, target.number - 2, path.stat().st_size)

@@ -1,0 +1,430 @@
+"""What a file holds and a workspace does not: added in batches, each whole or not at all; nothing is overwritten.
+
+What is there already is found again by its id, by the name of an entity, the key or the words of a memory, the text of
+an observation. So a merge that was interrupted is simply run again.
+"""
+
+import json
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import TypeVar
+
+from memoryd.core.engine import Engine
+from memoryd.core.graph import observations
+from memoryd.core.graph.transaction import named
+from memoryd.core.records import perspectives
+from memoryd.core.transfer.export import NOUNS, Numbers
+from memoryd.core.transfer.jsonl import Source
+from memoryd.core.transfer.schema import DETAILS
+from memoryd.core.transfer.validation import Part, changed
+from memoryd.errors import InvalidInputError
+from memoryd.model import CLIENT, GENERAL, Kind, Workspace
+from memoryd.store import rows
+from memoryd.store.base import Queries, Row
+
+T = TypeVar("T")
+
+BATCH, WEIGHT = 500, 4_000_000  # rows, or characters of text, a transaction
+TABLE = {kind: table for table, kind in DETAILS.items()}
+
+
+@dataclass(frozen=True, slots=True)
+class Bundle:
+    """A record with all that is its own."""
+
+    record: Row
+    detail: Row
+    vectors: Sequence[Row]
+    position: int
+    """Where the line of the record begins."""
+
+    @property
+    def id(self) -> str:
+        """Of the record."""
+        return str(self.record["id"])
+
+    @property
+    def kind(self) -> Kind:
+        """Of the record."""
+        return Kind(self.record["kind"])
+
+    @property
+    def is_deleted(self) -> bool:
+        """Whether it is kept only for what took its place."""
+        return self.record["deleted_at"] is not None
+
+
+@dataclass(slots=True)
+class Put:
+    """What a batch has come to. It is believed once the batch is committed: a store may run it twice."""
+
+    added: list[Bundle] = field(default_factory=list)
+    remarks: list[str] = field(default_factory=list)
+    moved: dict[str, str] = field(default_factory=dict)
+    """Records of the file that another one of the workspace stands for."""
+    old: set[int] = field(default_factory=set)
+    """The entities that were there under the same id, by hash."""
+    gone: set[str] = field(default_factory=set)
+    """Records that were deleted, which make room."""
+
+
+class Merging:
+    """One workspace of a file on its way into a workspace of the store.
+
+    What is kept in memory meanwhile are the entities and memories that were there already, by their ids.
+    """
+
+    def __init__(
+        self, engine: Engine, workspace: Workspace, source: Source, part: Part, report: Callable[[float], None]
+    ) -> None:
+        self._engine, self._workspace = engine, workspace
+        self._source, self._part, self._report = source, part, report
+        self.new = Numbers()
+        self.remarks: list[str] = []
+        self._moved: dict[str, str] = {}
+        self._old = set[int]()
+        self._usable = frozenset[str]()
+        self._done = 0
+
+    def run(self) -> None:
+        """Add what is not there. Raises MemorydError; what was added until then stays."""
+        self._usable, kept = self._write(self._perspectives)
+        self.remarks += kept
+        self._put(self._place, (b for b in self._bundles() if b.kind is not Kind.OBSERVATION and not b.is_deleted))
+        later: list[tuple[str, int, int]] = []  # of entities with another id here: in the order of their ordinals
+        if self._part.numbers[NOUNS[Kind.OBSERVATION]]:
+            self._put(self._observe, self._of_known(later))
+            self._put(self._observe_moved, map(self._again, sorted(later)))
+            self._write(lambda queries: queries.run("imports.renumber"))
+        self._put(self._place, (bundle for bundle in self._bundles(Kind.MEMORY) if bundle.is_deleted))
+        for relations in batches(self._rows("relations"), lambda _: 1):
+            self.new[NOUNS["relations"]] += self._write(partial(self._relate, relations))
+        for events in _by_time(self._rows("events")):
+            self.new[NOUNS["events"]] += self._write(partial(_happen, events))
+        if self._source.changed():
+            raise changed(self._source)
+
+    # reading ---------------------------------------------------------------------------------------------------------
+
+    def _rows(self, table: str) -> Iterator[Row]:
+        for _, row in self._part.rows(self._source, table):
+            self._step()
+            yield row
+
+    def _step(self) -> None:
+        self._done += 1
+        self._report(min(self._done / max(self._part.size(), 1), 1.0))
+
+    def _bundles(self, only: Kind | None = None) -> Iterator[Bundle]:
+        """Each record with its details and vectors, which stand in the order of the same ids."""
+        details = {table: self._part.rows(self._source, table) for table in DETAILS}
+        vectors = _Groups(row for _, row in self._part.rows(self._source, "embeddings"))
+        for position, record in self._part.rows(self._source, "records"):
+            self._step()
+            own = vectors.of(record["id"])
+            if only is not None and record["kind"] != only:
+                continue
+            _, detail = next(details[TABLE[Kind(record["kind"])]], (0, {}))
+            if detail.get("id") != record["id"]:
+                raise changed(self._source)
+            yield Bundle(record, detail, own, position)
+
+    def _of_known(self, later: list[tuple[str, int, int]]) -> Iterator[Bundle]:
+        """What is observed of entities that have the same id here."""
+        for bundle in self._bundles(Kind.OBSERVATION):
+            entity, ordinal = bundle.detail["entity_id"], bundle.detail["ordinal"]
+            if entity in self._moved:
+                later.append((entity, ordinal, bundle.position))
+            else:
+                yield bundle
+
+    def _again(self, one: tuple[str, int, int]) -> Bundle:
+        """An observation of an entity that has another id here. Its vectors are made anew."""
+        entity, ordinal, position = one
+        _, line = next(self._source.onward(position, 1), (0, b""))
+        record = self._part.at(self._source, "records", line)
+        return Bundle(record, {"id": record["id"], "entity_id": entity, "ordinal": ordinal}, (), position)
+
+    # writing ---------------------------------------------------------------------------------------------------------
+
+    def _write(self, work: Callable[[Queries], T]) -> T:
+        return self._engine.write(self._workspace, work)
+
+    def _put(self, place: Callable[[Queries, Sequence[Bundle], Put], None], bundles: Iterable[Bundle]) -> None:
+        """Add bundles in batches."""
+
+        def work(batch: Sequence[Bundle], queries: Queries) -> Put:
+            put = Put()
+            place(queries, batch, put)
+            self._add(queries, put)
+            return put
+
+        for batch in batches(bundles, lambda bundle: len(bundle.record["body"])):
+            put = self._write(partial(work, batch))
+            self._moved |= put.moved
+            self._old |= put.old
+            self.remarks += put.remarks
+            self.new.update(NOUNS[bundle.kind] for bundle in put.added)
+            self.new[NOUNS["embeddings"]] += sum(len(self._vectors(bundle)) for bundle in put.added)
+
+    def _add(self, queries: Queries, put: Put) -> None:
+        if gone := put.gone & {bundle.id for bundle in put.added}:
+            queries.run("records.erase", ids=json.dumps(sorted(gone)))
+        rows.put(queries, "records", [bundle.record for bundle in put.added])
+        for table, kind in DETAILS.items():
+            rows.put(queries, table, [bundle.detail for bundle in put.added if bundle.kind is kind])
+        rows.put(queries, "embeddings", [vector for bundle in put.added for vector in self._vectors(bundle)])
+
+    def _vectors(self, bundle: Bundle) -> list[Row]:
+        """Those that say here what they said there: what is around an entity that was there is another thing."""
+        usable = self._usable
+        if bundle.kind is Kind.OBSERVATION and hash(bundle.detail["entity_id"]) in self._old:
+            usable &= {GENERAL, CLIENT}
+        return [vector | {"id": bundle.id} for vector in bundle.vectors if vector["perspective"] in usable]
+
+    def _perspectives(self, queries: Queries) -> tuple[frozenset[str], list[str]]:
+        """Which perspectives of the file look at things as those of the workspace do, and what is to be said."""
+        told = [row for _, row in self._part.rows(self._source, "perspectives")]
+        if told and queries.one("imports.empty"):
+            rows.put(queries, "perspectives", told)
+            self.new[NOUNS["perspectives"]] = len(told)
+        wanted, ours = templates(told), perspectives.templates(queries)
+        same = {name: template for name, template in ours.items() if wanted.get(name) == template}
+        remark = "The workspace keeps its perspectives, which are not those of the file."
+        return usable(same, self._part, self._workspace), [] if ours == wanted else [remark]
+
+    # records ---------------------------------------------------------------------------------------------------------
+
+    def _place(self, queries: Queries, batch: Sequence[Bundle], put: Put) -> None:
+        """Add what is neither there nor said in other words: all but observations."""
+        new = self._unknown(queries, batch, put)
+        by_kind = {kind: [bundle for bundle in new if bundle.kind is kind] for kind in Kind}
+        self._place_memories(queries, by_kind[Kind.MEMORY], put)
+        found = named(queries, [str(bundle.record["name"]) for bundle in by_kind[Kind.ENTITY]])
+        for bundle in by_kind[Kind.ENTITY]:
+            if there := found.get(bundle.record["name"]):
+                put.moved[bundle.id] = there.id
+            else:
+                put.added.append(bundle)
+        put.added += by_kind[Kind.INTERACTION]
+        sessions = json.dumps([bundle.record["session_id"] for bundle in by_kind[Kind.SUMMARY]])
+        summarized = {row["id"] for row in queries.all("imports.summarized", sessions=sessions)}
+        put.added += [b for b in by_kind[Kind.SUMMARY] if b.record["session_id"] not in summarized]
+
+    def _unknown(self, queries: Queries, batch: Sequence[Bundle], put: Put) -> list[Bundle]:
+        """Those whose ids nothing living has."""
+        known = {row["id"]: row for row in queries.all("imports.known", ids=_ids(batch))}
+        new, there = [], []
+        for bundle in batch:
+            found = known.get(bundle.id)
+            if found is None:
+                new.append(bundle)
+            elif found["kind"] != bundle.kind:
+                raise InvalidInputError(
+                    f"The record {bundle.id!r} is a {found['kind']} in the workspace, but a {bundle.kind} in "
+                    f"{self._source.path.name}. Import it into another workspace."
+                )
+            elif found["deleted_at"] and not found["original"] and not bundle.is_deleted:
+                put.gone.add(bundle.id)
+                new.append(bundle)
+            elif bundle.kind is Kind.INTERACTION and _differs(bundle, found):
+                new += _renamed(queries, bundle)
+            elif not found["deleted_at"]:
+                there.append(bundle)
+        entities = [bundle for bundle in there if bundle.kind is Kind.ENTITY]
+        put.old.update(hash(bundle.id) for bundle in entities)
+        queries.many("imports.reserve", [{"id": b.id, "next": b.detail["next_ordinal"]} for b in entities])
+        return new
+
+    def _place_memories(self, queries: Queries, bundles: Sequence[Bundle], put: Put) -> None:
+        keys = json.dumps([b.record["name"] for b in bundles if b.record["name"] is not None], ensure_ascii=False)
+        held = {row["name"]: row for row in queries.all("imports.named", names=keys)}
+        prints = json.dumps([bundle.detail["fingerprint"] for bundle in bundles if bundle.detail["fingerprint"]])
+        same = {row["fingerprint"]: row["id"] for row in queries.all("imports.same", fingerprints=prints)}
+        for bundle in bundles:
+            key, after = bundle.record["name"], bundle.detail["superseded_by"]
+            if bundle.is_deleted:
+                detail = bundle.detail | {"superseded_by": self._moved.get(after, after)}
+                put.added.append(replace(bundle, detail=detail))
+            elif key in held:
+                put.moved[bundle.id] = held[key]["id"]
+                if (held[key]["body"], held[key]["tags"]) != (bundle.record["body"], bundle.record["tags"]):
+                    put.remarks.append(f"The key {key[:100]!r} is there already and stays as it is.")
+            elif key is None and bundle.detail["fingerprint"] in same:
+                put.moved[bundle.id] = same[bundle.detail["fingerprint"]]
+            else:
+                put.added.append(bundle)
+
+    # observations ----------------------------------------------------------------------------------------------------
+
+    def _observe(self, queries: Queries, batch: Sequence[Bundle], put: Put) -> None:
+        """Those of entities with the same id keep their ordinals, unless something else has them."""
+        new = self._unknown(queries, batch, put)
+        entities = _json(bundle.detail["entity_id"] for bundle in new)
+        ordinals = _json(bundle.detail["ordinal"] for bundle in new)
+        given = queries.all("imports.ordinals", entities=entities, ordinals=ordinals)
+        taken = {(row["entity_id"], row["ordinal"]): row["id"] for row in given}
+        free = [b for b in new if taken.get((b.detail["entity_id"], b.detail["ordinal"]), b.id) == b.id]
+        grown = [bundle for bundle in free if hash(bundle.detail["entity_id"]) in self._old]
+        put.added += free
+        kept = {bundle.id for bundle in free}
+        others = self._numbered(queries, [bundle for bundle in new if bundle.id not in kept])
+        put.added += others
+        queries.many(
+            "imports.touch",
+            [{"id": b.detail["entity_id"], "at": b.record["created_at"]} for b in (*grown, *others)],
+        )
+
+    def _observe_moved(self, queries: Queries, batch: Sequence[Bundle], put: Put) -> None:
+        """Those of entities with another id here get ordinals of their own, in the same order."""
+        new = self._unknown(queries, batch, put)
+        ours = [replace(b, detail=b.detail | {"entity_id": self._moved[b.detail["entity_id"]]}) for b in new]
+        put.added += self._numbered(queries, ours)
+        touched = _json(bundle.detail["entity_id"] for bundle in put.added)
+        queries.run("entities.touch", ids=touched, now=self._engine.clock.now())
+
+    def _numbered(self, queries: Queries, bundles: Sequence[Bundle]) -> list[Bundle]:
+        """Those that say something new, at the next ordinals of their entities."""
+        entities = list(dict.fromkeys(bundle.detail["entity_id"] for bundle in bundles))
+        said = observations.same(queries, entities, [bundle.record["body"] for bundle in bundles])
+        found = []
+        for bundle in bundles:
+            entity, text = bundle.detail["entity_id"], bundle.record["body"]
+            if text not in said[entity]:
+                said[entity].add(text)
+                taken = queries.one("observations.number", entity=entity, count=1)
+                assert taken is not None
+                found.append(replace(bundle, detail=bundle.detail | {"ordinal": taken["first"]}))
+        return found
+
+    # relations -------------------------------------------------------------------------------------------------------
+
+    def _relate(self, batch: Sequence[Row], queries: Queries) -> int:
+        """Add the relations that are not there; how many. What reads differently now is embedded anew."""
+        ours = [
+            row | {end: self._moved.get(row[end], row[end]) for end in ("from_entity", "to_entity")} for row in batch
+        ]
+        ids = _json(row["id"] for row in ours)
+        living = {row["id"] for row in queries.all("imports.relations", ids=ids) if not row["deleted_at"]}
+        sources, targets = (_json(row[end] for row in ours) for end in ("from_entity", "to_entity"))
+        there = {_edge(row) for row in queries.all("relations.find", sources=sources, targets=targets)}
+        new = [row for row in ours if row["id"] not in living and _edge(row) not in there]
+        queries.run("imports.cut", ids=_json(row["id"] for row in new))
+        old = self._ends_that_were_there(batch, new)
+        before = perspectives.related(queries, list(old))
+        rows.put(queries, "relations", new)
+        after = perspectives.related(queries, list(old))
+        perspectives.drop(queries, [entity for entity in old if before[entity] != after[entity]], "related")
+        queries.many("imports.touch", [{"id": entity, "at": at} for entity, at in old.items()])
+        return len(new)
+
+    def _ends_that_were_there(self, batch: Sequence[Row], new: Sequence[Row]) -> dict[str, str]:
+        """The entities of new relations that this run has not made, and when they change by that."""
+        added, now, found = {row["id"] for row in new}, self._engine.clock.now(), dict[str, str]()
+        for row in batch:
+            for end in (row["from_entity"], row["to_entity"]) if row["id"] in added else ():
+                if end in self._moved:
+                    found[self._moved[end]] = now
+                elif hash(end) in self._old:
+                    found[end] = max(found.get(end, ""), row["created_at"])
+        return found
+
+
+# pieces --------------------------------------------------------------------------------------------------------------
+
+
+def templates(told: Iterable[Row]) -> dict[str, str]:
+    """The perspectives of a workspace in a file."""
+    return {row["name"]: row["template"] for row in told} or dict(perspectives.DEFAULTS)
+
+
+def usable(same: dict[str, str], part: Part, workspace: Workspace) -> frozenset[str]:
+    """The perspectives whose vectors stay true in a workspace, whose name may be another one."""
+    renamed = perspectives.naming(same, "workspace") if part.name != workspace.name else []
+    return frozenset({*same, GENERAL, CLIENT}.difference(renamed))
+
+
+class _Groups:
+    """Rows in the order of their ids, by id."""
+
+    def __init__(self, found: Iterator[Row]) -> None:
+        self._rows = found
+        self._next = next(found, None)
+
+    def of(self, record_id: str) -> list[Row]:
+        """Those of one id; ids are asked for in their order."""
+        own = []
+        while self._next is not None and self._next["id"] <= record_id:
+            own.append(self._next)
+            self._next = next(self._rows, None)
+        return own
+
+
+def batches(items: Iterable[T], weigh: Callable[[T], int]) -> Iterator[list[T]]:
+    """Items in lists of BATCH, or fewer where they are heavy."""
+    batch: list[T] = []
+    weight = 0
+    for item in items:
+        batch.append(item)
+        weight += weigh(item)
+        if len(batch) >= BATCH or weight >= WEIGHT:
+            yield batch
+            batch, weight = [], 0
+    if batch:
+        yield batch
+
+
+def _by_time(events: Iterable[Row]) -> Iterator[list[Row]]:
+    """Events in lists of BATCH or more: what happened at the same time is not parted."""
+    batch: list[Row] = []
+    for event in events:
+        if len(batch) >= BATCH and batch[-1]["at"] != event["at"]:
+            yield batch
+            batch = []
+        batch.append(event)
+    if batch:
+        yield batch
+
+
+def _happen(events: Sequence[Row], queries: Queries) -> int:
+    """Add the events that are not there as often; how many."""
+    told = queries.all("imports.events", times=_json(event["at"] for event in events))
+    there = Counter({(row["at"], row["operation"], row["subject"]): row["number"] for row in told})
+    new = []
+    for event in events:
+        key = (event["at"], event["operation"], event["subject"])
+        there[key] -= 1
+        if there[key] < 0:
+            new.append(event)
+    rows.put(queries, "events", new)
+    return len(new)
+
+
+def _differs(bundle: Bundle, there: Row) -> bool:
+    return (bundle.record["body"], bundle.record["session_id"]) != (there["body"], there["session_id"])
+
+
+def _renamed(queries: Queries, bundle: Bundle) -> list[Bundle]:
+    """A turn whose id another one has, under the next id; nothing where it is there under that."""
+    number = 2
+    while known := queries.one("journal.known", id=f"{bundle.id}-{number}"):
+        if not known["deleted_at"] and not _differs(bundle, known):
+            return []
+        number += 1
+    name = {"id": f"{bundle.id}-{number}"}
+    return [replace(bundle, record=bundle.record | name, detail=bundle.detail | name)]
+
+
+def _edge(row: Row) -> tuple[str, str, str]:
+    return row["from_entity"], row["to_entity"], row["relation_type"]
+
+
+def _ids(bundles: Iterable[Bundle]) -> str:
+    return _json(bundle.id for bundle in bundles)
+
+
+def _json(values: Iterable[object]) -> str:
+    """Each once, as statements take lists."""
+    return json.dumps(list(dict.fromkeys(values)), ensure_ascii=False)

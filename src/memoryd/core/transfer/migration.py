@@ -1,0 +1,324 @@
+"""A whole memory from one database to another, SQLite or Postgres, and proof that it has arrived.
+
+Each workspace is copied from one snapshot, in transactions of a page of rows. What is there already is left alone, so a
+run that was killed is simply run again. The registry learns of a workspace last: nobody meets a half of one.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing, contextmanager
+from dataclasses import asdict, dataclass, replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from memoryd.core.base.clock import Clock
+from memoryd.core.engine import Engine
+from memoryd.core.security.secrets import Secrets
+from memoryd.core.workspaces.registry import ARCHIVED, Workspaces
+from memoryd.errors import InvalidInputError, NotFoundError, StoreError
+from memoryd.model import Workspace
+from memoryd.settings import Settings
+from memoryd.store import open_store, rows
+from memoryd.store.base import Queries, Row, Store
+from memoryd.store.rows import OF_WORKSPACE, Sum
+from memoryd.store.sqlite.store import SqliteStore, written
+
+SESSIONS = ("sessions", "session_holders")
+SERVER = ("postgresql:", "postgres:")
+TOLD = 10  # differences in one sentence
+
+Report = Callable[[str, float], None]
+"""Told what is being done and how far all of it is, 0 to 1."""
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """A table of a workspace that is not the same on both sides."""
+
+    workspace: str
+    table: str
+    source: int
+    target: int
+    """How many rows there are."""
+
+    def __str__(self) -> str:
+        """Within a sentence."""
+        numbers = f"{self.source} in the source, {self.target} in the target"
+        same = f"{self.source} on both sides, but not the same"
+        return f"{self.table} of {self.workspace}: {same if self.source == self.target else numbers}"
+
+
+@dataclass(frozen=True, slots=True)
+class Moved:
+    """A workspace that was moved: how many rows of each table it has, and how many of all were written by this run."""
+
+    name: str
+    status: str
+    rows: dict[str, int]
+    written: int
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What a migration has come to."""
+
+    moved: Sequence[Moved]
+    differences: Sequence[Difference]
+
+    def as_dict(self) -> dict[str, Any]:
+        """For JSON."""
+        return {"workspaces": list(map(asdict, self.moved)), "differences": list(map(asdict, self.differences))}
+
+    def demand_same(self) -> None:
+        """Raise StoreError unless the target holds what the source does."""
+        if self.differences:
+            more = ["..."] if len(self.differences) > TOLD else []
+            told = "; ".join([*map(str, self.differences[:TOLD]), *more])
+            raise StoreError(
+                f"Source and target differ: {told}. Stop what writes to them and run this again, which adds what is "
+                "missing; where rows have changed since they were copied, begin with an empty target."
+            )
+
+
+# the places ----------------------------------------------------------------------------------------------------------
+
+
+def at(place: str, settings: Settings) -> Settings:
+    """The settings that name a place: the URL of a database, a file, or a data directory."""
+    if place.startswith(SERVER):
+        return settings.model_copy(update={"database_url": place, "db_path": None})
+    path = Path(place).expanduser().absolute()
+    single = path.is_file() or (not path.exists() and bool(path.suffix))
+    update: dict[str, Any] = {"db_path": path} if single else {"db_path": None, "data_dir": path}
+    return settings.model_copy(update={"database_url": None, **update})
+
+
+@contextmanager
+def opened(place: str, settings: Settings) -> Iterator[Store]:
+    """The store at a place."""
+    with closing(open_store(at(place, settings))) as store:
+        yield store
+
+
+def migrate(source: str, target: str, settings: Settings, report: Report) -> Outcome:
+    """Move everything from one place to another. Raises MemorydError; what was written until then stays."""
+    if at(source, settings) == at(target, settings):
+        raise InvalidInputError("Source and target are the same place. Name two.")
+    with opened(source, settings) as here, opened(target, settings) as there:
+        return Migration(here, there, report).run()
+
+
+def backup(engine: Engine, target: Path, report: Report) -> int:
+    """Write everything as one consistent SQLite file while others go on writing; how many records it holds.
+
+    The file is checked before it gets its name.
+    """
+    if isinstance(engine.store, SqliteStore):
+        every = engine.workspaces.all()
+        return engine.store.backup(target, every, partial(report, "copying and checking"))
+    with written(target) as unfinished:
+        outcome = _into_file(engine, unfinished, report)
+        outcome.demand_same()
+    return sum(moved.rows["records"] for moved in outcome.moved)
+
+
+def _into_file(engine: Engine, file: Path, report: Report) -> Outcome:
+    with opened(str(file), engine.settings) as store:
+        outcome = Migration(engine.store, store, report, steady=True).run()
+        if problems := store.problems(None):
+            raise StoreError(f"The copy is not whole: {'; '.join(problems)}. It was thrown away. Back up again.")
+    return outcome
+
+
+# the migration -------------------------------------------------------------------------------------------------------
+
+
+class Migration:
+    """Everything of one store to another.
+
+    `steady`: what was copied is verified against the snapshot that it was copied from, so that others may go on
+    writing. Else against what the source holds at the end.
+    """
+
+    def __init__(self, source: Store, target: Store, report: Report, *, steady: bool = False) -> None:
+        self._source, self._target = source, target
+        self._from, self._to = (Workspaces(store, Clock(), Secrets("allow")) for store in (source, target))
+        self._report = report
+        self._steady = steady
+        self._sums: dict[str, dict[str, Sum]] = {}
+        self._written: dict[str, int] = {}
+        self._differences: list[Difference] = []
+        self._total = self._done = 0
+
+    def run(self) -> Outcome:
+        """Copy, register, verify. Raises MemorydError before anything is written where a name is taken."""
+        every = self._from.all()
+        if not every:
+            raise NotFoundError(
+                f"{self._source.place} holds no workspace. Check where it is; "
+                "of a data directory, name the directory itself."
+            )
+        self._check_places(every)
+        self._check_names(every)
+        self._total = 3 * sum(self._source.read(workspace, _size) for workspace in every) or 1
+        self._target.make(None)
+        for workspace in every:
+            self._move(workspace)
+        self._source.read(None, self._move_sessions)
+        if not self._steady:
+            for workspace in every:
+                self._source.read(workspace, partial(self._verify, workspace))
+        return Outcome([self._moved(workspace) for workspace in every], self._differences)
+
+    # before anything is written --------------------------------------------------------------------------------------
+
+    def _check_places(self, every: Sequence[Workspace]) -> None:
+        """A file of a data directory is no target for the rest of it."""
+        file = self._target.path(None)
+        if file and file in [self._source.path(workspace) for workspace in (None, *every)]:
+            raise InvalidInputError(f"{file} is a part of the source. Choose another target.")
+
+    def _check_names(self, every: Sequence[Workspace]) -> None:
+        taken = [
+            workspace.name for workspace in every
+            if (known := self._to.get(workspace.name)) and known.id != workspace.id
+        ]  # fmt: skip
+        if taken:
+            raise InvalidInputError(
+                f"The target holds other workspaces of the same name: {', '.join(taken)}. Nothing was written; "
+                "delete them there with `memoryd workspace delete`, or choose another target."
+            )
+
+    # copying ---------------------------------------------------------------------------------------------------------
+
+    def _move(self, workspace: Workspace) -> None:
+        place = self._place(workspace)
+        self._written[workspace.id] = 0
+
+        def work(queries: Queries) -> None:
+            for table in OF_WORKSPACE:
+                self._copy(queries, place, table)
+            self._register(workspace, place)
+            if self._steady:
+                self._verify(workspace, queries)
+
+        self._source.read(workspace, work)
+
+    def _place(self, workspace: Workspace) -> Workspace:
+        """The workspace in the target: what its registry knows, or a new one in a place of its own."""
+        if known := self._to.by_id(workspace.id):
+            return known
+        place = replace(workspace, db_path=self._target.room(workspace.id))
+        self._target.make(place)
+        self._target.write(None, lambda q: self._target.bring_back(q, place))  # one of this id may have been deleted
+        return place
+
+    def _copy(self, queries: Queries, place: Workspace, table: str) -> None:
+        """Add the rows of a table that the target lacks."""
+        waiting = _Waiting(self._target, place, table)
+        for page in rows.pages(queries, table):
+            lacking = waiting.lacking(page)
+            if lacking:
+                self._target.write(place, partial(_put, table, lacking))
+            self._written[place.id] += len(lacking)
+            self._step(f"copying {place.name}", len(page))
+
+    def _register(self, workspace: Workspace, place: Workspace) -> None:
+        """Make the workspace known; an archived one is put away."""
+        row = {**_said(workspace), "id": workspace.id, "db_path": place.db_path}
+        self._target.write(None, partial(_put, "projects", [row]))
+        if workspace.status == ARCHIVED:
+            self._to.settle_one(place)
+
+    def _move_sessions(self, queries: Queries) -> None:
+        """The sessions that the target does not know; one that it does know may have chosen anew."""
+        for table in SESSIONS:
+            for page in rows.pages(queries, table):
+                self._target.write(None, partial(_put, table, page))
+            difference = self._lacking_sessions(queries, table)
+            if difference.source != difference.target:
+                self._differences.append(difference)
+
+    # verifying -------------------------------------------------------------------------------------------------------
+
+    def _lacking_sessions(self, queries: Queries, table: str) -> Difference:
+        """The target may have more sessions: how many of the source's it has as they are."""
+        wanted = {rows.fingerprint(table, row) for page in rows.pages(queries, table) for row in page}
+
+        def held(there: Queries) -> int:
+            return sum(rows.fingerprint(table, row) in wanted for page in rows.pages(there, table) for row in page)
+
+        return Difference("all workspaces", table, len(wanted), self._target.read(None, held))
+
+    def _verify(self, workspace: Workspace, queries: Queries) -> None:
+        """Compare each table by number and sum, and what the registries say."""
+        place = self._to.by_id(workspace.id) or workspace
+        now = workspace if self._steady else self._from.by_id(workspace.id) or workspace
+        sums = self._sums[workspace.id] = {}
+        for table in OF_WORKSPACE:
+            ours = sums[table] = self._sum(queries, workspace, table)
+            theirs = self._target.read(place, partial(self._sum, workspace=workspace, table=table))
+            if ours != theirs:
+                self._differences.append(Difference(workspace.name, table, ours.number, theirs.number))
+        if _said(place) != _said(now):
+            self._differences.append(Difference(workspace.name, "name, description, status or times", 1, 1))
+
+    def _sum(self, queries: Queries, workspace: Workspace, table: str) -> Sum:
+        total = Sum()
+        for page in rows.pages(queries, table):
+            total += rows.summed(table, page)
+            self._step(f"verifying {workspace.name}", len(page))
+        return total
+
+    def _step(self, what: str, number: int) -> None:
+        self._done += number
+        self._report(what, min(self._done / self._total, 1.0))
+
+    def _moved(self, workspace: Workspace) -> Moved:
+        numbers = {table: of.number for table, of in self._sums[workspace.id].items()}
+        return Moved(workspace.name, workspace.status, numbers, self._written[workspace.id])
+
+
+class _Waiting:
+    """What of a table has not arrived yet. The target is asked page by page, until it has no more."""
+
+    def __init__(self, target: Store, place: Workspace, table: str) -> None:
+        self._target, self._place, self._table = target, place, table
+        self._after: Row | None = None
+        self._beyond = False
+        self._first = target.read(place, partial(rows.number, table=table)) if table == "events" else 0
+
+    def lacking(self, page: list[Row]) -> list[Row]:
+        """The rows of the next page that are to be written."""
+        if self._table == "events":
+            return self._following(page)
+        there = set() if self._beyond else self._keys(len(page))
+        self._after = page[-1]
+        return [row for row in page if rows.key(self._table, row) not in there]
+
+    def _keys(self, limit: int) -> set[tuple[object, ...]]:
+        found = self._target.read(self._place, lambda q: rows.page(q, self._table, self._after, limit))
+        self._beyond = not found
+        return {rows.key(self._table, row) for row in found}
+
+    def _following(self, page: list[Row]) -> list[Row]:
+        """Events have no key of their own: as many as the target has were the first."""
+        known = min(self._first, len(page))
+        self._first -= known
+        return page[known:]
+
+
+def _put(table: str, page: Sequence[Row], queries: Queries) -> None:
+    rows.put(queries, table, page)
+
+
+def _size(queries: Queries) -> int:
+    return sum(rows.number(queries, table) for table in OF_WORKSPACE)
+
+
+def _said(workspace: Workspace) -> dict[str, str]:
+    """What is told of a workspace, wherever it lies."""
+    return {
+        "name": workspace.name, "description": workspace.description, "status": workspace.status,
+        "created_at": workspace.created_at, "updated_at": workspace.updated_at,
+    }  # fmt: skip

@@ -1,0 +1,133 @@
+"""The files that other memories write: what each line of them holds."""
+
+import json
+import re
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+from memoryd.core.graph.entities import NewEntity
+from memoryd.core.graph.relations import Edge
+from memoryd.text import unstorable
+
+LOOKED_UP = 10_000  # characters of a name or type at most: the tools take no longer ones
+UNKNOWN = "unknown"
+"""The type of an entity that nothing states a type of."""
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """Why a line, or a part of it, cannot be imported."""
+
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Hint:
+    """What somebody may want to know about a line that was imported."""
+
+    text: str
+
+
+Item: TypeAlias = NewEntity | Edge | Fault | Hint
+
+
+def server_memory(line: bytes) -> Iterator[Item]:
+    """What a line of @modelcontextprotocol/server-memory's memory.jsonl holds: as a rule one entity or relation.
+
+    Two processes that write the file at once leave lines where something follows the object; then all whole objects
+    count. Older versions wrote whatever fields a client sent.
+    """
+    try:
+        text = line.decode()
+    except UnicodeDecodeError as error:
+        yield Fault(f"is not UTF-8 text: {error.reason} at byte {error.start + 1}")
+        return
+    for value in _values(text):
+        match value:
+            case Fault():
+                yield value
+            case {"type": "entity"}:
+                yield from _entity(value)
+            case {"type": "relation"}:
+                yield from _relation(value)
+            case {"type": other}:
+                yield Fault(f"has the type {brief(other)}, which is neither entity nor relation")
+            case _:
+                yield Fault("is no JSON object with a type")
+
+
+FORMATS: Mapping[str, Callable[[bytes], Iterator[Item]]] = {"server-memory": server_memory}
+"""How a line of each format is read."""
+
+_DECODER = json.JSONDecoder(strict=False, parse_int=float)  # an integer of any length is no error here, nor of any use
+_SPACE = re.compile(r"\s*")
+
+
+def _values(text: str) -> Iterator[Any]:
+    """The JSON values that stand in a text one after the other, and a Fault where that ends early."""
+    at, end = 0, len(text.rstrip())
+    while at < end:
+        try:
+            value, at = _DECODER.raw_decode(text, _SPACE.match(text, at).end())  # type: ignore[union-attr]
+        except RecursionError:
+            yield Fault("is nested too deeply")
+            return
+        except json.JSONDecodeError as error:
+            yield Fault(f"is torn or no JSON: {error.msg} at character {error.pos + 1}")
+            return
+        yield value
+
+
+def _entity(value: Mapping[str, Any]) -> Iterator[Item]:
+    type_, given = value.get("entityType"), value.get("observations")
+    if type_ is None or (isinstance(type_, str) and not type_.strip()):
+        yield Hint(f"has no entityType: it gets the type {UNKNOWN}")
+        type_ = UNKNOWN
+    fault = _unfit(value, "name") or _unfit({"entityType": type_}, "entityType")
+    if fault or not isinstance(given, list | None):
+        yield Fault(fault or "has observations that are no list")
+        return
+    kept = tuple(one for one in given or () if _is_text(one))
+    if lost := len(given or ()) - len(kept):
+        yield Fault(f"has observations that are no text, or no storable text: {lost} of {len(given or ())}")
+    yield from _extras(value, "name", "entityType", "observations")
+    yield NewEntity(name=value["name"], type=type_, observations=kept)
+
+
+def _relation(value: Mapping[str, Any]) -> Iterator[Item]:
+    if fault := _unfit(value, "from", "to", "relationType"):
+        yield Fault(fault)
+        return
+    yield from _extras(value, "from", "to", "relationType")
+    yield Edge(value["from"], value["to"], value["relationType"])
+
+
+def _extras(value: Mapping[str, Any], *fields: str) -> Iterator[Hint]:
+    if extras := [name for name in value if name not in {"type", *fields}]:
+        yield Hint(f"has fields that are not imported: {brief(', '.join(extras))}")
+
+
+def _unfit(value: Mapping[str, Any], *fields: str) -> str | None:
+    """What is wrong with fields by which something is looked up: they must be storable text that the tools take."""
+    for field in fields:
+        given = value.get(field)
+        if not isinstance(given, str):
+            return f"has no {field}" if given is None else f"has no text as {field}"
+        if bad := unstorable(given):
+            return f"has U+{ord(bad.group()):04X} in its {field}, which cannot be stored"
+        if not given.strip():
+            return f"has nothing but blanks in its {field}"
+        if len(given) > LOOKED_UP:
+            return f"has {len(given):,} characters in its {field}; {LOOKED_UP:,} is the limit"
+    return None
+
+
+def _is_text(value: object) -> bool:
+    return isinstance(value, str) and not unstorable(value)
+
+
+def brief(value: object) -> str:
+    """A value of any length and kind within a sentence."""
+    text = str(value)
+    return repr(text if len(text) <= 60 else f"{text[:60]}...")

@@ -1,0 +1,1 @@
+"""Workspaces: the units of isolation, from their creation to their archive."""

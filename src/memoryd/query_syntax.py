@@ -1,0 +1,236 @@
+"""Queries by words: their syntax, and what SQLite's FTS5 and Postgres' tsquery are given of them."""
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Literal
+
+from memoryd.text import SIGNS, STOP_WORDS, composed, content_words, words
+
+SHOUTED = 3  # words in capitals; more of them, two side by side, are a sentence rather than operators and operands
+_TOKEN = re.compile(  # a quote after a digit opens nothing: it is inches
+    r'(?<!\d)"(?P<phrase>[^"]*)"(?P<begins>\*?)|(?P<bracket>[()])'
+    rf'|(?P<word>\w+(?:[^\s()"*\w]+\w+)*[{SIGNS}]*)(?P<star>\*?)'
+)
+_OPERATORS = frozenset({"AND", "OR", "NOT"})
+
+
+@dataclass(frozen=True, slots=True)
+class Phrase:
+    """Words in this order; the last one may be the beginning of a word."""
+
+    words: str
+    prefix: bool = False
+
+    def matches(self, text: Sequence[str]) -> bool:
+        """Whether it stands among these words."""
+        *first, last = self.words.split() or [""]
+        ends = (place for place, word in enumerate(text) if word == last or (self.prefix and word.startswith(last)))
+        return any(place >= len(first) and list(text[place - len(first) : place]) == first for place in ends)
+
+    def tsquery(self, label: str = "") -> str:
+        """The phrase for Postgres; with a `label` only where it is in text of that weight."""
+        found = filter(None, re.split(rf"(?:[^\w{SIGNS}]|_)+", self.words))
+        parts = [f"'{word}'" for word in found] or ["'_'"]  # which matches nothing
+        ends = f":{'*' if self.prefix else ''}{label}"
+        parts[-1:] = [part + ends.removesuffix(":") for part in parts[-1:]]
+        return " <-> ".join(parts)
+
+
+@dataclass(frozen=True, slots=True)
+class Both:
+    """`operator` is AND, OR, or NOT (the left without the right)."""
+
+    operator: Literal["AND", "OR", "NOT"]
+    left: "Expression"
+    right: "Expression"
+
+
+Expression = Phrase | Both
+
+
+@dataclass(frozen=True, slots=True)
+class WordQuery:
+    """A parsed query by words, to be emitted for a text index."""
+
+    expression: Expression
+    syntax: bool = False
+    """Whether it was written in query syntax."""
+    binding: bool = False
+    """Whether that syntax is all there is, so that what it does not match is not wanted: not so where a question
+    merely quotes something."""
+
+    def fts5(self) -> str:
+        """The query for SQLite's FTS5; every word is quoted, so that nothing a user types is syntax by accident."""
+        return _fts5(self.expression)
+
+    def tsquery(self) -> str:
+        """The query for Postgres' to_tsquery."""
+        return _tsquery(self.expression)
+
+    def matches(self, text: Sequence[str]) -> bool:
+        """Whether a text of these words is found, where no index is there to ask: words count as they stand."""
+        return _matches(self.expression, text)
+
+    def terms(self) -> list[Phrase]:
+        """What may be found of it: every phrase that is not behind a NOT, each once."""
+        return list(dict.fromkeys(_wanted(self.expression)))
+
+
+def parse_query(text: str) -> WordQuery | None:
+    """Read a query: AND, OR, NOT in capitals, "phrases" and prefix* make it syntax, brackets then group.
+
+    Else any word may match, also where everything stands in capitals like a sentence. What does not parse is searched
+    literally: a query never fails. None where there is no word in it.
+    """
+    tokens = _tokens(text)
+    operators = any(token["bracket"] or token["word"] in _OPERATORS for token in tokens)
+    if any(not token["bracket"] and not _is_bare(token) for token in tokens):
+        without = [token for token in tokens if not _is_bare(token) or token["word"].casefold() not in STOP_WORDS]
+        expression = _Parser(without).parse() or _Parser(tokens).parse()
+        if expression is not None:
+            return WordQuery(expression, syntax=True, binding=operators or not any(map(_is_bare, tokens)))
+    return literal_query(text)
+
+
+def literal_query(text: str) -> WordQuery | None:
+    """Any of the words that a text is about. None where there is no word in it."""
+    terms = content_words(text)
+    return WordQuery(_any([Phrase(term) for term in terms])) if terms else None
+
+
+def _any(parts: Sequence[Expression]) -> Expression:
+    expression = parts[0]
+    for part in parts[1:]:
+        expression = Both("OR", expression, part)
+    return expression
+
+
+def _fts5(expression: Expression) -> str:
+    # A chain of ORs is long but flat: walk down its left side instead of recursing into it.
+    tail: list[str] = []
+    while isinstance(expression, Both):
+        right = _fts5(expression.right)
+        tail.append(f" {expression.operator} " + (f"({right})" if isinstance(expression.right, Both) else right))
+        if isinstance(expression.left, Both) and expression.left.operator != expression.operator:
+            return f"({_fts5(expression.left)})" + "".join(reversed(tail))
+        expression = expression.left
+    return f'"{expression.words}"' + ("*" if expression.prefix else "") + "".join(reversed(tail))
+
+
+_SIGNS = {"AND": "&", "OR": "|", "NOT": "& !"}
+
+
+def _tsquery(expression: Expression) -> str:
+    tail: list[str] = []
+    while isinstance(expression, Both):
+        tail.append(f" {_SIGNS[expression.operator]} ({_tsquery(expression.right)})")
+        if isinstance(expression.left, Both) and expression.left.operator != expression.operator:
+            return f"({_tsquery(expression.left)})" + "".join(reversed(tail))
+        expression = expression.left
+    return f"({expression.tsquery()})" + "".join(reversed(tail))
+
+
+def _matches(expression: Expression, text: Sequence[str]) -> bool:
+    tail: list[Both] = []
+    while isinstance(expression, Both):
+        tail.append(expression)
+        expression = expression.left
+    found = expression.matches(text)
+    for both in reversed(tail):
+        if found != (both.operator == "OR"):  # else it is decided
+            found = _matches(both.right, text) != (both.operator == "NOT")
+    return found
+
+
+def _wanted(expression: Expression) -> Iterator[Phrase]:
+    rest = [expression]
+    while rest:
+        match rest.pop():
+            case Phrase() as phrase:
+                yield phrase
+            case Both(operator="NOT", left=left):
+                rest.append(left)
+            case Both(left=left, right=right):
+                rest += [left, right]
+
+
+def _tokens(text: str) -> list[re.Match[str]]:
+    """What query syntax is made of; without operators and brackets where they are those of a sentence in capitals."""
+    found = [match for match in _TOKEN.finditer(composed(text)) if match["phrase"] is None or words(match["phrase"])]
+    bare = [match["word"] for match in found if _is_bare(match)]
+    beside = any(_is_bare(one) and _is_bare(other) for one, other in pairwise(found))
+    if len(bare) > SHOUTED and beside and "".join(bare).isupper():
+        return [match for match in found if not match["bracket"] and match["word"] not in _OPERATORS]
+    return found
+
+
+def _is_bare(token: re.Match[str]) -> bool:
+    return bool(token["word"] and not token["star"] and token["word"] not in _OPERATORS)
+
+
+class _Parser:
+    """Recursive descent over FTS5's grammar without columns and NEAR: OR < AND and adjacency < NOT < brackets."""
+
+    DEPTH = 50
+
+    def __init__(self, tokens: Sequence[re.Match[str]]) -> None:
+        self._tokens = tokens
+        self._place = self._depth = 0
+
+    def parse(self) -> Expression | None:
+        try:
+            expression = self._or()
+        except _NotParsedError:
+            return None
+        return expression if self._peek() is None else None
+
+    def _peek(self) -> str | None:
+        return self._tokens[self._place].group() if self._place < len(self._tokens) else None
+
+    def _take(self, *expected: str) -> bool:
+        if self._peek() in expected:
+            self._place += 1
+            return True
+        return False
+
+    def _or(self) -> Expression:
+        left = self._and()
+        while self._take("OR"):
+            left = Both("OR", left, self._and())
+        return left
+
+    def _and(self) -> Expression:
+        left = self._not()
+        while self._take("AND") or self._peek() not in (None, "OR", ")", "NOT"):
+            left = Both("AND", left, self._not())
+        return left
+
+    def _not(self) -> Expression:
+        left = self._atom()
+        unwanted = []
+        while self._take("NOT"):
+            unwanted.append(self._atom())
+        return Both("NOT", left, _any(unwanted)) if unwanted else left  # a chain of NOTs would nest too deep
+
+    def _atom(self) -> Expression:
+        if self._take("("):
+            self._depth += 1
+            if self._depth > self.DEPTH:
+                raise _NotParsedError
+            inside = self._or()
+            if not self._take(")"):
+                raise _NotParsedError
+            self._depth -= 1
+            return inside
+        if self._peek() in (None, ")", "AND", "OR", "NOT"):
+            raise _NotParsedError
+        match = self._tokens[self._place]
+        self._place += 1
+        inner = " ".join(words(match["phrase"] if match["phrase"] is not None else match["word"]))
+        return Phrase(inner, prefix=bool(match["begins"] or match["star"]))
+
+
+class _NotParsedError(Exception):
+    """It is no query syntax."""

@@ -1,0 +1,271 @@
+"""Serving over HTTP: MCP of both eras at /mcp, the legacy SSE transport, plain tools, health and figures, one port."""
+
+import logging
+import signal
+import ssl
+import time
+import uuid
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from functools import partial
+from typing import Any
+
+import uvicorn
+from mcp.server.auth.middleware.auth_context import AuthContextMiddleware
+from mcp.server.lowlevel import Server
+from mcp.server.runner import serve_loop
+from mcp.server.sse import SseServerTransport
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.middleware import Middleware
+from starlette.middleware.authentication import AuthenticationMiddleware
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import BaseRoute, Mount, Route, request_response
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from memoryd.core.access.tokens import LEVELS
+from memoryd.core.engine import Engine
+from memoryd.core.maintenance import scheduler
+from memoryd.errors import InvalidInputError, MemorydError, StoreError
+from memoryd.server.app import MemoryServer
+from memoryd.server.calls import Calls
+from memoryd.server.connection import ENTRY, Entry, Sessions
+from memoryd.server.ending import end_soon
+from memoryd.server.http.admission import Connection, Door
+from memoryd.server.http.entry import (
+    MESSAGES,
+    METADATA,
+    SSE,
+    Bearer,
+    Entrance,
+    Guard,
+    Verifier,
+    base,
+    is_loopback,
+    name_of,
+    rate_of,
+    security,
+    undecided,
+)
+from memoryd.server.http.metrics import Health, Metrics
+from memoryd.server.http.tools import Plain
+from memoryd.settings import DEFAULT_WORKSPACE
+
+log = logging.getLogger(__name__)
+requests = logging.getLogger("memoryd.requests")
+
+LAST_CALLS = 10  # seconds that calls may still take after SIGTERM: their clients wait for the answers
+ORDERLY = 2  # seconds after them in which uvicorn ends by itself
+
+
+def serve(
+    engine: Engine,
+    certificate: str | None = None,
+    key: str | None = None,
+    made: Callable[[Engine], Starlette] | None = None,
+) -> None:
+    """Serve until SIGTERM or SIGINT; then finish what was begun and close the engine. `made`: another application."""
+    _look_for_token(engine)
+    if not engine.settings.read_only:
+        _make_default(engine)
+    for number in (signal.SIGTERM, signal.SIGINT):  # uvicorn raises them again when it is done
+        signal.signal(number, lambda *_: None)
+    app = (made or application)(engine)
+    app.state.ending.append(partial(end_soon, engine, last_calls=LAST_CALLS + ORDERLY))
+    prepared(engine, app, certificate, key).run()
+
+
+def prepared(engine: Engine, app: Starlette, certificate: str | None = None, key: str | None = None) -> "_Server":
+    """Return what will serve an application of `assembled` where the settings say."""
+    door = Door(_tls(certificate, key) if certificate or key else None)
+    config = uvicorn.Config(
+        app, host=engine.settings.host, port=engine.settings.port, log_config=None, access_log=False,
+        server_header=False, ws="none", timeout_graceful_shutdown=LAST_CALLS, lifespan="on",
+        http=partial(Connection, door),  # type: ignore[arg-type]  # called like a class
+        loop="asyncio" if door.tls else "auto",  # uvloop may read the client's first bytes before it can be paused
+    )  # fmt: skip
+    return _Server(config, door)
+
+
+def _tls(certificate: str | None, key: str | None) -> ssl.SSLContext:
+    """Return what TLS handshakes use; raise InvalidInputError where a file is missing or wrong."""
+    context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+    try:
+        context.load_cert_chain(certificate or "", key)
+    except OSError as error:  # of which SSLError is one
+        raise InvalidInputError(
+            f"The certificate {certificate or '(none)'} and its key {key or '(none)'} cannot be used: {error}. Name "
+            "files in PEM form that belong together with --certificate and --key."
+        ) from None
+    return context
+
+
+def _look_for_token(engine: Engine) -> None:
+    """Say who is refused as long as there is no token. Raise InvalidInputError where that is everybody."""
+    host, names = engine.settings.host, engine.settings.allowed_hosts
+    elsewhere = [name for name in names if not is_loopback(name_of(name))]
+    try:
+        if (is_loopback(host) and not elsewhere) or engine.tokens.any():
+            return
+    except StoreError as error:  # it may come back; until then nobody is let in
+        log.warning("%s", error)
+        return
+    if not is_loopback(host):
+        raise InvalidInputError(
+            f"{host} can be reached from other machines, and there is no token yet. Make one with `memoryd token "
+            "create NAME`, or serve on 127.0.0.1."
+        )
+    log.warning(
+        "There is no token yet: requests by the name %s (MEMORY_ALLOWED_HOSTS) and through a proxy are refused. Make "
+        "one with `memoryd token create NAME`.", ", ".join(elsewhere),
+    )  # fmt: skip
+
+
+def _make_default(engine: Engine) -> None:
+    """Make the workspace that `memoryd install --http` names where it is told no other one."""
+    try:
+        engine.workspaces.ensure(DEFAULT_WORKSPACE)
+    except MemorydError as error:  # the database may come back, and the workspace be restored
+        log.warning("%s", error)
+
+
+class _Server(uvicorn.Server):
+    """Says where it listens, once it does, and ends what would go on for ever."""
+
+    def __init__(self, config: uvicorn.Config, door: Door) -> None:
+        super().__init__(config)
+        self.door = door
+
+    async def startup(self, sockets: Any = None) -> None:
+        await super().startup(sockets)
+        for server in self.servers if self.started else ():
+            for socket in server.sockets:
+                host, port = socket.getsockname()[:2]
+                name = f"[{host}]" if ":" in host else host
+                scheme = "https" if self.door.tls else "http"
+                print(f"memoryd serves {scheme}://{name}:{port}/mcp", flush=True)  # noqa: T201 - for people and programs
+
+    async def shutdown(self, sockets: Any = None) -> None:
+        for end in self.config.app.state.ending:  # type: ignore[union-attr]
+            end()
+        self.door.close()
+        await super().shutdown(sockets)
+
+
+def application(engine: Engine) -> Starlette:
+    """The ASGI application; its lifespan is the engine's."""
+    calls = Calls(engine)
+    server = MemoryServer(calls, remote=True)
+    return assembled(calls, server, server.sessions)
+
+
+def assembled(calls: Calls, server: Server[Any], sessions: Sessions, *, streams: bool = False) -> Starlette:
+    """Every way in to an MCP server. `streams`: at /mcp it notifies and asks back while it answers."""
+    engine = calls.engine
+    settings = engine.settings
+    names = security(settings.host, settings.allowed_hosts)
+    server.streamable_http_app(transport_security=names, json_response=not streams)  # we need its session manager only
+    manager = server.session_manager
+
+    @asynccontextmanager
+    async def lifespan(_: Starlette) -> AsyncIterator[None]:
+        with engine:
+            if not settings.read_only:
+                scheduler.begin(engine)
+            async with manager.run():
+                yield
+
+    health, metrics, plain = Health(engine), Metrics(calls), Plain(calls)
+    sse = SseServerTransport(MESSAGES, security_settings=names)
+    stream = _Stream(server, sessions, sse)
+    routes: list[BaseRoute] = [
+        Route("/mcp", Guard(manager.asgi_app)),
+        Route(SSE, Guard(stream), methods=["GET"]),
+        Mount(MESSAGES, Guard(sse.handle_post_message)),
+        Route("/tools/{name}", Guard(request_response(plain.call)), methods=["POST"]),
+        Route("/openapi.json", plain.openapi),
+        Route("/health", health.ready),
+        Route("/health/live", health.live),
+        Route("/metrics", Guard(request_response(metrics.show)), methods=["GET"]),
+        Route(METADATA, _described),
+    ]
+    middleware = [
+        Middleware(Logged),
+        Middleware(AuthenticationMiddleware, backend=Bearer(Verifier(engine.tokens)), on_error=undecided),
+        Middleware(AuthContextMiddleware),
+        Middleware(Entrance, calls=calls, names=names, rate=rate_of(settings.rate_limit)),
+    ]
+    told = {HTTPException: _refused}
+    app = Starlette(routes=routes, middleware=middleware, lifespan=lifespan, exception_handlers=told)
+    app.state.ending = calls.ending
+    return app
+
+
+async def _described(request: Request) -> Response:
+    """Which tokens are taken (RFC 9728)."""
+    return JSONResponse({
+        "resource": f"{base(request.scope)}/mcp", "bearer_methods_supported": ["header"],
+        "scopes_supported": LEVELS,
+    })  # fmt: skip
+
+
+async def _refused(_request: Request, error: Exception) -> Response:
+    """No such path, or not by this method."""
+    assert isinstance(error, HTTPException)
+    return JSONResponse({"error": error.detail}, error.status_code, error.headers)
+
+
+class _Stream:
+    """GET /sse: a legacy stream, which lasts as long as its client listens."""
+
+    def __init__(self, server: Server[Any], sessions: Sessions, transport: SseServerTransport) -> None:
+        self._server = server
+        self._sessions = sessions
+        self._transport = transport
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        stream = uuid.uuid4().hex
+        self._sessions.opened[stream] = scope.get(ENTRY, Entry())
+        try:
+            async with self._transport.connect_sse(scope, receive, send) as (incoming, outgoing):
+                state = self._server.session_manager._lifespan_state  # noqa: SLF001 - one lifespan for all transports
+                await serve_loop(
+                    self._server, incoming, outgoing, lifespan_state=state, session_id=stream,
+                    init_options=self._server.create_initialization_options(),
+                )  # fmt: skip
+        finally:
+            del self._sessions.opened[stream]
+
+
+class Logged:
+    """ASGI middleware: one line for each request; what it held is nobody's business."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """See ASGI."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        began, status = time.perf_counter(), 0
+
+        async def watched(message: Message) -> None:
+            nonlocal status
+            if message["type"] == "http.response.start":
+                status = message["status"]
+            await send(message)
+
+        try:
+            await self._app(scope, receive, watched)
+        finally:
+            entry: Entry = scope.get(ENTRY, Entry())
+            requests.info(
+                "%s %s", scope["method"], scope["path"],
+                extra={"request": {
+                    "status": status, "ms": round(1000 * (time.perf_counter() - began), 1),
+                    "workspace": entry.workspace.name if entry.workspace else None,
+                    "token": entry.grant.principal or None,
+                }},
+            )  # fmt: skip

@@ -1,0 +1,277 @@
+"""What a request over HTTP must pass before it comes to a protocol: host and origin, token, rate, workspace."""
+
+import logging
+import math
+import re
+import time
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from anyio import to_thread
+from limits import RateLimitItem, parse
+from limits.storage import MemoryStorage
+from limits.strategies import MovingWindowRateLimiter
+from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser, BearerAuthBackend, RequireAuthMiddleware
+from mcp.server.auth.provider import AccessToken
+from mcp.server.transport_security import TransportSecurityMiddleware, TransportSecuritySettings
+from pydantic import AnyHttpUrl
+from starlette.authentication import AuthenticationError
+from starlette.requests import HTTPConnection, Request
+from starlette.responses import JSONResponse, Response
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from memoryd.core.access.tokens import EVERYTHING, Grant, Tokens
+from memoryd.errors import InvalidInputError, NotFoundError, StoreError
+from memoryd.model import Workspace
+from memoryd.server.calls import Calls
+from memoryd.server.connection import ENTRY, Entry
+from memoryd.server.http.openapi import WORKSPACE
+
+log = logging.getLogger(__name__)
+
+LOOPBACK = ("127.0.0.1", "localhost", "::1")
+RETRY = 5  # seconds after which a server that is busy may be asked again
+SSE, MESSAGES = "/sse", "/sse/messages/"
+BOUND = ("/mcp", SSE, "/tools/")  # where a workspace is used
+LOCKED = "memoryd.locked"  # in the ASGI scope
+METADATA = "/.well-known/oauth-protected-resource/mcp"
+HEALTH = "/health"  # says to anybody whether it is ready, and to who has a token what of
+OPEN = (HEALTH, "/health/live", "/openapi.json")  # for anybody: they tell nothing of what is kept
+AT_ONCE = 250  # requests, streams among them, that one token may have open: a quarter of the connections
+
+_HOST = re.compile(r"(\[[0-9A-Fa-f:.]+\]|[^][:/?#@\s]+)(?::\d{1,5})?")  # RFC 9110, 7.2: uri-host [ ":" port ]
+_BY_PROXIES = re.compile(
+    r"(x-)?(original-)?forwarded(-.+)?|via|x-real-ip|(x-proxyuser|true-client|x-client|x-cluster-client)-ip|x-scheme"
+    r"|front-end-https|cdn-loop|(x-envoy|x-amzn?|x-azure|x-arr|x-appengine|x-vercel|cf|fly|ngrok|tailscale)-.+"
+)
+"""Headers that only a proxy adds: who sent such a request is not on this machine."""
+
+
+class Refusal(Exception):  # noqa: N818 - an answer rather than an error
+    """A request is answered with a status and a JSON error, and goes no further."""
+
+    def __init__(self, status: int, text: str, **headers: str) -> None:
+        super().__init__(text)
+        self.response = JSONResponse({"error": text}, status, headers)
+
+
+def is_loopback(host: str) -> bool:
+    """Whether only this machine can reach it."""
+    return host in LOOPBACK or host.startswith("127.")
+
+
+def name_of(host: str) -> str:
+    """The name in a `Host` header, or after the scheme of an `Origin`, without its port; '' where it is malformed."""
+    found = _HOST.fullmatch(host)
+    return found[1].strip("[]") if found else ""
+
+
+def is_direct(request: HTTPConnection) -> bool:
+    """Whether a program on this machine sent a request, as far as that shows: by a local name, through no proxy."""
+    sender = request.client.host if request.client else ""
+    local = is_loopback(sender) and is_loopback(name_of(request.headers.get("host", "")))
+    return local and not any(_BY_PROXIES.fullmatch(name) for name in request.headers)
+
+
+def is_open(request: HTTPConnection) -> bool:
+    """Whether a request is for anybody: no token is looked for."""
+    path = request.scope["path"]
+    return path in OPEN and not (path == HEALTH and "authorization" in request.headers)
+
+
+def security(host: str, allowed: tuple[str, ...]) -> TransportSecuritySettings:
+    """Which names a request may come by, and which pages may send one: against DNS rebinding."""
+    names = [*LOOPBACK[:2], "[::1]", *([] if host in ("0.0.0.0", "::") else [host]), *allowed]  # noqa: S104 - asked, not bound
+    return TransportSecuritySettings(
+        enable_dns_rebinding_protection=True,
+        allowed_hosts=[form for name in names for form in (name, f"{name}:*")],
+        allowed_origins=[f"{scheme}://{form}" for name in names for form in (name, f"{name}:*")
+                         for scheme in ("http", "https")],
+    )  # fmt: skip
+
+
+class Verifier:
+    """Tells the SDK which tokens are valid."""
+
+    def __init__(self, tokens: Tokens) -> None:
+        self._tokens = tokens
+
+    async def verify_token(self, token: str) -> AccessToken | None:
+        """See mcp.server.auth.provider.TokenVerifier."""
+        try:
+            known = await to_thread.run_sync(self._tokens.check, token)
+        except StoreError as error:
+            raise AuthenticationError(str(error)) from None
+        if known is None:
+            return None
+        return AccessToken(token="", client_id=known.id, scopes=[known.grant.level], claims={"grant": known.grant})
+
+
+class Bearer(BearerAuthBackend):
+    """Who sends a request, by its token. What is open is so with any token, and without the database."""
+
+    async def authenticate(self, conn: HTTPConnection) -> Any:
+        """See starlette.authentication.AuthenticationBackend."""
+        try:
+            return None if is_open(conn) else await super().authenticate(conn)
+        except AuthenticationError:
+            if conn.scope["path"] == HEALTH:  # which tells just that
+                return None
+            raise
+
+
+def undecided(request: HTTPConnection, error: Exception) -> Response:
+    """The answer where nobody can say whether a token is valid."""
+    return _away(request, error).response
+
+
+def _away(request: HTTPConnection, error: Exception) -> Refusal:
+    """What is said while the database is away. Where it is, no stranger is told."""
+    log.warning("The database: %s", error)
+    text = str(error) if is_direct(request) else "The database is away; the server's log tells why."
+    return Refusal(503, text, **{"Retry-After": str(RETRY)})
+
+
+def grant_of(scope: Scope) -> Grant:
+    """What the token of a request allows; everything where there are no tokens."""
+    user = scope.get("user")
+    if isinstance(user, AuthenticatedUser) and user.access_token.claims:
+        grant: Grant = user.access_token.claims["grant"]
+        return grant
+    return EVERYTHING
+
+
+class Entrance:
+    """ASGI middleware around everything."""
+
+    def __init__(
+        self, app: ASGIApp, calls: Calls, names: TransportSecuritySettings, rate: RateLimitItem | None
+    ) -> None:
+        self._app = app
+        self._calls = calls
+        self._names = TransportSecurityMiddleware(names)
+        self._rate = rate
+        self._limiter = MovingWindowRateLimiter(MemoryStorage())
+        self._running: Counter[str] = Counter()
+        """Open requests by the principal."""
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """See ASGI."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        request = Request(scope, receive)
+        try:
+            await self._admit(request)
+            with self._among(scope):
+                await self._app(scope, receive, send)
+        except Refusal as refused:
+            await refused.response(scope, receive, send)
+
+    async def _admit(self, request: Request) -> None:
+        """Find out what is asked for, in whose name and where. Raises Refusal."""
+        if wrong := await self._names.validate_request(request, is_post=False):
+            raise Refusal(wrong.status_code, bytes(wrong.body).decode())
+        host, origin = request.headers["host"], request.headers.get("origin")  # whose ports the SDK does not look at
+        if not name_of(host):
+            raise Refusal(421, "Invalid Host header")
+        if origin and not name_of(origin.partition("://")[2]):
+            raise Refusal(403, "Invalid Origin header")
+        if is_open(request):
+            return
+        try:
+            await to_thread.run_sync(self._enter, request, grant_of(request.scope))
+        except StoreError as error:
+            raise _away(request, error) from None
+
+    @contextmanager
+    def _among(self, scope: Scope) -> Iterator[None]:
+        """Count a request as long as it is open, if it was let in. Raises Refusal where its sender has too many."""
+        if scope.get(LOCKED, True):
+            yield
+            return
+        who = grant_of(scope).principal
+        if self._running[who] >= AT_ONCE:
+            text = f"{AT_ONCE} requests are open already, streams included. End one first."
+            raise Refusal(429, text, **{"Retry-After": str(RETRY)})
+        self._running[who] += 1
+        try:
+            yield
+        finally:
+            self._running[who] -= 1
+
+    def _enter(self, request: Request, grant: Grant) -> None:
+        locked = request.scope[LOCKED] = grant is EVERYTHING and self._needs_token(request)
+        if locked or grant.principal:
+            self._count(grant.principal or (request.client.host if request.client else ""))
+        if request.scope["path"].startswith(BOUND) and not locked:
+            request.scope[ENTRY] = Entry(grant, self._bound(request, grant))
+
+    def _needs_token(self, request: Request) -> bool:
+        """Beyond this machine always; here where there are any, or where one was sent that is not valid."""
+        engine = self._calls.engine
+        here = is_loopback(engine.settings.host) and is_direct(request)
+        return not here or "authorization" in request.headers or engine.tokens.any()
+
+    def _count(self, who: str) -> None:
+        if self._rate and not self._limiter.hit(self._rate, who):
+            wait = max(1, math.ceil(self._limiter.get_window_stats(self._rate, who).reset_time - time.time()))
+            raise Refusal(429, f"More than {self._rate}. Try again in {wait} s.", **{"Retry-After": str(wait)})
+
+    def _bound(self, request: Request, grant: Grant) -> Workspace | None:
+        """c: the workspace of the header, which must exist; a token that is bound to one allows no other."""
+        name = request.headers.get(WORKSPACE, "").strip()
+        if not name and not grant.workspace:
+            opens = request.method == "POST" and not request.scope["path"].startswith(MESSAGES)
+            if self._calls.binding and (opens or request.scope["path"] == SSE):
+                raise Refusal(400, f"Missing required header: {WORKSPACE}")
+            return None
+        try:
+            return self._find(name, grant.workspace)
+        except NotFoundError as error:
+            raise Refusal(404, str(error)) from None
+        except InvalidInputError as error:
+            raise Refusal(409, str(error)) from None
+
+    def _find(self, name: str, bound: str) -> Workspace:
+        if not bound:
+            return self._calls.named(name)
+        own = self._calls.engine.workspaces.by_id(bound)
+        if own is None:
+            raise NotFoundError("The workspace of this token is gone.")
+        if name and name != own.name:
+            raise Refusal(403, f"This token is bound to another workspace than {name[:100]}.")
+        return self._calls.named(own.name)
+
+
+class Guard:
+    """ASGI middleware around what needs a token where there are any. What passed no entrance is locked."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """See ASGI."""
+        app = self._app
+        if scope.get(LOCKED, True):
+            app = RequireAuthMiddleware(app, [], AnyHttpUrl(f"{base(scope)}{METADATA}"))
+        await app(scope, receive, send)
+
+
+def base(scope: Scope) -> str:
+    """The server's URL as the client wrote it: behind a proxy, or on every interface, the server knows no other."""
+    return str(Request(scope).base_url).rstrip("/")
+
+
+def rate_of(text: str) -> RateLimitItem | None:
+    """The rate that a setting names. Raises InvalidInputError."""
+    if text.strip().lower() in ("none", "0", "off"):
+        return None
+    try:
+        return parse(text)
+    except ValueError:
+        raise InvalidInputError(
+            f"MEMORY_RATE_LIMIT={text!r} cannot be read. Write 6000/minute, 50/second or none."
+        ) from None

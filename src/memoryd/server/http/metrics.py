@@ -1,0 +1,108 @@
+"""For who runs a server: its health and its figures."""
+
+import logging
+import time
+from contextlib import suppress
+from typing import Any
+
+from anyio import to_thread
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
+from prometheus_client.exposition import CONTENT_TYPE_LATEST, generate_latest
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+
+from memoryd.core.engine import Engine
+from memoryd.core.workspaces.registry import going_on
+from memoryd.errors import MemorydError
+from memoryd.server.calls import Calls
+from memoryd.server.http.entry import LOCKED, grant_of
+
+log = logging.getLogger(__name__)
+
+BUCKETS = (0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30)
+FRESH = 15.0  # seconds for which what was counted in the database holds
+
+
+class Health:
+    """`/health` and `/health/live`."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+
+    async def live(self, _request: Request) -> Response:
+        """The process answers."""
+        return JSONResponse({"live": True})
+
+    async def ready(self, request: Request) -> Response:
+        """Whether calls can be served: 200, or 503. Models may still be missing: words are found without.
+
+        Who brings a token is told more; the server's log tells everything.
+        """
+        wrong = await to_thread.run_sync(self._wrong)
+        body: dict[str, Any] = {"live": True, "ready": wrong is None}
+        if not request.scope.get(LOCKED, True):
+            body |= {"database": wrong or "ok", "models": self._engine.helpers.states()}
+        return JSONResponse(body, 503 if wrong else 200)
+
+    def _wrong(self) -> str | None:
+        """What is wrong with the database."""
+        try:
+            self._engine.workspaces.all()
+        except MemorydError as error:
+            log.warning("The database: %s", error)
+            return str(error)
+        return None
+
+
+class Metrics:
+    """`/metrics`, for Prometheus."""
+
+    def __init__(self, calls: Calls) -> None:
+        self._engine = calls.engine
+        self._registry = CollectorRegistry()
+        labels = ("tool", "outcome")
+        self._calls = Counter("memoryd_calls", "Calls of tools.", labels, registry=self._registry)
+        self._seconds = Histogram(
+            "memoryd_call_seconds", "Duration of calls.", ("tool",), buckets=BUCKETS, registry=self._registry
+        )
+        self._records = Gauge("memoryd_records", "Living records.", ("kind",), registry=self._registry)
+        self._waiting = Gauge("memoryd_unembedded_records", "Records that lack vectors.", registry=self._registry)
+        self._size = Gauge("memoryd_database_bytes", "Size of the database.", registry=self._registry)
+        self._asked = Gauge("memoryd_llm", "What the language model was asked for.", ("what",), registry=self._registry)
+        self._counted = -FRESH
+        calls.heard.append(self._heard)
+
+    def _heard(self, tool: str, outcome: str, seconds: float) -> None:
+        self._calls.labels(tool, outcome).inc()
+        self._seconds.labels(tool).observe(seconds)
+
+    async def show(self, request: Request) -> Response:
+        """The text format. Its figures are of all workspaces, so a token of one does not get them."""
+        if grant_of(request.scope).workspace:
+            return JSONResponse({"error": "This token is of one workspace, and these are figures of all."}, 403)
+        text = await to_thread.run_sync(self._text)
+        return Response(text, media_type=CONTENT_TYPE_LATEST)
+
+    def _text(self) -> bytes:
+        if time.monotonic() > self._counted + FRESH:
+            self._counted = time.monotonic()
+            with suppress(MemorydError):  # the figures of the calls are there all the same
+                self._count()
+        for what, number in self._engine.helpers.usage().items():
+            self._asked.labels(what).set(number)
+        return generate_latest(self._registry)
+
+    def _count(self) -> None:
+        kinds: dict[str, int] = {}
+        waiting = 0
+        workspaces: list[Any] = self._engine.workspaces.all("active")
+        for workspace in workspaces:
+            with going_on(workspace):
+                for row in self._engine.store.read(workspace, lambda q: q.all("records.counts", session="")):
+                    kinds[row["kind"]] = kinds.get(row["kind"], 0) + row["number"]
+                waiting += self._engine.embedding.unembedded(workspace)
+        self._records.clear()
+        for kind, number in kinds.items():
+            self._records.labels(kind).set(number)
+        self._waiting.set(waiting)
+        self._size.set(sum(place.size for place in self._engine.store.places([None, *workspaces])))

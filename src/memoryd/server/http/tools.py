@@ -1,0 +1,100 @@
+"""Tools over plain HTTP, for programs that do not speak MCP: `POST /tools/{name}`, described by OpenAPI."""
+
+import json
+from collections.abc import Mapping
+from functools import cached_property
+from typing import Any
+
+from mcp.server.transport_security import DEFAULT_MAX_REQUEST_BODY_SIZE
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import JSONResponse, Response
+
+from memoryd.core.security.prompt_injection import suspicious
+from memoryd.errors import (
+    BusyError,
+    InvalidInputError,
+    MemorydError,
+    NotFoundError,
+    StoreError,
+    TimedOutError,
+    UncertainError,
+)
+from memoryd.server.calls import Calls
+from memoryd.server.connection import ENTRY, Caller, Entry, client_name, session_name
+from memoryd.server.http.entry import RETRY, Refusal
+from memoryd.server.http.openapi import SESSION, document
+
+MASKED, LIKE = "X-Memory-Masked", "X-Memory-Reads-Like"
+"""Tell the kinds of secrets that were masked, and what a text reads like that seems to give orders."""
+LARGEST = DEFAULT_MAX_REQUEST_BODY_SIZE  # bytes of a body, as over MCP
+STATUS: tuple[tuple[type[MemorydError], int], ...] = (
+    (InvalidInputError, 400), (NotFoundError, 404), (BusyError, 503), (TimedOutError, 504),
+    (UncertainError, 500), (StoreError, 503), (MemorydError, 500),
+)  # fmt: skip
+"""The first that fits."""
+
+
+class Plain:
+    """The handlers."""
+
+    def __init__(self, calls: Calls) -> None:
+        self._calls = calls
+
+    async def call(self, request: Request) -> Response:
+        """POST /tools/{name}: its arguments as a JSON object; its result, or `{"error"}` with a status."""
+        entry: Entry = request.scope.get(ENTRY, Entry())
+        name = request.path_params["name"]
+        tool = self._calls.tools.get(name)
+        if tool is None:
+            return _error(404, f"Unknown tool: {name[:100]}. There are: {', '.join(self._calls.offered(entry.grant))}.")
+        if name not in self._calls.offered(entry.grant):
+            return _error(403, f"This token does not allow {name}.")
+        try:
+            arguments = await _arguments(request)
+            caller = Caller(
+                session_id=session_name(request.headers.get(SESSION)) or entry.grant.principal, grant=entry.grant,
+                workspace=entry.workspace, remote=True, client=client_name(request.headers.get("user-agent", "")),
+            )  # fmt: skip
+            answer, _ = await self._calls.run(caller, tool, arguments)
+        except Refusal as refused:
+            return refused.response
+        except ClientDisconnect:  # nobody reads it
+            return Response(status_code=400)
+        except MemorydError as error:
+            return _error(next(status for kind, status in STATUS if isinstance(error, kind)), tool.told(error))
+        body = answer.result.as_json()
+        like = suspicious(body) if tool.capability == "read" else ""
+        told = {MASKED: ", ".join(answer.masked), LIKE: like}
+        return JSONResponse(body, headers={name: value for name, value in told.items() if value})
+
+    async def openapi(self, _request: Request) -> Response:
+        """GET /openapi.json."""
+        return Response(self._document, media_type="application/json")
+
+    @cached_property
+    def _document(self) -> bytes:
+        return json.dumps(document(self._calls.tools), ensure_ascii=False).encode()
+
+
+async def _arguments(request: Request) -> Mapping[str, Any]:
+    if request.headers.get("content-type", "").partition(";")[0].strip().lower() != "application/json":
+        raise InvalidInputError("Send the arguments as application/json.")
+    too_large = Refusal(413, f"The body is larger than {LARGEST} bytes.")
+    if int(request.headers.get("content-length") or 0) > LARGEST:
+        raise too_large
+    body = bytearray()
+    async for part in request.stream():
+        body += part
+        if len(body) > LARGEST:
+            raise too_large
+    try:
+        arguments = json.loads(body or b"{}")
+    except (ValueError, RecursionError) as error:
+        raise InvalidInputError(f"The body is no JSON: {error}.") from None
+    if not isinstance(arguments, dict):
+        raise InvalidInputError("The body must be a JSON object with the tool's arguments.")
+    return arguments
+
+
+def _error(status: int, text: str) -> Response:
+    return JSONResponse({"error": text}, status, {"Retry-After": str(RETRY)} if status == 503 else None)

@@ -1,0 +1,1 @@
+"""The journal's texts and vectors in ChromaDB."""

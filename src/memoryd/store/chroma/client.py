@@ -1,0 +1,190 @@
+"""ChromaDB by way of its HTTP interface, version 2.
+
+Not by its Python client: that waits without a limit, raises bare exceptions, and reads the file `.env` of whatever
+directory an agent works in.
+"""
+
+import threading
+import time
+from pathlib import Path
+from typing import Any, Protocol
+from urllib.parse import quote, urlsplit
+
+import httpx2
+
+from memoryd.errors import StoreAwayError, StoreError
+from memoryd.settings import address
+from memoryd.store.chroma.database import ChromaDatabase, GoneError, TakenError
+from memoryd.store.journal import ForeignServer, State
+
+CONNECT, ANSWER = 5.0, 60.0  # seconds
+PAUSE = 0.05  # between attempts to connect
+TENANT = "/api/v2/tenants/default_tenant/databases"
+TOLD = 300  # characters of what it says that an error repeats
+LOCAL = ("127.0.0.1", "::1", "localhost")
+
+
+class Server(Protocol):
+    """A ChromaDB server: ours, or somebody else's."""
+
+    place: str
+    patience: float
+    """Seconds in which it may come back where it does not answer."""
+
+    def url(self) -> str:
+        """Where it listens."""
+
+    def serves(self) -> bool:
+        """Whether it is still what listens there, as far as can be told at once."""
+
+    def state(self) -> State:
+        """See `store.journal.Database`; so for the others."""
+
+    def start(self) -> bool:
+        """See Database."""
+
+    def stop(self) -> bool:
+        """See Database."""
+
+    def close(self) -> None:
+        """Stop using it."""
+
+
+class External(ForeignServer):
+    """A server of somebody else, which is neither started nor stopped."""
+
+    patience = 0.0
+
+    def __init__(self, url: str) -> None:
+        self._url = url.rstrip("/")
+        self.place = address(self._url)
+
+    def url(self) -> str:
+        """With its user and password, if it has them."""
+        return self._url
+
+    def serves(self) -> bool:
+        """Nobody can tell from here."""
+        return True
+
+
+class Chroma:
+    """A server and the databases in it; see `store.journal.Database`. First use connects."""
+
+    product = "ChromaDB"
+
+    def __init__(self, server: Server) -> None:
+        self._server = server
+        self.place = server.place
+        self._lock = threading.Lock()
+        self._known: str | None = None
+        local = urlsplit(f"//{server.place}").hostname in (*LOCAL, None)
+        self._http = httpx2.Client(timeout=httpx2.Timeout(ANSWER, connect=CONNECT), trust_env=not local)
+
+    def state(self) -> State:
+        """What can be said without asking it."""
+        return self._server.state()
+
+    def start(self) -> bool:
+        """Start a server of ours; whether it did not run before."""
+        with self._lock:
+            started = self._server.start()
+            self._known = None
+            return started
+
+    def stop(self) -> bool:
+        """Stop a server of ours; whether it ran before."""
+        with self._lock:
+            ran = self._server.stop()
+            self._known = None
+            return ran
+
+    def close(self) -> None:
+        """Stop using it."""
+        self._http.close()
+        self._server.close()
+
+    def database(self, name: str) -> ChromaDatabase:
+        """One of its databases, which is made by the first write."""
+        return ChromaDatabase(self.ask, f"{TENANT}/{quote(name, safe='')}", name)
+
+    def ask(self, method: str, path: str, body: Any = None) -> Any:
+        """A request and its answer.
+
+        What is asked may be asked twice: where the connection is lost, nobody knows what came of it. Raises GoneError
+        and TakenError, StoreAwayError where it cannot be reached, StoreError for everything else that it refuses.
+        """
+        deadline = time.monotonic() + self._server.patience
+        again = sent = False
+        while True:
+            try:
+                answer = self._http.request(method, self._url() + path, json=body)
+                return self._understood(answer)
+            except httpx2.ReadTimeout as error:
+                raise StoreAwayError(
+                    f"ChromaDB at {self.place} did not answer in {ANSWER:.0f} s. Whether this call stored anything is "
+                    "not known; look before you try again."
+                ) from error
+            except (httpx2.HTTPError, httpx2.InvalidURL) as error:
+                self._known = None
+                sent |= not isinstance(error, httpx2.ConnectError | httpx2.ConnectTimeout | httpx2.InvalidURL)
+                if again and time.monotonic() >= deadline:
+                    stored = "Whether this call stored anything is not known" if sent else "This call stored nothing"
+                    raise StoreAwayError(
+                        f"Could not connect to ChromaDB at {self.place} ({error}). {stored}; {self._next_step()}"
+                    ) from error
+                again = True
+                time.sleep(PAUSE)
+
+    def _url(self) -> str:
+        known = self._known
+        if known is None or not self._server.serves():  # its port may be another program's by now
+            with self._lock:
+                known = self._known = self._server.url()
+        return known
+
+    def _next_step(self) -> str:
+        if self._server.state() == "external":
+            return "start that server, or check MEMORY_CHROMA_URL."
+        return f"try again, and see {Path(self.place) / 'log'} if this stays."
+
+    def _understood(self, answer: httpx2.Response) -> Any:
+        try:
+            body = answer.json() if answer.content else {}
+        except ValueError:
+            body = None
+        if answer.is_success and body is not None:
+            return body
+        said = str(body.get("message", "")) if isinstance(body, dict) else ""
+        match answer.status_code:
+            case httpx2.codes.NOT_FOUND if said:
+                raise GoneError(said)
+            case httpx2.codes.CONFLICT:
+                raise TakenError(said)
+            case httpx2.codes.UNAUTHORIZED | httpx2.codes.FORBIDDEN:
+                raise StoreAwayError(
+                    f"ChromaDB at {self.place} wants to know who asks. Nothing was stored by this call; put user and "
+                    "password into MEMORY_CHROMA_URL."
+                )
+            case 413:
+                raise StoreError(
+                    f"ChromaDB at {self.place} takes no request so large. Nothing was stored by this call; send less, "
+                    "or raise its max_payload_size_bytes."
+                )
+        if "dimension" in said:
+            raise StoreError(f"{said[:TOLD].rstrip('.')}. {OTHER_MODEL}")
+        if not said:
+            raise StoreError(
+                f"{self.place} does not answer like a ChromaDB of version 1 (status {answer.status_code}). Nothing was "
+                "stored by this call; check MEMORY_CHROMA_URL."
+            )
+        raise StoreError(
+            f"ChromaDB at {self.place} refused ({answer.status_code}: {said[:TOLD]}). Nothing was stored by this call; "
+            "its log tells more."
+        )
+
+
+OTHER_MODEL = (
+    "The journal's vectors are another model's than MEMORY_EMBEDDER. Nothing was stored by this call; set the embedder "
+    "that made them, or have them made anew: export_database, then import_database with mode replace."
+)

@@ -1,0 +1,101 @@
+"""The schema on Postgres: what it needs of a server, and how it is brought up to date."""
+
+from psycopg import errors
+
+from memoryd.errors import StoreError
+from memoryd.store.base import Row
+from memoryd.store.migrate import migrate
+from memoryd.store.postgres.connection import Connection
+from memoryd.store.sql import load, migrations
+
+NEEDED = {"vector": (0, 8), "btree_gin": (1,), "unaccent": (1,)}
+"""The extensions, and the versions from which on they will do."""
+
+
+def asked(connection: Connection, name: str) -> Row:
+    """The one row of a statement without parameters."""
+    row = connection.execute(load("postgres")[name]).fetchone()
+    return row or {}
+
+
+def version_of(connection: Connection) -> int:
+    """The version of the schema; 0 where there is none. Changes nothing."""
+    known = asked(connection, "upkeep.known")["known"]
+    return int(asked(connection, "upkeep.version")["version"]) if known else 0
+
+
+def bring_up_to_date(connection: Connection, place: str, *, read_only: bool) -> None:
+    """Apply the scripts that the database lacks, each with its number in one transaction, one process at a time.
+
+    Raises StoreError, before anything is touched, where the database is newer or lacks what the schema needs.
+    """
+    found, scripts = version_of(connection), migrations("postgres")
+    if lacks := lacking(connection, found):
+        problem, _, remedy = lacks[0].partition(". ")
+        raise StoreError(f"At {place} {problem}. Nothing was changed. {remedy}")
+    connection.rollback()
+    if read_only and found < len(scripts):
+        raise StoreError(
+            f"The database at {place} has schema version {found}, and this memoryd needs {len(scripts)}, which "
+            "read-only may not make. Start any other memoryd process there once."
+        )
+
+    def apply(version: int, script: str) -> None:
+        with connection.transaction():
+            connection.execute(load("postgres")["upkeep.queue"])
+            if version_of(connection) < version:  # nobody did so while this process waited
+                connection.execute(load("postgres")["upkeep.patience"])
+                connection.execute(script)
+                connection.execute("CREATE TABLE IF NOT EXISTS schema_version (version INTEGER PRIMARY KEY)")
+                connection.execute("INSERT INTO schema_version (version) VALUES (%s)", (version,))
+
+    try:
+        migrate(f"The database at {place}", found, scripts, apply)
+    except errors.InsufficientPrivilege as error:
+        raise StoreError(_for_an_operator(connection, place, str(error).splitlines()[0])) from error
+
+
+def lacking(connection: Connection, version: int) -> list[str]:
+    """Which extensions the server does not have, or too old; each with what to do."""
+    rows = {row["name"]: row for row in connection.execute(load("postgres")["upkeep.extensions"]).fetchall()}
+    return [text for name in NEEDED if (text := _lack(name, rows.get(name, {}), version))]
+
+
+def _lack(name: str, row: Row, version: int) -> str:
+    """What is wrong with one extension; '' where all is well."""
+    least = ".".join(map(str, NEEDED[name]))
+    package = f"pgvector {least} or later" if name == "vector" else f"the contrib extension {name}"
+    if installed := row.get("installed"):
+        if _number(installed) >= NEEDED[name]:
+            return ""
+        before = "As" if _will_do(name, row) else f"Install {package} on the server; then, as"
+        return (
+            f"the extension {name} is version {installed}, and {least} is needed. "
+            f"{before} its owner, say: ALTER EXTENSION {name} UPDATE."
+        )
+    if not _will_do(name, row):
+        there = f"is only there as version {row['available']}" if row else "is not installed on the server"
+        return f"the extension {name} {there}. Install {package} on the server (the image pgvector/pgvector has all)."
+    if version:
+        return f"the extension {name} was dropped. Say CREATE EXTENSION {name}, or restore a backup."
+    return ""
+
+
+def _will_do(name: str, row: Row) -> bool:
+    return bool(row) and _number(row["available"]) >= NEEDED[name]
+
+
+def _number(version: str) -> tuple[int, ...]:
+    return tuple(int(part) for part in version.split(".") if part.isdecimal())
+
+
+def _for_an_operator(connection: Connection, place: str, said: str) -> str:
+    """What has to be run once by somebody who may."""
+    server = asked(connection, "upkeep.server")
+    connection.rollback()
+    extensions = "; ".join(f"CREATE EXTENSION IF NOT EXISTS {name}" for name in NEEDED)
+    grant = f'GRANT CREATE ON SCHEMA {server["place"] or "public"} TO "{server["role"]}"'
+    return (
+        f"The role {server['role']} may not make memoryd's tables at {place} ({said}). Nothing was changed. "
+        f"Let an operator say there: {extensions}; {grant};"
+    )

@@ -1,0 +1,284 @@
+"""Searching on Postgres: words by BM25 over a tsvector, vectors one by one or through HNSW, whichever takes less."""
+
+import json
+import math
+import threading
+import time
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import reduce
+from typing import Any, Protocol
+
+import numpy as np
+
+from memoryd.model import Filter, VectorSet, Workspace
+from memoryd.query_syntax import WordQuery
+from memoryd.store.base import Queries, Row, Scored, Vector
+
+FILTERS = ("kinds", "tags", "entity", "shelf", "among")  # what sets records apart, but for their session
+FRESH = 60.0  # seconds for which what was counted holds
+REMEMBERED = 10_000  # counts that are remembered at most
+
+STEADY = 1_000  # records of a workspace from which on what is counted there does not change much in a minute
+COUNTED = 1_000  # records that a term is counted in; of a commoner one a sample tells how common it is
+SAMPLE = 5_000  # records
+DRIVEN = 3_000  # records that the rarest words of a question may find; commoner words must come together
+TOGETHER = 3  # common words that a record must have at most
+COMBINED = 8  # common words that are combined
+ENOUGH = 20  # records a hit that the common words should find
+
+LONGEST = 4_000  # dimensions that pgvector indexes as halfvec
+INDEXED = 5_000  # vectors of a set from which on an index is worth what it costs each write
+PASSED = 150  # vectors looked at one by one in the time in which the index finds what one more hit takes
+EFFORT = 100  # candidates that HNSW takes along at least: recall@10 .99 and more
+MOST_EFFORT = 1_000  # what pgvector allows
+CHUNKS = 4  # chunks that are looked for a hit: recall@10 .99 where a third of the records has 2 to 6 chunks, with 2 .97
+FEW = 2_000  # records that a filter may leave to be looked up one by one
+
+
+class Composing(Queries, Protocol):
+    """Named statements, also those in which a dimension or a name must stand as it is."""
+
+    def composed(self, name: str, parts: Mapping[str, int | str], /, **parameters: Any) -> list[Row]:
+        """Every row of a statement with these literals in its braces."""
+
+
+class Defining(Queries, Protocol):
+    """Statements that make things."""
+
+    def define(self, name: str, names: Mapping[str, str], /, **parts: int | str) -> None:
+        """Run a statement with these names and literals in its braces."""
+
+
+@dataclass(frozen=True, slots=True)
+class Index:
+    """An HNSW index: the vectors of one dimension and perspective, in one partition."""
+
+    partition: str
+    dim: int
+    perspective: str
+
+    @property
+    def name(self) -> str:
+        """Its name; 63 characters at most, for a perspective has 50."""
+        return prefix(self.dim, self.perspective) + self.partition.rpartition("_")[2]
+
+
+def prefix(dim: int, perspective: str) -> str:
+    """What the names of such indexes begin with, before the number of their partition."""
+    return f"near_{dim}_{perspective}_"
+
+
+class Recent:
+    """What was found out lately, for all threads."""
+
+    def __init__(self) -> None:
+        self._known: dict[Hashable, tuple[float, Any]] = {}
+        self._lock = threading.Lock()
+
+    def get(self, key: Hashable) -> Any:
+        """What is known and still fresh, or None."""
+        until, value = self._known.get(key, (0.0, None))
+        return value if time.monotonic() < until else None
+
+    def put(self, key: Hashable, value: Any) -> None:
+        """Remember it for a while."""
+        with self._lock:
+            if len(self._known) >= REMEMBERED:
+                self._known.clear()
+            self._known[key] = time.monotonic() + FRESH, value
+
+    def clear(self) -> None:
+        """Find out anew."""
+        with self._lock:
+            self._known.clear()
+
+
+class Words:
+    """BM25, as FTS5 reckons it, but for a word that counts once in a text. What is counted holds for a minute."""
+
+    def __init__(self) -> None:
+        self._known = Recent()
+
+    def search(self, queries: Queries, workspace: Workspace, query: WordQuery, allowed: Filter, limit: int) -> Scored:
+        """The records that match, best first."""
+        number, length = self._extent(queries, workspace)
+        terms = query.terms()
+        having = self._having(queries, workspace, [term.tsquery() for term in terms], number)
+        weighted = json.dumps([[t.tsquery(), t.tsquery("A"), rarity(having[t.tsquery()], number)] for t in terms])
+        rows: list[Row] = []
+        for match in driving(query, having, number, limit):
+            rows = queries.all(
+                "search.words", **visible(allowed), limit=limit, length=length, match=match, terms=weighted
+            )  # fmt: skip
+            if len(rows) >= limit:
+                break
+        return [(row["id"], row["score"]) for row in rows]
+
+    def _extent(self, queries: Queries, workspace: Workspace) -> tuple[int, float]:
+        """How many records there are, and how many words they have."""
+        known: tuple[int, float] | None = self._known.get(workspace.id)
+        if known is None:
+            row = queries.one("search.extent", sample=SAMPLE) or {}
+            known = max(row["number"], 1), max(row["length"], 1.0)
+            if known[0] >= STEADY:
+                self._known.put(workspace.id, known)
+        return known
+
+    def _having(self, queries: Queries, workspace: Workspace, terms: Sequence[str], number: int) -> dict[str, int]:
+        """In how many records each term is."""
+        having = {term: self._known.get((workspace.id, term)) for term in terms}
+        if unknown := [term for term, found in having.items() if found is None]:
+            of = {"most": COUNTED, "number": number, "sample": max(1, min(number, SAMPLE))}
+            for row in queries.all("search.having", terms=json.dumps(unknown), **of):
+                having[row["term"]] = row["having"]
+                if number >= STEADY:
+                    self._known.put((workspace.id, row["term"]), row["having"])
+        return having
+
+
+def rarity(having: int, number: int) -> float:
+    """The inverse document frequency of BM25, as FTS5 has it: never 0."""
+    return max(math.log((number - having + 0.5) / (having + 0.5)), 1e-6) if having < number else 1e-6
+
+
+def driving(query: WordQuery, having: Mapping[str, int], number: int, limit: int) -> Iterator[str]:
+    """What must match, and what else where that finds too few.
+
+    That is the query itself; of a plain question its rare words, or several of the common ones together: a record that
+    has but one of those is not among the best where thousands have more.
+    """
+    if query.syntax:
+        yield query.tsquery()
+        return
+    rare, common, found = list[str](), list[str](), 0
+    for term in sorted(having, key=lambda term: having[term]):
+        found += having[term]
+        (rare if found <= DRIVEN else common).append(term)
+    together = _together([having[term] / number for term in common], ENOUGH * limit / number) if common else 0
+    for least in range(together, 0, -1):
+        yield " | ".join(_combined(1, rare) + _combined(least, common if least == 1 else common[:COMBINED]))
+    if not common:
+        yield " | ".join(_combined(1, rare))
+
+
+def _together(shares: Sequence[float], wanted: float) -> int:
+    """How many of the words a record must have, so that still a share of `wanted` has them, were they independent."""
+    exactly = reduce(np.convolve, [np.array([1 - min(share, 1), min(share, 1)]) for share in shares[:COMBINED]])
+    at_least = np.cumsum(exactly[::-1])[::-1]
+    return max([n for n in range(1, min(TOGETHER, len(at_least) - 1) + 1) if at_least[n] >= wanted], default=1)
+
+
+def _combined(least: int, terms: Sequence[str]) -> list[str]:
+    """Alternatives that match what has at least so many of the terms."""
+    if least == 1:
+        return [f"({term})" for term in terms]
+    return [
+        f"(({term}) & ({' | '.join(_combined(least - 1, terms[place + 1 :]))}))"
+        for place, term in enumerate(terms[: len(terms) - least + 1])
+    ]
+
+
+class Vectors:
+    """Nearest neighbours. Of few vectors each is looked at; a large set that is searched gets an HNSW index."""
+
+    def __init__(self) -> None:
+        self._known = Recent()
+        self.wanted: set[Index] = set()
+        """Indexes that a search could have used."""
+
+    def forget(self) -> None:
+        """Indexes were built."""
+        self._known.clear()
+
+    def search(
+        self, queries: Composing, workspace: Workspace, among: VectorSet, vector: Vector, allowed: Filter, limit: int
+    ) -> Scored:
+        """The records whose vectors lie nearest, best first."""
+        given = {**of(among), **visible(allowed), "vector": vector, "dim": len(vector)}
+        place = self._place(queries, workspace, prefix(len(vector), among.perspective))
+        total = place["total"] if place else None
+        most = INDEXED if total is None else math.isqrt(int(PASSED * limit * max(total, INDEXED)))
+        number = self._number(queries, workspace, given, most + 1)
+        if number > most and place and total is None and len(vector) <= LONGEST:
+            self.wanted.add(Index(place["partition"], len(vector), among.perspective))
+        if number > most and total is not None:
+            found = _approximately(queries, given, limit)
+            if len(found) == limit:
+                return found
+            queries.one("vectors.settings", ef=str(EFFORT), sort="on")
+        return _exactly(queries, given, limit, few=bool(_filters(given)) and number <= FEW)
+
+    def _place(self, queries: Queries, workspace: Workspace, begins: str) -> Row | None:
+        """The partition of the workspace, and how many vectors such an index has there; None where there are none."""
+        return self._remember((workspace.id, begins), lambda: queries.one("vectors.place", prefix=begins))
+
+    def _number(self, queries: Queries, workspace: Workspace, given: Row, most: int) -> int:
+        """How many vectors there are, or records that pass the filter."""
+        filters = _filters(given)
+        key = (workspace.id, given["perspective"], given["model"], given["dim"], filters, most)
+        if filters:
+            asked = {name: given[name] for name in FILTERS}
+            row = self._remember(key, lambda: queries.one("vectors.passing", **asked, most=most))
+        else:
+            asked = {name: given[name] for name in ("perspective", "model", "dim")}
+            row = self._remember(key, lambda: queries.one("vectors.number", **asked, most=most))
+        return int(row["number"]) if row else 0
+
+    def _remember(self, key: Hashable, find: Callable[[], Row | None]) -> Row | None:
+        found: Row | None = self._known.get(key)
+        if found is None and (found := find()):
+            self._known.put(key, found)
+        return found
+
+
+def _exactly(queries: Queries, given: Row, limit: int, *, few: bool) -> Scored:
+    rows = queries.all("vectors.among" if few else "vectors.nearest", **given, limit=limit)
+    return [(row["id"], row["cosine"]) for row in rows]
+
+
+def _approximately(queries: Composing, given: Row, limit: int) -> Scored:
+    """By the index, which knows chunks: their records are compared by all of their chunks."""
+    asked = {name: given[name] for name in ("model", "vector", "session", *FILTERS)}
+    parts = {name: given[name] for name in ("dim", "perspective")}
+    wanted, ids, more = CHUNKS * limit, list[str](), True
+    while len(ids) < limit and more:
+        queries.one("vectors.settings", ef=str(min(max(wanted, EFFORT), MOST_EFFORT)), sort="off")
+        rows = queries.composed("vectors.candidates", parts, **asked, limit=wanted)
+        ids, more, wanted = list(dict.fromkeys(row["id"] for row in rows)), len(rows) == wanted, 4 * wanted
+    known = {name: given[name] for name in ("perspective", "model", "dim", "vector")}
+    found = [(row["id"], row["cosine"]) for row in queries.all("vectors.cosines", **known, ids=json.dumps(ids))]
+    return sorted(found, key=lambda hit: (-hit[1], hit[0]))[:limit]
+
+
+def of(among: VectorSet) -> dict[str, str]:
+    """A set of vectors as parameters."""
+    return {"perspective": among.perspective, "model": among.model}
+
+
+def visible(allowed: Filter) -> dict[str, str]:
+    """A filter as parameters."""
+    return {
+        "session": allowed.session, "entity": allowed.entity, "shelf": allowed.shelf,
+        "among": json.dumps(allowed.among) if allowed.among is not None else "",
+        "kinds": json.dumps([str(kind) for kind in allowed.kinds]),
+        "tags": json.dumps(list(dict.fromkeys(allowed.tags)), ensure_ascii=False),
+    }  # fmt: skip
+
+
+def _filters(given: Row) -> tuple[str, ...]:
+    """What sets records apart but for their session; nothing where all are wanted."""
+    asked = tuple(given[name] for name in FILTERS)
+    return () if asked == ("[]", "[]", "", "", "") else asked
+
+
+def build(queries: Defining, index: Index) -> None:
+    """Build an index, anew where that has failed before. Takes half a minute for 100,000 vectors of 384 dimensions."""
+    there = queries.one("vectors.built", index=index.name)
+    if there and there["valid"]:
+        return
+    queries.define("vectors.unindex", {"index": index.name})
+    queries.define(
+        "vectors.index", {"index": index.name, "partition": index.partition},
+        dim=index.dim, perspective=index.perspective,
+    )  # fmt: skip

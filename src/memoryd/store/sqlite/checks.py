@@ -1,0 +1,59 @@
+"""What doctor asks of a SQLite file beyond its rows and words: the log, the journal, the stored vectors."""
+
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+
+import numpy as np
+
+from memoryd.store.base import UNIT, Queries, Row
+from memoryd.store.sqlite.file import SqliteFile
+
+LARGE_LOG = 256 * 2**20  # bytes of write-ahead log; in daily use it stays at a few megabytes
+BATCH = 2_000  # vectors that are looked at together
+Read = Callable[[Callable[[Queries], list[Row]]], list[Row]]
+
+
+def file_size(path: Path) -> int:
+    """Bytes; 0 where there is no file."""
+    return path.stat().st_size if path.exists() else 0
+
+
+def large_log(path: Path) -> list[str]:
+    """Whether nobody folds the write-ahead log in."""
+    size = file_size(path.with_name(f"{path.name}-wal"))
+    if size <= LARGE_LOG:
+        return []
+    remedy = "Close what has it open (a server that hangs?): the last one to close it folds the log in."
+    return [f"its write-ahead log has grown to {size / 2**20:.0f} MiB. {remedy}"]
+
+
+def journal(database: SqliteFile) -> list[str]:
+    """Whether the file system can do a write-ahead log; it matters only where the file is written."""
+    if database.readonly or database.at_rest:
+        return []
+    with database.reader() as connection:
+        mode = connection.pragma("journal_mode")
+    if mode == "wal":
+        return []
+    remedy = "Move it to a local disk: network drives and synchronised folders cannot hold a live database."
+    return [f"its journal is {mode} instead of wal, so readers and writers wait for each other. {remedy}"]
+
+
+def damaged(read: Read, dims: Mapping[str, int]) -> Iterator[int]:
+    """The numbers of the vectors that no search could use, a part of them at a time."""
+    after = 0
+    while rows := _batch(read, after):
+        yield from (row["seq"] for row in rows if not _sound(row, dims))
+        after = rows[-1]["seq"]
+
+
+def _batch(read: Read, after: int) -> list[Row]:
+    return read(lambda q: q.all("doctor.vectors", after=after, limit=BATCH))
+
+
+def _sound(row: Row, dims: Mapping[str, int]) -> bool:
+    """Whether a stored vector has the length that it claims and its model's `dims` ask for, and is of unit length."""
+    if len(row["vector"]) != 2 * row["dim"] or row["dim"] != dims.get(row["model"], row["dim"]):
+        return False
+    vector = np.frombuffer(row["vector"], np.float16).astype(np.float32)
+    return bool(abs(np.linalg.norm(vector) - 1) <= UNIT)  # NaN is not

@@ -1,0 +1,340 @@
+"""One SQLite file: a writer thread with group commit, a pool of readers, the schema."""
+
+import queue
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import Future
+from contextlib import ExitStack, closing, contextmanager
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any, TypeVar
+
+import apsw
+
+from memoryd import disk
+from memoryd.errors import StoreError
+from memoryd.model import Workspace
+from memoryd.store.base import Queries, closed, refused
+from memoryd.store.migrate import migrate
+from memoryd.store.sql import TABLES, copying, counting, migrations
+from memoryd.store.sqlite.connection import (
+    BUSY_MS,
+    SqliteQueries,
+    connect,
+    explained,
+    frozen,
+    immediate,
+    missing,
+    rows,
+    savepoint,
+    told,
+    writable,
+)
+
+T = TypeVar("T")
+
+APPLICATION_ID = 0x6D656D64  # 'memd': tells our files from other programs'
+BATCH = 256  # jobs that share one commit at most
+MOVING_MS = 200  # milliseconds to wait for others to let go of a file that is to be moved
+CLOSING = 2.0  # seconds for a writer to finish; it may be waiting for a lock of another process
+
+
+@dataclass(slots=True)
+class _Job:
+    work: Callable[[Queries], Any]
+    workspace: Workspace | None
+    guarded: bool
+    done: "Future[Any]"
+
+
+class SqliteFile:
+    """One file: its writer thread, its readers, its schema.
+
+    One `at_rest` belongs to an archived workspace: it has no write-ahead log, so that it can be moved.
+    """
+
+    def __init__(self, path: Path, durability: str, *, at_rest: bool = False) -> None:
+        self.path = path
+        self.at_rest = at_rest
+        self._durability = durability
+        self._connection: apsw.Connection | None = None
+        self._readers: list[apsw.Connection] = []
+        self._jobs: queue.SimpleQueue[_Job | None] = queue.SimpleQueue()
+        self._opening = threading.Lock()
+        self._lock = threading.Lock()
+        self._thread: threading.Thread | None = None
+        self._closing = False
+        self.users = 0
+        self.readonly = False
+        """Whether it could not be written when it was opened, by its rights or those of its directory."""
+
+    # opening ---------------------------------------------------------------------------------------------------------
+
+    def open(self, *, create: bool = False) -> None:
+        """Get ready, once: this may wait for other processes. Without `create` a missing file is a StoreError."""
+        with self._opening:
+            if self._closing:
+                raise closed()
+            if self._connection is None:
+                self._connection = self._open_writer(create)
+                self.readonly = self._connection.readonly("main")
+
+    @property
+    def _writer(self) -> apsw.Connection:
+        assert self._connection is not None, "it was not opened"
+        return self._connection
+
+    def _open_writer(self, create: bool) -> apsw.Connection:
+        with explained(self.path):
+            if create:
+                disk.make_directory(self.path.parent)
+                disk.make_file(self.path)
+            with ExitStack() as undo:
+                connection = connect(self.path, self._durability)
+                undo.callback(connection.close)
+                self._prepare(connection)
+                self._demand_name()  # from here on our lock keeps it where it is
+                undo.pop_all()
+        return connection
+
+    def _prepare(self, connection: apsw.Connection) -> None:
+        """Refuse what is not ours or newer, then bring the schema up to date; another process may do the same."""
+        if _foreign(connection):
+            raise StoreError(f"{self.path} is a database of another program. It was not touched; choose another file.")
+        scripts = migrations("sqlite")
+        version = connection.pragma("user_version")
+        can_log = version <= len(scripts) and not self.at_rest and not connection.readonly("main")
+        if can_log and connection.pragma("journal_mode") != "wal":
+            self._demand_name()
+            _log_ahead(connection)  # a new file, or one from a backup or the archive that is put to use
+        if version == len(scripts):
+            return
+
+        def apply(version: int, script: str) -> None:
+            with immediate(connection):
+                if connection.pragma("user_version") < version:  # a process that started with us may have been faster
+                    connection.execute(script)
+                    connection.pragma("application_id", APPLICATION_ID)
+                    connection.pragma("user_version", version)
+
+        migrate(str(self.path), connection.pragma("user_version"), scripts, apply)
+
+    def _demand_name(self) -> None:
+        """What is written to a file that was moved or removed is lost with the process."""
+        if not self.path.exists():
+            raise missing(self.path)
+
+    # reading ---------------------------------------------------------------------------------------------------------
+
+    @contextmanager
+    def reader(self) -> Iterator[apsw.Connection]:
+        """A connection on one snapshot."""
+        with explained(self.path):
+            connection = self._take_reader()
+            try:
+                connection.execute("BEGIN")
+                yield connection
+            finally:
+                if connection.in_transaction:
+                    connection.execute("ROLLBACK")
+                self._give_back(connection)
+
+    def _take_reader(self) -> apsw.Connection:
+        try:
+            return self._readers.pop()
+        except IndexError:
+            return connect(self.path, self._durability, readonly=True)
+
+    def _give_back(self, connection: apsw.Connection) -> None:
+        with self._lock:
+            frozen = connection.open_flags & apsw.SQLITE_OPEN_READONLY  # and may thaw
+            keep = not frozen and not self._closing
+            if keep:
+                self._readers.append(connection)
+        if not keep:
+            connection.close()
+
+    def check_rows(self) -> list[str]:
+        """Integrity of pages and foreign keys; the slow part of a check, which locks nobody out.
+
+        On a connection of its own: what one has cached of FTS5's index is stale after a write of another, and FTS5's
+        part of integrity_check would call that corruption (tried, SQLite 3.54).
+        """
+        with explained(self.path), closing(connect(self.path, self._durability, readonly=True)) as connection:
+            pages = [row["integrity_check"] for row in rows(connection, "PRAGMA integrity_check")]
+            broken = list(rows(connection, "PRAGMA foreign_key_check"))
+        problems = [f"damaged pages: {text}. Restore a backup." for text in pages[:5] if text != "ok"]
+        return problems + [f"a row of {row['table']} refers to nothing. Restore a backup." for row in broken[:5]]
+
+    # writing ---------------------------------------------------------------------------------------------------------
+
+    def write(self, workspace: Workspace | None, work: Callable[[Queries], T], *, guarded: bool = True) -> T:
+        """Hand `work` to the writer thread and wait until it is committed.
+
+        `guarded`: it is refused where the workspace was put away.
+        """
+        if guarded and workspace and self.at_rest:
+            raise refused(workspace)
+        job = _Job(work, workspace, guarded, Future())
+        assert threading.current_thread() is not self._thread, "a write inside a write would wait for itself"
+        with self._lock:  # a job after the end mark would wait for ever
+            if self._closing:
+                raise closed()
+            if self._thread is None:
+                self._thread = threading.Thread(target=self._serve, name=f"writer {self.path.name}", daemon=True)
+                self._thread.start()
+            self._jobs.put(job)
+        result: T = job.done.result()
+        return result
+
+    def _serve(self) -> None:
+        while job := self._jobs.get():
+            batch = [job]
+            while len(batch) < BATCH and not self._jobs.empty():
+                if (following := self._jobs.get()) is None:
+                    self._jobs.put(None)  # for the outer loop
+                    break
+                batch.append(following)
+            self._commit(batch)
+
+    def _commit(self, batch: list[_Job]) -> None:
+        """Run the jobs in one transaction, each in a savepoint of its own, and answer after the commit."""
+        finished: list[tuple[_Job, Any]] = []
+        failure = _raised(lambda: self._together(batch, finished))
+        if failure is None:
+            for job, result in finished:
+                job.done.set_result(result)
+            return
+        for job in batch:  # nothing of this batch is known to be durable: every caller hears so
+            if not job.done.done():
+                job.done.set_exception(failure)
+
+    def _together(self, batch: list[_Job], finished: list[tuple[_Job, Any]]) -> None:
+        if self.readonly and writable(self.path):
+            self._open_again()
+        with explained(self.path), immediate(self._writer):
+            self._demand_name()
+            for job in batch:
+                error = _raised(partial(self._run, job, finished))
+                if error is None:
+                    continue
+                if not self._writer.in_transaction:  # a full disk ends the transaction, not just the job
+                    raise error
+                job.done.set_exception(told(error, self.path))
+
+    def _open_again(self) -> None:
+        connection = self._open_writer(create=False)
+        self._writer.close()
+        self._connection, self.readonly = connection, connection.readonly("main")
+
+    def _run(self, job: _Job, finished: list[tuple[_Job, Any]]) -> None:
+        queries = SqliteQueries(self._writer, job.workspace)
+        with savepoint(self._writer):
+            if job.guarded and job.workspace and queries.one("placement.marked"):
+                raise refused(job.workspace)
+            result = job.work(queries)
+        finished.append((job, result))
+
+    # backup ----------------------------------------------------------------------------------------------------------
+
+    def copy_from(self, source: Path) -> Iterator[tuple[str, int]]:
+        """Add every row of another file, from one snapshot of it; words and tags follow by trigger.
+
+        Yields each table and how many rows it has there.
+        """
+        mode = "immutable=1" if frozen(source) else "mode=ro"  # BEGIN IMMEDIATE would lock out its writers else
+        self._writer.execute("ATTACH ? AS source", (f"{source.absolute().as_uri()}?{mode}",))
+        with immediate(self._writer):
+            for table in TABLES:
+                columns = [row["name"] for row in rows(self._writer, f"PRAGMA table_info({table})")]
+                try:
+                    self._writer.execute(copying(table, columns))
+                except (apsw.CorruptError, apsw.NotADBError) as error:  # the file that is made here is whole
+                    raise told(error, source) from error
+                yield table, self._writer.execute(counting("source", table)).get
+        self._writer.execute("DETACH source")
+
+    def lacking(self, copied: Mapping[str, int]) -> list[str]:
+        """Which tables do not hold what was copied into them."""
+        there = {table: self._writer.execute(counting("main", table)).get for table in copied}
+        return [
+            f"{table} has {there[table]} rows instead of {number}"
+            for table, number in copied.items() if there[table] != number
+        ]  # fmt: skip
+
+    def pack(self) -> None:
+        """Leave one plain file behind, without a write-ahead log, flushed to the disk."""
+        self._writer.pragma("synchronous", "FULL")
+        self._writer.pragma("journal_mode", "delete")
+
+    # the end ---------------------------------------------------------------------------------------------------------
+
+    def close(self) -> None:
+        """Commit what was accepted, then close every connection; one that is still at work is left to the exit."""
+        with self._lock:
+            self._closing = True
+            if self._thread is not None:
+                self._jobs.put(None)
+        if self._thread is not None:
+            self._thread.join(CLOSING)
+            if self._thread.is_alive():
+                return
+        if not self._opening.acquire(timeout=CLOSING):
+            return
+        with self._lock:
+            idle, self._readers = self._readers, []
+        for connection in (*idle, self._connection):
+            if connection is not None:
+                connection.close()
+        self._opening.release()
+
+
+def move(source: Path, target: Path) -> bool:
+    """Give a database another place, whole; False, and nothing done, while any process has it open.
+
+    A file that is renamed under a process takes that one's next writes away with it. So the log is folded in first,
+    which SQLite refuses while anyone else is connected, and everyone is kept out until the file has its new name.
+    """
+    with explained(source), closing(connect(source, "FULL")) as connection:
+        connection.set_busy_timeout(MOVING_MS)
+        try:
+            connection.pragma("journal_mode", "delete")
+            connection.execute("BEGIN EXCLUSIVE")
+        except (apsw.BusyError, apsw.LockedError):
+            return False
+        if target.exists() or connection.pragma("journal_mode") != "delete":  # somebody slipped in between
+            return False
+        disk.make_directory(target.parent)
+        disk.rename(source, target)
+    return True
+
+
+def _raised(work: Callable[[], object]) -> BaseException | None:
+    """Whatever goes wrong in a batch is its callers' to see; the writer thread lives on."""
+    try:
+        work()
+    except BaseException as error:  # noqa: BLE001 - handed on, not swallowed
+        return error
+    return None
+
+
+def _foreign(connection: apsw.Connection) -> bool:
+    """Whether another program made this database; in one snapshot, for a process of ours may be making it."""
+    with connection:
+        tables = connection.execute("SELECT name FROM sqlite_schema").fetchall()
+        owner = connection.pragma("application_id")
+    return bool(tables) and owner != APPLICATION_ID
+
+
+def _log_ahead(connection: apsw.Connection) -> None:
+    """Switch to a write-ahead log. SQLite does not wait by itself for another process that does the same."""
+    deadline = time.monotonic() + BUSY_MS / 1000
+    while connection.pragma("journal_mode") != "wal":
+        try:
+            connection.pragma("journal_mode", "wal")
+        except apsw.BusyError:
+            if time.monotonic() > deadline:
+                raise
+            time.sleep(0.005)

@@ -1,0 +1,186 @@
+"""The rules of the house for SQL: named statements, migrations, tables."""
+
+import ast
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import apsw
+
+from tests.house_tree import PACKAGE, Located, nodes, read
+
+SQL = f"{PACKAGE}/store/sql"
+MIGRATIONS = f"{SQL}/sqlite/migrations"
+POSTGRES = "store/postgres/"
+NOUN_VERB = r"[a-z_]+\.[a-z_]+"  # no digits: the loader's header has none, and would take such a header for SQL
+
+SHARED_TABLES = {
+    "projects": "id name description db_path status created_at updated_at",
+    "sessions": "principal id active_project",
+    "session_holders": "principal id holder expires_at",
+    "leases": "name holder expires_at",
+    "records": "workspace_id id kind name type body tags scope session_id client tool created_at updated_at deleted_at",
+    "memory_details": "workspace_id id importance access_count accessed_at consolidated superseded_by fingerprint "
+    "ending reason gist",
+    "entity_details": "workspace_id id summary_updated_at next_ordinal",
+    "observation_details": "workspace_id entity_id ordinal id",
+    "interaction_details": "workspace_id id thought_at response_at",
+    "summary_details": "workspace_id id memory_count quality productivity impact complexity technologies",
+    "versions": "workspace_id id until body tags importance",
+    "relations": "workspace_id id from_entity to_entity relation_type created_at deleted_at",
+    "perspectives": "workspace_id name template",
+    "events": "workspace_id seq at operation subject",
+}
+"""The columns that a table has on every dialect."""
+
+OWN_COLUMNS = {"sqlite": {"records": {"rid"}}}
+"""The columns that a shared table has on one dialect alone."""
+
+
+@dataclass(frozen=True)
+class Query:
+    """A statement under its `-- name:` header; `notes` are the comment lines that follow it."""
+
+    folder: str
+    place: str
+    name: str
+    notes: str
+    sql: str
+
+
+def _statements(root: Path) -> Iterator[Query]:
+    """The named statements, shared ones first. What stands before the first name of a file comes with the name ''."""
+    base = root / SQL
+    for path in [*sorted(base.glob("*.sql")), *sorted(base.glob("*/*.sql"))]:
+        head, *parts = re.split(r"^(-- name:.*\n)", read(path), flags=re.MULTILINE)
+        folder, place, line = path.parent.relative_to(base).as_posix(), path.relative_to(root).as_posix(), 1
+        for header, body in [("", head), *zip(parts[::2], parts[1::2], strict=True)]:
+            name = header.removeprefix("-- name:").strip()
+            sql = re.sub(r"\A(--.*\n|\s)*", "", body)
+            yield Query(folder, f"{place}:{line}", name, body.removesuffix(sql).strip(), sql.strip())
+            line += (header + body).count("\n")
+
+
+def queries(root: Path, dialect: str) -> dict[str, Query]:
+    """The named statements of a dialect: the shared ones, then its own."""
+    return {query.name: query for query in _statements(root) if query.name and query.folder in {".", dialect}}
+
+
+def _bare(sql: str) -> str:
+    """A statement without its comments, its strings emptied."""
+    quoted = r"""--[^\n]*|/\*.*?\*/|'(?:[^']|'')*'|"[^"]*\""""
+    return re.sub(quoted, lambda found: " " if found[0][0] in "-/" else "''", sql, flags=re.DOTALL)
+
+
+def check_queries_are_well_formed(root: Path) -> list[str]:
+    """A query is one statement under `-- name: noun.verb` and a line that says what it does; parameters are `:name`."""
+    found = []
+    seen = set()
+    for query in _statements(root):
+        key = (query.folder, query.name)  # a dialect may replace a shared statement
+        faults = _faults(query) + (["is there twice"] if query.name and key in seen else [])
+        found += [f"{query.place} {query.name or 'the head of the file'} {fault}." for fault in faults]
+        seen.add(key)
+    return found
+
+
+def _faults(query: Query) -> list[str]:
+    sql = _bare(query.sql).strip().removesuffix(";")
+    if not query.name:
+        return ["holds a statement without a name"] if sql else []
+    faults = {
+        "is not named noun.verb": not re.fullmatch(NOUN_VERB, query.name),
+        "has no comment line that says what it does": not query.notes,
+        "is empty": not sql,
+        "is more than one statement": ";" in sql,
+        "has a parameter that is not written :name": re.search(r"\?|[@$]\w", sql),
+        # External-content FTS5 is silently corrupted by it, and PRAGMA integrity_check still says ok.
+        "replaces rows: use ON CONFLICT DO UPDATE": re.search(r"(?i)\bOR\s+REPLACE\b|\bREPLACE\s+INTO\b", sql),
+    }
+    return [fault for fault, is_so in faults.items() if is_so]
+
+
+def check_queries_are_used(root: Path) -> list[str]:
+    """Every named query occurs in the package as a string."""
+    literals = {node.value for _, node, _ in nodes(root) if isinstance(node, ast.Constant)}
+    return [
+        f"{query.place} {query.name} is used by nobody."
+        for query in _statements(root)
+        if query.name and query.name not in literals
+    ]
+
+
+def check_queries_exist(root: Path) -> list[str]:
+    """Every `noun.verb` that is handed to a verb of Queries is a named query of SQLite."""
+    known = queries(root, "sqlite")
+    return [
+        f"{place} asks for {name}, which is no named query."
+        for module, node, place in nodes(root)
+        if not module.lives_in([POSTGRES])
+        for name in _asked(node)
+        if re.fullmatch(NOUN_VERB, name) and name not in known
+    ]
+
+
+def _asked(node: Located) -> list[str]:
+    """The string or strings (`a if so else b`) that a call of one, all, run, many or value begins with."""
+    match node:
+        case ast.Call(func=ast.Attribute(attr="one" | "all" | "run" | "many" | "value"), args=[first, *_]):
+            choices = [first.body, first.orelse] if isinstance(first, ast.IfExp) else [first]
+            return [c.value for c in choices if isinstance(c, ast.Constant) and isinstance(c.value, str)]
+    return []
+
+
+def check_migrations_apply(root: Path, database: apsw.Connection | None = None) -> list[str]:
+    """Migrations are numbered 0001, 0002, ... without a gap, and apply to an empty database."""
+    database = database or apsw.Connection(":memory:")
+    paths = sorted((root / MIGRATIONS).glob("*.sql"))
+    found = [] if paths else [f"{MIGRATIONS}:1 holds no migration."]
+    for number, path in enumerate(paths, 1):
+        place = f"{path.relative_to(root).as_posix()}:1"
+        if not re.fullmatch(rf"{number:04}_[a-z0-9_]+\.sql", path.name):
+            found.append(f"{place} should be named {number:04}_something.sql.")
+        try:
+            database.execute(read(path))
+        except apsw.Error as error:
+            found.append(f"{place} does not apply: {error}.")
+    return found
+
+
+def check_queries_prepare(root: Path) -> list[str]:
+    """Every query of SQLite compiles on a database with all migrations."""
+    database = apsw.Connection(":memory:")
+    check_migrations_apply(root, database)
+    found = []
+    for query in queries(root, "sqlite").values():
+        nothing = dict.fromkeys(re.findall(r"(?<![:\w]):([A-Za-z_]\w*)", _bare(query.sql)))
+        try:
+            database.execute(f"EXPLAIN {query.sql}", nothing)
+        except apsw.Error as error:
+            found.append(f"{query.place} {query.name} does not prepare on SQLite: {error}.")
+    return found
+
+
+def check_shared_tables_agree(root: Path) -> list[str]:
+    """Each table of SHARED_TABLES has these columns and no others."""
+    database = apsw.Connection(":memory:")
+    check_migrations_apply(root, database)
+    found = []
+    for table, columns in SHARED_TABLES.items():
+        rows = database.execute("SELECT name FROM pragma_table_info(?)", (table,))
+        there = {str(name) for (name,) in rows} - OWN_COLUMNS["sqlite"].get(table, set())
+        lacks, more = sorted(set(columns.split()) - there), sorted(there - set(columns.split()))
+        if lacks or more:
+            found.append(f"{MIGRATIONS}:1 table {table} lacks {lacks} and has {more} against SHARED_TABLES.")
+    return found
+
+
+def check_sql_stays_in_the_store(root: Path) -> list[str]:
+    """No string outside store/ is a statement."""
+    statement = re.compile(r"\s*(SELECT|INSERT|UPDATE|DELETE|REPLACE|CREATE|ALTER|DROP|PRAGMA|WITH)\s")
+    return [
+        f"{place} writes SQL, which belongs in store/sql/."
+        for module, node, place in nodes(root)
+        if not module.lives_in(["store/"]) and isinstance(node, ast.Constant) and statement.match(str(node.value))
+    ]

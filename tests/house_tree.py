@@ -1,0 +1,77 @@
+"""The package as the rules of the house read it: modules, syntax trees, imports."""
+
+import ast
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+PACKAGE = "src/memoryd"
+
+Located = ast.expr | ast.stmt | ast.ExceptHandler | ast.keyword | ast.alias
+
+
+@dataclass(frozen=True)
+class Module:
+    """One module of the package: its path from the root, its dotted name, its syntax tree."""
+
+    path: str
+    name: str
+    tree: ast.Module
+
+    @property
+    def layer(self) -> str:
+        return self.name.split(".")[1] if "." in self.name else self.name
+
+    @property
+    def room(self) -> str:
+        """The package of core that it is in, or the module of core that it is; '' outside of core."""
+        return self.name.split(".")[2] if self.name.startswith("memoryd.core.") else ""
+
+    def lives_in(self, homes: Iterable[str]) -> bool:
+        """Whether it is one of these files, or in one of these folders (`models/`)."""
+        home = self.path.removeprefix(f"{PACKAGE}/")
+        return any(home.startswith(h) if h.endswith("/") else home == h for h in homes)
+
+
+parse = cache(ast.parse)
+
+
+def read(path: Path) -> str:
+    return path.read_text(encoding="utf-8")
+
+
+def package(root: Path) -> Iterator[Module]:
+    for path in sorted((root / PACKAGE).rglob("*.py")):
+        dotted = ".".join(path.relative_to(root / "src").with_suffix("").parts).removesuffix(".__init__")
+        yield Module(path.relative_to(root).as_posix(), dotted, parse(read(path)))
+
+
+def nodes(root: Path) -> Iterator[tuple[Module, Located, str]]:
+    """Every node of the package with its module and its place, `path:line`."""
+    for module in package(root):
+        located = (node for node in ast.walk(module.tree) if isinstance(node, Located))
+        for node in sorted(located, key=lambda node: node.lineno):
+            yield module, node, f"{module.path}:{node.lineno}"
+
+
+def imports(root: Path) -> Iterator[tuple[Module, str, str]]:
+    """Each import as module, place, imported name in full."""
+    for module, node, place in nodes(root):
+        if isinstance(node, ast.Import):
+            yield from ((module, place, alias.name) for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            parts = module.name.split(".")
+            parents = parts[: len(parts) - node.level + module.path.endswith("/__init__.py")] if node.level else []
+            base = ".".join([*parents, *filter(None, [node.module])])
+            yield from ((module, place, f"{base}.{alias.name}") for alias in node.names)
+
+
+def own_imports(root: Path) -> Iterator[tuple[Module, str, Module]]:
+    """The imports within the package as module, place, imported module."""
+    known = {module.name: module for module in package(root)}
+    for module, place, target in imports(root):
+        while target and target not in known:
+            target = target.rpartition(".")[0]  # noqa: PLW2901  # from a name in a module to the module
+        if target and target != module.name:
+            yield module, place, known[target]
