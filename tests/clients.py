@@ -17,11 +17,18 @@ import anyio
 import psycopg
 from anyio.from_thread import BlockingPortal, start_blocking_portal
 from mcp import Client, StdioServerParameters, types
+from mcp.client._memory import InMemoryTransport
 from mcp.client.stdio import get_default_environment, stdio_client
+from typer.main import get_command
 
 import memoryd
+from memoryd.cli import app
+from memoryd.cli.frame import overrides
 from memoryd.core.engine import Engine
+from memoryd.core.maintenance import scheduler
 from memoryd.core.records import perspectives
+from memoryd.server.app import MemoryServer
+from memoryd.server.calls import Calls
 from memoryd.settings import Settings
 from memoryd.store.base import Queries, Row
 
@@ -274,8 +281,23 @@ def text_of(result: types.CallToolResult) -> str:
 
 
 @contextmanager
-def agent(environ: Mapping[str, str], *arguments: str, mode: str = "auto", log: Path) -> Iterator[Agent]:
-    """Start a server and connect to it; its stderr goes to `log` and must hold no traceback."""
+def agent(environ: Mapping[str, str], *arguments: str, mode: str = "auto") -> Iterator[Agent]:
+    """Connect to a server in this process, over the SDK's in-memory transport: for all that is not about processes.
+
+    What it logs is in `caplog`, and holds no traceback: see tests/conftest.py.
+    """
+    given = get_command(app).make_context("memoryd", list(arguments)).params
+    with Engine(Settings.read(environ, **overrides(**given))) as engine, start_blocking_portal() as portal:
+        server = MemoryServer(Calls(engine))
+        if not engine.settings.read_only:
+            scheduler.begin(engine)
+        with portal.wrap_async_context_manager(Client(InMemoryTransport(server), mode=mode)) as connected:
+            yield Agent(portal, connected, environ)
+
+
+@contextmanager
+def process_agent(environ: Mapping[str, str], *arguments: str, mode: str = "auto", log: Path) -> Iterator[Agent]:
+    """Start a server process and connect to it; its stderr goes to `log` and must hold no traceback."""
     server = StdioServerParameters(command=sys.executable, args=["-m", "memoryd", *arguments], env=dict(environ))
     try:
         with log.open("a", encoding="utf-8") as errors, start_blocking_portal() as portal:

@@ -7,13 +7,14 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack, closing
 from importlib import import_module  # Windows has no managed server
 from pathlib import Path
+from typing import Literal
 
 import psycopg
 import pytest
 
 from memoryd.models.pull import pull
 from memoryd.settings import Settings
-from tests.clients import POSTGRES, Agent, Wire, agent, environment, until
+from tests.clients import POSTGRES, Agent, Wire, agent, environment, process_agent, until
 
 Start = Callable[..., Agent]
 """Starts a server with settings; `mode` names the client's era, `arguments` go to the command line."""
@@ -83,6 +84,15 @@ def model_dir() -> Path:
     return directory
 
 
+@pytest.fixture(autouse=True)
+def _no_traceback(caplog: pytest.LogCaptureFixture) -> Iterator[None]:
+    """What goes wrong in a server of this process, and is foreseen nowhere, is logged with a traceback."""
+    yield
+    phases: tuple[Literal["setup", "call", "teardown"], ...] = ("setup", "call", "teardown")
+    records = [record for phase in phases for record in caplog.get_records(phase) if record.exc_info]
+    assert not records, [(record.name, record.getMessage(), record.exc_info) for record in records]
+
+
 @pytest.fixture
 def home(tmp_path: Path) -> Path:
     return tmp_path / "home"
@@ -90,12 +100,24 @@ def home(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def start(home: Path) -> Iterator[Start]:
-    """Servers without models in one home, each ended with the test."""
+    """Servers of this process without models in one home, each ended with the test."""
     with ExitStack() as ends:
 
         def begin(*arguments: str, mode: str = "auto", models: Path | None = None, **settings: str) -> Agent:
             environ = environment(home, models, **settings)
-            return ends.enter_context(agent(environ, *arguments, mode=mode, log=home / "stderr.log"))
+            return ends.enter_context(agent(environ, *arguments, mode=mode))
+
+        yield begin
+
+
+@pytest.fixture
+def spawn(home: Path) -> Iterator[Start]:
+    """The same, each in a process of its own."""
+    with ExitStack() as ends:
+
+        def begin(*arguments: str, mode: str = "auto", models: Path | None = None, **settings: str) -> Agent:
+            environ = environment(home, models, **settings)
+            return ends.enter_context(process_agent(environ, *arguments, mode=mode, log=home / "stderr.log"))
 
         yield begin
 

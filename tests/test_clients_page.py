@@ -102,5 +102,5 @@ def test_every_configuration_of_the_page_connects(home: Path, made: dict[str, An
         return
     assert command[-1] == "memoryd" or Path(command[0]).name == "memoryd"
     arguments = command[command.index("memoryd") + 1 :]
-    with agent(environment(home) | env, *arguments, mode="auto", log=home / "log") as connected:
+    with agent(environment(home) | env, *arguments, mode="auto") as connected:
         assert connected.ok("memory_store", content="The page connects.")["status"]

@@ -17,7 +17,7 @@ from memoryd.settings import address
 from memoryd.store.chroma.client import Chroma
 from memoryd.store.chroma.server import ChromaServer
 from memoryd.store.journal import STOPPED
-from tests.clients import Agent, Wire, agent, environment, until
+from tests.clients import Agent, Wire, environment, process_agent, until
 from tests.store.journals import BREAD, engine, journal, turn
 
 TURN = dict(zip(("prompt", "thought", "response"), BREAD, strict=True))
@@ -52,7 +52,7 @@ def with_models(data: Path, models: Path) -> dict[str, str]:
 @contextmanager
 def serving(data: Path, models: Path, **settings: str) -> Iterator[Agent]:
     environ = with_models(data, models) | settings
-    with agent(environ, log=data.parent / f"{data.name}.log") as client:
+    with process_agent(environ, log=data.parent / f"{data.name}.log") as client:
         yield client
 
 

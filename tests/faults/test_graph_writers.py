@@ -94,7 +94,7 @@ def check(reader: Agent, writers: list[Writer]) -> None:
 
 
 @pytest.mark.parametrize("durability", ["full", "normal"])
-def test_killed_writers_lose_nothing_that_was_acknowledged(serve: Open, start: Start, durability: str) -> None:
+def test_killed_writers_lose_nothing_that_was_acknowledged(serve: Open, spawn: Start, durability: str) -> None:
     dice, writers = random.Random(durability), list[Writer]()
     for turn in range(2):
         these = [Writer(f"turn {turn} writer {number}", serve(MEMORY_DURABILITY=durability)) for number in range(2)]
@@ -104,18 +104,18 @@ def test_killed_writers_lose_nothing_that_was_acknowledged(serve: Open, start: S
         for writer in these:
             writer.kill()
         writers += these
-    check(start("--toolsets", "graph"), writers)
+    check(spawn("--toolsets", "graph"), writers)
 
 
-def test_processes_that_write_at_once_share_the_ordinals(serve: Open, start: Start) -> None:
+def test_processes_that_write_at_once_share_the_ordinals(serve: Open, spawn: Start) -> None:
     writers = [Writer(f"writer {number}", serve()) for number in range(4)]
     assert together(lambda n: writers[n].write_all(range(12)), 4) == []
-    reader = start("--toolsets", "graph")
+    reader = spawn("--toolsets", "graph")
     check(reader, writers)
     assert len(reader.facts("hub")) == sum(number % 3 + 1 for number in range(12)) * 4
 
 
-def test_processes_that_make_the_same_make_it_once(serve: Open, start: Start) -> None:
+def test_processes_that_make_the_same_make_it_once(serve: Open, spawn: Start) -> None:
     servers = [serve() for _ in range(4)]
     made: list[Json] = []
 
@@ -129,7 +129,7 @@ def test_processes_that_make_the_same_make_it_once(serve: Open, start: Start) ->
     assert together(write, 4) == []
     assert sum(not one["already_existed"] for one in made) == 6
     assert len({one["id"] for one in made}) == 6
-    reader = start("--toolsets", "graph")
+    reader = spawn("--toolsets", "graph")
     assert reader.edges() == [f"hub has node{turn}" for turn in range(6)]
     for turn in range(6):
         facts = reader.facts(f"node{turn}")

@@ -14,7 +14,7 @@ from memoryd.core.graph.transaction import Graph
 from memoryd.core.maintenance.history import Entry, entries
 from memoryd.core.memories.memories import Memories
 from memoryd.settings import Settings
-from tests.clients import Json, Wire, agent, environment, problems, until
+from tests.clients import Json, Wire, environment, problems, process_agent, until
 from tests.llm import Model, model
 
 CITIES = ("Berlin", "Lisbon")
@@ -86,7 +86,7 @@ def test_a_pass_that_was_killed_is_done_by_the_next_server(environ: dict[str, st
     llm.reply = moved
     with closing(apsw.Connection(str(tmp_path / "data" / "_meta.db"))) as registry:
         registry.execute("DELETE FROM leases")  # that of the dead one would be over in a minute
-    with agent(environ, log=tmp_path / "log"):
+    with process_agent(environ, log=tmp_path / "log"):
         until(lambda: is_done(environ), "maintenance")
     check(environ, tmp_path)
 
@@ -94,7 +94,7 @@ def test_a_pass_that_was_killed_is_done_by_the_next_server(environ: dict[str, st
 def test_two_servers_that_start_together_do_it_once(environ: dict[str, str], llm: Model, tmp_path: Path) -> None:
     with ExitStack() as ends:
         for number in range(2):
-            ends.enter_context(agent(environ, log=tmp_path / f"log{number}"))
+            ends.enter_context(process_agent(environ, log=tmp_path / f"log{number}"))
         until(lambda: is_done(environ), "maintenance")
     check(environ, tmp_path)
     assert len(llm.asked) == 1
@@ -104,7 +104,7 @@ def test_tools_answer_while_a_model_hangs_and_the_log_says_why_once(
     environ: dict[str, str], llm: Model, tmp_path: Path
 ) -> None:
     llm.hangs(2)
-    with agent(environ | {"MEMORY_LLM_TIMEOUT": "0.3"}, log=tmp_path / "log") as server:
+    with process_agent(environ | {"MEMORY_LLM_TIMEOUT": "0.3"}, log=tmp_path / "log") as server:
         until(lambda: llm.asked, "the model is asked")
         assert server.found("Where does Ann live?")
         server.store("Maintenance holds nobody up.")
@@ -115,7 +115,7 @@ def test_tools_answer_while_a_model_hangs_and_the_log_says_why_once(
 
 def test_vectors_are_made_while_a_model_hangs(environ: dict[str, str], llm: Model, tmp_path: Path) -> None:
     llm.hangs(60)
-    with agent(environ | {"MEMORY_LLM_TIMEOUT": "60"}, log=tmp_path / "log") as server:
+    with process_agent(environ | {"MEMORY_LLM_TIMEOUT": "60"}, log=tmp_path / "log") as server:
         until(lambda: llm.asked, "the model is asked")
         server.store("long " * 1_500)  # too long to be embedded at once
         server.settle()

@@ -16,14 +16,14 @@ from tests.seeds.vault import emptied
 @pytest.fixture(scope="session")
 def _with_models(tmp_path_factory: pytest.TempPathFactory, model_dir: Path) -> Iterator[Agent]:
     home = tmp_path_factory.mktemp("models")
-    with agent(environment(home, model_dir), log=home / "stderr.log") as server:
+    with agent(environment(home, model_dir)) as server:
         yield server
 
 
 @pytest.fixture(scope="session")
 def _without_models(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Agent]:
     home = tmp_path_factory.mktemp("words")
-    with agent(environment(home), log=home / "stderr.log") as server:
+    with agent(environment(home)) as server:
         yield server
 
 
@@ -42,14 +42,14 @@ def words(_without_models: Agent) -> Agent:
 @pytest.fixture(scope="session")
 def _graph_with_models(tmp_path_factory: pytest.TempPathFactory, model_dir: Path) -> Iterator[Agent]:
     home = tmp_path_factory.mktemp("meaning")
-    with agent(environment(home, model_dir), "--toolsets", "graph", log=home / "stderr.log") as server:
+    with agent(environment(home, model_dir), "--toolsets", "graph") as server:
         yield server
 
 
 @pytest.fixture(scope="session")
 def _graph_without_models(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Agent]:
     home = tmp_path_factory.mktemp("graph")
-    with agent(environment(home), "--toolsets", "graph", log=home / "stderr.log") as server:
+    with agent(environment(home), "--toolsets", "graph") as server:
         yield server
 
 
@@ -74,7 +74,7 @@ def _vaults(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[str]
         def of(mode: str) -> Agent:
             home = tmp_path_factory.mktemp(mode)
             environ = environment(home, MEMORY_MCP_EMBEDDING_DIM="3")
-            return ends.enter_context(agent(environ, "--toolsets", "vault", mode=mode, log=home / "stderr.log"))
+            return ends.enter_context(agent(environ, "--toolsets", "vault", mode=mode))
 
         yield of
 
@@ -107,7 +107,7 @@ def _journals(
                 environ, mode = environment(home, model_dir, MEMORY_RERANKER="none", **in_chroma), "auto"
                 workspace = "seeds"  # other tests use this ChromaDB too
             options = ("--toolsets", "journal", "--workspace", workspace)
-            return ends.enter_context(agent(environ, *options, mode=mode, log=home / "stderr.log"))
+            return ends.enter_context(agent(environ, *options, mode=mode))
 
         yield of
 
@@ -121,7 +121,7 @@ def journal(request: pytest.FixtureRequest, _journals: Callable[[str], Agent]) -
 @pytest.fixture(scope="session")
 def _remembering(tmp_path_factory: pytest.TempPathFactory, model_dir: Path) -> Iterator[Agent]:
     home = tmp_path_factory.mktemp("remembering")
-    with agent(environment(home, model_dir), "--toolsets", "journal,recall", log=home / "stderr.log") as server:
+    with agent(environment(home, model_dir), "--toolsets", "journal,recall") as server:
         yield server
 
 

@@ -64,7 +64,7 @@ def test_a_lost_database_is_unhealthy(start: Start, home: Path) -> None:
 @pytest.fixture
 def managed(home: Path) -> Iterator[Agent]:
     environ = environment(home, MEMORY_DATABASE_URL="postgresql:managed")
-    with agent(environ, "--toolsets", "journal", log=home / "stderr.log") as server:
+    with agent(environ, "--toolsets", "journal") as server:
         yield server
 
 
@@ -96,7 +96,7 @@ def test_a_server_of_ours_is_stopped_and_started(managed: Agent) -> None:
 def test_a_server_that_another_process_uses_is_not_stopped(managed: Agent, home: Path) -> None:
     add(managed, "Something.")
     environ = {**managed.environ}
-    with agent(environ, "--toolsets", "journal", log=home / "other.log") as other:
+    with agent(environ, "--toolsets", "journal") as other:
         assert prompts(other) == ["Something."]
         assert "Another process uses" in managed.refused("stop_database")
         assert prompts(other) == ["Something."]

@@ -30,7 +30,8 @@ def ages_ago(path: Path, record_id: str, days: float) -> None:
 
 
 @pytest.mark.files
-def test_one_file_holds_everything(start: Start, home: Path) -> None:
+def test_one_file_holds_everything(start: Start, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", str(home))
     # "MEMORY_DB_PATH": "~/.local/share/memory-mcp/default.db"
     first = start(MEMORY_DB_PATH="~/.local/share/memory-mcp/default.db")
     first.store(FACTS[0])

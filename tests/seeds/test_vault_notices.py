@@ -323,7 +323,7 @@ def test_each_stream_has_its_own_and_ends_when_it_is_cancelled(listen: Listen) -
 
 @pytest.mark.parametrize("era", [MODERN])
 def test_the_client_of_the_sdk_listens(home: Path, era: str) -> None:
-    with agent(environment(home), "--toolsets", "vault", log=home / "stderr.log") as a:
+    with agent(environment(home), "--toolsets", "vault") as a:
         a.ok("commit_memory", scope="vault", key="k", content="a text")
 
         async def changes(client: Any) -> list[object]:

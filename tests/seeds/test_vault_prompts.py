@@ -33,7 +33,7 @@ def _servers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[str
         def of(mode: str) -> Agent:
             home = tmp_path_factory.mktemp(mode)
             options = ("--toolsets", "recall,vault")
-            return ends.enter_context(agent(environment(home), *options, mode=mode, log=home / "stderr.log"))
+            return ends.enter_context(agent(environment(home), *options, mode=mode))
 
         yield of
 

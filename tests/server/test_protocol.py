@@ -35,7 +35,7 @@ def modern(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Wire]:
 def era(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Agent]:
     """The SDK's client in each era."""
     home = tmp_path_factory.mktemp("era")
-    with agent(environment(home), mode=request.param, log=home / "stderr.log") as client:
+    with agent(environment(home), mode=request.param) as client:
         yield client
 
 
