@@ -14,11 +14,12 @@ import pytest
 
 from memoryd.models.pull import pull
 from memoryd.settings import Settings
-from tests.clients import POSTGRES, Agent, Wire, agent, environment, process_agent, until
+from tests.clients import POSTGRES, Agent, ProcessWire, StreamWire, Wire, agent, environment, process_agent, until
 
 Start = Callable[..., Agent]
 """Starts a server with settings; `mode` names the client's era, `arguments` go to the command line."""
 Open = Callable[..., Wire]
+Pipe = Callable[..., ProcessWire]
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -124,10 +125,21 @@ def spawn(home: Path) -> Iterator[Start]:
 
 @pytest.fixture
 def wire(home: Path) -> Iterator[Open]:
-    """Raw servers without models in one home, each ended with the test."""
+    """Raw connections to servers of this process without models in one home, each ended with the test."""
     with ExitStack() as ends:
 
         def begin(*arguments: str, models: Path | None = None, **settings: str) -> Wire:
-            return ends.enter_context(Wire(environment(home, models, **settings), *arguments))
+            return ends.enter_context(StreamWire(environment(home, models, **settings), *arguments))
+
+        yield begin
+
+
+@pytest.fixture
+def pipe(home: Path) -> Iterator[Pipe]:
+    """The same, each to a process of its own."""
+    with ExitStack() as ends:
+
+        def begin(*arguments: str, models: Path | None = None, **settings: str) -> ProcessWire:
+            return ends.enter_context(ProcessWire(environment(home, models, **settings), *arguments))
 
         yield begin

@@ -21,7 +21,7 @@ from memoryd.cli import app
 from memoryd.core.engine import Engine
 from memoryd.core.memories.memories import Memories
 from memoryd.settings import Settings
-from tests.clients import NO_MODELS, PATIENCE, Wire, environment
+from tests.clients import NO_MODELS, PATIENCE, ProcessWire, environment
 
 Run = Callable[..., Result]
 NOBODY = 65534
@@ -366,7 +366,7 @@ def test_a_backup_while_others_write(run: Run, home: Path, tmp_path: Path) -> No
     written: list[str] = []
 
     def write() -> None:
-        with Wire(environment(home) | data) as other:
+        with ProcessWire(environment(home) | data) as other:
             other.handshake()
             while not stop.is_set():
                 answer = other.call("memory_store", content=f"number {len(written)}")
@@ -394,7 +394,7 @@ def test_a_backup_while_others_write(run: Run, home: Path, tmp_path: Path) -> No
 
 @pytest.mark.parametrize("arguments", [("--read-only",), ("serve", "--read-only"), ("--read-only", "serve")])
 def test_the_server_takes_its_options_before_and_after_serve(home: Path, arguments: tuple[str, ...]) -> None:
-    with Wire(environment(home), *arguments) as wire:
+    with ProcessWire(environment(home), *arguments) as wire:
         wire.handshake()
         names = {tool["name"] for tool in wire.result("tools/list")["tools"]}
     assert names == {"memory_recall", "memory_context", "memory_inspect"}

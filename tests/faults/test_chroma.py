@@ -17,7 +17,7 @@ from memoryd.settings import address
 from memoryd.store.chroma.client import Chroma
 from memoryd.store.chroma.server import ChromaServer
 from memoryd.store.journal import STOPPED
-from tests.clients import Agent, Wire, environment, process_agent, until
+from tests.clients import Agent, ProcessWire, environment, process_agent, until
 from tests.store.journals import BREAD, engine, journal, turn
 
 TURN = dict(zip(("prompt", "thought", "response"), BREAD, strict=True))
@@ -122,7 +122,7 @@ def test_another_program_on_its_old_port_is_not_taken_for_it(data: Path) -> None
 
 def test_it_outlives_a_killed_memoryd_and_is_used_again(data: Path, model_dir: Path) -> None:
     gone(data)
-    with Wire(with_models(data, model_dir)) as wire:
+    with ProcessWire(with_models(data, model_dir)) as wire:
         wire.handshake()
         assert not wire.call("start_database").get("isError")
         number = pid(data)
@@ -176,7 +176,7 @@ def test_one_that_does_not_start_says_why(tmp_path: Path) -> None:
 
 def test_nothing_of_it_gets_to_the_client(data: Path, model_dir: Path) -> None:
     gone(data)
-    with Wire(with_models(data, model_dir)) as wire:
+    with ProcessWire(with_models(data, model_dir)) as wire:
         wire.handshake()
         assert not wire.call("start_database").get("isError")
         wire.close_stdin()

@@ -27,7 +27,7 @@ from memoryd.store.sqlite import file as sqlite_file
 from memoryd.store.sqlite.connection import SqliteQueries
 from memoryd.store.sqlite.placement import SingleFile
 from memoryd.store.sqlite.store import SqliteStore
-from tests.clients import NO_MODELS, Wire, environment, problems, rows_of, until
+from tests.clients import NO_MODELS, ProcessWire, environment, problems, rows_of, until
 from tests.store.kit import made, put, together, words, workspace
 
 PATIENCE = 60.0
@@ -46,7 +46,7 @@ class Writer:
 
     def __init__(self, name: str, environ: dict[str, str]) -> None:
         self.name = name
-        self.wire = Wire(environ)
+        self.wire = ProcessWire(environ)
         self.wire.handshake()
         self.stored: dict[str, str] = {}
         """What it acknowledged: text by id."""
@@ -80,7 +80,7 @@ class Writer:
 
 def kept(environ: dict[str, str], stored: dict[str, str]) -> None:
     """Another process finds all of them."""
-    with Wire(environ) as wire:
+    with ProcessWire(environ) as wire:
         wire.handshake()
         ids = sorted(stored)
         for start in range(0, len(ids), 100):
@@ -126,7 +126,7 @@ def test_killed_servers_with_models_lose_nothing(tmp_path: Path, model_dir: Path
     assert problems(tmp_path) == []
     assert ids_of(tmp_path, "embeddings") <= ids_of(tmp_path)
     kept(environ, stored)
-    with Wire(environ) as wire:  # what was killed before it got a vector gets one now
+    with ProcessWire(environ) as wire:  # what was killed before it got a vector gets one now
         wire.handshake()
         until(lambda: ids_of(tmp_path) == ids_of(tmp_path, "embeddings"), "vectors", PATIENCE)
 
@@ -401,7 +401,7 @@ def test_a_full_disk_is_told_and_recovers(small_disk: Path) -> None:
 @pytest.mark.files
 def test_a_server_on_a_full_disk_answers(small_disk: Path, tmp_path: Path) -> None:
     environ = environment(tmp_path, MEMORY_DATA_DIR=str(small_disk / "data"))
-    with Wire(environ) as wire:
+    with ProcessWire(environ) as wire:
         wire.handshake()
         answer: dict[str, Any] = {}
         stored = 0

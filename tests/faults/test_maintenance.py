@@ -14,7 +14,7 @@ from memoryd.core.graph.transaction import Graph
 from memoryd.core.maintenance.history import Entry, entries
 from memoryd.core.memories.memories import Memories
 from memoryd.settings import Settings
-from tests.clients import Json, Wire, environment, problems, process_agent, until
+from tests.clients import Json, ProcessWire, environment, problems, process_agent, until
 from tests.llm import Model, model
 
 CITIES = ("Berlin", "Lisbon")
@@ -79,7 +79,7 @@ def check(environ: dict[str, str], home: Path) -> None:
 
 def test_a_pass_that_was_killed_is_done_by_the_next_server(environ: dict[str, str], llm: Model, tmp_path: Path) -> None:
     llm.hangs(30)
-    with Wire(environ | {"MEMORY_LLM_TIMEOUT": "30"}) as server:
+    with ProcessWire(environ | {"MEMORY_LLM_TIMEOUT": "30"}) as server:
         server.handshake()
         until(lambda: llm.asked, "the model is asked")
         server.process.kill()
