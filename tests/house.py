@@ -48,6 +48,9 @@ HOMES = {
 }
 """Where a library may be imported; one that is not here may be imported anywhere."""
 
+CHOICES = ("cli/__init__.py", "cli/serve.py", "models/providers.py")
+"""Where a table has a module by name for each choice: commands, transports, providers of models."""
+
 BROAD_EXCEPTS = {
     # The server's boundary: an unexpected error is logged with its traceback and answered without internals.
     "server/": 1,
@@ -146,7 +149,7 @@ def check_imports_stand_on_top(root: Path) -> list[str]:
 
 
 def check_one_dynamic_import(root: Path) -> list[str]:
-    """Modules are loaded by name in one place: extras.py."""
+    """Modules are imported by name in one place: extras.py."""
     places = [
         (not module.lives_in(["extras.py"]), place)
         for module, node, place in nodes(root)
@@ -157,6 +160,26 @@ def check_one_dynamic_import(root: Path) -> list[str]:
         for number, (elsewhere, place) in enumerate(sorted(places))
         if number or elsewhere
     ]
+
+
+def check_imports_by_name_have_an_extra(root: Path) -> list[str]:
+    """`extras.load` names its module and the extra that brings it; tables of names stand in CHOICES alone."""
+    return [
+        f"{place} imports by name what no extra brings: import it at the top of a module that is cheap to import."
+        for module, node, place in nodes(root)
+        if isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Attribute)
+        and isinstance(node.func.value, ast.Name)
+        and node.func.value.id == "extras"
+        and not (_names_an_extra(node) or (module.lives_in(CHOICES) and not isinstance(node.args[0], ast.Constant)))
+    ]
+
+
+def _names_an_extra(call: ast.Call) -> bool:
+    match call:
+        case ast.Call(func=ast.Attribute(attr="load"), args=[ast.Constant(), ast.Constant(value=str(extra)), *_]):
+            return bool(extra)
+    return False
 
 
 # how code is written -------------------------------------------------------------------------------------------------

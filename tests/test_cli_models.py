@@ -16,7 +16,7 @@ __all__ = ["run"]
 def test_without_models_a_command_says_so_and_fetches_nothing(
     run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(helpers, "pull", lambda *_: pytest.fail("a command fetches"))
+    monkeypatch.setattr(helpers, "fetch", lambda *_: pytest.fail("a command fetches"))
     empty = {"MEMORY_EMBEDDER": "bundled", "MEMORY_RERANKER": "bundled", "MEMORY_MODEL_DIR": str(tmp_path / "none")}
     for arguments in (("store", "words only"), ("recall", "words"), ("context", "words")):
         result = run(*arguments, **empty)

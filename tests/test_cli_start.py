@@ -9,7 +9,7 @@ import pytest
 
 from tests.clients import PATIENCE, environment
 
-SERVER = {"mcp", "mcp_types", "starlette", "uvicorn", "onnxruntime"}
+SERVER = {"mcp", "mcp_types", "starlette", "uvicorn", "onnxruntime", "httpx2", "limits"}
 """What a server loads, a second of it."""
 TOOLS = {"memoryd.toolsets"}
 

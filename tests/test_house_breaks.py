@@ -76,7 +76,14 @@ def boundary(log, call):
     except Exception:
         log.exception("unexpected")
 """,
-    f"{SRC}/cli/__init__.py": "import typer\nfrom memoryd.server.app import Server\n",
+    f"{SRC}/cli/__init__.py": """
+import typer
+from memoryd import extras
+from memoryd.server.app import Server
+
+def command(table, name):
+    return extras.load("psycopg:connect", "postgres", ValueError) or extras.named(table[name])
+""",
     f"{SRC}/__main__.py": "from memoryd.cli import typer\n",
     f"{SQL}/__init__.py": "",
     f"{SQL}/things.sql": """-- Things in general; it's fine to say what they are.
@@ -132,6 +139,11 @@ ADDED = [
     ("one_dynamic_import", f"{SRC}/extras.py", "import_module('json')\n"),
     ("one_dynamic_import", f"{SRC}/core/base/a.py", "import importlib\n\nimportlib.import_module('json')\n"),
     ("one_dynamic_import", f"{SRC}/core/base/a.py", "__import__('json')\n"),
+    ("imports_by_name_have_an_extra", f"{SRC}/core/base/a.py", "x = extras.load('json:loads', '', ValueError)\n"),
+    ("imports_by_name_have_an_extra", f"{SRC}/core/base/a.py", "x = extras.load('json:loads', error=ValueError)\n"),
+    ("imports_by_name_have_an_extra", f"{SRC}/core/base/a.py", "x = extras.load(TABLE['x'], 'http', ValueError)\n"),
+    ("imports_by_name_have_an_extra", f"{SRC}/core/base/a.py", "x = extras.named(TABLE['x'])\n"),
+    ("imports_by_name_have_an_extra", f"{SRC}/cli/__init__.py", "x = extras.named('json:loads')\n"),
     ("errors_are_named", f"{SRC}/core/base/a.py", "try:\n    x = 1\nexcept Exception:\n    raise\n"),
     ("errors_are_named", f"{SRC}/core/base/a.py", "try:\n    x = 1\nexcept (KeyError, BaseException):\n    raise\n"),
     ("errors_are_named", f"{SRC}/core/base/a.py", "try:\n    x = 1\nexcept:\n    raise\n"),

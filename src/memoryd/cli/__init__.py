@@ -19,10 +19,8 @@ from memoryd.cli.frame import (
     Transport,
     WorkspaceName,
     overrides,
-    told,
     tolerate_encodings,
 )
-from memoryd.settings import Settings
 
 COMMANDS = {
     "serve": "serve:serve", "openapi": "openapi:openapi", "store": "memories:store", "recall": "memories:recall",
@@ -30,7 +28,7 @@ COMMANDS = {
     "maintain": "history:maintain", "history": "history:history", "restore": "history:restore",
     "doctor": "upkeep:doctor", "audit": "audit:audit", "backup": "upkeep:backup", "migrate": "migrate:migrate",
     "export": "exports:export", "import": "transfer:import_", "hook": "hook:app", "install": "clients.install:install",
-    "uninstall": "clients.install:uninstall", "models": "upkeep:models", "workspace": "workspaces:workspaces",
+    "uninstall": "clients.install:uninstall", "models": "models:models", "workspace": "workspaces:workspaces",
     "token": "tokens:tokens",
 }  # fmt: skip
 """Each command: the module of this package that has it, and what it is there, a function or a Typer application."""
@@ -101,8 +99,7 @@ def root(
         transport=transport, host=host, port=port,
     )  # fmt: skip
     if ctx.invoked_subcommand is None:
-        with told():
-            extras.named("memoryd.cli.serve:start")(Settings.read(**ctx.obj))
+        ctx.invoke(_made("serve", COMMANDS["serve"]))
 
 
 def main() -> None:

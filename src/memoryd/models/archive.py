@@ -6,7 +6,8 @@ from pathlib import Path
 
 from memoryd import disk
 from memoryd.errors import InvalidInputError
-from memoryd.models.weights import WEIGHTS, Weight, files, put, sha256, workplace
+from memoryd.models.weights import WEIGHTS, Weight, files, put, sha256
+from memoryd.models.workplace import workplace
 
 MOST = sum(weight.size for weight in WEIGHTS) + 65_536
 """Bytes of an archive at most: nothing is compressed, and a zip needs less than that around its files."""

@@ -1,6 +1,6 @@
 """What writes text: a language model that fills shapes, within a budget, and is left alone for a while after it failed.
 
-Light to import: what speaks to an endpoint comes when one is configured.
+Light to import: the client of an endpoint is loaded once one is configured.
 """
 
 import json
@@ -222,9 +222,8 @@ def asked(settings: Settings) -> str:
 
 
 def load_llm(settings: Settings) -> Llm | None:
-    """The model of MEMORY_LLM_*; None where there is none. Raises ModelError where what speaks to it is missing."""
+    """Return the model of MEMORY_LLM_*, or None without one; raise ModelError if its client is not installed."""
     if not configured(settings):
         return None
-    endpoint: Callable[[Settings], Endpoint] = extras.load("memoryd.models.chat:Chat", "openai", ModelError)
-    budget: Callable[[int, int], Budget] = extras.load("memoryd.models.budget:HourlyBudget", "", ModelError)
-    return Llm(endpoint(settings), budget(settings.llm_calls, settings.llm_tokens))
+    open_llm: Callable[[Settings], Llm] = extras.load("memoryd.models.chat:open_llm", "openai", ModelError)
+    return open_llm(settings)

@@ -1,7 +1,8 @@
-"""From `provider:model` to a loaded object."""
+"""From `provider:model` to a loaded object: the modules of a provider are imported when it is used."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from memoryd import extras
@@ -14,6 +15,8 @@ _HUB = "fastembed"
 """Who loads a model that is named as on a hub, `owner/name`."""
 
 _EXTRAS = {"fastembed": "fastembed", "openai": "openai"}
+_FETCHERS = {_BUNDLED: "memoryd.models.pull:pull"}
+"""The function that fetches the files of a provider's models."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,3 +63,8 @@ def load(spec: Spec, known: Mapping[str, str], settings: Settings) -> Any:
         )
     found = extras.load(known[spec.provider], _EXTRAS.get(spec.provider, ""), ModelError)
     return found(spec.model, settings)
+
+
+def fetch(spec: Spec, directory: Path, report: Callable[[str, float], None]) -> None:
+    """Fetch the missing files of a bundled model into `directory`; raise ModelError if no source has them."""
+    extras.named(_FETCHERS[spec.provider])(directory, report)

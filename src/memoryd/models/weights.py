@@ -1,15 +1,12 @@
-"""The bundled models' files: which they are, where they lie, whether they are whole, and how they are put in place."""
+"""The bundled models' files: which they are, where they are, whether they are whole, and how they are put in place."""
 
 import hashlib
-import shutil
-import tempfile
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager, suppress
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from memoryd import disk, extras
+from memoryd import disk
 from memoryd.errors import ModelError
 from memoryd.settings import Settings
 
@@ -19,11 +16,6 @@ EMBEDDER = "e5-small-v2"
 """int8, 384 dimensions, 512 tokens, MIT."""
 RERANKER = "ms-marco-minilm-l-12-v2"
 """int8 cross-encoder, 512 tokens, Apache-2.0."""
-
-_TEMPORARY = ".pull-"
-
-_PATIENCE = 1_800.0
-"""Seconds to wait for another process that fetches them: 69 MB at 40 kB/s."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,43 +108,6 @@ def put(file: Path, directory: Path, weight: Weight) -> None:
     target.parent.mkdir(exist_ok=True)
     disk.sync(file)
     disk.rename(file, target)
-
-
-@contextmanager
-def workplace(directory: Path) -> Iterator[Path]:
-    """A new folder below `directory`, which is made, for what will be put there; one process at a time has one.
-
-    What is left in it is removed, now or by the next one. Raises ModelError where the disk refuses something.
-    """
-    try:
-        directory.mkdir(parents=True, exist_ok=True)  # as open as the umask has it: an image serves another user
-        with _alone(directory) as alone:
-            for left in directory.glob(f"{_TEMPORARY}*") if alone else ():  # of processes that were killed
-                shutil.rmtree(left, ignore_errors=True)
-            with tempfile.TemporaryDirectory(prefix=_TEMPORARY, dir=directory) as temporary:
-                yield Path(temporary)
-    except OSError as error:
-        raise ModelError(
-            f"The models could not be put into {directory}: {error}. "
-            "Make room there, or choose another directory with MEMORY_MODEL_DIR."
-        ) from error
-
-
-@contextmanager
-def _alone(directory: Path) -> Iterator[bool]:
-    """One process at a time, by a lock that dies with its process on every platform: SQLite's.
-
-    Only to spare the work: where the file system has no locks (False), two at once do no harm.
-    """
-    with ExitStack() as stack:
-        alone = False
-        connect, error = (extras.load(f"sqlite3:{name}", "", ModelError) for name in ("connect", "Error"))
-        with suppress(error):  # loaded only here: it is a megabyte of every server's memory
-            lock = connect(directory / ".pull.lock", timeout=_PATIENCE, isolation_level=None)
-            stack.callback(lock.close)
-            lock.execute("BEGIN EXCLUSIVE")
-            alone = True
-        yield alone
 
 
 def _size(path: Path) -> int | None:

@@ -28,8 +28,7 @@ Report = Callable[[int, int], None]
 
 def database(engine: Engine) -> Database:
     """Where journals are kept."""
-    found: Database = engine.chroma or engine.store
-    return found
+    return engine.chroma or engine.store
 
 
 class Journal:
