@@ -107,7 +107,8 @@ def copy(source: Engine, target: Engine, workspace: Workspace, store: Store, *, 
     """The same turns with the same vectors."""
     name = next(iter(source.embedding.sets(source.workspaces.ensure("default"))))
     ids = [key for key, _, _ in store.turns]
-    vectors = source.store.vectors(source.workspaces.ensure("default"), VectorSet(GENERAL, name), ids)
+    here, among = source.workspaces.ensure("default"), VectorSet(GENERAL, name)
+    vectors = source.store.read(here, lambda q: source.store.index.vectors(q, among, ids))
 
     def work(queries: Queries) -> None:
         for key, body, session in store.turns:

@@ -248,7 +248,9 @@ def _insert(engine: Engine, workspace: Workspace, vectors: Floats) -> list[str]:
 
 
 def _nearest(engine: Engine, workspace: Workspace, query: Floats) -> list[str]:
-    return [key for key, _ in engine.store.nearest(workspace, VectorSet(GENERAL, "bench"), query, Filter(), TOP)]
+    index, sets = engine.store.index, [VectorSet(GENERAL, "bench")]
+    (found,) = engine.store.read(workspace, lambda q: index.nearest(q, sets, query, Filter(), TOP))
+    return [key for key, _ in found]
 
 
 def _exact_row(base: Floats, queries: Floats) -> list[str]:

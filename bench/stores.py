@@ -117,7 +117,11 @@ def vectors(settings: Settings, count: int) -> Column:
             ids, base = imported(engine, workspace, size)
 
             def near(n: int, workspace: Workspace = workspace) -> list[str]:
-                return [key for key, _ in engine.store.nearest(workspace, SET, asked[n % 50], Filter(), TOP)]
+                question = asked[n % 50]
+                (near,) = engine.store.read(
+                    workspace, lambda q: engine.store.index.nearest(q, [SET], question, Filter(), TOP)
+                )
+                return [key for key, _ in near]
 
             found[f"nearest {TOP} of {what}, ms"] = settled(engine, near)
             truth = [{ids[n] for n in np.argsort(-(base @ query))[:TOP]} for query in asked]
@@ -137,7 +141,7 @@ def words(settings: Settings, count: int) -> Column:
             def search(query: str, workspace: Workspace = workspace) -> None:
                 parsed = parse_query(query)
                 assert parsed
-                engine.store.words(workspace, parsed, Filter(), 50)
+                engine.store.read(workspace, lambda q: engine.store.index.words(q, parsed, Filter(), 50))
 
             found[f"eight words in {what}, ms"] = settled(engine, lambda n: search(question(n)))
             found[f"common words in {what}, ms"] = settled(engine, lambda _: search(COMMON))

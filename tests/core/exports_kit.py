@@ -23,7 +23,7 @@ from memoryd.store import rows
 from memoryd.store.base import Queries
 from tests.clients import environment
 from tests.core.test_migrate import UNICODE, all_kinds
-from tests.store.kit import EVERY, LATER, NOW, put
+from tests.store.kit import EVERY, LATER, NOW, by_words, put
 
 Lines = list[dict[str, Any]]
 
@@ -104,7 +104,7 @@ def found(engine: Engine, query: str, name: str = "default") -> set[str]:
     """What the words of a query find."""
     parsed = parse_query(query)
     assert parsed
-    return {key for key, _ in engine.store.words(engine.workspaces.find(name), parsed, EVERY, 50)}
+    return {key for key, _ in by_words(engine.store, engine.workspaces.find(name), parsed, EVERY, 50)}
 
 
 WORKSPACE = {"workspace": {"name": "default", "description": "", "created_at": NOW, "updated_at": NOW}}

@@ -248,7 +248,7 @@ def test_means_are_read_in_pages_and_of_the_dimension_that_most_have(
 
     entities.create(graph, [NewEntity(name=f"n{number}", type="t") for number in range(10)])
     graph.change(work)
-    ids, means = graph.engine.store.means(graph.workspace, VectorSet(GENERAL, MODEL))
+    ids, means = graph.read(lambda q: graph.engine.store.index.means(q, VectorSet(GENERAL, MODEL)))
     names = {row["id"]: row["name"] for row in graph.read(lambda q: q.all("entities.names"))}
     assert sorted(names[key] for key in ids) == [f"n{number}" for number in range(9)]
     for key, mean in zip(ids, means, strict=True):

@@ -19,7 +19,7 @@ from memoryd.models import helpers
 from memoryd.models import ollama as service
 from memoryd.store.sqlite.placement import DataDirectory
 from tests.core.kit import NOMIC, Ollama, embedded, engine, memories, never, stored, with_ollama
-from tests.store.kit import put
+from tests.store.kit import nearest, put
 
 BUNDLED = "bundled:e5-small-v2"
 
@@ -44,7 +44,7 @@ def found(here: Engine, query: str) -> list[str]:
     question = here.embedding.question(place, query)
     assert question.embedder
     among = VectorSet(GENERAL, question.embedder.name)
-    ids = [key for key, _ in here.store.nearest(place, among, question.vector, Filter(), 10)]
+    ids = [key for key, _ in nearest(here.store, place, among, question.vector, Filter(), 10)]
     return [hit.record.body for hit in memories(here).get(ids)]
 
 

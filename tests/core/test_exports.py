@@ -31,7 +31,7 @@ from tests.core.exports_kit import (
     values,
 )
 from tests.core.kit import memories
-from tests.store.kit import EVERY, NOW, SET, axis, put
+from tests.store.kit import EVERY, NOW, SET, axis, nearest, put
 
 
 def test_each_column_that_moves_has_a_shape() -> None:
@@ -111,7 +111,7 @@ def test_vectors_are_found_after_an_import(engine: Engine, other: Engine, file: 
     put(engine.store, place, "far", axis(1))
     export(engine, file)
     load(other, file)
-    near = other.store.nearest(other.workspaces.find("default"), SET, axis(3), EVERY, 1)
+    near = nearest(other.store, other.workspaces.find("default"), SET, axis(3), EVERY, 1)
     assert [key for key, _ in near] == [wanted]
 
 

@@ -30,7 +30,7 @@ from memoryd.store.base import Queries
 from memoryd.store.sql import MOVED, TABLES, load, moving
 from tests.clients import database
 from tests.core.kit import NONE, memories
-from tests.store.kit import EVERY, SET, add, axis, put, python
+from tests.store.kit import EVERY, SET, add, axis, by_words, nearest, put, python
 
 SETTINGS = Settings.read(NONE)
 UNICODE = "Größe \N{SNOWMAN} \U0001f600 العربية\r\n\t 'quoted' \"twice\" %s :workspace \\N"
@@ -163,8 +163,8 @@ def test_what_has_moved_is_found_by_words_and_by_vectors(source: Path, url: str,
             assert here.tags(10) == {"a": 3, "ü": 3, "core": 1}
             query, place = parse_query("lighthouses"), engine.workspaces.find("default")
             assert query
-            assert len(engine.store.words(place, query, EVERY, 10)) == 1
-            ((_, cosine),) = engine.store.nearest(place, SET, axis(3), EVERY, 1)
+            assert len(by_words(engine.store, place, query, EVERY, 10)) == 1
+            ((_, cosine),) = nearest(engine.store, place, SET, axis(3), EVERY, 1)
             assert cosine == pytest.approx(1.0, abs=1e-3)
             chosen = engine.sessions.active("s1")
             assert chosen

@@ -17,7 +17,19 @@ from memoryd.model import Filter, Workspace
 from memoryd.store.sqlite import connection
 from memoryd.store.sqlite.placement import DataDirectory, SingleFile
 from memoryd.store.sqlite.store import SqliteStore
-from tests.store.kit import LATER, add, axis, forget, made, near, output, put, python, words, workspace
+from tests.store.kit import (
+    LATER,
+    add,
+    axis,
+    forget,
+    made,
+    near,
+    output,
+    put,
+    python,
+    words,
+    workspace,
+)
 
 # permissions ---------------------------------------------------------------------------------------------------------
 
@@ -31,7 +43,7 @@ from memoryd.store.sqlite.placement import SingleFile
 from memoryd.store.sqlite.store import SqliteStore
 from memoryd.query_syntax import parse_query
 from memoryd.model import Workspace
-from tests.store.kit import SET, axis, put
+from tests.store.kit import SET, axis, by_words, nearest, put
 
 if len(sys.argv) > 3:  # only now: another user may have no right to read the interpreter or the package
     sql.load("sqlite"), sql.migrations("sqlite")
@@ -40,14 +52,14 @@ if len(sys.argv) > 3:  # only now: another user may have no right to read the in
     os.setuid(int(sys.argv[3]))
 here, store = Workspace(id=sys.argv[2], name="one"), SqliteStore(SingleFile(Path(sys.argv[1])))
 for _ in range(2):
-    near = store.nearest(here, SET, axis(0), Filter(), 5)
-    print(len(store.words(here, parse_query("kept"), Filter(), 5)), len(near))
+    near = nearest(store, here, SET, axis(0), Filter(), 5)
+    print(len(by_words(store, here, parse_query("kept"), Filter(), 5)), len(near))
 try:
     store.make(here)
     put(store, here, "more")
 except MemorydError as error:
     print("refused:", error)
-print(len(store.words(here, parse_query("kept"), Filter(), 5)))
+print(len(by_words(store, here, parse_query("kept"), Filter(), 5)))
 store.close()
 """
 

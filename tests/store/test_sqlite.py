@@ -30,6 +30,7 @@ from tests.store.kit import (
     LATER,
     add,
     axis,
+    by_words,
     change,
     forget,
     made,
@@ -403,7 +404,7 @@ class Workload:
             and twin.scope in ("", allowed.session)
         }  # fmt: skip
         query = sqlite_query(term)
-        assert {key for key, _ in self.store.words(place, query, allowed, 10_000)} == expected, (term, allowed)
+        assert {key for key, _ in by_words(self.store, place, query, allowed, 10_000)} == expected, (term, allowed)
 
 
 def sqlite_query(term: str) -> WordQuery:

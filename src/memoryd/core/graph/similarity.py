@@ -54,7 +54,8 @@ def means_of(graph: Graph) -> Means:
     degraded = ready.told("not compared")
     if ready.embedder is None:
         return Means([], np.empty((0, 0), np.float32), 0.0, degraded)
-    ids, vectors = graph.engine.store.means(graph.workspace, VectorSet(GENERAL, ready.embedder.name))
+    among = VectorSet(GENERAL, ready.embedder.name)
+    ids, vectors = graph.read(lambda q: graph.engine.store.index.means(q, among))
     return Means(ids, vectors, ready.embedder.unrelated, degraded)
 
 

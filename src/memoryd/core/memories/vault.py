@@ -168,13 +168,16 @@ class Vault:
         self, parsed: WordQuery | None, question: Embedded | None, allowed: Filter, depth: int
     ) -> dict[str, float]:
         """The relevance of all candidates by id."""
-        store = self._engine.store
-        scores = dict(store.words(self._workspace, parsed, allowed, depth)) if parsed else {}
+        store, index = self._engine.store, self._engine.store.index
+        scores: dict[str, float] = {}
+        if parsed:
+            scores = dict(store.read(self._workspace, lambda q: index.words(q, parsed, allowed, depth)))
         cosines = self._cosines(question, allowed, scores, depth) if question else {}
         if parsed is None:
             return {key: cosine for key, cosine in cosines.items() if cosine > 0}
         if len(scores) >= depth:  # what is near may match, too, but not better than the last of these
-            others = store.matching(self._workspace, parsed, [key for key in cosines if key not in scores])
+            rest = [key for key in cosines if key not in scores]
+            others = store.read(self._workspace, lambda q: index.matching(q, parsed, rest))
             scores |= dict.fromkeys(others, min(scores.values()))
         if parsed.binding:
             cosines = {key: cosine for key, cosine in cosines.items() if key in scores}
@@ -185,7 +188,9 @@ class Vault:
         terms = parsed.terms()
         if len(terms) < 2 or not scores:
             return ranking.bm25_norm(scores, dict.fromkeys(scores, 1.0))
-        having = [self._engine.store.matching(self._workspace, WordQuery(term), list(scores)) for term in terms[:TERMS]]
+        having = self._engine.store.read(self._workspace, lambda q: [
+            self._engine.store.index.matching(q, WordQuery(term), list(scores)) for term in terms[:TERMS]
+        ])  # fmt: skip
         covered = {key: sum(key in some for some in having) / len(having) for key in scores}
         return ranking.bm25_norm(scores, covered)
 
@@ -193,9 +198,14 @@ class Vault:
         self, question: Embedded, allowed: Filter, scores: Mapping[str, float], depth: int
     ) -> dict[str, float]:
         """Those of the candidates by words, and of the nearest."""
-        store, among, vector = self._engine.store, VectorSet(CLIENT, question.model), question.vectors[0]
-        near = dict(store.nearest(self._workspace, among, vector, allowed, depth))
-        return near | store.cosines(self._workspace, among, vector, list(scores))
+        index, sets, vector = self._engine.store.index, [VectorSet(CLIENT, question.model)], question.vectors[0]
+
+        def work(queries: Queries) -> dict[str, float]:
+            (near,) = index.nearest(queries, sets, vector, allowed, depth)
+            (cosines,) = index.cosines(queries, sets, vector, list(scores))
+            return dict(near) | cosines
+
+        return self._engine.store.read(self._workspace, work)
 
     # looking ---------------------------------------------------------------------------------------------------------
 

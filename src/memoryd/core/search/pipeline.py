@@ -2,7 +2,7 @@
 
 import json
 import logging
-from collections.abc import Container, Iterable, Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Literal
@@ -131,15 +131,20 @@ class Search:
         only = list(words) if closed else None
         best: dict[str, float] = {}
         nearest_from: dict[str, str] = {}
-        for perspective in self._perspectives():
+        names = self._perspectives()
+        sets = [VectorSet(perspective, embedder.name) for perspective in names]
+        for perspective, cosines in zip(names, self._cosines(sets, vector, allowed, depth, only), strict=True):
             aside = 0.0 if perspective == GENERAL else self._profile.aside * (1 - embedder.unrelated)
-            for key, cosine in self._cosines(VectorSet(perspective, embedder.name), vector, allowed, depth, only):
+            for key, cosine in cosines.items():
                 if cosine - aside > best.get(key, -np.inf):
                     best[key], nearest_from[key] = cosine - aside, perspective
         return Candidates(words, best, embedder, vector, nearest_from, closed, degraded=degraded)
 
     def _words(self, parsed: WordQuery | None, allowed: Filter, depth: int) -> dict[str, float]:
-        return dict(self._engine.store.words(self._workspace, parsed, allowed, depth)) if parsed else {}
+        if parsed is None:
+            return {}
+        index = self._engine.store.index
+        return dict(self._engine.store.read(self._workspace, lambda q: index.words(q, parsed, allowed, depth)))
 
     def _perspectives(self) -> list[str]:
         if not self._profile.every_perspective:
@@ -147,12 +152,13 @@ class Search:
         return list(self._engine.store.read(self._workspace, perspectives.templates))
 
     def _cosines(
-        self, among: VectorSet, vector: Vector, allowed: Filter, depth: int, only: Sequence[str] | None
-    ) -> Iterable[tuple[str, float]]:
-        store = self._engine.store
+        self, sets: Sequence[VectorSet], vector: Vector, allowed: Filter, depth: int, only: Sequence[str] | None
+    ) -> list[dict[str, float]]:
+        index = self._engine.store.index
         if only is not None:
-            return store.cosines(self._workspace, among, vector, only).items()
-        return store.nearest(self._workspace, among, vector, allowed, depth)
+            return self._engine.store.read(self._workspace, lambda q: index.cosines(q, sets, vector, only))
+        near = self._engine.store.read(self._workspace, lambda q: index.nearest(q, sets, vector, allowed, depth))
+        return list(map(dict, near))
 
     # scores ----------------------------------------------------------------------------------------------------------
 
@@ -284,7 +290,8 @@ class Search:
     def _vectors(self, ids: Sequence[str], candidates: Candidates) -> dict[str, Vector]:
         if not ids or candidates.embedder is None:
             return {}
-        return self._engine.store.vectors(self._workspace, VectorSet(GENERAL, candidates.embedder.name), ids)
+        among = VectorSet(GENERAL, candidates.embedder.name)
+        return self._engine.store.read(self._workspace, lambda q: self._engine.store.index.vectors(q, among, ids))
 
     # near-duplicates -------------------------------------------------------------------------------------------------
 

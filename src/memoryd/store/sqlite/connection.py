@@ -22,7 +22,8 @@ class SqliteQueries:
 
     def __init__(self, connection: apsw.Connection, workspace: Workspace | None) -> None:
         self.connection = connection
-        self._bound = {"workspace": workspace.id if workspace else ""}
+        self.workspace_id = workspace.id if workspace else ""
+        self._bound = {"workspace": self.workspace_id}
         self._statements = _statements()
 
     def all(self, name: str, /, **parameters: Any) -> list[Row]:
