@@ -423,7 +423,7 @@ class Storage(ABC):
         store.write(here, lambda q: records.embed(q, record_id, GENERAL, other))
         assert near(store, here, axis(0)) == ["both"]
         found = nearest(store, here, VectorSet(GENERAL, "test:other"), axis(0, 16), Filter(), 5)
-        assert found == [(record_id, pytest.approx(0.0))]
+        assert dict(found) == pytest.approx({record_id: 0.0})
         assert nearest(store, here, SET, axis(0, 16), Filter(), 5) == []
         assert nearest(store, here, VectorSet(GENERAL, "test:none"), axis(0), Filter(), 5) == []
 
