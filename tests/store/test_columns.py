@@ -28,7 +28,7 @@ def test_the_tables_of_sqlite() -> None:
         for script in migrations("sqlite"):
             file.execute(script)
         tables = {
-            name for (name,) in file.execute("SELECT name FROM pragma_table_list WHERE type = 'table' AND schema = 'main'")
+            name for (name,) in file.execute("SELECT name FROM sqlite_schema WHERE type = 'table'")
             if not str(name).startswith(("sqlite_", "records_fts"))
         }  # fmt: skip
         assert tables - DERIVED == set(TABLES)
@@ -57,8 +57,8 @@ def test_the_tables_of_postgres(postgres: str, tmp_path: Path) -> None:
     }
 
 
-def test_every_kind_of_record_has_its_details_and_each_table_follows_those_that_it_refers_to() -> None:
-    assert list(EXPORTED)[0] == "records"
+def test_every_kind_of_record_has_a_table_of_details() -> None:
+    assert next(iter(EXPORTED)) == "records"
     for name, kind in DETAILS.items():
         assert TABLES[name].columns["id"].refers == (kind,)
     assert all(set(table.key) <= set(table.columns) for table in TABLES.values())

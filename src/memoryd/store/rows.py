@@ -46,7 +46,7 @@ def page(queries: Queries, table: str, after: Row | None, limit: int) -> list[Ro
 
 
 def of(queries: Queries, table: str, ids: Iterable[str]) -> list[Row]:
-    """Return the rows whose keys begin with one of some ids, in the order of their keys."""
+    """Return the rows whose keys begin with one of some ids."""
     rows = queries.all(f"moved.{table}_of", ids=json.dumps(list(ids), ensure_ascii=False))
     return _with_vectors(rows) if "vector" in MOVED[table].columns else rows
 

@@ -74,11 +74,9 @@ def _load(engine: Engine, file: str, part: Part, name: str, mode: Mode, report: 
             engine.workspaces.tell(workspace, *about)
             if mode == "replace":
                 undo.callback(engine.workspaces.delete, name)
+        remarks: Sequence[str] = ()
         if mode == "replace":
-            new, remarks = (
-                engine.write(workspace, lambda queries: _replace(queries, workspace, part, step)),
-                list[str](),
-            )
+            new = engine.write(workspace, lambda queries: _replace(queries, workspace, part, step))
         else:
             merging = Merging(engine, workspace, file, part, step)
             merging.run()

@@ -34,7 +34,7 @@ def moving() -> dict[str, str]:
         statements |= {
             f"moved.{name}_first": f"{page} ORDER BY {order} LIMIT :limit",
             f"moved.{name}_after": f"{page} AND ({order}) > ({after}) ORDER BY {order} LIMIT :limit",
-            f"moved.{name}_of": f"{page} AND {table.key[0]} IN (SELECT value FROM json_each(:ids)) ORDER BY {order}",
+            f"moved.{name}_of": f"{page} AND {table.key[0]} IN (SELECT value FROM json_each(:ids))",  # noqa: S608
             f"moved.{name}_put": _putting(name, table),
             f"moved.{name}_number": f"SELECT count(*) AS number FROM {name} WHERE {home}",  # noqa: S608 - our own names
         }
