@@ -16,10 +16,9 @@ from memoryd.core.graph.transaction import Graph
 from memoryd.core.maintenance.history import restore
 from memoryd.core.transfer import export as exports
 from memoryd.core.transfer.jsonl import Mode
-from memoryd.core.transfer.schema import SHAPES
 from memoryd.errors import InvalidInputError, StoreError
 from memoryd.settings import Settings
-from memoryd.store.sql import MOVED
+from memoryd.store.columns import EXPORTED
 from tests.clients import database, environment
 from tests.core.exports_kit import (
     everything,
@@ -32,12 +31,6 @@ from tests.core.exports_kit import (
 )
 from tests.core.kit import memories
 from tests.store.kit import EVERY, NOW, SET, axis, nearest, put
-
-
-def test_each_column_that_moves_has_a_shape() -> None:
-    assert {table: set(shape) for table, shape in SHAPES.items()} == {
-        table: set(moved.columns) for table, moved in MOVED.items() if not moved.registry and table != "versions"
-    }
 
 
 @pytest.mark.parametrize("mode", ["merge", "replace"])
@@ -86,7 +79,7 @@ def test_what_was_forgotten_or_is_one_sessions_stays_in_the_house(engine: Engine
     assert [record["body"] for record in of(told, "records") if record["deleted_at"]] == ["an original"]
     assert [relation["relation_type"] for relation in of(told, "relations")] == ["knows"]
     ids = {record["id"] for record in of(told, "records")}
-    hanging = [row["id"] for table in SHAPES for row in of(told, table) if table.endswith("details")]
+    hanging = [row["id"] for table in EXPORTED for row in of(told, table) if table.endswith("details")]
     assert set(hanging) == ids
     workspace = engine.workspaces.find("default")
     for secret in (workspace.id, str(engine.settings.data_dir)):

@@ -307,10 +307,10 @@ def test_an_archived_workspace_is_not_imported_into(engine: Engine, file: Path, 
 KILLED = """
 import json, os, signal, sys
 from pathlib import Path
-from memoryd.core.transfer import jsonl as lines, merge as merging, restore as imports
+from memoryd.core.transfer import jsonl as lines, reader, restore as imports
 from memoryd.core.engine import Engine
 from memoryd.settings import Settings
-merging.BATCH = 5
+reader.BATCH = 5
 environ, file, mode = sys.argv[1:]
 def report(what, done):
     if what.startswith("importing") and done > 0.4:

@@ -33,7 +33,7 @@ from memoryd.model import Interaction, SessionSummary
 from memoryd.settings import Settings
 from memoryd.store import rows
 from memoryd.store.base import Queries, Row
-from memoryd.store.sql import MOVED
+from memoryd.store.columns import MOVED
 from memoryd.toolsets import chosen
 from memoryd.toolsets.registry import Answer, Call, compact
 from tests.clients import Json, environment

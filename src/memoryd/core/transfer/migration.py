@@ -20,7 +20,8 @@ from memoryd.model import Workspace
 from memoryd.settings import Settings
 from memoryd.store import open_store, rows
 from memoryd.store.base import Queries, Row, Store
-from memoryd.store.rows import OF_WORKSPACE, Sum
+from memoryd.store.columns import OF_WORKSPACE
+from memoryd.store.rows import Sum
 from memoryd.store.sqlite.store import SqliteStore, written
 
 SESSIONS = ("sessions", "session_holders")

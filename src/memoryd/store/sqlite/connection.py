@@ -62,7 +62,7 @@ def connect(path: Path, durability: str, *, readonly: bool = False) -> apsw.Conn
     connection.pragma("secure_delete", True)  # what is purged is overwritten
     connection.pragma("synchronous", durability)
     connection.pragma("query_only", readonly)
-    connection.convert_binding = _as_blob
+    connection.convert_binding = as_blob
     return connection
 
 
@@ -107,8 +107,8 @@ def rows(connection: apsw.Connection, sql: str, parameters: Mapping[str, Any] | 
         yield dict(zip(names, values, strict=True))
 
 
-def _as_blob(_cursor: apsw.Cursor, _place: int, value: Any) -> bytes:
-    """Vectors are given as arrays."""
+def as_blob(_cursor: apsw.Cursor, _place: int, value: Any) -> bytes:
+    """Return the bytes of a vector, which is given as an array."""
     return bytes(value.data)
 
 

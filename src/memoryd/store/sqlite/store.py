@@ -14,9 +14,9 @@ from memoryd import disk
 from memoryd.errors import StoreBusyError, StoreError
 from memoryd.model import Workspace
 from memoryd.store.base import Place, Queries, closed
+from memoryd.store.columns import MOVED
 from memoryd.store.journal import State
 from memoryd.store.rows import empty_some
-from memoryd.store.sql import TABLES
 from memoryd.store.sqlite.checks import damaged, file_size, journal, large_log
 from memoryd.store.sqlite.connection import SqliteQueries, explained, missing
 from memoryd.store.sqlite.file import SqliteFile, move
@@ -256,7 +256,7 @@ class SqliteStore:
             with self._database(workspace) as source:  # brought to the present schema by opening it
                 for part, (table, count) in enumerate(whole.copy_from(source.path), 1):
                     copied[table] += count
-                    progress(COPYING * (number + part / len(TABLES)) / len(sources))
+                    progress(COPYING * (number + part / len(MOVED)) / len(sources))
         whole.write(None, lambda q: q.run("placement.follow"))
         return copied
 
