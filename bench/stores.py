@@ -31,7 +31,7 @@ from bench import graph as graphs
 from bench.speed import DIM, TOP, WORDS, Floats, clustered, fact, median_ms, question, show
 from memoryd.core.engine import Engine
 from memoryd.core.graph import search as node_search
-from memoryd.core.graph import traversal
+from memoryd.core.graph import traversal, view
 from memoryd.core.graph.transaction import Graph
 from memoryd.core.memories.memories import Memories
 from memoryd.core.records import records
@@ -41,7 +41,6 @@ from memoryd.model import GENERAL, Filter, Kind, Record, VectorSet, Workspace
 from memoryd.query_syntax import parse_query
 from memoryd.settings import Settings
 from memoryd.store.base import Queries
-from memoryd.toolsets.graph.search import matched
 
 BATCH = 2_000  # records a transaction of an import
 SET = VectorSet(GENERAL, "bench")
@@ -91,8 +90,8 @@ def graph(settings: Settings, count: int) -> Column:
         names = [nodes[n].name for n in np.random.default_rng(1).integers(len(nodes), size=100)]
 
         def search(n: int, mode: Mode) -> None:
-            found, _ = node_search.search(known, f"What about {names[n % 100]}: {question(n)}?", 10, mode)
-            matched(known, found, graphs.BUDGET)
+            asked = f"What about {names[n % 100]}: {question(n)}?"
+            view.matched(known, *node_search.search(known, asked, 10, mode), graphs.BUDGET)
 
         return {
             "search_nodes, embedding, ms": settled(engine, lambda n: search(n, "embedding")),

@@ -42,7 +42,7 @@ def table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
 # tools ---------------------------------------------------------------------------------------------------------------
 
 
-def _tools() -> dict[str, Tool[Any]]:
+def _tools() -> dict[str, Tool[Any, Any]]:
     return {tool.name: tool for tools in TOOLSETS.values() for tool in tools}
 
 
@@ -54,7 +54,7 @@ def tools() -> str:
     )
 
 
-def arguments(tool: Tool[Any]) -> str:
+def arguments(tool: Tool[Any, Any]) -> str:
     """What a tool takes."""
     schema = tool.arguments.model_json_schema()
     if not schema.get("properties"):

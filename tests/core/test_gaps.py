@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from memoryd.core.graph import entities, missing_relations, observations, relations
 from memoryd.core.graph.entities import NewEntity
-from memoryd.core.graph.missing_relations import Gap, Names, phrase_of
+from memoryd.core.graph.missing_relations import Names, RelationGap, phrase_of
 from memoryd.core.graph.observations import Deletion
 from memoryd.core.graph.relations import Edge
 from memoryd.core.graph.transaction import Graph
@@ -26,6 +26,10 @@ def graph(tmp_path: Path) -> Iterator[Graph]:
 
 def made(graph: Graph, **nodes: tuple[str, ...]) -> None:
     entities.create(graph, [NewEntity(name=name, type="t", observations=said) for name, said in nodes.items()])
+
+
+def gap(node: str, other: str, number: int) -> RelationGap:
+    return {"node": node, "referenced_name": other, "reference_count": number}
 
 
 def mentioned(text: str, *names: str) -> list[str]:
@@ -100,7 +104,7 @@ def test_gaps_are_counted_in_observations_and_the_most_mentioned_come_first(grap
         Dora=("met Bob",),
     )
     relations.create(graph, [Edge("Carl", "Ann", "with")])
-    assert missing_relations.gaps(graph) == [Gap("Ann", "Bob", 2), Gap("Bob", "Dora", 1), Gap("Dora", "Bob", 1)]
+    assert missing_relations.gaps(graph) == [gap("Ann", "Bob", 2), gap("Bob", "Dora", 1), gap("Dora", "Bob", 1)]
 
 
 def test_a_relation_in_either_direction_closes_a_gap_and_its_end_opens_it_again(graph: Graph) -> None:
@@ -108,7 +112,7 @@ def test_a_relation_in_either_direction_closes_a_gap_and_its_end_opens_it_again(
     relations.create(graph, [Edge("Bob", "Ann", "met")])
     assert missing_relations.gaps(graph) == []
     relations.delete(graph, [Edge("Bob", "Ann", "met")])
-    assert missing_relations.gaps(graph) == [Gap("Ann", "Bob", 1)]
+    assert missing_relations.gaps(graph) == [gap("Ann", "Bob", 1)]
 
 
 def test_what_is_deleted_is_neither_read_nor_named(graph: Graph) -> None:

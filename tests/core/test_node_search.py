@@ -9,7 +9,7 @@ from memoryd.core.graph import entities, relations
 from memoryd.core.graph import search as node_search
 from memoryd.core.graph.entities import NewEntity
 from memoryd.core.graph.relations import Edge
-from memoryd.core.graph.search import Match, Seen
+from memoryd.core.graph.search import MatchingNode, MatchingObservation
 from memoryd.core.graph.transaction import Graph
 from memoryd.core.search.pipeline import Mode
 from memoryd.errors import NotFoundError
@@ -48,15 +48,15 @@ def graph(words: Graph, home: Path, model_dir: Path) -> Iterator[Graph]:
         yield Graph(here, here.workspaces.ensure("default"))
 
 
-def search(graph: Graph, query: str, limit: int, mode: Mode = "auto") -> list[Match]:
+def search(graph: Graph, query: str, limit: int, mode: Mode = "auto") -> list[MatchingNode]:
     return node_search.search(graph, query, limit, mode)[0].best
 
 
-def within(graph: Graph, name: str, query: str, limit: int, mode: Mode = "embedding") -> list[Seen]:
+def within(graph: Graph, name: str, query: str, limit: int, mode: Mode = "embedding") -> list[MatchingObservation]:
     return node_search.within(graph, name, query, limit, mode)[0].best
 
 
-def names(matches: list[Match]) -> list[str]:
+def names(matches: list[MatchingNode]) -> list[str]:
     return [match.entity.name for match in matches]
 
 

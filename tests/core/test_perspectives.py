@@ -206,7 +206,7 @@ def test_many_texts_are_left_to_the_background(graph: Graph, server: Ollama) -> 
 def test_another_text_is_embedded_anew_from_everywhere(graph: Graph) -> None:
     ann(graph, "likes tea")
     catch_up(graph)
-    assert observations.replace(graph, "Ann", 0, "likes coffee") == "likes tea"
+    assert observations.replace(graph, "Ann", 0, "likes coffee")["old_content"] == "likes tea"
     assert present(graph, "likes coffee") == [GENERAL]
     assert present(catch_up(graph), "likes coffee") == FIVE
 

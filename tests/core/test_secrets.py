@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from memoryd.core.admin.audit import findings
 from memoryd.core.agents import transcript_import
 from memoryd.core.agents.hooks import Event, Hooks
+from memoryd.core.base.results import compact
 from memoryd.core.engine import Engine
 from memoryd.core.graph import entities, observations, relations
 from memoryd.core.graph.entities import NewEntity
@@ -35,7 +36,7 @@ from memoryd.store import rows
 from memoryd.store.base import Queries, Row
 from memoryd.store.columns import MOVED
 from memoryd.toolsets import chosen
-from memoryd.toolsets.registry import Answer, Call, compact
+from memoryd.toolsets.registry import Answer, Call
 from tests.clients import Json, environment
 
 SECRET = "AKIA" + "QYLPMN5HHFIQR7XY"
@@ -96,7 +97,7 @@ def engine(home: Path) -> Iterator[Engine]:
         yield made
 
 
-def run(engine: Engine, tool: str, arguments: Json) -> Answer:
+def run(engine: Engine, tool: str, arguments: Json) -> Answer[Any]:
     return chosen(["all"], read_only=False)[tool].run(Call(engine, engine.workspace(make=True), "s"), arguments)
 
 

@@ -192,7 +192,7 @@ def test_when_too_many_calls_wait_others_are_told_to_come_later(
     monkeypatch.setattr(serving_calls, "WAITING", 2)
     going, go_on = threading.Event(), threading.Event()
 
-    def slow(call: Call, arguments: Any) -> Answer:
+    def slow(call: Call, arguments: Any) -> Answer[Any]:
         going.set()
         assert go_on.wait(20)
         return inspect.handler(call, arguments)

@@ -12,7 +12,7 @@ from memoryd.toolsets.registry import Call, Tool
 T = TypeVar("T")
 Within = Callable[[Any, Callable[[Call], T]], Awaitable[T]]
 """Runs work for a request in its workspace and session, in a thread; what goes wrong becomes the protocol's errors."""
-Offered = Callable[[Any], Mapping[str, Tool[Any]]]
+Offered = Callable[[Any], Mapping[str, Tool[Any, Any]]]
 """The tools that the sender of a request may call."""
 
 JSON = "application/json"

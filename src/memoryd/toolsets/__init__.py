@@ -16,7 +16,7 @@ PROJECT_TOOLS = frozenset(tool.name for tool in projects.TOOLS)
 """Those that choose among workspaces."""
 
 
-def chosen(names: Sequence[str], *, read_only: bool) -> dict[str, Tool[Any]]:
+def chosen(names: Sequence[str], *, read_only: bool) -> dict[str, Tool[Any, Any]]:
     """The tools of the named toolsets (`all`: every one) by name; with `read_only` those that change nothing."""
     unknown = [name for name in names if name not in TOOLSETS and name != "all"]
     if unknown or not names:

@@ -1,11 +1,11 @@
 """How much of an answer fits into the tokens that it may take."""
 
-import json
 import sys
 from collections.abc import Iterable
 from itertools import takewhile
 from typing import TypeVar
 
+from memoryd.core.base.results import compact
 from memoryd.core.security.prompt_injection import LONGEST_NOTE, suspicious
 from memoryd.text import CHARACTERS_PER_TOKEN
 
@@ -61,5 +61,5 @@ class Budget:
 
 
 def _characters(part: object) -> int:
-    """The characters of a part, with what separates it from the next."""
-    return len(json.dumps(part, ensure_ascii=False, separators=(",", ":"))) + 1
+    """Return the characters of a part, with what separates it from the next."""
+    return len(compact(part)) + 1

@@ -6,6 +6,8 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from typing_extensions import TypedDict
+
 from memoryd.core.graph.transaction import Change, Graph, demand, named
 from memoryd.core.records.records import new_id
 from memoryd.core.security.secrets import cleaned, matched
@@ -26,21 +28,37 @@ class Edge:
 
 
 @dataclass(frozen=True, slots=True)
-class Created:
-    """Which relations are new, which were there, and which names are no entity's."""
+class CreatedRelations:
+    """The relations that are new, those that existed, and the names that no entity has."""
 
     created: tuple[Relation, ...]
     already_existed: tuple[Relation, ...]
     not_found: tuple[str, ...]
 
 
+class DeletedRelations(TypedDict):
+    """How many relations were deleted, and how many were not found."""
+
+    deleted: int
+    not_found: int
+
+
+class RetypedRelation(TypedDict):
+    """A relation with its old and its new type."""
+
+    from_entity: str
+    to_entity: str
+    old_type: str
+    new_type: str
+
+
 @cleaned
-def create(graph: Graph, edges: Sequence[Edge]) -> Created:
+def create(graph: Graph, edges: Sequence[Edge]) -> CreatedRelations:
     """Make relations; an edge with an end that is not found is left out, and the missing name told."""
     return graph.change(lambda change: put(change, edges))
 
 
-def put(change: Change, edges: Sequence[Edge]) -> Created:
+def put(change: Change, edges: Sequence[Edge]) -> CreatedRelations:
     """What create does, within a change. The ends of what is there already stay untouched."""
     found = named(change.queries, _ends(edges))
     there = _find(change.queries, found, edges)
@@ -49,19 +67,19 @@ def put(change: Change, edges: Sequence[Edge]) -> Created:
     created = {edge: _add(change, found, edge) for edge in new}
     again = [edge for edge, number in Counter(edges).items() if number > 1 and edge in created]
     missing = tuple(name for name in dict.fromkeys(_ends(edges)) if name not in found)
-    return Created(tuple(created.values()), (*there.values(), *(created[edge] for edge in again)), missing)
+    return CreatedRelations(tuple(created.values()), (*there.values(), *(created[edge] for edge in again)), missing)
 
 
 @matched
-def delete(graph: Graph, edges: Sequence[Edge]) -> tuple[int, int]:
-    """Delete relations softly; how many there were, and how many were not found."""
+def delete(graph: Graph, edges: Sequence[Edge]) -> DeletedRelations:
+    """Delete relations softly; each counts once."""
 
-    def work(change: Change) -> tuple[int, int]:
+    def work(change: Change) -> DeletedRelations:
         found = named(change.queries, _ends(edges))
         there = _find(change.queries, found, edges)
         change.relate(found[name].id for name in _ends(there))
         _delete(change, [relation.id for relation in there.values()])
-        return len(there), len(set(edges)) - len(there)
+        return {"deleted": len(there), "not_found": len(set(edges)) - len(there)}
 
     gone = graph.change(work)
     graph.engine.purge_if_at_once(graph.workspace)
@@ -77,8 +95,11 @@ def cut(change: Change, entity_ids: Sequence[str]) -> None:
 
 
 @cleaned
-def rename(graph: Graph, edge: Edge, new_type: str) -> None:
-    """Put one of another type in its place. Raises NotFoundError, or InvalidInputError where there is one of it."""
+def rename(graph: Graph, edge: Edge, new_type: str) -> RetypedRelation:
+    """Put a relation of another type in its place.
+
+    Raise NotFoundError, or InvalidInputError if the two already have one of the new type.
+    """
 
     def work(change: Change) -> None:
         source, target = demand(change.queries, edge.source, edge.target)
@@ -102,6 +123,9 @@ def rename(graph: Graph, edge: Edge, new_type: str) -> None:
         change.note("update_relation", _put(change, found, retyped).id)
 
     graph.change(work)
+    return {
+        "from_entity": edge.source, "to_entity": edge.target, "old_type": edge.type, "new_type": new_type,
+    }  # fmt: skip
 
 
 def between(graph: Graph, one: str, other: str) -> list[Relation]:

@@ -16,7 +16,7 @@ DEPTHS = (100, 1_000)  # candidates by words and from each perspective; more onl
 
 
 @dataclass(frozen=True, slots=True)
-class Match:
+class MatchingNode:
     """A node, and what of it matches best: an observation, or itself."""
 
     entity: Entity
@@ -27,7 +27,7 @@ class Match:
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
+class MatchingObservation:
     """An observation that matches."""
 
     ordinal: int
@@ -35,7 +35,7 @@ class Seen:
     score: float
 
 
-def search(graph: Graph, query: str, limit: int, mode: Mode = "auto") -> tuple[Findings[Match], Mode]:
+def search(graph: Graph, query: str, limit: int, mode: Mode = "auto") -> tuple[Findings[MatchingNode], Mode]:
     """The nodes that match a query best, each by its best observation or its own text. Scores are in [0, 1].
 
     Also returns which mode it came to: `text` where there are no vectors to compare (c: "when the embedding pipeline
@@ -56,7 +56,9 @@ def search(graph: Graph, query: str, limit: int, mode: Mode = "auto") -> tuple[F
     return Findings(matches, candidates.degraded), used
 
 
-def within(graph: Graph, name: str, query: str, limit: int, mode: Mode = "embedding") -> tuple[Findings[Seen], Mode]:
+def within(
+    graph: Graph, name: str, query: str, limit: int, mode: Mode = "embedding"
+) -> tuple[Findings[MatchingObservation], Mode]:
     """The observations of one node that match a query, and the mode it came to. Raises NotFoundError."""
     (entity,) = graph.read(lambda q: demand(q, name))
     finder = Search(graph.engine, graph.workspace, ranking.GRAPH)
@@ -65,9 +67,9 @@ def within(graph: Graph, name: str, query: str, limit: int, mode: Mode = "embedd
     scores = scores_of(candidates, used, limit)
     ids = sorted(scores, key=lambda key: -scores[key])[:limit]
 
-    def work(queries: Queries) -> list[Seen]:
+    def work(queries: Queries) -> list[MatchingObservation]:
         rows = {row["id"]: row for row in queries.all("observations.by_id", ids=json.dumps(ids))}
-        return [Seen(rows[key]["ordinal"], rows[key]["body"], scores[key]) for key in ids if key in rows]
+        return [MatchingObservation(rows[key]["ordinal"], rows[key]["body"], scores[key]) for key in ids if key in rows]
 
     return Findings(graph.read(work), candidates.degraded), used
 
@@ -103,9 +105,9 @@ def _best_of_each(queries: Queries, scores: dict[str, float], limit: int) -> lis
     return [(entities[name], record) for name, record in best.items() if name in entities]
 
 
-def _match(entity: Entity, record: Record, scores: dict[str, float], candidates: Candidates) -> Match:
+def _match(entity: Entity, record: Record, scores: dict[str, float], candidates: Candidates) -> MatchingNode:
     observed = record.kind is Kind.OBSERVATION
-    return Match(
+    return MatchingNode(
         entity=entity,
         observation=record.body if observed else None,
         perspective=candidates.nearest_from.get(record.id) if observed else None,

@@ -20,7 +20,7 @@ Places = NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True)
-class Pair:
+class SimilarPair:
     """Two nodes, and the rescaled cosine of the means of their observations' vectors."""
 
     one: Entity
@@ -39,7 +39,7 @@ class Means:
     """What was not compared, in one sentence; '' where nothing is amiss."""
 
 
-def similar(graph: Graph, limit: int = 20, min_score: float = 0.75) -> Findings[Pair]:
+def similar(graph: Graph, limit: int = 20, min_score: float = 0.75) -> Findings[SimilarPair]:
     """The pairs of nodes without a relation that are most alike, from `min_score` on; none where there is no model."""
     means = means_of(graph)
     best = best_pairs(graph, means, limit, min_score)
@@ -75,7 +75,7 @@ def best_pairs(graph: Graph, means: Means, limit: int, min_score: float) -> "Bes
     return BestPairs(len(means.ids), limit, least, graph.read(lambda q: _related(q, means.ids)))
 
 
-def told(graph: Graph, means: Means, best: "BestPairs") -> list[Pair]:
+def told(graph: Graph, means: Means, best: "BestPairs") -> list[SimilarPair]:
     """The best pairs as nodes, in each the name that comes first."""
     pairs = [(means.ids[one], means.ids[other], cosine) for one, other, cosine in best.found()]
     ids = json.dumps(sorted({key for one, other, _ in pairs for key in (one, other)}))
@@ -84,7 +84,7 @@ def told(graph: Graph, means: Means, best: "BestPairs") -> list[Pair]:
     for *keys, cosine in pairs:
         if nodes.keys() >= set(keys):  # else one was deleted while we looked
             one, other = sorted((nodes[key] for key in keys), key=lambda node: node.name)
-            found.append(Pair(one, other, similarity(cosine, means)))
+            found.append(SimilarPair(one, other, similarity(cosine, means)))
     return sorted(found, key=lambda pair: (-pair.similarity, pair.one.name, pair.other.name))
 
 

@@ -44,12 +44,16 @@ class Stored:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Criteria:
-    """Which memories to forget; all that are given must hold."""
+    """Which memories to forget; all that are given must hold. Raise InvalidInputError unless `before` is a time."""
 
     ids: tuple[str, ...] | None = None
     tags: tuple[str, ...] = ()
     query: str | None = None
     before: str | None = None
+
+    def __post_init__(self) -> None:
+        if self.before:
+            moment(self.before)
 
     @property
     def ids_alone(self) -> bool:

@@ -51,8 +51,8 @@ class Vault:
         content: str,
         tags: Sequence[str] | None = None,
         vector: Sequence[float] | None = None,
-    ) -> None:
-        """Keep a text under a key; durable when this returns.
+    ) -> str:
+        """Keep a text under a key; durable when this returns the key, with secrets masked.
 
         What the key held is replaced. Its tags stay where `tags` is None, and the caller's vector where the content
         stays and no other `vector` is given. Raises InvalidInputError for a vector that points nowhere.
@@ -87,6 +87,7 @@ class Vault:
         written = self._engine.write(self._workspace, work)
         if embedded is None:
             self._engine.embed_later(self._workspace, [written])
+        return key
 
     @matched
     def prune(

@@ -61,11 +61,10 @@ class Plain:
         except ClientDisconnect:  # nobody reads it
             return Response(status_code=400)
         except MemorydError as error:
-            return _error(next(status for kind, status in STATUS if isinstance(error, kind)), tool.told(error))
-        body = answer.result.as_json()
-        like = suspicious(body) if tool.capability == "read" else ""
+            return _error(next(status for kind, status in STATUS if isinstance(error, kind)), tool.error_text(error))
+        like = suspicious(answer.result) if tool.capability == "read" else ""
         told = {MASKED: ", ".join(answer.masked), LIKE: like}
-        return JSONResponse(body, headers={name: value for name, value in told.items() if value})
+        return JSONResponse(answer.result, headers={name: value for name, value in told.items() if value})
 
     async def openapi(self, _request: Request) -> Response:
         """GET /openapi.json."""
