@@ -59,6 +59,12 @@ BROAD_EXCEPTS = {
 }
 """How many handlers of everything a place may have. Each must hand the error on: raise it, pass it, or log it whole."""
 
+BEYOND_TOOLSETS = {
+    **dict.fromkeys(("read", "write", "change"), "core begins transactions"),
+    **dict.fromkeys(("model_validate", "validate_python"), "results are what core returns, as it is"),
+}
+"""What a toolset does not call, and why; the registry validates arguments."""
+
 MAX_FILE, MAX_FUNCTION = 500, 50
 
 # One letter of each stands in brackets, so that this file does not contain what it looks for.
@@ -108,6 +114,20 @@ def check_toolsets_stand_alone(root: Path) -> list[str]:
         for module, place, target in own_imports(root)
         if module.layer == target.layer == "toolsets" and module.name.count(".") > 1
         and target.name.split(".")[2:3] not in (["registry"], module.name.split(".")[2:3])
+    ]  # fmt: skip
+
+
+def check_toolsets_have_no_logic(root: Path) -> list[str]:
+    """A toolset asks no store, begins no transaction, spends no budget, and validates arguments alone: core does it."""
+    return [
+        f"{place} imports {target}: core does what toolsets need of it."
+        for module, place, target in imports(root)
+        if module.layer == "toolsets" and target.startswith(("memoryd.store.", "memoryd.core.base.token_budget."))
+    ] + [
+        f"{place} calls {node.func.attr}: {BEYOND_TOOLSETS[node.func.attr]}."
+        for module, node, place in nodes(root)
+        if module.layer == "toolsets" and isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute)
+        and node.func.attr in BEYOND_TOOLSETS and not module.lives_in(["toolsets/registry.py"])
     ]  # fmt: skip
 
 

@@ -131,7 +131,7 @@ def test_no_tool_stores_a_secret(engine: Engine, home: Path) -> None:
     for tool, arguments in WRITES:
         answer = run(engine, tool, arguments)
         assert set(answer.masked) == (set() if tool in DELETING | {"summarize_sessions"} else {KIND}), tool
-        assert SECRET not in compact(answer.result.as_json()), tool
+        assert SECRET not in compact(answer.result), tool
         assert SECRET not in everything(engine), tool
     backup.unlink()
     engine.close()
@@ -142,7 +142,7 @@ def test_what_was_masked_is_deleted_by_the_words_that_stored_it(engine: Engine) 
     for tool, arguments in WRITES[4:14]:
         if tool != "import_database":
             run(engine, tool, arguments)
-    texts, edges, nodes = [run(engine, *one).result.model_dump() for one in WRITES[14:17]]
+    texts, edges, nodes = [run(engine, *one).result for one in WRITES[14:17]]
     assert (texts["deleted_count"], nodes["deleted_count"]) == (1, 1)
     assert edges["not_found"] == 0
 
@@ -179,7 +179,7 @@ def test_an_import_keeps_what_is_masked_from_being_stored_twice(engine: Engine, 
     """Its fingerprint is that of the masked text."""
     with jsonl.opened(exported) as source:
         restore.load(engine, source, None, "merge", quiet)
-    stored = run(engine, "memory_store", {"content": SAID}).result.model_dump()
+    stored = run(engine, "memory_store", {"content": SAID}).result
     assert stored["status"] == "merged"
 
 
@@ -228,7 +228,7 @@ def test_a_refusal_tells_what_is_where_and_not_the_secret(home: Path) -> None:
         with pytest.raises(InvalidInputError, match=r"tags\[1\].*AWS access key.*character 5") as refused:
             run(engine, "memory_store", {"content": "fine", "tags": ["fine", f"the {SECRET}"]})
         assert SECRET not in str(refused.value)
-        assert run(engine, "memory_inspect", {}).result.model_dump()["stats"]["total"] == 0
+        assert run(engine, "memory_inspect", {}).result["stats"]["total"] == 0
 
 
 def test_a_file_with_a_secret_is_refused_by_its_line(home: Path, exported: Path, tmp_path: Path) -> None:

@@ -1,6 +1,7 @@
 """Nodes, observations and relations as the tools show them: c's JSON."""
 
 from collections.abc import Iterable
+from typing import Literal
 
 from typing_extensions import TypedDict
 
@@ -159,7 +160,7 @@ class FoundObservations(Searched):
     """The observations of a node that were found, best first."""
 
     result: list[ScoredObservation]
-    mode: Mode
+    mode: Literal["embedding", "text"]
     """How they were found: text if there are no vectors to compare."""
 
 
@@ -173,7 +174,9 @@ def found_observations(found: Findings[MatchingObservation], mode: Mode) -> Foun
     seen: list[ScoredObservation] = [
         {"ordinal": one.ordinal, "content": one.content, "score": round(one.score, 4)} for one in found.best
     ]
-    result: FoundObservations = {"degraded": found.degraded, "result": seen, "mode": mode}
+    result: FoundObservations = {
+        "degraded": found.degraded, "result": seen, "mode": "text" if mode == "text" else "embedding",
+    }  # fmt: skip
     return without_empty(result, "degraded")
 
 
