@@ -15,7 +15,6 @@ from memoryd.store.base import Queries, Row
 from memoryd.store.sql import migrations
 from memoryd.store.sqlite.connection import SqliteQueries, as_blob, explained
 
-
 PLACE = Path("the directory for temporary files (SQLITE_TMPDIR, TMPDIR or /var/tmp)")
 """Where it is, for people: SQLite chooses."""
 
