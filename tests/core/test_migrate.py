@@ -370,6 +370,7 @@ def test_a_backup_of_postgres_is_a_file_to_work_with(source: Path, url: str, tmp
         with pytest.raises(StoreError, match="exists already"):
             migration.backup(engine, file, quiet)
     assert [path.name for path in file.parent.iterdir()] == ["all.db"]
+    assert file.read_bytes()[18:20] == b"\1\1"  # no write-ahead log
     assert dump(file) == dump(source)
 
 

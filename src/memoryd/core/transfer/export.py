@@ -1,4 +1,4 @@
-"""Whole workspaces as one file of JSON lines, which `imports` reads, on any machine and into any store.
+"""Write whole workspaces into one file of JSON lines, which `import` reads on any machine and into any store.
 
 After the head comes a line for each workspace, followed by one for each of its rows, table by table and in the order of
 their keys. What was forgotten is not told, nor what belongs to a session alone. Nothing in the file depends on where or

@@ -1,4 +1,4 @@
-"""What a file holds and a workspace does not: added in batches, each whole or not at all; nothing is overwritten.
+"""Add what a file holds and a workspace does not, in batches, each whole or not at all; overwrite nothing.
 
 What is there already is found again by its id, by the name of an entity, the key or the words of a memory, the text of
 an observation. So a merge that was interrupted is simply run again.

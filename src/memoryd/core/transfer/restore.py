@@ -1,4 +1,4 @@
-"""Workspaces from a file of `exports`: added to what is there, or in its place."""
+"""Import the workspaces of a file that `export` wrote: add what is missing, or replace what is there."""
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack

@@ -265,11 +265,6 @@ class SqliteFile:
             for table, number in copied.items() if there[table] != number
         ]  # fmt: skip
 
-    def pack(self) -> None:
-        """Leave one plain file behind, without a write-ahead log, flushed to the disk."""
-        self._writer.pragma("synchronous", "FULL")
-        self._writer.pragma("journal_mode", "delete")
-
     # the end ---------------------------------------------------------------------------------------------------------
 
     def close(self) -> None:

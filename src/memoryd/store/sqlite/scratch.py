@@ -3,7 +3,6 @@
 It has no name: the file behind it is gone with its process, however that ends.
 """
 
-import tempfile
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
@@ -15,6 +14,9 @@ from memoryd.store import rows
 from memoryd.store.base import Queries, Row
 from memoryd.store.sql import migrations
 from memoryd.store.sqlite.connection import SqliteQueries, as_blob, explained
+
+PLACE = Path("the directory for temporary files (SQLITE_TMPDIR, TMPDIR or /var/tmp)")
+"""Where it is, for people: SQLite chooses."""
 
 
 class Scratch:
@@ -38,8 +40,8 @@ class Scratch:
 
 @contextmanager
 def scratch() -> Iterator[Scratch]:
-    """Give an empty one. Raise StoreError where the directory for temporary files cannot take it."""
-    with explained(Path(tempfile.gettempdir())), closing(apsw.Connection("")) as connection:
+    """Give an empty one; raise StoreError where the directory for temporary files cannot take it."""
+    with explained(PLACE), closing(apsw.Connection("")) as connection:
         connection.convert_binding = as_blob
         connection.pragma("journal_mode", "off")  # nothing is ever rolled back
         for script in migrations("sqlite"):

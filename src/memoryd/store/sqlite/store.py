@@ -18,7 +18,7 @@ from memoryd.store.columns import MOVED
 from memoryd.store.journal import State
 from memoryd.store.rows import empty_some
 from memoryd.store.sqlite.checks import damaged, file_size, journal, large_log
-from memoryd.store.sqlite.connection import SqliteQueries, explained, missing
+from memoryd.store.sqlite.connection import SqliteQueries, connect, explained, missing
 from memoryd.store.sqlite.file import SqliteFile, move
 from memoryd.store.sqlite.placement import BESIDE, Files
 from memoryd.store.sqlite.search import SqliteIndex
@@ -243,7 +243,6 @@ class SqliteStore:
                     f"The copy is not whole: {'; '.join(problems)}. It was thrown away. "
                     "Run `memoryd doctor`, then back up again."
                 )
-            whole.pack()
         progress(1.0)
         return copied["records"]
 
@@ -297,12 +296,17 @@ class SqliteStore:
 
 @contextmanager
 def written(target: Path) -> Iterator[Path]:
-    """Give a new database to fill, which becomes `target` when it is whole; raise StoreError where there is a file."""
+    """Give a new database to fill and to close, which becomes `target`, one plain file, where the block ends well.
+
+    Raise StoreError where there is such a file.
+    """
     if target.exists():
         raise StoreError(f"{target} exists already. Nothing was written; choose a new file name.")
     with explained(target), ExitStack() as undo, disk.appearing(target) as unfinished:
         undo.callback(_remove, unfinished)  # a failure leaves its log, too
         yield unfinished
+        with closing(connect(unfinished, "FULL")) as connection:
+            connection.pragma("journal_mode", "delete")  # no write-ahead log
 
 
 def _remove(database: Path) -> None:
