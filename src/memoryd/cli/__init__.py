@@ -99,7 +99,9 @@ def root(
         transport=transport, host=host, port=port,
     )  # fmt: skip
     if ctx.invoked_subcommand is None:
-        ctx.invoke(_made("serve", COMMANDS["serve"]))
+        serve = _made("serve", COMMANDS["serve"])
+        with serve.make_context("serve", [], parent=ctx) as own:
+            serve.invoke(own)
 
 
 def main() -> None:
