@@ -81,11 +81,6 @@ def number(queries: Queries, table: str) -> int:
     return row["number"] if row else 0
 
 
-def key(table: str, row: Row) -> tuple[object, ...]:
-    """What tells a row from all others of its table and workspace."""
-    return tuple(row[column] for column in MOVED[table].order)
-
-
 def summed(table: str, rows: Sequence[Row]) -> Sum:
     """The sum of some rows."""
     return Sum(len(rows), sum(fingerprint(table, row) for row in rows) % (1 << _BITS))

@@ -11,13 +11,14 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TypeVar
 
+from memoryd.core.base.batches import batches
 from memoryd.core.engine import Engine
 from memoryd.core.graph import observations
 from memoryd.core.graph.transaction import named
 from memoryd.core.records import perspectives
 from memoryd.core.transfer import reader
 from memoryd.core.transfer.export import NOUNS, Numbers
-from memoryd.core.transfer.reader import Part, batches, listed
+from memoryd.core.transfer.reader import Part, listed
 from memoryd.errors import InvalidInputError
 from memoryd.model import CLIENT, GENERAL, Kind, Workspace
 from memoryd.store import rows
@@ -96,7 +97,7 @@ class Merging:
             self._put(self._observe_moved, self._again(sorted(later)))
             self._write(lambda queries: queries.run("imports.renumber"))
         self._put(self._place, self._bundles(lambda r: r["deleted_at"] is not None))
-        for relations in batches(self._rows("relations"), lambda _: 1):
+        for relations in batches(self._rows("relations"), reader.BATCH):
             self.new[NOUNS["relations"]] += self._write(partial(self._relate, relations))
         for events in _by_time(self._rows("events")):
             self.new[NOUNS["events"]] += self._write(partial(_happen, events))
@@ -139,7 +140,7 @@ class Merging:
 
     def _again(self, later: Iterable[tuple[str, int, str]]) -> Iterator[Bundle]:
         """Give the observations of entities that have another id here. Their vectors are computed again."""
-        for batch in batches(later, lambda _: 1):
+        for batch in batches(later, reader.BATCH):
             records = {row["id"]: row for row in rows.of(self._part.queries, "records", [key for *_, key in batch])}
             for entity, ordinal, key in batch:
                 yield Bundle(records[key], {"id": key, "entity_id": entity, "ordinal": ordinal}, ())
@@ -158,7 +159,7 @@ class Merging:
             self._add(queries, put)
             return put
 
-        for batch in batches(bundles, lambda bundle: len(bundle.record["body"])):
+        for batch in batches(bundles, reader.BATCH, lambda bundle: reader.weight(bundle.record)):
             put = self._write(partial(work, batch))
             self._moved |= put.moved
             self._old |= put.old

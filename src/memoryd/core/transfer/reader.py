@@ -5,12 +5,13 @@ Each line is read once. What its row refers to is looked up in the database, who
 
 import json
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import groupby
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple
 
+from memoryd.core.base.batches import batches
 from memoryd.core.records import perspectives
 from memoryd.core.records.deduplication import fingerprint
 from memoryd.core.security.secrets import Secrets
@@ -25,9 +26,8 @@ from memoryd.store.base import Queries, Row
 from memoryd.store.columns import DETAILS, EXPORTED
 from memoryd.store.sqlite.scratch import Scratch, scratch
 
-T = TypeVar("T")
-
-BATCH, WEIGHT = 500, 4_000_000  # rows, or characters of text, that are written together
+BATCH = 500  # rows that are written together
+HEAVY = 8_000  # characters of text that count as one row more
 ORDER = {table: place for place, table in enumerate(EXPORTED)}
 
 
@@ -72,18 +72,9 @@ def unpacked(source: Source, secrets: Secrets, report: Done) -> Iterator[list[Pa
         yield reading.parts
 
 
-def batches(items: Iterable[T], weigh: Callable[[T], int]) -> Iterator[list[T]]:
-    """Give items in lists of BATCH, or fewer where they are heavy."""
-    batch: list[T] = []
-    weight = 0
-    for item in items:
-        batch.append(item)
-        weight += weigh(item)
-        if len(batch) >= BATCH or weight >= WEIGHT:
-            yield batch
-            batch, weight = [], 0
-    if batch:
-        yield batch
+def weight(row: Row) -> int:
+    """Return what a row counts as in a batch: long texts are written few at a time."""
+    return 1 + len(row.get("body", "")) // HEAVY
 
 
 def listed(values: Iterable[object]) -> str:
@@ -114,7 +105,7 @@ class _Reading:
 
     def run(self, report: Done) -> None:
         for _, lines in groupby(self._lines(report), key=lambda line: (line.part.name, line.table)):
-            for batch in batches(lines, lambda line: len(line.row.get("body", ""))):
+            for batch in batches(lines, BATCH, lambda line: weight(line.row)):
                 self._put(batch)
         if self._source.changed():
             raise InvalidInputError(
