@@ -112,9 +112,9 @@ def fill(engine: Engine, case: Case) -> dict[str, str]:
     graph = Graph(engine, engine.workspaces.ensure("default"))
     entities.create(graph, case.nodes)
     relations.create(graph, case.edges)
-    added = observations.add(graph, [(name, [text]) for _, name, text in case.facts])
+    added = observations.add(graph, [(name, [text]) for _, name, text in case.facts])["result"]
     engine.embedding.catch_up(lambda: False)
-    return {one.observations[0].id: key for one, (key, _, _) in zip(added, case.facts, strict=True)}
+    return {one["added"][0]["id"]: key for one, (key, _, _) in zip(added, case.facts, strict=True)}
 
 
 def ask(engine: Engine, case: Case, keys: dict[str, str], profile: ranking.Profile) -> Iterator[tuple[float, float]]:

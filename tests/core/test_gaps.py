@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from memoryd.core.graph import entities, missing_relations, observations, relations
 from memoryd.core.graph.entities import NewEntity
-from memoryd.core.graph.missing_relations import Names, RelationGap, phrase_of
+from memoryd.core.graph.missing_relations import NodeNames, RelationGap, phrase_of
 from memoryd.core.graph.observations import Deletion
 from memoryd.core.graph.relations import Edge
 from memoryd.core.graph.transaction import Graph
@@ -34,7 +34,7 @@ def gap(node: str, other: str, number: int) -> RelationGap:
 
 def mentioned(text: str, *names: str) -> list[str]:
     """Those of the names that a text mentions."""
-    known = Names({name: name for name in names})
+    known = NodeNames({name: name for name in names})
     return sorted({owner for phrase in known.mentioned(text) for owner in known.owners[phrase]})
 
 
@@ -149,6 +149,6 @@ SIMPLE = st.text("abc", min_size=1, max_size=3)
 @given(names=st.sets(SIMPLE, min_size=1, max_size=6), words=st.lists(SIMPLE, max_size=12))
 def test_simple_words_are_found_where_a_pattern_finds_them(names: set[str], words: list[str]) -> None:
     text = " ".join(words)
-    known = Names({name: name for name in names})
+    known = NodeNames({name: name for name in names})
     expected = Counter({name: len(re.findall(rf"\b{name}\b", text)) for name in names})
     assert Counter(phrase[0] for phrase in known.mentioned(text)) == +expected

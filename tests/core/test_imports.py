@@ -116,8 +116,8 @@ def test_ordinals_go_on_behind_all_that_were_ever_given(engine: Engine, other: E
     export(engine, file.with_name("later"))
     load(other, file.with_name("later"))
     theirs = Graph(other, other.workspaces.find("default"))
-    (added,) = observations.add(theirs, [("Ann", ["next"])])
-    assert [one.ordinal for one in added.observations] == [3]
+    (added,) = observations.add(theirs, [("Ann", ["next"])])["result"]
+    assert [one["ordinal"] for one in added["added"]] == [3]
 
 
 @pytest.mark.parametrize("mode", ["merge", "replace"])
@@ -130,8 +130,8 @@ def test_a_file_that_counts_its_ordinals_wrong_does_no_harm(
     for row in of(told, "entity_details"):
         row["next_ordinal"] = 0
     load(other, written(file, told), mode)
-    (added,) = observations.add(Graph(other, other.workspaces.find("default")), [("Ann", ["next"])])
-    assert [one.ordinal for one in added.observations] == [2]
+    (added,) = observations.add(Graph(other, other.workspaces.find("default")), [("Ann", ["next"])])["result"]
+    assert [one["ordinal"] for one in added["added"]] == [2]
 
 
 def test_a_relation_that_was_deleted_since_the_export_comes_back(engine: Engine, file: Path) -> None:

@@ -16,14 +16,14 @@ from memoryd.core.memories.view import (
 from memoryd.core.search.briefing import BUDGET, CONTEXT_BUDGET, Briefing, Format
 from memoryd.model import Kind
 from memoryd.prompts import TOOL_DESCRIPTIONS
-from memoryd.toolsets.registry import Answer, Arguments, Call, Query, Tags, Text, Tool, Toolset
+from memoryd.toolsets.registry import Answer, Arguments, Call, NonEmptyText, Query, Tags, Tool, Toolset
 
 CONTENT, IDS, LIMIT = 10_000, 100, 1_000
 
 Verbatim = Annotated[str, StringConstraints(min_length=1, max_length=CONTENT, pattern=r"\S")]
 AnswerBudget = Annotated[int, Field(ge=1, le=BUDGET)]
-Time = Annotated[Text, Field(max_length=100)]
-MemoryId = Annotated[Text, Field(max_length=1_000)]  # of a turn that was imported
+Time = Annotated[NonEmptyText, Field(max_length=100)]
+MemoryId = Annotated[NonEmptyText, Field(max_length=1_000)]  # of a turn that was imported
 
 
 # memory_store --------------------------------------------------------------------------------------------------------

@@ -30,9 +30,9 @@ or in no workspace."""
 SHOWN_ERRORS = 10  # wrong arguments that one error names
 
 # what the arguments of several toolsets are made of
-Text = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]
-Query = Annotated[Text, Field(max_length=2_000)]
-Tag = Annotated[Text, Field(max_length=100)]
+NonEmptyText = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]
+Query = Annotated[NonEmptyText, Field(max_length=2_000)]
+Tag = Annotated[NonEmptyText, Field(max_length=100)]
 Tags = Annotated[list[Tag], Field(max_length=50)]
 
 

@@ -6,34 +6,28 @@ from pydantic import Field, StringConstraints
 
 from memoryd.core.memories import vault_view
 from memoryd.core.memories.vault import Vault
-from memoryd.core.memories.vault_view import (
-    CommittedMemory,
-    FoundMemories,
-    NamedSession,
-    PrunedMemories,
-)
+from memoryd.core.memories.vault_view import CommittedMemory, FoundMemories, NamedSession, PrunedMemories
 from memoryd.errors import InvalidParamsError
 from memoryd.settings import SESSION_LENGTH
 from memoryd.toolsets.registry import Answer, Arguments, Call, Tags, Tool, Toolset
 
 KEY = 400  # characters; of four bytes each, and in a session of as wide ones, they fit an index entry of Postgres
 CONTENT, QUERY, LIMIT = 100_000, 2_000, 1_000
-NUMBERS = 100_000  # of an embedding: more than any dimension, so that a wrong one is told as such
+NUMBERS = 100_000  # of an embedding: more than any dimension, so that a wrong number gets its own error
 LARGEST = 3.4028234663852886e38  # a float32
 
 OneScope = Literal["session", "vault"]
 AnyScope = Literal["session", "vault", "all"]
-Key = Annotated[str, StringConstraints(min_length=1, max_length=KEY, pattern=r"\S")]
-Content = Annotated[str, StringConstraints(min_length=1, max_length=CONTENT, pattern=r"\S")]
-Number = Annotated[float, Field(ge=-LARGEST, le=LARGEST, allow_inf_nan=False)]
+MemoryKey = Annotated[str, StringConstraints(min_length=1, max_length=KEY, pattern=r"\S")]
+KeyedText = Annotated[str, StringConstraints(min_length=1, max_length=CONTENT, pattern=r"\S")]
+Float32 = Annotated[float, Field(ge=-LARGEST, le=LARGEST, allow_inf_nan=False)]
 
-# What may be left out is made by a factory, so that the schema tells of no default: given, [] clears the tags and is no
-# vector.
-Vector = Annotated[list[Number], Field(default_factory=list, max_length=NUMBERS)]
+# Optional arguments have factories, so that the schema shows no default: [] would clear the tags, and is no vector.
+ClientVector = Annotated[list[Float32], Field(default_factory=list, max_length=NUMBERS)]
 
 
 def _plain(schema: dict[str, Any]) -> None:
-    """The schema of a text, without telling that null is taken as well: the seed has none."""
+    """Show the schema of a text; null is accepted as well, but the seed has none."""
     schema |= schema.pop("anyOf")[0]
 
 
@@ -46,8 +40,8 @@ class CommitMemoryArguments(Arguments):
     """What to keep, and under which key."""
 
     scope: Annotated[OneScope, Field(description="session: this conversation only; vault: for good.")]
-    key: Annotated[Key, Field(description="Unique identifier for this memory within its scope.")]
-    content: Annotated[Content, Field(description="The memory content to store.")]
+    key: Annotated[MemoryKey, Field(description="Unique identifier for this memory within its scope.")]
+    content: Annotated[KeyedText, Field(description="The memory content to store.")]
     tags: Annotated[
         Tags,
         Field(
@@ -55,7 +49,7 @@ class CommitMemoryArguments(Arguments):
             description="Categorization tags for retrieval. Left out, those of an earlier commit stay.",
         ),
     ]
-    embedding: Annotated[Vector, Field(description="Optional pre-computed embedding vector (float32[D]).")]
+    embedding: Annotated[ClientVector, Field(description="Optional pre-computed embedding vector (float32[D]).")]
 
 
 def _commit(call: Call, arguments: CommitMemoryArguments) -> Answer[CommittedMemory]:
@@ -77,7 +71,9 @@ class SearchMemoriesArguments(Arguments):
     query: Annotated[str, Field(max_length=QUERY, description="Full-text search query (FTS5 syntax supported).")]
     scope: Annotated[AnyScope, Field(description="Which scope(s) to search.")] = "all"
     tags: Annotated[Tags, Field(description="Filter: only return memories with ALL specified tags.")] = []
-    query_embedding: Annotated[Vector, Field(description="Optional: embedding of the query for semantic re-ranking.")]
+    query_embedding: Annotated[
+        ClientVector, Field(description="Optional: embedding of the query for semantic re-ranking.")
+    ]
     limit: Annotated[int, Field(ge=1, le=LIMIT, description="Max results to return.")] = 10
 
 
@@ -97,7 +93,7 @@ class PruneMemoryArguments(Arguments):
     """What to delete; filters combine with AND."""
 
     scope: Annotated[AnyScope, Field(description="Where to delete.")]
-    key: Annotated[Key | None, Optional, Field(description="If provided, delete only this key (within scope).")]
+    key: Annotated[MemoryKey | None, Optional, Field(description="If provided, delete only this key (within scope).")]
     older_than: Annotated[
         Annotated[str, Field(min_length=1, max_length=100)] | None,
         Optional,

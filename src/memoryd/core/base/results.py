@@ -21,7 +21,7 @@ class Counted(TypedDict):
     tokens_used: int
 
 
-ResultT = TypeVar("ResultT")
+BodyT = TypeVar("BodyT")
 CountedT = TypeVar("CountedT", bound=Counted)
 
 
@@ -30,7 +30,7 @@ def compact(body: object) -> str:
     return json.dumps(body, ensure_ascii=False, separators=(",", ":"))
 
 
-def without_empty(body: ResultT, *names: str) -> ResultT:
+def without_empty(body: BodyT, *names: str) -> BodyT:
     """Remove those of the named fields that are empty: what is seldom needed costs no tokens. Return the result."""
     fields = cast(dict[str, Any], body)
     for name in names:

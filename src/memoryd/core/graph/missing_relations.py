@@ -30,7 +30,7 @@ class RelationGap(TypedDict):
     reference_count: int
 
 
-class Names:
+class NodeNames:
     """The names of all nodes, to be found in texts in one pass.
 
     Whole words, case-insensitive, whatever space is between them; the longest name wins, so `York` is not mentioned
@@ -76,7 +76,7 @@ def gaps(graph: Graph) -> list[RelationGap]:
     A node's own name in its observations means the node, also where others are called the same but for case.
     """
     names, texts, related = graph.read(_everything)
-    counts = _counts(Names(names), texts)
+    counts = _counts(NodeNames(names), texts)
     found: list[RelationGap] = [
         {"node": names[node], "referenced_name": names[other], "reference_count": count}
         for (node, other), count in counts.items()
@@ -91,7 +91,7 @@ def _everything(queries: Queries) -> tuple[dict[str, str], list[Row], set[tuple[
     return names, queries.all("observations.texts"), related
 
 
-def _counts(names: Names, texts: list[Row]) -> Counter[tuple[str, str]]:
+def _counts(names: NodeNames, texts: list[Row]) -> Counter[tuple[str, str]]:
     counts: Counter[tuple[str, str]] = Counter()
     for row in texts:
         node = row["entity_id"]

@@ -17,13 +17,32 @@ from memoryd.store.base import Queries, Row
 READ_AT_ONCE = 100
 
 
-@dataclass(frozen=True, slots=True)
-class AddedObservations:
-    """The observations that an entity has gained; none if it was not found."""
+class ShownObservation(TypedDict):
+    """An observation of a node."""
 
-    entity: str
-    observations: tuple[Observation, ...]
+    ordinal: int
+    content: str
+
+
+class StoredObservation(ShownObservation):
+    """A new observation."""
+
+    id: str
+    created_at: str
+
+
+class NodeAdditions(TypedDict):
+    """What was added to a node; nothing if it was not found."""
+
+    entity_name: str
+    added: list[StoredObservation]
     not_found: bool
+
+
+class AddedObservations(TypedDict):
+    """What was added to nodes, in the order of the arguments."""
+
+    result: list[NodeAdditions]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -94,6 +113,11 @@ def observation(row: Row) -> Observation:
     return Observation(id=row["id"], ordinal=row["ordinal"], content=row["body"], created_at=row["created_at"])
 
 
+def shown(of: Observation) -> ShownObservation:
+    """Return an observation as tools show it."""
+    return {"ordinal": of.ordinal, "content": of.content}
+
+
 def text(name: str, content: str) -> str:
     """What an observation of an entity says by itself."""
     return records.text_of(Kind.OBSERVATION, name, "", content)
@@ -129,20 +153,24 @@ def same(queries: Queries, entity_ids: Iterable[str], contents: Iterable[str]) -
 
 
 @cleaned
-def add(graph: Graph, wanted: Sequence[tuple[str, Sequence[str]]]) -> list[AddedObservations]:
-    """Append observations to entities by name; those that are not found are told, the others gain theirs."""
+def add(graph: Graph, wanted: Sequence[tuple[str, Sequence[str]]]) -> AddedObservations:
+    """Append observations to the entities that are found by name."""
     vectors = graph.passages([text(name, content) for name, contents in wanted for content in contents])
 
-    def work(change: Change) -> list[AddedObservations]:
+    def work(change: Change) -> list[NodeAdditions]:
         found = named(change.queries, [name for name, _ in wanted])
         return [
-            AddedObservations(name, tuple(append(change, found[name], contents, vectors)), not_found=False)
+            {"entity_name": name, "added": _stored(append(change, found[name], contents, vectors)), "not_found": False}
             if name in found
-            else AddedObservations(name, (), not_found=True)
+            else {"entity_name": name, "added": [], "not_found": True}
             for name, contents in wanted
         ]
 
-    return graph.change(work)
+    return {"result": graph.change(work)}
+
+
+def _stored(made: Iterable[Observation]) -> list[StoredObservation]:
+    return [{**shown(one), "id": one.id, "created_at": one.created_at} for one in made]
 
 
 @cleaned

@@ -27,13 +27,23 @@ class Edge:
     type: str
 
 
-@dataclass(frozen=True, slots=True)
-class CreatedRelations:
-    """The relations that are new, those that existed, and the names that no entity has."""
+ShownRelation = TypedDict("ShownRelation", {"from": str, "to": str, "relation_type": str})
+"""A relation by the names of its ends."""
 
-    created: tuple[Relation, ...]
-    already_existed: tuple[Relation, ...]
-    not_found: tuple[str, ...]
+
+class StoredRelation(ShownRelation):
+    """A relation that exists."""
+
+    id: str
+    created_at: str
+
+
+class CreatedRelations(TypedDict):
+    """The relations that are new and those that existed, and the names that no node has."""
+
+    created: list[StoredRelation]
+    already_existed: list[StoredRelation]
+    not_found: list[str]
 
 
 class DeletedRelations(TypedDict):
@@ -66,8 +76,11 @@ def put(change: Change, edges: Sequence[Edge]) -> CreatedRelations:
     change.relate(found[name].id for name in _ends(new))
     created = {edge: _add(change, found, edge) for edge in new}
     again = [edge for edge, number in Counter(edges).items() if number > 1 and edge in created]
-    missing = tuple(name for name in dict.fromkeys(_ends(edges)) if name not in found)
-    return CreatedRelations(tuple(created.values()), (*there.values(), *(created[edge] for edge in again)), missing)
+    return {
+        "created": list(map(_stored, created.values())),
+        "already_existed": [*map(_stored, there.values()), *(_stored(created[edge]) for edge in again)],
+        "not_found": [name for name in dict.fromkeys(_ends(edges)) if name not in found],
+    }
 
 
 @matched
@@ -165,6 +178,15 @@ def relation(row: Row) -> Relation:
         id=row["id"], source=row["source"], target=row["target"], type=row["relation_type"],
         created_at=row["created_at"],
     )  # fmt: skip
+
+
+def shown(of: Relation) -> ShownRelation:
+    """Return a relation as tools show it: by the names of its ends."""
+    return {"from": of.source, "to": of.target, "relation_type": of.type}
+
+
+def _stored(of: Relation) -> StoredRelation:
+    return {**shown(of), "id": of.id, "created_at": of.created_at}
 
 
 def _ends(edges: Iterable[Edge]) -> list[str]:

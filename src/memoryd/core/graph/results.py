@@ -6,24 +6,18 @@ from typing import Literal
 from typing_extensions import TypedDict
 
 from memoryd.core.base.results import Searched, without_empty
+from memoryd.core.graph import relations
 from memoryd.core.graph.entities import CreatedEntity
-from memoryd.core.graph.observations import AddedObservations
-from memoryd.core.graph.relations import CreatedRelations
+from memoryd.core.graph.observations import ShownObservation
+from memoryd.core.graph.relations import ShownRelation
 from memoryd.core.graph.report import GraphChanges, GraphReport, NodeCluster, PendingNode, ReportOmitted, StaleNode
 from memoryd.core.graph.search import MatchingObservation
 from memoryd.core.graph.similarity import SimilarPair
 from memoryd.core.graph.traversal import Path
 from memoryd.core.search.pipeline import Mode
-from memoryd.model import Entity, Findings, Observation, Relation
+from memoryd.model import Entity, Findings, Relation
 
 # nodes ---------------------------------------------------------------------------------------------------------------
-
-
-class ShownObservation(TypedDict):
-    """An observation of a node."""
-
-    ordinal: int
-    content: str
 
 
 class BriefNode(TypedDict):
@@ -129,27 +123,6 @@ def tagged(of: Entity) -> TaggedNode:
 # observations --------------------------------------------------------------------------------------------------------
 
 
-class StoredObservation(ShownObservation):
-    """A new observation."""
-
-    id: str
-    created_at: str
-
-
-class NodeAdditions(TypedDict):
-    """What was added to a node; nothing if it was not found."""
-
-    entity_name: str
-    added: list[StoredObservation]
-    not_found: bool
-
-
-class AllAdditions(TypedDict):
-    """What was added to nodes, in the order of the arguments."""
-
-    result: list[NodeAdditions]
-
-
 class ScoredObservation(ShownObservation):
     """An observation that was found."""
 
@@ -164,11 +137,6 @@ class FoundObservations(Searched):
     """How they were found: text if there are no vectors to compare."""
 
 
-def observation(of: Observation) -> ShownObservation:
-    """Return an observation."""
-    return {"ordinal": of.ordinal, "content": of.content}
-
-
 def found_observations(found: Findings[MatchingObservation], mode: Mode) -> FoundObservations:
     """Return the observations of a node that match a query."""
     seen: list[ScoredObservation] = [
@@ -180,37 +148,7 @@ def found_observations(found: Findings[MatchingObservation], mode: Mode) -> Foun
     return without_empty(result, "degraded")
 
 
-def additions(added: Iterable[AddedObservations]) -> AllAdditions:
-    """Return what `observations.add` added."""
-    return {"result": [
-        {"entity_name": one.entity, "added": list(map(_stored, one.observations)), "not_found": one.not_found}
-        for one in added
-    ]}  # fmt: skip
-
-
-def _stored(of: Observation) -> StoredObservation:
-    return {"ordinal": of.ordinal, "content": of.content, "id": of.id, "created_at": of.created_at}
-
-
 # relations -----------------------------------------------------------------------------------------------------------
-
-ShownRelation = TypedDict("ShownRelation", {"from": str, "to": str, "relation_type": str})
-"""A relation by the names of its ends."""
-
-
-class StoredRelation(ShownRelation):
-    """A relation that exists."""
-
-    id: str
-    created_at: str
-
-
-class StoredRelations(TypedDict):
-    """The relations that are new and those that existed, and the names that no node has."""
-
-    created: list[StoredRelation]
-    already_existed: list[StoredRelation]
-    not_found: list[str]
 
 
 class RelationList(TypedDict):
@@ -227,31 +165,14 @@ class ShownPath(TypedDict):
     relations: list[ShownRelation]
 
 
-def relation(of: Relation) -> ShownRelation:
-    """Return a relation by the names of its ends."""
-    return {"from": of.source, "to": of.target, "relation_type": of.type}
-
-
-def relations(those: Iterable[Relation]) -> RelationList:
+def relation_list(those: Iterable[Relation]) -> RelationList:
     """Return relations by the names of their ends."""
-    return {"result": list(map(relation, those))}
-
-
-def created_relations(made: CreatedRelations) -> StoredRelations:
-    """Return what `relations.create` made."""
-    return {
-        "created": list(map(_stored_relation, made.created)),
-        "already_existed": list(map(_stored_relation, made.already_existed)), "not_found": list(made.not_found),
-    }  # fmt: skip
+    return {"result": list(map(relations.shown, those))}
 
 
 def path(of: Path) -> ShownPath:
     """Return a path between two nodes."""
-    return {"found": of.found, "path": list(of.names), "relations": list(map(relation, of.relations))}
-
-
-def _stored_relation(of: Relation) -> StoredRelation:
-    return {**relation(of), "id": of.id, "created_at": of.created_at}
+    return {"found": of.found, "path": list(of.names), "relations": list(map(relations.shown, of.relations))}
 
 
 # where the graph needs attention -------------------------------------------------------------------------------------

@@ -11,8 +11,10 @@ from memoryd.core.base.results import Searched, counted, without_empty
 from memoryd.core.base.token_budget import LIST_FRAME, Budget
 from memoryd.core.graph import as_of, missing_relations, observations, pagination, relations, report, results, traversal
 from memoryd.core.graph.missing_relations import RelationGap
-from memoryd.core.graph.pagination import Part, Place
-from memoryd.core.graph.results import BriefNode, PendingSummary, ShownNode, ShownObservation, ShownRelation
+from memoryd.core.graph.observations import ShownObservation
+from memoryd.core.graph.pagination import GraphPart, PagePosition
+from memoryd.core.graph.relations import ShownRelation
+from memoryd.core.graph.results import BriefNode, PendingSummary, ShownNode
 from memoryd.core.graph.search import MatchingNode
 from memoryd.core.graph.transaction import Graph, named
 from memoryd.core.search.pipeline import Mode
@@ -48,7 +50,7 @@ class OmittedParts(TypedDict):
 
 @dataclass(frozen=True, slots=True)
 class _Ends:
-    """The relations that begin or end at some nodes: the list where they are shown, and how many there are."""
+    """The relations that begin or end at some nodes: the list where they are shown, and their number."""
 
     ids: Sequence[str]
     shown: list[ShownRelation]
@@ -64,7 +66,7 @@ class _Ends:
         limit = min(budget.at_most(LEAST_RELATION, share), self.number - len(self.shown))
         if limit:
             found = relations.of(queries, self.ids, len(self.shown) + limit)
-            self.shown.extend(budget.fill(map(results.relation, found[len(self.shown) :]), share))
+            self.shown.extend(budget.fill(map(relations.shown, found[len(self.shown) :]), share))
 
 
 def _fill(queries: Queries, nodes: Mapping[str, _Filled], every: Sequence[_Ends], budget: Budget) -> None:
@@ -81,7 +83,7 @@ def _fill(queries: Queries, nodes: Mapping[str, _Filled], every: Sequence[_Ends]
 
 def _observations(queries: Queries, entity_id: str, budget: Budget) -> Iterator[ShownObservation]:
     if limit := min(budget.at_most(LEAST_OBSERVATION), observations.READ_AT_ONCE):
-        yield from map(results.observation, observations.onward(queries, entity_id, at_once=limit))
+        yield from map(observations.shown, observations.onward(queries, entity_id, at_once=limit))
 
 
 def _omitted(nodes: Sequence[_Filled], found: int, every: Sequence[_Ends]) -> OmittedParts:
@@ -142,13 +144,13 @@ def opened_then(graph: Graph, names: Sequence[str], tokens: int, time: str) -> O
     missing = _missing(wanted, then.entities, budget)
     entities: list[OpenedNode] = []
     for one in (then.entities[name] for name in wanted if name in then.entities):
-        facts = list(map(results.observation, then.observations[one.id]))
+        facts = list(map(observations.shown, then.observations[one.id]))
         node = _opened_node(one, len(facts))
         if budget.take(node):
             node["observations"] = budget.fill(facts)
             node["observations_omitted"] -= len(node["observations"])
             entities.append(node)
-    edges = budget.fill(map(results.relation, then.relations))
+    edges = budget.fill(map(relations.shown, then.relations))
     omitted: OmittedParts = {
         "entities": len(then.entities) - len(entities),
         "observations": sum(node["observations_omitted"] for node in entities),
@@ -189,11 +191,11 @@ def page(graph: Graph, tokens: int, cursor: str | None = None) -> GraphPage:
 
     Every observation and relation is shown on exactly one page. A node that is too large for one goes on on the next.
     """
-    start = Place.parse(cursor)
+    start = PagePosition.parse(cursor)
     return graph.read(lambda q: _page(q, start, Budget(tokens)))
 
 
-def _page(queries: Queries, start: Place, budget: Budget) -> GraphPage:
+def _page(queries: Queries, start: PagePosition, budget: Budget) -> GraphPage:
     shown: GraphPage = {"entities": [], "relations": [], "next_cursor": None, "tokens_used": 0}
     for number, (place, part) in enumerate(pagination.parts(queries, start)):
         one = _shown(part)
@@ -206,17 +208,17 @@ def _page(queries: Queries, start: Place, budget: Budget) -> GraphPage:
     return counted(shown)
 
 
-def _shown(part: Part) -> ShownNode | ShownObservation | ShownRelation:
+def _shown(part: GraphPart) -> ShownNode | ShownObservation | ShownRelation:
     match part:
         case Entity():
             return results.node(part)
         case Observation():
-            return results.observation(part)
+            return observations.shown(part)
         case Relation():
-            return results.relation(part)
+            return relations.shown(part)
 
 
-def _list_of(shown: GraphPage, part: Part) -> list[Any]:
+def _list_of(shown: GraphPage, part: GraphPart) -> list[Any]:
     """Return the list of a page where a part belongs; an observation comes after its node."""
     match part:
         case Entity():
@@ -316,7 +318,7 @@ def neighborhood(graph: Graph, name: str, depth: int, tokens: int) -> ShownNeigh
     every = list(map(results.brief, found.entities))
     nodes = budget.fill(every, NODES_SHARE)
     names = {node["name"] for node in nodes}
-    edges = budget.fill(results.relation(one) for one in found.relations if {one.source, one.target} <= names)
+    edges = budget.fill(relations.shown(one) for one in found.relations if {one.source, one.target} <= names)
     nodes += budget.fill(every[len(nodes) :])
     omitted: OmittedSurroundings = {
         "nodes": len(every) - len(nodes), "relations": len(found.relations) - len(edges),

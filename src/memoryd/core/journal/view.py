@@ -11,10 +11,10 @@ from memoryd.store.journal import Database, State, Summaries, Turns
 
 DatabaseOutcome = Literal["started", "already_running", "stopped", "already_stopped", "embedded", "external"]
 MESSAGES: Mapping[DatabaseOutcome, str] = {
-    "started": "It was started.", "already_running": "It runs already.",
-    "stopped": "It was stopped; start_database starts it again.", "already_stopped": "It does not run.",
+    "started": "It was started.", "already_running": "It is already running.",
+    "stopped": "It was stopped; start_database starts it again.", "already_stopped": "It is not running.",
     "embedded": "It is a file within this process: there is nothing to start or to stop.",
-    "external": "It is a server of somebody else: it is not started or stopped from here.",
+    "external": "It is not memoryd's own server: memoryd does not start or stop it.",
 }  # fmt: skip
 
 
@@ -97,7 +97,7 @@ def _turn(turn: Interaction) -> ShownTurn:
 
 
 class ShownSummary(TypedDict):
-    """What a session was about; scores are 0 to 100, or null if nobody judged."""
+    """What a session was about; scores are 0 to 100, or null without a judgement."""
 
     id: str
     sessionId: str
@@ -197,14 +197,14 @@ class JournalDatabase(TypedDict):
 
 
 class JournalCounts(TypedDict):
-    """How many turns and summaries there are."""
+    """The numbers of turns and summaries."""
 
     memories: int
     summaries: int
 
 
 class JournalHealth(TypedDict):
-    """That all is well; else the tool answers with an error."""
+    """The answer if all is well; else the tool answers with an error."""
 
     status: Literal["healthy"]
     database: JournalDatabase

@@ -229,7 +229,7 @@ class _Loading:
             missing = _ends(edges) - named(change.queries, _ends(edges)).keys()
             if missing:
                 entities.put(change, [NewEntity(name=name, type=UNKNOWN) for name in sorted(missing)], {})
-            return missing, len(relations.put(change, edges).created)
+            return missing, len(relations.put(change, edges)["created"])
 
         missing, created = self._graph.change(work)
         self._new += Counts(relations=created)

@@ -18,10 +18,10 @@ from memoryd.toolsets.registry import Answer, Arguments, Call, Tags, Tool, Tools
 class EntityArguments(Arguments):
     """A node to create."""
 
-    name: shapes.NewName
+    name: shapes.NewNodeName
     entity_type: shapes.NewEntityType
-    observations: Annotated[list[shapes.Content], Field(max_length=ITEMS)] = []
-    summary: shapes.Summary | None = None
+    observations: Annotated[list[shapes.ObservationText], Field(max_length=ITEMS)] = []
+    summary: shapes.NodeSummary | None = None
     tags: Tags | None = None
 
 
@@ -38,7 +38,7 @@ class DeleteEntitiesArguments(Arguments):
     """The nodes to delete."""
 
     entity_names: Annotated[
-        list[shapes.Name],
+        list[shapes.NodeName],
         Field(
             min_length=1, max_length=ITEMS, validation_alias=AliasChoices("entity_names", "entityNames", "names"),
             description="Exact names.",
@@ -92,14 +92,14 @@ def _recently_modified(call: Call, arguments: RecentlyModifiedArguments) -> Answ
 class SetSummaryArguments(Arguments):
     """The new summary of a node."""
 
-    name: Annotated[shapes.Name, Field(description="Its exact name.")]
-    summary: Annotated[shapes.Summary, Field(description="Replaces the old one; '' clears it.")]
+    name: Annotated[shapes.NodeName, Field(description="Its exact name.")]
+    summary: Annotated[shapes.NodeSummary, Field(description="Replaces the old one; '' clears it.")]
 
 
 class SetTagsArguments(Arguments):
     """The new tags of a node."""
 
-    name: Annotated[shapes.Name, Field(description="Its exact name.")]
+    name: Annotated[shapes.NodeName, Field(description="Its exact name.")]
     tags: Annotated[Tags, Field(description="Replace the old ones; [] clears them.")]
 
 

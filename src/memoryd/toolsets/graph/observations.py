@@ -4,9 +4,8 @@ from typing import Annotated, Self
 
 from pydantic import AliasChoices, Field, model_validator
 
-from memoryd.core.graph import observations, results
-from memoryd.core.graph.observations import DeletedObservations, Deletion, ReplacedObservation
-from memoryd.core.graph.results import AllAdditions
+from memoryd.core.graph import observations
+from memoryd.core.graph.observations import AddedObservations, DeletedObservations, Deletion, ReplacedObservation
 from memoryd.toolsets.graph import shapes
 from memoryd.toolsets.graph.shapes import ITEMS, graph_of
 from memoryd.toolsets.registry import Answer, Arguments, Call, Tool, Toolset
@@ -18,7 +17,7 @@ class AdditionArguments(Arguments):
     """What to add to a node."""
 
     entity_name: shapes.EntityName
-    contents: Annotated[list[shapes.Content], Field(max_length=ITEMS)]
+    contents: Annotated[list[shapes.ObservationText], Field(max_length=ITEMS)]
 
 
 class AddObservationsArguments(Arguments):
@@ -30,9 +29,9 @@ class AddObservationsArguments(Arguments):
     ]
 
 
-def _add(call: Call, arguments: AddObservationsArguments) -> Answer[AllAdditions]:
+def _add(call: Call, arguments: AddObservationsArguments) -> Answer[AddedObservations]:
     wanted = [(one.entity_name, one.contents) for one in arguments.observations]
-    return Answer(results.additions(observations.add(graph_of(call), wanted)))
+    return Answer(observations.add(graph_of(call), wanted))
 
 
 # replace_observation -------------------------------------------------------------------------------------------------
@@ -44,7 +43,7 @@ class ReplaceObservationArguments(Arguments):
     entity_name: Annotated[shapes.EntityName, Field(description="Exact name of the node.")]
     ordinal: Annotated[shapes.Ordinal, Field(description="Its ordinal, which stays.")]
     new_content: Annotated[
-        shapes.Content,
+        shapes.ObservationText,
         Field(validation_alias=AliasChoices("new_content", "newContent"), description="The new text."),
     ]
 
@@ -62,7 +61,7 @@ class DeletionArguments(Arguments):
 
     entity_name: shapes.EntityName
     ordinals: Annotated[list[shapes.Ordinal], Field(max_length=ITEMS)] = []
-    observations: Annotated[list[shapes.Content], Field(max_length=ITEMS)] = []
+    observations: Annotated[list[shapes.ObservationText], Field(max_length=ITEMS)] = []
 
     @model_validator(mode="after")
     def _says_which(self) -> Self:
@@ -92,7 +91,7 @@ TOOLS: Toolset = (
     Tool(
         name="add_observations", title="Add observations", capability="write", needs="project",
         description="Append observations to nodes that exist; each gets the next ordinal of its node.",
-        arguments=AddObservationsArguments, result=AllAdditions, handler=_add,
+        arguments=AddObservationsArguments, result=AddedObservations, handler=_add,
     ),
     Tool(
         name="replace_observation", title="Replace an observation", capability="write", needs="project",

@@ -9,16 +9,16 @@ from memoryd.core.graph.view import CURSOR, GraphPage, OpenedNodes
 from memoryd.core.transfer.server_memory import LOOKED_UP
 from memoryd.toolsets.graph import shapes
 from memoryd.toolsets.graph.shapes import ITEMS, graph_of
-from memoryd.toolsets.registry import Answer, Arguments, Call, Text, Tool, Toolset
+from memoryd.toolsets.registry import Answer, Arguments, Call, NonEmptyText, Tool, Toolset
 
 
 class OpenNodesArguments(Arguments):
     """The nodes to open."""
 
-    names: Annotated[list[shapes.Name], Field(min_length=1, max_length=ITEMS, description="Exact names.")]
+    names: Annotated[list[shapes.NodeName], Field(min_length=1, max_length=ITEMS, description="Exact names.")]
     token_budget: shapes.TokenBudget = shapes.BUDGET
     as_of: Annotated[
-        Text | None, Field(max_length=100, description="Show the nodes as they were at this ISO 8601 time.")
+        NonEmptyText | None, Field(max_length=100, description="Show the nodes as they were at this ISO 8601 time.")
     ] = None
 
 

@@ -6,8 +6,8 @@ from typing import Annotated
 from pydantic import AliasChoices, Field
 
 from memoryd.core.graph import relations, results
-from memoryd.core.graph.relations import DeletedRelations, Edge, RetypedRelation
-from memoryd.core.graph.results import RelationList, StoredRelations
+from memoryd.core.graph.relations import CreatedRelations, DeletedRelations, Edge, RetypedRelation
+from memoryd.core.graph.results import RelationList
 from memoryd.toolsets.graph import shapes
 from memoryd.toolsets.graph.shapes import ITEMS, graph_of
 from memoryd.toolsets.registry import Answer, Arguments, Call, Tool, Toolset
@@ -18,8 +18,8 @@ from memoryd.toolsets.registry import Answer, Arguments, Call, Tool, Toolset
 class EdgeArguments(Arguments):
     """A relation by the names of its ends."""
 
-    from_entity: shapes.Source
-    to_entity: shapes.Target
+    from_entity: shapes.FromEntity
+    to_entity: shapes.ToEntity
     relation_type: shapes.RelationType
 
 
@@ -46,8 +46,8 @@ class DeleteRelationsArguments(Arguments):
     ]
 
 
-def _create(call: Call, arguments: CreateRelationsArguments) -> Answer[StoredRelations]:
-    return Answer(results.created_relations(relations.create(graph_of(call), _edges(arguments.relations))))
+def _create(call: Call, arguments: CreateRelationsArguments) -> Answer[CreatedRelations]:
+    return Answer(relations.create(graph_of(call), _edges(arguments.relations)))
 
 
 def _delete(call: Call, arguments: DeleteRelationsArguments) -> Answer[DeletedRelations]:
@@ -64,13 +64,13 @@ def _edges(those: Sequence[EdgeArguments]) -> list[Edge]:
 class UpdateRelationTypeArguments(Arguments):
     """Which relation, and its new type."""
 
-    from_entity: Annotated[shapes.Source, Field(description="Exact name of the node where it begins.")]
-    to_entity: Annotated[shapes.Target, Field(description="Exact name of the node where it ends.")]
+    from_entity: Annotated[shapes.FromEntity, Field(description="Exact name of the node where it begins.")]
+    to_entity: Annotated[shapes.ToEntity, Field(description="Exact name of the node where it ends.")]
     old_type: Annotated[
-        shapes.Type, Field(validation_alias=AliasChoices("old_type", "oldType"), description="Its present type.")
+        shapes.TypeName, Field(validation_alias=AliasChoices("old_type", "oldType"), description="Its present type.")
     ]
     new_type: Annotated[
-        shapes.NewType, Field(validation_alias=AliasChoices("new_type", "newType"), description="Its new type.")
+        shapes.NewTypeName, Field(validation_alias=AliasChoices("new_type", "newType"), description="Its new type.")
     ]
 
 
@@ -86,22 +86,22 @@ class RelationsBetweenArguments(Arguments):
     """Which two nodes."""
 
     entity_a: Annotated[
-        shapes.Name, Field(validation_alias=AliasChoices("entity_a", "entityA"), description="Exact name.")
+        shapes.NodeName, Field(validation_alias=AliasChoices("entity_a", "entityA"), description="Exact name.")
     ]
     entity_b: Annotated[
-        shapes.Name, Field(validation_alias=AliasChoices("entity_b", "entityB"), description="Exact name.")
+        shapes.NodeName, Field(validation_alias=AliasChoices("entity_b", "entityB"), description="Exact name.")
     ]
 
 
 def _between(call: Call, arguments: RelationsBetweenArguments) -> Answer[RelationList]:
-    return Answer(results.relations(relations.between(graph_of(call), arguments.entity_a, arguments.entity_b)))
+    return Answer(results.relation_list(relations.between(graph_of(call), arguments.entity_a, arguments.entity_b)))
 
 
 TOOLS: Toolset = (
     Tool(
         name="create_relations", title="Create relations", capability="write", needs="project", idempotent=True,
         description="Create directed, typed relations between nodes that exist.",
-        arguments=CreateRelationsArguments, result=StoredRelations, handler=_create,
+        arguments=CreateRelationsArguments, result=CreatedRelations, handler=_create,
     ),
     Tool(
         name="delete_relations", title="Delete relations", capability="write", needs="project", idempotent=True,

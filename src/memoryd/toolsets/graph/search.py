@@ -82,13 +82,13 @@ TOOLS: Toolset = (
     ),
     Tool(
         name="query_observations", title="Query a node", capability="read", needs="project",
-        description="Search the observations of one node: useful where it has many.",
+        description="Search the observations of one node: useful if it has many.",
         arguments=QueryObservationsArguments, result=FoundObservations, handler=_query,
     ),
     Tool(
         name="find_similar_nodes", title="Similar nodes", capability="read", needs="project",
-        description="Pairs of nodes that are alike by what is observed of them and have no relation: candidates for a "
-        "relation, a merge or a group. Finds nothing before observations are embedded.",
+        description="Pairs of nodes with similar observations and no relation: candidates for a relation, a merge or a "
+        "group. Finds nothing until observations are embedded.",
         arguments=FindSimilarNodesArguments, result=SimilarNodes, handler=_find_similar,
     ),
 )  # fmt: skip

@@ -17,21 +17,21 @@ ITEMS, MATCHES, LIMIT, DAYS, ORDINAL = 1_000, 100, 1_000, 36_500, 10**9
 BUDGET, MOST = 20_000, 1_000_000
 
 # texts are kept verbatim, blanks and all, but must hold something besides
-NewName = Annotated[str, StringConstraints(min_length=1, max_length=NAME, pattern=r"\S")]
-Name = Annotated[str, StringConstraints(min_length=1, max_length=LOOKED_UP, pattern=r"\S")]
-NewType = Annotated[str, StringConstraints(min_length=1, max_length=TYPE, pattern=r"\S")]
-Type = Name  # of what was imported it may be as long as a name
-Content = Annotated[str, StringConstraints(min_length=1, max_length=CONTENT, pattern=r"\S")]
-Summary = Annotated[str, StringConstraints(max_length=SUMMARY)]
+NewNodeName = Annotated[str, StringConstraints(min_length=1, max_length=NAME, pattern=r"\S")]
+NodeName = Annotated[str, StringConstraints(min_length=1, max_length=LOOKED_UP, pattern=r"\S")]
+NewTypeName = Annotated[str, StringConstraints(min_length=1, max_length=TYPE, pattern=r"\S")]
+TypeName = NodeName  # of what was imported it may be as long as a name
+ObservationText = Annotated[str, StringConstraints(min_length=1, max_length=CONTENT, pattern=r"\S")]
+NodeSummary = Annotated[str, StringConstraints(max_length=SUMMARY)]
 Ordinal = Annotated[int, Field(ge=0, le=ORDINAL)]
 
-NewEntityType = Annotated[NewType, Field(validation_alias=AliasChoices("entity_type", "entityType"))]
-EntityType = Annotated[Type, Field(validation_alias=AliasChoices("entity_type", "entityType"))]
-EntityName = Annotated[Name, Field(validation_alias=AliasChoices("entity_name", "entityName"))]
-Source = Annotated[Name, Field(validation_alias=AliasChoices("from_entity", "from", "fromEntity"))]
-Target = Annotated[Name, Field(validation_alias=AliasChoices("to_entity", "to", "toEntity"))]
-NewRelationType = Annotated[NewType, Field(validation_alias=AliasChoices("relation_type", "relationType"))]
-RelationType = Annotated[Type, Field(validation_alias=AliasChoices("relation_type", "relationType"))]
+NewEntityType = Annotated[NewTypeName, Field(validation_alias=AliasChoices("entity_type", "entityType"))]
+EntityType = Annotated[TypeName, Field(validation_alias=AliasChoices("entity_type", "entityType"))]
+EntityName = Annotated[NodeName, Field(validation_alias=AliasChoices("entity_name", "entityName"))]
+FromEntity = Annotated[NodeName, Field(validation_alias=AliasChoices("from_entity", "from", "fromEntity"))]
+ToEntity = Annotated[NodeName, Field(validation_alias=AliasChoices("to_entity", "to", "toEntity"))]
+NewRelationType = Annotated[NewTypeName, Field(validation_alias=AliasChoices("relation_type", "relationType"))]
+RelationType = Annotated[TypeName, Field(validation_alias=AliasChoices("relation_type", "relationType"))]
 TokenBudget = Annotated[
     int,
     Field(

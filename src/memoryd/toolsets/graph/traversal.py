@@ -16,7 +16,7 @@ from memoryd.toolsets.registry import Answer, Arguments, Call, Tool, Toolset
 class NeighborhoodArguments(Arguments):
     """Around which node, and how far."""
 
-    name: Annotated[shapes.Name, Field(description="Its exact name.")]
+    name: Annotated[shapes.NodeName, Field(description="Its exact name.")]
     depth: Annotated[int, Field(ge=1, le=traversal.DEEPEST, description="Hops, in either direction.")] = 1
     token_budget: shapes.TokenBudget = shapes.BUDGET
 
@@ -24,8 +24,8 @@ class NeighborhoodArguments(Arguments):
 class PathArguments(Arguments):
     """From which node to which."""
 
-    from_entity: Annotated[shapes.Source, Field(description="Exact name of one node.")]
-    to_entity: Annotated[shapes.Target, Field(description="Exact name of the other.")]
+    from_entity: Annotated[shapes.FromEntity, Field(description="Exact name of one node.")]
+    to_entity: Annotated[shapes.ToEntity, Field(description="Exact name of the other.")]
 
 
 def _neighborhood(call: Call, arguments: NeighborhoodArguments) -> Answer[ShownNeighborhood]:
@@ -47,7 +47,7 @@ def _relation_gaps(call: Call, arguments: shapes.BudgetArguments) -> Answer[Budg
 TOOLS: Toolset = (
     Tool(
         name="get_neighborhood", title="Neighborhood of a node", capability="read", needs="project",
-        description="A node and all nodes within some hops, with the relations between them.",
+        description="A node and all nodes within a number of hops, with the relations between them.",
         arguments=NeighborhoodArguments, result=ShownNeighborhood, handler=_neighborhood,
     ),
     Tool(
@@ -57,13 +57,13 @@ TOOLS: Toolset = (
     ),
     Tool(
         name="get_orphans", title="Orphans", capability="read", needs="project",
-        description="Nodes without relations, the last changed first.",
+        description="Nodes without relations, the most recently changed first.",
         arguments=shapes.BudgetArguments, result=BudgetedList[BriefNode], handler=_orphans,
     ),
     Tool(
         name="get_relation_gaps", title="Missing relations", capability="read", needs="project",
-        description="Nodes whose observations mention another node that they have no relation with. A heuristic: judge "
-        "each before you relate them.",
+        description="Nodes whose observations mention another node without a relation to it. A heuristic: judge each "
+        "before you relate them.",
         arguments=shapes.BudgetArguments, result=BudgetedList[RelationGap], handler=_relation_gaps,
     ),
 )  # fmt: skip

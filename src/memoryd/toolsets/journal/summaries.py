@@ -43,7 +43,7 @@ def _delete_all(call: Call, _: NoArguments) -> Answer[DeletedSummaries]:
 TOOLS: Toolset = (
     Tool(
         name="get_all_summaries", title="All session summaries",
-        description="All session summaries, the newest first, page by page.",
+        description="All session summaries, newest first, page by page.",
         arguments=AllSummariesArguments, result=SummaryPage, capability="read", handler=_all, error_text=error_text,
     ),
     Tool(
