@@ -38,8 +38,7 @@ T = TypeVar("T")
 Json = dict[str, Any]
 
 SOURCE = Path(memoryd.__file__).parents[1]
-PATIENCE = 20.0  # seconds for anything that is not the test's subject; a test that waits so long fails
-EXIT = 3.0  # seconds in which a server must have ended, on a machine that is not busy with other tests
+PATIENCE = 120.0  # seconds after which what hangs is given up; no test is about time
 POSTGRES: list[str] = []
 """The URL of the server on which all are to keep their memories, where the tests run on Postgres."""
 NO_MODELS = {"MEMORY_EMBEDDER": "none", "MEMORY_RERANKER": "none"}

@@ -43,6 +43,7 @@ def numbers(said: str) -> list[tuple[str, ...]]:
     return re.findall(r"^(\w+) +(\d+) +(\d+) +(\d+) *$", said, re.MULTILINE)
 
 
+@pytest.mark.process
 def test_out_of_one_home_and_into_another(filled: Path, tmp_path: Path, file: Path) -> None:
     said = process(filled, "export", file, "--all")
     assert re.findall(r"^(\w+) +(\d+) +(\d+) *$", said.stdout, re.MULTILINE) == [

@@ -110,6 +110,7 @@ def beside(file: Path) -> list[Path]:
 # every client --------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.process
 @every_client
 def test_the_first_configuration_of_a_client(home: Path, client: str) -> None:
     file = prepared(home, client)
@@ -253,6 +254,7 @@ def test_a_write_protected_file_is_left_alone(at_home: Run, home: Path) -> None:
     assert (file.read_text(encoding="utf-8"), beside(file)) == (foreign("codex"), [])
 
 
+@pytest.mark.process
 def test_a_directory_that_may_not_be_written(home: Path) -> None:
     with tempfile.TemporaryDirectory() as folder:
         Path(folder).chmod(0o555)

@@ -31,6 +31,7 @@ def loaded(home: Path, *arguments: str, stdin: str = "") -> set[str]:
     return set(json.loads(ended.stderr.splitlines()[-1]))
 
 
+@pytest.mark.process
 @pytest.mark.parametrize(
     ("arguments", "needless"),
     [

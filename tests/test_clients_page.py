@@ -17,6 +17,8 @@ from tests.test_cli_install import WITH_URL, entry, prepared
 from tests.test_docs import ROOT, fences
 from tests.test_docs import commands as commands_of
 
+pytestmark = pytest.mark.process
+
 PAGE = ROOT / "docs" / "clients.md"
 COMMANDS = [command[2:] for command in commands_of(PAGE) if command[:2] == ["memoryd", "install"]]
 HTTP = [command for command in COMMANDS if "--http" in command]

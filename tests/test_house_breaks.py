@@ -274,6 +274,7 @@ def test_the_second_place_that_catches_everything_is_told_with_the_first(root: P
     assert [sentence.split()[0] for sentence in told] == [f"{path}:9", f"{path}:13"]
 
 
+@pytest.mark.process
 def test_what_git_ignores_may_hold_anything(root: Path) -> None:
     _write(root / "notes/mine.txt", f"/{THIS}/main\n")
     assert list(_broken(root)) == ["nothing_is_left_over"]

@@ -326,6 +326,7 @@ def killed(home: Path, file: Path, mode: Mode) -> None:
     assert process.returncode == -signal.SIGKILL, errors
 
 
+@pytest.mark.process
 def test_a_merge_that_was_killed_is_run_again(engine: Engine, tmp_path: Path, file: Path) -> None:
     everything(engine)
     first = export(engine, file, vectors=False)
@@ -340,6 +341,7 @@ def test_a_merge_that_was_killed_is_run_again(engine: Engine, tmp_path: Path, fi
         assert sound(there)
 
 
+@pytest.mark.process
 def test_a_replacement_that_was_killed_has_changed_nothing(engine: Engine, tmp_path: Path, file: Path) -> None:
     everything(engine)
     first = export(engine, file)

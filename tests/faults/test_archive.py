@@ -17,6 +17,8 @@ from tests.core.kit import memories, never
 from tests.faults.places import PLACES, leftovers, opened, texts
 from tests.store.kit import output, python
 
+pytestmark = [pytest.mark.process, pytest.mark.slow]
+
 every_place = pytest.mark.parametrize("place", PLACES)
 
 

@@ -20,6 +20,8 @@ from memoryd.store.journal import STOPPED
 from tests.clients import Agent, ProcessWire, environment, process_agent, until
 from tests.store.journals import BREAD, engine, journal, turn
 
+pytestmark = [pytest.mark.process, pytest.mark.slow]
+
 TURN = dict(zip(("prompt", "thought", "response"), BREAD, strict=True))
 ON = {"MEMORY_JOURNAL_STORE": "chroma", "MEMORY_TOOLSETS": "journal"}
 

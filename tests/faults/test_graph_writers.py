@@ -13,6 +13,8 @@ from tests.clients import Agent, Json, ProcessWire, problems, until
 from tests.conftest import Pipe, Start
 from tests.store.kit import together
 
+pytestmark = [pytest.mark.process, pytest.mark.slow]
+
 PATIENCE = 60.0
 NODES = ("hub", "rim")
 

@@ -20,6 +20,8 @@ from memoryd.model import Interaction
 from memoryd.settings import Settings
 from tests.clients import ProcessWire, environment, problems, until
 
+pytestmark = [pytest.mark.process, pytest.mark.slow]
+
 MANY = 3_000  # turns of an import that is killed
 
 

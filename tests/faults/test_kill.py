@@ -30,6 +30,8 @@ from memoryd.store.sqlite.store import SqliteStore
 from tests.clients import NO_MODELS, ProcessWire, environment, problems, rows_of, until
 from tests.store.kit import made, put, together, words, workspace
 
+pytestmark = [pytest.mark.process, pytest.mark.slow]
+
 PATIENCE = 60.0
 
 

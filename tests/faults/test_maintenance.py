@@ -17,6 +17,8 @@ from memoryd.settings import Settings
 from tests.clients import Json, ProcessWire, environment, problems, process_agent, until
 from tests.llm import Model, model
 
+pytestmark = [pytest.mark.process, pytest.mark.slow]
+
 CITIES = ("Berlin", "Lisbon")
 FACTS = [f"{name} lives in {city}." for name in ("Ann", "Bob", "Eve", "Max", "Zoe") for city in CITIES]
 

@@ -17,11 +17,10 @@ UUID4 = r"[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}"
 WORKSPACE, SESSION = "memoryd/workspace", "memoryd/session"
 
 
-@pytest.fixture(params=["auto", "legacy"])
-def b(request: pytest.FixtureRequest, home: Path) -> Iterator[Agent]:
-    """An agent with b's tools and recall, in each era."""
-    started = agent(environment(home), "--toolsets", "projects,recall", mode=request.param)
-    with started as connected:
+@pytest.fixture
+def b(home: Path) -> Iterator[Agent]:
+    """An agent with b's tools and recall."""
+    with agent(environment(home), "--toolsets", "projects,recall") as connected:
         yield connected
 
 

@@ -27,14 +27,9 @@ W = TypeVar("W", bound=Wire)
 UUID = r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}"
 
 
-@pytest.fixture(params=["auto", "legacy"])
-def mode(request: pytest.FixtureRequest) -> str:
-    return str(request.param)
-
-
 @pytest.fixture
-def a(start: Start, mode: str) -> Agent:
-    return start("--toolsets", "recall,vault", mode=mode)
+def a(start: Start) -> Agent:
+    return start("--toolsets", "recall,vault")
 
 
 def server(wire: Callable[..., W], **settings: str) -> W:
@@ -271,8 +266,8 @@ def test_set_session_id_goes_on_with_an_earlier_session(pipe: Pipe, home: Path) 
 
 
 @pytest.mark.parametrize("wrong", ["", " ", "x" * 201, "a\0b", 7])
-def test_what_is_no_id_is_refused(either: Agent, wrong: object) -> None:
-    assert "session_id" in either.refused("set_session_id", session_id=wrong)
+def test_what_is_no_id_is_refused(vault: Agent, wrong: object) -> None:
+    assert "session_id" in vault.refused("set_session_id", session_id=wrong)
 
 
 def test_with_a_projects_workspace_each_session_is_cleared_everywhere(wire: Open, home: Path) -> None:
@@ -295,8 +290,8 @@ def test_with_a_projects_workspace_each_session_is_cleared_everywhere(wire: Open
 # recall --------------------------------------------------------------------------------------------------------------
 
 
-def test_memory_recall_finds_the_vault_and_the_own_session(a: Agent, start: Start, mode: str) -> None:
-    other = start("--toolsets", "recall,vault", mode=mode)
+def test_memory_recall_finds_the_vault_and_the_own_session(a: Agent, start: Start) -> None:
+    other = start("--toolsets", "recall,vault")
     for number, each in enumerate((a, other)):
         each.ok("commit_memory", scope="vault", key=f"v{number}", content=f"A durable text {number}.")
         each.ok(
@@ -324,11 +319,11 @@ READS: dict[str, set[str]] = {
 }
 
 
-def tools_of(settings: Settings, mode: str) -> list[types.Tool]:
+def tools_of(settings: Settings) -> list[types.Tool]:
     """What a server in this process offers a client."""
 
     async def work() -> list[types.Tool]:
-        async with Client(MemoryServer(Calls(engine)), mode=mode) as client:
+        async with Client(MemoryServer(Calls(engine))) as client:
             return (await client.list_tools()).tools
 
     with Engine(settings, fetch=False) as engine:
@@ -341,14 +336,14 @@ def only_reads(tools: Sequence[types.Tool], toolsets: str) -> None:
 
 
 @pytest.mark.parametrize("toolsets", [*TOOLSETS, "all"])
-def test_a_reader_sees_only_what_reads(home: Path, mode: str, toolsets: str) -> None:
+def test_a_reader_sees_only_what_reads(home: Path, toolsets: str) -> None:
     settings = Settings.read(environment(home, MEMORY_READ_ONLY="true", MEMORY_TOOLSETS=toolsets))
-    only_reads(tools_of(settings, mode), toolsets)
+    only_reads(tools_of(settings), toolsets)
 
 
-def test_an_option_and_a_variable_make_a_reader(start: Start, mode: str) -> None:
-    only_reads(start("--toolsets", "all", "--read-only", mode=mode).tools(), "all")
-    only_reads(start("--toolsets", "all", mode=mode, MEMORY_READ_ONLY="true").tools(), "all")
+def test_an_option_and_a_variable_make_a_reader(start: Start) -> None:
+    only_reads(start("--toolsets", "all", "--read-only").tools(), "all")
+    only_reads(start("--toolsets", "all", MEMORY_READ_ONLY="true").tools(), "all")
 
 
 def test_a_reader_reads_and_changes_nothing(wire: Open, home: Path) -> None:
@@ -380,7 +375,7 @@ def test_a_reader_reads_and_changes_nothing(wire: Open, home: Path) -> None:
     assert keys(writer) == ["volatile"]
 
 
-def test_a_reader_of_nothing_says_so(start: Start, mode: str, home: Path) -> None:
-    reader = start("--toolsets", "vault", "--read-only", mode=mode, MEMORY_MCP_SESSION_ID="x")
+def test_a_reader_of_nothing_says_so(start: Start, home: Path) -> None:
+    reader = start("--toolsets", "vault", "--read-only", MEMORY_MCP_SESSION_ID="x")
     assert "There is no database yet" in reader.refused("search_memories", query="text")
     assert list(home.rglob("*.db")) == []

@@ -19,6 +19,8 @@ from tests.clients import environment, until
 from tests.http import HttpServer, bearer, granted, remote, serving
 from tests.store.clusters import cluster
 
+pytestmark = pytest.mark.process
+
 Sample = tuple[str, tuple[tuple[str, str], ...]]
 
 

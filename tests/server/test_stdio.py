@@ -17,6 +17,8 @@ from memoryd.server.stdio import LAST_CALLS
 from tests.clients import LEGACY, NO_MODELS, PATIENCE, SOURCE, ProcessWire, envelope, environment, rows_of, until
 from tests.conftest import Pipe
 
+pytestmark = pytest.mark.process
+
 CLIENTS_PATIENCE = 3.0  # seconds that a client waits for the end of a server; then it kills it
 posix = pytest.mark.skipif(sys.platform == "win32", reason="signals are POSIX's")
 

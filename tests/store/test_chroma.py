@@ -207,6 +207,7 @@ with engine(Path(sys.argv[1]), Path(sys.argv[2]), MEMORY_JOURNAL_STORE="chroma",
 """
 
 
+@pytest.mark.process
 def test_who_is_killed_before_all_is_read_has_changed_nothing(
     kept: JournalChroma, raw: ChromaDatabase, chroma: str, model_dir: Path, tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
@@ -298,6 +299,7 @@ with engine(Path(sys.argv[1]), Path(sys.argv[2]), MEMORY_JOURNAL_STORE="chroma",
 """
 
 
+@pytest.mark.process
 def test_processes_that_write_in_one_millisecond_lose_nothing(
     kept: JournalChroma, raw: ChromaDatabase, chroma: str, model_dir: Path, tmp_path: Path
 ) -> None:

@@ -85,6 +85,7 @@ def prepared(directory: Path, here: Workspace) -> Path:
     return file
 
 
+@pytest.mark.process
 def test_a_file_in_a_read_only_directory_is_read(nobody: tuple[list[int], Path], here: Workspace) -> None:
     user, directory = nobody
     file = prepared(directory, here)
@@ -101,6 +102,7 @@ def test_a_file_in_a_read_only_directory_is_read(nobody: tuple[list[int], Path],
     assert [path.name for path in directory.iterdir()] == ["memory.db"]
 
 
+@pytest.mark.process
 def test_a_read_only_file_is_read(nobody: tuple[list[int], Path], here: Workspace) -> None:
     user, directory = nobody
     file = prepared(directory, here)
@@ -112,6 +114,7 @@ def test_a_read_only_file_is_read(nobody: tuple[list[int], Path], here: Workspac
     assert lines[3:] == ["1"]
 
 
+@pytest.mark.process
 def test_a_read_only_directory_is_read_while_another_user_writes(
     nobody: tuple[list[int], Path], here: Workspace
 ) -> None:
@@ -129,6 +132,7 @@ def test_a_read_only_directory_is_read_while_another_user_writes(
     assert "read-only" in lines[2]
 
 
+@pytest.mark.process
 def test_a_place_that_cannot_be_made_is_told(nobody: tuple[list[int], Path], here: Workspace) -> None:
     user, directory = nobody
     directory.chmod(0o555)

@@ -20,6 +20,8 @@ from tests.clients import ProcessWire, environment, until
 from tests.store.clusters import ask
 from tests.store.kit import bodies, put, python, words, workspace
 
+pytestmark = pytest.mark.process
+
 USE = """
 import sys
 from pathlib import Path

@@ -148,6 +148,7 @@ for line in sys.stdin:
 """
 
 
+@pytest.mark.process
 def test_processes_that_open_a_new_file_at_once(tmp_path: Path) -> None:
     processes = [python(OPEN_TOGETHER) for _ in range(3)]
     for process in processes:

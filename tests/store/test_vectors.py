@@ -370,6 +370,7 @@ class Other:
         assert self.process.returncode == 0
 
 
+@pytest.mark.process
 @pytest.mark.parametrize("exact", [100_000, 100])
 def test_what_another_process_does_is_seen_by_the_next_query(
     store: SqliteStore, file: Path, here: Workspace, exact: int, monkeypatch: pytest.MonkeyPatch
