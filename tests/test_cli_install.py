@@ -283,6 +283,7 @@ os.fsync = fsync
 """
 
 
+@pytest.mark.process
 def test_what_another_writes_meanwhile_is_kept(home: Path) -> None:
     file = prepared(home, "cursor", foreign("cursor"))
     ended = script(WRITES_BETWEEN.format(file=str(file), times=1), "install", "cursor", home=home)
@@ -293,6 +294,7 @@ def test_what_another_writes_meanwhile_is_kept(home: Path) -> None:
     assert backup.read_text(encoding="utf-8") == foreign("cursor") + "\n"
 
 
+@pytest.mark.process
 def test_a_file_that_never_rests_is_left_alone(home: Path) -> None:
     file = prepared(home, "cursor", foreign("cursor"))
     ended = script(WRITES_BETWEEN.format(file=str(file), times=1_000), "install", "cursor", home=home)
