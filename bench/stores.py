@@ -30,12 +30,12 @@ import psycopg
 from bench import graph as graphs
 from bench.speed import DIM, TOP, WORDS, Floats, clustered, fact, median_ms, question, show
 from memoryd.core.engine import Engine
-from memoryd.core.graph import search as node_search
 from memoryd.core.graph import traversal, view
 from memoryd.core.graph.transaction import Graph
 from memoryd.core.memories.memories import Memories
 from memoryd.core.records import records
 from memoryd.core.records.records import Embedded
+from memoryd.core.scope import Scope
 from memoryd.core.search.pipeline import Mode
 from memoryd.model import GENERAL, Filter, Kind, Record, VectorSet, Workspace
 from memoryd.query_syntax import parse_query
@@ -76,7 +76,7 @@ def calls(settings: Settings, count: int) -> Column:
         before = time.perf_counter()
         imported(engine, workspace, count, embedder.name)
         rate = count / (time.perf_counter() - before)
-        memories = Memories(engine, workspace, "bench")
+        memories = Memories(Scope(engine, workspace, "bench"))
         recall = settled(engine, lambda n: memories.recall(question(n), 500))
         store, _ = median_ms(lambda n: memories.store(fact(10**6 + n)), 50)
         return {"imported, records a second": f"{rate:,.0f}", "store, ms": f"{store:.1f}", "recall, ms": recall}
@@ -85,13 +85,13 @@ def calls(settings: Settings, count: int) -> Column:
 def graph(settings: Settings, count: int) -> Column:
     """A graph of `count` records: a sixth are entities, the others their observations."""
     with opened(settings, real=True) as engine:
-        known = Graph(engine, fresh(engine))
+        known = Graph(Scope(engine, fresh(engine)))
         nodes = graphs.build(known, count // 6, graphs.model(known), real=False)
         names = [nodes[n].name for n in np.random.default_rng(1).integers(len(nodes), size=100)]
 
         def search(n: int, mode: Mode) -> None:
             asked = f"What about {names[n % 100]}: {question(n)}?"
-            view.matched(known, *node_search.search(known, asked, 10, mode), graphs.BUDGET)
+            view.matched(known, asked, 10, mode, graphs.BUDGET)
 
         return {
             "search_nodes, embedding, ms": settled(engine, lambda n: search(n, "embedding")),
@@ -164,7 +164,7 @@ def written(settings: Settings, number: int) -> list[str]:
     """The ids of what one process was told to be stored."""
     ids: list[str] = []
     with Engine(settings) as engine:
-        memories = Memories(engine, engine.workspace(make=True), f"writer {number}")
+        memories = Memories(Scope(engine, engine.workspace(make=True), f"writer {number}"))
         end = time.perf_counter() + SECONDS
         while time.perf_counter() < end:
             ids.append(memories.store(fact(10**7 * (number + 1) + len(ids))).id)

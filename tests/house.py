@@ -32,7 +32,7 @@ MAY_IMPORT = {
 """Which layers a layer may import besides itself. Anyone may ask `memoryd` itself for its version."""
 
 ORDER = (
-    {"security"}, {"base"}, {"workspaces"}, {"records"}, {"access", "llm"}, {"engine"}, {"search"},
+    {"security"}, {"base"}, {"workspaces"}, {"records"}, {"access", "llm"}, {"engine"}, {"scope"}, {"search"},
     {"memories", "graph", "journal"}, {"transfer", "admin"}, {"agents"}, {"maintenance"},
 )  # fmt: skip
 """The rooms of core from the ground up. A room imports from those below it; those of one set are strangers."""

@@ -20,6 +20,7 @@ from memoryd import __version__
 from memoryd.cli import app
 from memoryd.core.engine import Engine
 from memoryd.core.memories.memories import Memories
+from memoryd.core.scope import Scope
 from memoryd.settings import Settings
 from tests.clients import NO_MODELS, PATIENCE, ProcessWire, environment
 
@@ -174,7 +175,7 @@ def test_at_a_terminal_exactly_what_was_shown_is_forgotten(
     run: Run, home: Path, answer: bytes, code: int, left: int
 ) -> None:
     with Engine(Settings.read()) as engine:
-        memories = Memories(engine, engine.workspaces.ensure("default"), "")
+        memories = Memories(Scope(engine, engine.workspaces.ensure("default")))
         for number in range(130):  # more than a tool takes ids at once
             memories.store(f"number {number} of them", ["many"])
     environ = environment(home) | {"MEMORY_DATA_DIR": str(Settings.read().data_dir)}

@@ -17,6 +17,7 @@ from typer.testing import CliRunner
 from memoryd.cli import app
 from memoryd.core.engine import Engine
 from memoryd.core.memories.memories import Memories
+from memoryd.core.scope import Scope
 from memoryd.settings import Settings
 from tests.clients import PATIENCE, Agent, environment, rows_of
 from tests.conftest import Open, Start
@@ -87,7 +88,7 @@ def remember(home: Path, *texts: str) -> None:
     """Store memories past any process."""
     with Engine(Settings.read(environment(home)), fetch=False) as engine:
         for text in texts:
-            Memories(engine, engine.workspace(make=True), "").store(text)
+            Memories(Scope(engine, engine.workspace(make=True))).store(text)
 
 
 def line(kind: str, uuid: str, text: str) -> str:

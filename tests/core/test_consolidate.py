@@ -20,6 +20,7 @@ from memoryd.core.graph.report import PendingNode
 from memoryd.core.graph.similarity import BestPairs
 from memoryd.core.graph.transaction import Change, Graph, named
 from memoryd.core.records.records import Embedded
+from memoryd.core.scope import Scope
 from memoryd.model import GENERAL, VectorSet
 from memoryd.store.base import Vector
 from memoryd.store.sqlite import vector_index
@@ -34,7 +35,7 @@ MODEL = "ollama:nomic-embed-text"
 def graph(tmp_path: Path) -> Iterator[Graph]:
     """A graph without models."""
     with engine(tmp_path) as here:
-        yield Graph(here, here.workspaces.ensure("default"))
+        yield Graph(Scope(here, here.workspaces.ensure("default")))
 
 
 @pytest.fixture
@@ -49,7 +50,7 @@ def embedded(tmp_path: Path, server: Ollama) -> Iterator[Graph]:
     with engine(tmp_path, MEMORY_EMBEDDER=MODEL, OLLAMA_HOST=server.url) as here:
         here.helpers.embedder.start()
         assert here.helpers.embedder.get(wait=30)
-        yield Graph(here, here.workspaces.ensure("default"))
+        yield Graph(Scope(here, here.workspaces.ensure("default")))
 
 
 def make(graph: Graph, nodes: Mapping[str, Sequence[str]], kind: str = "t") -> None:
@@ -80,7 +81,7 @@ def test_an_empty_graph_lacks_nothing(graph: Graph) -> None:
 
 
 def test_stats_count_what_lives_in_this_workspace_alone(graph: Graph) -> None:
-    make(Graph(graph.engine, graph.engine.workspaces.ensure("other")), {"z": ["1", "2"]})
+    make(Graph(Scope(graph.engine, graph.engine.workspaces.ensure("other"))), {"z": ["1", "2"]})
     make(graph, {"a": ["1", "2", "3"], "b": ["4"], "c": []})
     relate(graph, "a>b", "b>a", "a>c", "a>a")
     entities.delete(graph, ["c"])

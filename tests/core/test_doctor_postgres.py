@@ -9,6 +9,7 @@ from memoryd.core.admin import doctor
 from memoryd.core.admin.doctor import Doctor, Finding
 from memoryd.core.engine import Engine
 from memoryd.core.memories.memories import Memories
+from memoryd.core.scope import Scope
 from memoryd.settings import Settings
 from memoryd.store.postgres import connection
 from tests.clients import NO_MODELS
@@ -31,7 +32,7 @@ class Patient:
 
     def store(self, *texts: str) -> None:
         with Engine(self.settings, fetch=False) as engine:
-            memories = Memories(engine, engine.workspaces.ensure("default"), "")
+            memories = Memories(Scope(engine, engine.workspaces.ensure("default")))
             engine.helpers.embedder.start()
             engine.helpers.embedder.get(60)
             for text in texts:

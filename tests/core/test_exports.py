@@ -14,6 +14,7 @@ from memoryd.core.graph.entities import NewEntity
 from memoryd.core.graph.relations import Edge
 from memoryd.core.graph.transaction import Graph
 from memoryd.core.maintenance.history import restore
+from memoryd.core.scope import Scope
 from memoryd.core.transfer import export as exports
 from memoryd.core.transfer.jsonl import Mode
 from memoryd.errors import InvalidInputError, StoreError
@@ -120,7 +121,7 @@ def test_what_has_replaced_a_memory_is_not_named_once_it_is_forgotten(engine: En
 
 def test_a_writer_beside_it_does_not_tear_an_export(engine: Engine, other: Engine, file: Path) -> None:
     place = engine.workspaces.ensure("default")
-    graph = Graph(engine, place)
+    graph = Graph(Scope(engine, place))
 
     def write(_what: str, _done: float) -> None:
         """Between any two pages."""
@@ -159,5 +160,5 @@ def test_a_whole_succession_goes_along_and_can_be_restored(engine: Engine, other
     details = {row["id"]: row["superseded_by"] for row in of(values(whole), "memory_details")}
     assert details == {first.id: third.id, second.id: third.id, third.id: None}
     load(other, file)
-    graph = Graph(other, other.workspaces.find("default"))
+    graph = Graph(Scope(other, other.workspaces.find("default")))
     assert [one.text for one in restore(graph, [first.id])] == ["The database is MySQL."]

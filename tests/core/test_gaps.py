@@ -15,13 +15,14 @@ from memoryd.core.graph.missing_relations import NodeNames, RelationGap, phrase_
 from memoryd.core.graph.observations import Deletion
 from memoryd.core.graph.relations import Edge
 from memoryd.core.graph.transaction import Graph
+from memoryd.core.scope import Scope
 from tests.core.kit import engine
 
 
 @pytest.fixture
 def graph(tmp_path: Path) -> Iterator[Graph]:
     with engine(tmp_path) as here:
-        yield Graph(here, here.workspaces.ensure("default"))
+        yield Graph(Scope(here, here.workspaces.ensure("default")))
 
 
 def made(graph: Graph, **nodes: tuple[str, ...]) -> None:
@@ -130,7 +131,7 @@ def test_an_own_name_shields_what_it_contains_and_means_no_namesake(graph: Graph
 
 
 def test_another_workspace_is_not_read(graph: Graph) -> None:
-    other = Graph(graph.engine, graph.engine.workspaces.ensure("other"))
+    other = Graph(Scope(graph.engine, graph.engine.workspaces.ensure("other")))
     made(other, Bob=("met Ann",))
     made(graph, Ann=("met Bob",))
     assert missing_relations.gaps(graph) == []

@@ -16,6 +16,7 @@ from memoryd.core.graph.entities import NewEntity
 from memoryd.core.graph.observations import Deletion
 from memoryd.core.graph.relations import Edge
 from memoryd.core.graph.transaction import Change, Graph, named
+from memoryd.core.scope import Scope
 from memoryd.errors import InvalidInputError, NotFoundError
 from memoryd.model import Entity
 from tests.core.kit import engine, never
@@ -24,7 +25,7 @@ from tests.core.kit import engine, never
 @pytest.fixture
 def graph(tmp_path: Path) -> Iterator[Graph]:
     with engine(tmp_path) as here:
-        graph = Graph(here, here.workspaces.ensure("default"))
+        graph = Graph(Scope(here, here.workspaces.ensure("default")))
         entities.create(graph, [NewEntity(name="Ann", type="person", observations=("a", "b", "c"))])
         entities.create(graph, [NewEntity(name="Bob", type="person"), NewEntity(name="Acme", type="company")])
         yield graph
@@ -183,7 +184,7 @@ def test_a_time_never_goes_back(graph: Graph) -> None:
 
 def test_relations_are_purged_like_records(tmp_path: Path) -> None:
     with engine(tmp_path, MEMORY_RETENTION_DAYS="0") as here:
-        graph = Graph(here, here.workspaces.ensure("default"))
+        graph = Graph(Scope(here, here.workspaces.ensure("default")))
         entities.create(graph, [NewEntity(name=name, type="t", observations=("x",)) for name in ("a", "b", "c")])
         relations.create(graph, [Edge("a", "b", "r"), Edge("b", "c", "r"), Edge("c", "a", "r")])
         relations.delete(graph, [Edge("a", "b", "r")])

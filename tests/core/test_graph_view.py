@@ -11,11 +11,11 @@ from hypothesis import strategies as st
 
 from memoryd.core.base.results import compact
 from memoryd.core.graph import entities, observations, relations, view
-from memoryd.core.graph import search as node_search
 from memoryd.core.graph.entities import NewEntity
 from memoryd.core.graph.observations import Deletion
 from memoryd.core.graph.relations import Edge
 from memoryd.core.graph.transaction import Graph
+from memoryd.core.scope import Scope
 from memoryd.errors import InvalidInputError
 from memoryd.store.base import Queries, Row
 from tests.core.kit import engine
@@ -29,7 +29,7 @@ FIGURE = len(',"tokens_used":1000000') / 4  # what an answer says besides of its
 @pytest.fixture
 def graph(tmp_path: Path) -> Iterator[Graph]:
     with engine(tmp_path) as here:
-        yield Graph(here, here.workspaces.ensure("default"))
+        yield Graph(Scope(here, here.workspaces.ensure("default")))
 
 
 def make(graph: Graph, name: str, *facts: str, summary: str | None = None) -> None:
@@ -138,7 +138,7 @@ def test_of_a_large_node_no_more_is_read_than_fits(graph: Graph, monkeypatch: py
 
 
 def found(graph: Graph, query: str, tokens: int) -> Json:
-    return view.matched(graph, *node_search.search(graph, query, 100), tokens)
+    return view.matched(graph, query, 100, "auto", tokens)
 
 
 def test_each_match_has_its_own_relations(graph: Graph) -> None:
@@ -247,7 +247,7 @@ Names = st.text(min_size=1, max_size=8).filter(lambda name: "\x00" not in name a
 )
 def test_the_pages_are_the_graph(nodes: dict[str, list[str]], tokens: int) -> None:
     with tempfile.TemporaryDirectory() as home, engine(Path(home)) as here:
-        graph = Graph(here, here.workspaces.ensure("default"))
+        graph = Graph(Scope(here, here.workspaces.ensure("default")))
         entities.create(graph, [NewEntity(name=n, type="t", observations=tuple(o)) for n, o in nodes.items()])
         names = list(nodes)
         related = [Edge(names[i % len(names)], names[(i * 7) % len(names)], f"r{i % 3}") for i in range(20)]
@@ -266,7 +266,7 @@ def test_the_pages_are_the_graph(nodes: dict[str, list[str]], tokens: int) -> No
 def test_what_lives_through_the_whole_reading_is_shown_exactly_once(random: Any, tokens: int) -> None:
     names = list("abcd")
     with tempfile.TemporaryDirectory() as home, engine(Path(home)) as here:
-        graph = Graph(here, here.workspaces.ensure("default"))
+        graph = Graph(Scope(here, here.workspaces.ensure("default")))
         entities.create(
             graph, [NewEntity(name=n, type="t", observations=tuple(f"{n}{i}" for i in range(8))) for n in names]
         )

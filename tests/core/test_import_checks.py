@@ -13,6 +13,7 @@ from memoryd.core.engine import Engine
 from memoryd.core.graph import entities
 from memoryd.core.graph.entities import NewEntity
 from memoryd.core.graph.transaction import Graph
+from memoryd.core.scope import Scope
 from memoryd.core.transfer import jsonl, restore
 from memoryd.core.transfer.jsonl import Mode
 from memoryd.errors import InvalidInputError, StoreError
@@ -209,7 +210,7 @@ def test_a_failed_replacement_leaves_no_workspace_behind(engine: Engine, file: P
 
 
 def test_an_id_that_means_something_else_here_is_refused(engine: Engine, file: Path) -> None:
-    graph = Graph(engine, engine.workspaces.ensure("default"))
+    graph = Graph(Scope(engine, engine.workspaces.ensure("default")))
     (made,) = entities.create(graph, [NewEntity(name="Ann", type="x")])
     written(file, [WORKSPACE, record(made.entity.id), detail(made.entity.id)])
     with pytest.raises(InvalidInputError, match="is a entity in the workspace, but a memory in"):

@@ -19,6 +19,7 @@ from memoryd.core.graph.observations import Deletion
 from memoryd.core.graph.relations import Edge
 from memoryd.core.graph.transaction import Graph
 from memoryd.core.memories.memories import Criteria
+from memoryd.core.scope import Scope
 from memoryd.core.transfer import migration
 from memoryd.core.transfer.migration import Outcome
 from memoryd.errors import InvalidInputError, NotFoundError, StoreError
@@ -64,7 +65,7 @@ def all_kinds(engine: Engine, name: str) -> None:
     gone = put(engine.store, place, "gone, with a vector of its own")
     engine.store.write(place, lambda q: client_vector(q, gone))
     engine.store.write(place, lambda q: q.run("records.delete", ids=json.dumps([gone]), now="2026-01-01T00:00:00.000Z"))
-    graph = Graph(engine, place)
+    graph = Graph(Scope(engine, place))
     entities.create(graph, [NewEntity(name="Ann", type="person", observations=("a", "b", "c"), tags=("core",))])
     entities.create(graph, [NewEntity(name="Bob", type="person", summary="tall"), NewEntity(name="Gone", type="x")])
     relations.create(graph, [Edge("Ann", "Bob", "knows"), Edge("Ann", "Gone", "knew"), Edge("Bob", "Ann", "knows")])

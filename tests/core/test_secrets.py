@@ -26,6 +26,7 @@ from memoryd.core.graph.transaction import Graph
 from memoryd.core.journal.journal import Journal
 from memoryd.core.memories.memories import Criteria, Memories
 from memoryd.core.memories.vault import Vault
+from memoryd.core.scope import Scope
 from memoryd.core.security import secret_rules, secrets  # fmt: skip
 from memoryd.core.security.secrets import Secrets
 from memoryd.core.transfer import export, foreign, journal_file, jsonl, restore
@@ -189,7 +190,7 @@ def test_no_import_of_a_graph_stores_a_secret(engine: Engine, home: Path, tmp_pa
     relation = {"type": "relation", "from": SECRET, "to": f"Bob {SECRET}", "relationType": SAID}
     file.write_text("\n".join(map(json.dumps, (entity, relation))))
     with foreign.opened(file, "server-memory") as source:
-        graph = Graph(engine, engine.workspace(make=True))
+        graph = Graph(Scope(engine, engine.workspace(make=True)))
         assert foreign.load(graph, source, quiet).masked == (KIND,) * 6
     engine.close()
     assert holds(home) == []
@@ -203,7 +204,7 @@ def test_no_hook_and_no_transcript_stores_a_secret(engine: Engine, home: Path, t
     hooks.take_in()
     workspace = engine.workspace(make=True)
     again = opened(tmp_path / "other")
-    kept = Journal(again, again.workspace(make=True), "").kept
+    kept = Journal(Scope(again, again.workspace(make=True))).kept
     assert transcript_import.load(kept, path.parent, again.secrets).masked
     assert MASKED in everything(engine)
     assert workspace.name == "default"
@@ -240,14 +241,14 @@ def test_a_file_with_a_secret_is_refused_by_its_line(home: Path, exported: Path,
         workspace = engine.workspace(make=True)
         with jsonl.opened(exported) as source, pytest.raises(InvalidInputError, match=r"Line \d+ of all\.jsonl"):
             restore.load(engine, source, None, "replace", quiet)
-        kept = Journal(engine, workspace, "").kept
+        kept = Journal(Scope(engine, workspace)).kept
         with jsonl.opened(journal) as source, pytest.raises(InvalidInputError, match=r"Line 1 of journal\.jsonl"):
             journal_file.load(kept, source, "merge", jsonl.ignored, engine.secrets)
         with (
             foreign.opened(graph, "server-memory") as named,
             pytest.raises(InvalidInputError, match=r"Line 2 of graph\.jsonl"),
         ):
-            foreign.load(Graph(engine, workspace), named, quiet)
+            foreign.load(Graph(Scope(engine, workspace)), named, quiet)
         assert engine.store.read(workspace, lambda queries: rows.number(queries, "records")) == 0
 
 
@@ -257,7 +258,7 @@ def test_a_hook_that_may_keep_no_secret_keeps_the_other_turns(home: Path, tmp_pa
         hooks = Hooks(engine, Event("5f0c", str(path)))
         tally = hooks.keep(tmp_path, "claude-code", ended=True)
         hooks.take_in()
-        assert (tally.faults, Journal(engine, engine.workspace(make=False), "").kept.numbers()["memories"]) == (1, 7)
+        assert (tally.faults, Journal(Scope(engine, engine.workspace(make=False))).kept.numbers()["memories"]) == (1, 7)
         assert "AWS access key" in tally.first_faults[0].text
 
 
@@ -299,8 +300,9 @@ def test_names_of_fields_and_what_is_no_text_stay() -> None:
 def _acts_of_core(engine: Engine) -> dict[str, Callable[[], object]]:
     """A direct call of each verb of core that takes texts, with the secret wherever one may stand."""
     place = engine.workspace(make=True)
-    graph, journal, vault = Graph(engine, place), Journal(engine, place, "s"), Vault(engine, place, "s")
-    memories, kept, tokens = Memories(engine, place, "s"), journal.kept, engine.tokens
+    scope = Scope(engine, place, "s")
+    graph, journal, vault = Graph(scope), Journal(scope), Vault(scope)
+    memories, kept, tokens = Memories(scope), journal.kept, engine.tokens
     now = engine.clock.now()
     turn = Interaction(id="t", session_id="of Ann", created_at=now, prompt=SAID, thought=SAID, response=SAID)
     note = SessionSummary(
@@ -351,7 +353,7 @@ def test_no_verb_of_core_stores_a_secret(engine: Engine, home: Path) -> None:
 
 
 def test_what_core_masks_is_compared_and_embedded_masked(engine: Engine) -> None:
-    memories = Memories(engine, engine.workspace(make=True), "")
+    memories = Memories(Scope(engine, engine.workspace(make=True)))
     assert memories.store(SAID).status == "stored"
     assert memories.store(f"The key of Ann is {MASKED}.").status == "merged"
 

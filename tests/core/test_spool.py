@@ -20,6 +20,7 @@ import pytest
 from memoryd.core.agents.spool import ABANDONED, Entry, Spool
 from memoryd.core.engine import Engine
 from memoryd.core.journal.journal import Journal
+from memoryd.core.scope import Scope
 from memoryd.errors import InvalidInputError, StoreError
 from memoryd.model import Interaction
 from memoryd.settings import Settings
@@ -224,7 +225,7 @@ def test_a_server_takes_it_in(home: Path, start: Start) -> None:
     start()
     until(lambda: not waiting(home), "the turns to be taken in")
     with opened(home) as engine:
-        assert Journal(engine, engine.workspaces.find("shop"), "").kept.known(["mem_a"]) == {"mem_a"}
+        assert Journal(Scope(engine, engine.workspaces.find("shop"))).kept.known(["mem_a"]) == {"mem_a"}
 
 
 def test_a_damaged_file_and_an_archived_workspace_are_told_and_keep_nothing_else_away(home: Path) -> None:

@@ -12,6 +12,7 @@ import pytest
 
 from memoryd.core.engine import Engine
 from memoryd.core.journal.journal import Journal
+from memoryd.core.scope import Scope
 from memoryd.core.security.secrets import Secrets
 from memoryd.core.transfer import journal_file, jsonl
 from memoryd.core.transfer.jsonl import Mode
@@ -65,7 +66,7 @@ def killed(wire: ProcessWire) -> None:
 def opened(home: Path) -> Iterator[Journal]:
     """The journal in this process."""
     with Engine(Settings.read(environment(home)), fetch=False) as engine:
-        yield Journal(engine, engine.workspaces.ensure("default"), "")
+        yield Journal(Scope(engine, engine.workspaces.ensure("default")))
 
 
 def test_killed_servers_lose_no_turn_that_was_acknowledged(home: Path) -> None:
@@ -79,7 +80,7 @@ def test_killed_servers_lose_no_turn_that_was_acknowledged(home: Path) -> None:
             added |= adder.added
     assert problems(home) == []
     with Engine(Settings.read(environ), fetch=False) as engine:
-        kept = Journal(engine, engine.workspace(make=False), "").kept.of_session("crowd", 100_000, 0)
+        kept = Journal(Scope(engine, engine.workspace(make=False))).kept.of_session("crowd", 100_000, 0)
     there = {one.id: one.prompt for one in kept.page}
     assert added.items() <= there.items()
     assert len(there) <= len(added) + 6  # one an adder may have been written and not answered

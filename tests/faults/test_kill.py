@@ -19,6 +19,7 @@ import pytest
 
 from memoryd.core.engine import Engine
 from memoryd.core.memories.memories import Memories
+from memoryd.core.scope import Scope
 from memoryd.errors import StoreBusyError, StoreError
 from memoryd.settings import Settings
 from memoryd.store.base import Queries
@@ -145,7 +146,7 @@ from memoryd.settings import Settings
 
 name, count = sys.argv[1], int(sys.argv[2])
 engine = Engine(Settings.read())
-memories = Memories(engine, engine.workspaces.ensure("default"), name)
+memories = Memories(Scope(engine, engine.workspaces.ensure("default"), name))
 print("ready", flush=True)
 sys.stdin.readline()
 stored = [memories.store(f"process {name} memory {n}").id for n in range(count)]
@@ -238,7 +239,7 @@ def test_a_lock_that_is_kept_too_long_is_told(tmp_path: Path, monkeypatch: pytes
     environ = environment(tmp_path)
     settings = Settings.read({"MEMORY_DATA_DIR": environ["MEMORY_DATA_DIR"], **NO_MODELS})
     with Engine(settings) as engine:
-        memories = Memories(engine, engine.workspaces.ensure("default"), "")
+        memories = Memories(Scope(engine, engine.workspaces.ensure("default")))
         first = memories.store("first")
         holder = script(HOLD, environ, settings.data_dir / "memory.db")
         with pytest.raises(StoreBusyError, match=r"kept .*memory\.db locked for 0\.3 s.*Nothing was stored.*try again"):

@@ -13,6 +13,7 @@ from memoryd.core.engine import Engine
 from memoryd.core.graph.transaction import Graph
 from memoryd.core.maintenance.history import Entry, entries
 from memoryd.core.memories.memories import Memories
+from memoryd.core.scope import Scope
 from memoryd.settings import Settings
 from tests.clients import Json, ProcessWire, environment, problems, process_agent, until
 from tests.llm import Model, model
@@ -35,7 +36,7 @@ def environ(tmp_path: Path, model_dir: Path, llm: Model) -> dict[str, str]:
     """Of a database of five people who lived in Berlin, and then in Lisbon, where maintenance is due."""
     made = environment(tmp_path, model_dir, MEMORY_RERANKER="none", **llm.settings(MEMORY_MAINTENANCE_INTERVAL="1000"))
     with opened(made) as one:
-        kept = Memories(one, one.workspaces.ensure("default"), "")
+        kept = Memories(Scope(one, one.workspaces.ensure("default")))
         for fact in FACTS:
             kept.store(fact)
         one.embedding.complete(lambda _: None)
@@ -63,8 +64,8 @@ def outcome(environ: dict[str, str]) -> tuple[list[str], list[Entry]]:
     """What lives, and what became of the rest."""
     with opened(environ) as one:
         place = one.workspaces.ensure("default")
-        living = sorted(hit.record.body for hit in Memories(one, place, "").recent(100))
-        return living, entries(Graph(one, place), 100)
+        living = sorted(hit.record.body for hit in Memories(Scope(one, place)).recent(100))
+        return living, entries(Graph(Scope(one, place)), 100)
 
 
 def is_done(environ: dict[str, str]) -> bool:

@@ -14,6 +14,7 @@ from mcp.client.subscriptions import ResourcesListChanged, ResourceUpdated
 from memoryd.core.engine import Engine
 from memoryd.core.memories.vault import Vault
 from memoryd.core.records import change_feed
+from memoryd.core.scope import Scope
 from memoryd.settings import Settings
 from tests.clients import LEGACY, MODERN, Json, Wire, agent, envelope, environment, until
 from tests.conftest import Open
@@ -94,7 +95,7 @@ def era(request: pytest.FixtureRequest) -> str:
 def listen(home: Path, wire: Open, era: str) -> Listen:
     """Servers on a vault that has one memory already, with a client that listens."""
     with Engine(Settings.read(environment(home)), fetch=False) as engine:
-        Vault(engine, engine.workspace(make=True), "").commit("vault", "old", "An old text.")
+        Vault(Scope(engine, engine.workspace(make=True))).commit("vault", "old", "An old text.")
 
     def begin(*uris: str, toolsets: str = "recall,vault", **settings: str) -> Ears:
         return Ears(wire("--toolsets", toolsets, **settings), era, *uris)
@@ -344,7 +345,7 @@ def test_what_changes_at_once_is_told_once(wire: Open, home: Path, era: str) -> 
     until(lambda: "memory://vault/last" in ears.told(), "the notice of a new workspace, where all may be others")
     assert ears.told().count(LIST) == 1
     with Engine(Settings.read(environment(home)), fetch=False) as engine:
-        vault = Vault(engine, engine.workspace(make=True), "")
+        vault = Vault(Scope(engine, engine.workspace(make=True)))
         for number in range(change_feed.MANY + 1):
             vault.commit("vault", f"k{number}", "text", tags=["many"])
     until(lambda: len(listed(ears)) and ears.ok("search_memories", query="", tags=["many"]), "the others")

@@ -146,7 +146,7 @@ def _inspect(call: Call, arguments: MemoryInspectArguments) -> Answer[InspectedM
 
 
 def _memories(call: Call) -> Memories:
-    return Memories(call.engine, call.workspace, call.session)
+    return Memories(call.scope)
 
 
 TOOLS: Toolset = (

@@ -16,6 +16,7 @@ from pydantic import (
 )
 
 from memoryd.core.engine import Engine
+from memoryd.core.scope import Scope
 from memoryd.core.security.secrets import noted
 from memoryd.errors import InvalidInputError, MemorydError
 from memoryd.model import Workspace
@@ -80,6 +81,11 @@ class Call:
     def session(self) -> str:
         """The session whose volatile records are visible, that marks new records and has an active project."""
         return self.named(self.session_id)
+
+    @property
+    def scope(self) -> Scope:
+        """What core works on."""
+        return Scope(self.engine, self.workspace, self.session)
 
     def named(self, session_id: str) -> str:
         """Return the session of that name; equal names of two principals are two sessions."""

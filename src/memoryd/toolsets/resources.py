@@ -114,7 +114,7 @@ def listed(call: Call, cursor: str | None) -> tuple[list[Listed], str | None]:
 
 
 def _vault(call: Call) -> Vault:
-    return Vault(call.engine, call.workspace, call.session)
+    return Vault(call.scope)
 
 
 def _own(call: Call) -> list[Listed]:

@@ -130,7 +130,7 @@ def _set_session_id(call: Call, arguments: SetSessionIdArguments) -> Answer[Name
 
 def _vault(call: Call) -> Vault:
     call.engine.sessions.hold(call.session)
-    return Vault(call.engine, call.workspace, call.session)
+    return Vault(call.scope)
 
 
 def _vector(call: Call, name: str, numbers: list[float]) -> list[float]:

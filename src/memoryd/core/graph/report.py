@@ -174,7 +174,7 @@ def _surveyed(graph: Graph, means: Means, limit: int) -> tuple[list[SimilarPair]
     if not means.ids:
         ids, found = graph.read(clustering.by_relations)
         return [], 0, [[ids[place] for place in cluster] for cluster in found]
-    best = similarity.best_pairs(graph, means, limit, CANDIDATES)
+    best = similarity.best_pairs(means, limit, CANDIDATES)
     nearest = Nearest(len(means.ids), TOGETHER * (1 - means.unrelated) + means.unrelated)
     for tile in similarity.tiles(means.vectors):
         nearest.offer(tile)

@@ -9,7 +9,17 @@ from typing_extensions import TypedDict
 from memoryd.core.base.clock import moment, timestamp
 from memoryd.core.base.results import Searched, counted, without_empty
 from memoryd.core.base.token_budget import LIST_FRAME, Budget
-from memoryd.core.graph import as_of, missing_relations, observations, pagination, relations, report, results, traversal
+from memoryd.core.graph import (
+    as_of,
+    missing_relations,
+    observations,
+    pagination,
+    relations,
+    report,
+    results,
+    search,
+    traversal,
+)
 from memoryd.core.graph.missing_relations import RelationGap
 from memoryd.core.graph.observations import ShownObservation
 from memoryd.core.graph.pagination import GraphPart, PagePosition
@@ -17,8 +27,9 @@ from memoryd.core.graph.relations import ShownRelation
 from memoryd.core.graph.results import BriefNode, PendingSummary, ShownNode
 from memoryd.core.graph.search import MatchingNode
 from memoryd.core.graph.transaction import Graph, named
+from memoryd.core.records.embedding import Question
 from memoryd.core.search.pipeline import Mode
-from memoryd.model import Entity, Findings, Observation, Relation
+from memoryd.model import Entity, Observation, Relation
 from memoryd.store.base import Queries
 
 NODES_SHARE = 0.6  # of a neighborhood's budget, at most, before relations are shown
@@ -255,11 +266,16 @@ class MatchedNodes(Searched):
     tokens_used: int
 
 
-def matched(graph: Graph, found: Findings[MatchingNode], mode: Mode, tokens: int) -> MatchedNodes:
-    """Return the nodes that a search found, each with why, its observations and relations; else by its name only."""
-    budget = Budget(tokens)
-    degraded = found.degraded if found.degraded and budget.take({"degraded": found.degraded}) else ""
-    return graph.read(lambda q: _matched(q, found.best, mode, degraded, budget))
+def matched(graph: Graph, query: str, limit: int, mode: Mode, tokens: int) -> MatchedNodes:
+    """Return the nodes that match a query, each with why, its observations and relations; else by its name only."""
+
+    def work(question: Question) -> MatchedNodes:
+        found, used = search.find(graph, question, limit, mode)
+        budget = Budget(tokens)
+        degraded = found.degraded if found.degraded and budget.take({"degraded": found.degraded}) else ""
+        return _matched(question.queries, found.best, used, degraded, budget)
+
+    return search.ask(graph, query, mode, work)
 
 
 def _matched(

@@ -29,8 +29,8 @@ class SearchNodesArguments(Arguments):
 
 def _search(call: Call, arguments: SearchNodesArguments) -> Answer[MatchedNodes]:
     graph = graph_of(call)
-    found, mode = node_search.search(graph, arguments.query, arguments.limit, arguments.mode)
-    return Answer(view.matched(graph, found, mode, arguments.token_budget))
+    query, limit, mode = arguments.query, arguments.limit, arguments.mode
+    return Answer(view.matched(graph, query, limit, mode, arguments.token_budget))
 
 
 # query_observations --------------------------------------------------------------------------------------------------

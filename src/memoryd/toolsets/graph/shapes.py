@@ -49,4 +49,4 @@ class BudgetArguments(Arguments):
 
 def graph_of(call: Call) -> Graph:
     """Return the graph of the workspace that a call runs in."""
-    return Graph(call.engine, call.workspace, call.session)
+    return Graph(call.scope)

@@ -42,7 +42,7 @@ class CamelArguments(Arguments):
 
 def journal(call: Call) -> Journal:
     """Return the journal of the workspace in force."""
-    return Journal(call.engine, call.workspace, call.session)
+    return Journal(call.scope)
 
 
 def error_text(error: MemorydError) -> str:
