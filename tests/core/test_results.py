@@ -38,4 +38,4 @@ def test_a_briefing_knows_whether_its_note_had_room(layout: Summary | Raw) -> No
 def test_without_a_note_nothing_is_noted() -> None:
     made = annotated(brief([HIT], 100, Summary("tea")), 100, "", Summary("tea"))
     assert not made.noted
-    assert "degraded" not in view.recalled(made, "summary") | view.figures(made)
+    assert "degraded" not in {**view.recalled(made, "summary"), **view.figures(made)}
