@@ -79,7 +79,7 @@ def rows_of(home: Path, table: str = "records") -> list[Row]:
 def problems(home: Path) -> list[str]:
     """What is wrong with the registry and the default workspace of a home."""
     with Engine(Settings.read(environment(home)), fetch=False) as engine:
-        return [found for one in (None, engine.workspace(make=False)) for found in engine.store.problems(one)]
+        return [found for one in (None, engine.workspace(make=False)) for found in engine.store.upkeep.problems(one)]
 
 
 def until(true: Callable[[], T], what: str, seconds: float = PATIENCE) -> T:

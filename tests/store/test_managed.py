@@ -65,7 +65,7 @@ def test_opening_makes_nothing_and_first_use_does(tmp_path: Path) -> None:
     settings = Settings.read({"MEMORY_DATABASE_URL": "postgresql:managed"}, data_dir=tmp_path / "a b$c'd")
     here = workspace()
     with closing(open_store(settings)) as store:
-        assert not store.made()
+        assert not store.placement.exists()
         assert not settings.data_dir.exists()
         put(store, here, "kept")
         assert words(store, here, "kept") == ["kept"]

@@ -86,19 +86,19 @@ class Tokens:
             "tools": json.dumps(sorted(set(tools))), "now": self._clock.now(),
             "until": self._clock.ago(-timedelta(days=days)) if days else FOREVER,
         }  # fmt: skip
-        self._store.make(None)
+        self._store.placement.create(None)
         self._store.write(None, lambda q: q.run("tokens.add", **row))
         return f"{PREFIX}_{token_id}_{secret}"
 
     def all(self) -> list[Token]:
         """Every token, the oldest first."""
-        if not self._store.made():
+        if not self._store.placement.exists():
             return []
         return [_token(row) for row in self._store.read(None, lambda q: q.all("tokens.all"))]
 
     def any(self) -> bool:
         """Whether there is one: from then on every request must bring one."""
-        return self._store.made() and self._store.read(None, lambda q: q.one("tokens.some")) is not None
+        return self._store.placement.exists() and self._store.read(None, lambda q: q.one("tokens.some")) is not None
 
     def admits(self, token_id: str) -> bool:
         """Whether who came in by a token, or with '' without one, still may."""
@@ -119,7 +119,7 @@ class Tokens:
     def check(self, presented: str) -> Token | None:
         """The token that was presented; None where it is none, or valid no more."""
         begins, token_id, secret = [*presented.split("_", 2), "", ""][:3]
-        known = self._store.made() and self._store.read(None, lambda q: q.one("tokens.by_id", id=token_id))
+        known = self._store.placement.exists() and self._store.read(None, lambda q: q.one("tokens.by_id", id=token_id))
         row = known or {"hash": _hash(""), "expires_at": ""}  # so that an unknown id takes as long
         same = hmac.compare_digest(_hash(secret), row["hash"])
         valid = same and begins == PREFIX and bool(known) and row["expires_at"] > self._clock.now()

@@ -18,7 +18,7 @@ from memoryd.models.llm import asked
 from memoryd.models.loader import Loader
 from memoryd.models.providers import Spec
 from memoryd.settings import Settings, shown, subprocess_environment, variables
-from memoryd.store.base import Place
+from memoryd.store.base import StoredFile
 from memoryd.store.sqlite.store import SqliteStore
 
 LOAD = 60.0  # seconds that a model may take: a provider may have to fetch it
@@ -85,9 +85,9 @@ class Doctor:
         """After examine(): index the words anew, drop damaged vectors, embed what lacks one. Raises MemorydError."""
         if self._settings.read_only:
             raise InvalidInputError("--repair changes the database, which --read-only (MEMORY_READ_ONLY) forbids.")
-        for place in self._store.places((None, *self._workspaces)):
+        for place in self._store.upkeep.files((None, *self._workspaces)):
             self._report(f"indexing the words of {Path(place.name).name}", 0.0)
-            self._store.reindex(place.inside)
+            self._store.upkeep.reindex(place.inside)
         for workspace in self._workspaces:
             self._damaged(workspace, drop=True)
         self._embed()
@@ -119,7 +119,7 @@ class Doctor:
 
     def _described(self) -> str:
         try:
-            return self._store.describe() + (" (nothing is stored yet)" if self._empty else "")
+            return self._store.upkeep.describe() + (" (nothing is stored yet)" if self._empty else "")
         except StoreError:
             return f"{self._store.place} (out of reach)"
 
@@ -158,7 +158,7 @@ class Doctor:
 
     def _place(self) -> Iterator[Finding]:
         """Whether the database may be written, and has room."""
-        path = self._store.path(None)
+        path = self._store.placement.path(None)
         if path is None:
             return
         folder = next(parent for parent in path.parents if parent.exists())
@@ -170,7 +170,7 @@ class Doctor:
 
     def _exposed(self) -> Iterator[Finding]:
         """What other users of the machine may read, and this one may not close: it was tried by opening the store."""
-        files = self._store.files if isinstance(self._store, SqliteStore) else None
+        files = self._store.layout if isinstance(self._store, SqliteStore) else None
         for path in files.exposed()[-TOLD:] if files else ():
             yield Finding(
                 str(path), "other users of this machine may read it, and memoryd cannot change that",
@@ -182,12 +182,12 @@ class Doctor:
     def _registry(self) -> Iterator[Finding]:
         """Which workspaces there are; nothing is made where nothing was ever stored."""
         try:
-            self._empty = not self._store.made()
+            self._empty = not self._store.placement.exists()
             every = self._engine.workspaces.all()
         except StoreError as error:
             yield _finding(self._store.place, str(error))
             return
-        files = {w.id: self._store.path(w) for w in every}
+        files = {w.id: self._store.placement.path(w) for w in every}
         lost = {key: file for key, file in files.items() if file is not None and not file.exists()}
         self._known, self._registered = not self._empty, {w.id for w in every}
         there = [w for w in every if w.id not in lost]
@@ -197,7 +197,7 @@ class Doctor:
             yield Finding(
                 _named(workspace), f"its file {lost[workspace.id]} is missing", "Put it back from a copy or a backup."
             )
-        for file in self._store.strays(every):
+        for file in self._store.placement.strays(every):
             yield Finding(
                 str(file), "the registry knows no workspace in it; a process that dies creating one leaves such a file",
                 f"If no workspace is missed, delete it; else put {self._store.place} back from a copy or backup.",
@@ -210,14 +210,14 @@ class Doctor:
             chroma.ask("GET", "/api/v2/heartbeat")
         yield from ()
 
-    def _places(self) -> list[Place]:
+    def _places(self) -> list[StoredFile]:
         """Each file or database that can be looked into."""
-        return self._store.places((None, *self._workspaces, *self._archived)) if self._known else []
+        return self._store.upkeep.files((None, *self._workspaces, *self._archived)) if self._known else []
 
-    def _check(self, place: Place) -> Iterator[Finding]:
+    def _check(self, place: StoredFile) -> Iterator[Finding]:
         """What the store says of one place, and whether its rows have an owner."""
         self._report(f"checking {Path(place.name).name}", 0.0)
-        for problem in self._store.problems(place.inside):
+        for problem in self._store.upkeep.problems(place.inside):
             yield _finding(place.name, problem.removeprefix(f"{place.name}: "))
         owners = self._store.read(place.inside, lambda q: q.all("doctor.owners"))
         if lost := sum(row["number"] for row in owners if row["workspace_id"] not in self._registered):
@@ -252,7 +252,7 @@ class Doctor:
         """How many vectors no search could use."""
         self._report(f"checking the vectors of {workspace.name}", 0.0)
         embedder = self._engine.helpers.embedder.get()
-        return self._store.damaged(workspace, {embedder.name: embedder.dim} if embedder else {}, drop=drop)
+        return self._store.upkeep.damaged(workspace, {embedder.name: embedder.dim} if embedder else {}, drop=drop)
 
 
 # parts that need no engine -------------------------------------------------------------------------------------------
