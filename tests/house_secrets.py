@@ -59,7 +59,8 @@ def _writes(function: ast.FunctionDef) -> bool:
 
 
 BEGINNINGS = {
-    ("write", "engine"), ("write", "scope"), ("write", "store"), ("change", "graph"), ("_change", "self"), ("replacing", "database"),
+    ("write", "engine"), ("write", "scope"), ("write", "store"), ("change", "graph"), ("_change", "self"),
+    ("replacing", "database"),
 }  # fmt: skip
 """How a transaction begins: the method, and the last name of what it is called on."""
 

@@ -18,7 +18,7 @@ from memoryd.core.scope import Scope
 from memoryd.server.calls import Calls
 from memoryd.server.connection import Caller
 from memoryd.settings import Settings
-from memoryd.store.postgres.store import PostgresQueries
+from memoryd.store.postgres.queries import PostgresQueries
 from memoryd.store.sqlite.connection import SqliteQueries
 from tests.clients import environment
 from tests.core.kit import NOMIC, memories, ollama

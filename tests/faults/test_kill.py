@@ -28,8 +28,9 @@ from memoryd.store.sqlite import file as sqlite_file
 from memoryd.store.sqlite.connection import SqliteQueries
 from memoryd.store.sqlite.layout import SingleFile
 from memoryd.store.sqlite.store import SqliteStore
-from tests.clients import NO_MODELS, ProcessWire, environment, problems, rows_of, until
+from tests.clients import NO_MODELS, environment, problems, rows_of, until
 from tests.store.kit import made, put, together, words, workspace
+from tests.wires import ProcessWire
 
 pytestmark = [pytest.mark.process, pytest.mark.slow]
 

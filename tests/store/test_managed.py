@@ -16,9 +16,10 @@ from memoryd.settings import Settings
 from memoryd.store import open_store
 from memoryd.store.postgres.managed_server import ManagedServer
 from memoryd.store.postgres.store import PostgresStore
-from tests.clients import ProcessWire, environment, until
+from tests.clients import environment, until
 from tests.store.clusters import ask
 from tests.store.kit import bodies, put, python, words, workspace
+from tests.wires import ProcessWire
 
 pytestmark = pytest.mark.process
 
