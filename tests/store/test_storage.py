@@ -477,11 +477,8 @@ class Storage(ABC):
         put(store, here, "kept")
         store.close()
         store.close()
-        for access in (
-            lambda: words(store, here, "kept"),
-            lambda: put(store, here, "more"),
-            lambda: store.placement.create(here),
-        ):
+        create = store.placement.create
+        for access in (lambda: words(store, here, "kept"), lambda: put(store, here, "more"), lambda: create(here)):
             with pytest.raises(StoreError, match="closed"):
                 access()
 
