@@ -461,8 +461,7 @@ class Storage(ABC):
             change(store, here, record_id, "changed", ("t9",))
         forget(store, here, *ids[::4])
         purge(store, here)
-        assert store.upkeep.problems(here) == []
-        assert store.upkeep.problems(None) == []
+        assert store.upkeep.problems(here) == store.upkeep.problems(None) == []
 
     def test_the_registry_belongs_to_no_workspace(self, store: Store) -> None:
         def register(queries: Queries) -> int:
