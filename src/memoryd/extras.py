@@ -1,4 +1,4 @@
-"""Modules that are imported by name: what is behind an extra, and what one command alone needs. The one place."""
+"""Imports by name, for optional dependencies and for modules that only one command needs. No other module does this."""
 
 import importlib
 from typing import Any
@@ -7,13 +7,13 @@ from memoryd.errors import MemorydError
 
 
 def named(target: str) -> Any:
-    """Return what `module:name` names, which imports the module. Raise ImportError where that cannot be done."""
+    """Import the module of `module:name` and return its attribute; raise ImportError if that fails."""
     module, _, name = target.partition(":")
     return getattr(importlib.import_module(module), name)
 
 
 def load(target: str, extra: str, error: type[MemorydError]) -> Any:
-    """What `module:name` names. Where it cannot be had, `error` says what is missing and how to install it."""
+    """Return the attribute `module:name`; raise `error`, which says what to install, if it cannot be imported."""
     install = f"Install it with: pip install '{f'memoryd[{extra}]' if extra else 'memoryd'}'"
     try:
         return named(target)

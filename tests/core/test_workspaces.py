@@ -110,7 +110,7 @@ def test_what_is_not_there_is_told_with_what_is(here: Engine, verb: str) -> None
 
 
 def test_of_many_projects_some_are_told(here: Engine) -> None:
-    for n in range(registry.TOLD + 2):
+    for n in range(registry.LISTED + 2):
         here.workspaces.create(f"p{n:02}")
     with pytest.raises(NotFoundError, match=r"There are: p00, p01, .*p09 and 2 more\.$"):
         here.workspaces.find("x")
@@ -401,7 +401,7 @@ def test_doctor_finds_a_lost_archive_and_nothing_else(here: Engine, tmp_path: Pa
     assert findings(here) == []
     (tmp_path / here.workspaces.find("own").db_path).unlink()
     (found,) = findings(here)
-    assert re.search(r"workspace own.*archive/.*is missing.*Put it back", found)
+    assert re.search(r"workspace own.*archive/.*is missing.*Restore it", found)
     here.upkeep.settle(never)
     with pytest.raises(StoreError, match="is missing"):
         here.workspaces.restore("own")

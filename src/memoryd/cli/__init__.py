@@ -18,8 +18,8 @@ from memoryd.cli.frame import (
     Toolsets,
     Transport,
     WorkspaceName,
+    errors_reported,
     overrides,
-    told,
     tolerate_encodings,
 )
 from memoryd.settings import Settings
@@ -33,11 +33,11 @@ COMMANDS = {
     "uninstall": "clients.install:uninstall", "models": "upkeep:models", "workspace": "workspaces:workspaces",
     "token": "tokens:tokens",
 }  # fmt: skip
-"""Each command: the module of this package that has it, and what it is there, a function or a Typer application."""
+"""The module of each command, and its function or Typer application there."""
 
 
 class _Commands(UserDict[str, Any]):
-    """The commands by name. One is imported when it is looked up: a hook must not wait for what a server needs."""
+    """The commands by name, imported on look-up: a hook must not wait for the imports of a server."""
 
     def __getitem__(self, name: str) -> Any:
         return _made(name, self.data[name])
@@ -101,11 +101,11 @@ def root(
         transport=transport, host=host, port=port,
     )  # fmt: skip
     if ctx.invoked_subcommand is None:
-        with told():
+        with errors_reported():
             extras.named("memoryd.cli.serve:start")(Settings.read(**ctx.obj))
 
 
 def main() -> None:
-    """The `memoryd` command."""
+    """Run the `memoryd` command."""
     tolerate_encodings()
     app(prog_name="memoryd")

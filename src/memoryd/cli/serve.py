@@ -13,7 +13,7 @@ from memoryd.server import logs
 from memoryd.settings import Settings
 
 STDIO, HTTP = "memoryd.server.stdio:serve", "memoryd.server.http.app:serve"
-"""What serves: only the one that is asked for is imported."""
+"""The functions that serve; only the selected one is imported."""
 
 AT_A_TERMINAL = (
     "memoryd is an MCP server: it waits for a client on stdin now (Ctrl-C ends it). "
@@ -21,17 +21,17 @@ AT_A_TERMINAL = (
 )
 
 Certificate = Annotated[str | None, typer.Option(metavar="FILE", help="TLS over HTTP: its certificate (PEM).")]
-Key = Annotated[str | None, typer.Option(metavar="FILE", help="The certificate's key (PEM).")]
+KeyFile = Annotated[str | None, typer.Option(metavar="FILE", help="The certificate's key (PEM).")]
 
 
 @command(*OPTIONS)
-def serve(settings: Settings, certificate: Certificate = None, key: Key = None) -> None:
+def serve(settings: Settings, certificate: Certificate = None, key: KeyFile = None) -> None:
     """Serve MCP on stdin and stdout, as bare `memoryd` does, or with --transport http to many clients."""
     start(settings, certificate, key)
 
 
 def start(settings: Settings, certificate: str | None = None, key: str | None = None) -> None:
-    """Serve until the client or a signal ends it. Raise InvalidInputError where that cannot be."""
+    """Serve until the client or a signal ends it. Raise InvalidInputError if that is not possible."""
     logs.set_up(settings.log_level)
     if settings.transport == "http":
         extras.named(HTTP)(Engine(settings), certificate, key)
@@ -41,7 +41,7 @@ def start(settings: Settings, certificate: str | None = None, key: str | None = 
 
 
 def _demand_streams() -> None:
-    """Raise InvalidInputError where the protocol has no streams; say what is going on where its client is a person."""
+    """Raise InvalidInputError if stdin or stdout is closed; print an explanation if stdin is a terminal."""
     if sys.__stdin__ is None or sys.__stdout__ is None:
         raise InvalidInputError("stdin or stdout is closed: the MCP protocol needs both.")
     if sys.stdin.isatty():

@@ -1,4 +1,4 @@
-"""Keeping it well: doctor, backup, models."""
+"""The commands for upkeep: doctor, backup, models."""
 
 from pathlib import Path
 from typing import Annotated, Any
@@ -7,7 +7,7 @@ import typer
 from rich.text import Text
 
 from memoryd.cli import show
-from memoryd.cli.frame import FAILED, FILES, Json, command, out, reported
+from memoryd.cli.frame import FAILED, FILES, AsJson, command, out, reported
 from memoryd.core.admin.doctor import Diagnosis, Doctor
 from memoryd.core.engine import Engine
 from memoryd.core.transfer import migration
@@ -26,10 +26,12 @@ _USES = {weights.EMBEDDER: "embedder", weights.RERANKER: "reranker"}
 @command(*FILES)
 def doctor(
     settings: Settings,
-    repair: Annotated[bool, typer.Option("--repair", help="Index words anew, drop bad vectors, embed.")] = False,
-    as_json: Json = False,
+    repair: Annotated[
+        bool, typer.Option("--repair", help="Rebuild the word index, drop damaged vectors, embed.")
+    ] = False,
+    as_json: AsJson = False,
 ) -> None:
-    """Show what is in force, check rows, words, vectors, models and disk, and say what to do about each finding."""
+    """Show the configuration, check rows, words, vectors, models and disk, and suggest a remedy for each problem."""
     with Engine(settings, fetch=False) as engine, reported() as report:
         examiner = Doctor(engine, report)
         diagnosis = examiner.examine()
@@ -69,9 +71,9 @@ def _print(diagnosis: Diagnosis) -> None:
 def backup(
     settings: Settings,
     file: Annotated[Path, typer.Argument(help="A new file; MEMORY_DB_PATH can point to it.")],
-    as_json: Json = False,
+    as_json: AsJson = False,
 ) -> None:
-    """Write everything into one file, consistent while others go on writing, and check it."""
+    """Write everything into one file, consistent even while others write, and check it."""
     target = file.expanduser().absolute()
     with Engine(settings, fetch=False) as engine, reported() as report:
         engine.demand_database()
@@ -89,7 +91,7 @@ def backup(
 @models.command()
 @command("data_dir")
 def pull(settings: Settings) -> None:
-    """Fetch the bundled models, 69 MB, and verify them; what is there and whole is left alone."""
+    """Download the bundled models, 69 MB, and verify them; verified files are kept."""
     directory = weights.place(settings)
     with reported() as report:
         source = fetch(directory, report)
@@ -111,15 +113,15 @@ def export(
 @models.command(name="import")
 @command("data_dir")
 def import_(settings: Settings, file: Annotated[Path, typer.Argument(help="As `models export` wrote it.")]) -> None:
-    """Put the models of such a file in place, verified; anything else is refused, and nothing is changed."""
+    """Install the models of an archive after verifying them; any other file is refused, and nothing is changed."""
     archive.import_archive(file.expanduser().absolute(), settings.models)
     out.print(f"The models in {settings.models} are verified.", soft_wrap=True)
 
 
 @models.command(name="list")
 @command("data_dir")
-def list_(settings: Settings, as_json: Json = False) -> None:
-    """List the models: state, size, place, and which are in force."""
+def list_(settings: Settings, as_json: AsJson = False) -> None:
+    """List the models: state, size, path, and which are configured."""
     force = {"embedder": settings.embedder, "reranker": settings.reranker_spec}
     rows = [_model(settings, model, force[use]) for model, use in _USES.items()]
     if as_json:
@@ -134,7 +136,7 @@ def list_(settings: Settings, as_json: Json = False) -> None:
 
 
 def _model(settings: Settings, model: str, spec: str) -> dict[str, Any]:
-    """One bundled model: its state is that of its worst file."""
+    """Return the description of a bundled model; its state is that of its worst file."""
     directory = weights.place(settings)
     files = [weight for weight in weights.WEIGHTS if weight.model == model]
     states = {weights.check(directory, weight) for weight in files}

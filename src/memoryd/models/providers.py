@@ -1,4 +1,4 @@
-"""From `provider:model` to a loaded object."""
+"""Parses `provider:model` and loads the object that it names."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -11,21 +11,21 @@ from memoryd.settings import Settings
 NONE = "none"
 _BUNDLED = "bundled"
 _HUB = "fastembed"
-"""Who loads a model that is named as on a hub, `owner/name`."""
+"""The provider of models that are named as on a hub, `owner/name`."""
 
 _EXTRAS = {"fastembed": "fastembed", "openai": "openai"}
 
 
 @dataclass(frozen=True, slots=True)
 class Spec:
-    """What a setting names: a provider in lower case, and its model; '' is its usual one."""
+    """A provider in lower case and its model; '' is the provider's default."""
 
     provider: str
     model: str = ""
 
     @classmethod
     def parse(cls, text: str) -> "Spec":
-        """From `provider:model`, `provider` or `owner/name`. Whether there is such a provider shows when it loads."""
+        """Parse `provider:model`, `provider` or `owner/name`. Whether the provider exists is checked on loading."""
         provider, _, model = text.strip().partition(":")
         if "/" in provider:
             return cls(_HUB, text.strip())
@@ -33,12 +33,12 @@ class Spec:
 
     @property
     def off(self) -> bool:
-        """Whether it says that there shall be no model."""
+        """Whether it is `none`."""
         return self.provider == NONE
 
     @property
     def bundled(self) -> bool:
-        """Whether it names a model whose files memoryd brings along."""
+        """Whether it names a bundled model."""
         return self.provider == _BUNDLED
 
     def __str__(self) -> str:
@@ -46,9 +46,9 @@ class Spec:
 
 
 def load(spec: Spec, known: Mapping[str, str], settings: Settings) -> Any:
-    """The object that `spec` names, or None for `none`; `known` maps providers to `module:Class`.
+    """Return the object that `spec` names, or None for `none`; `known` maps providers to `module:Class`.
 
-    Raises InvalidInputError for a spec that names nothing, ModelError for what cannot be loaded.
+    Raise InvalidInputError for an unknown provider or model, ModelError if it cannot be loaded.
     """
     if spec.off:
         return None
@@ -58,5 +58,5 @@ def load(spec: Spec, known: Mapping[str, str], settings: Settings) -> Any:
             f"Unknown model provider {spec.provider!r} in '{spec}'. Use one of {names}, as in `provider:model`, "
             f"or a model's name on a hub, as in `owner/name`."
         )
-    found = extras.load(known[spec.provider], _EXTRAS.get(spec.provider, ""), ModelError)
-    return found(spec.model, settings)
+    provider = extras.load(known[spec.provider], _EXTRAS.get(spec.provider, ""), ModelError)
+    return provider(spec.model, settings)

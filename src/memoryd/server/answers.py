@@ -43,7 +43,7 @@ def _sentences(text: str, notes: list[str]) -> str:
 
 def _masked(answer: Answer) -> list[str]:
     """What was masked, for the agent to know."""
-    return [f"{secrets.told(answer.masked)} {MASKED}"] if answer.masked else []
+    return [f"{secrets.masked_notice(answer.masked)} {MASKED}"] if answer.masked else []
 
 
 def _warning(tool: Tool[Any], answer: Answer, body: dict[str, Any]) -> list[str]:

@@ -172,7 +172,7 @@ def closed() -> StoreError:
 
 def uncertain(cause: str) -> UncertainError:
     """Whoever's commit failed after all was written: a crash from now on may bring it back."""
-    return UncertainError(f"{cause}. It is not known whether this was stored; look before you repeat it.")
+    return UncertainError(f"{cause}. It is unknown whether this was stored; check before you repeat it.")
 
 
 def refused(workspace: Workspace) -> StoreError:

@@ -42,7 +42,7 @@ class Confirmation(Result):
 class ListArguments(Arguments):
     """Which projects."""
 
-    status: Annotated[registry.Status, Field(description="Filter projects by status.")] = "active"
+    status: Annotated[registry.WorkspaceStatus, Field(description="Filter projects by status.")] = "active"
 
 
 class Projects(Result):

@@ -164,7 +164,7 @@ class Tool(Generic[ArgumentsT]):
     """Whether it may take as long as it takes: it works through all that there is, and tells how far it is."""
     text: bool = False
     """Whether its answers, or some of them, are texts: then no schema can promise data."""
-    told: Callable[[MemorydError], str] = str
+    error_text: Callable[[MemorydError], str] = str
     """How an error is told."""
 
     def run(self, call: Call, arguments: Any) -> Answer:

@@ -1,4 +1,4 @@
-"""Many things, some at a time."""
+"""Splits many items into batches."""
 
 from collections.abc import Iterable, Iterator
 from itertools import islice
@@ -8,7 +8,7 @@ T = TypeVar("T")
 
 
 def batches(items: Iterable[T], number: int) -> Iterator[list[T]]:
-    """Items in lists of so many; the last one may be shorter."""
+    """Yield the items in lists of `number`; the last one may be shorter."""
     iterator = iter(items)
     while batch := list(islice(iterator, number)):
         yield batch

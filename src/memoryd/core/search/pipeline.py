@@ -13,7 +13,7 @@ from memoryd.core.base.clock import hours_since
 from memoryd.core.engine import Engine
 from memoryd.core.records import perspectives
 from memoryd.core.records.deduplication import may_differ
-from memoryd.core.records.records import fetch, said
+from memoryd.core.records.records import fetch, full_text
 from memoryd.core.search import as_of as past
 from memoryd.core.search import ranking
 from memoryd.core.search.as_of import Past
@@ -273,7 +273,7 @@ class Search:
 
     def _passages(self, head: Mapping[str, Hit], candidates: Candidates) -> list[str]:
         """The beginning of each text; of one that was embedded in chunks the one nearest to the question."""
-        texts = {key: said(hit.record) for key, hit in head.items()}
+        texts = {key: full_text(hit.record) for key, hit in head.items()}
         long = [key for key, text in texts.items() if len(text) > 2 * self._profile.read]
         chunks = self._vectors(long, candidates)
         return [
@@ -299,7 +299,7 @@ class Search:
         repeated: set[str] = set()
         for better, worse in np.argwhere(np.triu(near, 1)).tolist():
             one, other = compared[better], compared[worse]
-            if _id(one) not in repeated and not may_differ(said(one.record), said(other.record)):
+            if _id(one) not in repeated and not may_differ(full_text(one.record), full_text(other.record)):
                 repeated.add(_id(other))
         return [hit for hit in hits if _id(hit) not in repeated]
 

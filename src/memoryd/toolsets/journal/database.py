@@ -223,30 +223,30 @@ TOOLS: Toolset = (
     Tool(
         name="healthcheck", title="Check health",
         description="Confirm that the server is running and can write to and read from its database.",
-        arguments=NoArguments, result=Health, capability="read", handler=healthcheck, told=told,
+        arguments=NoArguments, result=Health, capability="read", handler=healthcheck, error_text=told,
     ),
     Tool(
         name="start_database", title="Start the database",
         description="Start the database as a background process, where it is a server of memoryd's own.",
         arguments=NoArguments, result=Changed, capability="write", handler=start_database, needs="nothing",
-        idempotent=True, told=told,
+        idempotent=True, error_text=told,
     ),
     Tool(
         name="stop_database", title="Stop the database",
         description="Stop the database, where it is a server of memoryd's own.",
         arguments=NoArguments, result=Changed, capability="admin", handler=stop_database, needs="nothing",
-        destructive=True, idempotent=True, told=told,
+        destructive=True, idempotent=True, error_text=told,
     ),
     Tool(
         name="export_database", title="Export to a file",
         description="Export the entire memory database to a JSONL file.",
         arguments=ExportArguments, result=Exported, capability="write", handler=export_database, lasting=True,
-        told=told,
+        error_text=told,
     ),
     Tool(
         name="import_database", title="Import a file",
         description="Import a previously exported JSONL file: add what is not there yet, or replace what is.",
         arguments=ImportArguments, result=ImportResult, capability="write", handler=import_database, destructive=True,
-        idempotent=True, lasting=True, told=told,
+        idempotent=True, lasting=True, error_text=told,
     ),
 )  # fmt: skip

@@ -50,6 +50,6 @@ TOOLS: Toolset = (
         name="summarize_sessions", title="Summarize sessions",
         description="Summarize sessions: one, or all that have no summary or have grown since.",
         arguments=SummarizeArguments, result=Summarized, capability="write", handler=summarize_sessions,
-        idempotent=True, lasting=True, told=told,
+        idempotent=True, lasting=True, error_text=told,
     ),
 )  # fmt: skip

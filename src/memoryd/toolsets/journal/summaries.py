@@ -89,17 +89,17 @@ TOOLS: Toolset = (
     Tool(
         name="get_all_summaries", title="All session summaries",
         description="All session summaries, the newest first, page by page.",
-        arguments=ListArguments, result=Summaries, capability="read", handler=get_all_summaries, told=told,
+        arguments=ListArguments, result=Summaries, capability="read", handler=get_all_summaries, error_text=told,
     ),
     Tool(
         name="query_summaries", title="Search session summaries",
         description="Search session summaries by meaning and by words.",
-        arguments=QueryArguments, result=FoundSummaries, capability="read", handler=query_summaries, told=told,
+        arguments=QueryArguments, result=FoundSummaries, capability="read", handler=query_summaries, error_text=told,
     ),
     Tool(
         name="delete_all_summaries", title="Delete all summaries",
         description="Delete all session summaries; raw memories are preserved.",
         arguments=NoArguments, result=Deleted, capability="write", handler=delete_all_summaries, destructive=True,
-        idempotent=True, told=told,
+        idempotent=True, error_text=told,
     ),
 )  # fmt: skip

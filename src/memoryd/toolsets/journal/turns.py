@@ -112,16 +112,17 @@ TOOLS: Toolset = (
     Tool(
         name="add_memory", title="Add a memory",
         description="Store a new agent interaction (prompt, thought, response) as a memory.",
-        arguments=AddArguments, result=Added, capability="write", handler=add_memory, told=told,
+        arguments=AddArguments, result=Added, capability="write", handler=add_memory, error_text=told,
     ),
     Tool(
         name="get_session_memories", title="Memories of a session",
         description="All memories of a session, in chronological order.",
-        arguments=SessionArguments, result=SessionMemories, capability="read", handler=get_session_memories, told=told,
+        arguments=SessionArguments, result=SessionMemories, capability="read", handler=get_session_memories,
+        error_text=told,
     ),
     Tool(
         name="query_raw_memories", title="Search raw memories",
         description="Search all raw memories by meaning and by words.",
-        arguments=QueryArguments, result=FoundMemories, capability="read", handler=query_raw_memories, told=told,
+        arguments=QueryArguments, result=FoundMemories, capability="read", handler=query_raw_memories, error_text=told,
     ),
 )  # fmt: skip
