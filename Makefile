@@ -1,5 +1,6 @@
-# `make run` shows it at work, `make test` tests it, `make check` holds it to the rules,
-# `make conformance` to the protocol, `make clients` tries real ones. Each sets up what it needs.
+# `make run` shows it at work, `make quick` tests what needs neither processes nor models, `make test` all of it,
+# `make check` holds it to the rules, `make conformance` to the protocol, `make clients` tries real ones.
+# Each sets up what it needs.
 
 PYTHON ?= python3
 VENV := .venv
@@ -13,10 +14,13 @@ ON_POSTGRES := tests/seeds tests/faults/test_kill.py tests/faults/test_graph_wri
 	--ignore tests/seeds/test_vault_prompts.py --ignore tests/seeds/test_vault_notices.py \
 	--ignore tests/seeds/test_recall_llm.py --ignore tests/seeds/test_graph_llm.py
 
-.PHONY: run test check lint types docs models conformance clients clean
+.PHONY: run quick test check lint types docs models conformance clients clean
 
 run: models
 	$(BIN)/python examples/tour.py
+
+quick: $(VENV)/ready
+	$(PYTEST) -m "not process and not slow and not models and not servers"
 
 test: models
 	$(PYTEST)

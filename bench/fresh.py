@@ -21,6 +21,7 @@ from memoryd.core.memories.memories import Memories
 from memoryd.core.records import records
 from memoryd.core.records.backlog import Backlog
 from memoryd.core.records.records import Embedded
+from memoryd.core.scope import Scope
 from memoryd.model import Filter, Kind, Record
 from memoryd.settings import Settings, subprocess_environment
 from memoryd.store.base import Queries
@@ -98,7 +99,7 @@ def check(*sizes: int) -> None:
 
 def _checked(engine: Engine, size: int) -> list[float]:
     workspace = engine.workspaces.ensure("default")
-    backlog = Backlog(engine.store)
+    backlog = Backlog()
     vectors = clustered(size)
 
     def work(queries: Queries) -> None:
@@ -107,13 +108,13 @@ def _checked(engine: Engine, size: int) -> list[float]:
             records.add(queries, record, Embedded("bench", vector[None, :]), engine.clock.now())
 
     engine.store.write(workspace, work)
-    memories = Memories(engine, workspace, "bench")
+    memories = Memories(Scope(engine, workspace, "bench"))
 
     def look(_: int) -> None:
-        backlog.lacking(workspace, "bench", Filter())
+        engine.store.read(workspace, lambda q: backlog.lacking(q, "bench", Filter()))
 
     def first(_: int) -> None:
-        Backlog(engine.store).lacking(workspace, "bench", Filter())
+        engine.store.read(workspace, lambda q: Backlog().lacking(q, "bench", Filter()))
 
     steps: list[tuple[Callable[[int], object], int]] = [(first, 10), (look, 1_000)]
     took = [median_ms(step, rounds)[0] for step, rounds in steps]

@@ -19,19 +19,17 @@ import numpy as np
 
 from bench.speed import DIM, WORDS, Floats, median_ms, show
 from memoryd.core.engine import Engine
-from memoryd.core.graph import missing_relations, report, similarity, traversal
-from memoryd.core.graph import search as node_search
+from memoryd.core.graph import missing_relations, report, similarity, traversal, view
 from memoryd.core.graph.transaction import Graph
 from memoryd.core.records import records
 from memoryd.core.records.perspectives import DEFAULTS
 from memoryd.core.records.records import Embedded
+from memoryd.core.scope import Scope
 from memoryd.core.search.pipeline import Mode
 from memoryd.model import GENERAL, Kind, Record
 from memoryd.models.embedders import Embedder
 from memoryd.settings import Settings
 from memoryd.store.base import Queries
-from memoryd.toolsets.graph.reading import opened
-from memoryd.toolsets.graph.search import matched
 
 OBSERVATIONS, RELATIONS = 5, 3
 BUDGET = 20_000  # tokens of an answer
@@ -131,15 +129,14 @@ def works(graph: Graph, nodes: list[Node]) -> dict[str, Callable[[int], object]]
     questions = [f"What about {name}: {' '.join(dice.choice(WORDS, 6))}?" for name in names]
 
     def search(number: int, mode: Mode) -> None:
-        found, _ = node_search.search(graph, questions[number], 10, mode)
-        matched(graph, found, BUDGET)
+        view.matched(graph, questions[number], 10, mode, BUDGET)
 
     return {
         "neighborhood, depth 1": lambda n: traversal.neighborhood(graph, names[n], 1),
         "neighborhood, depth 2": lambda n: traversal.neighborhood(graph, names[n], 2),
         "neighborhood, depth 3": lambda n: traversal.neighborhood(graph, names[n], 3),
         "path": lambda n: traversal.path(graph, names[n], names[n + 50]),
-        "open_nodes": lambda n: opened(graph, names[n : n + 3], BUDGET),
+        "open_nodes": lambda n: view.opened(graph, names[n : n + 3], BUDGET),
         "search_nodes, text": lambda n: search(n, "text"),
         "search_nodes, embedding": lambda n: search(n, "embedding"),
         "search_nodes, auto": lambda n: search(n, "auto"),
@@ -167,7 +164,7 @@ def measured(count: int, *, real: bool) -> dict[str, tuple[float, float]]:
 def graph_in(directory: str) -> Iterator[Graph]:
     settings = Settings.read(data_dir=directory, model_dir=Settings.read().models, reranker="none")
     with Engine(settings) as engine:
-        yield Graph(engine, engine.workspaces.ensure("default"))
+        yield Graph(Scope(engine, engine.workspaces.ensure("default")))
 
 
 def model(graph: Graph) -> Embedder:

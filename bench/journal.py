@@ -26,6 +26,7 @@ from memoryd.core.engine import Engine
 from memoryd.core.journal.journal import Journal
 from memoryd.core.records import records
 from memoryd.core.records.records import Embedded
+from memoryd.core.scope import Scope
 from memoryd.core.security.secrets import Secrets
 from memoryd.core.transfer import journal_file, jsonl
 from memoryd.model import GENERAL, Interaction, Workspace
@@ -49,7 +50,7 @@ def turn(number: int) -> Interaction:
 
 def fill(engine: Engine, workspace: Workspace, numbers: range, model: str) -> None:
     """Turns with vectors that nobody had to compute."""
-    kept, vectors = Journal(engine, workspace, "").kept, clustered(LAST)
+    kept, vectors = Journal(Scope(engine, workspace)).kept, clustered(LAST)
 
     def embed(queries: Queries, batch: range) -> None:
         for number in batch:
@@ -70,7 +71,7 @@ def calls(settings: Settings, last: int) -> None:
         embedder = engine.helpers.embedder.get(60)
         assert embedder is not None, "run `memoryd models pull` first"
         workspace = engine.workspaces.ensure("bench")
-        journal, before = Journal(engine, workspace, ""), 0
+        journal, before = Journal(Scope(engine, workspace)), 0
         for size in (FIRST, last):
             fill(engine, workspace, range(before, size), embedder.name)
             if settings.database_url:
@@ -100,7 +101,7 @@ def opened(directory: str) -> Engine:
 
 def write(directory: str, last: int) -> None:
     with opened(directory) as engine:
-        kept = Journal(engine, engine.workspaces.ensure("default"), "").kept
+        kept = Journal(Scope(engine, engine.workspaces.ensure("default"))).kept
 
         def turns() -> Iterator[Interaction]:
             yield from map(turn, range(last))
@@ -110,13 +111,13 @@ def write(directory: str, last: int) -> None:
 
 def export(directory: str, _last: int) -> None:
     with opened(directory) as engine:
-        kept = Journal(engine, engine.workspaces.ensure("default"), "").kept
+        kept = Journal(Scope(engine, engine.workspaces.ensure("default"))).kept
         journal_file.export(kept, Path(directory) / "all.jsonl", ["memories", "summaries"], jsonl.ignored)
 
 
 def load(directory: str, last: int, mode: jsonl.Mode, into: str) -> None:
     with opened(directory) as engine, jsonl.opened(Path(directory) / "all.jsonl") as source:
-        kept = Journal(engine, engine.workspaces.ensure(into), "").kept
+        kept = Journal(Scope(engine, engine.workspaces.ensure(into))).kept
         assert journal_file.load(kept, source, mode, jsonl.ignored, Secrets("mask")).new.memories == last
 
 

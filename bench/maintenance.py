@@ -15,6 +15,7 @@ from memoryd.core.memories.memories import Memories
 from memoryd.core.records import records
 from memoryd.core.records.deduplication import fingerprint
 from memoryd.core.records.records import Embedded
+from memoryd.core.scope import Scope
 from memoryd.model import Kind, Record, Workspace
 from memoryd.models.llm import CountingWriter
 from memoryd.settings import Settings
@@ -52,7 +53,7 @@ def recalls(memories: Memories) -> float:
 
 def passes(engine: Engine, workspace: Workspace, number: int) -> None:
     """A first pass over everything, with recalls beside it; then one after INTERVAL more memories."""
-    memories = Memories(engine, workspace, "bench")
+    memories = Memories(Scope(engine, workspace, "bench"))
     idle = recalls(memories)
     took: list[float] = []
 
@@ -88,7 +89,7 @@ def passes(engine: Engine, workspace: Workspace, number: int) -> None:
 
 def past(engine: Engine, workspace: Workspace, number: int) -> None:
     """A recall of what was believed before some memories were superseded, and one of what is true now."""
-    memories = Memories(engine, workspace, "bench")
+    memories = Memories(Scope(engine, workspace, "bench"))
     before = engine.clock.now()
     for place, hit in enumerate(memories.recent(CHANGED)):
         memories.store(fact(10**7 + place), supersedes=[hit.record.id])

@@ -12,7 +12,7 @@ import argparse
 import itertools
 import tempfile
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -25,6 +25,7 @@ from memoryd.core.graph import entities, observations, relations
 from memoryd.core.graph.entities import NewEntity
 from memoryd.core.graph.relations import Edge
 from memoryd.core.graph.transaction import Graph
+from memoryd.core.scope import Scope
 from memoryd.core.search import ranking
 from memoryd.core.search.pipeline import Search
 from memoryd.model import Filter, Kind
@@ -109,21 +110,26 @@ def team() -> Iterator[Case]:
 
 def fill(engine: Engine, case: Case) -> dict[str, str]:
     """Write a case and make every vector; the key of each observation's id."""
-    graph = Graph(engine, engine.workspaces.ensure("default"))
+    graph = Graph(Scope(engine, engine.workspaces.ensure("default")))
     entities.create(graph, case.nodes)
     relations.create(graph, case.edges)
-    added = observations.add(graph, [(name, [text]) for _, name, text in case.facts])
+    added = observations.add(graph, [(name, [text]) for _, name, text in case.facts])["result"]
     engine.embedding.catch_up(lambda: False)
-    return {one.observations[0].id: key for one, (key, _, _) in zip(added, case.facts, strict=True)}
+    return {one["added"][0]["id"]: key for one, (key, _, _) in zip(added, case.facts, strict=True)}
 
 
 def ask(engine: Engine, case: Case, keys: dict[str, str], profile: ranking.Profile) -> Iterator[tuple[float, float]]:
     """Of each question what part of its first ten is right, or could be, and the milliseconds of CPU."""
-    search = Search(engine, engine.workspaces.ensure("default"), profile)
-    search.candidates("warm up", OBSERVATIONS, "embedding")
+    scope = Scope(engine, engine.workspaces.ensure("default"))
+    search = Search(scope, profile)
+
+    def near(text: str) -> Mapping[str, float]:
+        return scope.ask(text, lambda asked: search.candidates(asked, OBSERVATIONS, "embedding")).vectors
+
+    near("warm up")
     for question, evidence in case.questions:
         before = time.process_time()
-        found = search.candidates(question, OBSERVATIONS, "embedding").vectors
+        found = near(question)
         spent = 1e3 * (time.process_time() - before)
         first = [keys[key] for key in sorted(found, key=lambda key: -found[key])[:CUT]]
         yield len(evidence.intersection(first)) / min(len(evidence), CUT), spent

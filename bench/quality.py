@@ -28,6 +28,7 @@ from rich.table import Table
 
 from memoryd.core.engine import Engine
 from memoryd.core.records import records
+from memoryd.core.scope import Scope
 from memoryd.core.search import ranking
 from memoryd.core.search.pipeline import Search
 from memoryd.model import GENERAL, Filter, Kind, Record, VectorSet, Workspace
@@ -107,7 +108,8 @@ def copy(source: Engine, target: Engine, workspace: Workspace, store: Store, *, 
     """The same turns with the same vectors."""
     name = next(iter(source.embedding.sets(source.workspaces.ensure("default"))))
     ids = [key for key, _, _ in store.turns]
-    vectors = source.store.vectors(source.workspaces.ensure("default"), VectorSet(GENERAL, name), ids)
+    here, among = source.workspaces.ensure("default"), VectorSet(GENERAL, name)
+    vectors = source.store.read(here, lambda q: source.store.index.vectors(q, among, ids))
 
     def work(queries: Queries) -> None:
         for key, body, session in store.turns:
@@ -123,11 +125,11 @@ def ask(base: Settings, asked: list[tuple[Settings, str, Store]], profile: ranki
     for place, name, store in asked:
         chosen = {key: getattr(base, key) for key in ("embedder", "reranker")}
         with Engine(place.model_copy(update=chosen)) as engine:
-            search = Search(engine, engine.workspaces.ensure(name), profile)
-            search.find("warm up", Filter())
+            search = Search(Scope(engine, engine.workspaces.ensure(name)), profile)
+            search.hits("warm up", Filter())
             for question, evidence in track(store.questions, f"{store.name}: {title}", transient=True):
                 before = time.process_time()
-                found = [hit.record.id for hit in search.find(question, Filter()).best]
+                found = [hit.record.id for hit in search.hits(question, Filter()).best]
                 spent += time.process_time() - before
                 scores.append(measure(found, evidence))
                 hits += len(found)

@@ -33,6 +33,7 @@ from memoryd.core.engine import Engine
 from memoryd.core.memories.memories import Memories
 from memoryd.core.records import records
 from memoryd.core.records.records import Embedded
+from memoryd.core.scope import Scope
 from memoryd.model import GENERAL, Filter, Kind, Record, VectorSet, Workspace
 from memoryd.settings import Settings, subprocess_environment
 from memoryd.store.base import Queries
@@ -119,7 +120,7 @@ def calls() -> None:
             model = embedder.get(60)
             assert model is not None, "run `memoryd models pull` first"
             workspace = engine.workspaces.ensure("default")
-            memories = Memories(engine, workspace, "bench")
+            memories = Memories(Scope(engine, workspace, "bench"))
             embed, _ = median_ms(lambda n: model.embed_query(question(n)), 50)
             stored = 0
             for size in SIZES:
@@ -248,7 +249,9 @@ def _insert(engine: Engine, workspace: Workspace, vectors: Floats) -> list[str]:
 
 
 def _nearest(engine: Engine, workspace: Workspace, query: Floats) -> list[str]:
-    return [key for key, _ in engine.store.nearest(workspace, VectorSet(GENERAL, "bench"), query, Filter(), TOP)]
+    index, sets = engine.store.index, [VectorSet(GENERAL, "bench")]
+    (found,) = engine.store.read(workspace, lambda q: index.nearest(q, sets, query, Filter(), TOP))
+    return [key for key, _ in found]
 
 
 def _exact_row(base: Floats, queries: Floats) -> list[str]:
@@ -284,7 +287,7 @@ def _rate(durability: str, callers: int, number: int = 1_600) -> float:
         tempfile.TemporaryDirectory() as directory,
         Engine(Settings.read(data_dir=directory, embedder="none", durability=durability)) as engine,
     ):
-        memories = Memories(engine, engine.workspaces.ensure("default"), "bench")
+        memories = Memories(Scope(engine, engine.workspaces.ensure("default"), "bench"))
         memories.store("warm")
         before = time.perf_counter()
         with ThreadPoolExecutor(callers) as pool:

@@ -30,18 +30,17 @@ import psycopg
 from bench import graph as graphs
 from bench.speed import DIM, TOP, WORDS, Floats, clustered, fact, median_ms, question, show
 from memoryd.core.engine import Engine
-from memoryd.core.graph import search as node_search
-from memoryd.core.graph import traversal
+from memoryd.core.graph import traversal, view
 from memoryd.core.graph.transaction import Graph
 from memoryd.core.memories.memories import Memories
 from memoryd.core.records import records
 from memoryd.core.records.records import Embedded
+from memoryd.core.scope import Scope
 from memoryd.core.search.pipeline import Mode
 from memoryd.model import GENERAL, Filter, Kind, Record, VectorSet, Workspace
 from memoryd.query_syntax import parse_query
 from memoryd.settings import Settings
 from memoryd.store.base import Queries
-from memoryd.toolsets.graph.search import matched
 
 BATCH = 2_000  # records a transaction of an import
 SET = VectorSet(GENERAL, "bench")
@@ -77,7 +76,7 @@ def calls(settings: Settings, count: int) -> Column:
         before = time.perf_counter()
         imported(engine, workspace, count, embedder.name)
         rate = count / (time.perf_counter() - before)
-        memories = Memories(engine, workspace, "bench")
+        memories = Memories(Scope(engine, workspace, "bench"))
         recall = settled(engine, lambda n: memories.recall(question(n), 500))
         store, _ = median_ms(lambda n: memories.store(fact(10**6 + n)), 50)
         return {"imported, records a second": f"{rate:,.0f}", "store, ms": f"{store:.1f}", "recall, ms": recall}
@@ -86,13 +85,13 @@ def calls(settings: Settings, count: int) -> Column:
 def graph(settings: Settings, count: int) -> Column:
     """A graph of `count` records: a sixth are entities, the others their observations."""
     with opened(settings, real=True) as engine:
-        known = Graph(engine, fresh(engine))
+        known = Graph(Scope(engine, fresh(engine)))
         nodes = graphs.build(known, count // 6, graphs.model(known), real=False)
         names = [nodes[n].name for n in np.random.default_rng(1).integers(len(nodes), size=100)]
 
         def search(n: int, mode: Mode) -> None:
-            found, _ = node_search.search(known, f"What about {names[n % 100]}: {question(n)}?", 10, mode)
-            matched(known, found, graphs.BUDGET)
+            asked = f"What about {names[n % 100]}: {question(n)}?"
+            view.matched(known, asked, 10, mode, graphs.BUDGET)
 
         return {
             "search_nodes, embedding, ms": settled(engine, lambda n: search(n, "embedding")),
@@ -117,7 +116,11 @@ def vectors(settings: Settings, count: int) -> Column:
             ids, base = imported(engine, workspace, size)
 
             def near(n: int, workspace: Workspace = workspace) -> list[str]:
-                return [key for key, _ in engine.store.nearest(workspace, SET, asked[n % 50], Filter(), TOP)]
+                question = asked[n % 50]
+                (near,) = engine.store.read(
+                    workspace, lambda q: engine.store.index.nearest(q, [SET], question, Filter(), TOP)
+                )
+                return [key for key, _ in near]
 
             found[f"nearest {TOP} of {what}, ms"] = settled(engine, near)
             truth = [{ids[n] for n in np.argsort(-(base @ query))[:TOP]} for query in asked]
@@ -137,7 +140,7 @@ def words(settings: Settings, count: int) -> Column:
             def search(query: str, workspace: Workspace = workspace) -> None:
                 parsed = parse_query(query)
                 assert parsed
-                engine.store.words(workspace, parsed, Filter(), 50)
+                engine.store.read(workspace, lambda q: engine.store.index.words(q, parsed, Filter(), 50))
 
             found[f"eight words in {what}, ms"] = settled(engine, lambda n: search(question(n)))
             found[f"common words in {what}, ms"] = settled(engine, lambda _: search(COMMON))
@@ -161,7 +164,7 @@ def written(settings: Settings, number: int) -> list[str]:
     """The ids of what one process was told to be stored."""
     ids: list[str] = []
     with Engine(settings) as engine:
-        memories = Memories(engine, engine.workspace(make=True), f"writer {number}")
+        memories = Memories(Scope(engine, engine.workspace(make=True), f"writer {number}"))
         end = time.perf_counter() + SECONDS
         while time.perf_counter() < end:
             ids.append(memories.store(fact(10**7 * (number + 1) + len(ids))).id)

@@ -23,6 +23,7 @@ from memoryd.core.journal.summarizer import CATEGORIES, TECHNOLOGIES
 from memoryd.core.search.ranking import RECALL, Profile
 from memoryd.models import weights
 from memoryd.settings import Settings, variables
+from memoryd.store import columns as columns_of
 from memoryd.toolsets import TOOLSETS
 from memoryd.toolsets.registry import Tool
 
@@ -42,7 +43,7 @@ def table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
 # tools ---------------------------------------------------------------------------------------------------------------
 
 
-def _tools() -> dict[str, Tool[Any]]:
+def _tools() -> dict[str, Tool[Any, Any]]:
     return {tool.name: tool for tools in TOOLSETS.values() for tool in tools}
 
 
@@ -54,7 +55,7 @@ def tools() -> str:
     )
 
 
-def arguments(tool: Tool[Any]) -> str:
+def arguments(tool: Tool[Any, Any]) -> str:
     """What a tool takes."""
     schema = tool.arguments.model_json_schema()
     if not schema.get("properties"):
@@ -212,6 +213,25 @@ def _docstring(path: Path) -> str:
     return " ".join(whole.partition("\n\n")[0].split())
 
 
+def columns() -> str:
+    """Every table that holds people's data, with its columns."""
+    rows = []
+    for name, of in columns_of.TABLES.items():
+        shown = (f"`{column}` {_held(what)}" for column, what in of.columns.items())
+        taken = ["`migrate`, `backup`"] * of.moves + ["`export`, `import`"] * of.exported
+        rows.append((f"`{name}`", ", ".join(f"`{column}`" for column in of.order), ", ".join(shown), ", ".join(taken)))
+    return table(("table", "key", "columns", "taken by"), rows)
+
+
+def _held(column: columns_of.Column) -> str:
+    return column.holds.name.lower() + "?" * column.optional + f" (since {column.since})" * (column.since > 1)
+
+
+def values() -> str:
+    """What a column may hold."""
+    return table(("word", "value in an export"), [(one.name.lower(), one.value) for one in columns_of.Holds])
+
+
 def clients() -> str:
     """What the model of each real client was shown when `make clients` last ran."""
     shown = json.loads((ROOT / "tests" / "real_clients" / "shown.json").read_text(encoding="utf-8"))
@@ -221,7 +241,8 @@ def clients() -> str:
 
 
 TABLES: dict[str, Callable[[], str]] = {
-    "tools": tools, "modules": modules, "settings": settings, "profile": profile, "files": files, "commands": commands,
+    "tools": tools, "modules": modules, "columns": columns, "values": values,
+    "settings": settings, "profile": profile, "files": files, "commands": commands,
     "options": options, "clients": clients, "categories": categories, "technologies": technologies,
     **{name: lambda tool=tool: arguments(tool) for name, tool in _tools().items()},  # type: ignore[misc]
 }  # fmt: skip

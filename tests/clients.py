@@ -8,8 +8,9 @@ import subprocess
 import sys
 import threading
 import time
+from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import Any, Self, TypeVar
 
@@ -17,11 +18,19 @@ import anyio
 import psycopg
 from anyio.from_thread import BlockingPortal, start_blocking_portal
 from mcp import Client, StdioServerParameters, types
+from mcp.client._memory import InMemoryTransport
 from mcp.client.stdio import get_default_environment, stdio_client
+from mcp.shared.message import SessionMessage
+from typer.main import get_command
 
 import memoryd
+from memoryd.cli import app
+from memoryd.cli.frame import overrides
 from memoryd.core.engine import Engine
+from memoryd.core.maintenance import scheduler
 from memoryd.core.records import perspectives
+from memoryd.server.app import MemoryServer
+from memoryd.server.calls import Calls
 from memoryd.settings import Settings
 from memoryd.store.base import Queries, Row
 
@@ -29,8 +38,7 @@ T = TypeVar("T")
 Json = dict[str, Any]
 
 SOURCE = Path(memoryd.__file__).parents[1]
-PATIENCE = 20.0  # seconds for anything that is not the test's subject; a test that waits so long fails
-EXIT = 3.0  # seconds in which a server must have ended, on a machine that is not busy with other tests
+PATIENCE = 120.0  # seconds after which what hangs is given up; no test is about time
 POSTGRES: list[str] = []
 """The URL of the server on which all are to keep their memories, where the tests run on Postgres."""
 NO_MODELS = {"MEMORY_EMBEDDER": "none", "MEMORY_RERANKER": "none"}
@@ -274,8 +282,31 @@ def text_of(result: types.CallToolResult) -> str:
 
 
 @contextmanager
-def agent(environ: Mapping[str, str], *arguments: str, mode: str = "auto", log: Path) -> Iterator[Agent]:
-    """Start a server and connect to it; its stderr goes to `log` and must hold no traceback."""
+def transport_to(environ: Mapping[str, str], *arguments: str) -> Iterator[InMemoryTransport]:
+    """A server in this process, as `memoryd serve` would make it, behind the SDK's in-memory transport."""
+    given = get_command(app).make_context("memoryd", list(arguments)).params
+    with Engine(Settings.read(environ, **overrides(**given))) as engine:
+        server = MemoryServer(Calls(engine))
+        if not engine.settings.read_only:
+            scheduler.begin(engine)
+        yield InMemoryTransport(server)
+
+
+@contextmanager
+def agent(environ: Mapping[str, str], *arguments: str, mode: str = "auto") -> Iterator[Agent]:
+    """Connect to a server in this process: for all that is not about processes.
+
+    What it logs is in `caplog`, and holds no traceback: see tests/conftest.py.
+    """
+    with transport_to(environ, *arguments) as transport, start_blocking_portal() as portal:
+        client = Client(transport, mode=mode)
+        with portal.wrap_async_context_manager(client) as connected:
+            yield Agent(portal, connected, environ)
+
+
+@contextmanager
+def process_agent(environ: Mapping[str, str], *arguments: str, mode: str = "auto", log: Path) -> Iterator[Agent]:
+    """Start a server process and connect to it; its stderr goes to `log` and must hold no traceback."""
     server = StdioServerParameters(command=sys.executable, args=["-m", "memoryd", *arguments], env=dict(environ))
     try:
         with log.open("a", encoding="utf-8") as errors, start_blocking_portal() as portal:
@@ -291,61 +322,50 @@ def agent(environ: Mapping[str, str], *arguments: str, mode: str = "auto", log: 
 # raw lines -----------------------------------------------------------------------------------------------------------
 
 
-class Wire:
-    """A server process and its three pipes, a line at a time."""
+class Wire(ABC):
+    """A client that speaks to a server message by message, with nothing of the SDK's client between."""
 
-    def __init__(self, environ: Mapping[str, str], *arguments: str) -> None:
-        self._spawned = time.monotonic()
-        self.pace = 0.0
-        """The seconds that it took to answer for the first time: how busy the machine is."""
-        self.process = subprocess.Popen(
-            [sys.executable, "-m", "memoryd", *arguments],
-            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=dict(environ),
-        )  # fmt: skip
+    def __init__(self) -> None:
         self.lines: list[bytes] = []
-        """Everything that came over stdout so far."""
-        self.errors: list[bytes] = []
+        """Everything that the server has sent so far."""
         self._answers: dict[object, Json] = {}
         self._without_id: queue.SimpleQueue[Json] = queue.SimpleQueue()
         self._changed = threading.Condition()
-        self._threads = [threading.Thread(target=run, daemon=True) for run in (self._read, self._read_errors)]
-        for thread in self._threads:
-            thread.start()
         self._number = 0
 
-    def _read(self) -> None:
-        assert self.process.stdout
-        for line in self.process.stdout:
-            self.lines.append(line)
-            with suppress(ValueError):
-                message = json.loads(line)
-                self.pace = self.pace or time.monotonic() - self._spawned
-                if message.get("id") is None:
-                    self._without_id.put(message)
-                with self._changed:
-                    self._answers[message.get("id")] = message
-                    self._changed.notify_all()
-
-    def _read_errors(self) -> None:
-        assert self.process.stderr
-        self.errors.extend(self.process.stderr)
-
+    @abstractmethod
     def send(self, line: bytes | object) -> None:
         """One line: bytes as they are, everything else as JSON."""
-        assert self.process.stdin
-        self.process.stdin.write((line if isinstance(line, bytes) else json.dumps(line).encode()) + b"\n")
-        self.process.stdin.flush()
+
+    @abstractmethod
+    def close(self) -> None:
+        """Go away, as a client does that needs the server no more; return when that has ended."""
+
+    @abstractmethod
+    def ended(self) -> bool:
+        """Whether no more answers can come."""
+
+    def told(self) -> str:
+        """What the server wrote to stderr."""
+        return ""
+
+    def _heard(self, line: bytes) -> None:
+        self.lines.append(line)
+        with suppress(ValueError):
+            message = json.loads(line)
+            if message.get("id") is None:
+                self._without_id.put(message)
+            with self._changed:
+                self._answers[message.get("id")] = message
+                self._changed.notify_all()
 
     def answer(self, number: object, seconds: float = PATIENCE) -> Json:
         """The answer that carries an id."""
         with self._changed:
-            came = self._changed.wait_for(lambda: number in self._answers or self._ended(), timeout=seconds)
+            came = self._changed.wait_for(lambda: number in self._answers or self.ended(), timeout=seconds)
         assert came, f"no answer with id {number!r} in {seconds:.0f} s. {self.told()}"
         assert number in self._answers, f"no answer with id {number!r}. {self.told()}"
         return self._answers[number]
-
-    def _ended(self) -> bool:
-        return self.process.poll() is not None and not self._threads[0].is_alive()
 
     def without_id(self, seconds: float = PATIENCE) -> Json:
         """The next answer whose id is null."""
@@ -379,6 +399,76 @@ class Wire:
         """The result of a tool call."""
         return self.result("tools/call", {"name": tool, "arguments": arguments} | ({"_meta": _meta} if _meta else {}))
 
+    def messages(self) -> list[Json]:
+        """Every line of stdout as the JSON-RPC message that it must be."""
+        parsed = [json.loads(line) for line in self.lines]
+        assert all(message.get("jsonrpc") == "2.0" for message in parsed), parsed
+        return parsed
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+class StreamWire(Wire):
+    """A wire to a server in this process, over the SDK's in-memory transport."""
+
+    def __init__(self, environ: Mapping[str, str], *arguments: str) -> None:
+        super().__init__()
+        self._ends = ExitStack()
+        transport = self._ends.enter_context(transport_to(environ, *arguments))
+        self._portal = self._ends.enter_context(start_blocking_portal())
+        read, self._write = self._ends.enter_context(self._portal.wrap_async_context_manager(transport))
+        self._reading = self._portal.start_task_soon(self._read, read)
+
+    async def _read(self, stream: Any) -> None:
+        async for message in stream:
+            self._heard(message.message.model_dump_json(by_alias=True, exclude_unset=True).encode())
+
+    def send(self, line: bytes | object) -> None:
+        text = line if isinstance(line, bytes) else json.dumps(line).encode()
+        self._portal.call(self._write.send, SessionMessage(types.jsonrpc_message_adapter.validate_json(text)))
+
+    def close(self) -> None:
+        self._ends.close()
+
+    def ended(self) -> bool:
+        return self._reading.done()
+
+
+class ProcessWire(Wire):
+    """A wire to a server process: its three pipes, a line at a time."""
+
+    def __init__(self, environ: Mapping[str, str], *arguments: str) -> None:
+        super().__init__()
+        self.process = subprocess.Popen(
+            [sys.executable, "-m", "memoryd", *arguments],
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=dict(environ),
+        )  # fmt: skip
+        self._errors: list[bytes] = []
+        self._threads = [threading.Thread(target=run, daemon=True) for run in (self._read, self._read_errors)]
+        for thread in self._threads:
+            thread.start()
+
+    def _read(self) -> None:
+        assert self.process.stdout
+        for line in self.process.stdout:
+            self._heard(line)
+
+    def _read_errors(self) -> None:
+        assert self.process.stderr
+        self._errors.extend(self.process.stderr)
+
+    def send(self, line: bytes | object) -> None:
+        assert self.process.stdin
+        self.process.stdin.write((line if isinstance(line, bytes) else json.dumps(line).encode()) + b"\n")
+        self.process.stdin.flush()
+
+    def ended(self) -> bool:
+        return self.process.poll() is not None and not self._threads[0].is_alive()
+
     def close_stdin(self) -> None:
         assert self.process.stdin
         with suppress(BrokenPipeError):
@@ -392,22 +482,13 @@ class Wire:
         return code
 
     def told(self) -> str:
-        """What it wrote to stderr."""
-        return b"".join(self.errors).decode("utf-8", "replace")
+        return b"".join(self._errors).decode("utf-8", "replace")
 
-    def messages(self) -> list[Json]:
-        """Every line of stdout as the JSON-RPC message that it must be."""
-        parsed = [json.loads(line) for line in self.lines]
-        assert all(message.get("jsonrpc") == "2.0" for message in parsed), parsed
-        return parsed
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
+    def close(self) -> None:
         self.close_stdin()
         try:
-            self.wait(PATIENCE)
+            if self.process.returncode is None:
+                assert self.wait() <= 0, self.told()  # below 0: a signal of the test's own
         except subprocess.TimeoutExpired:
             self.process.kill()
             self.wait()

@@ -2,30 +2,41 @@
 
 import os
 import shutil
+import sys
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from contextlib import ExitStack, closing
 from importlib import import_module  # Windows has no managed server
 from pathlib import Path
+from threading import Event
+from typing import Literal, TypeVar
 
 import psycopg
 import pytest
 
+from memoryd.models import helpers, weights
+from memoryd.models.providers import Spec
 from memoryd.models.pull import pull
 from memoryd.settings import Settings
-from tests.clients import POSTGRES, Agent, Wire, agent, environment, until
+from tests.clients import POSTGRES, Agent, ProcessWire, StreamWire, Wire, agent, environment, process_agent, until
 
+IN_MEMORY, ROOM = Path("/dev/shm"), 4 << 30
+if os.access(IN_MEMORY, os.W_OK) and shutil.disk_usage(IN_MEMORY).free > ROOM:
+    tempfile.tempdir = str(IN_MEMORY)  # no test can tell whether what was synced is on a disk
+
+T = TypeVar("T")
 Start = Callable[..., Agent]
 """Starts a server with settings; `mode` names the client's era, `arguments` go to the command line."""
 Open = Callable[..., Wire]
+Pipe = Callable[..., ProcessWire]
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--backend", choices=("sqlite", "postgres"), default="sqlite", help="Where memories are kept.")
 
 
-def pytest_configure(config: pytest.Config) -> None:
-    config.addinivalue_line("markers", "files: about SQLite's files, of which Postgres has none")
+NEEDS = {"pipe": "process", "spawn": "process", "model_dir": "models", "postgres": "servers", "chroma": "servers"}
+"""What a test is marked with by its fixtures."""
 
 
 @pytest.hookimpl(optionalhook=True)
@@ -35,9 +46,37 @@ def pytest_xdist_auto_num_workers() -> int:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Mark what needs the models or another server, and leave out what the backend of this run has not."""
+    for item in items:
+        for fixture, marker in NEEDS.items():
+            if fixture in getattr(item, "fixturenames", ()):
+                item.add_marker(marker)
     if config.getoption("backend") == "postgres":
         config.hook.pytest_deselected(items=[item for item in items if item.get_closest_marker("files")])
         items[:] = [item for item in items if not item.get_closest_marker("files")]
+
+
+_IN_PROCESS = Event()
+"""Set while a test runs that may not start a process."""
+
+
+def _watch(event: str, _arguments: object) -> None:
+    if event == "subprocess.Popen" and _IN_PROCESS.is_set():
+        raise AssertionError("This test starts a process. Mark it with `process`, or do it in this process.")
+
+
+sys.addaudithook(_watch)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call(item: pytest.Item) -> Generator[None]:
+    """Hold who is not marked `process` to it."""
+    if not item.get_closest_marker("process"):
+        _IN_PROCESS.set()
+    try:
+        return (yield)
+    finally:
+        _IN_PROCESS.clear()
 
 
 @pytest.fixture(scope="session")
@@ -83,6 +122,36 @@ def model_dir() -> Path:
     return directory
 
 
+@pytest.fixture(autouse=True)
+def _no_traceback(caplog: pytest.LogCaptureFixture) -> Iterator[None]:
+    """What goes wrong in a server of this process, and is foreseen nowhere, is logged with a traceback."""
+    yield
+    phases: tuple[Literal["setup", "call", "teardown"], ...] = ("setup", "call", "teardown")
+    records = [record for phase in phases for record in caplog.get_records(phase) if record.exc_info]
+    assert not records, [(record.name, record.getMessage(), record.exc_info) for record in records]
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _models_once() -> Iterator[None]:
+    """Load the bundled models once a worker: the servers of this process share them, for they are never changed."""
+
+    def once(load: Callable[[str, Settings], T]) -> Callable[[str, Settings], T]:
+        made: dict[object, T] = {}
+
+        def loaded(spec: str, settings: Settings) -> T:
+            if not (Spec.parse(spec).bundled and weights.present(weights.place(settings))):
+                return load(spec, settings)
+            key = spec, settings.models, settings.model_threads
+            return made.get(key) or made.setdefault(key, load(spec, settings))
+
+        return loaded
+
+    with pytest.MonkeyPatch.context() as patched:
+        for name in ("load_embedder", "load_reranker"):
+            patched.setattr(helpers, name, once(getattr(helpers, name)))
+        yield
+
+
 @pytest.fixture
 def home(tmp_path: Path) -> Path:
     return tmp_path / "home"
@@ -90,22 +159,45 @@ def home(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def start(home: Path) -> Iterator[Start]:
-    """Servers without models in one home, each ended with the test."""
+    """Servers of this process without models in one home, each ended with the test."""
     with ExitStack() as ends:
 
         def begin(*arguments: str, mode: str = "auto", models: Path | None = None, **settings: str) -> Agent:
             environ = environment(home, models, **settings)
-            return ends.enter_context(agent(environ, *arguments, mode=mode, log=home / "stderr.log"))
+            return ends.enter_context(agent(environ, *arguments, mode=mode))
+
+        yield begin
+
+
+@pytest.fixture
+def spawn(home: Path) -> Iterator[Start]:
+    """The same, each in a process of its own."""
+    with ExitStack() as ends:
+
+        def begin(*arguments: str, mode: str = "auto", models: Path | None = None, **settings: str) -> Agent:
+            environ = environment(home, models, **settings)
+            return ends.enter_context(process_agent(environ, *arguments, mode=mode, log=home / "stderr.log"))
 
         yield begin
 
 
 @pytest.fixture
 def wire(home: Path) -> Iterator[Open]:
-    """Raw servers without models in one home, each ended with the test."""
+    """Raw connections to servers of this process without models in one home, each ended with the test."""
     with ExitStack() as ends:
 
         def begin(*arguments: str, models: Path | None = None, **settings: str) -> Wire:
-            return ends.enter_context(Wire(environment(home, models, **settings), *arguments))
+            return ends.enter_context(StreamWire(environment(home, models, **settings), *arguments))
+
+        yield begin
+
+
+@pytest.fixture
+def pipe(home: Path) -> Iterator[Pipe]:
+    """The same, each to a process of its own."""
+    with ExitStack() as ends:
+
+        def begin(*arguments: str, models: Path | None = None, **settings: str) -> ProcessWire:
+            return ends.enter_context(ProcessWire(environment(home, models, **settings), *arguments))
 
         yield begin

@@ -32,7 +32,7 @@ MAY_IMPORT = {
 """Which layers a layer may import besides itself. Anyone may ask `memoryd` itself for its version."""
 
 ORDER = (
-    {"security"}, {"base"}, {"workspaces"}, {"records"}, {"access", "llm"}, {"engine"}, {"search"},
+    {"security"}, {"base"}, {"workspaces"}, {"records"}, {"access", "llm"}, {"engine"}, {"scope"}, {"search"},
     {"memories", "graph", "journal"}, {"transfer", "admin"}, {"agents"}, {"maintenance"},
 )  # fmt: skip
 """The rooms of core from the ground up. A room imports from those below it; those of one set are strangers."""
@@ -48,6 +48,9 @@ HOMES = {
 }
 """Where a library may be imported; one that is not here may be imported anywhere."""
 
+CHOICES = ("cli/__init__.py", "cli/serve.py", "models/providers.py")
+"""Where a table has a module by name for each choice: commands, transports, providers of models."""
+
 BROAD_EXCEPTS = {
     # The server's boundary: an unexpected error is logged with its traceback and answered without internals.
     "server/": 1,
@@ -55,6 +58,12 @@ BROAD_EXCEPTS = {
     "store/sqlite/file.py": 1,
 }
 """How many handlers of everything a place may have. Each must hand the error on: raise it, pass it, or log it whole."""
+
+BEYOND_TOOLSETS = {
+    **dict.fromkeys(("read", "write", "change"), "core begins transactions"),
+    **dict.fromkeys(("model_validate", "validate_python"), "results are what core returns, as it is"),
+}
+"""What a toolset does not call, and why; the registry validates arguments."""
 
 MAX_FILE, MAX_FUNCTION = 500, 50
 
@@ -108,6 +117,20 @@ def check_toolsets_stand_alone(root: Path) -> list[str]:
     ]  # fmt: skip
 
 
+def check_toolsets_have_no_logic(root: Path) -> list[str]:
+    """A toolset asks no store, begins no transaction, spends no budget, and validates arguments alone: core does it."""
+    return [
+        f"{place} imports {target}: core does what toolsets need of it."
+        for module, place, target in imports(root)
+        if module.layer == "toolsets" and target.startswith(("memoryd.store.", "memoryd.core.base.token_budget."))
+    ] + [
+        f"{place} calls {node.func.attr}: {BEYOND_TOOLSETS[node.func.attr]}."
+        for module, node, place in nodes(root)
+        if module.layer == "toolsets" and isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute)
+        and node.func.attr in BEYOND_TOOLSETS and not module.lives_in(["toolsets/registry.py"])
+    ]  # fmt: skip
+
+
 def check_no_cycles(root: Path) -> list[str]:
     """No module imports itself by way of others; imports for type checkers count too."""
     places = {(module.name, target.name): place for module, place, target in own_imports(root)}
@@ -146,7 +169,7 @@ def check_imports_stand_on_top(root: Path) -> list[str]:
 
 
 def check_one_dynamic_import(root: Path) -> list[str]:
-    """Modules are loaded by name in one place: extras.py."""
+    """Modules are imported by name in one place: extras.py."""
     places = [
         (not module.lives_in(["extras.py"]), place)
         for module, node, place in nodes(root)
@@ -157,6 +180,26 @@ def check_one_dynamic_import(root: Path) -> list[str]:
         for number, (elsewhere, place) in enumerate(sorted(places))
         if number or elsewhere
     ]
+
+
+def check_imports_by_name_have_an_extra(root: Path) -> list[str]:
+    """`extras.load` names its module and the extra that brings it; tables of names stand in CHOICES alone."""
+    return [
+        f"{place} imports by name what no extra brings: import it at the top of a module that is cheap to import."
+        for module, node, place in nodes(root)
+        if isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Attribute)
+        and isinstance(node.func.value, ast.Name)
+        and node.func.value.id == "extras"
+        and not (_names_an_extra(node) or (module.lives_in(CHOICES) and not isinstance(node.args[0], ast.Constant)))
+    ]
+
+
+def _names_an_extra(call: ast.Call) -> bool:
+    match call:
+        case ast.Call(func=ast.Attribute(attr="load"), args=[ast.Constant(), ast.Constant(value=str(extra)), *_]):
+            return bool(extra)
+    return False
 
 
 # how code is written -------------------------------------------------------------------------------------------------

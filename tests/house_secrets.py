@@ -16,8 +16,8 @@ WRITES_NO_TEXT = {
     "workspaces/registry": "`tell` and `_make` clean; marks and places",
     "maintenance/scheduler": "reasons are masked in `_do`, summaries in compaction",
     "maintenance/history": "brings back what was stored",
-    "transfer/restore": "rows that transfer/validation has cleaned",
-    "transfer/merge": "rows that transfer/validation has cleaned",
+    "transfer/restore": "rows that transfer/reader has cleaned",
+    "transfer/merge": "rows that transfer/reader has cleaned",
     "transfer/foreign": "what `_clean` has cleaned, line by line",
 }  # fmt: skip
 """The modules of core that begin a transaction in a function without `cleaned`, and what these write."""

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import apsw
 
+from memoryd.store.columns import TABLES
 from tests.house_tree import PACKAGE, Located, nodes, read
 
 SQL = f"{PACKAGE}/store/sql"
@@ -16,25 +17,11 @@ POSTGRES = "store/postgres/"
 NOUN_VERB = r"[a-z_]+\.[a-z_]+"  # no digits: the loader's header has none, and would take such a header for SQL
 
 SHARED_TABLES = {
-    "projects": "id name description db_path status created_at updated_at",
-    "sessions": "principal id active_project",
-    "session_holders": "principal id holder expires_at",
-    "leases": "name holder expires_at",
-    "records": "workspace_id id kind name type body tags scope session_id client tool created_at updated_at deleted_at",
-    "memory_details": "workspace_id id importance access_count accessed_at consolidated superseded_by fingerprint "
-    "ending reason gist",
-    "entity_details": "workspace_id id summary_updated_at next_ordinal",
-    "observation_details": "workspace_id entity_id ordinal id",
-    "interaction_details": "workspace_id id thought_at response_at",
-    "summary_details": "workspace_id id memory_count quality productivity impact complexity technologies",
-    "versions": "workspace_id id until body tags importance",
-    "relations": "workspace_id id from_entity to_entity relation_type created_at deleted_at",
-    "perspectives": "workspace_id name template",
-    "events": "workspace_id seq at operation subject",
+    name: " ".join((*(() if table.registry else ("workspace_id",)), *table.stored)) for name, table in TABLES.items()
 }
 """The columns that a table has on every dialect."""
 
-OWN_COLUMNS = {"sqlite": {"records": {"rid"}}}
+OWN_COLUMNS = {"sqlite": {"records": {"rid"}, "embeddings": {"seq"}}}
 """The columns that a shared table has on one dialect alone."""
 
 

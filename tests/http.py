@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import socket
 import subprocess
 import sys
 import threading
@@ -183,6 +184,7 @@ class Ears:
         self.told: list[Json] = []
         """Every message that came over the stream."""
         self.ended = threading.Event()
+        self._sockets: list[socket.socket] = []
         self._client = httpx2.Client(base_url=server.url, timeout=httpx2.Timeout(PATIENCE, read=None))
         if era == "sse":
             self._open("GET", "/sse")
@@ -214,6 +216,7 @@ class Ears:
             opened = self._client.stream(method, path, headers=self.headers(options), **options)
             with suppress(httpx2.HTTPError, RuntimeError), opened as stream:  # it ends with the server, or the client
                 assert stream.status_code == 200, stream.read()
+                self._sockets.append(stream.extensions["network_stream"].get_extra_info("socket"))
                 came.set()
                 for line in stream.iter_lines():
                     self._hear(line)
@@ -271,4 +274,7 @@ class Ears:
         ]
 
     def close(self) -> None:
+        for one in self._sockets:
+            with suppress(OSError):  # the server was first
+                one.shutdown(socket.SHUT_RDWR)
         self._client.close()

@@ -20,8 +20,9 @@ from memoryd import __version__
 from memoryd.cli import app
 from memoryd.core.engine import Engine
 from memoryd.core.memories.memories import Memories
+from memoryd.core.scope import Scope
 from memoryd.settings import Settings
-from tests.clients import NO_MODELS, PATIENCE, Wire, environment
+from tests.clients import NO_MODELS, PATIENCE, ProcessWire, environment
 
 Run = Callable[..., Result]
 NOBODY = 65534
@@ -168,12 +169,13 @@ def test_forgetting_asks_first_and_a_script_says_yes(run: Run) -> None:
     assert re.search(r"total +1", run("inspect").stdout)
 
 
+@pytest.mark.process
 @pytest.mark.parametrize(("answer", "code", "left"), [(b"n\n", 1, 130), (b"y\n", 0, 0), (b"\x04", 1, 130)])
 def test_at_a_terminal_exactly_what_was_shown_is_forgotten(
     run: Run, home: Path, answer: bytes, code: int, left: int
 ) -> None:
     with Engine(Settings.read()) as engine:
-        memories = Memories(engine, engine.workspaces.ensure("default"), "")
+        memories = Memories(Scope(engine, engine.workspaces.ensure("default")))
         for number in range(130):  # more than a tool takes ids at once
             memories.store(f"number {number} of them", ["many"])
     environ = environment(home) | {"MEMORY_DATA_DIR": str(Settings.read().data_dir)}
@@ -281,6 +283,7 @@ def test_a_place_that_is_no_directory(run: Run, tmp_path: Path) -> None:
     assert "cannot be opened" in told(run("--data-dir", str(tmp_path / "file"), "store", "x", code=1))
 
 
+@pytest.mark.process
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
@@ -301,6 +304,7 @@ def test_a_directory_that_may_not_be_written(home: Path, arguments: tuple[str, .
     assert "Traceback" not in ended.stderr
 
 
+@pytest.mark.process
 def test_a_full_disk(home: Path) -> None:
     full = "import resource, signal; signal.signal(signal.SIGXFSZ, signal.SIG_IGN)"
     full += "; resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, 100_000))"  # less than an empty database takes
@@ -359,6 +363,7 @@ def test_a_backup_serves_as_a_database(run: Run, tmp_path: Path) -> None:
     assert sorted(path.name for path in target.parent.iterdir()) == ["backup file.db"]
 
 
+@pytest.mark.process
 def test_a_backup_while_others_write(run: Run, home: Path, tmp_path: Path) -> None:
     data = {"MEMORY_DATA_DIR": str(Settings.read().data_dir)}
     writing = threading.Event()
@@ -366,7 +371,7 @@ def test_a_backup_while_others_write(run: Run, home: Path, tmp_path: Path) -> No
     written: list[str] = []
 
     def write() -> None:
-        with Wire(environment(home) | data) as other:
+        with ProcessWire(environment(home) | data) as other:
             other.handshake()
             while not stop.is_set():
                 answer = other.call("memory_store", content=f"number {len(written)}")
@@ -392,14 +397,16 @@ def test_a_backup_while_others_write(run: Run, home: Path, tmp_path: Path) -> No
 # the server ----------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.process
 @pytest.mark.parametrize("arguments", [("--read-only",), ("serve", "--read-only"), ("--read-only", "serve")])
 def test_the_server_takes_its_options_before_and_after_serve(home: Path, arguments: tuple[str, ...]) -> None:
-    with Wire(environment(home), *arguments) as wire:
+    with ProcessWire(environment(home), *arguments) as wire:
         wire.handshake()
         names = {tool["name"] for tool in wire.result("tools/list")["tools"]}
     assert names == {"memory_recall", "memory_context", "memory_inspect"}
 
 
+@pytest.mark.process
 def test_a_person_who_types_memoryd_is_told_what_it_waits_for(home: Path) -> None:
     ended = _at_a_terminal(environment(home), b"\x04")
     assert ended.returncode == 0

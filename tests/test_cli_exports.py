@@ -8,6 +8,7 @@ import pytest
 
 from memoryd.core.engine import Engine
 from memoryd.core.journal.journal import Journal
+from memoryd.core.scope import Scope
 from memoryd.core.transfer import journal_file, jsonl
 from memoryd.settings import Settings
 from tests.clients import environment
@@ -43,6 +44,7 @@ def numbers(said: str) -> list[tuple[str, ...]]:
     return re.findall(r"^(\w+) +(\d+) +(\d+) +(\d+) *$", said, re.MULTILINE)
 
 
+@pytest.mark.process
 def test_out_of_one_home_and_into_another(filled: Path, tmp_path: Path, file: Path) -> None:
     said = process(filled, "export", file, "--all")
     assert re.findall(r"^(\w+) +(\d+) +(\d+) *$", said.stdout, re.MULTILINE) == [
@@ -112,7 +114,7 @@ def test_an_archived_workspace_is_told_and_left_out(filled: Path, file: Path) ->
 
 def test_a_journal_that_the_tool_has_exported_is_imported(home: Path, file: Path) -> None:
     with opened(home / "source") as engine:
-        journal = Journal(engine, engine.workspaces.ensure("default"), "s")
+        journal = Journal(Scope(engine, engine.workspaces.ensure("default"), "s"))
         journal.add("Why is the sky blue?", "physics", "Rayleigh scattering.", "s")
         journal_file.export(journal.kept, file, ["memories", "summaries"], jsonl.ignored)
     told = json.loads(run(home, "import", file, "--json", "--workspace", "mine").stdout)

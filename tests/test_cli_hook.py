@@ -17,6 +17,7 @@ from typer.testing import CliRunner
 from memoryd.cli import app
 from memoryd.core.engine import Engine
 from memoryd.core.memories.memories import Memories
+from memoryd.core.scope import Scope
 from memoryd.settings import Settings
 from tests.clients import PATIENCE, Agent, environment, rows_of
 from tests.conftest import Open, Start
@@ -87,7 +88,7 @@ def remember(home: Path, *texts: str) -> None:
     """Store memories past any process."""
     with Engine(Settings.read(environment(home)), fetch=False) as engine:
         for text in texts:
-            Memories(engine, engine.workspace(make=True), "").store(text)
+            Memories(Scope(engine, engine.workspace(make=True))).store(text)
 
 
 def line(kind: str, uuid: str, text: str) -> str:
@@ -99,6 +100,7 @@ def line(kind: str, uuid: str, text: str) -> str:
 # keeping turns -------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.process
 def test_the_turns_of_a_session_are_kept_once_and_found_over_mcp(home: Path, transcript: Path, start: Start) -> None:
     data = (HOOKS / "session.jsonl").read_bytes()
     first = data.index(b'{"parentUuid":"a5"')  # when the agent stops for the first time
@@ -123,6 +125,7 @@ def test_the_turns_of_a_session_are_kept_once_and_found_over_mcp(home: Path, tra
     assert [memory["id"] for memory in found["results"]][:1] == ["mem_u1"]
 
 
+@pytest.mark.process
 def test_hooks_beside_each_other_and_beside_a_server_that_writes_double_nothing(
     home: Path, transcript: Path, start: Start
 ) -> None:
@@ -148,6 +151,7 @@ def test_hooks_beside_each_other_and_beside_a_server_that_writes_double_nothing(
     assert agent.ok("get_session_memories", sessionId="server", limit=1)["total"] == number > 0
 
 
+@pytest.mark.process
 def test_a_session_that_is_resumed_under_another_id_repeats_no_turn(home: Path, transcript: Path) -> None:
     transcript.write_bytes((HOOKS / "resumed.jsonl").read_bytes())
     hook(home, "stop", transcript)
@@ -161,6 +165,7 @@ def test_a_session_that_is_resumed_under_another_id_repeats_no_turn(home: Path, 
     }  # fmt: skip
 
 
+@pytest.mark.process
 def test_each_workspace_keeps_what_its_own_hooks_read(home: Path, transcript: Path, start: Start) -> None:
     transcript.write_text(line("user", "u", "Which port?") + line("assistant", "a", "5433."))
     hook(home, "stop", transcript, "--workspace", "shop")
@@ -170,6 +175,7 @@ def test_each_workspace_keeps_what_its_own_hooks_read(home: Path, transcript: Pa
     assert list(kept(start("--toolsets", "journal", "--workspace", "shop"))) == ["mem_u"]
 
 
+@pytest.mark.process
 def test_the_tools_and_hooks_of_one_conversation_share_its_session(home: Path, transcript: Path, wire: Open) -> None:
     transcript.write_text(line("user", "u", "Which port?") + line("assistant", "a", "5433."))
     given = {"CLAUDE_CODE_SESSION_ID": SESSION}
@@ -186,6 +192,7 @@ def test_the_tools_and_hooks_of_one_conversation_share_its_session(home: Path, t
     assert sessions["Fact number 2"] == "mine"
 
 
+@pytest.mark.process
 def test_bad_lines_are_told_in_one_line_and_the_rest_is_kept(home: Path, transcript: Path) -> None:
     transcript.write_text(line("user", "u", "Which port?") + "torn\n" * 3 + line("assistant", "a", "5433."))
     said = hook(home, "stop", transcript, code=1).stderr
@@ -196,6 +203,7 @@ def test_bad_lines_are_told_in_one_line_and_the_rest_is_kept(home: Path, transcr
 # never in the way ----------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.process
 @pytest.mark.parametrize(
     ("arguments", "stdin", "said"),
     [
@@ -219,6 +227,7 @@ def test_whatever_goes_wrong_is_one_line_and_never_the_code_that_blocks(
     assert (ended.stdout, ended.stderr.count("\n")) == ("", 1)
 
 
+@pytest.mark.process
 @pytest.mark.files
 def test_wrong_settings_and_a_broken_database_block_nothing_either(home: Path, transcript: Path) -> None:
     transcript.write_text(line("user", "u", "Which port?") + line("assistant", "a", "5433."))
@@ -229,6 +238,7 @@ def test_wrong_settings_and_a_broken_database_block_nothing_either(home: Path, t
     assert transcript.read_text().startswith('{"type"')
 
 
+@pytest.mark.process
 def test_without_a_client_it_says_how_it_is_run(home: Path) -> None:
     ours, theirs = pty.openpty()
     try:
@@ -243,6 +253,7 @@ def test_without_a_client_it_says_how_it_is_run(home: Path) -> None:
     assert b"docs/hooks.md" in ended.stderr
 
 
+@pytest.mark.process
 def test_what_nobody_foresaw_is_one_line_too(home: Path) -> None:
     remember(home, "Staging listens on port 5433.")
     command = ["sh", "-c", 'exec "$0" -m memoryd hook session-start >&-', sys.executable]  # no stdout at all
@@ -269,12 +280,14 @@ def briefing(home: Path, source: str = "startup", client: str = "claude-code", *
     return str(told["additionalContext"])
 
 
+@pytest.mark.process
 @pytest.mark.files
 def test_without_a_memory_nothing_is_said_and_nothing_is_made(home: Path) -> None:
     assert briefing(home) == ""
     assert not (home / "data").exists()
 
 
+@pytest.mark.process
 def test_a_session_is_told_what_it_was_not_told_yet(home: Path) -> None:
     remember(home, "Staging listens on port 5433.")
     assert "port 5433" in briefing(home)
@@ -286,6 +299,7 @@ def test_a_session_is_told_what_it_was_not_told_yet(home: Path) -> None:
     assert "5433" in briefing(home, "compact")  # its context is gone, and with it what it was told
 
 
+@pytest.mark.process
 def test_a_briefing_keeps_to_its_budget_and_counts_as_no_recall(home: Path) -> None:
     remember(home, *(f"Fact {number}: " + "words and more words " * 8 for number in range(4)))
     assert len(briefing(home, "startup", "claude-code", "--budget", "80")) <= 4 * 80
@@ -293,6 +307,7 @@ def test_a_briefing_keeps_to_its_budget_and_counts_as_no_recall(home: Path) -> N
     assert {row["access_count"] for row in rows_of(home, "memory_details")} == {0}
 
 
+@pytest.mark.process
 def test_other_clients_are_told_in_the_same_form_but_for_cursor(home: Path) -> None:
     remember(home, "Staging listens on port 5433.")
     assert "port 5433" in briefing(home, client="codex")
@@ -305,6 +320,7 @@ def test_other_clients_are_told_in_the_same_form_but_for_cursor(home: Path) -> N
 # import --------------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.process
 def test_all_transcripts_below_a_directory_are_imported_once(home: Path, projects: Path, transcript: Path) -> None:
     transcript.write_bytes((HOOKS / "session.jsonl").read_bytes())
     (projects / "short.jsonl").write_text(line("user", "u", "Which port?") + line("assistant", "a", "5433."))
@@ -320,6 +336,7 @@ def test_all_transcripts_below_a_directory_are_imported_once(home: Path, project
     assert {row["id"] for row in rows_of(home)} == {*ASKED, "mem_u"}
 
 
+@pytest.mark.process
 def test_what_goes_on_in_a_transcript_of_long_ago_is_over(home: Path, transcript: Path) -> None:
     transcript.write_bytes((HOOKS / "session.jsonl").read_bytes())
     os.utime(transcript, (0, 0))
@@ -327,6 +344,7 @@ def test_what_goes_on_in_a_transcript_of_long_ago_is_over(home: Path, transcript
     assert {row["id"] for row in rows_of(home)} == {*ASKED, "mem_u7"}
 
 
+@pytest.mark.process
 def test_a_bad_line_is_told_with_its_file_and_the_command_fails_though_the_rest_is_there(
     home: Path, projects: Path
 ) -> None:

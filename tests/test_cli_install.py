@@ -110,6 +110,7 @@ def beside(file: Path) -> list[Path]:
 # every client --------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.process
 @every_client
 def test_the_first_configuration_of_a_client(home: Path, client: str) -> None:
     file = prepared(home, client)
@@ -253,6 +254,7 @@ def test_a_write_protected_file_is_left_alone(at_home: Run, home: Path) -> None:
     assert (file.read_text(encoding="utf-8"), beside(file)) == (foreign("codex"), [])
 
 
+@pytest.mark.process
 def test_a_directory_that_may_not_be_written(home: Path) -> None:
     with tempfile.TemporaryDirectory() as folder:
         Path(folder).chmod(0o555)
@@ -281,6 +283,7 @@ os.fsync = fsync
 """
 
 
+@pytest.mark.process
 def test_what_another_writes_meanwhile_is_kept(home: Path) -> None:
     file = prepared(home, "cursor", foreign("cursor"))
     ended = script(WRITES_BETWEEN.format(file=str(file), times=1), "install", "cursor", home=home)
@@ -291,6 +294,7 @@ def test_what_another_writes_meanwhile_is_kept(home: Path) -> None:
     assert backup.read_text(encoding="utf-8") == foreign("cursor") + "\n"
 
 
+@pytest.mark.process
 def test_a_file_that_never_rests_is_left_alone(home: Path) -> None:
     file = prepared(home, "cursor", foreign("cursor"))
     ended = script(WRITES_BETWEEN.format(file=str(file), times=1_000), "install", "cursor", home=home)

@@ -78,6 +78,7 @@ def test_what_a_client_does_not_know_is_not_set(at_home: Run, home: Path, argume
     assert "has nothing to set there" in told(at_home("install", *arguments, code=2))
 
 
+@pytest.mark.process
 def test_at_a_terminal_it_is_asked_and_elsewhere_not_done(home: Path) -> None:
     file = prepared(home, "claude-code")
     ours, theirs = pty.openpty()

@@ -23,6 +23,7 @@ def url(postgres: str, tmp_path: Path) -> str:
     return database(postgres, tmp_path)
 
 
+@pytest.mark.process
 def test_from_sqlite_to_postgres_and_back(home: Path, source: Path, url: str, tmp_path: Path) -> None:
     said = process(home, "migrate", "--from", source, "--to", url)
     assert re.findall(r"^(\w+) +active +(\d+) +0 +0 +(\d+) +(\d+) *$", said.stdout, re.MULTILINE) == [

@@ -16,7 +16,7 @@ __all__ = ["run"]
 def test_without_models_a_command_says_so_and_fetches_nothing(
     run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(helpers, "pull", lambda *_: pytest.fail("a command fetches"))
+    monkeypatch.setattr(helpers, "fetch", lambda *_: pytest.fail("a command fetches"))
     empty = {"MEMORY_EMBEDDER": "bundled", "MEMORY_RERANKER": "bundled", "MEMORY_MODEL_DIR": str(tmp_path / "none")}
     for arguments in (("store", "words only"), ("recall", "words"), ("context", "words")):
         result = run(*arguments, **empty)
@@ -53,6 +53,7 @@ def test_pulling_what_is_there_only_verifies(run: Run, model_dir: Path) -> None:
     assert said == f"The models in {model_dir} are verified.\n"
 
 
+@pytest.mark.process
 def test_a_pull_that_fails_says_why(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pull, "SOURCES", pull.SOURCES[:1])
     nothing = {"MEMORY_MODEL_DIR": str(tmp_path / "none"), "PIP_NO_INDEX": "1", "PIP_FIND_LINKS": str(tmp_path)}

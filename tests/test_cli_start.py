@@ -9,7 +9,7 @@ import pytest
 
 from tests.clients import PATIENCE, environment
 
-SERVER = {"mcp", "mcp_types", "starlette", "uvicorn", "onnxruntime"}
+SERVER = {"mcp", "mcp_types", "starlette", "uvicorn", "onnxruntime", "httpx2", "limits"}
 """What a server loads, a second of it."""
 TOOLS = {"memoryd.toolsets"}
 
@@ -31,6 +31,7 @@ def loaded(home: Path, *arguments: str, stdin: str = "") -> set[str]:
     return set(json.loads(ended.stderr.splitlines()[-1]))
 
 
+@pytest.mark.process
 @pytest.mark.parametrize(
     ("arguments", "needless"),
     [

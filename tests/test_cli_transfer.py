@@ -31,6 +31,7 @@ def imported(home: Path, file: Path, *arguments: str, code: int = 0, **settings:
     return run(home, "import", "--from", "server-memory", file, *arguments, code=code, **settings)
 
 
+@pytest.mark.process
 def test_what_was_imported_is_counted_and_found(home: Path, file: Path) -> None:
     said = process(home, "import", "--from", "server-memory", file)
     assert re.findall(r"^(\w+) +(\d+) +(\d+) +(\d+)", said.stdout, re.MULTILINE) == [
@@ -83,6 +84,7 @@ def test_a_torn_line_is_told_and_the_command_fails_though_the_rest_is_there(home
     assert script.stderr.count("\n") == 1
 
 
+@pytest.mark.process
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
@@ -130,6 +132,7 @@ def test_without_model_files_it_says_so_and_imports(home: Path, file: Path, tmp_
     assert "climbs" in run(home, "recall", "climbs").stdout
 
 
+@pytest.mark.process
 def test_a_terminal_shows_how_far_it_is(home: Path, file: Path) -> None:
     many = (json.dumps({**LINES[0], "name": f"E{number}"}) for number in range(200))
     file.write_text("\n".join(many))

@@ -17,6 +17,8 @@ from tests.test_cli_install import WITH_URL, entry, prepared
 from tests.test_docs import ROOT, fences
 from tests.test_docs import commands as commands_of
 
+pytestmark = pytest.mark.process
+
 PAGE = ROOT / "docs" / "clients.md"
 COMMANDS = [command[2:] for command in commands_of(PAGE) if command[:2] == ["memoryd", "install"]]
 HTTP = [command for command in COMMANDS if "--http" in command]
@@ -102,5 +104,5 @@ def test_every_configuration_of_the_page_connects(home: Path, made: dict[str, An
         return
     assert command[-1] == "memoryd" or Path(command[0]).name == "memoryd"
     arguments = command[command.index("memoryd") + 1 :]
-    with agent(environment(home) | env, *arguments, mode="auto", log=home / "log") as connected:
+    with agent(environment(home) | env, *arguments, mode="auto") as connected:
         assert connected.ok("memory_store", content="The page connects.")["status"]

@@ -14,6 +14,7 @@ from memoryd import disk
 from memoryd.cli.clients import safe_replace
 from memoryd.core.agents.hooks import SessionNotes
 from memoryd.core.journal.journal import Journal
+from memoryd.core.scope import Scope
 from memoryd.core.transfer import export as exports
 from memoryd.core.transfer import journal_file, migration
 from memoryd.model import Workspace
@@ -37,7 +38,7 @@ def export(home: Path) -> object:
 
 def journal(home: Path) -> object:
     with engine(home) as here:
-        kept = Journal(here, here.workspaces.ensure("default"), "s").kept
+        kept = Journal(Scope(here, here.workspaces.ensure("default"), "s")).kept
         return journal_file.export(kept, home / "turns.jsonl", ("memories",), ignored)
 
 

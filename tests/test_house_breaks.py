@@ -76,7 +76,14 @@ def boundary(log, call):
     except Exception:
         log.exception("unexpected")
 """,
-    f"{SRC}/cli/__init__.py": "import typer\nfrom memoryd.server.app import Server\n",
+    f"{SRC}/cli/__init__.py": """
+import typer
+from memoryd import extras
+from memoryd.server.app import Server
+
+def command(table, name):
+    return extras.load("psycopg:connect", "postgres", ValueError) or extras.named(table[name])
+""",
     f"{SRC}/__main__.py": "from memoryd.cli import typer\n",
     f"{SQL}/__init__.py": "",
     f"{SQL}/things.sql": """-- Things in general; it's fine to say what they are.
@@ -121,6 +128,11 @@ ADDED = [
     ("rooms_of_core_stand_in_order", f"{SRC}/core/helpers/a.py", "x = 1\n"),
     ("toolsets_stand_alone", f"{SRC}/toolsets/vault.py", "from memoryd.toolsets.recall import mcp_types\n"),
     ("toolsets_stand_alone", f"{SRC}/toolsets/resources.py", "from memoryd.toolsets import TOOLSETS\n"),
+    ("toolsets_have_no_logic", f"{SRC}/toolsets/vault.py", "from memoryd.store import base\n"),
+    ("toolsets_have_no_logic", f"{SRC}/toolsets/vault.py", "from memoryd.core.base.token_budget import Budget\n"),
+    ("toolsets_have_no_logic", f"{SRC}/toolsets/vault.py", "def f(scope):\n    return scope.read(len)\n"),
+    ("toolsets_have_no_logic", f"{SRC}/toolsets/graph.py", "def f(graph):\n    graph.change(len)\n"),
+    ("toolsets_have_no_logic", f"{SRC}/toolsets/vault.py", "def f(body):\n    return Found.model_validate(body)\n"),
     ("libraries_have_homes", f"{SRC}/core/base/a.py", "from mcp.types import Tool\n"),
     ("libraries_have_homes", f"{SRC}/store/vectors.py", "import numpy, apsw\n"),
     ("libraries_have_homes", f"{SRC}/store/sqlite/file.py", "import psycopg_pool.sync\n"),
@@ -133,6 +145,11 @@ ADDED = [
     ("one_dynamic_import", f"{SRC}/extras.py", "import_module('json')\n"),
     ("one_dynamic_import", f"{SRC}/core/base/a.py", "import importlib\n\nimportlib.import_module('json')\n"),
     ("one_dynamic_import", f"{SRC}/core/base/a.py", "__import__('json')\n"),
+    ("imports_by_name_have_an_extra", f"{SRC}/core/base/a.py", "x = extras.load('json:loads', '', ValueError)\n"),
+    ("imports_by_name_have_an_extra", f"{SRC}/core/base/a.py", "x = extras.load('json:loads', error=ValueError)\n"),
+    ("imports_by_name_have_an_extra", f"{SRC}/core/base/a.py", "x = extras.load(TABLE['x'], 'http', ValueError)\n"),
+    ("imports_by_name_have_an_extra", f"{SRC}/core/base/a.py", "x = extras.named(TABLE['x'])\n"),
+    ("imports_by_name_have_an_extra", f"{SRC}/cli/__init__.py", "x = extras.named('json:loads')\n"),
     ("errors_are_named", f"{SRC}/core/base/a.py", "try:\n    x = 1\nexcept Exception:\n    raise\n"),
     ("errors_are_named", f"{SRC}/core/base/a.py", "try:\n    x = 1\nexcept (KeyError, BaseException):\n    raise\n"),
     ("errors_are_named", f"{SRC}/core/base/a.py", "try:\n    x = 1\nexcept:\n    raise\n"),
@@ -265,6 +282,7 @@ def test_the_second_place_that_catches_everything_is_told_with_the_first(root: P
     assert [sentence.split()[0] for sentence in told] == [f"{path}:9", f"{path}:13"]
 
 
+@pytest.mark.process
 def test_what_git_ignores_may_hold_anything(root: Path) -> None:
     _write(root / "notes/mine.txt", f"/{THIS}/main\n")
     assert list(_broken(root)) == ["nothing_is_left_over"]

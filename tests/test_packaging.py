@@ -7,11 +7,14 @@ from pathlib import Path
 from typing import Any
 
 import jsonschema
+import pytest
 import yaml
 
 from memoryd import __version__
 from memoryd.cli.clients.install import VARIABLE
 from memoryd.settings import Settings, variables
+
+pytestmark = pytest.mark.process
 
 ROOT = Path(__file__).parents[1]
 KNOWN = {name for field in Settings.model_fields for name in variables(field)}

@@ -4,7 +4,11 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from tests.clients import SOURCE, environment
+
+pytestmark = pytest.mark.process
 
 TOUR = SOURCE.parent / "examples" / "tour.py"
 

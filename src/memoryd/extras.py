@@ -1,4 +1,4 @@
-"""Imports by name, for optional dependencies and for modules that only one command needs. No other module does this."""
+"""The one place that imports modules by name: those of an extra, and those of which a table has one for each choice."""
 
 import importlib
 from typing import Any
@@ -7,13 +7,16 @@ from memoryd.errors import MemorydError
 
 
 def named(target: str) -> Any:
-    """Import the module of `module:name` and return its attribute; raise ImportError if that fails."""
+    """Import a module and return what `module:name` names in it; raise ImportError if that fails."""
     module, _, name = target.partition(":")
     return getattr(importlib.import_module(module), name)
 
 
 def load(target: str, extra: str, error: type[MemorydError]) -> Any:
-    """Return the attribute `module:name`; raise `error`, which says what to install, if it cannot be imported."""
+    """Return what `module:name` names; if that needs what is not installed, raise `error` with the command to install.
+
+    `extra` is the extra of memoryd that brings it; '' for what memoryd always brings.
+    """
     install = f"Install it with: pip install '{f'memoryd[{extra}]' if extra else 'memoryd'}'"
     try:
         return named(target)

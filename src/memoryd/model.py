@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Generic, Literal, TypeVar
+from typing import Final, Generic, Literal, TypeVar
 
 T = TypeVar("T")
 
@@ -14,8 +14,10 @@ GENERAL = "general"
 CLIENT = "client"
 """The perspective of vectors that callers provide (a)."""
 
-AGENT_INTERACTION = "agent-interaction"
+AGENT_INTERACTION: Final = "agent-interaction"
 """The type of a turn (e)."""
+
+WorkspaceStatus = Literal["active", "archived"]
 
 Ending = Literal["merged", "superseded", "compacted"]
 """How a memory was replaced by another: it was a duplicate, was contradicted, or became part of a summary."""
@@ -50,7 +52,7 @@ class Workspace:
     description: str = ""
     db_path: str = ""
     """Its SQLite file, relative to the data directory; '' if one database holds all workspaces."""
-    status: str = "active"
+    status: WorkspaceStatus = "active"
     created_at: str = ""
     updated_at: str = ""
 

@@ -10,7 +10,7 @@ import pytest
 from mcp import Client, MCPError, types
 
 from memoryd.server.connection import Callers
-from tests.clients import PATIENCE, Wire, envelope, environment
+from tests.clients import PATIENCE, StreamWire, Wire, envelope, environment
 from tests.conformance.server import ConformanceServer
 
 T = TypeVar("T")
@@ -84,7 +84,7 @@ def test_a_dialogue_goes_on_where_its_state_says() -> None:
 
 @contextmanager
 def opened(home: Path) -> Iterator[Wire]:
-    with Wire(environment(home, MEMORY_TOOLSETS="all")) as server:
+    with StreamWire(environment(home, MEMORY_TOOLSETS="all")) as server:
         yield server
 
 

@@ -12,6 +12,7 @@ from memoryd.core.graph.entities import NewEntity
 from memoryd.core.graph.transaction import Graph
 from memoryd.core.journal.journal import Journal
 from memoryd.core.memories.vault import Vault
+from memoryd.core.scope import Scope
 from memoryd.core.transfer import export as exports
 from memoryd.core.transfer import jsonl, restore
 from memoryd.core.transfer.jsonl import Mode
@@ -23,7 +24,7 @@ from memoryd.store import rows
 from memoryd.store.base import Queries
 from tests.clients import environment
 from tests.core.test_migrate import UNICODE, all_kinds
-from tests.store.kit import EVERY, LATER, NOW, put
+from tests.store.kit import EVERY, LATER, NOW, by_words, put
 
 Lines = list[dict[str, Any]]
 
@@ -37,14 +38,14 @@ def everything(engine: Engine, name: str = "default") -> Workspace:
     """A workspace with rows of every kind, also such as no export may tell of."""
     all_kinds(engine, name)
     workspace = engine.workspaces.find(name)
-    vault = Vault(engine, workspace, "s1")
+    vault = Vault(Scope(engine, workspace, "s1"))
     vault.commit("vault", "notes/ü", UNICODE, tags=("a", "b"), vector=[3.0, 4.0])
     vault.commit("session", "draft 2", "for one session's eyes")
-    journal = Journal(engine, workspace, "s1")
+    journal = Journal(Scope(engine, workspace, "s1"))
     for number in range(3):
         journal.add(f"prompt {number} {UNICODE}", "thought", "response", "s1")
     journal.summarize("s1")
-    graph = Graph(engine, workspace)
+    graph = Graph(Scope(engine, workspace))
     entities.create(graph, [NewEntity(name="Twice", type="x", observations=("again", "again", UNICODE))])
     kept = put(engine.store, workspace, "it has taken its place")
     original = put(engine.store, workspace, "an original")
@@ -104,7 +105,7 @@ def found(engine: Engine, query: str, name: str = "default") -> set[str]:
     """What the words of a query find."""
     parsed = parse_query(query)
     assert parsed
-    return {key for key, _ in engine.store.words(engine.workspaces.find(name), parsed, EVERY, 50)}
+    return {key for key, _ in by_words(engine.store, engine.workspaces.find(name), parsed, EVERY, 50)}
 
 
 WORKSPACE = {"workspace": {"name": "default", "description": "", "created_at": NOW, "updated_at": NOW}}

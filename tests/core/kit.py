@@ -10,6 +10,7 @@ import numpy as np
 
 from memoryd.core.engine import Engine
 from memoryd.core.memories.memories import Memories
+from memoryd.core.scope import Scope
 from memoryd.model import GENERAL
 from memoryd.settings import Settings
 from tests.services import served
@@ -24,7 +25,7 @@ def engine(home: Path, **variables: str) -> Engine:
 
 
 def memories(of: Engine, session: str = "", name: str = "default") -> Memories:
-    return Memories(of, of.workspaces.ensure(name), session)
+    return Memories(Scope(of, of.workspaces.ensure(name), session))
 
 
 def never() -> bool:

@@ -13,6 +13,7 @@ from memoryd.core.memories.memories import Criteria
 from memoryd.core.memories.vault import Vault
 from memoryd.core.records import change_feed
 from memoryd.core.records.change_feed import Changed
+from memoryd.core.scope import Scope
 from memoryd.errors import StoreError
 from memoryd.model import Shelf, Workspace
 from tests.clients import database, until
@@ -35,7 +36,7 @@ def open_one(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Open]:
 
 
 def vault(of: Engine, session: str = "s", name: str = "default") -> Vault:
-    return Vault(of, of.workspaces.ensure(name), session)
+    return Vault(Scope(of, of.workspaces.ensure(name), session))
 
 
 class Watch:

@@ -16,10 +16,11 @@ from memoryd.core.graph.entities import NewEntity
 from memoryd.core.graph.keywords import Rarity
 from memoryd.core.graph.observations import Deletion
 from memoryd.core.graph.relations import Edge
-from memoryd.core.graph.report import Pending
+from memoryd.core.graph.report import PendingNode
 from memoryd.core.graph.similarity import BestPairs
 from memoryd.core.graph.transaction import Change, Graph, named
 from memoryd.core.records.records import Embedded
+from memoryd.core.scope import Scope
 from memoryd.model import GENERAL, VectorSet
 from memoryd.store.base import Vector
 from memoryd.store.sqlite import vector_index
@@ -34,7 +35,7 @@ MODEL = "ollama:nomic-embed-text"
 def graph(tmp_path: Path) -> Iterator[Graph]:
     """A graph without models."""
     with engine(tmp_path) as here:
-        yield Graph(here, here.workspaces.ensure("default"))
+        yield Graph(Scope(here, here.workspaces.ensure("default")))
 
 
 @pytest.fixture
@@ -49,7 +50,7 @@ def embedded(tmp_path: Path, server: Ollama) -> Iterator[Graph]:
     with engine(tmp_path, MEMORY_EMBEDDER=MODEL, OLLAMA_HOST=server.url) as here:
         here.helpers.embedder.start()
         assert here.helpers.embedder.get(wait=30)
-        yield Graph(here, here.workspaces.ensure("default"))
+        yield Graph(Scope(here, here.workspaces.ensure("default")))
 
 
 def make(graph: Graph, nodes: Mapping[str, Sequence[str]], kind: str = "t") -> None:
@@ -75,19 +76,19 @@ SHIP = ["the hull was painted red last spring", "seven sailors hoist canvas at d
 
 def test_an_empty_graph_lacks_nothing(graph: Graph) -> None:
     found = consolidate.stats(graph)
-    assert (found.node_count, found.observation_count, found.relation_count) == (0, 0, 0)
-    assert (found.embedding_coverage, found.workspace) == (1.0, "default")
+    assert (found["node_count"], found["observation_count"], found["relation_count"]) == (0, 0, 0)
+    assert (found["embedding_coverage"], found["workspace"]) == (1.0, "default")
 
 
 def test_stats_count_what_lives_in_this_workspace_alone(graph: Graph) -> None:
-    make(Graph(graph.engine, graph.engine.workspaces.ensure("other")), {"z": ["1", "2"]})
+    make(Graph(Scope(graph.engine, graph.engine.workspaces.ensure("other"))), {"z": ["1", "2"]})
     make(graph, {"a": ["1", "2", "3"], "b": ["4"], "c": []})
     relate(graph, "a>b", "b>a", "a>c", "a>a")
     entities.delete(graph, ["c"])
     observations.delete(graph, [Deletion(entity="a", ordinals=(0,))])
     found = consolidate.stats(graph)
-    assert (found.node_count, found.observation_count, found.relation_count) == (2, 3, 3)
-    assert found.embedding_coverage == 0.0
+    assert (found["node_count"], found["observation_count"], found["relation_count"]) == (2, 3, 3)
+    assert found["embedding_coverage"] == 0.0
 
 
 def test_coverage_is_the_share_of_living_observations_with_vectors(embedded: Graph, server: Ollama) -> None:
@@ -95,15 +96,15 @@ def test_coverage_is_the_share_of_living_observations_with_vectors(embedded: Gra
     server.fails = lambda text: "refused" in text
     observations.add(embedded, [("a", ["refused"])])
     entities.delete(embedded, ["b"])
-    assert consolidate.stats(embedded).embedding_coverage == 0.75
+    assert consolidate.stats(embedded)["embedding_coverage"] == 0.75
     observations.delete(embedded, [Deletion(entity="a", ordinals=(0, 3))])
-    assert consolidate.stats(embedded).embedding_coverage == 1.0
+    assert consolidate.stats(embedded)["embedding_coverage"] == 1.0
 
 
 # pending -------------------------------------------------------------------------------------------------------------
 
 
-def pending(graph: Graph) -> list[Pending]:
+def pending(graph: Graph) -> list[PendingNode]:
     return consolidate.pending(graph, 1_000)[0]
 
 
@@ -232,7 +233,7 @@ def test_many_equal_nodes_are_as_alike_as_can_be(embedded: Graph) -> None:
     assert [pair.similarity for pair in found] == [1.0] * 7
     report = consolidate.report(embedded)
     assert report.omitted["relation_candidates"] == 30 * 29 // 2 - 20
-    assert [cluster.node_count for cluster in report.cluster_summary] == [30]
+    assert [cluster["node_count"] for cluster in report.cluster_summary] == [30]
 
 
 def test_means_are_read_in_pages_and_of_the_dimension_that_most_have(
@@ -248,7 +249,7 @@ def test_means_are_read_in_pages_and_of_the_dimension_that_most_have(
 
     entities.create(graph, [NewEntity(name=f"n{number}", type="t") for number in range(10)])
     graph.change(work)
-    ids, means = graph.engine.store.means(graph.workspace, VectorSet(GENERAL, MODEL))
+    ids, means = graph.read(lambda q: graph.engine.store.index.means(q, VectorSet(GENERAL, MODEL)))
     names = {row["id"]: row["name"] for row in graph.read(lambda q: q.all("entities.names"))}
     assert sorted(names[key] for key in ids) == [f"n{number}" for number in range(9)]
     for key, mean in zip(ids, means, strict=True):
@@ -292,8 +293,8 @@ def test_links_are_mutual_and_the_same_in_any_tiling(seed: int, number: int, lea
 def test_without_vectors_clusters_are_those_who_are_related_with_the_same(graph: Graph) -> None:
     make(graph, {name: ["quiet"] for name in "abcdefghxyz"})
     relate(graph, "a>b", "b>c", "c>a", "x>y", "a>x", "d>e", "e>f", "f>g", "g>d", "d>f", "e>g")
-    named = [cluster.node_names for cluster in consolidate.report(graph).cluster_summary]
-    assert named == [("d", "e", "f", "g"), ("a", "b", "c"), ("x", "y")]
+    named = [cluster["node_names"] for cluster in consolidate.report(graph).cluster_summary]
+    assert named == [["d", "e", "f", "g"], ["a", "b", "c"], ["x", "y"]]
 
 
 # the report ----------------------------------------------------------------------------------------------------------
@@ -303,7 +304,11 @@ def test_the_report_of_an_empty_graph_is_empty(graph: Graph) -> None:
     report = consolidate.report(graph)
     assert (report.stale_summaries, report.relation_candidates, report.orphaned_nodes) == ((), (), ())
     assert report.cluster_summary == ()
-    assert (report.event_summary.creates, report.event_summary.updates, report.event_summary.deletes) == (0, 0, 0)
+    assert (report.event_summary["creates"], report.event_summary["updates"], report.event_summary["deletes"]) == (
+        0,
+        0,
+        0,
+    )
 
 
 def test_a_report_tells_what_is_alike_and_why(embedded: Graph) -> None:
@@ -313,8 +318,8 @@ def test_a_report_tells_what_is_alike_and_why(embedded: Graph) -> None:
     assert (candidate.pair.one.name, candidate.pair.other.name) == ("x", "y")
     assert candidate.rationale == "both mention porcelain, pot"
     (cluster,) = report.cluster_summary
-    assert (cluster.cluster_id, cluster.node_names, cluster.node_count) == (0, ("x", "y"), 2)
-    assert cluster.centroid_label == "porcelain, pot"
+    assert (cluster["cluster_id"], cluster["node_names"], cluster["node_count"]) == (0, ["x", "y"], 2)
+    assert cluster["centroid_label"] == "porcelain, pot"
     assert report.omitted == {
         "stale_summaries": 0, "relation_candidates": 0, "orphaned_nodes": 0, "cluster_summary": 0,
     }  # fmt: skip
@@ -323,7 +328,7 @@ def test_a_report_tells_what_is_alike_and_why(embedded: Graph) -> None:
 def test_a_label_and_a_rationale_are_there_without_a_word_in_common(graph: Graph) -> None:
     make(graph, {"a": ["1 2"], "b": ["one"], "c": ["two"]}, kind="person")
     relate(graph, "a>b", "b>c", "c>a")
-    assert [cluster.centroid_label for cluster in consolidate.report(graph).cluster_summary] == ["person"]
+    assert [cluster["centroid_label"] for cluster in consolidate.report(graph).cluster_summary] == ["person"]
 
 
 def test_each_list_is_limited_and_says_how_much_it_left_out(embedded: Graph) -> None:
@@ -331,7 +336,7 @@ def test_each_list_is_limited_and_says_how_much_it_left_out(embedded: Graph) -> 
     report = consolidate.report(embedded, limit=1)
     assert [node.node.name for node in report.stale_summaries] == ["m0"]
     assert [node.name for node in report.orphaned_nodes] == ["m0"]
-    assert [cluster.node_count for cluster in report.cluster_summary] == [5]
+    assert [cluster["node_count"] for cluster in report.cluster_summary] == [5]
     assert report.omitted == {
         "stale_summaries": 8, "relation_candidates": 15, "orphaned_nodes": 8, "cluster_summary": 1,
     }  # fmt: skip
@@ -351,8 +356,8 @@ def test_events_of_the_last_thirty_days_are_counted_for_the_graph_alone(graph: G
 
     graph.change(others)
     found = consolidate.report(graph).event_summary
-    assert (found.creates, found.updates, found.deletes) == (5, 2, 4)
-    assert found.since < graph.engine.clock.now()
+    assert (found["creates"], found["updates"], found["deletes"]) == (5, 2, 4)
+    assert found["since"] < graph.engine.clock.now()
 
 
 # in their own words --------------------------------------------------------------------------------------------------

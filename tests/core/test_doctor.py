@@ -13,6 +13,7 @@ from memoryd.core.admin import doctor
 from memoryd.core.admin.doctor import Doctor, Finding, changed, slips
 from memoryd.core.engine import Engine
 from memoryd.core.memories.memories import Memories
+from memoryd.core.scope import Scope
 from memoryd.core.transfer import migration
 from memoryd.errors import InvalidInputError, StoreError
 from memoryd.models import weights
@@ -31,7 +32,7 @@ class Patient:
 
     def store(self, *texts: str, workspace: str = "default") -> None:
         with Engine(self.settings, fetch=False) as engine:
-            memories = Memories(engine, engine.workspaces.ensure(workspace), "")
+            memories = Memories(Scope(engine, engine.workspaces.ensure(workspace)))
             engine.helpers.embedder.start()
             engine.helpers.embedder.get(60)
             for text in texts:
@@ -255,7 +256,7 @@ def _vector(value: float) -> bytes:
 def test_a_damaged_archive_is_found_and_keeps_a_backup_from_being_made(patient: Patient, tmp_path: Path) -> None:
     with Engine(patient.settings, fetch=False) as engine:
         place = engine.workspaces.create("old")
-        memories = Memories(engine, place, "")
+        memories = Memories(Scope(engine, place))
         for number in range(50):
             memories.store(f"{number} " + "text " * 100)
         engine.workspaces.archive("old")

@@ -9,6 +9,7 @@ from memoryd.core.admin import doctor
 from memoryd.core.admin.doctor import Doctor, Finding
 from memoryd.core.engine import Engine
 from memoryd.core.memories.memories import Memories
+from memoryd.core.scope import Scope
 from memoryd.settings import Settings
 from memoryd.store.postgres import connection
 from tests.clients import NO_MODELS
@@ -31,7 +32,7 @@ class Patient:
 
     def store(self, *texts: str) -> None:
         with Engine(self.settings, fetch=False) as engine:
-            memories = Memories(engine, engine.workspaces.ensure("default"), "")
+            memories = Memories(Scope(engine, engine.workspaces.ensure("default")))
             engine.helpers.embedder.start()
             engine.helpers.embedder.get(60)
             for text in texts:
@@ -63,6 +64,7 @@ def patient(home: Path, server: Cluster) -> Patient:
     return Patient(home, server.database())
 
 
+@pytest.mark.process
 def test_nothing_is_made_where_nothing_was_stored(patient: Patient) -> None:
     diagnosis = patient.examine()
     assert diagnosis.findings == []
@@ -72,6 +74,7 @@ def test_nothing_is_made_where_nothing_was_stored(patient: Patient) -> None:
     assert ask(patient.url, "SELECT tablename FROM pg_tables WHERE schemaname = 'public'") == []
 
 
+@pytest.mark.process
 def test_facts(patient: Patient) -> None:
     patient.store("one", "two")
     diagnosis = patient.examine()
@@ -85,6 +88,7 @@ def test_facts(patient: Patient) -> None:
     ]
 
 
+@pytest.mark.process
 def test_a_server_out_of_reach(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(connection, "PAUSES", ())
     diagnosis = Patient(home, "postgresql://user:geheim@127.0.0.1:1/memory").examine()
@@ -96,6 +100,7 @@ def test_a_server_out_of_reach(home: Path, monkeypatch: pytest.MonkeyPatch) -> N
     assert "geheim" not in str(diagnosis)
 
 
+@pytest.mark.process
 def test_an_index_that_is_not_valid_is_built_anew(patient: Patient) -> None:
     patient.store("findable")
     ask(patient.url, "UPDATE pg_index SET indisvalid = false WHERE indexrelid = 'records_words'::regclass")
@@ -105,18 +110,21 @@ def test_an_index_that_is_not_valid_is_built_anew(patient: Patient) -> None:
     assert patient.repair() == []
 
 
+@pytest.mark.process
 def test_an_extension_that_was_dropped_is_told(patient: Patient) -> None:
     patient.store("x")
     ask(patient.url, "DROP EXTENSION unaccent CASCADE")
     assert any("unaccent was dropped" in finding.problem for finding in patient.examine().findings)
 
 
+@pytest.mark.process
 def test_rows_whose_registry_is_lost(patient: Patient) -> None:
     patient.store("one", "two")
     ask(patient.url, "DELETE FROM projects")
     assert patient.finding().problem == "2 records belong to a workspace that the registry does not know"
 
 
+@pytest.mark.process
 def test_damaged_vectors_are_made_anew(home: Path, server: Cluster, model_dir: Path) -> None:
     settings = {"MEMORY_EMBEDDER": "bundled", "MEMORY_MODEL_DIR": str(model_dir)}
     patient = Patient(home, server.database(), **settings)

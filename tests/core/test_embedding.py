@@ -13,13 +13,14 @@ from memoryd.core.base.background import Worker
 from memoryd.core.engine import Engine
 from memoryd.core.memories.memories import Criteria
 from memoryd.core.records import embedding, records
+from memoryd.core.records.embedding import Question
 from memoryd.errors import StoreError
 from memoryd.model import GENERAL, Filter, VectorSet, Workspace
 from memoryd.models import helpers
 from memoryd.models import ollama as service
 from memoryd.store.sqlite.placement import DataDirectory
 from tests.core.kit import NOMIC, Ollama, embedded, engine, memories, never, stored, with_ollama
-from tests.store.kit import put
+from tests.store.kit import nearest, put
 
 BUNDLED = "bundled:e5-small-v2"
 
@@ -38,13 +39,18 @@ def a_minute_later(here: Engine) -> None:
     here.helpers.embedder._retry_at = 0.0
 
 
+def asked(here: Engine, query: str) -> Question:
+    """A question by what serves; its snapshot is over."""
+    return here.embedding.ask(here.workspaces.ensure("default"), query, lambda question: question)
+
+
 def found(here: Engine, query: str) -> list[str]:
     """What is nearest by the vectors that serve."""
     place = here.workspaces.ensure("default")
-    question = here.embedding.question(place, query)
+    question = asked(here, query)
     assert question.embedder
     among = VectorSet(GENERAL, question.embedder.name)
-    ids = [key for key, _ in here.store.nearest(place, among, question.vector, Filter(), 10)]
+    ids = [key for key, _ in nearest(here.store, place, among, question.vector, Filter(), 10)]
     return [hit.record.body for hit in memories(here).get(ids)]
 
 
@@ -210,14 +216,13 @@ def test_the_old_set_serves_alone_until_the_new_one_is_complete(
         server.asked.clear()
         here.embedding.catch_up(lambda: len(server.asked) >= 2)
         assert embedded(here) == {BUNDLED: 4, NOMIC: 2}
-        place = here.workspaces.ensure("default")
-        question = here.embedding.question(place, "Which mountain erupts?")
+        question = asked(here, "Which mountain erupts?")
         assert question.embedder
         assert question.embedder.name == BUNDLED  # not the two vectors of the new model
         assert found(here, "Which mountain erupts?")[0] == "Mount Etna is a volcano."
         here.embedding.catch_up(never)
         assert embedded(here) == {BUNDLED: 4, NOMIC: 4}
-        question = here.embedding.question(place, "Bread needs yeast.")
+        question = asked(here, "Bread needs yeast.")
         assert question.embedder
         assert question.embedder.name == NOMIC
         assert found(here, "Bread needs yeast.")[0] == "Bread needs yeast."
@@ -237,7 +242,7 @@ def test_an_old_model_that_is_gone_leaves_the_present_one(
         monkeypatch.setattr(here.helpers, "older", lambda _name: None)
         here.helpers.embedder.start()
         assert here.helpers.embedder.get(wait=30)
-        question = here.embedding.question(here.workspaces.ensure("default"), "bread")
+        question = asked(here, "bread")
         assert question.embedder
         assert question.embedder.name == NOMIC
         here.embedding.catch_up(never)
@@ -248,7 +253,7 @@ OTHER = "ollama:all-minilm"
 
 
 def served(here: Engine) -> str:
-    question = here.embedding.question(here.workspaces.ensure("default"), "Bread needs yeast.")
+    question = asked(here, "Bread needs yeast.")
     assert question.embedder
     return question.embedder.name
 
@@ -295,7 +300,7 @@ def test_a_set_that_is_gone_does_not_serve(tmp_path: Path, server: Ollama, monke
 
 def test_the_serving_set_is_looked_for_again_where_the_backfill_has_just_finished(tmp_path: Path) -> None:
     with engine(tmp_path) as here:
-        assert here.embedding._due(here.workspaces.ensure("default"))
+        assert here.embedding._due(here.workspaces.ensure("default").id)
 
 
 # several workspaces --------------------------------------------------------------------------------------------------

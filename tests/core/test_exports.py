@@ -14,12 +14,12 @@ from memoryd.core.graph.entities import NewEntity
 from memoryd.core.graph.relations import Edge
 from memoryd.core.graph.transaction import Graph
 from memoryd.core.maintenance.history import restore
+from memoryd.core.scope import Scope
 from memoryd.core.transfer import export as exports
 from memoryd.core.transfer.jsonl import Mode
-from memoryd.core.transfer.schema import SHAPES
 from memoryd.errors import InvalidInputError, StoreError
 from memoryd.settings import Settings
-from memoryd.store.sql import MOVED
+from memoryd.store.columns import EXPORTED
 from tests.clients import database, environment
 from tests.core.exports_kit import (
     everything,
@@ -31,13 +31,7 @@ from tests.core.exports_kit import (
     values,
 )
 from tests.core.kit import memories
-from tests.store.kit import EVERY, NOW, SET, axis, put
-
-
-def test_each_column_that_moves_has_a_shape() -> None:
-    assert {table: set(shape) for table, shape in SHAPES.items()} == {
-        table: set(moved.columns) for table, moved in MOVED.items() if not moved.registry and table != "versions"
-    }
+from tests.store.kit import EVERY, NOW, SET, axis, nearest, put
 
 
 @pytest.mark.parametrize("mode", ["merge", "replace"])
@@ -86,7 +80,7 @@ def test_what_was_forgotten_or_is_one_sessions_stays_in_the_house(engine: Engine
     assert [record["body"] for record in of(told, "records") if record["deleted_at"]] == ["an original"]
     assert [relation["relation_type"] for relation in of(told, "relations")] == ["knows"]
     ids = {record["id"] for record in of(told, "records")}
-    hanging = [row["id"] for table in SHAPES for row in of(told, table) if table.endswith("details")]
+    hanging = [row["id"] for table in EXPORTED for row in of(told, table) if table.endswith("details")]
     assert set(hanging) == ids
     workspace = engine.workspaces.find("default")
     for secret in (workspace.id, str(engine.settings.data_dir)):
@@ -111,7 +105,7 @@ def test_vectors_are_found_after_an_import(engine: Engine, other: Engine, file: 
     put(engine.store, place, "far", axis(1))
     export(engine, file)
     load(other, file)
-    near = other.store.nearest(other.workspaces.find("default"), SET, axis(3), EVERY, 1)
+    near = nearest(other.store, other.workspaces.find("default"), SET, axis(3), EVERY, 1)
     assert [key for key, _ in near] == [wanted]
 
 
@@ -127,7 +121,7 @@ def test_what_has_replaced_a_memory_is_not_named_once_it_is_forgotten(engine: En
 
 def test_a_writer_beside_it_does_not_tear_an_export(engine: Engine, other: Engine, file: Path) -> None:
     place = engine.workspaces.ensure("default")
-    graph = Graph(engine, place)
+    graph = Graph(Scope(engine, place))
 
     def write(_what: str, _done: float) -> None:
         """Between any two pages."""
@@ -166,5 +160,5 @@ def test_a_whole_succession_goes_along_and_can_be_restored(engine: Engine, other
     details = {row["id"]: row["superseded_by"] for row in of(values(whole), "memory_details")}
     assert details == {first.id: third.id, second.id: third.id, third.id: None}
     load(other, file)
-    graph = Graph(other, other.workspaces.find("default"))
+    graph = Graph(Scope(other, other.workspaces.find("default")))
     assert [one.text for one in restore(graph, [first.id])] == ["The database is MySQL."]

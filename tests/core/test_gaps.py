@@ -11,26 +11,31 @@ from hypothesis import strategies as st
 
 from memoryd.core.graph import entities, missing_relations, observations, relations
 from memoryd.core.graph.entities import NewEntity
-from memoryd.core.graph.missing_relations import Gap, Names, phrase_of
+from memoryd.core.graph.missing_relations import NodeNames, RelationGap, phrase_of
 from memoryd.core.graph.observations import Deletion
 from memoryd.core.graph.relations import Edge
 from memoryd.core.graph.transaction import Graph
+from memoryd.core.scope import Scope
 from tests.core.kit import engine
 
 
 @pytest.fixture
 def graph(tmp_path: Path) -> Iterator[Graph]:
     with engine(tmp_path) as here:
-        yield Graph(here, here.workspaces.ensure("default"))
+        yield Graph(Scope(here, here.workspaces.ensure("default")))
 
 
 def made(graph: Graph, **nodes: tuple[str, ...]) -> None:
     entities.create(graph, [NewEntity(name=name, type="t", observations=said) for name, said in nodes.items()])
 
 
+def gap(node: str, other: str, number: int) -> RelationGap:
+    return {"node": node, "referenced_name": other, "reference_count": number}
+
+
 def mentioned(text: str, *names: str) -> list[str]:
     """Those of the names that a text mentions."""
-    known = Names({name: name for name in names})
+    known = NodeNames({name: name for name in names})
     return sorted({owner for phrase in known.mentioned(text) for owner in known.owners[phrase]})
 
 
@@ -100,7 +105,7 @@ def test_gaps_are_counted_in_observations_and_the_most_mentioned_come_first(grap
         Dora=("met Bob",),
     )
     relations.create(graph, [Edge("Carl", "Ann", "with")])
-    assert missing_relations.gaps(graph) == [Gap("Ann", "Bob", 2), Gap("Bob", "Dora", 1), Gap("Dora", "Bob", 1)]
+    assert missing_relations.gaps(graph) == [gap("Ann", "Bob", 2), gap("Bob", "Dora", 1), gap("Dora", "Bob", 1)]
 
 
 def test_a_relation_in_either_direction_closes_a_gap_and_its_end_opens_it_again(graph: Graph) -> None:
@@ -108,7 +113,7 @@ def test_a_relation_in_either_direction_closes_a_gap_and_its_end_opens_it_again(
     relations.create(graph, [Edge("Bob", "Ann", "met")])
     assert missing_relations.gaps(graph) == []
     relations.delete(graph, [Edge("Bob", "Ann", "met")])
-    assert missing_relations.gaps(graph) == [Gap("Ann", "Bob", 1)]
+    assert missing_relations.gaps(graph) == [gap("Ann", "Bob", 1)]
 
 
 def test_what_is_deleted_is_neither_read_nor_named(graph: Graph) -> None:
@@ -126,7 +131,7 @@ def test_an_own_name_shields_what_it_contains_and_means_no_namesake(graph: Graph
 
 
 def test_another_workspace_is_not_read(graph: Graph) -> None:
-    other = Graph(graph.engine, graph.engine.workspaces.ensure("other"))
+    other = Graph(Scope(graph.engine, graph.engine.workspaces.ensure("other")))
     made(other, Bob=("met Ann",))
     made(graph, Ann=("met Bob",))
     assert missing_relations.gaps(graph) == []
@@ -145,6 +150,6 @@ SIMPLE = st.text("abc", min_size=1, max_size=3)
 @given(names=st.sets(SIMPLE, min_size=1, max_size=6), words=st.lists(SIMPLE, max_size=12))
 def test_simple_words_are_found_where_a_pattern_finds_them(names: set[str], words: list[str]) -> None:
     text = " ".join(words)
-    known = Names({name: name for name in names})
+    known = NodeNames({name: name for name in names})
     expected = Counter({name: len(re.findall(rf"\b{name}\b", text)) for name in names})
     assert Counter(phrase[0] for phrase in known.mentioned(text)) == +expected

@@ -16,6 +16,7 @@ from memoryd.core.graph.entities import NewEntity
 from memoryd.core.graph.observations import Deletion
 from memoryd.core.graph.relations import Edge
 from memoryd.core.graph.transaction import Change, Graph, named
+from memoryd.core.scope import Scope
 from memoryd.errors import InvalidInputError, NotFoundError
 from memoryd.model import Entity
 from tests.core.kit import engine, never
@@ -24,7 +25,7 @@ from tests.core.kit import engine, never
 @pytest.fixture
 def graph(tmp_path: Path) -> Iterator[Graph]:
     with engine(tmp_path) as here:
-        graph = Graph(here, here.workspaces.ensure("default"))
+        graph = Graph(Scope(here, here.workspaces.ensure("default")))
         entities.create(graph, [NewEntity(name="Ann", type="person", observations=("a", "b", "c"))])
         entities.create(graph, [NewEntity(name="Bob", type="person"), NewEntity(name="Acme", type="company")])
         yield graph
@@ -120,7 +121,7 @@ def test_whatever_changes_about_a_node_moves_its_time_and_no_other(graph: Graph,
 def test_a_relation_twice_in_one_call_is_made_once(graph: Graph) -> None:
     knows = Edge("Ann", "Bob", "knows")
     made = relations.create(graph, [knows, knows])
-    assert made.created == made.already_existed
+    assert made["created"] == made["already_existed"]
     assert len(relations.between(graph, "Ann", "Bob")) == 1
 
 
@@ -163,8 +164,8 @@ def test_times_are_in_the_order_of_commits(graph: Graph) -> None:
         adding = threads.submit(observations.add, graph, [("Ann", ["later"])])
         before = graph.engine.clock.now()
         go.set()
-        (added,) = adding.result(20)
-    assert added.observations[0].created_at > before
+        (added,) = adding.result(20)["result"]
+    assert added["added"][0]["created_at"] > before
 
 
 def test_a_time_never_goes_back(graph: Graph) -> None:
@@ -183,7 +184,7 @@ def test_a_time_never_goes_back(graph: Graph) -> None:
 
 def test_relations_are_purged_like_records(tmp_path: Path) -> None:
     with engine(tmp_path, MEMORY_RETENTION_DAYS="0") as here:
-        graph = Graph(here, here.workspaces.ensure("default"))
+        graph = Graph(Scope(here, here.workspaces.ensure("default")))
         entities.create(graph, [NewEntity(name=name, type="t", observations=("x",)) for name in ("a", "b", "c")])
         relations.create(graph, [Edge("a", "b", "r"), Edge("b", "c", "r"), Edge("c", "a", "r")])
         relations.delete(graph, [Edge("a", "b", "r")])

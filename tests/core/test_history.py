@@ -13,6 +13,7 @@ from memoryd.core.graph.transaction import Graph
 from memoryd.core.maintenance.history import entries, restore
 from memoryd.core.memories.memories import Criteria
 from memoryd.core.memories.vault import Vault
+from memoryd.core.scope import Scope
 from memoryd.errors import InvalidInputError, NotFoundError
 from memoryd.settings import Settings
 from tests.clients import environment
@@ -32,7 +33,7 @@ def one(tmp_path: Path) -> Iterator[Engine]:
 @pytest.fixture
 def graph(one: Engine) -> Graph:
     """Ann, who works at Acme and likes tea."""
-    made = Graph(one, one.workspaces.ensure("default"))
+    made = Graph(Scope(one, one.workspaces.ensure("default")))
     news = [NewEntity(name="Ann", type="person", observations=("works there", "likes tea")),
             NewEntity(name="Acme", type="firm")]  # fmt: skip
     entities.create(made, news)
@@ -111,7 +112,7 @@ def test_a_living_record_says_again_what_it_said_before(graph: Graph) -> None:
 
 
 def test_a_key_that_is_taken_is_told_and_nothing_is_restored(one: Engine, graph: Graph) -> None:
-    vault = Vault(one, graph.workspace, "")
+    vault = Vault(Scope(one, graph.workspace))
     vault.commit("vault", "db", "MySQL")
     vault.prune("vault", key="db")
     gone = last(graph, "memory")
@@ -132,11 +133,11 @@ def test_what_never_was_cannot_be_restored(one: Engine, graph: Graph) -> None:
 
 def test_earlier_texts_are_purged_after_the_retention(tmp_path: Path) -> None:
     with engine(tmp_path, MEMORY_RETENTION_DAYS="0") as one:
-        vault = Vault(one, one.workspaces.ensure("default"), "")
+        vault = Vault(Scope(one, one.workspaces.ensure("default")))
         vault.commit("vault", "db", "MySQL")
         vault.commit("vault", "db", "Postgres")
         one.upkeep.purge_workspace(one.workspaces.ensure("default"))
-        assert entries(Graph(one, one.workspaces.ensure("default")), 10) == []
+        assert entries(Graph(Scope(one, one.workspaces.ensure("default"))), 10) == []
 
 
 def test_what_was_superseded_outlives_the_retention(tmp_path: Path) -> None:
@@ -146,7 +147,7 @@ def test_what_was_superseded_outlives_the_retention(tmp_path: Path) -> None:
         second = kept.store("The database is Postgres.", supersedes=[first.id])
         kept.store("The database is CockroachDB.", supersedes=[second.id])
         one.upkeep.purge_workspace(one.workspaces.ensure("default"))
-        found = entries(Graph(one, one.workspaces.ensure("default")), 10)
+        found = entries(Graph(Scope(one, one.workspaces.ensure("default"))), 10)
         assert [entry.id for entry in found] == [second.id, first.id]
 
 
@@ -161,7 +162,7 @@ def test_what_comes_back_with_another_may_be_named_beside_it_in_any_order(graph:
 
 
 def test_other_tags_do_not_hide_the_text_from_before(one: Engine, graph: Graph) -> None:
-    vault = Vault(one, graph.workspace, "")
+    vault = Vault(Scope(one, graph.workspace))
     vault.commit("vault", "db", "MySQL")
     vault.commit("vault", "db", "Postgres")
     vault.commit("vault", "db", "Postgres", tags=["infra"])

@@ -13,10 +13,12 @@ from memoryd.core.engine import Engine
 from memoryd.core.graph import entities
 from memoryd.core.graph.entities import NewEntity
 from memoryd.core.graph.transaction import Graph
+from memoryd.core.scope import Scope
 from memoryd.core.transfer import jsonl, restore
 from memoryd.core.transfer.jsonl import Mode
-from memoryd.core.transfer.schema import SHAPES
-from memoryd.errors import InvalidInputError, MemorydError
+from memoryd.errors import InvalidInputError, StoreError
+from memoryd.store import rows
+from memoryd.store.columns import EXPORTED
 from tests.core.exports_kit import (
     WORKSPACE,
     Lines,
@@ -164,39 +166,51 @@ def test_a_name_that_no_workspace_may_have_is_refused_before_anything_is_written
 
 @pytest.mark.parametrize("mode", ["merge", "replace"])
 def test_a_file_that_grows_while_it_is_read_is_told(engine: Engine, other: Engine, file: Path, mode: Mode) -> None:
-    everything(engine)
+    place = engine.workspaces.ensure("default")
+    events = [{"at": NOW, "operation": "o", "subject": None}] * (2 * jsonl.TICK)
+    engine.store.write(place, lambda q: rows.put(q, "events", events))
     export(engine, file)
     memories(other).store("mine")
 
     def grow(what: str, _done: float) -> None:
-        if what == "importing default":
-            with file.open("ab") as more:
-                more.write(b"{}\n")
+        assert what == "checking"
+        with file.open("ab") as more:
+            more.write(b"\n")
 
     with jsonl.opened(file) as source, pytest.raises(InvalidInputError, match="Somebody wrote to"):
         restore.load(other, source, None, mode, grow)
-    assert mode == "merge" or memories(other).stats()["total"] == 1
+    assert memories(other).stats()["total"] == 1
+
+
+@pytest.mark.parametrize("mode", ["merge", "replace"])
+def test_a_file_that_was_read_may_change(engine: Engine, other: Engine, file: Path, mode: Mode) -> None:
+    everything(engine)
+    before = export(engine, file)
+
+    def spoil(what: str, _done: float) -> None:
+        if what == "importing default":
+            file.write_bytes(b"")
+
+    with jsonl.opened(file) as source:
+        restore.load(other, source, None, mode, spoil)
+    assert export(other, file.with_name("after")) == before
 
 
 def test_a_failed_replacement_leaves_no_workspace_behind(engine: Engine, file: Path) -> None:
     memories(engine).store("mine")
     export(engine, file)
 
-    def grow(what: str, _done: float) -> None:
-        if what == "importing new":
-            file.write_bytes(b"")
+    def fail(what: str, done: float) -> None:
+        if what == "importing new" and done > 0.5:
+            raise StoreError("the disk is full")
 
-    content = values(file.read_bytes())
-    written(
-        file, [*content[:1], *[record(str(n)) for n in range(1000, 1600)], *[detail(str(n)) for n in range(1000, 1600)]]
-    )
-    with jsonl.opened(file) as source, pytest.raises(MemorydError):
-        restore.load(engine, source, "new", "replace", grow)
+    with jsonl.opened(file) as source, pytest.raises(StoreError, match="the disk is full"):
+        restore.load(engine, source, "new", "replace", fail)
     assert [workspace.name for workspace in engine.workspaces.all()] == ["default"]
 
 
 def test_an_id_that_means_something_else_here_is_refused(engine: Engine, file: Path) -> None:
-    graph = Graph(engine, engine.workspaces.ensure("default"))
+    graph = Graph(Scope(engine, engine.workspaces.ensure("default")))
     (made,) = entities.create(graph, [NewEntity(name="Ann", type="x")])
     written(file, [WORKSPACE, record(made.entity.id), detail(made.entity.id)])
     with pytest.raises(InvalidInputError, match="is a entity in the workspace, but a memory in"):
@@ -244,7 +258,7 @@ def test_any_text_comes_back(
             told["records", of_it] = record(of_it, kind="observation", name=name, body=content)
             place_of_it = {"id": of_it, "entity_id": key, "ordinal": ordinal}
             told["observation_details", of_it] = {"observation_details": place_of_it}
-    order = list(SHAPES)
+    order = list(EXPORTED)
     lines_of_it = [told[key] for key in sorted(told, key=lambda key: (order.index(key[0]), key[1]))]
     happened = [
         {"events": {"at": at, "operation": what, "subject": to}} for at, what, to in sorted(events, key=lambda e: e[0])

@@ -16,6 +16,7 @@ from memoryd.core.graph.transaction import Graph
 from memoryd.core.journal.journal import Journal
 from memoryd.core.memories.memories import Criteria
 from memoryd.core.memories.vault import Vault
+from memoryd.core.scope import Scope
 from memoryd.core.transfer.jsonl import Mode
 from memoryd.errors import InvalidInputError
 from memoryd.store import rows
@@ -41,12 +42,12 @@ def test_a_second_merge_adds_nothing(engine: Engine, other: Engine, file: Path, 
 
 
 def test_an_entity_of_the_same_name_gains_what_it_lacks(engine: Engine, other: Engine, file: Path) -> None:
-    graph = Graph(engine, engine.workspaces.ensure("default"))
+    graph = Graph(Scope(engine, engine.workspaces.ensure("default")))
     said = tuple(f"fact {number}" for number in range(20))
     entities.create(graph, [NewEntity(name="Ann", type="person", observations=said), NewEntity(name="Bob", type="x")])
     relations.create(graph, [Edge("Ann", "Bob", "knows"), Edge("Bob", "Ann", "likes")])
     export(engine, file)
-    theirs = Graph(other, other.workspaces.ensure("default"))
+    theirs = Graph(Scope(other, other.workspaces.ensure("default")))
     there = NewEntity(name="Ann", type="robot", observations=("mine", "fact 7"), summary="hers")
     (before,) = entities.create(theirs, [there])
     entities.create(theirs, [NewEntity(name="Bob", type="y")])
@@ -70,10 +71,10 @@ def test_what_reads_differently_by_a_new_relation_loses_the_vector_that_was_made
     engine: Engine, other: Engine, file: Path
 ) -> None:
     for one in (engine, other):
-        graph = Graph(one, one.workspaces.ensure("default"))
+        graph = Graph(Scope(one, one.workspaces.ensure("default")))
         entities.create(graph, [NewEntity(name=name, type="x", observations=("a",)) for name in ("Ann", "Bob", "Cid")])
-    relations.create(Graph(engine, engine.workspaces.find("default")), [Edge("Ann", "Bob", "knows")])
-    theirs = Graph(other, other.workspaces.find("default"))
+    relations.create(Graph(Scope(engine, engine.workspaces.find("default"))), [Edge("Ann", "Bob", "knows")])
+    theirs = Graph(Scope(other, other.workspaces.find("default")))
     about = theirs.read(lambda q: observations.of(q, [one.id for one in entities.page(theirs, "", 9)]))
     row = {"chunk": 0, "model": "m", "dim": 8, "vector": np.float16(axis(1))}
     keys = [one.id for each in about.values() for one in each]
@@ -88,11 +89,11 @@ def test_what_reads_differently_by_a_new_relation_loses_the_vector_that_was_made
 
 
 def test_two_copies_that_went_apart_are_brought_together(engine: Engine, other: Engine, file: Path) -> None:
-    graph = Graph(engine, engine.workspaces.ensure("default"))
+    graph = Graph(Scope(engine, engine.workspaces.ensure("default")))
     entities.create(graph, [NewEntity(name="Ann", type="person", observations=("both",))])
     export(engine, file)
     load(other, file)
-    theirs = Graph(other, other.workspaces.find("default"))
+    theirs = Graph(Scope(other, other.workspaces.find("default")))
     observations.add(graph, [("Ann", ["here", "same"])])
     observations.add(theirs, [("Ann", ["there", "same"])])
     export(engine, file.with_name("later"))
@@ -107,7 +108,7 @@ def test_two_copies_that_went_apart_are_brought_together(engine: Engine, other: 
 
 
 def test_ordinals_go_on_behind_all_that_were_ever_given(engine: Engine, other: Engine, file: Path) -> None:
-    graph = Graph(engine, engine.workspaces.ensure("default"))
+    graph = Graph(Scope(engine, engine.workspaces.ensure("default")))
     entities.create(graph, [NewEntity(name="Ann", type="person", observations=("0",))])
     export(engine, file)
     load(other, file)
@@ -115,27 +116,27 @@ def test_ordinals_go_on_behind_all_that_were_ever_given(engine: Engine, other: E
     observations.delete(graph, [Deletion(entity="Ann", ordinals=(2,))])
     export(engine, file.with_name("later"))
     load(other, file.with_name("later"))
-    theirs = Graph(other, other.workspaces.find("default"))
-    (added,) = observations.add(theirs, [("Ann", ["next"])])
-    assert [one.ordinal for one in added.observations] == [3]
+    theirs = Graph(Scope(other, other.workspaces.find("default")))
+    (added,) = observations.add(theirs, [("Ann", ["next"])])["result"]
+    assert [one["ordinal"] for one in added["added"]] == [3]
 
 
 @pytest.mark.parametrize("mode", ["merge", "replace"])
 def test_a_file_that_counts_its_ordinals_wrong_does_no_harm(
     engine: Engine, other: Engine, file: Path, mode: Mode
 ) -> None:
-    graph = Graph(engine, engine.workspaces.ensure("default"))
+    graph = Graph(Scope(engine, engine.workspaces.ensure("default")))
     entities.create(graph, [NewEntity(name="Ann", type="person", observations=("0", "1"))])
     told = values(export(engine, file))
     for row in of(told, "entity_details"):
         row["next_ordinal"] = 0
     load(other, written(file, told), mode)
-    (added,) = observations.add(Graph(other, other.workspaces.find("default")), [("Ann", ["next"])])
-    assert [one.ordinal for one in added.observations] == [2]
+    (added,) = observations.add(Graph(Scope(other, other.workspaces.find("default"))), [("Ann", ["next"])])["result"]
+    assert [one["ordinal"] for one in added["added"]] == [2]
 
 
 def test_a_relation_that_was_deleted_since_the_export_comes_back(engine: Engine, file: Path) -> None:
-    graph = Graph(engine, engine.workspaces.ensure("default"))
+    graph = Graph(Scope(engine, engine.workspaces.ensure("default")))
     entities.create(graph, [NewEntity(name="Ann", type="person")])
     relations.create(graph, [Edge("Ann", "Ann", "is")])
     first = of(values(export(engine, file)), "relations")
@@ -154,14 +155,14 @@ def test_perspectives_are_replaced_too(engine: Engine, other: Engine, file: Path
 
 def test_a_key_that_is_there_stays_as_it_is_and_is_told(engine: Engine, other: Engine, file: Path) -> None:
     for number, one in enumerate((engine, other)):
-        vault = Vault(one, one.workspaces.ensure("default"), "s")
+        vault = Vault(Scope(one, one.workspaces.ensure("default"), "s"))
         vault.commit("vault", "same", "as it is")
         vault.commit("vault", "key", f"text {number}")
     export(engine, file)
     (outcome,) = load(other, file)
     assert outcome.remarks == ["The key 'key' is there already and stays as it is."]
     assert outcome.new["memories"] == 0
-    kept, _ = Vault(other, other.workspaces.find("default"), "s").search("text")
+    kept, _ = Vault(Scope(other, other.workspaces.find("default"), "s")).search("text")
     assert [match.record.body for match in kept] == ["text 1"]
 
 
@@ -177,7 +178,7 @@ def test_a_memory_that_says_the_same_is_there_already(engine: Engine, other: Eng
 
 def test_what_was_forgotten_since_the_export_comes_back(engine: Engine, file: Path, tmp_path: Path) -> None:
     memories(engine).store("Bread needs yeast.", tags=("a",))
-    graph = Graph(engine, engine.workspaces.find("default"))
+    graph = Graph(Scope(engine, engine.workspaces.find("default")))
     entities.create(graph, [NewEntity(name="Ann", type="x", observations=("a", "b"))])
     relations.create(graph, [Edge("Ann", "Ann", "is")])
     first = values(export(engine, file))
@@ -195,12 +196,12 @@ def test_turns_of_two_machines_that_fell_into_one_millisecond_are_both_kept(
     engine: Engine, other: Engine, file: Path
 ) -> None:
     for text, one in (("here", engine), ("there", other)):
-        turn = Journal(one, one.workspaces.ensure("default"), "s").add("p", text, "r", "s")
+        turn = Journal(Scope(one, one.workspaces.ensure("default"), "s")).add("p", text, "r", "s")
         one.store.write(one.workspaces.find("default"), lambda q: _rename(q, turn.id))  # noqa: B023
     export(engine, file)
     assert load(other, file)[0].new["turns"] == 1
     assert load(other, file)[0].new["turns"] == 0
-    kept = Journal(other, other.workspaces.find("default"), "s").kept.every_turn()
+    kept = Journal(Scope(other, other.workspaces.find("default"), "s")).kept.every_turn()
     assert [(turn.id, turn.thought) for turn in kept] == [("mem_1", "there"), ("mem_1-2", "here")]
 
 
@@ -215,13 +216,13 @@ def _rename(queries: Queries, turn: str) -> None:
 
 def test_a_session_keeps_the_summary_that_it_has(engine: Engine, other: Engine, file: Path) -> None:
     for one in (engine, other):
-        journal = Journal(one, one.workspaces.ensure("default"), "s")
+        journal = Journal(Scope(one, one.workspaces.ensure("default"), "s"))
         journal.add(f"prompt of {one.store.place}", "t", "r", "s")
         journal.summarize("s")
-    first = list(Journal(other, other.workspaces.find("default"), "s").kept.every_summary())
+    first = list(Journal(Scope(other, other.workspaces.find("default"), "s")).kept.every_summary())
     export(engine, file)
     load(other, file)
-    assert list(Journal(other, other.workspaces.find("default"), "s").kept.every_summary()) == first
+    assert list(Journal(Scope(other, other.workspaces.find("default"), "s")).kept.every_summary()) == first
 
 
 def test_a_workspace_keeps_its_own_perspectives(engine: Engine, other: Engine, file: Path) -> None:
@@ -307,10 +308,10 @@ def test_an_archived_workspace_is_not_imported_into(engine: Engine, file: Path, 
 KILLED = """
 import json, os, signal, sys
 from pathlib import Path
-from memoryd.core.transfer import jsonl as lines, merge as merging, restore as imports
+from memoryd.core.transfer import jsonl as lines, reader, restore as imports
 from memoryd.core.engine import Engine
 from memoryd.settings import Settings
-merging.BATCH = 5
+reader.BATCH = 5
 environ, file, mode = sys.argv[1:]
 def report(what, done):
     if what.startswith("importing") and done > 0.4:
@@ -326,6 +327,7 @@ def killed(home: Path, file: Path, mode: Mode) -> None:
     assert process.returncode == -signal.SIGKILL, errors
 
 
+@pytest.mark.process
 def test_a_merge_that_was_killed_is_run_again(engine: Engine, tmp_path: Path, file: Path) -> None:
     everything(engine)
     first = export(engine, file, vectors=False)
@@ -340,6 +342,7 @@ def test_a_merge_that_was_killed_is_run_again(engine: Engine, tmp_path: Path, fi
         assert sound(there)
 
 
+@pytest.mark.process
 def test_a_replacement_that_was_killed_has_changed_nothing(engine: Engine, tmp_path: Path, file: Path) -> None:
     everything(engine)
     first = export(engine, file)

@@ -43,14 +43,13 @@ def test_one_process_has_a_lease_until_it_releases_it(open_one: Open) -> None:
 
 
 def test_a_lease_runs_out_unless_it_is_renewed(open_one: Open, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(leases, "TERM", 0.6)
     monkeypatch.setattr(leases, "RENEWAL", 0.0)
     one, two = open_one().leases, open_one().leases
-    assert one.take("work")
+    assert one.take("work", 0.6)
     for _ in range(3):
         with two.alone("work", wait=0.3) as mine:
             assert not mine
-        assert one.take("work")
+        assert one.take("work", 0.6)
     until(lambda: two.take("work"), "the end of the lease")
     assert not one.take("work")
 

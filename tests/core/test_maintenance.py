@@ -16,6 +16,7 @@ from memoryd.core.maintenance.actions import BY_WORDS, Act
 from memoryd.core.maintenance.decay import vitality
 from memoryd.core.maintenance.history import entries, restore
 from memoryd.core.maintenance.scheduler import Maintenance, maintain
+from memoryd.core.scope import Scope
 from memoryd.errors import BusyError, ModelError
 from memoryd.model import Kind, Record
 from memoryd.models import helpers
@@ -78,7 +79,7 @@ def fresh(of: Engine) -> list[Row]:
 
 
 def graph(of: Engine) -> Graph:
-    return Graph(of, of.workspaces.ensure("default"))
+    return Graph(Scope(of, of.workspaces.ensure("default")))
 
 
 def judging(verdict: Callable[[Json], str | None]) -> Callable[[Json], tuple[int, str]]:

@@ -19,6 +19,7 @@ from memoryd.core.graph.observations import Deletion
 from memoryd.core.graph.relations import Edge
 from memoryd.core.graph.transaction import Graph
 from memoryd.core.memories.memories import Criteria
+from memoryd.core.scope import Scope
 from memoryd.core.transfer import migration
 from memoryd.core.transfer.migration import Outcome
 from memoryd.errors import InvalidInputError, NotFoundError, StoreError
@@ -27,10 +28,11 @@ from memoryd.query_syntax import parse_query
 from memoryd.settings import Settings
 from memoryd.store import rows
 from memoryd.store.base import Queries
-from memoryd.store.sql import MOVED, TABLES, load, moving
+from memoryd.store.columns import MOVED, OF_WORKSPACE
+from memoryd.store.sql import load, moving
 from tests.clients import database
 from tests.core.kit import NONE, memories
-from tests.store.kit import EVERY, SET, add, axis, put, python
+from tests.store.kit import EVERY, SET, add, axis, by_words, nearest, put, python
 
 SETTINGS = Settings.read(NONE)
 UNICODE = "Größe \N{SNOWMAN} \U0001f600 العربية\r\n\t 'quoted' \"twice\" %s :workspace \\N"
@@ -63,7 +65,7 @@ def all_kinds(engine: Engine, name: str) -> None:
     gone = put(engine.store, place, "gone, with a vector of its own")
     engine.store.write(place, lambda q: client_vector(q, gone))
     engine.store.write(place, lambda q: q.run("records.delete", ids=json.dumps([gone]), now="2026-01-01T00:00:00.000Z"))
-    graph = Graph(engine, place)
+    graph = Graph(Scope(engine, place))
     entities.create(graph, [NewEntity(name="Ann", type="person", observations=("a", "b", "c"), tags=("core",))])
     entities.create(graph, [NewEntity(name="Bob", type="person", summary="tall"), NewEntity(name="Gone", type="x")])
     relations.create(graph, [Edge("Ann", "Bob", "knows"), Edge("Ann", "Gone", "knew"), Edge("Bob", "Ann", "knows")])
@@ -105,7 +107,7 @@ def _made(tmp_path_factory: pytest.TempPathFactory) -> Path:
         row = {"principal": "p", "id": "s1", "holder": "h", "expires_at": "2026-01-01T00:00:00.000Z"}
         engine.store.write(None, lambda q: rows.put(q, "session_holders", [row]))
         with closing(apsw.Connection(str(engine.store.path(engine.workspaces.find("default"))))) as file:
-            counts = {table: file.execute(f"SELECT count(*) FROM {table}").get for table in rows.OF_WORKSPACE}
+            counts = {table: file.execute(f"SELECT count(*) FROM {table}").get for table in OF_WORKSPACE}
     assert all(counts.values()), counts
     return root
 
@@ -127,7 +129,7 @@ def dump(place: object) -> dict[str, list[tuple[Any, ...]]]:
     with opened(place) as engine, ExitStack() as ends:
         paths = {engine.store.path(each) for each in (None, *engine.workspaces.all())}
         files = [ends.enter_context(closing(apsw.Connection(str(path)))) for path in paths]
-        for table in TABLES:
+        for table in MOVED:
             every = [name for (name,) in files[0].execute("SELECT name FROM pragma_table_info(?)", (table,))]
             columns = ", ".join(name for name in every if name not in ("rid", "seq", "db_path"))
             found[table] = sorted(
@@ -163,8 +165,8 @@ def test_what_has_moved_is_found_by_words_and_by_vectors(source: Path, url: str,
             assert here.tags(10) == {"a": 3, "ü": 3, "core": 1}
             query, place = parse_query("lighthouses"), engine.workspaces.find("default")
             assert query
-            assert len(engine.store.words(place, query, EVERY, 10)) == 1
-            ((_, cosine),) = engine.store.nearest(place, SET, axis(3), EVERY, 1)
+            assert len(by_words(engine.store, place, query, EVERY, 10)) == 1
+            ((_, cosine),) = nearest(engine.store, place, SET, axis(3), EVERY, 1)
             assert cosine == pytest.approx(1.0, abs=1e-3)
             chosen = engine.sessions.active("s1")
             assert chosen
@@ -195,13 +197,8 @@ def test_each_workspace_gets_a_file_of_its_own_in_a_data_directory(source: Path,
     assert found == {"_meta.db", f"archive/{ids['old']}.db", *active}
 
 
-def test_nothing_is_forgotten_that_the_schema_has(source: Path) -> None:
-    assert tuple(MOVED) == TABLES
+def test_the_statements_that_move_rows_have_names_of_their_own() -> None:
     assert not moving().keys() & (load("sqlite") | load("postgres")).keys()
-    with opened(source) as engine, closing(apsw.Connection(str(engine.store.path(None)))) as file:
-        for table, columns in MOVED.items():
-            there = {name for (name,) in file.execute("SELECT name FROM pragma_table_info(?)", (table,))}
-            assert there - {"rid", "seq", "workspace_id"} == set(columns.columns), table
 
 
 # again ---------------------------------------------------------------------------------------------------------------
@@ -233,6 +230,7 @@ migrate.migrate(source, target, Settings.read({"MEMORY_EMBEDDER": "none"}), repo
 """
 
 
+@pytest.mark.process
 @pytest.mark.parametrize("steps", [2, 15, 40])
 def test_a_run_that_was_killed_is_run_again(source: Path, url: str, tmp_path: Path, steps: int) -> None:
     for start, end in ((source, url), (url, tmp_path / "back"), (url, tmp_path / "back.db")):
@@ -244,6 +242,7 @@ def test_a_run_that_was_killed_is_run_again(source: Path, url: str, tmp_path: Pa
     assert dump(tmp_path / "back") == dump(tmp_path / "back.db") == dump(source)
 
 
+@pytest.mark.process
 def test_nobody_meets_a_half_of_a_workspace(source: Path, url: str) -> None:
     killed = python(KILLED, source, url, 5)
     killed.communicate(timeout=60)
@@ -374,6 +373,7 @@ def test_a_backup_of_postgres_is_a_file_to_work_with(source: Path, url: str, tmp
         with pytest.raises(StoreError, match="exists already"):
             migration.backup(engine, file, quiet)
     assert [path.name for path in file.parent.iterdir()] == ["all.db"]
+    assert file.read_bytes()[18:20] == b"\1\1"  # no write-ahead log
     assert dump(file) == dump(source)
 
 

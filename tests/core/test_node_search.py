@@ -9,8 +9,9 @@ from memoryd.core.graph import entities, relations
 from memoryd.core.graph import search as node_search
 from memoryd.core.graph.entities import NewEntity
 from memoryd.core.graph.relations import Edge
-from memoryd.core.graph.search import Match, Seen
+from memoryd.core.graph.search import MatchingNode, MatchingObservation
 from memoryd.core.graph.transaction import Graph
+from memoryd.core.scope import Scope
 from memoryd.core.search.pipeline import Mode
 from memoryd.errors import NotFoundError
 from tests.core.kit import engine, never
@@ -32,7 +33,7 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def words(home: Path) -> Iterator[Graph]:
     """The graph as it is seen without models."""
     with engine(home) as here:
-        graph = Graph(here, here.workspaces.ensure("default"))
+        graph = Graph(Scope(here, here.workspaces.ensure("default")))
         news = [NewEntity(name=name, type=kind, observations=tuple(facts)) for name, (kind, facts) in NODES.items()]
         entities.create(graph, news)
         relations.create(graph, [Edge("Ann", "Acme", "works_at")])
@@ -45,18 +46,18 @@ def graph(words: Graph, home: Path, model_dir: Path) -> Iterator[Graph]:
         here.helpers.embedder.start()
         assert here.helpers.embedder.get(wait=60)
         here.embedding.catch_up(never)
-        yield Graph(here, here.workspaces.ensure("default"))
+        yield Graph(Scope(here, here.workspaces.ensure("default")))
 
 
-def search(graph: Graph, query: str, limit: int, mode: Mode = "auto") -> list[Match]:
+def search(graph: Graph, query: str, limit: int, mode: Mode = "auto") -> list[MatchingNode]:
     return node_search.search(graph, query, limit, mode)[0].best
 
 
-def within(graph: Graph, name: str, query: str, limit: int, mode: Mode = "embedding") -> list[Seen]:
+def within(graph: Graph, name: str, query: str, limit: int, mode: Mode = "embedding") -> list[MatchingObservation]:
     return node_search.within(graph, name, query, limit, mode)[0].best
 
 
-def names(matches: list[Match]) -> list[str]:
+def names(matches: list[MatchingNode]) -> list[str]:
     return [match.entity.name for match in matches]
 
 
@@ -107,7 +108,7 @@ def test_no_query_fails(graph: Graph, query: str) -> None:
 
 def test_few_nodes_with_all_the_matches_do_not_hide_the_others(tmp_path: Path) -> None:
     with engine(tmp_path) as here:
-        graph = Graph(here, here.workspaces.ensure("default"))
+        graph = Graph(Scope(here, here.workspaces.ensure("default")))
         many = tuple(f"tea number {n}" for n in range(500))
         entities.create(graph, [NewEntity(name="Drinker", type="t", observations=many)])
         entities.create(

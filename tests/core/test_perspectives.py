@@ -16,6 +16,7 @@ from memoryd.core.graph.relations import Edge
 from memoryd.core.graph.transaction import Graph
 from memoryd.core.records import embedding, perspectives
 from memoryd.core.records.perspectives import DEFAULTS, FIELDS, check, render
+from memoryd.core.scope import Scope
 from memoryd.errors import InvalidInputError, StoreError
 from memoryd.model import GENERAL
 from tests.core.kit import NONE, Ollama, engine, never, ollama
@@ -36,7 +37,7 @@ def graph(tmp_path: Path, server: Ollama) -> Iterator[Graph]:
     with engine(tmp_path, MEMORY_EMBEDDER=NOMIC, OLLAMA_HOST=server.url) as here:
         here.helpers.embedder.start()
         assert here.helpers.embedder.get(wait=30)
-        yield Graph(here, here.workspaces.ensure("default"))
+        yield Graph(Scope(here, here.workspaces.ensure("default")))
 
 
 def texts(graph: Graph, content: str) -> dict[str, str]:
@@ -206,7 +207,7 @@ def test_many_texts_are_left_to_the_background(graph: Graph, server: Ollama) -> 
 def test_another_text_is_embedded_anew_from_everywhere(graph: Graph) -> None:
     ann(graph, "likes tea")
     catch_up(graph)
-    assert observations.replace(graph, "Ann", 0, "likes coffee") == "likes tea"
+    assert observations.replace(graph, "Ann", 0, "likes coffee")["old_content"] == "likes tea"
     assert present(graph, "likes coffee") == [GENERAL]
     assert present(catch_up(graph), "likes coffee") == FIVE
 
@@ -235,7 +236,7 @@ def test_a_workspace_may_have_perspectives_of_its_own(graph: Graph) -> None:
     assert present(graph, "likes tea") == ["general", "technical"], "what is gone or differs goes"
     catch_up(graph)  # knows of nothing that lacks vectors, so it looks
     assert present(graph, "likes tea") == ["general", "technical", "temporal"]
-    other = Graph(graph.engine, graph.engine.workspaces.ensure("other"))
+    other = Graph(Scope(graph.engine, graph.engine.workspaces.ensure("other")))
     assert sorted(graph.engine.store.read(other.workspace, perspectives.templates)) == FIVE
 
 
@@ -309,9 +310,9 @@ def test_a_change_of_perspectives_that_cannot_be_changes_nothing(graph: Graph) -
 
 def test_a_restart_makes_what_the_last_process_did_not(tmp_path: Path, server: Ollama) -> None:
     with engine(tmp_path, **NONE) as here:
-        ann(Graph(here, here.workspaces.ensure("default")), "likes tea")
+        ann(Graph(Scope(here, here.workspaces.ensure("default"))), "likes tea")
     with engine(tmp_path, MEMORY_EMBEDDER=NOMIC, OLLAMA_HOST=server.url) as here:
-        graph = Graph(here, here.workspaces.ensure("default"))
+        graph = Graph(Scope(here, here.workspaces.ensure("default")))
         assert present(catch_up(graph), "likes tea") == FIVE
 
 

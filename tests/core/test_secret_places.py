@@ -8,6 +8,7 @@ import pytest
 from memoryd.core.engine import Engine
 from memoryd.core.journal.journal import Journal
 from memoryd.core.memories.memories import Criteria
+from memoryd.core.scope import Scope
 from memoryd.core.security import secrets
 from memoryd.toolsets import chosen
 from memoryd.toolsets.registry import Call
@@ -25,7 +26,7 @@ def here(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Engine]:
 
 def test_a_session_whose_id_looks_like_a_token_is_itself(here: Engine) -> None:
     assert list(secrets.find(CHANCE)), "its id does"
-    journal = Journal(here, here.workspaces.ensure("default"), "")
+    journal = Journal(Scope(here, here.workspaces.ensure("default")))
     for session in (CHANCE, CHANCE + "4"):
         journal.add("What is open?", "I look.", f"Nothing, says {session[-1]}.", session)
         assert journal.summarize(session).id == f"summary_{session}"

@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from memoryd.core.admin.audit import findings
 from memoryd.core.agents import transcript_import
 from memoryd.core.agents.hooks import Event, Hooks
+from memoryd.core.base.results import compact
 from memoryd.core.engine import Engine
 from memoryd.core.graph import entities, observations, relations
 from memoryd.core.graph.entities import NewEntity
@@ -25,6 +26,7 @@ from memoryd.core.graph.transaction import Graph
 from memoryd.core.journal.journal import Journal
 from memoryd.core.memories.memories import Criteria, Memories
 from memoryd.core.memories.vault import Vault
+from memoryd.core.scope import Scope
 from memoryd.core.security import secret_rules, secrets  # fmt: skip
 from memoryd.core.security.secrets import Secrets
 from memoryd.core.transfer import export, foreign, journal_file, jsonl, restore
@@ -33,9 +35,9 @@ from memoryd.model import Interaction, SessionSummary
 from memoryd.settings import Settings
 from memoryd.store import rows
 from memoryd.store.base import Queries, Row
-from memoryd.store.sql import MOVED
+from memoryd.store.columns import MOVED
 from memoryd.toolsets import chosen
-from memoryd.toolsets.registry import Answer, Call, compact
+from memoryd.toolsets.registry import Answer, Call
 from tests.clients import Json, environment
 
 SECRET = "AKIA" + "QYLPMN5HHFIQR7XY"
@@ -96,7 +98,7 @@ def engine(home: Path) -> Iterator[Engine]:
         yield made
 
 
-def run(engine: Engine, tool: str, arguments: Json) -> Answer:
+def run(engine: Engine, tool: str, arguments: Json) -> Answer[Any]:
     return chosen(["all"], read_only=False)[tool].run(Call(engine, engine.workspace(make=True), "s"), arguments)
 
 
@@ -130,7 +132,7 @@ def test_no_tool_stores_a_secret(engine: Engine, home: Path) -> None:
     for tool, arguments in WRITES:
         answer = run(engine, tool, arguments)
         assert set(answer.masked) == (set() if tool in DELETING | {"summarize_sessions"} else {KIND}), tool
-        assert SECRET not in compact(answer.result.as_json()), tool
+        assert SECRET not in compact(answer.result), tool
         assert SECRET not in everything(engine), tool
     backup.unlink()
     engine.close()
@@ -141,7 +143,7 @@ def test_what_was_masked_is_deleted_by_the_words_that_stored_it(engine: Engine) 
     for tool, arguments in WRITES[4:14]:
         if tool != "import_database":
             run(engine, tool, arguments)
-    texts, edges, nodes = [run(engine, *one).result.model_dump() for one in WRITES[14:17]]
+    texts, edges, nodes = [run(engine, *one).result for one in WRITES[14:17]]
     assert (texts["deleted_count"], nodes["deleted_count"]) == (1, 1)
     assert edges["not_found"] == 0
 
@@ -178,7 +180,7 @@ def test_an_import_keeps_what_is_masked_from_being_stored_twice(engine: Engine, 
     """Its fingerprint is that of the masked text."""
     with jsonl.opened(exported) as source:
         restore.load(engine, source, None, "merge", quiet)
-    stored = run(engine, "memory_store", {"content": SAID}).result.model_dump()
+    stored = run(engine, "memory_store", {"content": SAID}).result
     assert stored["status"] == "merged"
 
 
@@ -188,7 +190,7 @@ def test_no_import_of_a_graph_stores_a_secret(engine: Engine, home: Path, tmp_pa
     relation = {"type": "relation", "from": SECRET, "to": f"Bob {SECRET}", "relationType": SAID}
     file.write_text("\n".join(map(json.dumps, (entity, relation))))
     with foreign.opened(file, "server-memory") as source:
-        graph = Graph(engine, engine.workspace(make=True))
+        graph = Graph(Scope(engine, engine.workspace(make=True)))
         assert foreign.load(graph, source, quiet).masked == (KIND,) * 6
     engine.close()
     assert holds(home) == []
@@ -202,7 +204,7 @@ def test_no_hook_and_no_transcript_stores_a_secret(engine: Engine, home: Path, t
     hooks.take_in()
     workspace = engine.workspace(make=True)
     again = opened(tmp_path / "other")
-    kept = Journal(again, again.workspace(make=True), "").kept
+    kept = Journal(Scope(again, again.workspace(make=True))).kept
     assert transcript_import.load(kept, path.parent, again.secrets).masked
     assert MASKED in everything(engine)
     assert workspace.name == "default"
@@ -227,7 +229,7 @@ def test_a_refusal_tells_what_is_where_and_not_the_secret(home: Path) -> None:
         with pytest.raises(InvalidInputError, match=r"tags\[1\].*AWS access key.*character 5") as refused:
             run(engine, "memory_store", {"content": "fine", "tags": ["fine", f"the {SECRET}"]})
         assert SECRET not in str(refused.value)
-        assert run(engine, "memory_inspect", {}).result.model_dump()["stats"]["total"] == 0
+        assert run(engine, "memory_inspect", {}).result["stats"]["total"] == 0
 
 
 def test_a_file_with_a_secret_is_refused_by_its_line(home: Path, exported: Path, tmp_path: Path) -> None:
@@ -239,14 +241,14 @@ def test_a_file_with_a_secret_is_refused_by_its_line(home: Path, exported: Path,
         workspace = engine.workspace(make=True)
         with jsonl.opened(exported) as source, pytest.raises(InvalidInputError, match=r"Line \d+ of all\.jsonl"):
             restore.load(engine, source, None, "replace", quiet)
-        kept = Journal(engine, workspace, "").kept
+        kept = Journal(Scope(engine, workspace)).kept
         with jsonl.opened(journal) as source, pytest.raises(InvalidInputError, match=r"Line 1 of journal\.jsonl"):
             journal_file.load(kept, source, "merge", jsonl.ignored, engine.secrets)
         with (
             foreign.opened(graph, "server-memory") as named,
             pytest.raises(InvalidInputError, match=r"Line 2 of graph\.jsonl"),
         ):
-            foreign.load(Graph(engine, workspace), named, quiet)
+            foreign.load(Graph(Scope(engine, workspace)), named, quiet)
         assert engine.store.read(workspace, lambda queries: rows.number(queries, "records")) == 0
 
 
@@ -256,7 +258,7 @@ def test_a_hook_that_may_keep_no_secret_keeps_the_other_turns(home: Path, tmp_pa
         hooks = Hooks(engine, Event("5f0c", str(path)))
         tally = hooks.keep(tmp_path, "claude-code", ended=True)
         hooks.take_in()
-        assert (tally.faults, Journal(engine, engine.workspace(make=False), "").kept.numbers()["memories"]) == (1, 7)
+        assert (tally.faults, Journal(Scope(engine, engine.workspace(make=False))).kept.numbers()["memories"]) == (1, 7)
         assert "AWS access key" in tally.first_faults[0].text
 
 
@@ -298,8 +300,9 @@ def test_names_of_fields_and_what_is_no_text_stay() -> None:
 def _acts_of_core(engine: Engine) -> dict[str, Callable[[], object]]:
     """A direct call of each verb of core that takes texts, with the secret wherever one may stand."""
     place = engine.workspace(make=True)
-    graph, journal, vault = Graph(engine, place), Journal(engine, place, "s"), Vault(engine, place, "s")
-    memories, kept, tokens = Memories(engine, place, "s"), journal.kept, engine.tokens
+    scope = Scope(engine, place, "s")
+    graph, journal, vault = Graph(scope), Journal(scope), Vault(scope)
+    memories, kept, tokens = Memories(scope), journal.kept, engine.tokens
     now = engine.clock.now()
     turn = Interaction(id="t", session_id="of Ann", created_at=now, prompt=SAID, thought=SAID, response=SAID)
     note = SessionSummary(
@@ -350,7 +353,7 @@ def test_no_verb_of_core_stores_a_secret(engine: Engine, home: Path) -> None:
 
 
 def test_what_core_masks_is_compared_and_embedded_masked(engine: Engine) -> None:
-    memories = Memories(engine, engine.workspace(make=True), "")
+    memories = Memories(Scope(engine, engine.workspace(make=True)))
     assert memories.store(SAID).status == "stored"
     assert memories.store(f"The key of Ann is {MASKED}.").status == "merged"
 

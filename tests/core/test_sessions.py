@@ -12,6 +12,7 @@ from memoryd.core.access import sessions
 from memoryd.core.engine import Engine
 from memoryd.core.memories.vault import Vault
 from memoryd.core.records import records
+from memoryd.core.scope import Scope
 from memoryd.errors import InvalidInputError, NotFoundError, StoreBusyError
 from memoryd.model import Shelf
 from tests.core.kit import engine, never
@@ -124,7 +125,7 @@ def test_asking_makes_no_database(tmp_path: Path, read_only: str) -> None:
 
 
 def commit(of: Engine, session: str, key: str, shelf: Shelf = "session", name: str = "default") -> None:
-    Vault(of, of.workspaces.ensure(name), session).commit(shelf, key, "A text.")
+    Vault(Scope(of, of.workspaces.ensure(name), session)).commit(shelf, key, "A text.")
 
 
 def left(home: Path) -> list[str]:

@@ -20,6 +20,7 @@ import pytest
 from memoryd.core.agents.spool import ABANDONED, Spool, SpooledTurns
 from memoryd.core.engine import Engine
 from memoryd.core.journal.journal import Journal
+from memoryd.core.scope import Scope
 from memoryd.errors import InvalidInputError, StoreError
 from memoryd.model import Interaction
 from memoryd.settings import Settings
@@ -88,6 +89,7 @@ def locked(path: Path, *, readers_too: bool = False) -> Iterator[None]:
 # a database in the way -----------------------------------------------------------------------------------------------
 
 
+@pytest.mark.process
 @pytest.mark.files
 def test_a_hook_does_not_wait_for_a_locked_database_and_the_next_one_keeps_its_turns(
     home: Path, transcript: Path
@@ -111,6 +113,7 @@ def test_a_hook_does_not_wait_for_a_locked_database_and_the_next_one_keeps_its_t
     assert waiting(home) == []
 
 
+@pytest.mark.process
 @pytest.mark.files
 def test_a_session_starts_without_a_briefing_where_the_database_is_locked(home: Path, transcript: Path) -> None:
     with opened(home) as engine:
@@ -123,6 +126,7 @@ def test_a_session_starts_without_a_briefing_where_the_database_is_locked(home: 
     assert "does not answer: the session starts without a briefing" in ended.stderr
 
 
+@pytest.mark.process
 @pytest.mark.files
 def test_a_postgres_that_is_silent_or_away_stops_no_agent(home: Path, transcript: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as silent:
@@ -143,6 +147,7 @@ def test_a_postgres_that_is_silent_or_away_stops_no_agent(home: Path, transcript
 # whoever dies --------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.process
 @pytest.mark.parametrize(
     ("first", "left"),
     [
@@ -167,6 +172,7 @@ def test_a_hook_that_is_killed_loses_and_doubles_nothing(
     assert waiting(home) == []
 
 
+@pytest.mark.process
 def test_on_a_full_disk_the_next_hook_reads_the_turns_again(home: Path, transcript: Path) -> None:
     with opened(home) as engine:
         engine.workspace(make=True)
@@ -219,7 +225,7 @@ def test_a_server_takes_it_in(home: Path, start: Start) -> None:
     start()
     until(lambda: not waiting(home), "the turns to be taken in")
     with opened(home) as engine:
-        assert Journal(engine, engine.workspaces.find("shop"), "").kept.known(["mem_a"]) == {"mem_a"}
+        assert Journal(Scope(engine, engine.workspaces.find("shop"))).kept.known(["mem_a"]) == {"mem_a"}
 
 
 def test_a_damaged_file_and_an_archived_workspace_are_told_and_keep_nothing_else_away(home: Path) -> None:

@@ -12,6 +12,7 @@ import pytest
 from memoryd.core.engine import Engine
 from memoryd.core.graph import entities, observations, relations
 from memoryd.core.graph.transaction import Graph
+from memoryd.core.scope import Scope
 from memoryd.core.transfer import foreign
 from memoryd.core.transfer.foreign import Summary
 from memoryd.errors import InvalidInputError, StoreError
@@ -29,7 +30,7 @@ def engine(home: Path) -> Iterator[Engine]:
 
 @pytest.fixture
 def graph(engine: Engine) -> Graph:
-    return Graph(engine, engine.workspaces.ensure("default"))
+    return Graph(Scope(engine, engine.workspaces.ensure("default")))
 
 
 @pytest.fixture
@@ -144,7 +145,7 @@ def test_what_old_versions_wrote_is_read(graph: Graph, file: Path) -> None:
 
 def test_workspaces_are_apart(engine: Engine, graph: Graph, file: Path) -> None:
     load(graph, file, entity("Ann", "a"))
-    other = Graph(engine, engine.workspaces.ensure("other"))
+    other = Graph(Scope(engine, engine.workspaces.ensure("other")))
     assert load(other, file).new == foreign.Counts(entities=1, observations=1)
 
 
@@ -333,7 +334,7 @@ def test_vectors_are_made_when_asked_for(tmp_path: Path, file: Path) -> None:
     with ExitStack() as ends:
         server = ends.enter_context(kit.ollama())
         here = ends.enter_context(kit.engine(tmp_path / "a", MEMORY_EMBEDDER="ollama:x", OLLAMA_HOST=server.url))
-        graph = Graph(here, here.workspaces.ensure("default"))
+        graph = Graph(Scope(here, here.workspaces.ensure("default")))
         load(graph, file, entity("Ann", "a", "b"))
         assert kit.embedded(here) == {}
         assert foreign.embed(here, lambda _what, done: told.append(done)) == ""

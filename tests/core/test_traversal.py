@@ -12,6 +12,7 @@ from memoryd.core.graph import entities, observations, relations, traversal
 from memoryd.core.graph.entities import NewEntity
 from memoryd.core.graph.relations import Edge
 from memoryd.core.graph.transaction import Graph
+from memoryd.core.scope import Scope
 from memoryd.errors import InvalidInputError, NotFoundError
 from memoryd.model import Relation
 from tests.core.kit import engine
@@ -20,7 +21,7 @@ from tests.core.kit import engine
 @pytest.fixture
 def graph(tmp_path: Path) -> Iterator[Graph]:
     with engine(tmp_path) as here:
-        yield Graph(here, here.workspaces.ensure("default"))
+        yield Graph(Scope(here, here.workspaces.ensure("default")))
 
 
 def nodes(graph: Graph, names: Sequence[str]) -> None:
@@ -93,7 +94,7 @@ def test_unknown_names_are_named(graph: Graph) -> None:
 
 
 def test_workspaces_do_not_see_each_other(graph: Graph) -> None:
-    other = Graph(graph.engine, graph.engine.workspaces.ensure("other"))
+    other = Graph(Scope(graph.engine, graph.engine.workspaces.ensure("other")))
     relate(other, "a>b", "b>c")
     relate(graph, "a>x", "c>y")
     assert around(graph, "a", 6) == "ax"

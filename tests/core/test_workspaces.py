@@ -290,6 +290,7 @@ with engine(Path(sys.argv[1])) as here:
 """
 
 
+@pytest.mark.process
 def test_processes_that_contradict_each_other_leave_one_truth(tmp_path: Path) -> None:
     with engine(tmp_path) as here:
         here.workspaces.create("p")

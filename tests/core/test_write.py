@@ -56,6 +56,7 @@ engine.close()
 """
 
 
+@pytest.mark.process
 def test_two_processes_that_use_a_workspace_first_make_one(tmp_path: Path) -> None:
     processes = [
         subprocess.Popen([sys.executable, "-c", ENSURE], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,

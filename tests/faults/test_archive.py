@@ -12,10 +12,12 @@ import pytest
 from memoryd.core.engine import Engine
 from memoryd.errors import InvalidInputError, NotFoundError, StoreBusyError, StoreError
 from memoryd.model import Workspace
-from tests.clients import agent, environment, until
+from tests.clients import environment, process_agent, until
 from tests.core.kit import memories, never
 from tests.faults.places import PLACES, leftovers, opened, texts
 from tests.store.kit import output, python
+
+pytestmark = [pytest.mark.process, pytest.mark.slow]
 
 every_place = pytest.mark.parametrize("place", PLACES)
 
@@ -126,7 +128,7 @@ def test_a_server_finishes_by_itself_what_a_killed_one_began(tmp_path: Path) -> 
     die(tmp_path, "own file", "archive", "put_away", "before")
     assert leftovers(tmp_path, workspace)[0] == f"projects/{workspace.id}.db"
     environ = environment(tmp_path) | {"MEMORY_DATA_DIR": str(tmp_path)}
-    with agent(environ, "--toolsets", "projects", log=tmp_path / "log"):
+    with process_agent(environ, "--toolsets", "projects", log=tmp_path / "log"):
         until(lambda: leftovers(tmp_path, workspace) == [f"archive/{workspace.id}.db"], "the move")
 
 

@@ -17,8 +17,10 @@ from memoryd.settings import address
 from memoryd.store.chroma.client import Chroma
 from memoryd.store.chroma.server import ChromaServer
 from memoryd.store.journal import STOPPED
-from tests.clients import Agent, Wire, agent, environment, until
+from tests.clients import Agent, ProcessWire, environment, process_agent, until
 from tests.store.journals import BREAD, engine, journal, turn
+
+pytestmark = [pytest.mark.process, pytest.mark.slow]
 
 TURN = dict(zip(("prompt", "thought", "response"), BREAD, strict=True))
 ON = {"MEMORY_JOURNAL_STORE": "chroma", "MEMORY_TOOLSETS": "journal"}
@@ -52,7 +54,7 @@ def with_models(data: Path, models: Path) -> dict[str, str]:
 @contextmanager
 def serving(data: Path, models: Path, **settings: str) -> Iterator[Agent]:
     environ = with_models(data, models) | settings
-    with agent(environ, log=data.parent / f"{data.name}.log") as client:
+    with process_agent(environ, log=data.parent / f"{data.name}.log") as client:
         yield client
 
 
@@ -122,7 +124,7 @@ def test_another_program_on_its_old_port_is_not_taken_for_it(data: Path) -> None
 
 def test_it_outlives_a_killed_memoryd_and_is_used_again(data: Path, model_dir: Path) -> None:
     gone(data)
-    with Wire(with_models(data, model_dir)) as wire:
+    with ProcessWire(with_models(data, model_dir)) as wire:
         wire.handshake()
         assert not wire.call("start_database").get("isError")
         number = pid(data)
@@ -176,7 +178,7 @@ def test_one_that_does_not_start_says_why(tmp_path: Path) -> None:
 
 def test_nothing_of_it_gets_to_the_client(data: Path, model_dir: Path) -> None:
     gone(data)
-    with Wire(with_models(data, model_dir)) as wire:
+    with ProcessWire(with_models(data, model_dir)) as wire:
         wire.handshake()
         assert not wire.call("start_database").get("isError")
         wire.close_stdin()

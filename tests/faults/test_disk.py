@@ -17,7 +17,7 @@ from tests.faults.disks import failing
 from tests.store.kit import made, put, words, workspace
 from tests.test_disk import ignored
 
-pytestmark = pytest.mark.files
+pytestmark = [pytest.mark.process, pytest.mark.slow, pytest.mark.files]
 
 
 class Disk:

@@ -9,20 +9,22 @@ from typing import Any
 
 import pytest
 
-from tests.clients import Agent, Json, Wire, problems, until
-from tests.conftest import Open, Start
+from tests.clients import Agent, Json, ProcessWire, problems, until
+from tests.conftest import Pipe, Start
 from tests.store.kit import together
+
+pytestmark = [pytest.mark.process, pytest.mark.slow]
 
 PATIENCE = 60.0
 NODES = ("hub", "rim")
 
 
 @pytest.fixture
-def serve(wire: Open) -> Open:
+def serve(pipe: Pipe) -> Pipe:
     """Servers of one graph that has its NODES, each ended with the test."""
 
-    def begin(**settings: str) -> Wire:
-        server = wire("--toolsets", "graph", **settings)
+    def begin(**settings: str) -> ProcessWire:
+        server = pipe("--toolsets", "graph", **settings)
         server.handshake()
         return server
 
@@ -31,7 +33,7 @@ def serve(wire: Open) -> Open:
     return begin
 
 
-def call(wire: Wire, tool: str, **arguments: Any) -> Json:
+def call(wire: ProcessWire, tool: str, **arguments: Any) -> Json:
     answer = wire.call(tool, **arguments)
     assert not answer.get("isError"), answer
     content: Json = answer["structuredContent"]
@@ -41,7 +43,7 @@ def call(wire: Wire, tool: str, **arguments: Any) -> Json:
 class Writer:
     """A server that adds observations and relations as fast as it is answered."""
 
-    def __init__(self, name: str, wire: Wire) -> None:
+    def __init__(self, name: str, wire: ProcessWire) -> None:
         self.name = name
         self.wire = wire
         self.added: dict[tuple[str, int], str] = {}
@@ -94,7 +96,7 @@ def check(reader: Agent, writers: list[Writer]) -> None:
 
 
 @pytest.mark.parametrize("durability", ["full", "normal"])
-def test_killed_writers_lose_nothing_that_was_acknowledged(serve: Open, start: Start, durability: str) -> None:
+def test_killed_writers_lose_nothing_that_was_acknowledged(serve: Pipe, spawn: Start, durability: str) -> None:
     dice, writers = random.Random(durability), list[Writer]()
     for turn in range(2):
         these = [Writer(f"turn {turn} writer {number}", serve(MEMORY_DURABILITY=durability)) for number in range(2)]
@@ -104,18 +106,18 @@ def test_killed_writers_lose_nothing_that_was_acknowledged(serve: Open, start: S
         for writer in these:
             writer.kill()
         writers += these
-    check(start("--toolsets", "graph"), writers)
+    check(spawn("--toolsets", "graph"), writers)
 
 
-def test_processes_that_write_at_once_share_the_ordinals(serve: Open, start: Start) -> None:
+def test_processes_that_write_at_once_share_the_ordinals(serve: Pipe, spawn: Start) -> None:
     writers = [Writer(f"writer {number}", serve()) for number in range(4)]
     assert together(lambda n: writers[n].write_all(range(12)), 4) == []
-    reader = start("--toolsets", "graph")
+    reader = spawn("--toolsets", "graph")
     check(reader, writers)
     assert len(reader.facts("hub")) == sum(number % 3 + 1 for number in range(12)) * 4
 
 
-def test_processes_that_make_the_same_make_it_once(serve: Open, start: Start) -> None:
+def test_processes_that_make_the_same_make_it_once(serve: Pipe, spawn: Start) -> None:
     servers = [serve() for _ in range(4)]
     made: list[Json] = []
 
@@ -129,7 +131,7 @@ def test_processes_that_make_the_same_make_it_once(serve: Open, start: Start) ->
     assert together(write, 4) == []
     assert sum(not one["already_existed"] for one in made) == 6
     assert len({one["id"] for one in made}) == 6
-    reader = start("--toolsets", "graph")
+    reader = spawn("--toolsets", "graph")
     assert reader.edges() == [f"hub has node{turn}" for turn in range(6)]
     for turn in range(6):
         facts = reader.facts(f"node{turn}")

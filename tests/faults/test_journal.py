@@ -12,13 +12,16 @@ import pytest
 
 from memoryd.core.engine import Engine
 from memoryd.core.journal.journal import Journal
+from memoryd.core.scope import Scope
 from memoryd.core.security.secrets import Secrets
 from memoryd.core.transfer import journal_file, jsonl
 from memoryd.core.transfer.jsonl import Mode
 from memoryd.errors import InvalidInputError
 from memoryd.model import Interaction
 from memoryd.settings import Settings
-from tests.clients import Wire, environment, problems, until
+from tests.clients import ProcessWire, environment, problems, until
+
+pytestmark = [pytest.mark.process, pytest.mark.slow]
 
 MANY = 3_000  # turns of an import that is killed
 
@@ -28,7 +31,7 @@ class Adder:
 
     def __init__(self, name: str, environ: dict[str, str]) -> None:
         self.name = name
-        self.wire = Wire(environ, "--toolsets", "journal")
+        self.wire = ProcessWire(environ, "--toolsets", "journal")
         self.wire.handshake()
         self.added: dict[str, str] = {}
         """What it acknowledged: the prompt by id."""
@@ -47,7 +50,7 @@ class Adder:
         self._thread.join()
 
 
-def killed(wire: Wire) -> None:
+def killed(wire: ProcessWire) -> None:
     """End a server at once, and let go of its pipes."""
     wire.signal(signal.SIGKILL)
     assert wire.wait() == -signal.SIGKILL
@@ -63,7 +66,7 @@ def killed(wire: Wire) -> None:
 def opened(home: Path) -> Iterator[Journal]:
     """The journal in this process."""
     with Engine(Settings.read(environment(home)), fetch=False) as engine:
-        yield Journal(engine, engine.workspaces.ensure("default"), "")
+        yield Journal(Scope(engine, engine.workspaces.ensure("default")))
 
 
 def test_killed_servers_lose_no_turn_that_was_acknowledged(home: Path) -> None:
@@ -77,7 +80,7 @@ def test_killed_servers_lose_no_turn_that_was_acknowledged(home: Path) -> None:
             added |= adder.added
     assert problems(home) == []
     with Engine(Settings.read(environ), fetch=False) as engine:
-        kept = Journal(engine, engine.workspace(make=False), "").kept.of_session("crowd", 100_000, 0)
+        kept = Journal(Scope(engine, engine.workspace(make=False))).kept.of_session("crowd", 100_000, 0)
     there = {one.id: one.prompt for one in kept.page}
     assert added.items() <= there.items()
     assert len(there) <= len(added) + 6  # one an adder may have been written and not answered
@@ -86,7 +89,7 @@ def test_killed_servers_lose_no_turn_that_was_acknowledged(home: Path) -> None:
 
 def test_two_processes_that_summarize_leave_one_summary_a_session(home: Path, opened: Journal) -> None:
     opened.kept.put([turn(number, f"s{number % 40}") for number in range(200)])
-    servers = [Wire(environment(home), "--toolsets", "journal") for _ in range(2)]
+    servers = [ProcessWire(environment(home), "--toolsets", "journal") for _ in range(2)]
     for server in servers:
         server.handshake()
     posted = [server.post("tools/call", {"name": "summarize_sessions", "arguments": {}}) for server in servers]
@@ -138,7 +141,7 @@ def test_a_killed_merge_is_simply_run_again(opened: Journal, exported: Path, hom
 
 def importing(home: Path, file: Path, mode: Mode, part: float) -> None:
     """Let a server import a file, and kill it when it says that it has done this part."""
-    wire = Wire(environment(home), "--toolsets", "journal")
+    wire = ProcessWire(environment(home), "--toolsets", "journal")
     wire.handshake()
     wire.post("tools/call", {
         "name": "import_database", "arguments": {"file": str(file), "mode": mode}, "_meta": {"progressToken": 1},

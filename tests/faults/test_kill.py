@@ -19,6 +19,7 @@ import pytest
 
 from memoryd.core.engine import Engine
 from memoryd.core.memories.memories import Memories
+from memoryd.core.scope import Scope
 from memoryd.errors import StoreBusyError, StoreError
 from memoryd.settings import Settings
 from memoryd.store.base import Queries
@@ -27,8 +28,10 @@ from memoryd.store.sqlite import file as sqlite_file
 from memoryd.store.sqlite.connection import SqliteQueries
 from memoryd.store.sqlite.placement import SingleFile
 from memoryd.store.sqlite.store import SqliteStore
-from tests.clients import NO_MODELS, Wire, environment, problems, rows_of, until
+from tests.clients import NO_MODELS, ProcessWire, environment, problems, rows_of, until
 from tests.store.kit import made, put, together, words, workspace
+
+pytestmark = [pytest.mark.process, pytest.mark.slow]
 
 PATIENCE = 60.0
 
@@ -46,7 +49,7 @@ class Writer:
 
     def __init__(self, name: str, environ: dict[str, str]) -> None:
         self.name = name
-        self.wire = Wire(environ)
+        self.wire = ProcessWire(environ)
         self.wire.handshake()
         self.stored: dict[str, str] = {}
         """What it acknowledged: text by id."""
@@ -80,7 +83,7 @@ class Writer:
 
 def kept(environ: dict[str, str], stored: dict[str, str]) -> None:
     """Another process finds all of them."""
-    with Wire(environ) as wire:
+    with ProcessWire(environ) as wire:
         wire.handshake()
         ids = sorted(stored)
         for start in range(0, len(ids), 100):
@@ -126,7 +129,7 @@ def test_killed_servers_with_models_lose_nothing(tmp_path: Path, model_dir: Path
     assert problems(tmp_path) == []
     assert ids_of(tmp_path, "embeddings") <= ids_of(tmp_path)
     kept(environ, stored)
-    with Wire(environ) as wire:  # what was killed before it got a vector gets one now
+    with ProcessWire(environ) as wire:  # what was killed before it got a vector gets one now
         wire.handshake()
         until(lambda: ids_of(tmp_path) == ids_of(tmp_path, "embeddings"), "vectors", PATIENCE)
 
@@ -143,7 +146,7 @@ from memoryd.settings import Settings
 
 name, count = sys.argv[1], int(sys.argv[2])
 engine = Engine(Settings.read())
-memories = Memories(engine, engine.workspaces.ensure("default"), name)
+memories = Memories(Scope(engine, engine.workspaces.ensure("default"), name))
 print("ready", flush=True)
 sys.stdin.readline()
 stored = [memories.store(f"process {name} memory {n}").id for n in range(count)]
@@ -236,7 +239,7 @@ def test_a_lock_that_is_kept_too_long_is_told(tmp_path: Path, monkeypatch: pytes
     environ = environment(tmp_path)
     settings = Settings.read({"MEMORY_DATA_DIR": environ["MEMORY_DATA_DIR"], **NO_MODELS})
     with Engine(settings) as engine:
-        memories = Memories(engine, engine.workspaces.ensure("default"), "")
+        memories = Memories(Scope(engine, engine.workspaces.ensure("default")))
         first = memories.store("first")
         holder = script(HOLD, environ, settings.data_dir / "memory.db")
         with pytest.raises(StoreBusyError, match=r"kept .*memory\.db locked for 0\.3 s.*Nothing was stored.*try again"):
@@ -401,7 +404,7 @@ def test_a_full_disk_is_told_and_recovers(small_disk: Path) -> None:
 @pytest.mark.files
 def test_a_server_on_a_full_disk_answers(small_disk: Path, tmp_path: Path) -> None:
     environ = environment(tmp_path, MEMORY_DATA_DIR=str(small_disk / "data"))
-    with Wire(environ) as wire:
+    with ProcessWire(environ) as wire:
         wire.handshake()
         answer: dict[str, Any] = {}
         stored = 0

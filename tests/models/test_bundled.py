@@ -146,6 +146,7 @@ def test_models_that_are_not_there_say_how_to_get_them(tmp_path: Path) -> None:
             load("bundled", empty)
 
 
+@pytest.mark.process
 def test_the_protocols_are_light_to_import() -> None:
     code = (
         "import sys, memoryd.models.embedders, memoryd.models.rerankers\n"

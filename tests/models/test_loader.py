@@ -143,6 +143,7 @@ def test_many_threads_see_one_load() -> None:
     assert (seen, load.count) == (["loaded"] * 8, 1)
 
 
+@pytest.mark.process
 @pytest.mark.parametrize("wait", [0.1, 0.2])
 def test_a_process_may_end_while_a_model_loads(model_dir: Path, wait: float) -> None:
     code = (

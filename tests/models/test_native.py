@@ -26,6 +26,7 @@ def test_closing_waits_for_those_inside_but_not_for_ever() -> None:
     assert not closing.is_alive()
 
 
+@pytest.mark.process
 @pytest.mark.parametrize("work", ["embedder.embed_passage('the old pump ' * 300)", "embedder.embed_query('who?')"])
 def test_a_process_may_end_while_models_work(model_dir: Path, work: str) -> None:
     code = f"""

@@ -17,6 +17,8 @@ from memoryd.errors import InvalidInputError, ModelError
 from memoryd.models import archive, pull, weights
 from memoryd.settings import Settings
 
+pytestmark = pytest.mark.process
+
 Stages = list[tuple[str, float]]
 
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from memoryd.settings import Settings
-from tests.clients import Wire
+from tests.clients import ProcessWire
 from tests.real_clients.dialects import Json
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -85,7 +85,7 @@ class Place:
 
     def ask(self, toolset: str, tool: str, *calls: Json) -> list[Json]:
         """Call a tool past the client, and return the data of each answer; raise RuntimeError on an error."""
-        with Wire(self.environment, "--toolsets", toolset) as wire:
+        with ProcessWire(self.environment, "--toolsets", toolset) as wire:
             wire.handshake()
             answers = [wire.call(tool, **arguments) for arguments in calls]
         for answer in answers:

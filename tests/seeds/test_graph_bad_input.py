@@ -3,7 +3,7 @@
 import pytest
 
 from tests.clients import Agent, Json
-from tests.conftest import Open
+from tests.conftest import Pipe
 
 ODD = (
     "it's", 'say "hi"', "100%", "a_b", "a\nb", "tab\tand\r\nlines", " padded ", "'; DROP TABLE records; --",
@@ -229,8 +229,8 @@ def test_nul_is_refused_in_its_place(small: Agent, tool: str, arguments: Json, p
     assert "holds U+0000 at character" in told
 
 
-def test_lone_surrogates_never_get_in(wire: Open) -> None:
-    server = wire("--toolsets", "graph")
+def test_lone_surrogates_never_get_in(pipe: Pipe) -> None:
+    server = pipe("--toolsets", "graph")
     server.handshake()
     entity = {"name": "a\ud800b", "entity_type": "thing"}
     params = {"name": "create_entities", "arguments": {"entities": [entity]}}

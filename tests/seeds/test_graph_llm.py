@@ -13,7 +13,7 @@ def graph(llm: Model, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Agen
     """A node that wants a summary, and a cluster of related ones."""
     home = tmp_path_factory.mktemp("llm")
     environ = environment(home, None, **llm.settings())
-    with agent(environ, "--toolsets", "graph", log=home / "stderr.log") as server:
+    with agent(environ, "--toolsets", "graph") as server:
         server.node("Ann", "Ann leads the harbour project.", "Ann speaks Danish.")
         server.nodes("Bob", "Cem").relate("Bob knows Cem")
         yield server

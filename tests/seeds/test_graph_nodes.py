@@ -6,13 +6,12 @@ from collections.abc import Callable
 import pytest
 
 from memoryd.core.base.clock import moment
-from tests.clients import LEGACY, MODERN, Agent, Json
+from tests.clients import Agent, Json
 from tests.conftest import Start
 
 
-@pytest.mark.parametrize("era", [MODERN, LEGACY])
-def test_a_walk_through_the_life_of_a_node(start: Start, era: str) -> None:
-    agent = start("--toolsets", "graph", mode=era if era == MODERN else "legacy")
+def test_a_walk_through_the_life_of_a_node(start: Start) -> None:
+    agent = start("--toolsets", "graph")
     agent.node("Ann", "Likes tea.", "Lives in Rome.", kind="person", summary="A friend.", tags=["friend"])
     agent.nodes("Acme")
     agent.relate("Ann works_at Acme")

@@ -16,10 +16,8 @@ from tests.seeds.journal import add, prompts
 AWAY = "Tool Error: Database connection failed. Message: "
 
 
-def kind_of(journal: Agent) -> tuple[str, str]:
+def kind() -> tuple[str, str]:
     """What keeps its journal, and what becomes of that."""
-    if "MEMORY_CHROMA_URL" in journal.environ:
-        return "ChromaDB", "external"
     return ("Postgres", "external") if POSTGRES else ("SQLite", "embedded")
 
 
@@ -28,7 +26,7 @@ def test_a_healthy_database_says_so(journal: Agent) -> None:
     told = journal.ok("healthcheck")
     assert told["status"] == "healthy"
     assert told["collections"] == {"memories": 1, "summaries": 0}
-    assert (told["database"]["product"], told["database"]["state"]) == kind_of(journal)
+    assert (told["database"]["product"], told["database"]["state"]) == kind()
 
 
 def test_it_leaves_nothing_behind(journal: Agent) -> None:
@@ -46,7 +44,7 @@ def test_a_read_only_server_is_healthy_too(start: Start) -> None:
 @pytest.mark.parametrize("tool", ["start_database", "stop_database"])
 def test_there_is_nothing_to_start_or_stop_where_it_is_not_ours(journal: Agent, tool: str) -> None:
     told = journal.ok(tool)
-    assert told["status"] == told["database"]["state"] == kind_of(journal)[1]
+    assert told["status"] == told["database"]["state"] == kind()[1]
     add(journal, "It goes on.")
     assert prompts(journal) == ["It goes on."]
 
@@ -64,7 +62,7 @@ def test_a_lost_database_is_unhealthy(start: Start, home: Path) -> None:
 @pytest.fixture
 def managed(home: Path) -> Iterator[Agent]:
     environ = environment(home, MEMORY_DATABASE_URL="postgresql:managed")
-    with agent(environ, "--toolsets", "journal", log=home / "stderr.log") as server:
+    with agent(environ, "--toolsets", "journal") as server:
         yield server
 
 
@@ -78,6 +76,7 @@ def lives(process: psutil.Process) -> bool:
     return False
 
 
+@pytest.mark.process
 @pytest.mark.files
 def test_a_server_of_ours_is_stopped_and_started(managed: Agent) -> None:
     add(managed, "Something.")
@@ -92,17 +91,19 @@ def test_a_server_of_ours_is_stopped_and_started(managed: Agent) -> None:
     assert prompts(managed) == ["Something."]
 
 
+@pytest.mark.process
 @pytest.mark.files
 def test_a_server_that_another_process_uses_is_not_stopped(managed: Agent, home: Path) -> None:
     add(managed, "Something.")
     environ = {**managed.environ}
-    with agent(environ, "--toolsets", "journal", log=home / "other.log") as other:
+    with agent(environ, "--toolsets", "journal") as other:
         assert prompts(other) == ["Something."]
         assert "Another process uses" in managed.refused("stop_database")
         assert prompts(other) == ["Something."]
     until(lambda: not managed.call("stop_database", {}).is_error, "the other process to let go")
 
 
+@pytest.mark.process
 @pytest.mark.files
 def test_a_server_that_was_killed_is_started_again_by_the_next_call(managed: Agent) -> None:
     add(managed, "Something.")

@@ -17,11 +17,10 @@ UUID4 = r"[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}"
 WORKSPACE, SESSION = "memoryd/workspace", "memoryd/session"
 
 
-@pytest.fixture(params=["auto", "legacy"])
-def b(request: pytest.FixtureRequest, home: Path) -> Iterator[Agent]:
-    """An agent with b's tools and recall, in each era."""
-    started = agent(environment(home), "--toolsets", "projects,recall", mode=request.param, log=home / "stderr.log")
-    with started as connected:
+@pytest.fixture
+def b(home: Path) -> Iterator[Agent]:
+    """An agent with b's tools and recall."""
+    with agent(environment(home), "--toolsets", "projects,recall") as connected:
         yield connected
 
 
@@ -202,7 +201,7 @@ def test_two_servers_do_not_move_each_other(start: Start, home: Path) -> None:
 def test_a_configured_session_finds_its_project_again(home: Path) -> None:
     def server(*session: str) -> Any:
         settings = dict(zip(["MEMORY_MCP_SESSION_ID"], session, strict=False))
-        return agent(environment(home) | settings, "--toolsets", "projects", log=home / "stderr.log")
+        return agent(environment(home) | settings, "--toolsets", "projects")
 
     with server("mine") as first:
         first.ok("create_project", name="p")

@@ -18,7 +18,7 @@ FACTS = ("Staging listens on port 5433.", "Maria writes the release notes.", "De
 def server(llm: Model, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Agent]:
     home = tmp_path_factory.mktemp("llm")
     environ = environment(home, None, **llm.settings())
-    with agent(environ, "--toolsets", "recall,journal", log=home / "stderr.log") as server:
+    with agent(environ, "--toolsets", "recall,journal") as server:
         yield server
 
 
@@ -115,7 +115,7 @@ FAILING = {"401": (401, None), "429": (429, None), "500": (500, None), "prose": 
 def test_where_the_model_fails_the_text_is_extractive(llm: Model, tmp_path: Path, what: str) -> None:
     status, body = FAILING[what]
     llm.fails(status, body)
-    with agent(environment(tmp_path, None, **llm.settings()), log=tmp_path / "stderr.log") as server:
+    with agent(environment(tmp_path, None, **llm.settings())) as server:
         server.store_all(FACTS)
         for form, fallback in (("answer", "list"), ("summary", "list")):
             found, plain = recall(server, form), recall(server, fallback)
@@ -128,7 +128,7 @@ def hanging(llm: Model, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Ag
     """A server whose model hangs, with something to tell by each tool that asks one."""
     home = tmp_path_factory.mktemp("hanging")
     environ = environment(home, None, **llm.settings(MEMORY_LLM_TIMEOUT="1"))
-    with agent(environ, "--toolsets", "all", log=home / "stderr.log") as server:
+    with agent(environ, "--toolsets", "all") as server:
         server.ok("create_project", name="here", description="a place")
         server.ok("switch_project", name="here")
         server.store_all(FACTS)

@@ -15,7 +15,7 @@ BOTH = "recall,graph,vault"
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Agent]:
     home = tmp_path_factory.mktemp("past")
-    with agent(environment(home), "--toolsets", BOTH, log=home / "stderr.log") as server:
+    with agent(environment(home), "--toolsets", BOTH) as server:
         yield server
 
 
@@ -170,7 +170,7 @@ def test_an_earlier_text_is_not_said_to_be_of_who_changed_it(now: Agent) -> None
 
 
 def test_meaning_finds_what_was_believed_without_a_word_in_common(tmp_path: Path, model_dir: Path) -> None:
-    with agent(environment(tmp_path, model_dir, MEMORY_RERANKER="none"), log=tmp_path / "log") as server:
+    with agent(environment(tmp_path, model_dir, MEMORY_RERANKER="none")) as server:
         server.settle()
         old = server.store("The user lives in Berlin.")
         before = time()

@@ -30,7 +30,8 @@ def ages_ago(path: Path, record_id: str, days: float) -> None:
 
 
 @pytest.mark.files
-def test_one_file_holds_everything(start: Start, home: Path) -> None:
+def test_one_file_holds_everything(start: Start, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", str(home))
     # "MEMORY_DB_PATH": "~/.local/share/memory-mcp/default.db"
     first = start(MEMORY_DB_PATH="~/.local/share/memory-mcp/default.db")
     first.store(FACTS[0])
@@ -214,6 +215,7 @@ def test_a_model_that_is_not_to_be_had_leaves_words(start: Start, home: Path) ->
     assert "nosuch" in until(lambda: s if "loading" not in (s := agent.stats()["embedder"]) else "", "failure")
 
 
+@pytest.mark.process
 def test_without_model_files_words_are_served_at_once(start: Start, home: Path) -> None:
     agent = start(models=home / "none", PIP_INDEX_URL="http://127.0.0.1:9/", PIP_RETRIES="0", PIP_NO_INDEX="")
     agent.store(FACTS[0])

@@ -12,6 +12,7 @@ from mcp import types
 from memoryd.core.engine import Engine
 from memoryd.core.memories.memories import Memories
 from memoryd.core.records import records, short_ids
+from memoryd.core.scope import Scope
 from memoryd.core.search.briefing import Summary, brief
 from memoryd.core.security.prompt_injection import MARK
 from memoryd.errors import InvalidInputError
@@ -157,13 +158,13 @@ def test_an_id_is_shown_as_long_as_it_must_be(alike: Any) -> None:
 def test_several_that_begin_so_are_candidates(alike: Any) -> None:
     here, place = alike
     with pytest.raises(InvalidInputError, match=f"ids: several ids begin with 'abcdef': {ALIKE[0]}, {ALIKE[1]}, a"):
-        Memories(here, place, "").get(["abcdef"])
+        Memories(Scope(here, place)).get(["abcdef"])
 
 
 @pytest.mark.parametrize("given", ["mem_20", "summary_", "mem_1"])
 def test_an_id_that_is_not_random_is_taken_whole(alike: Any, given: str) -> None:
     here, place = alike
-    found = [hit.record.id for hit in Memories(here, place, "").get([given])]
+    found = [hit.record.id for hit in Memories(Scope(here, place)).get([given])]
     assert found == ([given] if given == "mem_1" else [])
 
 

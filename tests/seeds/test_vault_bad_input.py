@@ -6,7 +6,7 @@ import random
 import pytest
 
 from tests.clients import Agent, Json
-from tests.conftest import Open
+from tests.conftest import Open, Pipe
 from tests.seeds.test_graph_bad_input import ODD
 from tests.seeds.vault import (
     called_wrongly,
@@ -24,10 +24,10 @@ ENOUGH = {"scope": "vault", "key": "new", "content": "text"}
 
 
 @pytest.fixture
-def small(either: Agent) -> Agent:
-    keep(either, "a", "apple", tags=["t"], embedding=[1, 0, 0])
-    keep(either, "b", "banana", "session", tags=["t"])
-    return either
+def small(vault: Agent) -> Agent:
+    keep(vault, "a", "apple", tags=["t"], embedding=[1, 0, 0])
+    keep(vault, "b", "banana", "session", tags=["t"])
+    return vault
 
 
 WRONG: list[tuple[str, Json, str]] = [
@@ -201,8 +201,8 @@ def test_the_longest_key_may_be_of_any_letters(vault: Agent) -> None:
             assert result.structured_content == told
 
 
-def test_lone_surrogates_never_get_in(wire: Open) -> None:
-    server = wire("--toolsets", "vault")
+def test_lone_surrogates_never_get_in(pipe: Pipe) -> None:
+    server = pipe("--toolsets", "vault")
     server.handshake()
     for name in ("key", "content"):
         params = {"name": "commit_memory", "arguments": ENOUGH | {name: "a\ud800b"}}
@@ -301,8 +301,7 @@ def test_a_uri_that_cannot_be_read_is_invalid_params(small: Agent, uri: str, par
 @pytest.mark.parametrize("uri", NOWHERE_TO_BE_FOUND, ids=lambda text: text[:40])
 def test_a_uri_of_nothing_is_not_found(small: Agent, uri: str) -> None:
     error = error_of(small, lambda client: client.read_resource(uri))
-    legacy = small.client.protocol_version < "2026"
-    assert error.code == (-32002 if legacy else -32602)
+    assert error.code == -32602
     assert error.data == {"uri": uri}
     assert len(error.message) < 500
     assert [one["key"] for one in read(small)] == ["a"]

@@ -14,6 +14,7 @@ from mcp.client.subscriptions import ResourcesListChanged, ResourceUpdated
 from memoryd.core.engine import Engine
 from memoryd.core.memories.vault import Vault
 from memoryd.core.records import change_feed
+from memoryd.core.scope import Scope
 from memoryd.settings import Settings
 from tests.clients import LEGACY, MODERN, Json, Wire, agent, envelope, environment, until
 from tests.conftest import Open
@@ -23,7 +24,6 @@ VAULT, K = "memory://vault", "memory://vault/k"
 METHODS = {"notifications/resources/list_changed": LIST, "notifications/resources/updated": ""}
 ACKNOWLEDGED = "notifications/subscriptions/acknowledged"
 SUBSCRIPTION = "io.modelcontextprotocol/subscriptionId"
-SOON = 2.0  # seconds in which a change by another process is told
 
 
 class Ears:
@@ -74,11 +74,11 @@ class Ears:
         notices = [one for one in self.notifications() if one["method"] in METHODS]
         return [METHODS[one["method"]] or one["params"]["uri"] for one in notices]
 
-    def is_told(self, *notices: str, seconds: float = 20.0) -> None:
+    def is_told(self, *notices: str) -> None:
         """Nothing came since it was asked last but these."""
         expected = [*self._told, *notices]
         with suppress(AssertionError):  # the next line shows what came instead
-            until(lambda: len(self.told()) >= len(expected), "notices", seconds)
+            until(lambda: len(self.told()) >= len(expected), "notices")
         assert self.told() == expected
         self._told = expected
 
@@ -95,7 +95,7 @@ def era(request: pytest.FixtureRequest) -> str:
 def listen(home: Path, wire: Open, era: str) -> Listen:
     """Servers on a vault that has one memory already, with a client that listens."""
     with Engine(Settings.read(environment(home)), fetch=False) as engine:
-        Vault(engine, engine.workspace(make=True), "").commit("vault", "old", "An old text.")
+        Vault(Scope(engine, engine.workspace(make=True))).commit("vault", "old", "An old text.")
 
     def begin(*uris: str, toolsets: str = "recall,vault", **settings: str) -> Ears:
         return Ears(wire("--toolsets", toolsets, **settings), era, *uris)
@@ -196,21 +196,22 @@ def test_a_vault_that_came_to_be_meanwhile_is_told(wire: Open, era: str) -> None
 def test_another_process_is_told_soon(listen: Listen) -> None:
     ears, other = listen(K), listen()
     other.commit("k")
-    ears.is_told(LIST, K, seconds=SOON)
+    ears.is_told(LIST, K)
     other.commit("k", "another text")
-    ears.is_told(K, seconds=SOON)
+    ears.is_told(K)
     other.ok("prune_memory", scope="vault", key="k")
-    ears.is_told(LIST, K, seconds=SOON)
+    ears.is_told(LIST, K)
     other.is_told(LIST, LIST)
 
 
+@pytest.mark.process
 def test_a_command_is_told_too(listen: Listen, home: Path) -> None:
     ears = listen(K)
     ears.commit("k")
     ears.is_told(LIST, K)
     forget = [sys.executable, "-m", "memoryd", "forget", ears.id_of("k"), "--yes"]
     subprocess.run(forget, env=environment(home), check=True, capture_output=True)
-    ears.is_told(LIST, K, seconds=SOON)
+    ears.is_told(LIST, K)
 
 
 def test_switching_to_another_project_changes_the_list(listen: Listen) -> None:
@@ -323,7 +324,7 @@ def test_each_stream_has_its_own_and_ends_when_it_is_cancelled(listen: Listen) -
 
 @pytest.mark.parametrize("era", [MODERN])
 def test_the_client_of_the_sdk_listens(home: Path, era: str) -> None:
-    with agent(environment(home), "--toolsets", "vault", log=home / "stderr.log") as a:
+    with agent(environment(home), "--toolsets", "vault") as a:
         a.ok("commit_memory", scope="vault", key="k", content="a text")
 
         async def changes(client: Any) -> list[object]:
@@ -344,7 +345,7 @@ def test_what_changes_at_once_is_told_once(wire: Open, home: Path, era: str) -> 
     until(lambda: "memory://vault/last" in ears.told(), "the notice of a new workspace, where all may be others")
     assert ears.told().count(LIST) == 1
     with Engine(Settings.read(environment(home)), fetch=False) as engine:
-        vault = Vault(engine, engine.workspace(make=True), "")
+        vault = Vault(Scope(engine, engine.workspace(make=True)))
         for number in range(change_feed.MANY + 1):
             vault.commit("vault", f"k{number}", "text", tags=["many"])
     until(lambda: len(listed(ears)) and ears.ok("search_memories", query="", tags=["many"]), "the others")

@@ -70,8 +70,8 @@ def keys_of(resources: list[types.Resource]) -> list[str]:
 # what there is -------------------------------------------------------------------------------------------------------
 
 
-def test_resources_are_offered_with_notices(either: Agent) -> None:
-    offered = either.client.server_capabilities.resources
+def test_resources_are_offered_with_notices(vault: Agent) -> None:
+    offered = vault.client.server_capabilities.resources
     assert offered is not None
     assert offered.list_changed is True
     assert offered.subscribe is True
@@ -81,8 +81,8 @@ def test_without_the_vault_there_are_no_resources(start: Start) -> None:
     assert start().client.server_capabilities.resources is None
 
 
-def test_the_templates_are_the_seeds(either: Agent) -> None:
-    templates = either.ask(lambda client: client.list_resource_templates()).resource_templates
+def test_the_templates_are_the_seeds(vault: Agent) -> None:
+    templates = vault.ask(lambda client: client.list_resource_templates()).resource_templates
     assert [one.uri_template for one in templates] == [
         "memory://vault{?offset,limit}",
         "memory://vault/{key}",
@@ -92,42 +92,42 @@ def test_the_templates_are_the_seeds(either: Agent) -> None:
     assert all(one.name and one.title and one.description for one in templates)
 
 
-def test_an_empty_vault_lists_itself_and_the_session(either: Agent) -> None:
-    page = listed(either)
-    assert [one.uri for one in page.resources] == [VAULT, session_uri(either)]
+def test_an_empty_vault_lists_itself_and_the_session(vault: Agent) -> None:
+    page = listed(vault)
+    assert [one.uri for one in page.resources] == [VAULT, session_uri(vault)]
     assert page.resources[1].uri.startswith("memory://session/")
     assert page.next_cursor is None
 
 
-def test_every_vault_memory_is_listed(either: Agent) -> None:
-    keep(either, "b", "banana")
-    keep(either, "a", "apple")
-    keep(either, "c", "carrot", "session")
-    resources = listed(either).resources
-    assert [one.uri for one in resources] == [VAULT, session_uri(either), f"{VAULT}/a", f"{VAULT}/b"]
+def test_every_vault_memory_is_listed(vault: Agent) -> None:
+    keep(vault, "b", "banana")
+    keep(vault, "a", "apple")
+    keep(vault, "c", "carrot", "session")
+    resources = listed(vault).resources
+    assert [one.uri for one in resources] == [VAULT, session_uri(vault), f"{VAULT}/a", f"{VAULT}/b"]
     assert [one.name for one in resources[2:]] == ["a", "b"]
     assert {one.mime_type for one in resources} == {"application/json"}
     for one in resources:
-        assert contents(either, one.uri).uri == one.uri
-    pruned(either, "vault", key="a")
-    assert keys_of(listed(either).resources) == ["b"]
+        assert contents(vault, one.uri).uri == one.uri
+    pruned(vault, "vault", key="a")
+    assert keys_of(listed(vault).resources) == ["b"]
 
 
-def test_the_list_goes_on_by_cursor(either: Agent) -> None:
+def test_the_list_goes_on_by_cursor(vault: Agent) -> None:
     names = sorted([f"key {n:03}/ü%" for n in range(120)] + [f"{n}" for n in range(130)])
-    keep_all(either, [{"key": name, "content": f"memory {name}"} for name in names])
-    first = listed(either)
+    keep_all(vault, [{"key": name, "content": f"memory {name}"} for name in names])
+    first = listed(vault)
     assert len(first.resources) == 2 + 100
     assert first.next_cursor is not None
-    second = listed(either, first.next_cursor)
-    third = listed(either, second.next_cursor)
+    second = listed(vault, first.next_cursor)
+    third = listed(vault, second.next_cursor)
     assert [len(page.resources) for page in (second, third)] == [100, 50]
     assert third.next_cursor is None
     assert keys_of(first.resources + second.resources + third.resources) == names
     # what comes and goes in between neither repeats nor hides anything else
-    pruned(either, "vault", key=names[99])
-    keep(either, "!", "before everything")
-    assert keys_of(listed(either, first.next_cursor).resources) == names[100:200]
+    pruned(vault, "vault", key=names[99])
+    keep(vault, "!", "before everything")
+    assert keys_of(listed(vault, first.next_cursor).resources) == names[100:200]
 
 
 @pytest.mark.parametrize("number", [99, 100, 101])
@@ -140,12 +140,12 @@ def test_the_last_page_is_known_as_such(vault: Agent, number: int) -> None:
 # reading -------------------------------------------------------------------------------------------------------------
 
 
-def test_a_memory_is_an_object(either: Agent) -> None:
-    keep(either, "user_preference_language", "User prefers Python examples over TypeScript.", tags=["preference", "ü"])
-    content = contents(either, f"{VAULT}/user_preference_language")
+def test_a_memory_is_an_object(vault: Agent) -> None:
+    keep(vault, "user_preference_language", "User prefers Python examples over TypeScript.", tags=["preference", "ü"])
+    content = contents(vault, f"{VAULT}/user_preference_language")
     assert (content.uri, content.mime_type) == (f"{VAULT}/user_preference_language", "application/json")
     assert content.meta is None
-    one = read(either, f"{VAULT}/user_preference_language")
+    one = read(vault, f"{VAULT}/user_preference_language")
     assert list(one) == ["key", "content", "tags", "scope", "created_at", "updated_at"]
     assert one == {
         "key": "user_preference_language",
@@ -161,31 +161,31 @@ def test_a_memory_is_an_object(either: Agent) -> None:
     assert '"ü"' in content.text, "readable, not escaped"
 
 
-def test_the_vault_is_an_array(either: Agent) -> None:
-    assert read(either) == []
-    keep(either, "b", "banana", tags=["t"])
-    keep(either, "a", "apple")
-    keep(either, "c", "carrot", "session")
-    assert read(either) == [read(either, f"{VAULT}/a"), read(either, f"{VAULT}/b")]
-    assert contents(either, VAULT).meta is None
+def test_the_vault_is_an_array(vault: Agent) -> None:
+    assert read(vault) == []
+    keep(vault, "b", "banana", tags=["t"])
+    keep(vault, "a", "apple")
+    keep(vault, "c", "carrot", "session")
+    assert read(vault) == [read(vault, f"{VAULT}/a"), read(vault, f"{VAULT}/b")]
+    assert contents(vault, VAULT).meta is None
 
 
-def test_the_session_is_an_array(either: Agent) -> None:
-    uri = session_uri(either)
-    assert read(either, uri) == []
-    keep(either, "b", "banana", "session", tags=["t"])
-    keep(either, "a", "apple", "session")
-    keep(either, "c", "carrot")
-    one, other = read(either, uri)
+def test_the_session_is_an_array(vault: Agent) -> None:
+    uri = session_uri(vault)
+    assert read(vault, uri) == []
+    keep(vault, "b", "banana", "session", tags=["t"])
+    keep(vault, "a", "apple", "session")
+    keep(vault, "c", "carrot")
+    one, other = read(vault, uri)
     assert list(one) == ["key", "content", "tags", "scope", "created_at", "updated_at"]
     assert (one["key"], one["content"], one["tags"], one["scope"]) == ("a", "apple", [], "session")
     assert (other["key"], other["content"], other["tags"], other["scope"]) == ("b", "banana", ["t"], "session")
-    assert (contents(either, uri).uri, contents(either, uri).mime_type) == (uri, "application/json")
+    assert (contents(vault, uri).uri, contents(vault, uri).mime_type) == (uri, "application/json")
 
 
-def test_the_vault_comes_in_pages(either: Agent) -> None:
+def test_the_vault_comes_in_pages(vault: Agent) -> None:
     keys = [f"{n:03}" for n in range(120)]
-    keep_all(either, [{"key": key, "content": f"memory {key}"} for key in keys])
+    keep_all(vault, [{"key": key, "content": f"memory {key}"} for key in keys])
     pages = {
         # (offset, limit) in the URI: from, to, where it goes on
         "": (0, 100, f"{VAULT}?offset=100&limit=100"),
@@ -200,10 +200,10 @@ def test_the_vault_comes_in_pages(either: Agent) -> None:
         "?offset=1000000000": (120, 120, None),
     }
     for query, (start, end, following) in pages.items():
-        content = contents(either, VAULT + query)
+        content = contents(vault, VAULT + query)
         assert content.uri == VAULT + query
         assert content.meta == ({"memoryd/next": following} if following else None), query
-        assert [one["key"] for one in read(either, VAULT + query)] == keys[start:end], query
+        assert [one["key"] for one in read(vault, VAULT + query)] == keys[start:end], query
 
 
 def test_following_the_pages_reads_everything(vault: Agent) -> None:
@@ -216,14 +216,14 @@ def test_following_the_pages_reads_everything(vault: Agent) -> None:
 
 
 @pytest.mark.parametrize("key", ENCODED, ids=ascii)
-def test_a_key_of_any_kind_has_a_uri(either: Agent, key: str) -> None:
-    keep(either, key, "its text")
-    keep(either, "a", "another")
+def test_a_key_of_any_kind_has_a_uri(vault: Agent, key: str) -> None:
+    keep(vault, key, "its text")
+    keep(vault, "a", "another")
     uri = f"{VAULT}/{ENCODED[key]}"
-    assert uri in {one.uri for one in listed(either).resources}
-    assert contents(either, uri).uri == uri
-    assert read(either, uri)["key"] == key
-    assert (read(either, uri)["content"], found(either, "its")) == ("its text", {key: 1})
+    assert uri in {one.uri for one in listed(vault).resources}
+    assert contents(vault, uri).uri == uri
+    assert read(vault, uri)["key"] == key
+    assert (read(vault, uri)["content"], found(vault, "its")) == ("its text", {key: 1})
 
 
 def test_escapes_that_are_not_needed_are_read_too(vault: Agent) -> None:
@@ -245,14 +245,14 @@ def test_what_is_not_there_is_told_as_its_era_does(start: Start, mode: str, code
     assert error.data == {"uri": f"{VAULT}/a"}
 
 
-def test_a_session_reads_only_its_own(either: Agent) -> None:
-    mine = session_uri(either)
-    keep(either, "a", "mine", "session")
-    either.call("commit_memory", {"scope": "session", "key": "a", "content": "theirs"}, OTHER)
-    assert [one["content"] for one in read(either, mine)] == ["mine"]
-    assert [one["content"] for one in read(either, "memory://session/other", OTHER)] == ["theirs"]
+def test_a_session_reads_only_its_own(vault: Agent) -> None:
+    mine = session_uri(vault)
+    keep(vault, "a", "mine", "session")
+    vault.call("commit_memory", {"scope": "session", "key": "a", "content": "theirs"}, OTHER)
+    assert [one["content"] for one in read(vault, mine)] == ["mine"]
+    assert [one["content"] for one in read(vault, "memory://session/other", OTHER)] == ["theirs"]
     for uri, meta in (("memory://session/other", None), (mine, OTHER), ("memory://session/nobody", None)):
-        error = error_of(either, lambda client: client.read_resource(uri, meta=meta))  # type: ignore[arg-type]  # noqa: B023
+        error = error_of(vault, lambda client: client.read_resource(uri, meta=meta))  # type: ignore[arg-type]  # noqa: B023
         assert error.message == "That is not this session. A session's memories are its own."
         assert error.data == {"uri": uri}
 
@@ -288,20 +288,20 @@ def completed(vault: Agent, template: str, name: str, value: str) -> types.Compl
     return vault.ask(lambda client: client.complete(reference, {"name": name, "value": value})).completion
 
 
-def test_keys_are_completed(either: Agent) -> None:
+def test_keys_are_completed(vault: Agent) -> None:
     for key in ("apple", "app store", "Apple", "apt/get", "a%", "übung", "\U0010ffff\U0010ffff"):
-        keep(either, key, "text")
-    keep(either, "apricot", "text", "session")
+        keep(vault, key, "text")
+    keep(vault, "apricot", "text", "session")
     keys = f"{VAULT}/{{key}}"
-    assert completed(either, keys, "key", "app").values == ["app store", "apple"]
-    assert completed(either, keys, "key", "apt/").values == ["apt/get"]
-    assert completed(either, keys, "key", "a%").values == ["a%"]
-    assert completed(either, keys, "key", "ü").values == ["übung"]
-    assert completed(either, keys, "key", "\U0010ffff").values == ["\U0010ffff\U0010ffff"]
-    assert completed(either, keys, "key", "zebra").values == []
-    every = completed(either, keys, "key", "")
+    assert completed(vault, keys, "key", "app").values == ["app store", "apple"]
+    assert completed(vault, keys, "key", "apt/").values == ["apt/get"]
+    assert completed(vault, keys, "key", "a%").values == ["a%"]
+    assert completed(vault, keys, "key", "ü").values == ["übung"]
+    assert completed(vault, keys, "key", "\U0010ffff").values == ["\U0010ffff\U0010ffff"]
+    assert completed(vault, keys, "key", "zebra").values == []
+    every = completed(vault, keys, "key", "")
     assert (len(every.values), every.has_more) == (7, False)
-    assert completed(either, keys, "key", "\0").values == []
+    assert completed(vault, keys, "key", "\0").values == []
 
 
 def test_a_hundred_are_completed_at_once(vault: Agent) -> None:
@@ -312,15 +312,15 @@ def test_a_hundred_are_completed_at_once(vault: Agent) -> None:
     assert completed(vault, f"{VAULT}/{{key}}", "key", "key 1").values == ["key 100"]
 
 
-def test_other_arguments_are_completed(either: Agent) -> None:
-    session = session_uri(either).removeprefix("memory://session/")
+def test_other_arguments_are_completed(vault: Agent) -> None:
+    session = session_uri(vault).removeprefix("memory://session/")
     template = "memory://session/{session_id}"
-    assert completed(either, template, "session_id", session[:3]).values == [session]
-    assert completed(either, template, "session_id", "?").values == []
-    assert completed(either, "memory://vault{?offset,limit}", "limit", "1").values == []
+    assert completed(vault, template, "session_id", session[:3]).values == [session]
+    assert completed(vault, template, "session_id", "?").values == []
+    assert completed(vault, "memory://vault{?offset,limit}", "limit", "1").values == []
     for uri, name in (("memory://nothing/{key}", "key"), (f"{VAULT}/{{key}}", "limit"), (VAULT, "offset")):
         error = error_of(
-            either,
+            vault,
             lambda client: client.complete(types.ResourceTemplateReference(uri=uri), {"name": name, "value": ""}),  # noqa: B023
         )
         assert error.code == -32602

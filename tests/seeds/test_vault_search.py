@@ -24,10 +24,10 @@ def test_syntax(vault: Agent, query: str, expected: set[str]) -> None:
 
 
 @pytest.mark.parametrize("scope", ["vault", "session"])
-def test_key_content_and_tags_are_words(either: Agent, scope: str) -> None:
-    keep(either, "user_preference_language", "Prefers Python.", scope, tags=["coding-style"])
+def test_key_content_and_tags_are_words(vault: Agent, scope: str) -> None:
+    keep(vault, "user_preference_language", "Prefers Python.", scope, tags=["coding-style"])
     for query in ("preference", "python", "coding", "style AND prefers", "PYTHON", "pref*", "user_preference_language"):
-        assert found(either, query) == {"user_preference_language": 1}, query
+        assert found(vault, query) == {"user_preference_language": 1}, query
 
 
 def test_malformed_syntax_is_searched_literally(vault: Agent) -> None:
@@ -37,13 +37,13 @@ def test_malformed_syntax_is_searched_literally(vault: Agent) -> None:
     assert missed == []
 
 
-def test_a_query_never_fails(either: Agent) -> None:
-    keep(either, "a", FACT, embedding=[1, 0, 0])
-    keep(either, "b", FACT, "session")
+def test_a_query_never_fails(vault: Agent) -> None:
+    keep(vault, "a", FACT, embedding=[1, 0, 0])
+    keep(vault, "b", FACT, "session")
     for query in (*WITHOUT_A_WORD, *WITH_A_WORD):
         for more in ({}, {"tags": ["t"]}, {"query_embedding": [1, 0, 0]}):
-            either.ok("search_memories", query=query[:2_000], **more)
-    assert len(found(either, "staging")) == 2
+            vault.ok("search_memories", query=query[:2_000], **more)
+    assert len(found(vault, "staging")) == 2
 
 
 def test_without_a_word_there_is_nothing_to_find(vault: Agent) -> None:
@@ -52,13 +52,13 @@ def test_without_a_word_there_is_nothing_to_find(vault: Agent) -> None:
     assert found(vault, "???", tags=["t"]) == {}, "it asks for more than the tags"
 
 
-def test_a_result_is_whole(either: Agent) -> None:
-    keep(either, "a", "apple", tags=["t", "u"])
-    keep(either, "b", "apple", "session")
-    told = either.ok("search_memories", query="apple content", scope="vault")
+def test_a_result_is_whole(vault: Agent) -> None:
+    keep(vault, "a", "apple", tags=["t", "u"])
+    keep(vault, "b", "apple", "session")
+    told = vault.ok("search_memories", query="apple content", scope="vault")
     one = {"key": "a", "content": "apple", "tags": ["t", "u"], "scope": "vault", "relevance": 0.5}
     assert told == {"results": [one], "total_searched": 1}
-    told = either.ok("search_memories", query="apple", scope="session")
+    told = vault.ok("search_memories", query="apple", scope="session")
     one = {"key": "b", "content": "apple", "tags": [], "scope": "session", "relevance": 1}
     assert told == {"results": [one], "total_searched": 1}
 
@@ -66,11 +66,11 @@ def test_a_result_is_whole(either: Agent) -> None:
 # relevance: "Score in [0,1]; 1.0 = exact match" ----------------------------------------------------------------------
 
 
-def test_an_exact_match_is_worth_one_and_a_partial_one_less(either: Agent) -> None:
-    keep(either, "both", "apple pie")
-    keep(either, "one", "apple tart")
-    keep(either, "none", "banana bread")
-    told = found(either, "apple pie")
+def test_an_exact_match_is_worth_one_and_a_partial_one_less(vault: Agent) -> None:
+    keep(vault, "both", "apple pie")
+    keep(vault, "one", "apple tart")
+    keep(vault, "none", "banana bread")
+    told = found(vault, "apple pie")
     assert list(told) == ["both", "one"]
     assert told["both"] == 1
     assert 0.05 < told["one"] <= 0.5
@@ -139,13 +139,13 @@ BLENDED = [
 
 
 @pytest.mark.parametrize(("vector", "cosine"), BLENDED)
-def test_words_and_cosine_are_blended(either: Agent, vector: list[float], cosine: float) -> None:
-    keep(either, "a", "apple pie", embedding=[3, 4, 0])
-    keep(either, "z", "something else")
+def test_words_and_cosine_are_blended(vault: Agent, vector: list[float], cosine: float) -> None:
+    keep(vault, "a", "apple pie", embedding=[3, 4, 0])
+    keep(vault, "z", "something else")
     for query, words in (("apple pie", 1.0), ("apple", 1.0), ("apple crumble", 0.5), ('"apple pie"', 1.0)):
         expected = 0.4 * words + 0.6 * cosine
-        assert found(either, query, query_embedding=vector) == {"a": pytest.approx(expected, abs=0.001)}, query
-        assert found(either, query) == {"a": words}, "without a query_embedding, words alone"
+        assert found(vault, query, query_embedding=vector) == {"a": pytest.approx(expected, abs=0.001)}, query
+        assert found(vault, query) == {"a": words}, "without a query_embedding, words alone"
 
 
 def test_an_exact_match_in_words_and_meaning_is_worth_one(vault: Agent) -> None:
@@ -192,17 +192,17 @@ def test_syntax_binds_also_where_there_is_meaning(vault: Agent) -> None:
 
 
 @pytest.mark.parametrize("scope", ["vault", "session"])
-def test_all_tags_are_asked(either: Agent, scope: str) -> None:
-    keep(either, "both", "apple", scope, tags=["red", "fruit"])
-    keep(either, "one", "apple", scope, tags=["red"])
-    keep(either, "none", "apple", scope)
-    assert set(found(either, "apple", tags=["red"])) == {"both", "one"}
-    assert set(found(either, "apple", tags=["fruit", "red"])) == {"both"}
-    assert set(found(either, "apple", tags=["red", "red"])) == {"both", "one"}
-    assert found(either, "apple", tags=["red", "green"]) == {}
-    assert found(either, "apple", tags=["Red"]) == {}, "a tag is what it is"
-    assert found(either, "banana", tags=["red"]) == {}
-    assert set(found(either, "apple", tags=[])) == {"both", "one", "none"}
+def test_all_tags_are_asked(vault: Agent, scope: str) -> None:
+    keep(vault, "both", "apple", scope, tags=["red", "fruit"])
+    keep(vault, "one", "apple", scope, tags=["red"])
+    keep(vault, "none", "apple", scope)
+    assert set(found(vault, "apple", tags=["red"])) == {"both", "one"}
+    assert set(found(vault, "apple", tags=["fruit", "red"])) == {"both"}
+    assert set(found(vault, "apple", tags=["red", "red"])) == {"both", "one"}
+    assert found(vault, "apple", tags=["red", "green"]) == {}
+    assert found(vault, "apple", tags=["Red"]) == {}, "a tag is what it is"
+    assert found(vault, "banana", tags=["red"]) == {}
+    assert set(found(vault, "apple", tags=[])) == {"both", "one", "none"}
 
 
 @pytest.fixture
@@ -244,17 +244,17 @@ def test_what_is_near_is_found_among_many_better_words(crowded: Agent) -> None:
         assert told["rare"] == pytest.approx(0.48 + 0.25, abs=0.18), query
 
 
-def test_tags_alone_list_the_newest(either: Agent) -> None:
+def test_tags_alone_list_the_newest(vault: Agent) -> None:
     for key, scope in (("a", "vault"), ("b", "session"), ("c", "vault"), ("d", "session"), ("e", "vault")):
-        keep(either, key, f"memory {key}", scope, tags=["t"])
-    keep(either, "f", "another")
-    keep(either, "a", "changed", tags=["t"])
+        keep(vault, key, f"memory {key}", scope, tags=["t"])
+    keep(vault, "f", "another")
+    keep(vault, "a", "changed", tags=["t"])
     for query in ("", " \n\t"):
-        assert list(found(either, query, tags=["t"])) == ["a", "e", "d", "c", "b"]
-    assert list(found(either, "", tags=["t"], limit=2)) == ["a", "e"]
-    assert list(found(either, "", tags=["t"], scope="session")) == ["d", "b"]
-    assert set(found(either, "", tags=["t"]).values()) == {1}
-    assert searched(either, "", tags=["t"], limit=2) == 5
+        assert list(found(vault, query, tags=["t"])) == ["a", "e", "d", "c", "b"]
+    assert list(found(vault, "", tags=["t"], limit=2)) == ["a", "e"]
+    assert list(found(vault, "", tags=["t"], scope="session")) == ["d", "b"]
+    assert set(found(vault, "", tags=["t"]).values()) == {1}
+    assert searched(vault, "", tags=["t"], limit=2) == 5
 
 
 # scope and total_searched --------------------------------------------------------------------------------------------
@@ -273,14 +273,14 @@ SCOPES: list[tuple[Json, set[str], int]] = [
 
 
 @pytest.mark.parametrize(("arguments", "keys", "total"), SCOPES)
-def test_which_scopes_are_searched(either: Agent, arguments: Json, keys: set[str], total: int) -> None:
-    keep(either, "v", "apple", tags=["t"], embedding=[1, 0, 0])
-    keep(either, "v2", "other", tags=["t"])
-    keep(either, "v3", "more")
-    keep(either, "s", "apple", "session", tags=["t"], embedding=[1, 0, 0])
-    keep(either, "s2", "other", "session")
+def test_which_scopes_are_searched(vault: Agent, arguments: Json, keys: set[str], total: int) -> None:
+    keep(vault, "v", "apple", tags=["t"], embedding=[1, 0, 0])
+    keep(vault, "v2", "other", tags=["t"])
+    keep(vault, "v3", "more")
+    keep(vault, "s", "apple", "session", tags=["t"], embedding=[1, 0, 0])
+    keep(vault, "s2", "other", "session")
     for more in ({}, {"query_embedding": [1, 0, 0]}):
-        told = either.ok("search_memories", query="apple", **arguments | more)
+        told = vault.ok("search_memories", query="apple", **arguments | more)
         assert {one["key"] for one in told["results"]} == keys
         assert told["total_searched"] == total, "those that were searched, not the hits"
 

@@ -2,11 +2,11 @@
 
 import re
 import signal
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import anyio
 import pytest
@@ -18,25 +18,21 @@ from memoryd.server.calls import Calls
 from memoryd.settings import Settings
 from memoryd.toolsets import TOOLSETS
 from tests.clients import LEGACY, MODERN, Agent, Json, Wire, envelope, environment, rows_of
-from tests.conftest import Open, Start
+from tests.conftest import Open, Pipe, Start
 from tests.core.kit import never
 
 SESSION, CLIENT = "memoryd/session", "io.modelcontextprotocol/clientInfo"
 MY_SESSION, PERSIST = "MEMORY_MCP_SESSION_ID", "MEMORY_MCP_SESSION_PERSIST"
+W = TypeVar("W", bound=Wire)
 UUID = r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}"
 
 
-@pytest.fixture(params=["auto", "legacy"])
-def mode(request: pytest.FixtureRequest) -> str:
-    return str(request.param)
-
-
 @pytest.fixture
-def a(start: Start, mode: str) -> Agent:
-    return start("--toolsets", "recall,vault", mode=mode)
+def a(start: Start) -> Agent:
+    return start("--toolsets", "recall,vault")
 
 
-def server(wire: Open, **settings: str) -> Wire:
+def server(wire: Callable[..., W], **settings: str) -> W:
     """A raw server with a's tools, and with its settings."""
     begun = wire("--toolsets", "vault", **settings)
     begun.handshake()
@@ -55,8 +51,7 @@ def keys(wire: Wire, scope: str = "session") -> list[str]:
 
 def end(wire: Wire) -> None:
     """As a client does that goes away."""
-    wire.close_stdin()
-    assert wire.wait() == 0, wire.told()
+    wire.close()
 
 
 def left(home: Path) -> list[str]:
@@ -189,9 +184,9 @@ def test_a_session_that_the_client_names_is_held_as_well(wire: Open, home: Path)
 
 
 @pytest.mark.parametrize("how", ["EOF", "SIGTERM"])
-def test_they_go_when_the_connection_closes(a: Agent, wire: Open, home: Path, how: str) -> None:
+def test_they_go_when_the_connection_closes(a: Agent, pipe: Pipe, home: Path, how: str) -> None:
     a.store("A memory without a key.")
-    one = server(wire)
+    one = server(pipe)
     commit(one, "volatile")
     commit(one, "kept", "vault")
     if how == "EOF":
@@ -211,8 +206,8 @@ def later(home: Path, days: float) -> Iterator[Engine]:
         yield engine
 
 
-def test_what_a_killed_process_left_goes_after_a_day(wire: Open, home: Path) -> None:
-    one = server(wire)
+def test_what_a_killed_process_left_goes_after_a_day(pipe: Pipe, home: Path) -> None:
+    one = server(pipe)
     commit(one, "volatile")
     commit(one, "kept", "vault")
     one.signal(signal.SIGKILL)
@@ -225,19 +220,19 @@ def test_what_a_killed_process_left_goes_after_a_day(wire: Open, home: Path) -> 
     assert left(home) == ["kept"]
 
 
-def test_they_are_kept_where_that_is_configured(wire: Open, home: Path) -> None:
+def test_they_are_kept_where_that_is_configured(pipe: Pipe, home: Path) -> None:
     keeps = {MY_SESSION: "x", PERSIST: "true"}
-    one = server(wire, **keeps)
+    one = server(pipe, **keeps)
     commit(one, "k")
     end(one)
-    two = server(wire, **keeps)
+    two = server(pipe, **keeps)
     assert keys(two) == ["k"]
     two.signal(signal.SIGKILL)
     two.wait()
     with later(home, 400) as engine:
         engine.sessions.tend(never)
     assert left(home) == ["k"]
-    assert keys(server(wire, **keeps)) == ["k"]
+    assert keys(server(pipe, **keeps)) == ["k"]
 
 
 def test_what_was_kept_goes_with_a_process_that_does_not_keep_it(wire: Open, home: Path) -> None:
@@ -250,13 +245,13 @@ def test_what_was_kept_goes_with_a_process_that_does_not_keep_it(wire: Open, hom
     assert left(home) == []
 
 
-def test_set_session_id_goes_on_with_an_earlier_session(wire: Open, home: Path) -> None:
-    earlier = server(wire)
+def test_set_session_id_goes_on_with_an_earlier_session(pipe: Pipe, home: Path) -> None:
+    earlier = server(pipe)
     commit(earlier, "k")
     name = session_of(earlier)
     earlier.signal(signal.SIGKILL)
     earlier.wait()
-    one = server(wire)
+    one = server(pipe)
     commit(one, "own")
     assert keys(one) == ["own"]
     one.call("set_session_id", session_id=name)
@@ -271,8 +266,8 @@ def test_set_session_id_goes_on_with_an_earlier_session(wire: Open, home: Path) 
 
 
 @pytest.mark.parametrize("wrong", ["", " ", "x" * 201, "a\0b", 7])
-def test_what_is_no_id_is_refused(either: Agent, wrong: object) -> None:
-    assert "session_id" in either.refused("set_session_id", session_id=wrong)
+def test_what_is_no_id_is_refused(vault: Agent, wrong: object) -> None:
+    assert "session_id" in vault.refused("set_session_id", session_id=wrong)
 
 
 def test_with_a_projects_workspace_each_session_is_cleared_everywhere(wire: Open, home: Path) -> None:
@@ -295,8 +290,8 @@ def test_with_a_projects_workspace_each_session_is_cleared_everywhere(wire: Open
 # recall --------------------------------------------------------------------------------------------------------------
 
 
-def test_memory_recall_finds_the_vault_and_the_own_session(a: Agent, start: Start, mode: str) -> None:
-    other = start("--toolsets", "recall,vault", mode=mode)
+def test_memory_recall_finds_the_vault_and_the_own_session(a: Agent, start: Start) -> None:
+    other = start("--toolsets", "recall,vault")
     for number, each in enumerate((a, other)):
         each.ok("commit_memory", scope="vault", key=f"v{number}", content=f"A durable text {number}.")
         each.ok(
@@ -324,11 +319,11 @@ READS: dict[str, set[str]] = {
 }
 
 
-def tools_of(settings: Settings, mode: str) -> list[types.Tool]:
+def tools_of(settings: Settings) -> list[types.Tool]:
     """What a server in this process offers a client."""
 
     async def work() -> list[types.Tool]:
-        async with Client(MemoryServer(Calls(engine)), mode=mode) as client:
+        async with Client(MemoryServer(Calls(engine))) as client:
             return (await client.list_tools()).tools
 
     with Engine(settings, fetch=False) as engine:
@@ -341,14 +336,14 @@ def only_reads(tools: Sequence[types.Tool], toolsets: str) -> None:
 
 
 @pytest.mark.parametrize("toolsets", [*TOOLSETS, "all"])
-def test_a_reader_sees_only_what_reads(home: Path, mode: str, toolsets: str) -> None:
+def test_a_reader_sees_only_what_reads(home: Path, toolsets: str) -> None:
     settings = Settings.read(environment(home, MEMORY_READ_ONLY="true", MEMORY_TOOLSETS=toolsets))
-    only_reads(tools_of(settings, mode), toolsets)
+    only_reads(tools_of(settings), toolsets)
 
 
-def test_an_option_and_a_variable_make_a_reader(start: Start, mode: str) -> None:
-    only_reads(start("--toolsets", "all", "--read-only", mode=mode).tools(), "all")
-    only_reads(start("--toolsets", "all", mode=mode, MEMORY_READ_ONLY="true").tools(), "all")
+def test_an_option_and_a_variable_make_a_reader(start: Start) -> None:
+    only_reads(start("--toolsets", "all", "--read-only").tools(), "all")
+    only_reads(start("--toolsets", "all", MEMORY_READ_ONLY="true").tools(), "all")
 
 
 def test_a_reader_reads_and_changes_nothing(wire: Open, home: Path) -> None:
@@ -380,7 +375,7 @@ def test_a_reader_reads_and_changes_nothing(wire: Open, home: Path) -> None:
     assert keys(writer) == ["volatile"]
 
 
-def test_a_reader_of_nothing_says_so(start: Start, mode: str, home: Path) -> None:
-    reader = start("--toolsets", "vault", "--read-only", mode=mode, MEMORY_MCP_SESSION_ID="x")
+def test_a_reader_of_nothing_says_so(start: Start, home: Path) -> None:
+    reader = start("--toolsets", "vault", "--read-only", MEMORY_MCP_SESSION_ID="x")
     assert "There is no database yet" in reader.refused("search_memories", query="text")
     assert list(home.rglob("*.db")) == []

@@ -120,8 +120,8 @@ def resolved(schema: Any, named: Json) -> Any:
     return schema
 
 
-def test_the_tools_are_the_seeds(either: Agent) -> None:
-    tools = {tool.name: tool for tool in either.tools()}
+def test_the_tools_are_the_seeds(vault: Agent) -> None:
+    tools = {tool.name: tool for tool in vault.tools()}
     assert list(tools) == [*SEED, "set_session_id"]
     for name, seed in SEED.items():
         tool, output = tools[name], tools[name].output_schema
@@ -150,8 +150,8 @@ def test_tools_say_what_they_do(vault: Agent) -> None:
     assert all(one and one.idempotent_hint and one.open_world_hint is False for one in shown.values())
 
 
-def test_the_result_is_also_text(either: Agent) -> None:
-    told = either.said("commit_memory", scope="vault", key="ключ", content="text")
+def test_the_result_is_also_text(vault: Agent) -> None:
+    told = vault.said("commit_memory", scope="vault", key="ключ", content="text")
     assert told == '{"committed":true,"key":"ключ","scope":"vault"}'
 
 
@@ -171,10 +171,10 @@ def test_a_reader_sees_and_calls_only_what_reads(start: Start) -> None:
 # commit_memory -------------------------------------------------------------------------------------------------------
 
 
-def test_it_stores_in_either_scope(either: Agent) -> None:
-    keep(either, "a", "In the vault.")
-    keep(either, "a", "In the session.", "session")
-    held = everything(either)
+def test_it_stores_in_either_scope(vault: Agent) -> None:
+    keep(vault, "a", "In the vault.")
+    keep(vault, "a", "In the session.", "session")
+    held = everything(vault)
     assert [(one["key"], one["content"], one["scope"]) for one in held["vault"]] == [("a", "In the vault.", "vault")]
     assert [(one["key"], one["content"], one["scope"]) for one in held["session"]] == [
         ("a", "In the session.", "session")
@@ -182,17 +182,17 @@ def test_it_stores_in_either_scope(either: Agent) -> None:
 
 
 @pytest.mark.parametrize("scope", ["vault", "session"])
-def test_it_upserts_on_key_collision(either: Agent, scope: str) -> None:
-    keep(either, "a", "old words", scope, tags=["t", "u"])
-    before = memory(either, "a", scope)
-    keep(either, "a", "new text", scope)
-    after = memory(either, "a", scope)
+def test_it_upserts_on_key_collision(vault: Agent, scope: str) -> None:
+    keep(vault, "a", "old words", scope, tags=["t", "u"])
+    before = memory(vault, "a", scope)
+    keep(vault, "a", "new text", scope)
+    after = memory(vault, "a", scope)
     assert after["content"] == "new text"
     assert after["created_at"] == before["created_at"], "it was made then"
     assert after["updated_at"] > before["updated_at"], "For vault scope, updates updated_at"
     assert after["tags"] == ["t", "u"], "tags survive if the argument is omitted"
-    assert found(either, "old") == {}
-    assert found(either, "new") == {"a": 1}
+    assert found(vault, "old") == {}
+    assert found(vault, "new") == {"a": 1}
 
 
 def test_a_commit_of_the_same_text_counts_as_an_update(vault: Agent) -> None:
@@ -327,12 +327,12 @@ def test_what_is_pruned(full: Agent, arguments: Json, count: int, vaults: str, s
 
 @pytest.mark.parametrize("scope", ["vault", "all"])
 @pytest.mark.parametrize("filters", [{}, {"tags": []}, {"key": None}, {"older_than": None, "tags": []}])
-def test_a_bulk_prune_of_the_vault_is_refused(either: Agent, scope: str, filters: Json) -> None:
-    keep(either, "a", "apple")
-    keep(either, "b", "banana", "session")
-    error = called_wrongly(either, "prune_memory", scope=scope, **filters)
+def test_a_bulk_prune_of_the_vault_is_refused(vault: Agent, scope: str, filters: Json) -> None:
+    keep(vault, "a", "apple")
+    keep(vault, "b", "banana", "session")
+    error = called_wrongly(vault, "prune_memory", scope=scope, **filters)
     assert (error.code, error.message) == (-32602, "Bulk vault prune requires at least one filter.")
-    assert left(either) == {"vault": "a", "session": "b"}
+    assert left(vault) == {"vault": "a", "session": "b"}
 
 
 def test_older_than_means_created_before(vault: Agent) -> None:
@@ -376,19 +376,19 @@ def test_a_pruned_key_can_be_committed_again(vault: Agent) -> None:
 # sessions ------------------------------------------------------------------------------------------------------------
 
 
-def test_a_session_is_nobody_elses(either: Agent) -> None:
-    keep(either, "a", "apple", "session", tags=["t"], embedding=[1, 0, 0])
+def test_a_session_is_nobody_elses(vault: Agent) -> None:
+    keep(vault, "a", "apple", "session", tags=["t"], embedding=[1, 0, 0])
     theirs = {"scope": "session", "key": "a", "content": "avocado", "tags": ["t"], "embedding": [1, 0, 0]}
-    assert not either.call("commit_memory", theirs, OTHER).is_error
+    assert not vault.call("commit_memory", theirs, OTHER).is_error
     for arguments in ({"query": "apple OR avocado"}, {"query": "", "tags": ["t"]}, {"query": "",
                       "query_embedding": [1, 0, 0]}, {"query": "apple avocado", "scope": "session"}):  # fmt: skip
         for meta, own in ((None, "apple"), (OTHER, "avocado")):
-            told = either.call("search_memories", arguments, meta).structured_content
+            told = vault.call("search_memories", arguments, meta).structured_content
             assert told is not None
             assert [one["content"] for one in told["results"]] == [own]
             assert told["total_searched"] == 1
     for more in ({}, {"key": "a"}, {"tags": ["t"]}, {"older_than": "2999-01-01"}):
-        assert not either.call("commit_memory", theirs, OTHER).is_error
-        gone = either.call("prune_memory", {"scope": "session"} | more, OTHER)
+        assert not vault.call("commit_memory", theirs, OTHER).is_error
+        gone = vault.call("prune_memory", {"scope": "session"} | more, OTHER)
         assert gone.structured_content == {"pruned_count": 1}
-        assert memory(either, "a", "session")["content"] == "apple"
+        assert memory(vault, "a", "session")["content"] == "apple"

@@ -17,6 +17,8 @@ from memoryd.server.http import admission, entry
 from tests.clients import LEGACY, MODERN, PATIENCE, until
 from tests.http import Ears, HttpServer, Served, bearer, granted, served_here, serving
 
+pytestmark = pytest.mark.process
+
 HELLO = b"GET /health/live HTTP/1.1\r\nHost: localhost\r\n"
 CALL = b"POST /tools/memory_inspect HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
 

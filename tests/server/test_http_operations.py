@@ -11,6 +11,7 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from memoryd.core.engine import Engine
 from memoryd.core.memories.memories import Criteria, Memories
+from memoryd.core.scope import Scope
 from memoryd.server.calls import Calls
 from memoryd.server.http import metrics as operations
 from memoryd.server.http.metrics import Metrics
@@ -18,6 +19,8 @@ from memoryd.settings import Settings
 from tests.clients import environment, until
 from tests.http import HttpServer, bearer, granted, remote, serving
 from tests.store.clusters import cluster
+
+pytestmark = pytest.mark.process
 
 Sample = tuple[str, tuple[tuple[str, str], ...]]
 
@@ -116,7 +119,7 @@ def test_a_kind_of_which_nothing_is_left_has_no_figure(tmp_path: Path, monkeypat
     monkeypatch.setattr(operations, "FRESH", 0.0)
     with Engine(Settings.read(environment(tmp_path)), fetch=False) as engine:
         metrics = Metrics(Calls(engine))
-        memories = Memories(engine, engine.workspaces.ensure("default"), "")
+        memories = Memories(Scope(engine, engine.workspaces.ensure("default")))
         stored = memories.store("text").id
         assert b'memoryd_records{kind="memory"} 1.0' in metrics._text()
         memories.forget(Criteria(ids=(stored,)))

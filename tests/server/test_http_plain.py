@@ -20,6 +20,8 @@ from memoryd.toolsets import TOOLSETS
 from tests.clients import Json
 from tests.http import SESSION, WORKSPACE, HttpServer, beside, remote, serving
 
+pytestmark = pytest.mark.process
+
 KEPT = Path(__file__).parents[2] / "docs/openapi.json"
 JSON = {"Content-Type": "application/json"}
 LARGEST = 4 * 1024 * 1024

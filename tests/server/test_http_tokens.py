@@ -29,6 +29,8 @@ from tests.http import (
 )
 from tests.store.clusters import cluster
 
+pytestmark = pytest.mark.process
+
 MODES = ("auto", "legacy", "sse")
 CLOSED = (
     ("POST", "/mcp"), ("GET", "/mcp"), ("DELETE", "/mcp"), ("GET", "/sse"), ("POST", "/sse/messages/"),

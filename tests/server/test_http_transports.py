@@ -11,6 +11,8 @@ from mcp import MCPError, types
 from tests.clients import rows_of, until
 from tests.http import WORKSPACE, HttpServer, remote, serving
 
+pytestmark = pytest.mark.process
+
 MODES = ("auto", "legacy", "sse")
 
 

@@ -5,7 +5,11 @@ import subprocess
 import sys
 from typing import Any
 
+import pytest
+
 from tests.clients import PATIENCE, SOURCE
+
+pytestmark = pytest.mark.process
 
 
 def logged(script: str, level: str = "warning") -> list[dict[str, Any]]:

@@ -10,8 +10,8 @@ import pytest
 from mcp import MCPError
 
 from memoryd.prompts import TOOL_DESCRIPTIONS
-from tests.clients import LEGACY, MODERN, Agent, Json, Wire, agent, envelope, environment, rows_of
-from tests.conftest import Open, Start
+from tests.clients import LEGACY, MODERN, Agent, Json, StreamWire, Wire, agent, envelope, environment, rows_of
+from tests.conftest import Open, Pipe, Start
 
 HANDSHAKES = ("2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05")
 
@@ -19,7 +19,7 @@ HANDSHAKES = ("2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05")
 @pytest.fixture(scope="module")
 def legacy(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Wire]:
     """One raw server of the handshake era, shared: tests leave it serving."""
-    with Wire(environment(tmp_path_factory.mktemp("legacy"))) as server:
+    with StreamWire(environment(tmp_path_factory.mktemp("legacy"))) as server:
         server.handshake()
         yield server
 
@@ -27,7 +27,7 @@ def legacy(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Wire]:
 @pytest.fixture(scope="module")
 def modern(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Wire]:
     """One raw server of the modern era, shared."""
-    with Wire(environment(tmp_path_factory.mktemp("modern"))) as server:
+    with StreamWire(environment(tmp_path_factory.mktemp("modern"))) as server:
         yield server
 
 
@@ -35,7 +35,7 @@ def modern(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Wire]:
 def era(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Agent]:
     """The SDK's client in each era."""
     home = tmp_path_factory.mktemp("era")
-    with agent(environment(home), mode=request.param, log=home / "stderr.log") as client:
+    with agent(environment(home), mode=request.param) as client:
         yield client
 
 
@@ -375,9 +375,9 @@ def test_read_only(wire: Open, home: Path, how: str) -> None:
     ids=["unknown toolset", "unknown toolset by option", "no toolset", "no number", "no truth"],
 )
 def test_wrong_settings_end_the_start(
-    wire: Open, arguments: tuple[str, ...], settings: dict[str, str], told: Any
+    pipe: Pipe, arguments: tuple[str, ...], settings: dict[str, str], told: Any
 ) -> None:
-    server = wire(*arguments, **settings)
+    server = pipe(*arguments, **settings)
     server.close_stdin()
     assert server.wait() != 0
     assert server.lines == [], "stdout is the protocol's alone"

@@ -7,6 +7,7 @@ from typing import Any
 
 from memoryd.core.engine import Engine
 from memoryd.core.journal.journal import Journal
+from memoryd.core.scope import Scope
 from memoryd.model import Interaction, SessionSummary
 from memoryd.settings import Settings
 from memoryd.store.journal import JournalStore
@@ -50,4 +51,4 @@ def engine(home: Path, models: Path | None, **settings: str) -> Iterator[Engine]
 
 def journal(made: Engine, workspace: str = "default") -> JournalStore:
     """The journal of a workspace."""
-    return Journal(made, made.workspaces.ensure(workspace), "").kept
+    return Journal(Scope(made, made.workspaces.ensure(workspace))).kept

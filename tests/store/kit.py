@@ -21,8 +21,8 @@ import memoryd
 from memoryd.core.records import records
 from memoryd.core.records.records import Embedded
 from memoryd.model import GENERAL, Filter, Kind, Record, VectorSet, Workspace
-from memoryd.query_syntax import parse_query
-from memoryd.store.base import Queries, Store, Vector
+from memoryd.query_syntax import WordQuery, parse_query
+from memoryd.store.base import Queries, Scored, Store, Vector
 from memoryd.store.sqlite.placement import Files
 from memoryd.store.sqlite.store import SqliteStore
 
@@ -85,16 +85,38 @@ def bodies(store: Store, place: Workspace, ids: Sequence[str], session: str = ""
     return [found[record_id].body for record_id in ids if record_id in found]
 
 
+def by_words(store: Store, place: Workspace, query: WordQuery, allowed: Filter, limit: int) -> Scored:
+    """What the index finds by words, in a transaction of its own."""
+    return store.read(place, lambda q: store.index.words(q, query, allowed, limit))
+
+
+def nearest(store: Store, place: Workspace, among: VectorSet, vector: Vector, allowed: Filter, limit: int) -> Scored:
+    """What the index finds by vectors of one set, in a transaction of its own."""
+    (found,) = store.read(place, lambda q: store.index.nearest(q, [among], vector, allowed, limit))
+    return found
+
+
+def cosines(store: Store, place: Workspace, among: VectorSet, vector: Vector, ids: Sequence[str]) -> dict[str, float]:
+    """The cosines in one set, in a transaction of its own."""
+    (found,) = store.read(place, lambda q: store.index.cosines(q, [among], vector, ids))
+    return found
+
+
+def vectors_of(store: Store, place: Workspace, among: VectorSet, ids: Sequence[str]) -> dict[str, Vector]:
+    """The vectors of records, in a transaction of its own."""
+    return store.read(place, lambda q: store.index.vectors(q, among, ids))
+
+
 def words(store: Store, place: Workspace, query: str, allowed: Filter = EVERY, limit: int = 50) -> list[str]:
     """The texts that a query finds by words, best first."""
     parsed = parse_query(query)
     assert parsed
-    return bodies(store, place, [key for key, _ in store.words(place, parsed, allowed, limit)], allowed.session)
+    return bodies(store, place, [key for key, _ in by_words(store, place, parsed, allowed, limit)], allowed.session)
 
 
 def near(store: Store, place: Workspace, vector: Vector, allowed: Filter = EVERY, limit: int = 10) -> list[str]:
     """The texts whose vectors lie nearest, best first."""
-    found = store.nearest(place, SET, vector, allowed, limit)
+    found = nearest(store, place, SET, vector, allowed, limit)
     return bodies(store, place, [key for key, _ in found], allowed.session)
 
 

@@ -19,7 +19,7 @@ from memoryd.errors import InvalidInputError, StoreAwayError, StoreError
 from memoryd.settings import Settings
 from memoryd.store import open_chroma
 from memoryd.store.chroma import database
-from memoryd.store.chroma.client import Chroma, External
+from memoryd.store.chroma.client import Chroma, ExternalChroma
 from memoryd.store.chroma.database import DEFAULT, SWAP, ChromaDatabase, ChromaRow
 from memoryd.store.journal import COLLECTIONS
 from tests.store.journals import BREAD, CAR, engine, journal, summary, texts, turn
@@ -137,7 +137,7 @@ def test_vectors_of_another_model_are_refused_until_they_are_replaced(kept: Jour
 def test_without_a_model_all_can_be_read_and_nothing_is_written(made: Engine, chroma: str, tmp_path: Path) -> None:
     journal(made, "common").replace([turn(1)], ())
     with ExitStack() as ends:
-        server = ends.enter_context(closing(Chroma(External(chroma))))
+        server = ends.enter_context(closing(Chroma(ExternalChroma(chroma))))
         without = ends.enter_context(engine(tmp_path, None))
         kept = JournalChroma(server, made.workspaces.ensure("common"), JournalVectors(without.helpers), without.secrets)
         assert texts(kept) == [BREAD[0]]
@@ -207,6 +207,7 @@ with engine(Path(sys.argv[1]), Path(sys.argv[2]), MEMORY_JOURNAL_STORE="chroma",
 """
 
 
+@pytest.mark.process
 def test_who_is_killed_before_all_is_read_has_changed_nothing(
     kept: JournalChroma, raw: ChromaDatabase, chroma: str, model_dir: Path, tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
@@ -241,14 +242,14 @@ def test_one_replaces_at_a_time(kept: JournalChroma, raw: ChromaDatabase) -> Non
 
 
 def test_the_password_of_a_server_is_not_told() -> None:
-    server = External("https://user:secret@chroma.example.org:8000/")
+    server = ExternalChroma("https://user:secret@chroma.example.org:8000/")
     assert server.place == "chroma.example.org:8000"
     assert server.state() == "external"
 
 
 def test_a_server_that_is_not_there_is_told() -> None:
     with (
-        closing(Chroma(External("http://127.0.0.1:9"))) as nobody,
+        closing(Chroma(ExternalChroma("http://127.0.0.1:9"))) as nobody,
         pytest.raises(
             StoreAwayError, match=r"Could not connect to ChromaDB at 127\.0\.0\.1:9 .*stored nothing; start that"
         ),
@@ -276,7 +277,9 @@ def test_on_windows_a_server_must_be_named(monkeypatch: pytest.MonkeyPatch) -> N
     with pytest.raises(InvalidInputError, match="Give MEMORY_CHROMA_URL a server's URL"):
         open_chroma(Settings.read({"MEMORY_JOURNAL_STORE": "chroma"}))
     named = {"MEMORY_JOURNAL_STORE": "chroma", "MEMORY_CHROMA_URL": "http://127.0.0.1:8000"}
-    with closing(open_chroma(Settings.read(named))) as server:
+    server = open_chroma(Settings.read(named))
+    assert server
+    with closing(server):
         assert server.state() == "external"
 
 
@@ -296,6 +299,7 @@ with engine(Path(sys.argv[1]), Path(sys.argv[2]), MEMORY_JOURNAL_STORE="chroma",
 """
 
 
+@pytest.mark.process
 def test_processes_that_write_in_one_millisecond_lose_nothing(
     kept: JournalChroma, raw: ChromaDatabase, chroma: str, model_dir: Path, tmp_path: Path
 ) -> None:

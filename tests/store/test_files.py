@@ -17,7 +17,19 @@ from memoryd.model import Filter, Workspace
 from memoryd.store.sqlite import connection
 from memoryd.store.sqlite.placement import DataDirectory, SingleFile
 from memoryd.store.sqlite.store import SqliteStore
-from tests.store.kit import LATER, add, axis, forget, made, near, output, put, python, words, workspace
+from tests.store.kit import (
+    LATER,
+    add,
+    axis,
+    forget,
+    made,
+    near,
+    output,
+    put,
+    python,
+    words,
+    workspace,
+)
 
 # permissions ---------------------------------------------------------------------------------------------------------
 
@@ -31,7 +43,7 @@ from memoryd.store.sqlite.placement import SingleFile
 from memoryd.store.sqlite.store import SqliteStore
 from memoryd.query_syntax import parse_query
 from memoryd.model import Workspace
-from tests.store.kit import SET, axis, put
+from tests.store.kit import SET, axis, by_words, nearest, put
 
 if len(sys.argv) > 3:  # only now: another user may have no right to read the interpreter or the package
     sql.load("sqlite"), sql.migrations("sqlite")
@@ -40,14 +52,14 @@ if len(sys.argv) > 3:  # only now: another user may have no right to read the in
     os.setuid(int(sys.argv[3]))
 here, store = Workspace(id=sys.argv[2], name="one"), SqliteStore(SingleFile(Path(sys.argv[1])))
 for _ in range(2):
-    near = store.nearest(here, SET, axis(0), Filter(), 5)
-    print(len(store.words(here, parse_query("kept"), Filter(), 5)), len(near))
+    near = nearest(store, here, SET, axis(0), Filter(), 5)
+    print(len(by_words(store, here, parse_query("kept"), Filter(), 5)), len(near))
 try:
     store.make(here)
     put(store, here, "more")
 except MemorydError as error:
     print("refused:", error)
-print(len(store.words(here, parse_query("kept"), Filter(), 5)))
+print(len(by_words(store, here, parse_query("kept"), Filter(), 5)))
 store.close()
 """
 
@@ -73,6 +85,7 @@ def prepared(directory: Path, here: Workspace) -> Path:
     return file
 
 
+@pytest.mark.process
 def test_a_file_in_a_read_only_directory_is_read(nobody: tuple[list[int], Path], here: Workspace) -> None:
     user, directory = nobody
     file = prepared(directory, here)
@@ -89,6 +102,7 @@ def test_a_file_in_a_read_only_directory_is_read(nobody: tuple[list[int], Path],
     assert [path.name for path in directory.iterdir()] == ["memory.db"]
 
 
+@pytest.mark.process
 def test_a_read_only_file_is_read(nobody: tuple[list[int], Path], here: Workspace) -> None:
     user, directory = nobody
     file = prepared(directory, here)
@@ -100,6 +114,7 @@ def test_a_read_only_file_is_read(nobody: tuple[list[int], Path], here: Workspac
     assert lines[3:] == ["1"]
 
 
+@pytest.mark.process
 def test_a_read_only_directory_is_read_while_another_user_writes(
     nobody: tuple[list[int], Path], here: Workspace
 ) -> None:
@@ -117,6 +132,7 @@ def test_a_read_only_directory_is_read_while_another_user_writes(
     assert "read-only" in lines[2]
 
 
+@pytest.mark.process
 def test_a_place_that_cannot_be_made_is_told(nobody: tuple[list[int], Path], here: Workspace) -> None:
     user, directory = nobody
     directory.chmod(0o555)

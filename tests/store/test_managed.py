@@ -16,9 +16,11 @@ from memoryd.settings import Settings
 from memoryd.store import open_store
 from memoryd.store.postgres.managed_server import ManagedServer
 from memoryd.store.postgres.store import PostgresStore
-from tests.clients import Wire, environment, until
+from tests.clients import ProcessWire, environment, until
 from tests.store.clusters import ask
 from tests.store.kit import bodies, put, python, words, workspace
+
+pytestmark = pytest.mark.process
 
 USE = """
 import sys
@@ -150,7 +152,7 @@ def test_a_server_that_does_not_start_says_why(tmp_path: Path) -> None:
 @pytest.mark.parametrize("how", [signal.SIGTERM, None])
 def test_a_server_process_starts_it_late_and_stops_it(made: Path, tmp_path: Path, how: signal.Signals | None) -> None:
     environ = environment(tmp_path, MEMORY_DATABASE_URL="postgresql:managed", MEMORY_DATA_DIR=str(made))
-    with Wire(environ) as wire:
+    with ProcessWire(environ) as wire:
         wire.handshake()
         assert wire.result("tools/list")["tools"]
         answer = wire.call("memory_store", content=f"kept until {how}")

@@ -19,7 +19,7 @@ from memoryd.store.postgres.search import Recent, driving
 from memoryd.store.postgres.store import PostgresStore
 from memoryd.store.sql import load, moving
 from tests.clients import database
-from tests.store.kit import EVERY, MODEL, SET, add, axis, forget, near, put, together, unit, words, workspace
+from tests.store.kit import EVERY, MODEL, SET, add, axis, forget, near, nearest, put, together, unit, words, workspace
 
 DIM = 16
 MANY = 600
@@ -57,8 +57,8 @@ def fill(store: PostgresStore, place: Workspace, vectors: Vector, **fields: str)
     return store.write(place, lambda q: [add(q, f"row {n}", row, **fields) for n, row in enumerate(vectors)])
 
 
-def nearest(store: PostgresStore, place: Workspace, vector: Vector, allowed: Filter = EVERY, limit: int = 10) -> Scored:
-    return store.nearest(place, SET, vector, allowed, limit)
+def closest(store: PostgresStore, place: Workspace, vector: Vector, allowed: Filter = EVERY, limit: int = 10) -> Scored:
+    return nearest(store, place, SET, vector, allowed, limit)
 
 
 def indexes(url: str) -> set[str]:
@@ -71,7 +71,7 @@ def indexes(url: str) -> set[str]:
 def indexed(store: PostgresStore, here: Workspace) -> list[str]:
     """The ids of many records, for which there is an index."""
     ids = fill(store, here, cloud(MANY))
-    nearest(store, here, axis(0, DIM))
+    closest(store, here, axis(0, DIM))
     store.tend(here)
     return ids
 
@@ -82,13 +82,13 @@ def indexed(store: PostgresStore, here: Workspace) -> list[str]:
 def test_a_large_set_that_is_searched_gets_an_index(store: PostgresStore, url: str, here: Workspace) -> None:
     small = workspace("small")
     fill(store, small, cloud(50))
-    nearest(store, small, axis(0, DIM))
+    closest(store, small, axis(0, DIM))
     store.tend(here)
     assert not indexes(url)
     fill(store, here, cloud(MANY))
     store.tend(here)
     assert not indexes(url)
-    nearest(store, here, axis(0, DIM))
+    closest(store, here, axis(0, DIM))
     store.tend(here)
     (name,) = indexes(url)
     assert re.fullmatch(r"near_16_general_\d+", name)
@@ -113,7 +113,7 @@ def test_the_index_is_what_the_planner_takes(
     monkeypatch.setattr(postgres.PostgresQueries, "composed", explain)
     for allowed in (EVERY, Filter(kinds=(Kind.MEMORY,)), Filter(session="s")):
         seen.clear()
-        assert len(nearest(store, here, axis(0, DIM), allowed)) == 10
+        assert len(closest(store, here, axis(0, DIM), allowed)) == 10
         plan = "\n".join(seen)
         assert re.search(r"Index Scan using near_16_general_\d+ on embeddings_\d+", plan), plan
         assert "Sort" not in plan
@@ -123,9 +123,9 @@ def test_what_the_index_finds_is_what_comparing_all_finds(
     store: PostgresStore, indexed: list[str], url: str, here: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     asked = cloud(20, seed=1)
-    by_index = [nearest(store, here, vector) for vector in asked]
+    by_index = [closest(store, here, vector) for vector in asked]
     monkeypatch.setattr(search, "PASSED", 10**9)
-    one_by_one = [nearest(store, here, vector) for vector in asked]
+    one_by_one = [closest(store, here, vector) for vector in asked]
     same = sum(len({key for key, _ in a} & {key for key, _ in b}) for a, b in zip(by_index, one_by_one, strict=True))
     assert same >= 0.95 * 200
     assert all(scores == sorted(scores, reverse=True) for scores in ([c for _, c in found] for found in by_index))
@@ -135,7 +135,7 @@ def test_a_record_counts_by_all_its_chunks_there_too(store: PostgresStore, index
     half = (axis(0, DIM) + axis(1, DIM)) / np.sqrt(2)
     long = put(store, here, "long", np.stack([axis(0, DIM), *[-axis(0, DIM)] * 5]))
     short = put(store, here, "short", half)
-    found = dict(nearest(store, here, axis(0, DIM), limit=50))
+    found = dict(closest(store, here, axis(0, DIM), limit=50))
     assert found[short] == pytest.approx(np.sqrt(0.5), abs=2e-3)
     assert long not in found  # its best chunk is the nearest of all, but it says the contrary five times
 
@@ -145,7 +145,7 @@ def test_many_chunks_of_a_record_do_not_crowd_out_others(
 ) -> None:
     crowd = np.stack([unit(axis(0, DIM) + 0.01 * row)[0] for row in cloud(90, seed=2)])
     long = put(store, here, "long", crowd)
-    found = nearest(store, here, axis(0, DIM))
+    found = closest(store, here, axis(0, DIM))
     assert found[0][0] == long
     assert len(found) == 10
 
@@ -156,7 +156,7 @@ def test_what_may_not_be_seen_does_not_crowd_out_what_may(
     fill(store, here, np.stack([axis(0, DIM)] * 300), scope="theirs")
     gone = fill(store, here, np.stack([axis(0, DIM)] * 20))
     forget(store, here, *gone)
-    found = nearest(store, here, axis(0, DIM), Filter(session="ours"))
+    found = closest(store, here, axis(0, DIM), Filter(session="ours"))
     assert len(found) == 10
     assert {key for key, _ in found} <= set(indexed)
 
@@ -172,7 +172,7 @@ def test_a_small_workspace_beside_a_large_one_is_searched_whole(
 ) -> None:
     small = workspace("small")
     ids = fill(store, small, cloud(30, seed=5))
-    assert {key for key, _ in nearest(store, small, axis(0, DIM), limit=50)} == set(ids)
+    assert {key for key, _ in closest(store, small, axis(0, DIM), limit=50)} == set(ids)
 
 
 def test_an_index_that_failed_is_built_anew(
@@ -182,30 +182,30 @@ def test_an_index_that_failed_is_built_anew(
     with psycopg.connect(url) as connection:
         connection.execute("UPDATE pg_index SET indisvalid = false WHERE indexrelid = %s::regclass", (name,))
     with closing(PostgresStore(url)) as another:
-        assert len(nearest(another, here, axis(0, DIM))) == 10
+        assert len(closest(another, here, axis(0, DIM))) == 10
         another.tend(here)
     assert indexes(url) == {name}
 
 
 def test_others_write_and_search_while_an_index_is_built(store: PostgresStore, url: str, here: Workspace) -> None:
     fill(store, here, cloud(MANY))
-    nearest(store, here, axis(0, DIM))
+    closest(store, here, axis(0, DIM))
 
     def work(number: int) -> None:
         if number == 0:
             store.tend(here)
         else:
             late = put(store, here, f"late {number}", axis(0, DIM))
-            assert late in dict(nearest(store, here, axis(0, DIM), limit=50))
+            assert late in dict(closest(store, here, axis(0, DIM), limit=50))
 
     assert together(work, 8) == []
     assert indexes(url)
-    assert sum(cosine > 0.99 for _, cosine in nearest(store, here, axis(0, DIM))) == 7
+    assert sum(cosine > 0.99 for _, cosine in closest(store, here, axis(0, DIM))) == 7
 
 
 def test_one_process_builds_at_a_time(store: PostgresStore, url: str, here: Workspace) -> None:
     fill(store, here, cloud(MANY))
-    nearest(store, here, axis(0, DIM))
+    closest(store, here, axis(0, DIM))
     with psycopg.connect(url) as other:
         other.execute("SELECT pg_advisory_lock(1835363685)")
         store.tend(here)
@@ -225,11 +225,11 @@ def test_other_perspectives_have_their_own_index(store: PostgresStore, url: str,
 
     store.write(here, embed)
     among = VectorSet("x" * 50, MODEL)
-    store.nearest(here, among, vectors[3], EVERY, 10)
+    nearest(store, here, among, vectors[3], EVERY, 10)
     store.tend(here)
     (name,) = indexes(url)
     assert "x" * 50 in name
-    assert store.nearest(here, among, vectors[3], EVERY, 10)[0][0] == ids[3]
+    assert nearest(store, here, among, vectors[3], EVERY, 10)[0][0] == ids[3]
 
 
 # words ---------------------------------------------------------------------------------------------------------------

@@ -30,6 +30,7 @@ from tests.store.kit import (
     LATER,
     add,
     axis,
+    by_words,
     change,
     forget,
     made,
@@ -147,6 +148,7 @@ for line in sys.stdin:
 """
 
 
+@pytest.mark.process
 def test_processes_that_open_a_new_file_at_once(tmp_path: Path) -> None:
     processes = [python(OPEN_TOGETHER) for _ in range(3)]
     for process in processes:
@@ -403,7 +405,7 @@ class Workload:
             and twin.scope in ("", allowed.session)
         }  # fmt: skip
         query = sqlite_query(term)
-        assert {key for key, _ in self.store.words(place, query, allowed, 10_000)} == expected, (term, allowed)
+        assert {key for key, _ in by_words(self.store, place, query, allowed, 10_000)} == expected, (term, allowed)
 
 
 def sqlite_query(term: str) -> WordQuery:

@@ -26,13 +26,17 @@ from tests.store.kit import (
     add,
     axis,
     bodies,
+    by_words,
     change,
+    cosines,
     forget,
     made,
     near,
+    nearest,
     purge,
     put,
     together,
+    vectors_of,
     words,
     workspace,
 )
@@ -178,7 +182,7 @@ class Storage(ABC):
         for n in range(10):
             put(store, here, f"filler {n}")
         assert words(store, here, "river road")[0] == "river river road"
-        scores = [score for _, score in store.words(here, parsed("river road"), Filter(), 10)]
+        scores = [score for _, score in by_words(store, here, parsed("river road"), Filter(), 10)]
         assert scores == sorted(scores, reverse=True)
         assert all(score > 0 for score in scores)
         assert len(words(store, here, "filler", limit=3)) == 3
@@ -231,7 +235,7 @@ class Storage(ABC):
         put(store, here, "a b x y un txt")
         query_ = parse_query(query)
         if query_:
-            store.words(here, query_, Filter(kinds=(Kind.MEMORY,), tags=("t",)), 10)
+            by_words(store, here, query_, Filter(kinds=(Kind.MEMORY,), tags=("t",)), 10)
 
     @pytest.mark.parametrize(
         ("text", "query"),
@@ -344,9 +348,8 @@ class Storage(ABC):
             assert words(store, place, "secret", Filter(tags=("t",), kinds=(Kind.MEMORY,))) == [text]
             assert near(store, place, axis(0)) == near(store, place, axis(0), Filter(tags=("t",))) == [text]
         assert words(store, workspace("empty"), "secret") == near(store, workspace("empty"), axis(0)) == []
-        (theirs,) = store.nearest(two, SET, axis(0), Filter(), 1)
-        assert store.cosines(one, SET, axis(0), [theirs[0]]) == {}
-        assert store.vectors(one, SET, [theirs[0]]) == {}
+        ((theirs, _),) = nearest(store, two, SET, axis(0), Filter(), 1)
+        assert cosines(store, one, SET, axis(0), [theirs]) == vectors_of(store, one, SET, [theirs]) == {}
 
     # changes and deletes ---------------------------------------------------------------------------------------------
 
@@ -365,8 +368,8 @@ class Storage(ABC):
         assert forget(store, here, gone) == 1
         assert words(store, here, "twin") == near(store, here, axis(0), limit=1) == ["twin kept"]
         assert words(store, here, "twin", Filter(tags=("t",))) == near(store, here, axis(0), Filter(tags=("t",))) == []
-        assert store.cosines(here, SET, axis(0), [gone, kept]) == pytest.approx({kept: 1.0})
-        assert store.vectors(here, SET, [gone, kept]).keys() == {kept}
+        assert cosines(store, here, SET, axis(0), [gone, kept]) == pytest.approx({kept: 1.0})
+        assert vectors_of(store, here, SET, [gone, kept]).keys() == {kept}
         assert bodies(store, here, [gone, kept]) == ["twin kept"]
         assert store.read(here, lambda q: q.one("records.deleted")) == {"number": 1}
 
@@ -398,33 +401,31 @@ class Storage(ABC):
         put(store, here, "far", axis(4))
         put(store, here, "none")
         assert near(store, here, axis(0)) == ["long", "half", "far"]
-        scores = [score for _, score in store.nearest(here, SET, axis(0), Filter(), 3)]
+        scores = [score for _, score in nearest(store, here, SET, axis(0), Filter(), 3)]
         assert scores == pytest.approx([2 / 3, 0.5, 0.0], abs=1e-3)
         assert near(store, here, axis(2), limit=1) == ["long"]
 
     def test_cosines_and_vectors_of_given_records(self, store: Store, here: Workspace) -> None:
         ids = [put(store, here, f"n{n}", axis(n)) for n in range(3)]
         bare = put(store, here, "bare")
-        assert store.cosines(here, SET, axis(1), [*ids, bare, "unknown"]) == pytest.approx(
-            {ids[0]: 0, ids[1]: 1, ids[2]: 0}
-        )
-        assert store.cosines(here, SET, axis(1), []) == store.vectors(here, SET, []) == {}
-        found = store.vectors(here, SET, [*ids, bare, "unknown"])
+        ours = cosines(store, here, SET, axis(1), [*ids, bare, "unknown"])
+        assert ours == pytest.approx({ids[0]: 0, ids[1]: 1, ids[2]: 0})
+        assert cosines(store, here, SET, axis(1), []) == vectors_of(store, here, SET, []) == {}
+        found = vectors_of(store, here, SET, [*ids, bare, "unknown"])
         assert found.keys() == set(ids)
         np.testing.assert_allclose(found[ids[2]], axis(2)[None, :])
         long = put(store, here, "long", np.stack([axis(3), axis(4)]))
-        np.testing.assert_allclose(store.vectors(here, SET, [long])[long], [axis(3), axis(4)])
+        np.testing.assert_allclose(vectors_of(store, here, SET, [long])[long], [axis(3), axis(4)])
 
     def test_models_and_dimensions_are_apart(self, store: Store, here: Workspace) -> None:
         record_id = put(store, here, "both", axis(0))
         other = Embedded("test:other", axis(1, 16)[None, :])
         store.write(here, lambda q: records.embed(q, record_id, GENERAL, other))
         assert near(store, here, axis(0)) == ["both"]
-        assert dict(store.nearest(here, VectorSet(GENERAL, "test:other"), axis(0, 16), Filter(), 5)) == pytest.approx(
-            {record_id: 0.0}
-        )
-        assert store.nearest(here, SET, axis(0, 16), Filter(), 5) == []
-        assert store.nearest(here, VectorSet(GENERAL, "test:none"), axis(0), Filter(), 5) == []
+        found = nearest(store, here, VectorSet(GENERAL, "test:other"), axis(0, 16), Filter(), 5)
+        assert dict(found) == pytest.approx({record_id: 0.0})
+        assert nearest(store, here, SET, axis(0, 16), Filter(), 5) == []
+        assert nearest(store, here, VectorSet(GENERAL, "test:none"), axis(0), Filter(), 5) == []
 
     # neighbours and events -------------------------------------------------------------------------------------------
 

@@ -16,7 +16,21 @@ from memoryd.store.sqlite.connection import SqliteQueries
 from memoryd.store.sqlite.file import SqliteFile
 from memoryd.store.sqlite.placement import DataDirectory, SingleFile
 from memoryd.store.sqlite.store import SqliteStore
-from tests.store.kit import SET, axis, made, near, purge, put, together, value, words, workspace
+from tests.store.kit import (
+    SET,
+    axis,
+    cosines,
+    made,
+    near,
+    nearest,
+    purge,
+    put,
+    together,
+    value,
+    vectors_of,
+    words,
+    workspace,
+)
 
 
 def sql(store: SqliteStore, statement: str, *values: object) -> None:
@@ -227,13 +241,13 @@ def test_a_damaged_vector_costs_no_other_record_its_place(
     found = near(store, here, axis(4))
     assert found[0] == "text 4"
     assert set(found) - {"text 2"} == {f"text {n}" for n in range(6) if n != 2}
-    assert store.cosines(here, SET, axis(4), ids)[ids[4]] == pytest.approx(1)
-    stored = store.vectors(here, SET, ids)
+    assert cosines(store, here, SET, axis(4), ids)[ids[4]] == pytest.approx(1)
+    stored = vectors_of(store, here, SET, ids)
     assert list(stored) == sorted(key for key in ids if key != ids[2])
     assert {vector.shape for vector in stored.values()} == {(1, 8)}
 
 
 def test_no_vector_at_all_is_no_error(store: SqliteStore, here: Workspace) -> None:
-    assert store.vectors(here, SET, [put(store, here, "text")]) == {}
-    assert store.nearest(here, SET, axis(0), Filter(), 5) == []
+    assert vectors_of(store, here, SET, [put(store, here, "text")]) == {}
+    assert nearest(store, here, SET, axis(0), Filter(), 5) == []
     purge(store, here)

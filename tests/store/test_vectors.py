@@ -30,9 +30,11 @@ from tests.store.kit import (
     add,
     axis,
     change,
+    cosines,
     forget,
     made,
     near,
+    nearest,
     purge,
     put,
     together,
@@ -79,7 +81,7 @@ def fill(
 
 
 def numbers(store: SqliteStore, place: Workspace, vector: Vector, allowed: Filter = EVERY, limit: int = K) -> list[int]:
-    return [int(key) for key, _ in store.nearest(place, SET, vector, allowed, limit)]
+    return [int(key) for key, _ in nearest(store, place, SET, vector, allowed, limit)]
 
 
 def best(rows: Vector, vector: Vector, among: NDArray[Any] | None = None, limit: int = K) -> list[int]:
@@ -102,7 +104,7 @@ def trim(store: SqliteStore, place: Workspace, keep: int) -> int:
 
 
 def index(store: SqliteStore) -> VectorIndex:
-    (kept,) = store._indexes._indexes.values()
+    (kept,) = store.index._vectors._indexes.values()
     assert kept.index
     return kept.index
 
@@ -115,7 +117,7 @@ def test_few_rows_are_compared_exactly(store: SqliteStore, here: Workspace, dim:
     rows, questions = Draws(dim=dim)(1500), Draws(1, dim)(10)
     fill(store, here, rows)
     for question in questions:
-        found = store.nearest(here, SET, question, Filter(), K)
+        found = nearest(store, here, SET, question, Filter(), K)
         exact = rows @ question
         assert [int(key) for key, _ in found] == best(rows, question)
         assert [score for _, score in found] == pytest.approx([exact[n] for n in best(rows, question)], abs=1e-5)
@@ -127,7 +129,7 @@ def test_ties_and_more_than_there_is(store: SqliteStore, here: Workspace) -> Non
     fill(store, here, same)
     assert sorted(numbers(store, here, same[0], limit=100)) == list(range(5))
     assert len(numbers(store, here, same[0], limit=3)) == 3
-    assert [score for _, score in store.nearest(here, SET, same[0], Filter(), 9)] == pytest.approx([1.0] * 5, abs=1e-3)
+    assert [score for _, score in nearest(store, here, SET, same[0], Filter(), 9)] == pytest.approx([1.0] * 5, abs=1e-3)
 
 
 # scanned -------------------------------------------------------------------------------------------------------------
@@ -168,10 +170,10 @@ def test_many_rows_are_found_nearly_all(large: Large, limit: int) -> None:
 
 def test_scores_of_a_scan_are_exact(large: Large) -> None:
     question = large.questions[0]
-    for key, score in large.store.nearest(large.here, SET, question, Filter(), K):
+    for key, score in nearest(large.store, large.here, SET, question, Filter(), K):
         assert score == pytest.approx(float(large.rows[int(key)] @ question), abs=1e-5)
     ids = [f"{n:06}" for n in (0, 5, MANY - 1)]
-    found = large.store.cosines(large.here, SET, question, [*ids, "unknown"])
+    found = cosines(large.store, large.here, SET, question, [*ids, "unknown"])
     assert found == pytest.approx({key: float(large.rows[int(key)] @ question) for key in ids}, abs=1e-5)
 
 
@@ -202,9 +204,9 @@ def test_filters_hold_before_the_candidates_are_cut_off(
 
 def test_volatile_rows_of_others_are_hidden(large: Large) -> None:
     question = large.rows[11]
-    found = large.store.nearest(large.here, SET, question, Filter(session="theirs"), 2)
+    found = nearest(large.store, large.here, SET, question, Filter(session="theirs"), 2)
     assert {key for key, _ in found} == {"000011", "theirs000011"}
-    assert not [key for key, _ in large.store.nearest(large.here, SET, question, Filter(), 200) if "theirs" in key]
+    assert not [key for key, _ in nearest(large.store, large.here, SET, question, Filter(), 200) if "theirs" in key]
 
 
 def test_half_a_file_of_hidden_rows(store: SqliteStore, here: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -270,11 +272,11 @@ def test_a_record_counts_by_its_best_chunk_and_by_all(
     for question in Draws(1)(10):
         chunks = (rows @ question).reshape(100, 4)
         scores = (chunks.max(1) + chunks.mean(1)) / 2
-        found = store.nearest(here, SET, question, Filter(), 20)
+        found = nearest(store, here, SET, question, Filter(), 20)
         assert [int(key) for key, _ in found] == np.argsort(-scores, kind="stable")[:20].tolist()
         assert [score for _, score in found] == pytest.approx(np.sort(scores)[::-1][:20].tolist(), abs=1e-5)
-        cosines = store.cosines(here, SET, question, [str(n) for n in range(100)])
-        assert [cosines[str(n)] for n in range(100)] == pytest.approx(scores.tolist(), abs=1e-5)
+        every = cosines(store, here, SET, question, [str(n) for n in range(100)])
+        assert [every[str(n)] for n in range(100)] == pytest.approx(scores.tolist(), abs=1e-5)
 
 
 def test_a_record_of_many_chunks_does_not_crowd_out_the_others(store: SqliteStore, here: Workspace) -> None:
@@ -313,7 +315,7 @@ def test_it_follows_a_random_workload(
         keys = sorted(living)
         rows = np.stack([living[key] for key in keys])
         question = draws(1)[0]
-        found = [key for key, _ in store.nearest(here, SET, question, Filter(), 5)]
+        found = [key for key, _ in nearest(store, here, SET, question, Filter(), 5)]
         assert found == [keys[n] for n in best(rows, question, limit=5)]
     assert len(index(store)) == len(living)
 
@@ -368,6 +370,7 @@ class Other:
         assert self.process.returncode == 0
 
 
+@pytest.mark.process
 @pytest.mark.parametrize("exact", [100_000, 100])
 def test_what_another_process_does_is_seen_by_the_next_query(
     store: SqliteStore, file: Path, here: Workspace, exact: int, monkeypatch: pytest.MonkeyPatch
@@ -389,7 +392,7 @@ def test_what_another_process_does_is_seen_by_the_next_query(
         assert "theirs" not in near(store, here, question)
         put(store, here, "ours", question)
         assert other("near 3 1") == "ours"
-        forget(store, here, *[key for key, _ in store.nearest(here, SET, question, Filter(), 1)])
+        forget(store, here, *[key for key, _ in nearest(store, here, SET, question, Filter(), 1)])
         assert "ours" not in other("near 3 5").split()
         assert other("put last 3") == "last"
         assert near(store, here, question, limit=1) == ["last"]
@@ -451,11 +454,11 @@ def test_the_least_recently_used_go_when_memory_is_short(store: SqliteStore, mon
     monkeypatch.setattr(vector_index, "MEMORY", 2 * index(store).bytes)
     for place in (*places, places[3], places[0]):
         assert near(store, place, rows[0]) == [place.name]
-        assert len(store._indexes._indexes) <= 3
-    assert [key[0] for key in store._indexes._indexes][-2:] == [places[3].id, places[0].id]
+        assert len(store.index._vectors._indexes) <= 3
+    assert [key[0] for key in store.index._vectors._indexes][-2:] == [places[3].id, places[0].id]
     monkeypatch.setattr(vector_index, "MEMORY", 1)
     assert near(store, places[1], rows[0]) == ["1"]
-    assert len(store._indexes._indexes) == 1  # the one in use stays, whatever it takes
+    assert len(store.index._vectors._indexes) == 1  # the one in use stays, whatever it takes
 
 
 @pytest.mark.parametrize("exact", [100_000, 300])
@@ -487,4 +490,4 @@ def test_threads_search_while_others_write(
 
 
 def numbers_of(store: SqliteStore, place: Workspace, vector: Vector) -> list[int]:
-    return [int(key) for key, _ in store.nearest(place, SET, vector, Filter(), 3) if key.isdigit()]
+    return [int(key) for key, _ in nearest(store, place, SET, vector, Filter(), 3) if key.isdigit()]

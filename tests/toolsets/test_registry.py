@@ -3,16 +3,16 @@
 from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, get_origin
 
 import pytest
-from pydantic import BaseModel, ValidationError
+from pydantic import TypeAdapter, ValidationError
 
 from memoryd.core.engine import Engine
 from memoryd.errors import InvalidInputError, MemorydError
 from memoryd.settings import Settings
 from memoryd.toolsets import TOOLSETS, chosen
-from memoryd.toolsets.registry import Arguments, Call, Result, Tool
+from memoryd.toolsets.registry import Arguments, Call, Tool
 from tests.clients import NO_MODELS
 
 TOOLS = [tool for tools in TOOLSETS.values() for tool in tools]
@@ -20,7 +20,7 @@ every_tool = pytest.mark.parametrize("tool", TOOLS, ids=lambda tool: tool.name)
 
 
 @every_tool
-def test_a_tool_is_whole(tool: Tool[Any]) -> None:
+def test_a_tool_is_whole(tool: Tool[Any, Any]) -> None:
     assert tool.name.isidentifier()
     assert tool.name == tool.name.lower()
     assert tool.title
@@ -28,14 +28,13 @@ def test_a_tool_is_whole(tool: Tool[Any]) -> None:
     assert tool.description.endswith(".")
     assert 40 < len(tool.description) < 1_000
     assert issubclass(tool.arguments, Arguments)
-    assert issubclass(tool.result, Result)
     assert tool.capability in ("read", "write", "admin")
     assert not (tool.destructive and tool.capability == "read")
     assert callable(tool.handler)
 
 
 @every_tool
-def test_arguments_are_described_and_strict(tool: Tool[Any]) -> None:
+def test_arguments_are_described_and_strict(tool: Tool[Any, Any]) -> None:
     assert tool.arguments.model_config["extra"] == "forbid"
     for name, field in tool.arguments.model_fields.items():
         assert field.description, f"{tool.name}.{name} says nothing to the model"
@@ -45,13 +44,13 @@ def test_arguments_are_described_and_strict(tool: Tool[Any]) -> None:
 
 
 @every_tool
-def test_objects_within_arguments_are_strict_too(tool: Tool[Any]) -> None:
+def test_objects_within_arguments_are_strict_too(tool: Tool[Any, Any]) -> None:
     for name, inner in tool.arguments.model_json_schema().get("$defs", {}).items():
         assert inner.get("type") != "object" or inner["additionalProperties"] is False, f"{tool.name}: {name}"
 
 
 @every_tool
-def test_texts_and_lists_are_bounded(tool: Tool[Any]) -> None:
+def test_texts_and_lists_are_bounded(tool: Tool[Any, Any]) -> None:
     """Nothing that a client sends is of any size: each text, list and number of a schema has its limit."""
     unbounded = [path for path, part in _parts(tool.arguments.model_json_schema()) if not _bounded(part)]
     assert unbounded == []
@@ -77,11 +76,10 @@ def _bounded(part: Mapping[str, Any]) -> bool:
 
 
 @every_tool
-def test_schemas_can_be_made(tool: Tool[Any]) -> None:
-    for model in (tool.arguments, tool.result):
-        assert issubclass(model, BaseModel)
-        assert model.model_json_schema()["type"] == "object"
-        assert model.__doc__
+def test_schemas_can_be_made(tool: Tool[Any, Any]) -> None:
+    for shape, schema in ((tool.arguments, tool.input_schema), (tool.result, tool.output_schema)):
+        assert schema["type"] == "object"
+        assert (get_origin(shape) or shape).__doc__
 
 
 def test_names_never_clash() -> None:
@@ -134,7 +132,7 @@ def test_all_other_text_is_kept(good: str) -> None:
 
 
 @every_tool
-def test_no_tool_lets_them_through(tool: Tool[Any]) -> None:
+def test_no_tool_lets_them_through(tool: Tool[Any, Any]) -> None:
     fields = {field.alias or name: field for name, field in tool.arguments.model_fields.items()}
     required = {name: "x" for name, field in fields.items() if field.is_required()}
     for name, field in fields.items():
@@ -180,16 +178,16 @@ def call(tmp_path: Path) -> Any:
 
 
 @every_tool
-def test_running_validates_first(call: Call, tool: Tool[Any]) -> None:
+def test_running_validates_first(call: Call, tool: Tool[Any, Any]) -> None:
     with pytest.raises(InvalidInputError, match="surely_unknown: unknown argument"):
         tool.run(call, {"surely_unknown": 1})
 
 
 @pytest.mark.parametrize("tool", [tool for tool in TOOLS if tool.capability == "read"], ids=lambda tool: tool.name)
-def test_reading_writes_no_row(call: Call, tool: Tool[Any]) -> None:
+def test_reading_writes_no_row(call: Call, tool: Tool[Any, Any]) -> None:
     TOOLSETS["recall"][0].run(call, {"content": "Something to read.", "tags": ["x"]})
     before = call.engine.store.read(call.workspace, lambda q: q.all("records.counts", session="session"))
     required = {name: "something" for name, field in tool.arguments.model_fields.items() if field.is_required()}
     with suppress(MemorydError):  # a tool may need more than a word for each argument
-        assert isinstance(tool.run(call, required).result, tool.result)
+        TypeAdapter(tool.result).validate_python(tool.run(call, required).result, strict=True, extra="forbid")
     assert call.engine.store.read(call.workspace, lambda q: q.all("records.counts", session="session")) == before

@@ -18,11 +18,9 @@ from memoryd.cli.frame import (
     Toolsets,
     Transport,
     WorkspaceName,
-    errors_reported,
     overrides,
     tolerate_encodings,
 )
-from memoryd.settings import Settings
 
 COMMANDS = {
     "serve": "serve:serve", "openapi": "openapi:openapi", "store": "memories:store", "recall": "memories:recall",
@@ -30,7 +28,7 @@ COMMANDS = {
     "maintain": "history:maintain", "history": "history:history", "restore": "history:restore",
     "doctor": "upkeep:doctor", "audit": "audit:audit", "backup": "upkeep:backup", "migrate": "migrate:migrate",
     "export": "exports:export", "import": "transfer:import_", "hook": "hook:app", "install": "clients.install:install",
-    "uninstall": "clients.install:uninstall", "models": "upkeep:models", "workspace": "workspaces:workspaces",
+    "uninstall": "clients.install:uninstall", "models": "models:models", "workspace": "workspaces:workspaces",
     "token": "tokens:tokens",
 }  # fmt: skip
 """The module of each command, and its function or Typer application there."""
@@ -101,8 +99,9 @@ def root(
         transport=transport, host=host, port=port,
     )  # fmt: skip
     if ctx.invoked_subcommand is None:
-        with errors_reported():
-            extras.named("memoryd.cli.serve:start")(Settings.read(**ctx.obj))
+        serve = _made("serve", COMMANDS["serve"])
+        with serve.make_context("serve", [], parent=ctx) as own:
+            serve.invoke(own)
 
 
 def main() -> None:

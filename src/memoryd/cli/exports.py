@@ -11,6 +11,7 @@ from memoryd.cli import show
 from memoryd.cli.frame import PLACE, AsJson, command, note, out, reported
 from memoryd.core.engine import Engine
 from memoryd.core.journal.journal import Journal
+from memoryd.core.scope import Scope
 from memoryd.core.security import secrets
 from memoryd.core.transfer import export as exports
 from memoryd.core.transfer import foreign, journal_file, jsonl, restore
@@ -113,7 +114,7 @@ def _form(source: Source, formats: str) -> object:
 def _import_journal(engine: Engine, source: Source, mode: Mode, *, as_json: bool) -> None:
     workspace = engine.workspace(make=True)
     with reported() as report:
-        kept = Journal(engine, workspace, "").kept
+        kept = Journal(Scope(engine, workspace)).kept
         done = journal_file.load(kept, source, mode, lambda part: report("importing the journal", part), engine.secrets)
     if as_json:
         pairs = {

@@ -12,6 +12,7 @@ from memoryd.core.maintenance import compaction, scheduler
 from memoryd.core.maintenance import history as changes
 from memoryd.core.maintenance.actions import Act
 from memoryd.core.maintenance.history import HistoryEntry, Restored
+from memoryd.core.scope import Scope
 from memoryd.errors import InvalidInputError
 from memoryd.models.llm import CountingWriter, configured
 from memoryd.settings import Settings
@@ -82,7 +83,7 @@ def history(
 ) -> None:
     """List what was deleted, changed, merged, superseded or compacted, the latest first: all that can be restored."""
     with Engine(settings, fetch=False) as engine:
-        found = changes.entries(Graph(engine, engine.workspace(make=False)), limit)
+        found = changes.entries(Graph(Scope(engine, engine.workspace(make=False))), limit)
     if as_json:
         show.as_json([entry.as_dict() for entry in found])
         return
@@ -115,7 +116,7 @@ def restore(
     if settings.read_only:
         raise InvalidInputError("restore changes the memory, which --read-only (MEMORY_READ_ONLY) forbids.")
     with Engine(settings, fetch=False) as engine:
-        done = changes.restore(Graph(engine, engine.workspace(make=False)), ids, at)
+        done = changes.restore(Graph(Scope(engine, engine.workspace(make=False))), ids, at)
         if not as_json:
             exports.embed(engine)
     if as_json:

@@ -11,13 +11,14 @@ import typer
 from memoryd.cli import results, show
 from memoryd.cli.frame import PLACE, AsJson, command, err, note
 from memoryd.core.engine import Engine
+from memoryd.core.memories.view import ForgottenMemories, InspectedMemories, RecalledMemories
 from memoryd.core.security import secrets
 from memoryd.errors import InvalidInputError, NotFoundError
 from memoryd.model import Workspace
 from memoryd.models.providers import Spec
 from memoryd.settings import Settings
 from memoryd.toolsets import chosen
-from memoryd.toolsets.recall import CONTENT, IDS, ForgetResult, InspectResult, RecallResult
+from memoryd.toolsets.recall import CONTENT, IDS
 from memoryd.toolsets.registry import Answer, Call
 
 PREVIEWED = 20  # memories that are shown before they are forgotten
@@ -32,7 +33,7 @@ class Tools:
     engine: Engine
     workspace: Workspace
 
-    def run(self, name: str, **arguments: Any) -> Answer:
+    def run(self, name: str, **arguments: Any) -> Answer[Any]:
         """Run a tool with the arguments that are not None. Raise MemorydError."""
         settings = self.engine.settings
         tool = chosen(["recall"], read_only=settings.read_only).get(name)
@@ -45,9 +46,8 @@ class Tools:
         """Return memories with all their fields."""
         found: list[dict[str, Any]] = []
         for part in _parts(ids):
-            result = self.run("memory_inspect", ids=part).result
-            assert isinstance(result, InspectResult)
-            found += result.memories or []
+            result: InspectedMemories = self.run("memory_inspect", ids=part).result
+            found += result["memories"]
         return found
 
     def use_meaning(self) -> None:
@@ -124,14 +124,13 @@ def recall(
         if as_json or form:
             _tell(answer, as_json=as_json)
             return
-        found = answer.result
-        assert isinstance(found, RecallResult)
-        if not found.memories:
-            show.verbatim(found.text)
-        scores = {memory.id: memory.score for memory in found.memories}
+        found: RecalledMemories = answer.result
+        if not found["memories"]:
+            show.verbatim(found.get("text", ""))
+        scores = {memory["id"]: memory["score"] for memory in found["memories"]}
         show.cards(tools.whole(list(scores)), scores)
-        if found.omitted:
-            note(f"{found.omitted} more did not fit into the budget; --budget raises it.")
+        if found["omitted"]:
+            note(f"{found['omitted']} more did not fit into the budget; --budget raises it.")
 
 
 @command(*PLACE)
@@ -164,14 +163,13 @@ def inspect(
     """Inspect the memory: statistics, recent or important memories, tags, or given memories in full."""
     with opened(settings) as tools:
         answer = tools.run("memory_inspect", ids=ids, view=view, limit=limit)
-        result = answer.result
-        assert isinstance(result, InspectResult)
+        result: InspectedMemories = answer.result
         if as_json:
             _tell(answer, as_json=True)
         else:
             results.inspected(result)
-        if result.not_found:
-            raise NotFoundError(f"There is no memory {', '.join(result.not_found)} in {tools.workspace.name!r}.")
+        if missing := result.get("not_found"):
+            raise NotFoundError(f"There is no memory {', '.join(missing)} in {tools.workspace.name!r}.")
 
 
 # forgetting ----------------------------------------------------------------------------------------------------------
@@ -195,36 +193,35 @@ def forget(
         if query:
             tools.use_meaning()
         if yes and not dry_run:
-            _tell(tools.run("memory_forget", confirm=True, **criteria), as_json=as_json)
-            return
-        preview = tools.run("memory_forget", dry_run=True, **criteria)
-        assert isinstance(preview.result, ForgetResult)
-        if dry_run or not preview.result.ids:
-            _tell(preview, as_json=as_json)
-            return
-        _ask(preview.result)
-        _tell(_forgotten(tools, preview.result.ids), as_json=as_json)
+            gone = tools.run("memory_forget", confirm=True, **criteria).result
+        else:
+            gone = tools.run("memory_forget", dry_run=True, **criteria).result
+            if gone["ids"] and not dry_run:
+                _ask(gone)
+                gone = _forgotten(tools, gone["ids"])
+        if as_json:
+            show.as_json(gone)
+        else:
+            results.forgotten(gone)
 
 
-def _ask(preview: ForgetResult) -> None:
+def _ask(preview: ForgottenMemories) -> None:
     """Show what would be forgotten and ask; raise InvalidInputError without a terminal."""
     if not sys.stdin.isatty():
         raise InvalidInputError(
-            f"Forgetting {len(preview.ids)} memories needs confirmation, and stdin is not a terminal. "
+            f"Forgetting {len(preview['ids'])} memories needs confirmation, and stdin is not a terminal. "
             "Add --yes to forget them, or --dry-run to see them."
         )
     results.forgettable(preview, PREVIEWED, err)
     typer.confirm("Forget them?", abort=True, err=True)
 
 
-def _forgotten(tools: Tools, ids: Sequence[str]) -> Answer:
+def _forgotten(tools: Tools, ids: Sequence[str]) -> ForgottenMemories:
     """Forget exactly the memories that were shown, even if others match by now."""
     gone: list[str] = []
     for part in _parts(ids):
-        result = tools.run("memory_forget", ids=part).result
-        assert isinstance(result, ForgetResult)
-        gone += result.ids
-    return Answer(ForgetResult(forgotten=len(gone), ids=gone, dry_run=False))
+        gone += tools.run("memory_forget", ids=part).result["ids"]
+    return {"forgotten": len(gone), "ids": gone, "dry_run": False}
 
 
 def _parts(ids: Sequence[str]) -> Iterator[list[str]]:
@@ -233,14 +230,10 @@ def _parts(ids: Sequence[str]) -> Iterator[list[str]]:
         yield list(ids[start : start + IDS])
 
 
-def _tell(answer: Answer, *, as_json: bool) -> None:
+def _tell(answer: Answer[Any], *, as_json: bool) -> None:
     if answer.masked:
         note(secrets.masked_notice(answer.masked))
-    if as_json:
-        show.as_json(answer.result.as_json())
-    elif isinstance(answer.result, ForgetResult):
-        results.forgotten(answer.result)
-    elif answer.text is None:
-        show.as_json(answer.result.as_json())
+    if as_json or answer.text is None:
+        show.as_json(answer.result)
     else:
         show.verbatim(answer.text)

@@ -6,37 +6,38 @@ from rich.console import Console
 
 from memoryd.cli.frame import out
 from memoryd.cli.show import SHOWN, cards, facts, numbers, verbatim
-from memoryd.toolsets.recall import ForgetResult, InspectResult
+from memoryd.core.memories.view import ForgottenMemories, InspectedMemories
 
 
-def inspected(result: InspectResult) -> None:
-    """A view of memory_inspect."""
-    if result.stats is not None:
+def inspected(result: InspectedMemories) -> None:
+    """Print a view of memory_inspect."""
+    if "stats" in result:
         skipped = ("embedder", "reranker")  # a command that only counts loads no models; doctor does
-        facts([(name, value) for name, value in result.stats.items() if name not in skipped])
-    elif result.tags is not None:
-        numbers(("tag", "records"), result.tags.items())
-    elif result.memories:
-        cards(result.memories, {}, sys.maxsize if result.view == "ids" else SHOWN)
-    elif result.view != "ids":
+        facts([(name, value) for name, value in result["stats"].items() if name not in skipped])
+    elif "tags" in result:
+        numbers(("tag", "records"), result["tags"].items())
+    elif result["memories"]:
+        cards(result["memories"], {}, sys.maxsize if result["view"] == "ids" else SHOWN)
+    elif result["view"] != "ids":
         verbatim("No memories yet.")
 
 
-def forgotten(result: ForgetResult) -> None:
-    """What memory_forget did, or would do."""
-    if result.dry_run and result.ids:
-        forgettable(result, len(result.ids))
+def forgotten(result: ForgottenMemories) -> None:
+    """Print what memory_forget did, or would do."""
+    if result["dry_run"] and result["ids"]:
+        forgettable(result, len(result["ids"]))
     else:
-        verbatim(result.message or f"Forgot {_memories(result.forgotten)}.")
+        verbatim(result.get("message") or f"Forgot {_memories(result['forgotten'])}.")
 
 
-def forgettable(result: ForgetResult, most: int, console: Console = out) -> None:
-    """What would be forgotten, a line each."""
-    verbatim(f"Would forget {_memories(len(result.ids))}:", console)
-    for one, text in list(zip(result.ids, result.preview, strict=True))[:most]:
+def forgettable(result: ForgottenMemories, most: int, console: Console = out) -> None:
+    """Print what would be forgotten, a line each, at most so many."""
+    ids, previews = result["ids"], result["preview"]
+    verbatim(f"Would forget {_memories(len(ids))}:", console)
+    for one, text in list(zip(ids, previews, strict=True))[:most]:
         verbatim(f"- {one}: {' '.join(text.split())}", console)
-    if len(result.ids) > most:
-        verbatim(f"... and {len(result.ids) - most} more", console)
+    if len(ids) > most:
+        verbatim(f"... and {len(ids) - most} more", console)
 
 
 def _memories(number: int) -> str:

@@ -12,8 +12,8 @@ from memoryd.errors import InvalidInputError
 from memoryd.server import logs
 from memoryd.settings import Settings
 
-STDIO, HTTP = "memoryd.server.stdio:serve", "memoryd.server.http.app:serve"
-"""The functions that serve; only the selected one is imported."""
+TRANSPORTS = {"stdio": "memoryd.server.stdio:serve", "http": "memoryd.server.http.app:serve"}
+"""The function that serves each transport: only the one in use is imported."""
 
 AT_A_TERMINAL = (
     "memoryd is an MCP server: it waits for a client on stdin now (Ctrl-C ends it). "
@@ -27,17 +27,13 @@ KeyFile = Annotated[str | None, typer.Option(metavar="FILE", help="The certifica
 @command(*OPTIONS)
 def serve(settings: Settings, certificate: Certificate = None, key: KeyFile = None) -> None:
     """Serve MCP on stdin and stdout, as bare `memoryd` does, or with --transport http to many clients."""
-    start(settings, certificate, key)
-
-
-def start(settings: Settings, certificate: str | None = None, key: str | None = None) -> None:
-    """Serve until the client or a signal ends it. Raise InvalidInputError if that is not possible."""
     logs.set_up(settings.log_level)
+    run = extras.named(TRANSPORTS[settings.transport])
     if settings.transport == "http":
-        extras.named(HTTP)(Engine(settings), certificate, key)
+        run(Engine(settings), certificate, key)
     else:
         _demand_streams()
-        extras.named(STDIO)(Engine(settings))
+        run(Engine(settings))
 
 
 def _demand_streams() -> None:

@@ -10,6 +10,7 @@ from memoryd.core.agents import transcript_import
 from memoryd.core.agents.transcript_import import Tally
 from memoryd.core.engine import Engine
 from memoryd.core.journal.journal import Journal
+from memoryd.core.scope import Scope
 from memoryd.errors import InvalidInputError
 from memoryd.settings import Settings
 
@@ -27,7 +28,7 @@ def take(settings: Settings, directory: Path, *, as_json: bool, vectors: bool) -
         workspace = engine.workspace(make=True)
         with reported() as report:
             tally = transcript_import.load(
-                Journal(engine, workspace, "").kept,
+                Journal(Scope(engine, workspace)).kept,
                 found,
                 engine.secrets,
                 lambda done: report("importing transcripts", done),

@@ -10,6 +10,7 @@ from memoryd.cli import exports, show, transcripts
 from memoryd.cli.frame import FAILED, PLACE, AsJson, command, fail, note, out, reported
 from memoryd.core.engine import Engine
 from memoryd.core.graph.transaction import Graph
+from memoryd.core.scope import Scope
 from memoryd.core.transfer import foreign, server_memory
 from memoryd.core.transfer.foreign import Remark, Summary
 from memoryd.errors import InvalidInputError
@@ -52,7 +53,7 @@ def import_(
     if form not in server_memory.FORMATS:
         raise InvalidInputError(f"There is no format {form!r} to import from. There are: {FORMATS}.")
     with foreign.opened(file.expanduser().absolute(), form) as source, Engine(settings, fetch=False) as engine:
-        graph = Graph(engine, engine.workspace(make=True))
+        graph = Graph(Scope(engine, engine.workspace(make=True)))
         with reported() as report:
             summary = foreign.load(graph, source, report)
         if as_json:

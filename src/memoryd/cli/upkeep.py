@@ -1,7 +1,7 @@
-"""The commands for upkeep: doctor, backup, models."""
+"""`memoryd doctor` and `memoryd backup`."""
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 from rich.text import Text
@@ -11,14 +11,7 @@ from memoryd.cli.frame import FAILED, FILES, AsJson, command, out, reported
 from memoryd.core.admin.doctor import Diagnosis, Doctor
 from memoryd.core.engine import Engine
 from memoryd.core.transfer import migration
-from memoryd.models import archive, weights
-from memoryd.models.providers import Spec
-from memoryd.models.pull import pull as fetch
 from memoryd.settings import Settings
-
-models = typer.Typer(add_completion=False, no_args_is_help=True, help="The bundled models: fetch, list and carry them.")
-_USES = {weights.EMBEDDER: "embedder", weights.RERANKER: "reranker"}
-
 
 # doctor --------------------------------------------------------------------------------------------------------------
 
@@ -83,68 +76,3 @@ def backup(
         show.as_json({"file": str(target), "size": size, "records": records})
     else:
         out.print(f"Wrote {target}: {records} records, {show.size(size)}.", soft_wrap=True)
-
-
-# models --------------------------------------------------------------------------------------------------------------
-
-
-@models.command()
-@command("data_dir")
-def pull(settings: Settings) -> None:
-    """Download the bundled models, 69 MB, and verify them; verified files are kept."""
-    directory = weights.place(settings)
-    with reported() as report:
-        source = fetch(directory, report)
-    came = f" They came from {source}." if source else ""
-    out.print(f"The models in {directory} are verified.{came}", soft_wrap=True)
-
-
-@models.command()
-@command("data_dir")
-def export(
-    settings: Settings, file: Annotated[Path, typer.Argument(help="The archive; what is there is replaced.")]
-) -> None:
-    """Write the bundled models into one file, for a machine without a network."""
-    target = file.expanduser().absolute()
-    archive.export_archive(weights.place(settings), target)
-    out.print(f"Wrote {target}: {show.size(target.stat().st_size)}.", soft_wrap=True)
-
-
-@models.command(name="import")
-@command("data_dir")
-def import_(settings: Settings, file: Annotated[Path, typer.Argument(help="As `models export` wrote it.")]) -> None:
-    """Install the models of an archive after verifying them; any other file is refused, and nothing is changed."""
-    archive.import_archive(file.expanduser().absolute(), settings.models)
-    out.print(f"The models in {settings.models} are verified.", soft_wrap=True)
-
-
-@models.command(name="list")
-@command("data_dir")
-def list_(settings: Settings, as_json: AsJson = False) -> None:
-    """List the models: state, size, path, and which are configured."""
-    force = {"embedder": settings.embedder, "reranker": settings.reranker_spec}
-    rows = [_model(settings, model, force[use]) for model, use in _USES.items()]
-    if as_json:
-        show.as_json({"in_force": force, "models": rows})
-        return
-    show.numbers(
-        ("model", "use", "state", "size", "path"),
-        [(row["model"], row["use"], row["state"], show.size(row["size"]), row["path"]) for row in rows],
-    )
-    out.print()
-    show.facts(force.items())
-
-
-def _model(settings: Settings, model: str, spec: str) -> dict[str, Any]:
-    """Return the description of a bundled model; its state is that of its worst file."""
-    directory = weights.place(settings)
-    files = [weight for weight in weights.WEIGHTS if weight.model == model]
-    states = {weights.check(directory, weight) for weight in files}
-    return {
-        "model": f"bundled:{model}",
-        "use": _USES[model],
-        "in_force": Spec.parse(spec) in (Spec("bundled"), Spec("bundled", model)),
-        "state": next(state for state in ("corrupt", "missing", "verified") if state in states),
-        "size": sum(weight.size for weight in files),
-        "path": str(directory / model),
-    }

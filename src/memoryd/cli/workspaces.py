@@ -12,7 +12,7 @@ from memoryd.cli import show
 from memoryd.cli.frame import FILES, AsJson, command, note
 from memoryd.core.engine import Engine
 from memoryd.core.records.perspectives import templates
-from memoryd.core.workspaces.registry import ARCHIVED, WorkspaceStatus
+from memoryd.core.workspaces.registry import ARCHIVED, StatusFilter
 from memoryd.errors import InvalidInputError
 from memoryd.model import Workspace
 from memoryd.settings import Settings
@@ -30,7 +30,7 @@ SHOWN = ("id", "name", "description", "status", "created_at", "updated_at")
 @command(*FILES)
 def list_(
     settings: Settings,
-    status: Annotated[WorkspaceStatus, typer.Option(help="Only active or archived ones.")] = "all",
+    status: Annotated[StatusFilter, typer.Option(help="Only active or archived ones.")] = "all",
     *,
     as_json: AsJson = False,
 ) -> None:

@@ -5,7 +5,7 @@ from contextlib import ExitStack, suppress
 from contextvars import copy_context
 from functools import cached_property
 from threading import Lock
-from typing import Any, Self, TypeVar
+from typing import TYPE_CHECKING, Self, TypeVar
 
 from memoryd.core.access.sessions import Sessions
 from memoryd.core.access.tokens import Tokens
@@ -25,6 +25,9 @@ from memoryd.models.helpers import Helpers
 from memoryd.settings import Settings
 from memoryd.store import open_chroma, open_store
 from memoryd.store.base import Queries
+
+if TYPE_CHECKING:
+    from memoryd.store.chroma.client import Chroma
 
 T = TypeVar("T")
 
@@ -63,8 +66,8 @@ class Engine:
         self._closing, self._closed = Lock(), False
 
     @cached_property
-    def chroma(self) -> Any:
-        """The ChromaDB of the journal; None where that is kept with all else. Raises MemorydError where it is away."""
+    def chroma(self) -> "Chroma | None":
+        """The ChromaDB of the journal, or None if the store keeps it. Raises MemorydError if it cannot be loaded."""
         return open_chroma(self.settings)
 
     def __enter__(self) -> Self:

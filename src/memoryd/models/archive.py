@@ -6,7 +6,8 @@ from pathlib import Path
 
 from memoryd import disk
 from memoryd.errors import InvalidInputError
-from memoryd.models.weights import WEIGHTS, Weight, files, put, sha256, workplace
+from memoryd.models.weights import WEIGHTS, Weight, files, put, sha256
+from memoryd.models.workplace import workplace
 
 MOST = sum(weight.size for weight in WEIGHTS) + 65_536
 """Maximum size of an archive in bytes: its files are not compressed, and the rest of a zip is smaller than 64 KiB."""

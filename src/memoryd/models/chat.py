@@ -8,13 +8,19 @@ from typing import Any
 import openai
 
 from memoryd.errors import ModelError
-from memoryd.models.llm import Completion
+from memoryd.models.budget import HourlyBudget
+from memoryd.models.llm import Completion, Llm
 from memoryd.settings import Settings, address
 from memoryd.text import estimate_tokens
 
 RETRIES = 1  # after 429, 5xx and a lost connection
 _NO_KEY = "none"  # self-hosted servers mostly need no key, but the SDK does
 _ADDRESS = "Check MEMORY_LLM_BASE_URL: `/chat/completions` is appended to it, so it mostly ends in `/v1`."
+
+
+def open_llm(settings: Settings) -> Llm:
+    """Return the model of MEMORY_LLM_MODEL with the budget of an hour."""
+    return Llm(Chat(settings), HourlyBudget(settings.llm_calls, settings.llm_tokens))
 
 
 class Chat:

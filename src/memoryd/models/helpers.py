@@ -10,8 +10,7 @@ from memoryd.models import weights
 from memoryd.models.embedders import Embedder, load_embedder
 from memoryd.models.llm import TimedWriter, Writer, configured, load_llm
 from memoryd.models.loader import Loader
-from memoryd.models.providers import Spec
-from memoryd.models.pull import pull
+from memoryd.models.providers import Spec, fetch
 from memoryd.models.rerankers import Reranker, load_reranker
 from memoryd.settings import Settings
 
@@ -131,7 +130,7 @@ class Helpers:
     def _loader(self, spec: Spec, load: Callable[[], T]) -> Loader[T]:
         def fetch_and_load() -> T:
             if self._fetch and spec.bundled and not weights.present(weights.place(self._settings)):
-                pull(self._settings.models, _log_progress)
+                fetch(spec, self._settings.models, _log_progress)
             return load()
 
         return Loader(fetch_and_load)

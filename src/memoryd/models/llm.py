@@ -223,9 +223,8 @@ def described(settings: Settings) -> str:
 
 
 def load_llm(settings: Settings) -> Llm | None:
-    """Return the model of MEMORY_LLM_*, or None if none is configured. Raise ModelError if its client is missing."""
+    """Return the model of MEMORY_LLM_*, or None without one; raise ModelError if its client is not installed."""
     if not configured(settings):
         return None
-    endpoint: Callable[[Settings], Endpoint] = extras.load("memoryd.models.chat:Chat", "openai", ModelError)
-    budget: Callable[[int, int], UsageBudget] = extras.load("memoryd.models.budget:HourlyBudget", "", ModelError)
-    return Llm(endpoint(settings), budget(settings.llm_calls, settings.llm_tokens))
+    open_llm: Callable[[Settings], Llm] = extras.load("memoryd.models.chat:open_llm", "openai", ModelError)
+    return open_llm(settings)

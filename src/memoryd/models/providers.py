@@ -1,7 +1,8 @@
-"""Parses `provider:model` and loads the object that it names."""
+"""Parses `provider:model` and loads the object that it names: a provider's modules are imported when it is used."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from memoryd import extras
@@ -14,6 +15,8 @@ _HUB = "fastembed"
 """The provider of models that are named as on a hub, `owner/name`."""
 
 _EXTRAS = {"fastembed": "fastembed", "openai": "openai"}
+_FETCHERS = {_BUNDLED: "memoryd.models.pull:pull"}
+"""The function that fetches the files of a provider's models."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,3 +63,8 @@ def load(spec: Spec, known: Mapping[str, str], settings: Settings) -> Any:
         )
     provider = extras.load(known[spec.provider], _EXTRAS.get(spec.provider, ""), ModelError)
     return provider(spec.model, settings)
+
+
+def fetch(spec: Spec, directory: Path, report: Callable[[str, float], None]) -> None:
+    """Download the missing files of a bundled model into `directory`; raise ModelError if no source has them."""
+    extras.named(_FETCHERS[spec.provider])(directory, report)

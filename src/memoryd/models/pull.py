@@ -13,9 +13,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
-from memoryd import extras
+import httpx2
+
 from memoryd.errors import ModelError
-from memoryd.models.weights import Weight, put, sha256, workplace, wrong
+from memoryd.models.weights import Weight, put, sha256, wrong
+from memoryd.models.workplace import workplace
 
 log = logging.getLogger(__name__)
 
@@ -88,15 +90,15 @@ class Repository:
 
     def fetch(self, wanted: Sequence[Weight], into: Path, report: PullProgress) -> Fetched:
         """See PullSource."""
-        get, failed = (extras.load(f"httpx2:{name}", "", ModelError) for name in ("stream", "HTTPError"))
         size, had = sum(weight.size for weight in wanted), 0
         for weight in wanted:
             report(f"downloading from {self.name}", had / size)
             had += weight.size
             file = into / "file"
             try:
+                url = f"{self.url}/{weight.member}"
                 with (
-                    get("GET", f"{self.url}/{weight.member}", follow_redirects=True, timeout=_HTTP_TIMEOUT) as answer,
+                    httpx2.stream("GET", url, follow_redirects=True, timeout=_HTTP_TIMEOUT) as answer,
                     file.open("wb") as out,
                 ):
                     answer.raise_for_status()
@@ -104,7 +106,7 @@ class Repository:
                         if out.tell() > weight.size:
                             break
                         out.write(part)
-            except failed as error:
+            except httpx2.HTTPError as error:
                 cause = str(error) or type(error).__name__
                 raise ModelError(f"{self.name} did not deliver {weight.member}: {cause}") from error
             yield weight, file

@@ -1,15 +1,12 @@
 """The files of the bundled models: names and digests, location, verification and installation."""
 
 import hashlib
-import shutil
-import tempfile
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager, suppress
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from memoryd import disk, extras
+from memoryd import disk
 from memoryd.errors import ModelError
 from memoryd.settings import Settings
 
@@ -19,11 +16,6 @@ EMBEDDER = "e5-small-v2"
 """int8, 384 dimensions, 512 tokens, MIT."""
 RERANKER = "ms-marco-minilm-l-12-v2"
 """int8 cross-encoder, 512 tokens, Apache-2.0."""
-
-_TEMPORARY = ".pull-"
-
-_PATIENCE = 1_800.0
-"""Seconds to wait for another process that is downloading: 69 MB at 40 kB/s."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,43 +108,6 @@ def put(file: Path, directory: Path, weight: Weight) -> None:
     target.parent.mkdir(exist_ok=True)
     disk.sync(file)
     disk.rename(file, target)
-
-
-@contextmanager
-def workplace(directory: Path) -> Iterator[Path]:
-    """Yield a temporary folder below `directory`, which is created; other processes wait for their turn.
-
-    The folder is removed at the end, or by the next process. Raise ModelError if a file cannot be written.
-    """
-    try:
-        directory.mkdir(parents=True, exist_ok=True)  # permissions by the umask: the user of an image may be another
-        with _alone(directory) as alone:
-            for left in directory.glob(f"{_TEMPORARY}*") if alone else ():  # of processes that were killed
-                shutil.rmtree(left, ignore_errors=True)
-            with tempfile.TemporaryDirectory(prefix=_TEMPORARY, dir=directory) as temporary:
-                yield Path(temporary)
-    except OSError as error:
-        raise ModelError(
-            f"The models could not be put into {directory}: {error}. "
-            "Make room there, or choose another directory with MEMORY_MODEL_DIR."
-        ) from error
-
-
-@contextmanager
-def _alone(directory: Path) -> Iterator[bool]:
-    """Hold a lock, SQLite's, which ends with its process on every platform; yield whether it was acquired.
-
-    It only saves duplicate work: if the file system has no locks, two downloads at once do no harm.
-    """
-    with ExitStack() as stack:
-        alone = False
-        connect, error = (extras.load(f"sqlite3:{name}", "", ModelError) for name in ("connect", "Error"))
-        with suppress(error):  # imported only here, since it takes a megabyte of memory
-            lock = connect(directory / ".pull.lock", timeout=_PATIENCE, isolation_level=None)
-            stack.callback(lock.close)
-            lock.execute("BEGIN EXCLUSIVE")
-            alone = True
-        yield alone
 
 
 def _size(path: Path) -> int | None:

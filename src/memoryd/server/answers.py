@@ -4,17 +4,18 @@ from typing import Any
 
 from mcp import types
 
+from memoryd.core.base.results import compact, counted
 from memoryd.core.security import secrets
 from memoryd.core.security.prompt_injection import note_on
 from memoryd.model import Workspace
-from memoryd.toolsets.registry import Answer, Tool, compact, counted
+from memoryd.toolsets.registry import Answer, Tool
 
 MASKED = "The rest was stored as it is; say where a secret is kept rather than the secret."
 META = "memoryd/"
-"""What stands before each name in `_meta`: programs read it, no client shows it to a model."""
+"""The prefix of each name in `_meta`, which programs read and no client shows to a model."""
 
 
-def succeeded(tool: Tool[Any], answer: Answer, place: Workspace | None) -> types.CallToolResult:
+def succeeded(tool: Tool[Any, Any], answer: Answer[Any], place: Workspace | None) -> types.CallToolResult:
     """Return an answer as text alone where it is a text, else as the same JSON in text and structured content."""
     meta: dict[str, Any] = {"workspace": place.name} if place else {}
     meta |= {"masked": list(answer.masked)} if answer.masked else {}
@@ -22,14 +23,15 @@ def succeeded(tool: Tool[Any], answer: Answer, place: Workspace | None) -> types
     named = {f"{META}{name}": value for name, value in meta.items()} or None
     if answer.figures:
         return _result(answer.text or "", None, named)
-    body = answer.result.as_json()
-    if notes := [*_masked(answer), *_warning(tool, answer, body)]:
-        body = counted(body | {"notes": notes})
+    body: Any = answer.result
+    if notes := [*_masked(answer), *_warning(tool, answer)]:
+        body = {**body, "notes": notes}
+        body = counted(body) if "tokens_used" in body else body
     return _result(compact(body) if answer.text is None else _sentences(answer.text, notes), body, named)
 
 
 def failed(text: str) -> types.CallToolResult:
-    """Return what went wrong, as the result of a tool."""
+    """Return an error as the result of a tool."""
     return types.CallToolResult(content=[types.TextContent(text=text)], is_error=True)
 
 
@@ -41,12 +43,12 @@ def _sentences(text: str, notes: list[str]) -> str:
     return " ".join([text, *notes])
 
 
-def _masked(answer: Answer) -> list[str]:
-    """What was masked, for the agent to know."""
+def _masked(answer: Answer[Any]) -> list[str]:
+    """Return a note on what was masked."""
     return [f"{secrets.masked_notice(answer.masked)} {MASKED}"] if answer.masked else []
 
 
-def _warning(tool: Tool[Any], answer: Answer, body: dict[str, Any]) -> list[str]:
-    """Which stored texts of an answer read like orders; a text marks them where they stand."""
-    note = "" if answer.marked or tool.capability != "read" else note_on(body)
+def _warning(tool: Tool[Any, Any], answer: Answer[Any]) -> list[str]:
+    """Return a note on stored texts that read like instructions; a text marks them where they stand."""
+    note = "" if answer.marked or tool.capability != "read" else note_on(answer.result)
     return [note] if note else []

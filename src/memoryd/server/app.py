@@ -21,7 +21,7 @@ from memoryd.server.calls import Calls
 from memoryd.server.connection import Callers, is_modern, on_close, progress_to
 from memoryd.server.notices import Notices
 from memoryd.server.resources import Completions, Prompts, Resources
-from memoryd.toolsets.registry import Call, Tool, schema_of
+from memoryd.toolsets.registry import Call, Tool
 
 log = logging.getLogger(__name__)
 
@@ -148,7 +148,7 @@ class MemoryServer(Server[Any]):
         caller = self.callers.caller(ctx)
         return await self._calls.hop(lambda: work(self._calls.call(caller)))
 
-    def _offered(self, ctx: Any) -> dict[str, Tool[Any]]:
+    def _offered(self, ctx: Any) -> dict[str, Tool[Any, Any]]:
         return self._calls.offered(self.callers.caller(ctx).grant)
 
     async def _list_tools(self, ctx: Any, _params: Any) -> types.ListToolsResult:
@@ -178,13 +178,13 @@ class MemoryServer(Server[Any]):
 
 
 @cache
-def _declared(tool: Tool[Any]) -> types.Tool:
+def _declared(tool: Tool[Any, Any]) -> types.Tool:
     return types.Tool(
         name=tool.name,
         title=tool.title,
         description=tool.description,
-        input_schema=schema_of(tool.arguments),
-        output_schema=None if tool.text else schema_of(tool.result),
+        input_schema=tool.input_schema,
+        output_schema=None if tool.text else tool.output_schema,
         annotations=types.ToolAnnotations(
             read_only_hint=tool.capability == "read",
             destructive_hint=tool.destructive,

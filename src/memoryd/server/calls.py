@@ -25,7 +25,7 @@ from memoryd.errors import (
 from memoryd.model import Workspace
 from memoryd.server.connection import Caller
 from memoryd.toolsets import PROJECT_TOOLS, chosen
-from memoryd.toolsets.registry import Answer, Call, Needs, Progress, Tool, unheard
+from memoryd.toolsets.registry import Answer, Call, Needs, Progress, Tool, ignore_progress
 
 log = logging.getLogger(__name__)
 
@@ -57,7 +57,7 @@ class Calls:
         """Whether a request over HTTP must name its workspace: neither a setting nor the session's project does."""
         return not self._named and SWITCH not in self.tools
 
-    def offered(self, grant: Grant) -> dict[str, Tool[Any]]:
+    def offered(self, grant: Grant) -> dict[str, Tool[Any, Any]]:
         """Return the tools that a caller may use; one that is bound to a workspace gets no project tools."""
         return {
             name: tool
@@ -65,7 +65,7 @@ class Calls:
             if grant.allows(name, tool.capability) and not (grant.workspace and name in PROJECT_TOOLS)
         }
 
-    def call(self, caller: Caller, needs: Needs = "workspace", progress: Progress = unheard) -> Call:
+    def call(self, caller: Caller, needs: Needs = "workspace", progress: Progress = ignore_progress) -> Call:
         """Return the context of a call. Raise NotFoundError if it needs a workspace and has none."""
         place = self._place(caller, needs)
         return Call(self.engine, place, caller.session_id, caller.grant.principal, progress)
@@ -106,12 +106,12 @@ class Calls:
         return usable(workspace)
 
     async def run(
-        self, caller: Caller, tool: Tool[Any], arguments: Mapping[str, Any], progress: Progress = unheard
-    ) -> tuple[Answer, Call]:
+        self, caller: Caller, tool: Tool[Any, Any], arguments: Mapping[str, Any], progress: Progress = ignore_progress
+    ) -> tuple[Answer[Any], Call]:
         """Run a tool in a thread. Raise MemorydError; an unexpected error is logged and raised without internals."""
         began, outcome = time.perf_counter(), "failed"
 
-        def work() -> tuple[Answer, Call]:
+        def work() -> tuple[Answer[Any], Call]:
             call = self.call(caller, tool.needs, progress)
             with written_by(caller.client, tool.name):
                 return tool.run(call, arguments), call

@@ -1,7 +1,9 @@
 """How rows are kept: on SQLite, or on Postgres where a URL names one; the journal in ChromaDB where that is set."""
 
 import sys
-from typing import Any
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 from memoryd import extras
 from memoryd.errors import InvalidInputError, StoreError
@@ -9,6 +11,10 @@ from memoryd.settings import Settings
 from memoryd.store.base import Store
 from memoryd.store.sqlite.placement import DataDirectory, SingleFile
 from memoryd.store.sqlite.store import SqliteStore
+
+if TYPE_CHECKING:
+    from memoryd.store.chroma.client import Chroma, ChromaHost
+    from memoryd.store.postgres.connection import Server
 
 MANAGED = "postgresql:managed"
 
@@ -22,25 +28,29 @@ def open_store(settings: Settings) -> Store:
 
 
 def _on_postgres(settings: Settings, url: str) -> Store:
-    server = url
+    server: Server | str = url
     if url == MANAGED:
         if sys.platform == "win32":
             raise InvalidInputError(f"{MANAGED} runs on Linux and macOS only. Give MEMORY_DATABASE_URL a server's URL.")
-        server = extras.load("memoryd.store.postgres.managed_server:ManagedServer", "managed", StoreError)(
-            settings.data_dir
+        managed: Callable[[Path], Server] = extras.load(
+            "memoryd.store.postgres.managed_server:ManagedServer", "managed", StoreError
         )
-    postgres = extras.load("memoryd.store.postgres.store:PostgresStore", "postgres", StoreError)
-    store: Store = postgres(server, read_only=settings.read_only)
-    return store
+        server = managed(settings.data_dir)
+    postgres: Callable[..., Store] = extras.load("memoryd.store.postgres.store:PostgresStore", "postgres", StoreError)
+    return postgres(server, read_only=settings.read_only)
 
 
-def open_chroma(settings: Settings) -> Any:
-    """The ChromaDB of the journal; None where that is kept with all else. Opening touches nothing: first use does."""
+def open_chroma(settings: Settings) -> "Chroma | None":
+    """Return the ChromaDB of the journal, or None if the store keeps it. Opening touches nothing: first use does."""
     if settings.journal_store != "chroma":
         return None
-    kept = extras.load("memoryd.store.chroma.client:Chroma", "", StoreError)
+    chroma: Callable[[ChromaHost], Chroma] = extras.load("memoryd.store.chroma.client:Chroma", "chroma", StoreError)
     if settings.chroma_url:
-        return kept(extras.load("memoryd.store.chroma.client:External", "", StoreError)(settings.chroma_url))
+        external: Callable[[str], ChromaHost] = extras.load(
+            "memoryd.store.chroma.client:ExternalChroma", "chroma", StoreError
+        )
+        return chroma(external(settings.chroma_url))
     if sys.platform == "win32":
         raise InvalidInputError("memoryd runs ChromaDB on Linux and macOS only. Give MEMORY_CHROMA_URL a server's URL.")
-    return kept(extras.load("memoryd.store.chroma.server:ChromaServer", "chroma", StoreError)(settings.data_dir))
+    own: Callable[[Path], ChromaHost] = extras.load("memoryd.store.chroma.server:ChromaServer", "chroma", StoreError)
+    return chroma(own(settings.data_dir))

@@ -26,6 +26,9 @@ AFTER_EVERY_ID = "\U0010ffff"
 class Queries(Protocol):
     """The named statements, inside one transaction of one workspace: each may use `:workspace`, which is filled in."""
 
+    workspace_id: str
+    """'' in the registry."""
+
     def all(self, name: str, /, **parameters: Any) -> list[Row]:
         """Every row."""
 
@@ -37,6 +40,32 @@ class Queries(Protocol):
 
     def many(self, name: str, rows: Iterable[Mapping[str, Any]], /) -> None:
         """Run once for each row of parameters."""
+
+
+class Index(Protocol):
+    """Searches by words and by vectors, each inside an open transaction: it sees what that one's snapshot has."""
+
+    def words(self, queries: Queries, query: WordQuery, allowed: Filter, limit: int) -> Scored:
+        """Return the records that match by words, scored by BM25 (higher is better)."""
+
+    def matching(self, queries: Queries, query: WordQuery, ids: Sequence[str]) -> set[str]:
+        """Return those of some records that match by words."""
+
+    def nearest(
+        self, queries: Queries, sets: Sequence[VectorSet], vector: Vector, allowed: Filter, limit: int
+    ) -> list[Scored]:
+        """Return for each set the records whose vectors are nearest to the unit `vector`, scored by cosine."""
+
+    def cosines(
+        self, queries: Queries, sets: Sequence[VectorSet], vector: Vector, ids: Sequence[str]
+    ) -> list[dict[str, float]]:
+        """Return for each set the cosine of `vector` with each of some records that have a vector in it."""
+
+    def vectors(self, queries: Queries, among: VectorSet, ids: Sequence[str]) -> dict[str, Vector]:
+        """Return the vectors of some records: (chunks, dim), unit length, in the order of the record's text."""
+
+    def means(self, queries: Queries, among: VectorSet) -> tuple[list[str], Vector]:
+        """Return the entities with vectors of observations in a set, and their means: (entities, dim), unit length."""
 
 
 class Place(NamedTuple):
@@ -62,6 +91,10 @@ class Store(Database, Protocol):
     place: str
     """Where the registry is, for people; never a password."""
 
+    @property
+    def index(self) -> Index:
+        """Searches by words and by vectors."""
+
     def made(self) -> bool:
         """Whether anything was ever stored. Raises StoreError where the registry is lost and workspaces are not."""
 
@@ -82,24 +115,6 @@ class Store(Database, Protocol):
 
         None where nobody can say: look yourself. For one thread at a time.
         """
-
-    def words(self, workspace: Workspace, query: WordQuery, allowed: Filter, limit: int) -> Scored:
-        """The records that match by words, by BM25 (higher is better)."""
-
-    def matching(self, workspace: Workspace, query: WordQuery, ids: Sequence[str]) -> set[str]:
-        """Those of some records that match by words."""
-
-    def nearest(self, workspace: Workspace, among: VectorSet, vector: Vector, allowed: Filter, limit: int) -> Scored:
-        """The records whose vectors of a set lie nearest to the unit `vector`, by cosine."""
-
-    def cosines(self, workspace: Workspace, among: VectorSet, vector: Vector, ids: Sequence[str]) -> dict[str, float]:
-        """The cosine of `vector` with each of the records that have a vector in a set."""
-
-    def vectors(self, workspace: Workspace, among: VectorSet, ids: Sequence[str]) -> dict[str, Vector]:
-        """The vectors in a set of each record that has some: (chunks, dim), unit length, in the order of its text."""
-
-    def means(self, workspace: Workspace, among: VectorSet) -> tuple[list[str], Vector]:
-        """The entities whose observations have vectors in a set, and their means: (entities, dim), unit length."""
 
     def tend(self, workspace: Workspace) -> None:
         """Keep the indexes as searches of a workspace want them. May take minutes, and holds nobody up."""

@@ -5,6 +5,7 @@ numbers) stays behind: it is made anew where the row arrives.
 """
 
 import hashlib
+import json
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
@@ -13,14 +14,12 @@ from numpy.typing import NDArray
 
 from memoryd.errors import StoreError
 from memoryd.store.base import Queries, Row
-from memoryd.store.sql import MOVED
+from memoryd.store.columns import MOVED
 
 PAGE = 2_000  # rows at most
 FIRST = 100  # rows of the first page, which may hold long texts
 EMPTIED = 1_000  # records and events of a deleted workspace that go in one transaction
 WEIGHT = 16_000_000  # characters of text in a page, more or less
-OF_WORKSPACE = tuple(table for table, rows in MOVED.items() if not rows.registry)
-"""The tables whose rows belong to a workspace; each stands after those that it refers to."""
 _BITS = 128
 
 
@@ -41,12 +40,15 @@ def page(queries: Queries, table: str, after: Row | None, limit: int) -> list[Ro
     if after is None:
         rows = queries.all(f"moved.{table}_first", limit=limit)
     else:
-        key = {column: after[column] for column in MOVED[table].key}
+        key = {column: after[column] for column in MOVED[table].order}
         rows = queries.all(f"moved.{table}_after", limit=limit, **key)
-    if "vector" in MOVED[table].others:
-        for row in rows:
-            row["vector"] = _array(row)
-    return rows
+    return _with_vectors(rows) if "vector" in MOVED[table].columns else rows
+
+
+def of(queries: Queries, table: str, ids: Iterable[str]) -> list[Row]:
+    """Return the rows whose keys begin with one of some ids."""
+    rows = queries.all(f"moved.{table}_of", ids=json.dumps(list(ids), ensure_ascii=False))
+    return _with_vectors(rows) if "vector" in MOVED[table].columns else rows
 
 
 def pages(queries: Queries, table: str) -> Iterator[list[Row]]:
@@ -63,9 +65,7 @@ def brought(queries: Queries) -> Iterator[list[Row]]:
     """The vectors that callers brought, page by page: nobody could make them anew."""
     after: Row = {"id": "", "model": "", "chunk": -1}
     while rows := queries.all("exports.brought", **after, limit=PAGE):
-        for row in rows:
-            row["vector"] = _array(row)
-        yield rows
+        yield _with_vectors(rows)
         after = {column: rows[-1][column] for column in after}
 
 
@@ -81,11 +81,6 @@ def number(queries: Queries, table: str) -> int:
     return row["number"] if row else 0
 
 
-def key(table: str, row: Row) -> tuple[object, ...]:
-    """What tells a row from all others of its table and workspace."""
-    return tuple(row[column] for column in MOVED[table].key)
-
-
 def summed(table: str, rows: Sequence[Row]) -> Sum:
     """The sum of some rows."""
     return Sum(len(rows), sum(fingerprint(table, row) for row in rows) % (1 << _BITS))
@@ -98,6 +93,12 @@ def fingerprint(table: str, row: Row) -> int:
     if "vector" in row:
         digest.update(row["vector"].astype("<f2").tobytes())
     return int.from_bytes(digest.digest())
+
+
+def _with_vectors(rows: list[Row]) -> list[Row]:
+    for row in rows:
+        row["vector"] = _array(row)
+    return rows
 
 
 def _array(row: Row) -> NDArray[np.float16]:

@@ -13,11 +13,14 @@ TOOLSETS: dict[str, Toolset] = {
 }  # fmt: skip
 
 PROJECT_TOOLS = frozenset(tool.name for tool in projects.TOOLS)
-"""Those that choose among workspaces."""
+"""The tools that choose among workspaces."""
 
 
-def chosen(names: Sequence[str], *, read_only: bool) -> dict[str, Tool[Any]]:
-    """The tools of the named toolsets (`all`: every one) by name; with `read_only` those that change nothing."""
+def chosen(names: Sequence[str], *, read_only: bool) -> dict[str, Tool[Any, Any]]:
+    """Return the tools of the named toolsets (`all`: every one) by name; with `read_only` those that change nothing.
+
+    Raise InvalidInputError for an unknown toolset, or for none.
+    """
     unknown = [name for name in names if name not in TOOLSETS and name != "all"]
     if unknown or not names:
         raise InvalidInputError(

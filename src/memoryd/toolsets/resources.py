@@ -1,4 +1,4 @@
-"""a: the vault and the session as resources: their URIs, what they hold, and which there are."""
+"""Seed a's resources: the vault and the session by URI, listed, read and completed."""
 
 import json
 import re
@@ -45,8 +45,8 @@ TEMPLATES = (
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
-    """What a URI names: a page of the vault, one memory of it, or a session."""
+class ResourceName:
+    """A resource that a URI names: a page of the vault, one memory of it, or a session."""
 
     kind: Literal["vault", "memory", "session"]
     name: str = ""
@@ -55,33 +55,33 @@ class Place:
 
     @property
     def uri(self) -> str:
-        """The one way to write it, without a page."""
+        """The canonical URI, without a page."""
         if self.kind == "vault":
             return VAULT
         return f"{VAULT if self.kind == 'memory' else SESSION}/{_quoted(self.name)}"
 
 
 def uri_of(scope: str, key: str) -> str:
-    """The resource that a memory is, or is in: session memories are read together."""
-    return Place("session", scope).uri if scope else Place("memory", key).uri
+    """Return the URI of a memory, or of its session: session memories are read together."""
+    return ResourceName("session", scope).uri if scope else ResourceName("memory", key).uri
 
 
-def parse(uri: str) -> Place:
-    """What a URI names. Raises InvalidParamsError for one that cannot be read, NotFoundError for one of no resource."""
+def parse(uri: str) -> ResourceName:
+    """Return what a URI names; raise InvalidParamsError if it cannot be read, NotFoundError if it names no resource."""
     path, asked, query = uri.partition("?")
     if path == VAULT:
         page = _page(query)
-        return Place("vault", offset=page["offset"], limit=page["limit"])
+        return ResourceName("vault", offset=page["offset"], limit=page["limit"])
     if asked:
         raise InvalidParamsError(f"Only {VAULT} takes a query. Write a ? within a name as %3F.")
     for kind, start in (("memory", f"{VAULT}/"), ("session", f"{SESSION}/")):
         if path.startswith(start) and len(path) > len(start):
-            return Place(kind, _unquoted(path.removeprefix(start)))  # type: ignore[arg-type]
+            return ResourceName(kind, _unquoted(path.removeprefix(start)))  # type: ignore[arg-type]
     raise NotFoundError(f"There is no resource {uri[:200]!r}. There are {', '.join(known.uri for known in TEMPLATES)}.")
 
 
 def read(call: Call, uri: str) -> tuple[str, dict[str, Any]]:
-    """The JSON text of a resource, and what else is to be said of it. Raises as `parse`, or NotFoundError."""
+    """Return the JSON text of a resource and its `_meta`; raise what `parse` raises, or NotFoundError."""
     value, meta = _read(call, uri)
     like = suspicious(value)
     return _json(value), meta | ({"memoryd/reads_like": like} if like else {})
@@ -102,28 +102,28 @@ def _read(call: Call, uri: str) -> tuple[Any, dict[str, Any]]:
 
 
 def listed(call: Call, cursor: str | None) -> tuple[list[Listed], str | None]:
-    """A page of the resources that there are, and where the next one begins. Raises InvalidParamsError."""
+    """Return a page of the resources and the cursor of the next page; raise InvalidParamsError for a wrong cursor."""
     after = _unquoted(cursor) if cursor else ""
     keys = _vault(call).keys("", after, LISTED + 1)
     first = [] if cursor else [
         Listed(VAULT, "vault", "The vault", TEMPLATES[0].description),
         *_own(call),
     ]  # fmt: skip
-    found = [Listed(Place("memory", key).uri, key, key, "A vault memory.") for key in keys[:LISTED]]
+    found = [Listed(ResourceName("memory", key).uri, key, key, "A vault memory.") for key in keys[:LISTED]]
     return first + found, _quoted(keys[LISTED - 1]) if len(keys) > LISTED else None
 
 
 def _vault(call: Call) -> Vault:
-    return Vault(call.engine, call.workspace, call.session)
+    return Vault(call.scope)
 
 
 def _own(call: Call) -> list[Listed]:
-    uri = Place("session", call.session_id).uri
+    uri = ResourceName("session", call.session_id).uri
     return [Listed(uri, "session", "This session", "The memories of this session.")] if call.session_id else []
 
 
 def completed(call: Call, uri: str, argument: str, value: str) -> tuple[list[str], bool]:
-    """The values of a template's argument that begin so, and whether there are more."""
+    """Return values of a template's argument that begin with `value`, and whether more do."""
     if (uri, argument) == (TEMPLATES[1].uri, "key"):
         keys = _vault(call).keys(value, "", COMPLETED + 1)
         return keys[:COMPLETED], len(keys) > COMPLETED
@@ -164,7 +164,7 @@ def _number(name: str, value: str) -> int:
 
 
 def _quoted(name: str) -> str:
-    """Nothing of a name is syntax; dots neither, where a client would take them for a way up."""
+    """Escape a name; dots alone as well, which a client would take for a parent directory."""
     return quote(name, safe="") if name.strip(".") else name.replace(".", "%2E")
 
 
@@ -181,7 +181,7 @@ def _unquoted(text: str) -> str:
 
 
 def changed(keys: Iterable[tuple[str, str]]) -> list[str]:
-    """The URIs of what changed with these (scope, key), each once."""
+    """Return the URIs that changed with these (scope, key), each once."""
     uris: dict[str, None] = {}
     for scope, key in keys:
         uris |= dict.fromkeys([uri_of(scope, key)] if scope else [uri_of("", key), VAULT])

@@ -4,46 +4,44 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, StringConstraints
 
-from memoryd.core.memories.vault import Match, Vault
+from memoryd.core.memories import vault_view
+from memoryd.core.memories.vault import Vault
+from memoryd.core.memories.vault_view import CommittedMemory, FoundMemories, NamedSession, PrunedMemories
 from memoryd.errors import InvalidParamsError
 from memoryd.settings import SESSION_LENGTH
-from memoryd.toolsets.registry import Answer, Arguments, Call, Result, Tags, Tool, Toolset
+from memoryd.toolsets.registry import Answer, Arguments, Call, Tags, Tool, Toolset
 
 KEY = 400  # characters; of four bytes each, and in a session of as wide ones, they fit an index entry of Postgres
 CONTENT, QUERY, LIMIT = 100_000, 2_000, 1_000
-NUMBERS = 100_000  # of an embedding: more than any dimension, so that a wrong one is told as such
+NUMBERS = 100_000  # of an embedding: more than any dimension, so that a wrong number gets its own error
 LARGEST = 3.4028234663852886e38  # a float32
 
-Scope = Literal["session", "vault"]
-Scopes = Literal["session", "vault", "all"]
-Key = Annotated[str, StringConstraints(min_length=1, max_length=KEY, pattern=r"\S")]
-Content = Annotated[str, StringConstraints(min_length=1, max_length=CONTENT, pattern=r"\S")]
-Number = Annotated[float, Field(ge=-LARGEST, le=LARGEST, allow_inf_nan=False)]
+OneScope = Literal["session", "vault"]
+AnyScope = Literal["session", "vault", "all"]
+MemoryKey = Annotated[str, StringConstraints(min_length=1, max_length=KEY, pattern=r"\S")]
+KeyedText = Annotated[str, StringConstraints(min_length=1, max_length=CONTENT, pattern=r"\S")]
+Float32 = Annotated[float, Field(ge=-LARGEST, le=LARGEST, allow_inf_nan=False)]
 
-# What may be left out is made by a factory, so that the schema tells of no default: given, [] clears the tags and is no
-# vector.
-Vector = Annotated[list[Number], Field(default_factory=list, max_length=NUMBERS)]
+# Optional arguments have factories, so that the schema shows no default: [] would clear the tags, and is no vector.
+ClientVector = Annotated[list[Float32], Field(default_factory=list, max_length=NUMBERS)]
 
 
 def _plain(schema: dict[str, Any]) -> None:
-    """The schema of a text, without telling that null is taken as well: the seed has none."""
+    """Show the schema of a text; null is accepted as well, but the seed has none."""
     schema |= schema.pop("anyOf")[0]
 
 
 Optional = Field(default_factory=lambda: None, json_schema_extra=_plain)
 
-DIGITS = 3  # of a relevance: vectors are kept as float16, which costs a cosine of 1 up to .0005
-
-
 # commit_memory -------------------------------------------------------------------------------------------------------
 
 
-class CommitArguments(Arguments):
+class CommitMemoryArguments(Arguments):
     """What to keep, and under which key."""
 
-    scope: Annotated[Scope, Field(description="session: this conversation only; vault: for good.")]
-    key: Annotated[Key, Field(description="Unique identifier for this memory within its scope.")]
-    content: Annotated[Content, Field(description="The memory content to store.")]
+    scope: Annotated[OneScope, Field(description="session: this conversation only; vault: for good.")]
+    key: Annotated[MemoryKey, Field(description="Unique identifier for this memory within its scope.")]
+    content: Annotated[KeyedText, Field(description="The memory content to store.")]
     tags: Annotated[
         Tags,
         Field(
@@ -51,84 +49,51 @@ class CommitArguments(Arguments):
             description="Categorization tags for retrieval. Left out, those of an earlier commit stay.",
         ),
     ]
-    embedding: Annotated[Vector, Field(description="Optional pre-computed embedding vector (float32[D]).")]
+    embedding: Annotated[ClientVector, Field(description="Optional pre-computed embedding vector (float32[D]).")]
 
 
-class CommitResult(Result):
-    """What was committed."""
-
-    committed: bool
-    key: str
-    scope: str
-
-
-def commit(call: Call, arguments: CommitArguments) -> Answer:
-    """commit_memory."""
+def _commit(call: Call, arguments: CommitMemoryArguments) -> Answer[CommittedMemory]:
     given = arguments.model_fields_set
-    _vault(call).commit(
+    key = _vault(call).commit(
         arguments.scope, arguments.key, arguments.content,
         tags=arguments.tags if "tags" in given else None,
         vector=_vector(call, "embedding", arguments.embedding) if "embedding" in given else None,
     )  # fmt: skip
-    return Answer(CommitResult(committed=True, key=arguments.key, scope=arguments.scope))
+    return Answer({"committed": True, "key": key, "scope": arguments.scope})
 
 
 # search_memories -----------------------------------------------------------------------------------------------------
 
 
-class SearchArguments(Arguments):
+class SearchMemoriesArguments(Arguments):
     """What to find."""
 
     query: Annotated[str, Field(max_length=QUERY, description="Full-text search query (FTS5 syntax supported).")]
-    scope: Annotated[Scopes, Field(description="Which scope(s) to search.")] = "all"
+    scope: Annotated[AnyScope, Field(description="Which scope(s) to search.")] = "all"
     tags: Annotated[Tags, Field(description="Filter: only return memories with ALL specified tags.")] = []
-    query_embedding: Annotated[Vector, Field(description="Optional: embedding of the query for semantic re-ranking.")]
+    query_embedding: Annotated[
+        ClientVector, Field(description="Optional: embedding of the query for semantic re-ranking.")
+    ]
     limit: Annotated[int, Field(ge=1, le=LIMIT, description="Max results to return.")] = 10
 
 
-class Found(Result):
-    """One memory that was found."""
-
-    key: str
-    content: str
-    tags: list[str]
-    scope: str
-    relevance: Annotated[float, Field(description="Score in [0,1]; 1.0 = exact match.")]
-
-
-class SearchResult(Result):
-    """What was found, best first, and among how many."""
-
-    results: list[Found]
-    total_searched: int
-
-
-def search(call: Call, arguments: SearchArguments) -> Answer:
-    """search_memories."""
+def _search(call: Call, arguments: SearchMemoriesArguments) -> Answer[FoundMemories]:
     given = "query_embedding" in arguments.model_fields_set
     found, total = _vault(call).search(
         arguments.query, arguments.scope, arguments.tags,
         vector=_vector(call, "query_embedding", arguments.query_embedding) if given else None, limit=arguments.limit,
     )  # fmt: skip
-    return Answer(SearchResult(results=[_found(match) for match in found], total_searched=total))
-
-
-def _found(match: Match) -> Found:
-    record = match.record
-    return Found(
-        key=record.name or "", content=record.body, tags=list(record.tags),
-        scope="session" if record.scope else "vault", relevance=round(min(1.0, match.relevance), DIGITS),
-    )  # fmt: skip
+    return Answer(vault_view.found(found, total))
 
 
 # prune_memory --------------------------------------------------------------------------------------------------------
 
 
-class PruneArguments(Arguments):
+class PruneMemoryArguments(Arguments):
     """What to delete; filters combine with AND."""
 
-    scope: Annotated[Scopes, Field(description="Where to delete.")]
-    key: Annotated[Key | None, Optional, Field(description="If provided, delete only this key (within scope).")]
+    scope: Annotated[AnyScope, Field(description="Where to delete.")]
+    key: Annotated[MemoryKey | None, Optional, Field(description="If provided, delete only this key (within scope).")]
     older_than: Annotated[
         Annotated[str, Field(min_length=1, max_length=100)] | None,
         Optional,
@@ -137,24 +102,18 @@ class PruneArguments(Arguments):
     tags: Annotated[Tags, Field(description="Delete entries matching ALL these tags.")] = []
 
 
-class PruneResult(Result):
-    """How many are gone."""
-
-    pruned_count: int
-
-
-def prune(call: Call, arguments: PruneArguments) -> Answer:
-    """prune_memory. Without any filter it would wipe the vault: `all` is refused like `vault`."""
+def _prune(call: Call, arguments: PruneMemoryArguments) -> Answer[PrunedMemories]:
+    """Delete what the filters match. Without any it would wipe the vault: `all` is refused like `vault`."""
     if arguments.scope != "session" and not (arguments.key or arguments.older_than or arguments.tags):
         raise InvalidParamsError("Bulk vault prune requires at least one filter.")
     count = _vault(call).prune(arguments.scope, arguments.key, arguments.older_than, arguments.tags)
-    return Answer(PruneResult(pruned_count=count))
+    return Answer({"pruned_count": count})
 
 
 # set_session_id ------------------------------------------------------------------------------------------------------
 
 
-class SessionArguments(Arguments):
+class SetSessionIdArguments(Arguments):
     """Which session."""
 
     session_id: Annotated[
@@ -164,21 +123,14 @@ class SessionArguments(Arguments):
     ]
 
 
-class SessionResult(Result):
-    """The session from now on."""
-
-    session_id: str
-
-
-def set_session_id(call: Call, arguments: SessionArguments) -> Answer:
-    """set_session_id."""
+def _set_session_id(call: Call, arguments: SetSessionIdArguments) -> Answer[NamedSession]:
     call.engine.sessions.hold(call.named(arguments.session_id))
-    return Answer(SessionResult(session_id=arguments.session_id), session=arguments.session_id)
+    return Answer({"session_id": arguments.session_id}, session=arguments.session_id)
 
 
 def _vault(call: Call) -> Vault:
     call.engine.sessions.hold(call.session)
-    return Vault(call.engine, call.workspace, call.session)
+    return Vault(call.scope)
 
 
 def _vector(call: Call, name: str, numbers: list[float]) -> list[float]:
@@ -196,23 +148,24 @@ TOOLS: Toolset = (
         name="commit_memory", title="Commit a memory",
         description="Store a memory entry in the session (volatile) or vault (persistent) scope. Upserts on key "
         "collision.",
-        arguments=CommitArguments, result=CommitResult, capability="write", handler=commit, idempotent=True,
+        arguments=CommitMemoryArguments, result=CommittedMemory, capability="write", handler=_commit, idempotent=True,
     ),
     Tool(
         name="search_memories", title="Search memories",
         description="Search memories by text query, tags, or both. Returns ranked results. Semantic ranking used if "
         "embeddings are present and a query_embedding is provided.",
-        arguments=SearchArguments, result=SearchResult, capability="read", handler=search,
+        arguments=SearchMemoriesArguments, result=FoundMemories, capability="read", handler=_search,
     ),
     Tool(
         name="prune_memory", title="Prune memories",
         description="Delete memory entries. Can target a specific key, or bulk-delete by age or scope.",
-        arguments=PruneArguments, result=PruneResult, capability="write", handler=prune, destructive=True,
+        arguments=PruneMemoryArguments, result=PrunedMemories, capability="write", handler=_prune, destructive=True,
         idempotent=True,
     ),
     Tool(
         name="set_session_id", title="Name this session",
         description="Name the session of this connection, to go on with its volatile memories.",
-        arguments=SessionArguments, result=SessionResult, capability="read", handler=set_session_id, needs="nothing",
+        arguments=SetSessionIdArguments, result=NamedSession, capability="read", handler=_set_session_id,
+        needs="nothing",
     ),
 )  # fmt: skip

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from memoryd import extras
+from memoryd.cli.clients import edit_toml
 from memoryd.errors import MemorydError
 
 Key = str | int
@@ -54,7 +54,7 @@ def value_at(held: Any, keys: Keys) -> Any:
 def put(text: str, keys: Keys, value: object, *, toml: bool) -> str:
     """A text with the value there; blank text becomes a new configuration. Raises RefusedError."""
     meant = _with(parsed(text, toml=toml), keys, value)
-    ways: Sequence[Callable[..., str]] = _toml("PUT") if toml else (_put_json,)
+    ways: Sequence[Callable[..., str]] = edit_toml.PUT if toml else (_put_json,)
     return _first([partial(way, text, keys, value) for way in ways], text, meant, toml=toml)
 
 
@@ -66,14 +66,8 @@ def drop(text: str, keys: Keys, *, toml: bool) -> str:
     while not toml and len(keys) > 1 and len(value_at(meant, keys[:-1])) == 1:
         keys = keys[:-1]
     del value_at(meant, keys[:-1])[keys[-1]]
-    ways: Sequence[Callable[..., str]] = _toml("DROP") if toml else (_drop_json,)
+    ways: Sequence[Callable[..., str]] = edit_toml.DROP if toml else (_drop_json,)
     return _first([partial(way, text, keys) for way in ways], text, meant, toml=toml)
-
-
-def _toml(ways: str) -> Sequence[Callable[..., str]]:
-    """What knows TOML is loaded when it is needed: a server starts without."""
-    found: Sequence[Callable[..., str]] = extras.load(f"memoryd.cli.clients.edit_toml:{ways}", "", RefusedError)
-    return found
 
 
 def _with(held: Any, keys: Keys, value: object) -> Any:

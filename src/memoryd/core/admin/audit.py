@@ -7,6 +7,7 @@ from typing import Any, Literal
 
 from memoryd.core.engine import Engine
 from memoryd.core.journal.journal import Journal
+from memoryd.core.scope import Scope
 from memoryd.core.security.prompt_injection import reads_like_instructions
 from memoryd.core.security.secrets import find
 from memoryd.model import Workspace
@@ -58,7 +59,7 @@ def findings(engine: Engine, workspaces: Sequence[Workspace]) -> Iterator[AuditF
             for row in _rows(engine, workspace, table):
                 yield from _of(workspace, table, row, columns)
         if engine.chroma:
-            kept = Journal(engine, workspace, "").kept
+            kept = Journal(Scope(engine, workspace)).kept
             for each in (kept.every_turn(), kept.every_summary()):
                 for one in each:
                     yield from _of(workspace, "journal", asdict(one), OF_TURNS)

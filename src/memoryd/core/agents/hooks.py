@@ -19,6 +19,7 @@ from memoryd.core.agents.spool import Spool, SpooledTurns
 from memoryd.core.agents.transcript_import import ReadPosition, Tally
 from memoryd.core.engine import Engine
 from memoryd.core.memories.memories import Memories
+from memoryd.core.scope import Scope
 from memoryd.core.workspaces.registry import check_printable
 from memoryd.errors import InvalidInputError, NotFoundError
 from memoryd.model import Workspace
@@ -148,7 +149,7 @@ class Hooks:
             return ""
         shown = [] if self._event.source in EMPTY_CONTEXT else self._notes.shown(workspace)
         room = budget - estimate_tokens(HEAD)
-        found = Memories(self._engine, workspace, "").context(None, room, but=frozenset(shown)) if room > 0 else None
+        found = Memories(Scope(self._engine, workspace)).context(None, room, but=frozenset(shown)) if room > 0 else None
         if not found or not found.hits:
             return ""
         self._shown = workspace, [*shown, *(hit.record.id for hit in found.hits)]

@@ -20,6 +20,7 @@ from memoryd.core.agents.transcript_import import Tally
 from memoryd.core.engine import Engine
 from memoryd.core.journal.journal import Journal
 from memoryd.core.records.records import written_by
+from memoryd.core.scope import Scope
 from memoryd.errors import MemorydError, NotFoundError, StoreError
 from memoryd.model import Interaction
 
@@ -80,7 +81,7 @@ class Spool:
     def _keep(self, entry: SpooledTurns, path: Path) -> None:
         tally = Tally()
         with written_by(entry.client, TOOL):
-            journal = Journal(self._engine, self._engine.workspaces.ensure(entry.workspace), "")
+            journal = Journal(Scope(self._engine, self._engine.workspaces.ensure(entry.workspace)))
             transcript_import.keep(journal.kept, entry.turns, self._engine.secrets, tally, path)
             for session in entry.ended:
                 with suppress(NotFoundError):  # its turns may have been deleted

@@ -1,14 +1,24 @@
 """Splits many items into batches."""
 
-from collections.abc import Iterable, Iterator
-from itertools import islice
+from collections.abc import Callable, Iterable, Iterator
 from typing import TypeVar
 
 T = TypeVar("T")
 
 
-def batches(items: Iterable[T], number: int) -> Iterator[list[T]]:
-    """Yield the items in lists of `number`; the last one may be shorter."""
-    iterator = iter(items)
-    while batch := list(islice(iterator, number)):
+def _one(_item: object) -> int:
+    return 1
+
+
+def batches(items: Iterable[T], most: int, weigh: Callable[[T], int] = _one) -> Iterator[list[T]]:
+    """Yield the items in lists that weigh `most` or, by their last item, a little more; the last may weigh less."""
+    batch: list[T] = []
+    weight = 0
+    for item in items:
+        batch.append(item)
+        weight += weigh(item)
+        if weight >= most:
+            yield batch
+            batch, weight = [], 0
+    if batch:
         yield batch

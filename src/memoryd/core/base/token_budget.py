@@ -1,11 +1,11 @@
 """The token budget of an answer."""
 
-import json
 import sys
 from collections.abc import Iterable
 from itertools import takewhile
 from typing import TypeVar
 
+from memoryd.core.base.results import compact
 from memoryd.core.security.prompt_injection import LONGEST_NOTE, suspicious
 from memoryd.text import CHARACTERS_PER_TOKEN
 
@@ -62,4 +62,4 @@ class Budget:
 
 def _characters(part: object) -> int:
     """Return the characters of a part and its separator."""
-    return len(json.dumps(part, ensure_ascii=False, separators=(",", ":"))) + 1
+    return len(compact(part)) + 1

@@ -4,6 +4,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 
+from typing_extensions import TypedDict
+
 from memoryd.core.graph import observations, relations
 from memoryd.core.graph.transaction import Change, Graph, demand, entity, named
 from memoryd.core.records import records
@@ -25,24 +27,24 @@ class NewEntity:
 
 
 @dataclass(frozen=True, slots=True)
-class Created:
-    """An entity, whether it was there before, and how many observations are new."""
+class CreatedEntity:
+    """An entity, whether it existed before, and how many observations are new."""
 
     entity: Entity
     already_existed: bool
     added: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class Deleted:
-    """Which names are gone, and which never were there."""
+class DeletedNodes(TypedDict):
+    """The names of the nodes that were deleted, and those that no node had."""
 
-    deleted: tuple[str, ...]
-    not_found: tuple[str, ...]
+    deleted: list[str]
+    not_found: list[str]
+    deleted_count: int
 
 
 @cleaned
-def create(graph: Graph, news: Sequence[NewEntity]) -> list[Created]:
+def create(graph: Graph, news: Sequence[NewEntity]) -> list[CreatedEntity]:
     """Make entities with their observations, all or none.
 
     One that is there already keeps its type, gains the observations that it lacks, and the summary and tags if given:
@@ -52,7 +54,7 @@ def create(graph: Graph, news: Sequence[NewEntity]) -> list[Created]:
     return graph.change(lambda change: put(change, news, vectors))
 
 
-def put(change: Change, news: Sequence[NewEntity], vectors: Mapping[str, Embedded]) -> list[Created]:
+def put(change: Change, news: Sequence[NewEntity], vectors: Mapping[str, Embedded]) -> list[CreatedEntity]:
     """What create does, within a change."""
     known, observed = _known(change.queries, news)
     made = []
@@ -64,7 +66,7 @@ def put(change: Change, news: Sequence[NewEntity], vectors: Mapping[str, Embedde
         observations.append(change, one, lacking, vectors)
         before.update(lacking)
         known[new.name] = one
-        made.append(Created(one, there is not None, len(lacking)))
+        made.append(CreatedEntity(one, there is not None, len(lacking)))
     return made
 
 
@@ -111,17 +113,18 @@ def _revise(change: Change, there: Entity, new: NewEntity) -> Entity:
 
 
 @matched
-def delete(graph: Graph, names: Sequence[str]) -> Deleted:
+def delete(graph: Graph, names: Sequence[str]) -> DeletedNodes:
     """Delete entities softly, with their observations and their relations."""
 
-    def work(change: Change) -> Deleted:
+    def work(change: Change) -> DeletedNodes:
         found = named(change.queries, names)
         ids = [one.id for one in found.values()]
         relations.cut(change, ids)
         about = [observation.id for each in observations.of(change.queries, ids).values() for observation in each]
         records.delete(change.queries, [*ids, *about], change.now)
         wanted = dict.fromkeys(names)
-        return Deleted(tuple(n for n in wanted if n in found), tuple(n for n in wanted if n not in found))
+        gone = [name for name in wanted if name in found]
+        return {"deleted": gone, "not_found": [n for n in wanted if n not in found], "deleted_count": len(gone)}
 
     deleted = graph.change(work)
     graph.engine.purge_if_at_once(graph.workspace)

@@ -4,7 +4,8 @@ import re
 import unicodedata
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+
+from typing_extensions import TypedDict
 
 from memoryd.core.graph.transaction import Graph
 from memoryd.store.base import Queries, Row
@@ -21,16 +22,15 @@ _TOKEN = re.compile(rf"[^\W{_UNSPACED}]+(?:[{SIGNS}]+[^\W{_UNSPACED}]*)*[+#]*|\S
 Phrase = tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Gap:
-    """How many observations of a node mention another one that it has no relation with."""
+class RelationGap(TypedDict):
+    """A node that mentions another one without a relation to it, and in how many observations."""
 
     node: str
     referenced_name: str
     reference_count: int
 
 
-class Names:
+class NodeNames:
     """The names of all nodes, to be found in texts in one pass.
 
     Whole words, case-insensitive, whatever space is between them; the longest name wins, so `York` is not mentioned
@@ -70,19 +70,19 @@ def phrase_of(text: str) -> Phrase:
     return tuple(_TOKEN.findall(text.casefold() if text.isascii() else unicodedata.normalize("NFC", text).casefold()))
 
 
-def gaps(graph: Graph) -> list[Gap]:
+def gaps(graph: Graph) -> list[RelationGap]:
     """Which nodes mention which others without a relation between them, the most often mentioned first.
 
     A node's own name in its observations means the node, also where others are called the same but for case.
     """
     names, texts, related = graph.read(_everything)
-    counts = _counts(Names(names), texts)
-    found = [
-        Gap(names[node], names[other], count)
+    counts = _counts(NodeNames(names), texts)
+    found: list[RelationGap] = [
+        {"node": names[node], "referenced_name": names[other], "reference_count": count}
         for (node, other), count in counts.items()
         if (node, other) not in related and (other, node) not in related
     ]
-    return sorted(found, key=lambda gap: (-gap.reference_count, gap.node, gap.referenced_name))
+    return sorted(found, key=lambda gap: (-gap["reference_count"], gap["node"], gap["referenced_name"]))
 
 
 def _everything(queries: Queries) -> tuple[dict[str, str], list[Row], set[tuple[str, str]]]:
@@ -91,7 +91,7 @@ def _everything(queries: Queries) -> tuple[dict[str, str], list[Row], set[tuple[
     return names, queries.all("observations.texts"), related
 
 
-def _counts(names: Names, texts: list[Row]) -> Counter[tuple[str, str]]:
+def _counts(names: NodeNames, texts: list[Row]) -> Counter[tuple[str, str]]:
     counts: Counter[tuple[str, str]] = Counter()
     for row in texts:
         node = row["entity_id"]

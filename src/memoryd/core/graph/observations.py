@@ -4,6 +4,8 @@ import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from typing_extensions import TypedDict
+
 from memoryd.core.graph.transaction import Change, Graph, demand, named
 from memoryd.core.records import records
 from memoryd.core.records.records import Embedded
@@ -15,32 +17,66 @@ from memoryd.store.base import Queries, Row
 READ_AT_ONCE = 100
 
 
-@dataclass(frozen=True, slots=True)
-class Added:
-    """What an entity has gained; nothing where it was not found."""
+class ShownObservation(TypedDict):
+    """An observation of a node."""
 
-    entity: str
-    observations: tuple[Observation, ...]
+    ordinal: int
+    content: str
+
+
+class StoredObservation(ShownObservation):
+    """A new observation."""
+
+    id: str
+    created_at: str
+
+
+class NodeAdditions(TypedDict):
+    """What was added to a node; nothing if it was not found."""
+
+    entity_name: str
+    added: list[StoredObservation]
     not_found: bool
+
+
+class AddedObservations(TypedDict):
+    """What was added to nodes, in the order of the arguments."""
+
+    result: list[NodeAdditions]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Deletion:
-    """Observations of one entity, by ordinal or by text."""
+    """Observations of one entity to delete, by ordinal or by text."""
 
     entity: str
     ordinals: tuple[int, ...] = ()
     contents: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Removed:
-    """What a deletion has come to."""
+class ReplacedObservation(TypedDict):
+    """The old and the new text of an observation."""
 
-    entity: str
-    ordinals: tuple[int, ...]
-    missing_ordinals: tuple[int, ...]
-    missing_contents: tuple[str, ...]
+    entity_name: str
+    ordinal: int
+    old_content: str
+    new_content: str
+
+
+class DeletedFromNode(TypedDict):
+    """What was deleted of a node, and what it did not have."""
+
+    entity_name: str
+    deleted_ordinals: list[int]
+    not_found_ordinals: list[int]
+    not_found_observations: list[str]
+
+
+class DeletedObservations(TypedDict):
+    """What was deleted, in the order of the arguments."""
+
+    deleted_count: int
+    result: list[DeletedFromNode]
 
 
 def of(queries: Queries, entity_ids: Sequence[str]) -> dict[str, list[Observation]]:
@@ -75,6 +111,11 @@ def counts(queries: Queries, entity_ids: Sequence[str]) -> dict[str, int]:
 def observation(row: Row) -> Observation:
     """From a row of id, ordinal, body and created_at."""
     return Observation(id=row["id"], ordinal=row["ordinal"], content=row["body"], created_at=row["created_at"])
+
+
+def shown(of: Observation) -> ShownObservation:
+    """Return an observation as tools show it."""
+    return {"ordinal": of.ordinal, "content": of.content}
 
 
 def text(name: str, content: str) -> str:
@@ -112,29 +153,33 @@ def same(queries: Queries, entity_ids: Iterable[str], contents: Iterable[str]) -
 
 
 @cleaned
-def add(graph: Graph, wanted: Sequence[tuple[str, Sequence[str]]]) -> list[Added]:
-    """Append observations to entities by name; those that are not found are told, the others gain theirs."""
+def add(graph: Graph, wanted: Sequence[tuple[str, Sequence[str]]]) -> AddedObservations:
+    """Append observations to the entities that are found by name."""
     vectors = graph.passages([text(name, content) for name, contents in wanted for content in contents])
 
-    def work(change: Change) -> list[Added]:
+    def work(change: Change) -> list[NodeAdditions]:
         found = named(change.queries, [name for name, _ in wanted])
         return [
-            Added(name, tuple(append(change, found[name], contents, vectors)), not_found=False)
+            {"entity_name": name, "added": _stored(append(change, found[name], contents, vectors)), "not_found": False}
             if name in found
-            else Added(name, (), not_found=True)
+            else {"entity_name": name, "added": [], "not_found": True}
             for name, contents in wanted
         ]
 
-    return graph.change(work)
+    return {"result": graph.change(work)}
+
+
+def _stored(made: Iterable[Observation]) -> list[StoredObservation]:
+    return [{**shown(one), "id": one.id, "created_at": one.created_at} for one in made]
 
 
 @cleaned
-def replace(graph: Graph, name: str, ordinal: int, content: str) -> str:
-    """Put another text in an observation's place; returns the old one. Raises NotFoundError."""
+def replace(graph: Graph, name: str, ordinal: int, content: str) -> ReplacedObservation:
+    """Put another text in an observation's place. Raise NotFoundError."""
     said = text(name, content)
     vectors = graph.passages([said])
 
-    def work(change: Change) -> str:
+    def work(change: Change) -> ReplacedObservation:
         (entity,) = demand(change.queries, name)
         there = next(onward(change.queries, entity.id, ordinal, at_once=1), None)
         if there is None or there.ordinal != ordinal:
@@ -144,25 +189,25 @@ def replace(graph: Graph, name: str, ordinal: int, content: str) -> str:
         records.change(change.queries, there.id, content, (), vectors.get(said), change.now)
         change.touch([entity.id])
         change.lacking.add(there.id)
-        return there.content
+        return {"entity_name": name, "ordinal": ordinal, "old_content": there.content, "new_content": content}
 
     return graph.change(work)
 
 
 @matched
-def delete(graph: Graph, deletions: Sequence[Deletion]) -> list[Removed]:
+def delete(graph: Graph, deletions: Sequence[Deletion]) -> DeletedObservations:
     """Delete observations softly, by ordinal or text; every one of equal text goes. Raises NotFoundError."""
 
-    def work(change: Change) -> list[Removed]:
+    def work(change: Change) -> list[DeletedFromNode]:
         entities = demand(change.queries, *(deletion.entity for deletion in deletions))
         return [_remove(change, entity, deletion) for entity, deletion in zip(entities, deletions, strict=True)]
 
-    removed = graph.change(work)
+    gone = graph.change(work)
     graph.engine.purge_if_at_once(graph.workspace)
-    return removed
+    return {"deleted_count": sum(len(one["deleted_ordinals"]) for one in gone), "result": gone}
 
 
-def _remove(change: Change, entity: Entity, deletion: Deletion) -> Removed:
+def _remove(change: Change, entity: Entity, deletion: Deletion) -> DeletedFromNode:
     there = _by_ordinal(change.queries, entity)
     gone = [
         observation
@@ -173,12 +218,12 @@ def _remove(change: Change, entity: Entity, deletion: Deletion) -> Removed:
         records.delete(change.queries, [observation.id for observation in gone], change.now)
         change.touch([entity.id])
     contents = {observation.content for observation in gone}
-    return Removed(
-        entity=deletion.entity,
-        ordinals=tuple(observation.ordinal for observation in gone),
-        missing_ordinals=tuple(n for n in dict.fromkeys(deletion.ordinals) if n not in there),
-        missing_contents=tuple(c for c in dict.fromkeys(deletion.contents) if c not in contents),
-    )
+    return {
+        "entity_name": deletion.entity,
+        "deleted_ordinals": [observation.ordinal for observation in gone],
+        "not_found_ordinals": [n for n in dict.fromkeys(deletion.ordinals) if n not in there],
+        "not_found_observations": [c for c in dict.fromkeys(deletion.contents) if c not in contents],
+    }
 
 
 def _by_ordinal(queries: Queries, entity: Entity) -> dict[int, Observation]:

@@ -12,16 +12,16 @@ from memoryd.store.base import Queries
 
 READ_AT_ONCE = 50  # entities
 
-Part = Entity | Observation | Relation
+GraphPart = Entity | Observation | Relation
 
 _CURSOR = re.compile(r"([0-9]{1,18})\|([0-9TZ:.-]*)\|([0-9a-f-]*)\|(.*)", re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
-    """Where a reading goes on: in a node, from an ordinal on, and from a relation on, by when it was made and its id.
+class PagePosition:
+    """Where a reading continues: in a node, from an ordinal on, and from a relation on, by its time and id.
 
-    These stay what they are while other parts come and go.
+    These do not change while other parts are added and deleted.
     """
 
     name: str = ""
@@ -30,14 +30,15 @@ class Place:
     relation: str = ""
 
     @classmethod
-    def parse(cls, cursor: str | None) -> "Place":
-        """From a cursor; without one, the beginning. Raises InvalidInputError."""
+    def parse(cls, cursor: str | None) -> "PagePosition":
+        """Return the position of a cursor, without one the beginning; raise InvalidInputError if it is none."""
         if cursor is None:
             return cls()
         found = _CURSOR.fullmatch(cursor)
         if found is None:
             raise InvalidInputError(
-                f"{cursor[:50]!r} is no cursor. Take next_cursor of the page before, or leave it out to begin anew."
+                f"{cursor[:50]!r} is no cursor. Take next_cursor of the page before, or leave it out to start at the "
+                "beginning."
             )
         ordinal, made, relation, name = found.groups()
         return cls(name, int(ordinal), made, relation)
@@ -46,14 +47,14 @@ class Place:
         return f"{self.ordinal}|{self.made}|{self.relation}|{self.name}"
 
 
-def parts(queries: Queries, start: Place) -> Iterator[tuple[Place, Part]]:
-    """Everything from a place on, each part with its own place.
+def parts(queries: Queries, start: PagePosition) -> Iterator[tuple[PagePosition, GraphPart]]:
+    """Yield everything from a position on, each part with its own position.
 
     Nodes come in the order of names, each with its observations, then with the relations that begin there. One that a
     reading goes on in comes again itself.
     """
     for one in _nodes(queries, start.name):
-        place = start if one.name == start.name else Place(one.name)
+        place = start if one.name == start.name else PagePosition(one.name)
         yield place, one
         for observation in observations.onward(queries, one.id, place.ordinal):
             yield replace(place, ordinal=observation.ordinal), observation
@@ -63,7 +64,7 @@ def parts(queries: Queries, start: Place) -> Iterator[tuple[Place, Part]]:
 
 
 def _nodes(queries: Queries, start: str) -> Iterator[Entity]:
-    """The nodes from a name on."""
+    """Yield the nodes from a name on."""
     while rows := queries.all("entities.page", start=start, limit=READ_AT_ONCE + 1):
         yield from map(entity, rows[:READ_AT_ONCE])
         if len(rows) <= READ_AT_ONCE:

@@ -6,6 +6,8 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from typing_extensions import TypedDict
+
 from memoryd.core.graph.transaction import Change, Graph, demand, named
 from memoryd.core.records.records import new_id
 from memoryd.core.security.secrets import cleaned, matched
@@ -25,22 +27,48 @@ class Edge:
     type: str
 
 
-@dataclass(frozen=True, slots=True)
-class Created:
-    """Which relations are new, which were there, and which names are no entity's."""
+ShownRelation = TypedDict("ShownRelation", {"from": str, "to": str, "relation_type": str})
+"""A relation by the names of its ends."""
 
-    created: tuple[Relation, ...]
-    already_existed: tuple[Relation, ...]
-    not_found: tuple[str, ...]
+
+class StoredRelation(ShownRelation):
+    """A relation that exists."""
+
+    id: str
+    created_at: str
+
+
+class CreatedRelations(TypedDict):
+    """The relations that are new and those that existed, and the names that no node has."""
+
+    created: list[StoredRelation]
+    already_existed: list[StoredRelation]
+    not_found: list[str]
+
+
+class DeletedRelations(TypedDict):
+    """How many relations were deleted, and how many were not found."""
+
+    deleted: int
+    not_found: int
+
+
+class RetypedRelation(TypedDict):
+    """A relation with its old and its new type."""
+
+    from_entity: str
+    to_entity: str
+    old_type: str
+    new_type: str
 
 
 @cleaned
-def create(graph: Graph, edges: Sequence[Edge]) -> Created:
+def create(graph: Graph, edges: Sequence[Edge]) -> CreatedRelations:
     """Make relations; an edge with an end that is not found is left out, and the missing name told."""
     return graph.change(lambda change: put(change, edges))
 
 
-def put(change: Change, edges: Sequence[Edge]) -> Created:
+def put(change: Change, edges: Sequence[Edge]) -> CreatedRelations:
     """What create does, within a change. The ends of what is there already stay untouched."""
     found = named(change.queries, _ends(edges))
     there = _find(change.queries, found, edges)
@@ -48,20 +76,23 @@ def put(change: Change, edges: Sequence[Edge]) -> Created:
     change.relate(found[name].id for name in _ends(new))
     created = {edge: _add(change, found, edge) for edge in new}
     again = [edge for edge, number in Counter(edges).items() if number > 1 and edge in created]
-    missing = tuple(name for name in dict.fromkeys(_ends(edges)) if name not in found)
-    return Created(tuple(created.values()), (*there.values(), *(created[edge] for edge in again)), missing)
+    return {
+        "created": list(map(_stored, created.values())),
+        "already_existed": [*map(_stored, there.values()), *(_stored(created[edge]) for edge in again)],
+        "not_found": [name for name in dict.fromkeys(_ends(edges)) if name not in found],
+    }
 
 
 @matched
-def delete(graph: Graph, edges: Sequence[Edge]) -> tuple[int, int]:
-    """Delete relations softly; how many there were, and how many were not found."""
+def delete(graph: Graph, edges: Sequence[Edge]) -> DeletedRelations:
+    """Delete relations softly; each counts once."""
 
-    def work(change: Change) -> tuple[int, int]:
+    def work(change: Change) -> DeletedRelations:
         found = named(change.queries, _ends(edges))
         there = _find(change.queries, found, edges)
         change.relate(found[name].id for name in _ends(there))
         _delete(change, [relation.id for relation in there.values()])
-        return len(there), len(set(edges)) - len(there)
+        return {"deleted": len(there), "not_found": len(set(edges)) - len(there)}
 
     gone = graph.change(work)
     graph.engine.purge_if_at_once(graph.workspace)
@@ -77,8 +108,11 @@ def cut(change: Change, entity_ids: Sequence[str]) -> None:
 
 
 @cleaned
-def rename(graph: Graph, edge: Edge, new_type: str) -> None:
-    """Put one of another type in its place. Raises NotFoundError, or InvalidInputError where there is one of it."""
+def rename(graph: Graph, edge: Edge, new_type: str) -> RetypedRelation:
+    """Put a relation of another type in its place.
+
+    Raise NotFoundError, or InvalidInputError if the two already have one of the new type.
+    """
 
     def work(change: Change) -> None:
         source, target = demand(change.queries, edge.source, edge.target)
@@ -102,6 +136,9 @@ def rename(graph: Graph, edge: Edge, new_type: str) -> None:
         change.note("update_relation", _put(change, found, retyped).id)
 
     graph.change(work)
+    return {
+        "from_entity": edge.source, "to_entity": edge.target, "old_type": edge.type, "new_type": new_type,
+    }  # fmt: skip
 
 
 def between(graph: Graph, one: str, other: str) -> list[Relation]:
@@ -141,6 +178,15 @@ def relation(row: Row) -> Relation:
         id=row["id"], source=row["source"], target=row["target"], type=row["relation_type"],
         created_at=row["created_at"],
     )  # fmt: skip
+
+
+def shown(of: Relation) -> ShownRelation:
+    """Return a relation as tools show it: by the names of its ends."""
+    return {"from": of.source, "to": of.target, "relation_type": of.type}
+
+
+def _stored(of: Relation) -> StoredRelation:
+    return {**shown(of), "id": of.id, "created_at": of.created_at}
 
 
 def _ends(edges: Iterable[Edge]) -> list[str]:

@@ -2,15 +2,17 @@
 
 import json
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import timedelta
 
+from typing_extensions import TypedDict
+
 from memoryd.core.graph import clustering, keywords, observations, similarity, traversal
 from memoryd.core.graph.clustering import Nearest
 from memoryd.core.graph.keywords import Rarity, Terms
-from memoryd.core.graph.similarity import Means, Pair
+from memoryd.core.graph.similarity import Means, SimilarPair
 from memoryd.core.graph.transaction import Graph, entity
 from memoryd.core.llm import generation
 from memoryd.errors import ModelError
@@ -28,8 +30,7 @@ VERBS = {"create": "creates", "update": "updates", "delete": "deletes"}
 KINDS = (Kind.ENTITY, Kind.OBSERVATION, "relation")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Stats:
+class GraphStats(TypedDict):
     """How large the graph is."""
 
     node_count: int
@@ -41,7 +42,7 @@ class Stats:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Pending:
+class PendingNode:
     """A node without a summary, or that has been observed since it was last summarized."""
 
     id: str
@@ -54,62 +55,68 @@ class Pending:
 
 
 @dataclass(frozen=True, slots=True)
-class StaleSummary:
+class StaleNode:
     """A pending node, and the most typical sentences of its observations, if it has any."""
 
-    node: Pending
+    node: PendingNode
     draft_summary: str | None
 
 
 @dataclass(frozen=True, slots=True)
-class Candidate:
+class RelationCandidate:
     """Two nodes that may want a relation, and what speaks for it."""
 
-    pair: Pair
+    pair: SimilarPair
     rationale: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Cluster:
+class NodeCluster(TypedDict):
     """Nodes that belong together."""
 
     cluster_id: int
-    node_names: tuple[str, ...]
+    node_names: list[str]
     node_count: int
     """How many there are; the first MEMBERS are named."""
     centroid_label: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class EventSummary:
-    """How often the graph was changed."""
+class GraphChanges(TypedDict):
+    """How often the graph was changed since a time."""
 
     since: str
-    creates: int = 0
-    updates: int = 0
-    deletes: int = 0
+    creates: int
+    updates: int
+    deletes: int
+
+
+class ReportOmitted(TypedDict):
+    """How many of each list there are beyond those shown."""
+
+    stale_summaries: int
+    relation_candidates: int
+    orphaned_nodes: int
+    cluster_summary: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Report:
+class GraphReport:
     """What needs attention."""
 
-    stale_summaries: tuple[StaleSummary, ...]
-    relation_candidates: tuple[Candidate, ...]
+    stale_summaries: tuple[StaleNode, ...]
+    relation_candidates: tuple[RelationCandidate, ...]
     orphaned_nodes: tuple[Entity, ...]
-    cluster_summary: tuple[Cluster, ...]
-    event_summary: EventSummary
-    omitted: Mapping[str, int]
-    """How many of each list there are beyond those shown."""
+    cluster_summary: tuple[NodeCluster, ...]
+    event_summary: GraphChanges
+    omitted: ReportOmitted
 
 
-def stats(graph: Graph) -> Stats:
+def stats(graph: Graph) -> GraphStats:
     """How large the graph is, and how much of it has vectors."""
 
-    def work(queries: Queries) -> Stats:
+    def work(queries: Queries) -> GraphStats:
         counts = {row["kind"]: row["number"] for row in queries.all("records.of_graph")}
         number = counts.get(Kind.OBSERVATION, 0)
-        return Stats(
+        return GraphStats(
             node_count=counts.get(Kind.ENTITY, 0),
             observation_count=number,
             relation_count=_number(queries.one("relations.count")),
@@ -133,14 +140,14 @@ def _number(row: Row | None) -> int:
     return int(row["number"]) if row else 0
 
 
-def pending(graph: Graph, limit: int) -> tuple[list[Pending], int]:
+def pending(graph: Graph, limit: int) -> tuple[list[PendingNode], int]:
     """The nodes without a summary as new as their last observation, the last observed first, and how many there are."""
     rows = graph.read(lambda q: q.all("entities.pending", limit=limit))
     total = rows[0]["total"] if rows else 0
-    return [Pending(**{field: row[field] for field in row if field != "total"}) for row in rows], total
+    return [PendingNode(**{field: row[field] for field in row if field != "total"}) for row in rows], total
 
 
-def report(graph: Graph, limit: int = 20) -> Report:
+def report(graph: Graph, limit: int = 20) -> GraphReport:
     """What needs attention, at most `limit` of each."""
     (waiting, stale), lone = pending(graph, limit), traversal.orphans(graph)
     means = similarity.means_of(graph)
@@ -149,7 +156,7 @@ def report(graph: Graph, limit: int = 20) -> Report:
     summaries, relations, named = writer.written(
         writer.stale(waiting), writer.candidates(pairs), writer.clusters(groups[:limit])
     )
-    return Report(
+    return GraphReport(
         stale_summaries=summaries,
         relation_candidates=relations,
         orphaned_nodes=tuple(lone[:limit]),
@@ -162,12 +169,12 @@ def report(graph: Graph, limit: int = 20) -> Report:
     )  # fmt: skip
 
 
-def _surveyed(graph: Graph, means: Means, limit: int) -> tuple[list[Pair], int, list[list[str]]]:
+def _surveyed(graph: Graph, means: Means, limit: int) -> tuple[list[SimilarPair], int, list[list[str]]]:
     """The best unrelated pairs, how many there are, and the clusters, from one pass over the vectors."""
     if not means.ids:
         ids, found = graph.read(clustering.by_relations)
         return [], 0, [[ids[place] for place in cluster] for cluster in found]
-    best = similarity.best_pairs(graph, means, limit, CANDIDATES)
+    best = similarity.best_pairs(means, limit, CANDIDATES)
     nearest = Nearest(len(means.ids), TOGETHER * (1 - means.unrelated) + means.unrelated)
     for tile in similarity.tiles(means.vectors):
         nearest.offer(tile)
@@ -183,38 +190,38 @@ class _Writer:
         self._graph = graph
         self._rare: Rarity = graph.read(keywords.rarity)
 
-    def stale(self, nodes: Sequence[Pending]) -> list[StaleSummary]:
+    def stale(self, nodes: Sequence[PendingNode]) -> list[StaleNode]:
         texts = self._texts([node.id for node in nodes])
-        return [StaleSummary(node, keywords.draft(texts[node.id], self._rare) or None) for node in nodes]
+        return [StaleNode(node, keywords.draft(texts[node.id], self._rare) or None) for node in nodes]
 
-    def candidates(self, pairs: Sequence[Pair]) -> list[Candidate]:
+    def candidates(self, pairs: Sequence[SimilarPair]) -> list[RelationCandidate]:
         nodes = {node.id: node for pair in pairs for node in (pair.one, pair.other)}
         about = self._about(list(nodes.values()))
-        return [Candidate(pair, self._rationale(pair, about)) for pair in pairs]
+        return [RelationCandidate(pair, self._rationale(pair, about)) for pair in pairs]
 
-    def _rationale(self, pair: Pair, about: dict[str, Terms]) -> str:
+    def _rationale(self, pair: SimilarPair, about: dict[str, Terms]) -> str:
         if common := keywords.shared(about[pair.one.id], about[pair.other.id], self._rare):
             return f"both mention {', '.join(common)}"
         return "close in meaning, without a word in common"
 
-    def clusters(self, groups: Sequence[Sequence[str]]) -> list[Cluster]:
+    def clusters(self, groups: Sequence[Sequence[str]]) -> list[NodeCluster]:
         nodes = self._nodes([key for group in groups for key in group])
         living = [[nodes[key] for key in group if key in nodes] for group in groups]
         return [self._cluster(number, group) for number, group in enumerate(g for g in living if len(g) > 1)]
 
-    def _cluster(self, number: int, nodes: Sequence[Entity]) -> Cluster:
+    def _cluster(self, number: int, nodes: Sequence[Entity]) -> NodeCluster:
         named = sorted(nodes, key=lambda node: node.name)[:MEMBERS]
         about = self._about(named)
         common = keywords.typical([about[node.id] for node in named], self._rare)
         (usual, _), *_ = Counter(node.type for node in named).most_common(1)
-        return Cluster(
-            cluster_id=number, node_names=tuple(node.name for node in named), node_count=len(nodes),
+        return NodeCluster(
+            cluster_id=number, node_names=[node.name for node in named], node_count=len(nodes),
             centroid_label=", ".join(common) or usual,
         )  # fmt: skip
 
     def written(
-        self, stale: Sequence[StaleSummary], candidates: Sequence[Candidate], found: Sequence[Cluster]
-    ) -> tuple[tuple[StaleSummary, ...], tuple[Candidate, ...], tuple[Cluster, ...]]:
+        self, stale: Sequence[StaleNode], candidates: Sequence[RelationCandidate], found: Sequence[NodeCluster]
+    ) -> tuple[tuple[StaleNode, ...], tuple[RelationCandidate, ...], tuple[NodeCluster, ...]]:
         """The same, with texts of a language model in place of those that it has written."""
         llm = self._graph.engine.helpers.writer() if stale or candidates or found else None
         told: dict[str, dict[int, str]] = {}
@@ -225,11 +232,11 @@ class _Writer:
         return (
             tuple(replace(one, draft_summary=summaries.get(at, one.draft_summary)) for at, one in enumerate(stale)),
             tuple(replace(one, rationale=rationales.get(at, one.rationale)) for at, one in enumerate(candidates)),
-            tuple(replace(one, centroid_label=labels.get(at, one.centroid_label)) for at, one in enumerate(found)),
+            tuple({**one, "centroid_label": labels.get(at, one["centroid_label"])} for at, one in enumerate(found)),
         )
 
     def _asked(
-        self, stale: Sequence[StaleSummary], candidates: Sequence[Candidate], found: Sequence[Cluster]
+        self, stale: Sequence[StaleNode], candidates: Sequence[RelationCandidate], found: Sequence[NodeCluster]
     ) -> dict[str, list[dict[str, object]]]:
         texts = self._texts(
             [one.node.id for one in stale] + [e.id for c in candidates for e in (c.pair.one, c.pair.other)]
@@ -246,7 +253,7 @@ class _Writer:
                 }
                 for c in candidates
             ],
-            "labels": [{"nodes": one.node_names} for one in found],
+            "labels": [{"nodes": one["node_names"]} for one in found],
         }
 
     def _about(self, nodes: Sequence[Entity]) -> dict[str, Terms]:
@@ -262,11 +269,11 @@ class _Writer:
         return {row["id"]: entity(row) for row in rows}
 
 
-def _events(graph: Graph) -> EventSummary:
+def _events(graph: Graph) -> GraphChanges:
     since = graph.engine.clock.ago(timedelta(days=EVENT_DAYS))
-    counts: Counter[str] = Counter()
+    counts = dict.fromkeys(VERBS.values(), 0)
     for row in graph.read(lambda q: q.all("events.since", since=since)):
         verb, _, kind = row["operation"].partition("_")
         if kind in KINDS and verb in VERBS:
             counts[VERBS[verb]] += row["number"]
-    return EventSummary(since=since, **counts)
+    return {"since": since, "creates": counts["creates"], "updates": counts["updates"], "deletes": counts["deletes"]}

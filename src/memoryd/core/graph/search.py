@@ -1,22 +1,26 @@
 """Finding nodes: by the words and the meaning of their observations, from every perspective (c)."""
 
 import json
+from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import partial
+from typing import TypeVar
 
 from memoryd.core.graph.transaction import Graph, demand, named
 from memoryd.core.records import records
+from memoryd.core.records.embedding import Question
 from memoryd.core.search import ranking
 from memoryd.core.search.pipeline import Candidates, Mode, Search, similarities, spread
 from memoryd.model import Entity, Filter, Findings, Kind, Record
 from memoryd.store.base import Queries
+
+T = TypeVar("T")
 
 KINDS = (Kind.ENTITY, Kind.OBSERVATION)
 DEPTHS = (100, 1_000)  # candidates by words and from each perspective; more only where few nodes have the first ones
 
 
 @dataclass(frozen=True, slots=True)
-class Match:
+class MatchingNode:
     """A node, and what of it matches best: an observation, or itself."""
 
     entity: Entity
@@ -27,7 +31,7 @@ class Match:
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
+class MatchingObservation:
     """An observation that matches."""
 
     ordinal: int
@@ -35,7 +39,12 @@ class Seen:
     score: float
 
 
-def search(graph: Graph, query: str, limit: int, mode: Mode = "auto") -> tuple[Findings[Match], Mode]:
+def search(graph: Graph, query: str, limit: int, mode: Mode = "auto") -> tuple[Findings[MatchingNode], Mode]:
+    """Find nodes in a snapshot of their own."""
+    return ask(graph, query, mode, lambda question: find(graph, question, limit, mode))
+
+
+def find(graph: Graph, question: Question, limit: int, mode: Mode = "auto") -> tuple[Findings[MatchingNode], Mode]:
     """The nodes that match a query best, each by its best observation or its own text. Scores are in [0, 1].
 
     Also returns which mode it came to: `text` where there are no vectors to compare (c: "when the embedding pipeline
@@ -45,38 +54,48 @@ def search(graph: Graph, query: str, limit: int, mode: Mode = "auto") -> tuple[F
     what has no word of the query and does not lie near it; words alone where the query has FTS syntax or there is no
     model.
     """
-    finder = Search(graph.engine, graph.workspace, ranking.GRAPH)
+    finder = Search(graph.scope, ranking.GRAPH)
     for depth in DEPTHS:
-        candidates, used = _candidates(finder, query, Filter(kinds=KINDS), mode, depth)
+        candidates, used = _candidates(finder, question, Filter(kinds=KINDS), mode, depth)
         scores = scores_of(candidates, used, depth)
-        best = graph.read(partial(_best_of_each, scores=scores, limit=limit))
+        best = _best_of_each(question.queries, scores, limit)
         if len(best) >= limit or len(scores) < depth:
             break
     matches = [_match(entity, record, scores, candidates) for entity, record in best]
     return Findings(matches, candidates.degraded), used
 
 
-def within(graph: Graph, name: str, query: str, limit: int, mode: Mode = "embedding") -> tuple[Findings[Seen], Mode]:
+def within(
+    graph: Graph, name: str, query: str, limit: int, mode: Mode = "embedding"
+) -> tuple[Findings[MatchingObservation], Mode]:
     """The observations of one node that match a query, and the mode it came to. Raises NotFoundError."""
-    (entity,) = graph.read(lambda q: demand(q, name))
-    finder = Search(graph.engine, graph.workspace, ranking.GRAPH)
-    allowed = Filter(kinds=(Kind.OBSERVATION,), entity=entity.id)
-    candidates, used = _candidates(finder, query, allowed, mode, limit)
-    scores = scores_of(candidates, used, limit)
-    ids = sorted(scores, key=lambda key: -scores[key])[:limit]
+    finder = Search(graph.scope, ranking.GRAPH)
 
-    def work(queries: Queries) -> list[Seen]:
-        rows = {row["id"]: row for row in queries.all("observations.by_id", ids=json.dumps(ids))}
-        return [Seen(rows[key]["ordinal"], rows[key]["body"], scores[key]) for key in ids if key in rows]
+    def work(question: Question) -> tuple[Findings[MatchingObservation], Mode]:
+        (entity,) = demand(question.queries, name)
+        allowed = Filter(kinds=(Kind.OBSERVATION,), entity=entity.id)
+        candidates, used = _candidates(finder, question, allowed, mode, limit)
+        scores = scores_of(candidates, used, limit)
+        ids = sorted(scores, key=lambda key: -scores[key])[:limit]
+        rows = {row["id"]: row for row in question.queries.all("observations.by_id", ids=json.dumps(ids))}
+        seen = [MatchingObservation(rows[key]["ordinal"], rows[key]["body"], scores[key]) for key in ids]
+        return Findings(seen, candidates.degraded), used
 
-    return Findings(graph.read(work), candidates.degraded), used
+    return ask(graph, query, mode, work)
 
 
-def _candidates(finder: Search, query: str, allowed: Filter, mode: Mode, depth: int) -> tuple[Candidates, Mode]:
+def ask(graph: Graph, query: str, mode: Mode, work: Callable[[Question], T]) -> T:
+    """Run `work` on one snapshot. A search by words alone waits for no model."""
+    if mode == "text":
+        return graph.read(lambda q: work(Question(q, query)))
+    return graph.scope.ask(query, work)
+
+
+def _candidates(finder: Search, question: Question, allowed: Filter, mode: Mode, depth: int) -> tuple[Candidates, Mode]:
     """What is found, and how: by words where there is no model, or nothing embedded that could be near."""
-    candidates = finder.candidates(query, allowed, mode, depth)
+    candidates = finder.candidates(question, allowed, mode, depth)
     if mode == "embedding" and not candidates.vectors:
-        by_words = finder.candidates(query, allowed, "text", depth)
+        by_words = finder.candidates(question, allowed, "text", depth)
         return replace(by_words, degraded=candidates.degraded), "text"
     return candidates, mode if candidates.vectors else "text"
 
@@ -100,12 +119,12 @@ def _best_of_each(queries: Queries, scores: dict[str, float], limit: int) -> lis
     for key in sorted(found, key=lambda key: -scores[key]):
         best.setdefault(found[key].name or "", found[key])
     entities = named(queries, list(best)[:limit])
-    return [(entities[name], record) for name, record in best.items() if name in entities]
+    return [(entities[name], best[name]) for name in list(best)[:limit]]
 
 
-def _match(entity: Entity, record: Record, scores: dict[str, float], candidates: Candidates) -> Match:
+def _match(entity: Entity, record: Record, scores: dict[str, float], candidates: Candidates) -> MatchingNode:
     observed = record.kind is Kind.OBSERVATION
-    return Match(
+    return MatchingNode(
         entity=entity,
         observation=record.body if observed else None,
         perspective=candidates.nearest_from.get(record.id) if observed else None,

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from memoryd.core.graph.transaction import Graph, entity
+from memoryd.core.records.embedding import Question
 from memoryd.core.search import ranking
 from memoryd.model import GENERAL, Entity, Filter, Findings, Kind, VectorSet
 from memoryd.store.base import Queries, Vector
@@ -20,7 +21,7 @@ Places = NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True)
-class Pair:
+class SimilarPair:
     """Two nodes, and the rescaled cosine of the means of their observations' vectors."""
 
     one: Entity
@@ -37,12 +38,14 @@ class Means:
     unrelated: float
     degraded: str
     """What was not compared, in one sentence; '' where nothing is amiss."""
+    related: Places
+    """The pairs of nodes that have a relation, by their places among the ids."""
 
 
-def similar(graph: Graph, limit: int = 20, min_score: float = 0.75) -> Findings[Pair]:
+def similar(graph: Graph, limit: int = 20, min_score: float = 0.75) -> Findings[SimilarPair]:
     """The pairs of nodes without a relation that are most alike, from `min_score` on; none where there is no model."""
     means = means_of(graph)
-    best = best_pairs(graph, means, limit, min_score)
+    best = best_pairs(means, limit, min_score)
     for tile in tiles(means.vectors):
         best.offer(tile)
     return Findings(told(graph, means, best), means.degraded)
@@ -50,12 +53,16 @@ def similar(graph: Graph, limit: int = 20, min_score: float = 0.75) -> Findings[
 
 def means_of(graph: Graph) -> Means:
     """The mean vectors of the nodes, by the model whose vectors serve."""
-    ready = graph.engine.embedding.ready(graph.workspace, Filter(kinds=(Kind.OBSERVATION,)))
-    degraded = ready.told("not compared")
-    if ready.embedder is None:
-        return Means([], np.empty((0, 0), np.float32), 0.0, degraded)
-    ids, vectors = graph.engine.store.means(graph.workspace, VectorSet(GENERAL, ready.embedder.name))
-    return Means(ids, vectors, ready.embedder.unrelated, degraded)
+
+    def work(question: Question) -> Means:
+        degraded = question.degraded(Filter(kinds=(Kind.OBSERVATION,)), "not compared")
+        if question.embedder is None:
+            return Means([], np.empty((0, 0), np.float32), 0.0, degraded, np.empty((0, 2), np.int64))
+        among = VectorSet(GENERAL, question.embedder.name)
+        ids, vectors = graph.scope.index.means(question.queries, among)
+        return Means(ids, vectors, question.embedder.unrelated, degraded, _related(question.queries, ids))
+
+    return graph.scope.ask("", work)
 
 
 def tiles(vectors: Vector) -> Iterator[Tile]:
@@ -68,13 +75,13 @@ def tiles(vectors: Vector) -> Iterator[Tile]:
             yield row, column, cosines
 
 
-def best_pairs(graph: Graph, means: Means, limit: int, min_score: float) -> "BestPairs":
+def best_pairs(means: Means, limit: int, min_score: float) -> "BestPairs":
     """What will hold the best pairs without a relation."""
     least = min_score * (1 - means.unrelated) + means.unrelated  # the inverse of rescaling
-    return BestPairs(len(means.ids), limit, least, graph.read(lambda q: _related(q, means.ids)))
+    return BestPairs(len(means.ids), limit, least, means.related)
 
 
-def told(graph: Graph, means: Means, best: "BestPairs") -> list[Pair]:
+def told(graph: Graph, means: Means, best: "BestPairs") -> list[SimilarPair]:
     """The best pairs as nodes, in each the name that comes first."""
     pairs = [(means.ids[one], means.ids[other], cosine) for one, other, cosine in best.found()]
     ids = json.dumps(sorted({key for one, other, _ in pairs for key in (one, other)}))
@@ -83,7 +90,7 @@ def told(graph: Graph, means: Means, best: "BestPairs") -> list[Pair]:
     for *keys, cosine in pairs:
         if nodes.keys() >= set(keys):  # else one was deleted while we looked
             one, other = sorted((nodes[key] for key in keys), key=lambda node: node.name)
-            found.append(Pair(one, other, similarity(cosine, means)))
+            found.append(SimilarPair(one, other, similarity(cosine, means)))
     return sorted(found, key=lambda pair: (-pair.similarity, pair.one.name, pair.other.name))
 
 

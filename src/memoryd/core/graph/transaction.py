@@ -4,12 +4,11 @@ import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TypeVar
 
-from memoryd.core.engine import Engine
 from memoryd.core.records import perspectives, records
 from memoryd.core.records.records import Embedded
-from memoryd.core.security.secrets import Secrets
+from memoryd.core.scope import Scope
 from memoryd.errors import NotFoundError
-from memoryd.model import Entity, Record, Workspace
+from memoryd.model import Entity, Record
 from memoryd.store.base import Queries, Row
 
 T = TypeVar("T")
@@ -62,39 +61,34 @@ class Change:
 class Graph:
     """The graph of one workspace, as one session changes it."""
 
-    def __init__(self, engine: Engine, workspace: Workspace, session: str = "") -> None:
-        self.engine = engine
-        self.workspace = workspace
-        self.session = session
-
-    @property
-    def secrets(self) -> Secrets:
-        """What becomes of secrets."""
-        return self.engine.secrets
+    def __init__(self, scope: Scope) -> None:
+        self.secrets = scope.secrets
+        self.scope = scope
+        self.engine, self.workspace = scope.engine, scope.workspace
 
     def read(self, work: Callable[[Queries], T]) -> T:
         """Run `work` on one snapshot."""
-        return self.engine.store.read(self.workspace, work)
+        return self.scope.read(work)
 
     def change(self, work: Callable[[Change], T]) -> T:
         """Run `work` as one transaction: durable when this returns; if it raises, nothing has changed."""
 
         def whole(queries: Queries) -> tuple[T, set[str]]:
             now = self.engine.clock.now()  # not before it is our turn: times are in the order of commits
-            change = Change(queries, now, self.session)
+            change = Change(queries, now, self.scope.session)
             result = work(change)
             change.finish()
             return result, change.lacking
 
-        result, lacking = self.engine.write(self.workspace, whole)
+        result, lacking = self.scope.write(whole)
         if lacking:
-            self.engine.embed_later(self.workspace, lacking)
+            self.scope.embed_later(lacking)
         return result
 
     def passages(self, texts: Sequence[str]) -> dict[str, Embedded]:
         """The vectors of texts that are about to be written, where that costs no waiting."""
         each = list(dict.fromkeys(texts))
-        made = self.engine.embedding.passages(each)
+        made = self.scope.passages(each)
         return {text: embedded for text, embedded in zip(each, made, strict=True) if embedded}
 
 

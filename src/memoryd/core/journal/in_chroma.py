@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import count
-from typing import Any, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from memoryd.core.base.batches import batches
 from memoryd.core.journal import metadata as journal_metadata
@@ -13,9 +13,11 @@ from memoryd.core.journal.chroma_vectors import JournalVectors
 from memoryd.core.security.secrets import Secrets, cleaned
 from memoryd.errors import InvalidInputError, StoreError
 from memoryd.model import Findings, Interaction, SessionSummary, Workspace
-from memoryd.store.chroma.client import OTHER_MODEL, Chroma
-from memoryd.store.chroma.database import DEFAULT, ChromaDatabase, ChromaRow, Collection, GoneError
+from memoryd.store.chroma.database import DEFAULT, OTHER_MODEL, ChromaDatabase, ChromaRow, Collection, GoneError
 from memoryd.store.journal import COLLECTIONS, Summaries, Turns
+
+if TYPE_CHECKING:
+    from memoryd.store.chroma.client import Chroma
 
 T = TypeVar("T")
 N = TypeVar("N", Interaction, SessionSummary)
@@ -28,7 +30,7 @@ CANARY = "memoryd-healthcheck"
 class JournalChroma:
     """See `store.journal.JournalStore`. A workspace is a database of its own; `default` is ChromaDB's default one."""
 
-    def __init__(self, chroma: Chroma, workspace: Workspace, vectors: JournalVectors, secrets: Secrets) -> None:
+    def __init__(self, chroma: "Chroma", workspace: Workspace, vectors: JournalVectors, secrets: Secrets) -> None:
         self.secrets = secrets
         self._database: ChromaDatabase = chroma.database(DEFAULT if workspace.name == "default" else workspace.id)
         self._vectors = vectors

@@ -6,13 +6,14 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import chain
 
-from memoryd.core.engine import Engine
 from memoryd.core.records import records
+from memoryd.core.records.embedding import Question
+from memoryd.core.scope import Scope
 from memoryd.core.search import ranking
-from memoryd.core.search.pipeline import Search
+from memoryd.core.search.pipeline import Found, Search
 from memoryd.core.security.secrets import cleaned
 from memoryd.errors import StoreError
-from memoryd.model import AGENT_INTERACTION, Filter, Findings, Interaction, Kind, Record, SessionSummary, Workspace
+from memoryd.model import AGENT_INTERACTION, Filter, Findings, Interaction, Kind, Record, SessionSummary
 from memoryd.store.base import Queries, Row
 from memoryd.store.journal import Summaries, Turns
 
@@ -22,41 +23,40 @@ ERASED = (Kind.INTERACTION, Kind.SUMMARY)
 
 
 class JournalRows:
-    """See `store.journal.JournalStore`. `session` is whose volatile records may be seen."""
+    """See `store.journal.JournalStore`."""
 
-    def __init__(self, engine: Engine, workspace: Workspace, session: str) -> None:
-        self.secrets = engine.secrets
-        self._engine = engine
-        self._workspace = workspace
-        self._session = session
-        self._search = Search(engine, workspace, ranking.JOURNAL)
+    def __init__(self, scope: Scope) -> None:
+        self.secrets = scope.secrets
+        self._scope = scope
+        self._engine = scope.engine
+        self._search = Search(scope, ranking.JOURNAL)
 
     # turns -----------------------------------------------------------------------------------------------------------
 
     @cleaned
     def add(self, turn: Interaction) -> Interaction:
         """Keep a turn, under another id where another has its own already."""
-        embedded = self._engine.embedding.passages([_body(turn)])[0]
+        embedded = self._scope.passages([_body(turn)])[0]
 
         def work(queries: Queries) -> Interaction:
             added = replace(turn, id=_free(queries, turn.id))
             _add_turn(queries, added, embedded, self._engine.clock.now())
             return added
 
-        added = self._engine.write(self._workspace, work)
+        added = self._scope.write(work)
         self._embed_later([] if embedded else [added.id])
         return added
 
     @cleaned
     def put(self, turns: Sequence[Interaction]) -> int:
         """Keep the turns whose ids are not there yet."""
-        new = self._engine.write(self._workspace, lambda q: list(self._put_turns(q, turns)))
+        new = self._scope.write(lambda q: list(self._put_turns(q, turns)))
         self._embed_later(new)
         return len(new)
 
     def known(self, ids: Sequence[str]) -> set[str]:
         """Those of the ids under which a turn is kept."""
-        rows = self._engine.store.read(self._workspace, lambda q: q.all("journal.some", ids=json.dumps(list(ids))))
+        rows = self._scope.read(lambda q: q.all("journal.some", ids=json.dumps(list(ids))))
         return {row["id"] for row in rows}
 
     def of_session(self, session_id: str, limit: int, offset: int) -> Turns:
@@ -66,15 +66,19 @@ class JournalRows:
             rows = queries.all("journal.session", session=session_id, limit=limit, offset=offset)
             return Turns([_turn(row) for row in rows], _number(queries, "journal.number", session=session_id))
 
-        return self._engine.store.read(self._workspace, work)
+        return self._scope.read(work)
 
     def find(self, query: str, number: int, session_id: str) -> Findings[tuple[Interaction, float]]:
         """The turns that bear on a query."""
-        among = self._ids("journal.ids", session=session_id) if session_id else None
-        scores, degraded = self._found(query, number, Kind.INTERACTION, among)
-        rows = self._engine.store.read(self._workspace, lambda q: q.all("journal.some", ids=json.dumps(list(scores))))
-        turns = {row["id"]: _turn(row) for row in rows}
-        return Findings([(turns[key], score) for key, score in scores.items() if key in turns], degraded)
+
+        def work(question: Question) -> tuple[Found, dict[str, Row]]:
+            among = _ids(question.queries, "journal.ids", session=session_id) if session_id else None
+            return self._found(question, Kind.INTERACTION, among, "journal.cuts")
+
+        found, cuts = self._scope.ask(query, work)
+        ranked = self._search.ranked(found)
+        best = [(_turn_of(hit.record, cuts[hit.record.id]), hit.score) for hit in ranked.best[:number]]
+        return Findings(best, ranked.degraded)
 
     def every_turn(self) -> Iterator[Interaction]:
         """All turns in the order of their ids."""
@@ -87,25 +91,25 @@ class JournalRows:
 
     def unsummarized(self) -> list[str]:
         """The sessions that have no summary, or more turns than their summary counted."""
-        return list(self._ids("journal.unsummarized"))
+        return list(self._scope.read(lambda q: _ids(q, "journal.unsummarized")))
 
     @cleaned
     def summarized(self, summaries: Sequence[SessionSummary]) -> list[SessionSummary]:
         """Keep the summaries of sessions in place of those that they may have."""
-        embedded = self._engine.embedding.passages(list(map(_said, summaries)))
+        embedded = self._scope.passages(list(map(_said, summaries)))
 
         def work(queries: Queries) -> list[SessionSummary]:
             now = self._engine.clock.now()
             return [_replace_summary(queries, *one, now) for one in zip(summaries, embedded, strict=True)]
 
-        kept = self._engine.write(self._workspace, work)
+        kept = self._scope.write(work)
         self._embed_later([one.id for one, vectors in zip(kept, embedded, strict=True) if vectors is None])
         return kept
 
     @cleaned
     def put_summaries(self, summaries: Sequence[SessionSummary]) -> int:
         """Keep the summaries whose ids are not there yet."""
-        new = self._engine.write(self._workspace, lambda q: list(self._put_summaries(q, summaries)))
+        new = self._scope.write(lambda q: list(self._put_summaries(q, summaries)))
         self._embed_later(new)
         return len(new)
 
@@ -116,15 +120,18 @@ class JournalRows:
             rows = queries.all("summaries.newest", category=category, limit=limit, offset=offset)
             return Summaries([_summary(row) for row in rows], _number(queries, "summaries.number", category=category))
 
-        return self._engine.store.read(self._workspace, work)
+        return self._scope.read(work)
 
     def find_summaries(self, query: str, number: int, category: str) -> Findings[tuple[SessionSummary, float]]:
         """The summaries that bear on a query."""
-        among = self._ids("summaries.ids", category=category) if category else None
-        scores, degraded = self._found(query, number, Kind.SUMMARY, among)
-        rows = self._engine.store.read(self._workspace, lambda q: q.all("summaries.some", ids=json.dumps(list(scores))))
-        found = {row["id"]: _summary(row) for row in rows}
-        return Findings([(found[key], score) for key, score in scores.items() if key in found], degraded)
+
+        def work(question: Question) -> tuple[Found, dict[str, Row]]:
+            among = _ids(question.queries, "summaries.ids", category=category) if category else None
+            return self._found(question, Kind.SUMMARY, among, "summaries.some")
+
+        found, rows = self._scope.ask(query, work)
+        ranked = self._search.ranked(found)
+        return Findings([(_summary(rows[hit.record.id]), hit.score) for hit in ranked.best[:number]], ranked.degraded)
 
     def delete_summaries(self) -> int:
         """Delete all summaries; turns stay."""
@@ -133,9 +140,9 @@ class JournalRows:
             ids = [row["id"] for row in queries.all("summaries.ids", category="")]
             return records.delete(queries, ids, self._engine.clock.now()) if ids else 0
 
-        gone = self._engine.write(self._workspace, work)
+        gone = self._scope.write(work)
         if gone:
-            self._engine.purge_if_at_once(self._workspace)
+            self._engine.purge_if_at_once(self._scope.workspace)
         return gone
 
     def every_summary(self) -> Iterator[SessionSummary]:
@@ -160,8 +167,8 @@ class JournalRows:
             for _ in chain(self._put_turns(queries, turns or ()), self._put_summaries(queries, summaries or ())):
                 pass
 
-        self._engine.write(self._workspace, work)
-        self._engine.embed_later(self._workspace, None)
+        self._scope.write(work)
+        self._scope.embed_later(None)
 
     def numbers(self) -> dict[str, int]:
         """How many there are of each collection."""
@@ -170,14 +177,14 @@ class JournalRows:
             kinds = {row["kind"]: row["number"] for row in queries.all("records.counts", session="")}
             return {"memories": kinds.get(Kind.INTERACTION, 0), "summaries": kinds.get(Kind.SUMMARY, 0)}
 
-        return self._engine.store.read(self._workspace, work)
+        return self._scope.read(work)
 
     def try_out(self) -> None:
         """Write something, read it, remove it: an event, which nothing else makes anything of."""
         mark = {"operation": "try_out", "subject": str(uuid.uuid4())}
-        self._engine.write(self._workspace, lambda q: q.run("events.add", now=self._engine.clock.now(), **mark))
-        found = self._engine.store.read(self._workspace, lambda q: q.one("events.there", **mark))
-        self._engine.write(self._workspace, lambda q: q.run("events.remove", operation=mark["operation"]))
+        self._scope.write(lambda q: q.run("events.add", now=self._engine.clock.now(), **mark))
+        found = self._scope.read(lambda q: q.one("events.there", **mark))
+        self._scope.write(lambda q: q.run("events.remove", operation=mark["operation"]))
         if not found:
             raise StoreError(
                 f"What was written to {self._engine.store.place} a moment ago is not there. Run `memoryd doctor`."
@@ -208,21 +215,23 @@ class JournalRows:
 
     def _embed_later(self, ids: Sequence[str]) -> None:
         if ids:
-            self._engine.embed_later(self._workspace, ids)
+            self._scope.embed_later(ids)
 
     def _found(
-        self, query: str, number: int, kind: Kind, among: tuple[str, ...] | None
-    ) -> tuple[dict[str, float], str]:
-        """The scores of what bears on a query, best first, and what the search could not do."""
-        found = self._search.find(query, Filter(kinds=(kind,), session=self._session, among=among))
-        return {hit.record.id: hit.score for hit in found.best[:number]}, found.degraded
-
-    def _ids(self, statement: str, **parameters: str) -> tuple[str, ...]:
-        rows = self._engine.store.read(self._workspace, lambda q: q.all(statement, **parameters))
-        return tuple(row["id"] for row in rows)
+        self, question: Question, kind: Kind, among: tuple[str, ...] | None, statement: str
+    ) -> tuple[Found, dict[str, Row]]:
+        """What a search has found of one kind, and the rows of a statement about all that may be among the best."""
+        allowed = Filter(kinds=(kind,), session=self._scope.session, among=among)
+        found = self._search.find(question, allowed)
+        rows = question.queries.all(statement, ids=json.dumps(found.ids))
+        return found, {row["id"]: row for row in rows}
 
     def _page(self, statement: str, after: str) -> list[Row]:
-        return self._engine.store.read(self._workspace, lambda q: q.all(statement, after=after, limit=PAGE))
+        return self._scope.read(lambda q: q.all(statement, after=after, limit=PAGE))
+
+
+def _ids(queries: Queries, statement: str, **parameters: str) -> tuple[str, ...]:
+    return tuple(row["id"] for row in queries.all(statement, **parameters))
 
 
 def _body(turn: Interaction) -> str:
@@ -236,6 +245,11 @@ def _turn(row: Row) -> Interaction:
         prompt=body[: thought - len(BETWEEN)], thought=body[thought : response - len(BETWEEN)],
         response=body[response:],
     )  # fmt: skip
+
+
+def _turn_of(record: Record, cuts: Row) -> Interaction:
+    return _turn({"id": record.id, "session_id": record.session_id, "created_at": record.created_at,
+                  "body": record.body, **cuts})  # fmt: skip
 
 
 def _add_turn(queries: Queries, turn: Interaction, embedded: records.Embedded | None, now: str) -> None:

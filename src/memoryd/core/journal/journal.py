@@ -12,8 +12,9 @@ from memoryd.core.journal.chroma_vectors import JournalVectors
 from memoryd.core.journal.in_chroma import JournalChroma
 from memoryd.core.journal.in_records import JournalRows
 from memoryd.core.llm import generation
+from memoryd.core.scope import Scope
 from memoryd.errors import ModelError, NotFoundError
-from memoryd.model import Interaction, SessionSummary, Workspace
+from memoryd.model import Interaction, SessionSummary
 from memoryd.models.llm import Writer
 from memoryd.store.journal import Database, JournalStore
 
@@ -28,20 +29,20 @@ Report = Callable[[int, int], None]
 
 def database(engine: Engine) -> Database:
     """Where journals are kept."""
-    found: Database = engine.chroma or engine.store
-    return found
+    return engine.chroma or engine.store
 
 
 class Journal:
     """The turns and summaries of one workspace, which are kept where the settings say."""
 
-    def __init__(self, engine: Engine, workspace: Workspace, session: str) -> None:
-        self.secrets = engine.secrets
+    def __init__(self, scope: Scope) -> None:
+        engine = scope.engine
+        self.secrets = scope.secrets
         self._engine = engine
         self.kept: JournalStore = (
-            JournalChroma(engine.chroma, workspace, JournalVectors(engine.helpers), engine.secrets)
+            JournalChroma(engine.chroma, scope.workspace, JournalVectors(engine.helpers), engine.secrets)
             if engine.chroma
-            else JournalRows(engine, workspace, session)
+            else JournalRows(scope)
         )
 
     def add(self, prompt: str, thought: str, response: str, session_id: str) -> Interaction:

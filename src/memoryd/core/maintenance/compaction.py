@@ -64,7 +64,8 @@ def groups(engine: Engine, workspace: Workspace, memories: Sequence[Record]) -> 
     embedder = engine.embedding.serving(workspace)
     if embedder is None:
         return []
-    vectors = engine.store.vectors(workspace, VectorSet(GENERAL, embedder.name), [memory.id for memory in memories])
+    among, ids = VectorSet(GENERAL, embedder.name), [memory.id for memory in memories]
+    vectors = engine.store.read(workspace, lambda q: engine.store.index.vectors(q, among, ids))
     means = {key: whole(chunks) for key, chunks in vectors.items()}
     left = [memory for memory in memories if memory.id in means and generation.is_seen_whole(memory)]
     found = []

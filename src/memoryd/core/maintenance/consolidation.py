@@ -17,8 +17,9 @@ from memoryd.core.records import deduplication, records
 from memoryd.core.search import ranking
 from memoryd.errors import ModelError
 from memoryd.model import GENERAL, Filter, Kind, Record, VectorSet, Workspace
+from memoryd.models.embedders import Embedder
 from memoryd.models.llm import Writer
-from memoryd.store.base import Queries
+from memoryd.store.base import Index, Queries
 
 log = logging.getLogger(__name__)
 
@@ -88,24 +89,26 @@ def close_pairs(engine: Engine, workspace: Workspace, ids: Sequence[str]) -> tup
     embedder = engine.embedding.serving(workspace)
     if embedder is None:
         raise ModelError("There are no vectors to find similar memories by.")
-    among = VectorSet(GENERAL, embedder.name)
-    vectors = engine.store.vectors(workspace, among, ids)
+    return engine.store.read(workspace, lambda q: _close(q, engine.store.index, embedder, ids))
+
+
+def _close(
+    queries: Queries, index: Index, embedder: Embedder, ids: Sequence[str]
+) -> tuple[list[MemoryPair], Collection[str]]:
+    among, memories = VectorSet(GENERAL, embedder.name), Filter(kinds=(Kind.MEMORY,))
+    vectors = index.vectors(queries, among, ids)
     near: set[frozenset[str]] = set()
     for key, chunks in vectors.items():
-        found = engine.store.nearest(workspace, among, ranking.whole(chunks), Filter(kinds=(Kind.MEMORY,)), NEAREST + 1)
+        (found,) = index.nearest(queries, [among], ranking.whole(chunks), memories, NEAREST + 1)
         close = (other for other, cosine in found if ranking.rescale(cosine, embedder.unrelated) >= CLOSE)
         near |= {frozenset((key, other)) for other in close if other != key}
-    return sorted(_pairs(engine, workspace, near), key=lambda pair: (_age(pair[0]), _age(pair[1]))), vectors
+    return sorted(_pairs(queries, near), key=lambda pair: (_age(pair[0]), _age(pair[1]))), vectors
 
 
-def _pairs(engine: Engine, workspace: Workspace, near: Iterable[frozenset[str]]) -> Iterator[MemoryPair]:
+def _pairs(queries: Queries, near: Iterable[frozenset[str]]) -> Iterator[MemoryPair]:
+    """Yield the pairs of ids as memories, without those that are not to be compared."""
     wanted = json.dumps(sorted({key for both in near for key in both}))
-
-    def work(queries: Queries) -> Mapping[str, Record]:
-        ids = [row["id"] for row in queries.all("maintenance.comparable", ids=wanted)]
-        return records.fetch(queries, ids, "")
-
-    memories = engine.store.read(workspace, work)
+    memories = records.fetch(queries, [row["id"] for row in queries.all("maintenance.comparable", ids=wanted)], "")
     for one, other in near:
         if one in memories and other in memories:
             yield _pair(memories[one], memories[other])

@@ -76,7 +76,7 @@ def restore(graph: Graph, ids: Sequence[str], at: str | None = None) -> list[Res
     until = timestamp(moment(at)) if at else ""
 
     def work(change: Change) -> list[Restored]:
-        named = short_ids.resolve(change.queries, "ID", ids, graph.session, "ids.ever")
+        named = short_ids.resolve(change.queries, "ID", ids, graph.scope.session, "ids.ever")
         return _restore_all(change, list(dict.fromkeys(named)), until)
 
     return graph.change(work)

@@ -2,21 +2,22 @@
 
 import json
 import logging
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from typing import Any, Literal
 
 from memoryd.core.base.clock import FOREVER, moment, timestamp
-from memoryd.core.engine import Engine
 from memoryd.core.llm import generation
 from memoryd.core.records import records, short_ids
 from memoryd.core.records.deduplication import fingerprint
+from memoryd.core.records.embedding import Question
+from memoryd.core.scope import Scope
 from memoryd.core.search.briefing import LAYOUTS, Briefing, Format, Sections, annotated, brief, pack, room
-from memoryd.core.search.pipeline import Search
+from memoryd.core.search.pipeline import Found, Search
 from memoryd.core.security.secrets import cleaned, matched
 from memoryd.errors import InvalidInputError, ModelError, NotFoundError
-from memoryd.model import Filter, Findings, Hit, Kind, Record, Workspace
+from memoryd.model import Filter, Findings, Hit, Kind, Record
 from memoryd.prompts import ANSWER_QUESTION, SUMMARIZE_MEMORIES
 from memoryd.store.base import Queries
 from memoryd.text import estimate_tokens
@@ -44,12 +45,16 @@ class Stored:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Criteria:
-    """Which memories to forget; all that are given must hold."""
+    """Which memories to forget; all that are given must hold. Raise InvalidInputError unless `before` is a time."""
 
     ids: tuple[str, ...] | None = None
     tags: tuple[str, ...] = ()
     query: str | None = None
     before: str | None = None
+
+    def __post_init__(self) -> None:
+        if self.before:
+            moment(self.before)
 
     @property
     def ids_alone(self) -> bool:
@@ -60,12 +65,11 @@ class Criteria:
 class Memories:
     """The memories of one workspace, as one session sees them."""
 
-    def __init__(self, engine: Engine, workspace: Workspace, session: str) -> None:
-        self.secrets = engine.secrets
-        self._engine = engine
-        self._workspace = workspace
-        self._session = session
-        self._search = Search(engine, workspace)
+    def __init__(self, scope: Scope) -> None:
+        self.secrets = scope.secrets
+        self._scope = scope
+        self._engine = scope.engine
+        self._search = Search(scope)
 
     # storing ---------------------------------------------------------------------------------------------------------
 
@@ -78,7 +82,7 @@ class Memories:
         The memories that it `supersedes` are found no more, unless somebody asks what was believed before. Raises
         NotFoundError that names those that are not there.
         """
-        embedded = self._engine.embedding.passages([content])[0]
+        embedded = self._scope.passages([content])[0]
         tags = tuple(dict.fromkeys(tags))
 
         def work(queries: Queries) -> Stored:
@@ -90,23 +94,23 @@ class Memories:
                 queries.run("memories.change", id=same["id"], importance=importance)
                 return self._superseding(queries, Stored(same["id"], "merged"), supersedes, now)
             record = Record(
-                id=records.new_id(), kind=Kind.MEMORY, body=content, tags=tags, session_id=self._session or None
+                id=records.new_id(), kind=Kind.MEMORY, body=content, tags=tags, session_id=self._scope.session or None
             )
             records.add(queries, record, embedded, now)
             queries.run("memories.add", id=record.id, fingerprint=print_, importance=importance, consolidated=0)
             return self._superseding(queries, Stored(record.id, "stored"), supersedes, now)
 
-        stored = self._engine.write(self._workspace, work)
-        self._engine.stored(self._workspace)
+        stored = self._scope.write(work)
+        self._engine.stored(self._scope.workspace)
         if embedded is None:
-            self._engine.embed_later(self._workspace, [stored.id])
+            self._scope.embed_later([stored.id])
         return stored
 
     def _superseding(self, queries: Queries, stored: Stored, ids: Sequence[str], now: str) -> Stored:
         """Let a memory take the place of others."""
         if not ids:
             return stored
-        ids = short_ids.resolve(queries, "supersedes", ids, self._session, "ids.living", "ids.ever")
+        ids = short_ids.resolve(queries, "supersedes", ids, self._scope.session, "ids.living", "ids.ever")
         rows = queries.all("memories.replaceable", ids=json.dumps(ids), by=stored.id)
         there = {row["id"]: row["living"] for row in rows}
         if missing := [one for one in dict.fromkeys(ids) if one not in there or one == stored.id]:
@@ -133,16 +137,18 @@ class Memories:
 
         Raises InvalidInputError for what is no time.
         """
-        allowed = Filter(tags=tuple(tags), kinds=tuple(kinds), session=self._session)
-        found = self._search.find(query, allowed, timestamp(moment(as_of)) if as_of else "")
-        layout = LAYOUTS[form](query, self._short_ids(found.best) if LAYOUTS[form].shows_ids else {})
+        allowed = Filter(tags=tuple(tags), kinds=tuple(kinds), session=self._scope.session)
+        at = timestamp(moment(as_of)) if as_of else ""
+
+        def work(question: Question) -> tuple[Found, dict[str, str]]:
+            found = self._search.find(question, allowed, at)
+            return found, short_ids.shorten(question.queries, found.ids) if LAYOUTS[form].shows_ids else {}
+
+        read, named = self._scope.ask(query, work)
+        found, layout = self._search.ranked(read), LAYOUTS[form](query, named)
         left = room(budget, found.degraded, layout)
         written = self._written(query, found.best, left, form) if form in WRITTEN and found.best else None
         return self._noted(annotated(written or brief(found.best, left, layout), budget, found.degraded, layout))
-
-    def _short_ids(self, hits: Iterable[Hit]) -> dict[str, str]:
-        ids = [hit.record.id for hit in hits]
-        return self._engine.store.read(self._workspace, lambda q: short_ids.shorten(q, ids))
 
     def _written(self, query: str, hits: Sequence[Hit], budget: int, form: Format) -> Briefing | None:
         """What a language model makes of it; None where there is none or it fails: d, every feature has a fallback."""
@@ -160,46 +166,44 @@ class Memories:
 
     def context(self, task: str | None, budget: int, but: Collection[str] = ()) -> Briefing:
         """What bears on a task, is important or recent, for the start of a conversation; without the ids of `but`."""
-        about: Findings[Hit] = self._search.find(task, Filter(session=self._session)) if task else Findings([])
-        sections = {
-            "Relevant to the task": about.best,
-            "Important": self._listed("memories.important", limit=BRIEFED, least=IMPORTANT),
-            "Recent": self._listed("memories.recent", limit=BRIEFED),
-            "Last sessions": self._listed("memories.sessions", limit=SESSIONS),
-        }
+
+        def work(question: Question) -> tuple[Found | None, dict[str, list[Hit]], dict[str, str]]:
+            queries = question.queries
+            about = self._search.find(question, Filter(session=self._scope.session)) if task else None
+            others = {
+                "Important": self._listed(queries, "memories.important", limit=BRIEFED, least=IMPORTANT),
+                "Recent": self._listed(queries, "memories.recent", limit=BRIEFED),
+                "Last sessions": self._listed(queries, "memories.sessions", limit=SESSIONS),
+            }
+            ids = [hit.record.id for hits in others.values() for hit in hits]
+            return about, others, short_ids.shorten(queries, [*(about.ids if about else ()), *ids])
+
+        read, others, named = (
+            self._scope.ask(task, work) if task else self._scope.read(lambda q: work(Question(q)))  # waits for no model
+        )
+        about = self._search.ranked(read) if read else Findings[Hit]([])
+        sections = {"Relevant to the task": about.best, **others}
         sections = {label: [hit for hit in hits if hit.record.id not in but] for label, hits in sections.items()}
-        labels: dict[str, str] = {}
-        for label, hits in sections.items():
-            labels = {hit.record.id: label for hit in hits} | labels  # the first section that has it
-        layout = Sections(task or "", labels, self._short_ids(chain(*sections.values())))
-        left = room(budget, about.degraded, layout)
-        about_task, *others = sections.values()
-        first = [line.hit for line in pack(about_task, int(TASK_SHARE * left), layout)]
-        order: dict[str, Hit] = {}
-        for hit in chain(first, *others, about_task):
-            order.setdefault(hit.record.id, hit)
-        return self._noted(annotated(brief(list(order.values()), left, layout), budget, about.degraded, layout))
+        return self._noted(_briefing(task or "", sections, about.degraded, budget, named))
 
     def _noted(self, briefing: Briefing) -> Briefing:
         if not self._engine.settings.read_only:
             ids = [hit.record.id for hit in briefing.hits if hit.record.kind is Kind.MEMORY]
-            self._engine.accesses.note(self._workspace, ids, self._engine.clock.now())
+            self._engine.accesses.note(self._scope.workspace, ids, self._engine.clock.now())
         return briefing
 
-    def _listed(self, statement: str, **parameters: object) -> list[Hit]:
+    def _listed(self, queries: Queries, statement: str, **parameters: object) -> list[Hit]:
         """The memories that a statement names, in its order."""
-        return self._hits(lambda q: [row["id"] for row in q.all(statement, session=self._session, **parameters)])
+        rows = queries.all(statement, session=self._scope.session, **parameters)
+        return self._hits(queries, [row["id"] for row in rows])
 
-    def _hits(self, chosen: Callable[[Queries], Sequence[str]]) -> list[Hit]:
-        """The records of the chosen ids, in their order."""
-
-        def work(queries: Queries) -> list[Record]:
-            ids = chosen(queries)
-            found = records.fetch(queries, ids, self._session)
-            return [found[record_id] for record_id in ids if record_id in found]
-
-        found = self._engine.store.read(self._workspace, work)
-        return [Hit(record=self._engine.accesses.current(self._workspace, record), score=0.0) for record in found]
+    def _hits(self, queries: Queries, ids: Sequence[str]) -> list[Hit]:
+        """The records of ids, in their order."""
+        found = records.fetch(queries, ids, self._scope.session)
+        return [
+            Hit(record=self._engine.accesses.current(self._scope.workspace, found[record_id]), score=0.0)
+            for record_id in ids if record_id in found
+        ]  # fmt: skip
 
     # forgetting ------------------------------------------------------------------------------------------------------
 
@@ -218,10 +222,9 @@ class Memories:
         found = self._best_matches(criteria) if criteria.query else None
         best, degraded = (found.best, found.degraded) if found else (None, "")
         if dry_run:
-            matching = self._engine.store.read(self._workspace, lambda q: self._matching(q, criteria, best))
-            return Findings(matching, degraded)
-        gone = self._engine.write(self._workspace, lambda q: self._forget(q, criteria, best))
-        self._engine.purge_if_at_once(self._workspace)
+            return Findings(self._scope.read(lambda q: self._matching(q, criteria, best)), degraded)
+        gone = self._scope.write(lambda q: self._forget(q, criteria, best))
+        self._engine.purge_if_at_once(self._scope.workspace)
         return Findings(gone, degraded)
 
     def _forget(self, queries: Queries, criteria: Criteria, best: Sequence[str] | None) -> list[Record]:
@@ -231,10 +234,10 @@ class Memories:
 
     def _matching(self, queries: Queries, criteria: Criteria, best: Sequence[str] | None) -> list[Record]:
         tags = list(dict.fromkeys(criteria.tags))
-        named = short_ids.resolve(queries, "ids", criteria.ids or (), self._session, "ids.living")
+        named = short_ids.resolve(queries, "ids", criteria.ids or (), self._scope.session, "ids.living")
         rows = queries.all(
             "memories.forgettable",
-            session=self._session,
+            session=self._scope.session,
             ids=json.dumps(named), any_id=int(criteria.ids is None),
             tags=json.dumps(tags), tag_count=len(tags),
             before=timestamp(moment(criteria.before)) if criteria.before else FOREVER,
@@ -242,12 +245,13 @@ class Memories:
         ids = [row["id"] for row in rows]
         if best is not None:
             ids = [record_id for record_id in best if record_id in ids][:FORGOTTEN_BY_QUERY]
-        found = records.fetch(queries, ids, self._session)
+        found = records.fetch(queries, ids, self._scope.session)
         return [found[record_id] for record_id in ids]
 
     def _best_matches(self, criteria: Criteria) -> Findings[str]:
-        allowed = Filter(tags=criteria.tags, kinds=(Kind.MEMORY,), session=self._session)
-        found = self._search.matches(criteria.query or "", allowed)
+        allowed = Filter(tags=criteria.tags, kinds=(Kind.MEMORY,), session=self._scope.session)
+        read = self._scope.ask(criteria.query or "", lambda question: self._search.find(question, allowed))
+        found = self._search.meant(read)
         return Findings([hit.record.id for hit in found.best], found.degraded)
 
     # inspecting ------------------------------------------------------------------------------------------------------
@@ -257,31 +261,34 @@ class Memories:
 
         Raise InvalidInputError for the beginning of several ids.
         """
-        return self._hits(lambda q: list(dict.fromkeys(short_ids.resolve(q, "ids", ids, self._session, "ids.living"))))
+
+        def work(queries: Queries) -> list[Hit]:
+            whole = short_ids.resolve(queries, "ids", ids, self._scope.session, "ids.living")
+            return self._hits(queries, list(dict.fromkeys(whole)))
+
+        return self._scope.read(work)
 
     def recent(self, limit: int) -> list[Hit]:
         """The newest memories."""
-        return self._listed("memories.recent", limit=limit)
+        return self._scope.read(lambda q: self._listed(q, "memories.recent", limit=limit))
 
     def important(self, limit: int) -> list[Hit]:
         """The most important memories."""
-        return self._listed("memories.important", limit=limit, least=0.0)
+        return self._scope.read(lambda q: self._listed(q, "memories.important", limit=limit, least=0.0))
 
     def tags(self, limit: int) -> dict[str, int]:
         """The commonest tags, and how many records have them."""
-        rows = self._engine.store.read(
-            self._workspace, lambda q: q.all("records.tags", session=self._session, limit=limit)
-        )
+        rows = self._scope.read(lambda q: q.all("records.tags", session=self._scope.session, limit=limit))
         return {row["tag"]: row["number"] for row in rows}
 
     def stats(self) -> dict[str, Any]:
         """What there is, since when, and how far the vectors have come."""
 
         def work(queries: Queries) -> dict[str, Any]:
-            kinds = queries.all("records.counts", session=self._session)
+            kinds = queries.all("records.counts", session=self._scope.session)
             deleted = queries.one("records.deleted")
             return {
-                "workspace": self._workspace.name,
+                "workspace": self._scope.workspace.name,
                 "total": sum(row["number"] for row in kinds),
                 "kinds": {row["kind"]: row["number"] for row in kinds},
                 "deleted": deleted["number"] if deleted else 0,
@@ -289,5 +296,22 @@ class Memories:
                 "newest": max((row["newest"] for row in kinds), default=None),
             }
 
-        embedded = {"embedded": self._engine.embedding.sets(self._workspace)}
-        return self._engine.store.read(self._workspace, work) | embedded | self._engine.helpers.states()
+        embedded = {"embedded": self._engine.embedding.sets(self._scope.workspace)}
+        return self._scope.read(work) | embedded | self._engine.helpers.states()
+
+
+def _briefing(
+    task: str, sections: Mapping[str, Sequence[Hit]], degraded: str, budget: int, named: Mapping[str, str]
+) -> Briefing:
+    """What of each section fits: first of the first, up to its share, then of the others, then of the first again."""
+    labels: dict[str, str] = {}
+    for label, hits in sections.items():
+        labels = {hit.record.id: label for hit in hits} | labels  # the first section that has it
+    layout = Sections(task, labels, named)
+    left = room(budget, degraded, layout)
+    about_task, *others = sections.values()
+    first = [line.hit for line in pack(about_task, int(TASK_SHARE * left), layout)]
+    order: dict[str, Hit] = {}
+    for hit in chain(first, *others, about_task):
+        order.setdefault(hit.record.id, hit)
+    return annotated(brief(list(order.values()), left, layout), budget, degraded, layout)

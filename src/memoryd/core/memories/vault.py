@@ -7,13 +7,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from memoryd.core.base.clock import FOREVER, moment, timestamp
-from memoryd.core.engine import Engine
 from memoryd.core.records import records
 from memoryd.core.records.records import Embedded
+from memoryd.core.scope import Scope
 from memoryd.core.search import ranking
 from memoryd.core.security.secrets import cleaned, matched
 from memoryd.errors import InvalidInputError, NotFoundError
-from memoryd.model import CLIENT, Filter, Kind, Record, Shelf, VectorSet, Workspace
+from memoryd.model import CLIENT, Filter, Kind, Record, Shelf, VectorSet
 from memoryd.query_syntax import WordQuery, parse_query
 from memoryd.store.base import Queries
 from memoryd.text import unstorable
@@ -35,11 +35,10 @@ class Match:
 class Vault:
     """The memories with a key of one workspace, as one session sees them."""
 
-    def __init__(self, engine: Engine, workspace: Workspace, session: str) -> None:
-        self.secrets = engine.secrets
-        self._engine = engine
-        self._workspace = workspace
-        self._session = session
+    def __init__(self, scope: Scope) -> None:
+        self.secrets = scope.secrets
+        self._scope = scope
+        self._engine = scope.engine
 
     # writing ---------------------------------------------------------------------------------------------------------
 
@@ -51,23 +50,23 @@ class Vault:
         content: str,
         tags: Sequence[str] | None = None,
         vector: Sequence[float] | None = None,
-    ) -> None:
-        """Keep a text under a key; durable when this returns.
+    ) -> str:
+        """Keep a text under a key; durable when this returns the key, with secrets masked.
 
         What the key held is replaced. Its tags stay where `tags` is None, and the caller's vector where the content
         stays and no other `vector` is given. Raises InvalidInputError for a vector that points nowhere.
         """
         own = _unit(vector) if vector is not None else None
-        scope = self._scope(shelf)
-        embedded = self._engine.embedding.passages([records.text_of(Kind.MEMORY, key, "", content)])[0]
+        owner = self._owner(shelf)
+        embedded = self._scope.passages([records.text_of(Kind.MEMORY, key, "", content)])[0]
 
         def work(queries: Queries) -> str:
             now = self._engine.clock.now()
-            known = queries.one("vault.named", scope=scope, key=key)
+            known = queries.one("vault.named", scope=owner, key=key)
             if known is None:
                 record = Record(
                     id=records.new_id(), kind=Kind.MEMORY, name=key, body=content, tags=tuple(tags or ()),
-                    scope=scope, session_id=self._session or None,
+                    scope=owner, session_id=self._scope.session or None,
                 )  # fmt: skip
                 records.add(queries, record, embedded, now)
                 queries.run("memories.add", id=record.id, fingerprint="", importance=0.5, consolidated=1)
@@ -84,9 +83,10 @@ class Vault:
             records.embed(queries, known["id"], CLIENT, own)
             return str(known["id"])
 
-        written = self._engine.write(self._workspace, work)
+        written = self._scope.write(work)
         if embedded is None:
-            self._engine.embed_later(self._workspace, [written])
+            self._scope.embed_later([written])
+        return key
 
     @matched
     def prune(
@@ -109,19 +109,19 @@ class Vault:
                 records.erase(queries, volatile, now)
             return len(chosen)
 
-        gone = self._engine.write(self._workspace, work)
+        gone = self._scope.write(work)
         if gone:
-            self._engine.purge_if_at_once(self._workspace)
+            self._engine.purge_if_at_once(self._scope.workspace)
         return gone
 
-    def _scope(self, shelf: Shelf) -> str:
-        """Where a new memory goes; a session that is written to is held from then on."""
+    def _owner(self, shelf: Shelf) -> str:
+        """Return whose a new memory is: '' or the session, which is held once it is written to."""
         if shelf == "vault":
             return ""
-        if not self._session:
+        if not self._scope.session:
             raise InvalidInputError("There is no session to keep this in. Name one, or use the scope vault.")
-        self._engine.sessions.hold(self._session, writing=True)
-        return self._session
+        self._engine.sessions.hold(self._scope.session, writing=True)
+        return self._scope.session
 
     # searching -------------------------------------------------------------------------------------------------------
 
@@ -140,62 +140,61 @@ class Vault:
         """
         parsed = parse_query(query)
         question = _unit(vector) if vector is not None else None
-        total = self._engine.store.read(
-            self._workspace, lambda q: q.one("vault.number", **self._asked(shelf, tags))
-        )  # fmt: skip
-        if parsed is None and question is None:
-            found = self._tagged(query, shelf, tags, limit)
-        else:
-            allowed = Filter(tags=tuple(tags), session=self._session, shelf=shelf)
-            found = self._relevant(parsed, question, allowed, max(limit, DEPTH))
-        records_ = self._fetch(list(found))
-        matches = [Match(records_[key], found[key]) for key in found if key in records_]
-        matches.sort(key=lambda match: -match.relevance)
-        return matches[:limit], total["number"] if total else 0
+        allowed = Filter(tags=tuple(tags), session=self._scope.session, shelf=shelf)
 
-    def _tagged(self, query: str, shelf: Shelf, tags: Sequence[str], limit: int) -> dict[str, float]:
+        def work(queries: Queries) -> tuple[list[Match], int]:
+            total = queries.one("vault.number", **self._asked(shelf, tags))
+            if parsed is None and question is None:
+                found = self._tagged(queries, query, shelf, tags, limit)
+            else:
+                found = self._relevant(queries, parsed, question, allowed, max(limit, DEPTH))
+            best = sorted(found, key=lambda key: -found[key])[:limit]
+            records_ = records.fetch(queries, best, self._scope.session)
+            return [Match(records_[key], found[key]) for key in best], total["number"] if total else 0
+
+        return self._scope.read(work)
+
+    def _tagged(self, queries: Queries, query: str, shelf: Shelf, tags: Sequence[str], limit: int) -> dict[str, float]:
         if query.strip():
             return {}  # there is no word in it
         if not tags:
             raise InvalidInputError("There is nothing to search for. Give a query, tags, or both.")
-        asked = self._asked(shelf, tags)
-        rows = self._engine.store.read(
-            self._workspace, lambda q: q.all("vault.chosen", **asked, key="", before=FOREVER, limit=limit)
-        )  # fmt: skip
+        rows = queries.all("vault.chosen", **self._asked(shelf, tags), key="", before=FOREVER, limit=limit)
         return {row["id"]: 1.0 for row in rows}
 
     def _relevant(
-        self, parsed: WordQuery | None, question: Embedded | None, allowed: Filter, depth: int
+        self, queries: Queries, parsed: WordQuery | None, question: Embedded | None, allowed: Filter, depth: int
     ) -> dict[str, float]:
         """The relevance of all candidates by id."""
-        store = self._engine.store
-        scores = dict(store.words(self._workspace, parsed, allowed, depth)) if parsed else {}
-        cosines = self._cosines(question, allowed, scores, depth) if question else {}
+        index = self._scope.index
+        scores = dict(index.words(queries, parsed, allowed, depth)) if parsed else {}
+        cosines = self._cosines(queries, question, allowed, scores, depth) if question else {}
         if parsed is None:
             return {key: cosine for key, cosine in cosines.items() if cosine > 0}
         if len(scores) >= depth:  # what is near may match, too, but not better than the last of these
-            others = store.matching(self._workspace, parsed, [key for key in cosines if key not in scores])
+            others = index.matching(queries, parsed, [key for key in cosines if key not in scores])
             scores |= dict.fromkeys(others, min(scores.values()))
         if parsed.binding:
             cosines = {key: cosine for key, cosine in cosines.items() if key in scores}
-        return ranking.relevances(self._words(parsed, scores), cosines)
+        return ranking.relevances(self._words(queries, parsed, scores), cosines)
 
-    def _words(self, parsed: WordQuery, scores: Mapping[str, float]) -> dict[str, float]:
+    def _words(self, queries: Queries, parsed: WordQuery, scores: Mapping[str, float]) -> dict[str, float]:
         """How well each candidate matches by words: 1 for the best of those that have every term."""
         terms = parsed.terms()
         if len(terms) < 2 or not scores:
             return ranking.bm25_norm(scores, dict.fromkeys(scores, 1.0))
-        having = [self._engine.store.matching(self._workspace, WordQuery(term), list(scores)) for term in terms[:TERMS]]
+        having = [self._scope.index.matching(queries, WordQuery(term), list(scores)) for term in terms[:TERMS]]
         covered = {key: sum(key in some for some in having) / len(having) for key in scores}
         return ranking.bm25_norm(scores, covered)
 
     def _cosines(
-        self, question: Embedded, allowed: Filter, scores: Mapping[str, float], depth: int
+        self, queries: Queries, question: Embedded, allowed: Filter, scores: Mapping[str, float], depth: int
     ) -> dict[str, float]:
         """Those of the candidates by words, and of the nearest."""
-        store, among, vector = self._engine.store, VectorSet(CLIENT, question.model), question.vectors[0]
-        near = dict(store.nearest(self._workspace, among, vector, allowed, depth))
-        return near | store.cosines(self._workspace, among, vector, list(scores))
+        index, sets, vector = self._scope.index, [VectorSet(CLIENT, question.model)], question.vectors[0]
+        (near,) = index.nearest(queries, sets, vector, allowed, depth)
+        (of_words,) = index.cosines(queries, sets, vector, list(scores))
+        return dict(near) | of_words
 
     # looking ---------------------------------------------------------------------------------------------------------
 
@@ -206,7 +205,7 @@ class Vault:
             row = queries.one("vault.named", scope="", key=key)
             return next(iter(records.fetch(queries, [row["id"]], "").values()), None) if row else None
 
-        if found := self._engine.store.read(self._workspace, work):
+        if found := self._scope.read(work):
             return found
         raise NotFoundError(f"There is no memory {key[:100]!r} in the vault.")
 
@@ -216,32 +215,27 @@ class Vault:
 
     def volatile(self) -> list[Record]:
         """The session's memories, in the order of their keys."""
-        return self._page(self._session, 0, ALL) if self._session else []
+        return self._page(self._scope.session, 0, ALL) if self._scope.session else []
 
     def keys(self, begins: str, after: str, limit: int) -> list[str]:
         """The vault's keys that begin so and follow `after`, in their order."""
         if unstorable(begins):
             return []
-        found = self._engine.store.read(
-            self._workspace,
-            lambda q: q.all("vault.keys", begins=begins, after=after, end=begins + AFTER_ALL, limit=limit),
-        )
-        return [row["key"] for row in found]
+        asked = {"begins": begins, "after": after, "end": begins + AFTER_ALL, "limit": limit}
+        return [row["key"] for row in self._scope.read(lambda q: q.all("vault.keys", **asked))]
 
-    def _page(self, scope: str, offset: int, limit: int) -> list[Record]:
+    def _page(self, owner: str, offset: int, limit: int) -> list[Record]:
         def work(queries: Queries) -> list[Record]:
-            ids = [row["id"] for row in queries.all("vault.page", scope=scope, offset=offset, limit=limit)]
-            found = records.fetch(queries, ids, self._session)
+            ids = [row["id"] for row in queries.all("vault.page", scope=owner, offset=offset, limit=limit)]
+            found = records.fetch(queries, ids, self._scope.session)
             return [found[key] for key in ids]
 
-        return self._engine.store.read(self._workspace, work)
-
-    def _fetch(self, ids: Sequence[str]) -> dict[str, Record]:
-        return self._engine.store.read(self._workspace, lambda q: records.fetch(q, ids, self._session))
+        return self._scope.read(work)
 
     def _asked(self, shelf: Shelf, tags: Sequence[str]) -> dict[str, object]:
+        asked = {"session": self._scope.session, "shelf": shelf}
         distinct = list(dict.fromkeys(tags))
-        return {"session": self._session, "shelf": shelf, "tags": json.dumps(distinct), "tag_count": len(distinct)}
+        return asked | {"tags": json.dumps(distinct), "tag_count": len(distinct)}
 
 
 def _unit(vector: Sequence[float]) -> Embedded:

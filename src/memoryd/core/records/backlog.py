@@ -8,10 +8,9 @@ import math
 import time
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
-from functools import partial
 
-from memoryd.model import GENERAL, Filter, Workspace
-from memoryd.store.base import AFTER_EVERY_ID, Queries, Store
+from memoryd.model import GENERAL, Filter
+from memoryd.store.base import AFTER_EVERY_ID, Queries
 
 KNOWN = 10_000  # records that are known one by one; of more only the number is known ...
 RECOUNT = 5.0  # ... which was counted so many seconds ago at most: that takes 20 ms at 100,000 records
@@ -41,21 +40,18 @@ class _Known:
 class Backlog:
     """What this process knows of it, by workspace and model."""
 
-    def __init__(self, store: Store) -> None:
-        self._store = store
+    def __init__(self) -> None:
         self._known: dict[tuple[str, str], _Known] = {}
 
-    def forget(self, workspace: Workspace) -> None:
+    def forget(self, workspace_id: str) -> None:
         """Count again when it is asked for: something has changed that events do not tell of."""
         for place in list(self._known):
-            if place[0] == workspace.id:
+            if place[0] == workspace_id:
                 self._known.pop(place, None)
 
-    def lacking(self, workspace: Workspace, model: str, allowed: Filter) -> Lacking:
+    def lacking(self, queries: Queries, model: str, allowed: Filter) -> Lacking:
         """The records that lack a vector of a model, of those that pass a filter."""
-        return self._store.read(workspace, partial(self._look, (workspace.id, model), allowed))
-
-    def _look(self, place: tuple[str, str], allowed: Filter, queries: Queries) -> Lacking:
+        place = (queries.workspace_id, model)
         known = self._kept_up(place, queries)
         self._known[place] = known
         if known.ids is None:
@@ -63,7 +59,7 @@ class Backlog:
         if not known.ids:
             return Lacking()
         rows = queries.all(
-            "embeddings.lacking", ids=json.dumps(sorted(known.ids)), perspective=GENERAL, model=place[1],
+            "embeddings.lacking", ids=json.dumps(sorted(known.ids)), perspective=GENERAL, model=model,
             **_parameters(allowed),
         )  # fmt: skip
         self._known[place] = replace(known, ids={row["id"] for row in rows})

@@ -12,8 +12,9 @@ import threading
 import time
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
+from typing import TypeVar
 
 import numpy as np
 
@@ -45,38 +46,50 @@ AWAITED_TEXT = 20_000  # characters of a record that is awaited: about .4 s; a l
 AGAIN = 20.0  # seconds after which what could not be embedded for a search is tried again for another one
 
 BY_WORDS = "searched by words alone"
-EVERYTHING = Filter()
 
+T = TypeVar("T")
 Texts = Mapping[str, str]
 """What is to be embedded of one record, by perspective."""
 
 
-@dataclass(frozen=True, slots=True)
-class Readiness:
-    """The embedder whose vectors serve a search, if any, and what keeps it from finding all by meaning."""
-
-    embedder: Embedder | None
-    why_not: str = ""
-    """Why there is none, as the end of a sentence; '' where there shall be none."""
-    lacking: int = 0
-    """How many of the records that the search may see have no vector yet."""
-
-    def told(self, instead: str) -> str:
-        """One sentence about what was done `instead`, such as `searched by words alone`; '' where nothing is amiss."""
-        if self.why_not:
-            return f"{instead.capitalize()}: {self.why_not}."
-        if self.lacking:
-            return f"Not embedded yet, so {instead}: {self.lacking:,} {'record' if self.lacking == 1 else 'records'}."
-        return ""
+def _none(_allowed: Filter) -> int:
+    return 0
 
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """A question's own vector and the embedder that made it, if any; `degraded` says what a search cannot do."""
+    """What is asked inside an open snapshot, and the vector of it, made before that was opened."""
 
-    embedder: Embedder | None
+    queries: Queries
+    text: str = ""
+    embedder: Embedder | None = None
+    """The one whose vectors serve the workspace; None: search by words alone."""
     vector: Vector = field(default_factory=lambda: np.empty(0, np.float32))
-    degraded: str = ""
+    """Empty without an embedder or a text."""
+    why_not: str = ""
+    """Why there is no embedder, as the end of a sentence; '' where there shall be none."""
+    lacking: Callable[[Filter], int] = _none
+    """Counts the records that a filter lets through and that have no vector yet."""
+
+    def degraded(self, allowed: Filter, instead: str = BY_WORDS) -> str:
+        """Return in one sentence what was done `instead` of comparing all by meaning; '' where nothing is amiss.
+
+        Ask before anything else: where vectors are made soon, the snapshot is left for a later one that has them.
+        """
+        if self.why_not:
+            return f"{instead.capitalize()}: {self.why_not}."
+        if lacking := self.lacking(allowed):
+            return f"Not embedded yet, so {instead}: {lacking:,} {'record' if lacking == 1 else 'records'}."
+        return ""
+
+
+class _OutdatedError(Exception):
+    """The snapshot has to be left: its vectors are another embedder's than expected, or some are made first."""
+
+    def __init__(self, embedder: Embedder, lacking: Sequence[str] = ()) -> None:
+        super().__init__()
+        self.embedder = embedder
+        self.lacking = lacking
 
 
 class Embedding:
@@ -89,7 +102,7 @@ class Embedding:
         self._secrets = secrets
         self._store = store
         self._read_only = read_only
-        self._backlog = Backlog(store)
+        self._backlog = Backlog()
         self._hurrying: dict[str, threading.Thread] = {}
         self._failed: dict[str, float] = {}
         """When records could not be embedded for a search."""
@@ -116,88 +129,108 @@ class Embedding:
             self._helpers.failed(embedder, error)
             return [None] * len(texts)
 
-    def question(self, workspace: Workspace, text: str, allowed: Filter = EVERYTHING) -> Question:
-        """The question's own vector, once what a filter lets through is ready to be compared with it."""
-        embedder = self.serving(workspace)
+    def ask(self, workspace: Workspace, text: str, work: Callable[[Question], T]) -> T:
+        """Run `work` on one snapshot, and return its result; a `text` gets a vector before the snapshot opens.
+
+        Waits for the model while it loads. If `work` asks what is lacking and that is soon made, it is broken off and
+        run again on a later snapshot; such waits take AWAITED seconds at most in all.
+        """
+        present = self._present()
+        asked = self._asked(self._expected(workspace, present) if present else None, text)
+        until = time.monotonic() + AWAITED
+        while True:
+            try:
+                return self._store.read(workspace, partial(self._run, work, asked, present, until))
+            except _OutdatedError as outdated:
+                if not outdated.lacking:
+                    asked = self._asked(outdated.embedder, text)
+                elif not self._hurried(workspace, outdated, until):
+                    until = -math.inf
+
+    def _asked(self, embedder: Embedder | None, text: str) -> Callable[[Queries], Question]:
+        """A question with its vector, but for the snapshot."""
         if embedder is None:
-            return Question(None, degraded=self._absent().told(BY_WORDS))
+            return partial(Question, text=text, why_not=self._helpers.why_not("embedder"))
         try:
-            vector = embedder.embed_query(text)
+            vector = embedder.embed_query(text) if text else np.empty(0, np.float32)
         except ModelError as error:
             log.warning("searched by words alone: %s", error)
             self._helpers.failed(embedder, error)
-            return Question(None, degraded=Readiness(None, UNUSABLE["embedder"]).told(BY_WORDS))
-        lacking = self._awaited(workspace, embedder, allowed)
-        return Question(embedder, vector, Readiness(embedder, lacking=lacking).told(BY_WORDS))
+            return partial(Question, text=text, why_not=UNUSABLE["embedder"])
+        return partial(Question, text=text, embedder=embedder, vector=vector)
 
-    def ready(self, workspace: Workspace, allowed: Filter) -> Readiness:
-        """The embedder whose vectors serve a search, once the few records that it may see and that lack one have it.
+    def _run(
+        self, work: Callable[[Question], T], asked: Callable[[Queries], Question], present: Embedder | None,
+        until: float, queries: Queries,
+    ) -> T:  # fmt: skip
+        """Run `work` if the question's embedder is the one whose vectors serve in this snapshot."""
+        question = asked(queries)
+        embedder = question.embedder
+        if embedder is None or present is None:
+            return work(question)
+        if (serving := self._served(queries, present)).name != embedder.name:
+            raise _OutdatedError(serving)
+        return work(replace(question, lacking=partial(self._lacking_for, queries, embedder, until)))
 
-        Waits for the model while it loads, and then AWAITED seconds at most.
-        """
-        embedder = self.serving(workspace)
-        if embedder is None:
-            return self._absent()
-        return Readiness(embedder, lacking=self._awaited(workspace, embedder, allowed))
-
-    def _absent(self) -> Readiness:
-        return Readiness(None, self._helpers.why_not("embedder"))
+    def _present(self) -> Embedder | None:
+        """The embedder of the settings, once it is loaded."""
+        self._helpers.start()  # both, for a search waits for both
+        return self._helpers.embedder.get(self._helpers.patience)
 
     def serving(self, workspace: Workspace) -> Embedder | None:
         """The embedder whose vectors serve this workspace."""
-        self._helpers.start()  # both, for a search waits for both
-        embedder = self._helpers.embedder.get(self._helpers.patience)
-        if embedder is None:
-            return None
-        serving = self._serving_model(workspace, embedder)
-        if self._is_gone(workspace, serving):
-            self._backlog.forget(workspace)
-            self._checked.pop(workspace.id, None)
-            serving = self._serving_model(workspace, embedder)
-        return serving
+        present = self._present()
+        return self._store.read(workspace, lambda q: self._served(q, present)) if present else None
 
-    def _is_gone(self, workspace: Workspace, serving: Embedder) -> bool:
-        """Whether another process has dropped the set that was the fullest."""
-        if self._serving[workspace.id] != serving.name:
-            return False
-        some = self._store.read(workspace, lambda q: q.one("embeddings.some", perspective=GENERAL, model=serving.name))
-        return some is None
+    def _expected(self, workspace: Workspace, present: Embedder) -> Embedder:
+        """The one that served last."""
+        return self._named(self._serving.get(workspace.id), present)
 
-    def _serving_model(self, workspace: Workspace, present: Embedder) -> Embedder:
-        """The present one, unless another has more vectors here: that one until the present one's are as many."""
-        name = self._serving.get(workspace.id)
-        if workspace.id not in self._checked or (name != present.name and self._due(workspace)):
-            name = self._most_complete(workspace, present.name)
-            self._serving[workspace.id], self._checked[workspace.id] = name, time.monotonic()
+    def _named(self, name: str | None, present: Embedder) -> Embedder:
         return present if name in (None, present.name) else self._helpers.older(name) or present
 
-    def _due(self, workspace: Workspace) -> bool:
-        return time.monotonic() > self._checked.get(workspace.id, -math.inf) + RECHECK
+    def _served(self, queries: Queries, present: Embedder) -> Embedder:
+        """The present one, unless another has more vectors here: that one until the present one's are as many."""
+        key = queries.workspace_id
+        name = self._serving.get(key)
+        if key not in self._checked or (name != present.name and self._due(key)):
+            return self._named(self._most_complete(queries, present.name), present)
+        serving = self._named(name, present)
+        some = {"perspective": GENERAL, "model": serving.name}
+        if name == serving.name and queries.one("embeddings.some", **some) is None:  # another process has dropped it
+            self._backlog.forget(key)
+            serving = self._named(self._most_complete(queries, present.name), present)
+        return serving
 
-    def _most_complete(self, workspace: Workspace, present: str) -> str:
-        numbers = self.sets(workspace)
-        return max(numbers, key=lambda name: (numbers[name], name == present), default=present)
+    def _due(self, workspace_id: str) -> bool:
+        return time.monotonic() > self._checked.get(workspace_id, -math.inf) + RECHECK
+
+    def _most_complete(self, queries: Queries, present: str) -> str:
+        numbers = _sets(queries)
+        name = max(numbers, key=lambda name: (numbers[name], name == present), default=present)
+        self._serving[queries.workspace_id], self._checked[queries.workspace_id] = name, time.monotonic()
+        return name
 
     def sets(self, workspace: Workspace) -> dict[str, int]:
         """How many records have vectors of each model."""
-        rows = self._store.read(workspace, lambda q: q.all("embeddings.models", perspective=GENERAL))
-        return {row["model"]: row["number"] for row in rows}
+        return self._store.read(workspace, _sets)
 
     # what a search waits for -----------------------------------------------------------------------------------------
 
-    def _awaited(self, workspace: Workspace, embedder: Embedder, allowed: Filter) -> int:
-        """Have the few records that lack vectors embedded; how many lack some all the same."""
-        deadline = time.monotonic() + AWAITED
-        lacking = self._backlog.lacking(workspace, embedder.name, allowed)
-        while time.monotonic() < deadline and (wanted := self._hopeful(lacking)):
-            hurrying = self._hurry(workspace, embedder, wanted)
-            hurrying.join(max(0.0, deadline - time.monotonic()))
-            if hurrying.is_alive():  # it goes on without this search
-                break
-            lacking = self._backlog.lacking(workspace, embedder.name, allowed)
+    def _lacking_for(self, queries: Queries, embedder: Embedder, until: float, allowed: Filter) -> int:
+        """How many records lack a vector. Raises _OutdatedError where waiting for them is worth it."""
+        lacking = self._backlog.lacking(queries, embedder.name, allowed)
+        if time.monotonic() < until and (wanted := self._hopeful(lacking)):
+            raise _OutdatedError(embedder, wanted)
         if lacking.number and embedder is self._helpers.embedder.get():
-            self._remember(workspace, lacking.ids or None)
+            self._remember(queries.workspace_id, lacking.ids or None)
         return lacking.number
+
+    def _hurried(self, workspace: Workspace, outdated: _OutdatedError, until: float) -> bool:
+        """Have some records embedded; whether that has ended before the time was up."""
+        hurrying = self._hurry(workspace, outdated.embedder, outdated.lacking)
+        hurrying.join(max(0.0, until - time.monotonic()))
+        return not hurrying.is_alive()  # else it goes on without this search
 
     def _hopeful(self, lacking: Lacking) -> list[str]:
         """Those that are worth waiting for: if they are few, may be written, and have not failed a moment ago."""
@@ -250,18 +283,18 @@ class Embedding:
     def lacks(self, workspace: Workspace, ids: Iterable[str] | None) -> None:
         """These records, or nobody knows which (None), lack vectors from some perspective: for follow()."""
         if ids is None:
-            self._backlog.forget(workspace)
-        self._remember(workspace, ids)
+            self._backlog.forget(workspace.id)
+        self._remember(workspace.id, ids)
 
-    def _remember(self, workspace: Workspace, ids: Iterable[str] | None) -> None:
+    def _remember(self, workspace_id: str, ids: Iterable[str] | None) -> None:
         with self._lock:
-            waiting = self._lacking.setdefault(workspace.id, set())
+            waiting = self._lacking.setdefault(workspace_id, set())
             if ids is None:
-                self._lacking[workspace.id] = None
+                self._lacking[workspace_id] = None
             elif waiting is not None:
                 waiting.update(ids)
                 if len(waiting) > LACKING:
-                    self._lacking[workspace.id] = None
+                    self._lacking[workspace_id] = None
 
     def catch_up(self, stopping: Callable[[], bool], wait: float = 0) -> None:
         """Embed whatever lacks vectors of the present model, in every workspace: other processes write there too.
@@ -438,6 +471,11 @@ class Embedding:
         for made in filter(stale, self._store.read(workspace, lambda q: q.all("embeddings.sets"))):
             while self._store.write(workspace, partial(_drop, made)):
                 pass
+
+
+def _sets(queries: Queries) -> dict[str, int]:
+    """How many records have vectors of each model."""
+    return {row["model"]: row["number"] for row in queries.all("embeddings.models", perspective=GENERAL)}
 
 
 def _length(texts: Texts) -> int:

@@ -3,14 +3,15 @@
 Structure is ours alone: what a memory or a tag says stands behind a bullet, and its further lines are indented.
 """
 
-import json
 from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import Literal
 
+from memoryd.core.base.results import compact
 from memoryd.core.records.records import text_of
+from memoryd.core.search.hits import whole
 from memoryd.core.security.prompt_injection import MARK, reads_like_instructions
 from memoryd.model import Hit
 from memoryd.text import CHARACTERS_PER_TOKEN, content_words, estimate_tokens, extract
@@ -38,6 +39,8 @@ class Briefing:
     omitted: int
     degraded: str = ""
     """What the search could not do, in one sentence; '' where nothing is amiss."""
+    noted: bool = False
+    """Whether the text says so as well: it had room."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,7 +146,7 @@ class Raw(Layout):
 
     def line(self, hit: Hit, _tokens: int | None = None) -> Line:
         """One memory as a JSON object; never an extract."""
-        return Line(hit, json.dumps(whole(hit), ensure_ascii=False, separators=(",", ":")))
+        return Line(hit, compact(whole(hit)))
 
     def text(self, lines: Sequence[Line]) -> str:
         """The memories between what stands around them."""
@@ -152,25 +155,11 @@ class Raw(Layout):
 
     def with_note(self, text: str, note: str) -> str:
         """The same as a field of its own."""
-        return f'{text[:-1]},"degraded":{json.dumps(note, ensure_ascii=False)}}}'
+        return f'{text[:-1]},"degraded":{compact(note)}}}'
 
 
 LAYOUTS: dict[Format, type[Layout]] = {"summary": Summary, "list": List, "raw": Raw, "answer": Quotes}
 """`answer` falls back to a list without a language model (d)."""
-
-
-def whole(hit: Hit) -> dict[str, Any]:
-    """Every field of a hit; `reads_like` where its content seems to give orders."""
-    record = hit.record
-    like = reads_like_instructions(record.body)
-    return {
-        "id": record.id, "kind": str(record.kind), "key": record.name, "type": record.type, "content": record.body,
-        "tags": list(record.tags), "importance": record.importance, "score": round(hit.score, 4),
-        "session_id": record.session_id, "client": record.client, "tool": record.tool,
-        "created_at": record.created_at, "updated_at": record.updated_at, "accessed_at": record.accessed_at,
-        "access_count": record.access_count, "why": {name: round(part, 4) for name, part in hit.why.items()},
-        **({"reads_like": like} if like else {}),
-    }  # fmt: skip
 
 
 def brief(hits: Sequence[Hit], budget: int, layout: Layout) -> Briefing:
@@ -194,8 +183,9 @@ def room(budget: int, degraded: str, layout: Layout) -> int:
 
 def annotated(briefing: Briefing, budget: int, degraded: str, layout: Layout) -> Briefing:
     """A briefing that was made for the `room` of a budget, with the note."""
-    text = briefing.text if room(budget, degraded, layout) == budget else layout.with_note(briefing.text, degraded)
-    return replace(briefing, text=text, tokens_used=estimate_tokens(text), degraded=degraded)
+    noted = room(budget, degraded, layout) < budget
+    text = layout.with_note(briefing.text, degraded) if noted else briefing.text
+    return replace(briefing, text=text, tokens_used=estimate_tokens(text), degraded=degraded, noted=noted)
 
 
 def pack(hits: Sequence[Hit], budget: int, layout: Layout) -> list[Line]:

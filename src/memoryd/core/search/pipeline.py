@@ -10,19 +10,20 @@ from typing import Literal
 import numpy as np
 
 from memoryd.core.base.clock import hours_since
-from memoryd.core.engine import Engine
 from memoryd.core.records import perspectives
 from memoryd.core.records.deduplication import may_differ
+from memoryd.core.records.embedding import Question
 from memoryd.core.records.records import fetch, full_text
+from memoryd.core.scope import Scope
 from memoryd.core.search import as_of as past
 from memoryd.core.search import ranking
 from memoryd.core.search.as_of import Past
 from memoryd.core.search.ranking import Neighbours, Profile
 from memoryd.errors import ModelError
-from memoryd.model import GENERAL, Filter, Findings, Hit, Record, VectorSet, Workspace
+from memoryd.model import GENERAL, Filter, Findings, Hit, Record, VectorSet
 from memoryd.models.embedders import Embedder
 from memoryd.query_syntax import WordQuery, literal_query, parse_query
-from memoryd.store.base import Vector
+from memoryd.store.base import Queries, Vector
 
 log = logging.getLogger(__name__)
 
@@ -45,70 +46,145 @@ class Candidates:
     """The perspective from which a record came nearest."""
     closed: bool = False
     """Whether the query's syntax decides what belongs in: no others then, however near."""
-    past: Past | None = None
-    """What there was at the time that the question is about, if it is not about now."""
     degraded: str = ""
     """What meaning could not be asked about, in one sentence; '' where nothing is amiss."""
 
 
-class Search:
-    """Finds records of one workspace."""
+@dataclass(frozen=True, slots=True)
+class Found:
+    """All that ranking needs of one snapshot: the models that rank run after it was left."""
 
-    def __init__(self, engine: Engine, workspace: Workspace, profile: Profile = ranking.RECALL) -> None:
-        self._engine = engine
-        self._workspace = workspace
+    query: str
+    candidates: Candidates
+    records: Mapping[str, Record]
+    vectors: Mapping[str, Vector]
+    """Of the records, from the general perspective; none where there is no embedder."""
+    beside: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    """The records around some of them in their sessions; none where something parts them."""
+    hits: Sequence[Hit] = ()
+    """The candidates by their composite scores, unless they are of another time."""
+    past: Past | None = None
+    """What there was at the time that the question is about, if it is not about now."""
+
+    @property
+    def ids(self) -> list[str]:
+        """The ids of all that may be among the hits."""
+        return [*self.records, *(self.past.others if self.past else ())]
+
+
+class Search:
+    """Finds records of one workspace: `find` inside a snapshot, then `ranked` or `meant`."""
+
+    def __init__(self, scope: Scope, profile: Profile = ranking.RECALL) -> None:
+        self._scope = scope
         self._profile = profile
 
-    def find(self, query: str, allowed: Filter, as_of: str = "") -> Findings[Hit]:
+    def hits(self, query: str, allowed: Filter, as_of: str = "") -> Findings[Hit]:
         """The records that bear on a query, best first, each with the parts of its score.
 
         With `as_of`, a time, those that lived then, as they were.
         """
-        candidates = self._then(query, allowed, as_of) if as_of else self.candidates(query, allowed)
-        found = self._ranked(query, candidates, allowed)
-        return replace(found, best=self._distinct(found.best, candidates))
+        return self.ranked(self._scope.ask(query, lambda question: self.find(question, allowed, as_of)))
 
-    def matches(self, query: str, allowed: Filter) -> Findings[Hit]:
+    def find(self, question: Question, allowed: Filter, as_of: str = "") -> Found:
+        """Read what may bear on a question, and what ranking needs of it."""
+        if as_of:
+            return self._find_then(question, allowed, as_of)
+        queries, candidates = question.queries, self.candidates(question, allowed)
+        apart = candidates.closed or allowed.tags or candidates.embedder is None or not self._profile.lift
+        fused = self._fused(candidates)
+        beside = {} if apart else self._beside(queries, _best(fused, self._profile.lifting), allowed)
+        around = (key for near in beside.values() for key in near)
+        ids = list(dict.fromkeys([*_best(fused, self._profile.depth), *around]))
+        records, vectors = self._fetch(queries, ids, allowed), self._vectors(queries, ids, candidates)
+        found = Found(question.text, candidates, records, vectors, beside)
+        hits = self._scored(found)
+        further = [] if apart else [_id(hit) for hit in hits[: self._head(hits)] if _id(hit) not in beside]
+        return replace(found, hits=hits, beside={**beside, **self._beside(queries, further, allowed)})
+
+    def _find_then(self, question: Question, allowed: Filter, as_of: str) -> Found:
+        """What there was at a time: the candidates among what is still the same, and all others."""
+        then = past.at(question.queries, as_of, allowed)
+        allowed = replace(allowed, among=then.unchanged)
+        candidates = self.candidates(question, allowed)
+        ids = _best(self._fused(candidates), 2 * self._profile.depth)
+        records = self._fetch(question.queries, ids, allowed)
+        return Found(question.text, candidates, records, self._vectors(question.queries, ids, candidates), past=then)
+
+    def ranked(self, found: Found) -> Findings[Hit]:
+        """What was found, best first, each with the parts of its score, without what repeats a better one."""
+        hits, found = self._ordered(found)
+        return replace(hits, best=self._distinct(hits.best, found))
+
+    def meant(self, found: Found) -> Findings[Hit]:
         """Only records that have a word of the query or lie near it, near-duplicates and all: those that it means."""
-        candidates = self.candidates(query, allowed)
-        near = similarities(candidates)
-        found = self._ranked(query, candidates, allowed)
-        meant = [
-            hit for hit in found.best if _id(hit) in candidates.words or near.get(_id(hit), 0.0) >= self._profile.near
-        ]
-        return replace(found, best=meant)
+        hits, found = self._ordered(found)
+        words, near = found.candidates.words, similarities(found.candidates)
+        meant = [hit for hit in hits.best if _id(hit) in words or near.get(_id(hit), 0.0) >= self._profile.near]
+        return replace(hits, best=meant)
 
-    def _ranked(self, query: str, candidates: Candidates, allowed: Filter) -> Findings[Hit]:
-        hits = self._scored(candidates, allowed)
-        if candidates.closed:
-            return Findings(hits)
-        found = self._rerank(query, hits, candidates, allowed)
-        return replace(found, degraded=candidates.degraded or found.degraded)
+    def _ordered(self, found: Found) -> tuple[Findings[Hit], Found]:
+        """What was found in the order of its scores, and that with what has changed since the time in question."""
+        if found.past:
+            found = self._with_past(found, found.past)
+        if found.candidates.closed:
+            return Findings(list(found.hits)), found
+        ordered = self._rerank(found.hits, found)
+        return replace(ordered, degraded=found.candidates.degraded or ordered.degraded), found
 
     # candidates ------------------------------------------------------------------------------------------------------
 
-    def candidates(self, query: str, allowed: Filter, mode: Mode = "auto", depth: int = 0) -> Candidates:
+    def candidates(self, question: Question, allowed: Filter, mode: Mode = "auto", depth: int = 0) -> Candidates:
         """What words and vectors find, each up to `depth` (else the profile's); `mode` may name one of them alone."""
         depth = depth or self._profile.depth
+        degraded = "" if mode == "text" else question.degraded(allowed)
         if mode == "embedding":
-            return self._with_vectors(query, {}, allowed, depth, closed=False)
-        parsed = parse_query(query)
-        words = self._words(parsed, allowed, depth)
+            return self._with_vectors(question, Candidates({}, degraded=degraded), allowed, depth)
+        parsed = parse_query(question.text)
+        words = self._words(question, parsed, allowed, depth)
         if not words and parsed and parsed.syntax and not parsed.binding:
-            parsed = literal_query(query)
-            words = self._words(parsed, allowed, depth)
+            parsed = literal_query(question.text)
+            words = self._words(question, parsed, allowed, depth)
         closed = bool(parsed and parsed.syntax)
-        if mode == "text":
-            return Candidates(words, closed=closed)
-        return self._with_vectors(query, words, allowed, depth, closed=closed)
+        by_words = Candidates(words, closed=closed, degraded="" if closed else degraded)  # syntax asks for words
+        return by_words if mode == "text" else self._with_vectors(question, by_words, allowed, depth)
 
-    def _then(self, query: str, allowed: Filter, as_of: str) -> Candidates:
-        """What is found of the records of a time: those that are still the same, and all others."""
-        then = self._engine.store.read(self._workspace, lambda q: past.at(q, as_of, allowed))
-        same = self.candidates(query, replace(allowed, among=then.unchanged))
-        found = past.by_words(then, query, max(same.words.values(), default=1.0), closed=same.closed)
-        near = self._near(then, found, same) if not same.closed else {}
-        return replace(same, words={**same.words, **found}, vectors={**same.vectors, **near}, past=then)
+    def _words(self, question: Question, parsed: WordQuery | None, allowed: Filter, depth: int) -> dict[str, float]:
+        return dict(self._scope.index.words(question.queries, parsed, allowed, depth)) if parsed else {}
+
+    def _with_vectors(self, question: Question, by_words: Candidates, allowed: Filter, depth: int) -> Candidates:
+        """Candidates with the cosines of what comes near to the question, from whichever perspective it is nearest."""
+        embedder, queries, index = question.embedder, question.queries, self._scope.index
+        if embedder is None:
+            return by_words
+        names = list(perspectives.templates(queries)) if self._profile.every_perspective else [GENERAL]
+        sets = [VectorSet(name, embedder.name) for name in names]
+        if by_words.closed:
+            cosines = index.cosines(queries, sets, question.vector, list(by_words.words))
+        else:
+            cosines = list(map(dict, index.nearest(queries, sets, question.vector, allowed, depth)))
+        best: dict[str, float] = {}
+        nearest_from: dict[str, str] = {}
+        for perspective, near in zip(names, cosines, strict=True):
+            aside = 0.0 if perspective == GENERAL else self._profile.aside * (1 - embedder.unrelated)
+            for key, cosine in near.items():
+                if cosine - aside > best.get(key, -np.inf):
+                    best[key], nearest_from[key] = cosine - aside, perspective
+        return replace(
+            by_words, vectors=best, embedder=embedder, vector=question.vector, nearest_from=nearest_from
+        )  # fmt: skip
+
+    def _with_past(self, found: Found, then: Past) -> Found:
+        """What was found, and beside it what is gone or says something else now."""
+        same, query = found.candidates, found.query
+        words = past.by_words(then, query, max(same.words.values(), default=1.0), closed=same.closed)
+        near = self._near(then, words, same) if not same.closed else {}
+        candidates = replace(same, words={**same.words, **words}, vectors={**same.vectors, **near})
+        fused = self._fused(candidates)
+        records = {key: found.records[key] for key in _best(fused, self._profile.depth) if key in found.records}
+        others = {key: record for key, record in then.others.items() if key in fused}
+        found = replace(found, candidates=candidates, records=records | others)
+        return replace(found, hits=self._scored(found))
 
     def _near(self, then: Past, found: Mapping[str, float], same: Candidates) -> dict[str, float]:
         """The cosines of those that are otherwise now; none where nothing makes vectors, or it fails."""
@@ -120,54 +196,38 @@ class Search:
             log.warning("what was before is searched by words alone: %s", error)
             return {}
 
-    def _with_vectors(
-        self, query: str, words: Mapping[str, float], allowed: Filter, depth: int, *, closed: bool
-    ) -> Candidates:
-        asked = self._engine.embedding.question(self._workspace, query, allowed)
-        embedder, vector = asked.embedder, asked.vector
-        degraded = "" if closed else asked.degraded  # syntax asks for words
-        if embedder is None:
-            return Candidates(words, closed=closed, degraded=degraded)
-        only = list(words) if closed else None
-        best: dict[str, float] = {}
-        nearest_from: dict[str, str] = {}
-        for perspective in self._perspectives():
-            aside = 0.0 if perspective == GENERAL else self._profile.aside * (1 - embedder.unrelated)
-            for key, cosine in self._cosines(VectorSet(perspective, embedder.name), vector, allowed, depth, only):
-                if cosine - aside > best.get(key, -np.inf):
-                    best[key], nearest_from[key] = cosine - aside, perspective
-        return Candidates(words, best, embedder, vector, nearest_from, closed, degraded=degraded)
+    def _fetch(self, queries: Queries, ids: Sequence[str], allowed: Filter) -> dict[str, Record]:
+        """The records among `ids` that may be found: a neighbour may be of another kind."""
+        return {
+            key: self._scope.engine.accesses.current(self._scope.workspace, record)
+            for key, record in fetch(queries, ids, allowed.session).items()
+            if not allowed.kinds or record.kind in allowed.kinds
+        }
 
-    def _words(self, parsed: WordQuery | None, allowed: Filter, depth: int) -> dict[str, float]:
-        return dict(self._engine.store.words(self._workspace, parsed, allowed, depth)) if parsed else {}
+    def _vectors(self, queries: Queries, ids: Sequence[str], candidates: Candidates) -> dict[str, Vector]:
+        if not ids or candidates.embedder is None:
+            return {}
+        return self._scope.index.vectors(queries, VectorSet(GENERAL, candidates.embedder.name), ids)
 
-    def _perspectives(self) -> list[str]:
-        if not self._profile.every_perspective:
-            return [GENERAL]
-        return list(self._engine.store.read(self._workspace, perspectives.templates))
-
-    def _cosines(
-        self, among: VectorSet, vector: Vector, allowed: Filter, depth: int, only: Sequence[str] | None
-    ) -> Iterable[tuple[str, float]]:
-        store = self._engine.store
-        if only is not None:
-            return store.cosines(self._workspace, among, vector, only).items()
-        return store.nearest(self._workspace, among, vector, allowed, depth)
+    def _beside(self, queries: Queries, ids: Sequence[str], allowed: Filter) -> dict[str, list[str]]:
+        """The records around each of `ids` in its session."""
+        if not ids:
+            return {}
+        rows = queries.all("records.neighbours", ids=json.dumps(ids), session=allowed.session)
+        return {row["id"]: [row[place] for place in _PLACES if row[place]] for row in rows}
 
     # scores ----------------------------------------------------------------------------------------------------------
 
-    def _scored(self, candidates: Candidates, allowed: Filter) -> list[Hit]:
+    def _fused(self, candidates: Candidates) -> dict[str, float]:
+        return ranking.fuse(*spread(candidates, self._profile.depth), self._profile.alpha)
+
+    def _scored(self, found: Found) -> list[Hit]:
         """Every candidate with its composite score, best first."""
-        profile = self._profile
-        words, vectors = spread(candidates, profile.depth)
+        profile, records = self._profile, found.records
+        words, vectors = spread(found.candidates, profile.depth)
         fused = ranking.fuse(words, vectors, profile.alpha)
-        around = self._neighbours(_best(fused, profile.lifting), candidates, allowed)
-        nearby = (key for near in around.values() for key in near)
-        found = list(dict.fromkeys([*_best(fused, profile.depth), *nearby]))
-        records = self._fetch(found, allowed)
-        if candidates.past:
-            records |= {key: record for key, record in candidates.past.others.items() if key in fused}
-        lifted = ranking.lift(fused, _among(records, around), _lengths(records), profile)
+        around = self._around(found, _best(fused, profile.lifting), records)
+        lifted = ranking.lift(fused, around, _lengths(records), profile)
         now = datetime.now(UTC)
         hits = []
         for key, fusion in ranking.gate({key: lifted[key] for key in lifted if key in records}, profile.gate).items():
@@ -187,52 +247,35 @@ class Search:
             "access": ranking.access(record.access_count, recalled, profile),
         }
 
-    def _neighbours(self, ids: Sequence[str], candidates: Candidates, allowed: Filter) -> Neighbours:
-        """The records around each of `ids`; none where there are no sessions, no vectors, or something parts them."""
-        apart = candidates.closed or candidates.past or allowed.tags
-        if candidates.embedder is None or not self._profile.lift or apart:
-            return {}
-        rows = self._engine.store.read(
-            self._workspace, lambda q: q.all("records.neighbours", ids=json.dumps(ids), session=allowed.session)
-        )
-        around = {row["id"]: [row[place] for place in _PLACES if row[place]] for row in rows}
-        every = list(dict.fromkeys([*around, *(key for near in around.values() for key in near)]))
-        vectors = self._vectors(every, candidates)
+    def _around(self, found: Found, keys: Iterable[str], known: Container[str]) -> Neighbours:
+        """The known records around each of `keys`, and how far they belong together."""
+        vectors = found.vectors
 
         def related(one: str, other: str) -> float:
             cosine = float(vectors[one][0] @ vectors[other][0])
-            return ranking.related(ranking.rescale(cosine, _unrelated(candidates)), self._profile)
+            return ranking.related(ranking.rescale(cosine, _unrelated(found.candidates)), self._profile)
 
         return {
-            key: {other: related(key, other) for other in near if other in vectors}
-            for key, near in around.items() if key in vectors
+            key: {other: related(key, other) for other in found.beside[key] if other in known and other in vectors}
+            for key in keys if key in found.beside and key in vectors
         }  # fmt: skip
-
-    def _fetch(self, ids: Sequence[str], allowed: Filter) -> dict[str, Record]:
-        """The records among `ids` that may be found: a neighbour may be of another kind."""
-        found = self._engine.store.read(self._workspace, lambda q: fetch(q, ids, allowed.session))
-        return {
-            key: self._engine.accesses.current(self._workspace, record)
-            for key, record in found.items()
-            if not allowed.kinds or record.kind in allowed.kinds
-        }
 
     # the cross-encoder -----------------------------------------------------------------------------------------------
 
-    def _rerank(self, query: str, hits: Sequence[Hit], candidates: Candidates, allowed: Filter) -> Findings[Hit]:
+    def _rerank(self, hits: Sequence[Hit], found: Found) -> Findings[Hit]:
         """The head as the cross-encoder orders it, then the rest; once something was cut off, the list ends there."""
         profile = self._profile
         head = {_id(hit): hit for hit in hits[: self._head(hits)]}
-        logits = self._read(query, head, candidates)
+        logits = self._read(head, found)
         if not logits:
-            why_not = self._engine.helpers.why_not("reranker") if head else ""
+            why_not = self._scope.engine.helpers.why_not("reranker") if head else ""
             return Findings(list(hits), f"Not reranked: {why_not}." if why_not else "")
-        around = _among(head, self._neighbours(list(head), candidates, allowed))
+        around = self._around(found, head, head)
         lengths = _lengths({key: hit.record for key, hit in head.items()})
         lifted = ranking.lift(logits, around, lengths, profile)
         scores = ranking.blend(lifted, {key: hit.score for key, hit in head.items()}, profile)
         order = sorted(scores, key=lambda key: -scores[key])
-        kept = ranking.close_gap(order, lifted, similarities(candidates), profile)
+        kept = ranking.close_gap(order, lifted, similarities(found.candidates), profile)
         reranked = [
             replace(head[key], score=ranking.sigmoid(scores[key]), why={**head[key].why, "reranker": logits[key]})
             for key in kept
@@ -257,45 +300,41 @@ class Search:
         read = self._profile.read
         return min(length, read) if length <= 2 * read else 2 * read
 
-    def _read(self, query: str, head: Mapping[str, Hit], candidates: Candidates) -> dict[str, float]:
+    def _read(self, head: Mapping[str, Hit], found: Found) -> dict[str, float]:
         """What the cross-encoder says of each; nothing where there is none."""
         if not head:
             return {}
-        self._engine.helpers.reranker.start()
-        reranker = self._engine.helpers.reranker.get(self._engine.helpers.patience)
+        helpers = self._scope.engine.helpers
+        helpers.reranker.start()
+        reranker = helpers.reranker.get(helpers.patience)
         if reranker is None:
             return {}
         try:
-            return dict(zip(head, reranker.score(query, self._passages(head, candidates)), strict=True))
+            return dict(zip(head, reranker.score(found.query, self._passages(head, found)), strict=True))
         except ModelError as error:
             log.warning("not reranked: %s", error)
             return {}
 
-    def _passages(self, head: Mapping[str, Hit], candidates: Candidates) -> list[str]:
+    def _passages(self, head: Mapping[str, Hit], found: Found) -> list[str]:
         """The beginning of each text; of one that was embedded in chunks the one nearest to the question."""
-        texts = {key: full_text(hit.record) for key, hit in head.items()}
-        long = [key for key, text in texts.items() if len(text) > 2 * self._profile.read]
-        chunks = self._vectors(long, candidates)
-        return [
-            _nearest_part(text, chunks[key] @ candidates.vector) if key in chunks else text[: self._profile.read]
-            for key, text in texts.items()
-        ]
+        return [self._passage(full_text(hit.record), found.vectors.get(key), found) for key, hit in head.items()]
 
-    def _vectors(self, ids: Sequence[str], candidates: Candidates) -> dict[str, Vector]:
-        if not ids or candidates.embedder is None:
-            return {}
-        return self._engine.store.vectors(self._workspace, VectorSet(GENERAL, candidates.embedder.name), ids)
+    def _passage(self, text: str, chunks: Vector | None, found: Found) -> str:
+        read = self._profile.read
+        if chunks is None or len(text) <= 2 * read:
+            return text[:read]
+        return _nearest_part(text, chunks @ found.candidates.vector)
 
     # near-duplicates -------------------------------------------------------------------------------------------------
 
-    def _distinct(self, hits: Sequence[Hit], candidates: Candidates) -> list[Hit]:
+    def _distinct(self, hits: Sequence[Hit], found: Found) -> list[Hit]:
         """Without what nearly repeats a better hit. Texts that may state different facts are all kept."""
-        vectors = self._vectors([_id(hit) for hit in hits[:COMPARED]], candidates)
+        vectors = found.vectors
         compared = [hit for hit in hits[:COMPARED] if _id(hit) in vectors]
         if len(compared) < 2:
             return list(hits)
         whole = np.stack([ranking.whole(vectors[_id(hit)]) for hit in compared])
-        near = ranking.rescale(whole @ whole.T, _unrelated(candidates)) >= self._profile.same
+        near = ranking.rescale(whole @ whole.T, _unrelated(found.candidates)) >= self._profile.same
         repeated: set[str] = set()
         for better, worse in np.argwhere(np.triu(near, 1)).tolist():
             one, other = compared[better], compared[worse]
@@ -336,11 +375,6 @@ def _id(hit: Hit) -> str:
 
 def _best(scores: Mapping[str, float], number: int) -> list[str]:
     return sorted(scores, key=lambda key: -scores[key])[:number]
-
-
-def _among(known: Container[str], neighbours: Neighbours) -> Neighbours:
-    """The neighbours that are known."""
-    return {key: {other: part for other, part in near.items() if other in known} for key, near in neighbours.items()}
 
 
 def _lengths(records: Mapping[str, Record]) -> dict[str, int]:

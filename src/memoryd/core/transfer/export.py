@@ -1,4 +1,4 @@
-"""Whole workspaces as one file of JSON lines, which `imports` reads, on any machine and into any store.
+"""Write whole workspaces into one file of JSON lines, which `import` reads on any machine and into any store.
 
 After the head comes a line for each workspace, followed by one for each of its rows, table by table and in the order of
 their keys. What was forgotten is not told, nor what belongs to a session alone. Nothing in the file depends on where or
@@ -14,11 +14,12 @@ from pathlib import Path
 from memoryd.core.engine import Engine
 from memoryd.core.transfer import jsonl, schema
 from memoryd.core.transfer.jsonl import Target, Written
-from memoryd.core.transfer.schema import DETAILS, FORMAT, TABLES, TOLD, VERSION, WORKSPACE
+from memoryd.core.transfer.schema import FORMAT, TOLD, VERSION, WORKSPACE
 from memoryd.errors import StoreError
 from memoryd.model import Workspace
 from memoryd.store import rows
 from memoryd.store.base import Queries, Row
+from memoryd.store.columns import DETAILS, EXPORTED
 
 NOUNS = {
     "memory": "memories", "entity": "entities", "observation": "observations", "interaction": "turns",
@@ -79,7 +80,7 @@ class _Writing:
         self._target.put({WORKSPACE: {name: getattr(self._workspace, name) for name in TOLD}})
         numbers, done = Numbers(), 0
         total = sum(rows.number(queries, table) for table in self._counted()) or 1
-        for table in TABLES:
+        for table in EXPORTED:
             for page in self._pages(queries, table):
                 for row in self._shown(table, page):
                     self._target.put(schema.line(table, row))
@@ -90,7 +91,7 @@ class _Writing:
         return numbers
 
     def _counted(self) -> list[str]:
-        return [table for table in TABLES if table != "embeddings" or self._vectors]
+        return [table for table in EXPORTED if table != "embeddings" or self._vectors]
 
     def _pages(self, queries: Queries, table: str) -> Iterator[list[Row]]:
         return rows.brought(queries) if table not in self._counted() else rows.pages(queries, table)

@@ -10,8 +10,9 @@ from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
+from memoryd.core.base.batches import batches
 from memoryd.core.engine import Engine
 from memoryd.core.graph import entities, relations
 from memoryd.core.graph.entities import NewEntity
@@ -20,8 +21,6 @@ from memoryd.core.graph.transaction import Change, Graph, named
 from memoryd.core.transfer import jsonl
 from memoryd.core.transfer.server_memory import FORMATS, UNKNOWN, Fault, Hint, Item, brief
 from memoryd.errors import InvalidInputError
-
-T = TypeVar("T")
 
 BATCH = 500  # entities, observations and relations a transaction; the one entity with more stays whole
 REMARKS = 20  # of a sort that are told in full; of more, only the number
@@ -182,11 +181,11 @@ class _Loading:
 
     def run(self, source: Source, report: Report) -> None:
         found = self._entities(self._items(source, "importing entities", report))
-        for news in _batches(found, lambda new: 1 + len(new.observations)):
+        for news in batches(found, BATCH, lambda one: 1 + len(one[1].observations)):
             self._put_entities(news)
         masked, items = len(self._masked), self._items(source, "importing relations", report)
         edges = ((number, item) for number, item in items if isinstance(item, Edge))
-        for batch in _batches(edges, lambda _edge: 1):
+        for batch in batches(edges, BATCH):
             self._put_relations(batch)
         del self._masked[masked:]  # the second pass finds them again
 
@@ -230,7 +229,7 @@ class _Loading:
             missing = _ends(edges) - named(change.queries, _ends(edges)).keys()
             if missing:
                 entities.put(change, [NewEntity(name=name, type=UNKNOWN) for name in sorted(missing)], {})
-            return missing, len(relations.put(change, edges).created)
+            return missing, len(relations.put(change, edges)["created"])
 
         missing, created = self._graph.change(work)
         self._new += Counts(relations=created)
@@ -243,20 +242,6 @@ class _Loading:
 
 def _ends(edges: Iterable[Edge]) -> set[str]:
     return {name for edge in edges for name in (edge.source, edge.target)}
-
-
-def _batches(items: Iterable[tuple[int, T]], weigh: Callable[[T], int]) -> Iterator[list[tuple[int, T]]]:
-    """Items in lists that weigh BATCH or, by their last one, a little more."""
-    batch: list[tuple[int, T]] = []
-    weight = 0
-    for number, item in items:
-        batch.append((number, item))
-        weight += weigh(item)
-        if weight >= BATCH:
-            yield batch
-            batch, weight = [], 0
-    if batch:
-        yield batch
 
 
 # vectors -------------------------------------------------------------------------------------------------------------

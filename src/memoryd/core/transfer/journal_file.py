@@ -3,10 +3,13 @@
 A line is a turn or a summary, in the metadata of seed e; those of Neo.mjs say the same, with a vector and a document.
 """
 
+import json
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal, TypeVar
+from tempfile import TemporaryFile
+from typing import IO, Any, Literal, TypeVar, cast
 
 from memoryd.core.base.batches import batches
 from memoryd.core.journal.metadata import of_summary, of_turn, summary, turn
@@ -82,68 +85,67 @@ def load(kept: JournalStore, source: Source, mode: Mode, report: Done, secrets: 
     All of it is read and checked first; InvalidInputError names a bad line, and nothing was changed. A merge is written
     in batches: what was added until something went wrong stays, and is found again by the next import.
     """
-    read, held, masked = _check(source, report, secrets)
-    before = kept.numbers()
-    if mode == "replace":
-        kept.replace(
-            _of(source, Interaction, report, secrets) if "memories" in held else None,
-            _of(source, SessionSummary, report, secrets) if "summaries" in held else None,
-        )
-        return Imported(read, read, masked)
-    for turns in batches(_of(source, Interaction, report, secrets), BATCH):
-        kept.put(turns)
-    for summaries in batches(_of(source, SessionSummary, report, secrets), BATCH):
-        kept.put_summaries(summaries)
-    after = kept.numbers()
-    return Imported(read, Counts(**{name: after[name] - before[name] for name in COLLECTIONS}), masked)
-
-
-def _check(source: Source, report: Done, secrets: Secrets) -> tuple[Counts, set[str], tuple[str, ...]]:
-    """How many of each a file holds, which collections it stands for, and the kinds of secrets in it."""
-    head = source.head() or {}
-    held = head.get(jsonl.HEAD, {})
+    held = (source.head() or {}).get(jsonl.HEAD, {})
     if held and (held.get("format"), held.get("version")) != (FORMAT["format"], FORMAT["version"]):
         raise InvalidInputError(
             f"{source.path.name} is an export of another kind or of a newer version: {held}. Import it with "
             "`memoryd import`."
         )
-    turns = summaries = 0
-    masked: list[str] = []
-    for _, item in _items(source, lambda done: report(done / 2), secrets, masked):
-        if isinstance(item, Interaction):
-            turns += 1
-        else:
-            summaries += 1
-    _demand_unchanged(source)
-    found = {name for name, number in (("memories", turns), ("summaries", summaries)) if number}
-    if not held and not found:
-        raise InvalidInputError(f"{source.path.name} is empty: there is nothing to import.")
-    return Counts(turns, summaries), found | set(held.get("collections", ())), tuple(masked)
+    with TemporaryFile("w+", encoding="utf-8") as turns, TemporaryFile("w+", encoding="utf-8") as summaries:
+        reading = _Reading({Interaction: turns, SessionSummary: summaries}, report)
+        reading.check(source, secrets)
+        read = Counts(reading.numbers[Interaction], reading.numbers[SessionSummary])
+        if not held and not reading.numbers:
+            raise InvalidInputError(f"{source.path.name} is empty: there is nothing to import.")
+        before = kept.numbers()
+        if mode == "replace":
+            named = held.get("collections", ())
+            kept.replace(
+                reading.items(Interaction) if read.memories or "memories" in named else None,
+                reading.items(SessionSummary) if read.summaries or "summaries" in named else None,
+            )
+            return Imported(read, read, tuple(reading.masked))
+        for some in batches(reading.items(Interaction), BATCH):
+            kept.put(some)
+        for several in batches(reading.items(SessionSummary), BATCH):
+            kept.put_summaries(several)
+        after = kept.numbers()
+    new = Counts(**{name: after[name] - before[name] for name in COLLECTIONS})
+    return Imported(read, new, tuple(reading.masked))
 
 
-def _of(source: Source, kind: type[T], report: Done, secrets: Secrets) -> Iterator[T]:
-    """The turns, or the summaries, of a file. Raises InvalidInputError where somebody wrote to it meanwhile."""
-    for _, item in _items(source, lambda done: report(0.5 + done / 2), secrets, []):
-        if isinstance(item, kind):
-            yield item
-    _demand_unchanged(source)
+class _Reading:
+    """A file that is read once: its turns and its summaries wait in files of their own until all lines are known."""
 
+    def __init__(self, waiting: Mapping[type, IO[str]], report: Done) -> None:
+        self.numbers: Counter[type] = Counter()
+        self.masked: list[str] = []
+        self._waiting = waiting
+        self._report = report
+        self._done = 0
 
-def _demand_unchanged(source: Source) -> None:
-    if source.changed():
-        raise InvalidInputError(f"Somebody wrote to {source.path.name} while it was read. Import it again.")
+    def check(self, source: Source, secrets: Secrets) -> None:
+        """Read all lines; raise InvalidInputError that names a bad one."""
+        for number, value in source.objects(lambda done: self._report(done / 2)):
+            cleaned = source.clean(number, value, secrets)
+            self.masked += cleaned.found
+            try:
+                kind = type(_item(cleaned.value))
+            except (InvalidInputError, ValueError, OverflowError, OSError) as error:  # the latter: no time
+                raise source.fault(number, f"is no turn or summary: {str(error).rstrip('.')}") from None
+            self._waiting[kind].write(json.dumps(cleaned.value) + "\n")
+            self.numbers[kind] += 1
+        if source.changed():
+            raise InvalidInputError(f"Somebody wrote to {source.path.name} while it was read. Import it again.")
 
-
-def _items(
-    source: Source, report: Done, secrets: Secrets, masked: list[str]
-) -> Iterator[tuple[int, Interaction | SessionSummary]]:
-    for number, value in source.objects(report):
-        cleaned = source.clean(number, value, secrets)
-        masked += cleaned.found
-        try:
-            yield number, _item(cleaned.value)
-        except (InvalidInputError, ValueError, OverflowError, OSError) as error:  # the latter: no time
-            raise source.fault(number, f"is no turn or summary: {str(error).rstrip('.')}") from None
+    def items(self, kind: type[T]) -> Iterator[T]:
+        """Give the turns, or the summaries."""
+        self._waiting[kind].seek(0)
+        for line in self._waiting[kind]:
+            self._done += 1
+            if self._done % jsonl.TICK == 0:
+                self._report(0.5 + self._done / self.numbers.total() / 2)
+            yield cast(T, _item(json.loads(line)))
 
 
 def _item(value: Mapping[str, Any]) -> Interaction | SessionSummary:

@@ -1,32 +1,32 @@
-"""What a file holds and a workspace does not: added in batches, each whole or not at all; nothing is overwritten.
+"""Add what a file holds and a workspace does not, in batches, each whole or not at all; overwrite nothing.
 
 What is there already is found again by its id, by the name of an entity, the key or the words of a memory, the text of
 an observation. So a merge that was interrupted is simply run again.
 """
 
 import json
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TypeVar
 
+from memoryd.core.base.batches import batches
 from memoryd.core.engine import Engine
 from memoryd.core.graph import observations
 from memoryd.core.graph.transaction import named
 from memoryd.core.records import perspectives
+from memoryd.core.transfer import reader
 from memoryd.core.transfer.export import NOUNS, Numbers
-from memoryd.core.transfer.jsonl import Source
-from memoryd.core.transfer.schema import DETAILS
-from memoryd.core.transfer.validation import Part, changed
+from memoryd.core.transfer.reader import Part, listed
 from memoryd.errors import InvalidInputError
 from memoryd.model import CLIENT, GENERAL, Kind, Workspace
 from memoryd.store import rows
 from memoryd.store.base import Queries, Row
+from memoryd.store.columns import DETAILS
 
 T = TypeVar("T")
 
-BATCH, WEIGHT = 500, 4_000_000  # rows, or characters of text, a transaction
 TABLE = {kind: table for table, kind in DETAILS.items()}
 
 
@@ -37,8 +37,6 @@ class Bundle:
     record: Row
     detail: Row
     vectors: Sequence[Row]
-    position: int
-    """Where the line of the record begins."""
 
     @property
     def id(self) -> str:
@@ -77,75 +75,75 @@ class Merging:
     """
 
     def __init__(
-        self, engine: Engine, workspace: Workspace, source: Source, part: Part, report: Callable[[float], None]
+        self, engine: Engine, workspace: Workspace, file: str, part: Part, report: Callable[[float], None]
     ) -> None:
         self._engine, self._workspace = engine, workspace
-        self._source, self._part, self._report = source, part, report
+        self._file, self._part, self._report = file, part, report
         self.new = Numbers()
         self.remarks: list[str] = []
         self._moved: dict[str, str] = {}
         self._old = set[int]()
         self._usable = frozenset[str]()
-        self._done = 0
+        self._done, self._size = 0, part.size()
 
     def run(self) -> None:
         """Add what is not there. Raises MemorydError; what was added until then stays."""
         self._usable, kept = self._write(self._perspectives)
         self.remarks += kept
-        self._put(self._place, (b for b in self._bundles() if b.kind is not Kind.OBSERVATION and not b.is_deleted))
-        later: list[tuple[str, int, int]] = []  # of entities with another id here: in the order of their ordinals
+        self._put(self._place, self._bundles(lambda r: r["kind"] != Kind.OBSERVATION and r["deleted_at"] is None))
+        later: list[tuple[str, int, str]] = []  # of entities with another id here: in the order of their ordinals
         if self._part.numbers[NOUNS[Kind.OBSERVATION]]:
             self._put(self._observe, self._of_known(later))
-            self._put(self._observe_moved, map(self._again, sorted(later)))
+            self._put(self._observe_moved, self._again(sorted(later)))
             self._write(lambda queries: queries.run("imports.renumber"))
-        self._put(self._place, (bundle for bundle in self._bundles(Kind.MEMORY) if bundle.is_deleted))
-        for relations in batches(self._rows("relations"), lambda _: 1):
+        self._put(self._place, self._bundles(lambda r: r["deleted_at"] is not None))
+        for relations in batches(self._rows("relations"), reader.BATCH):
             self.new[NOUNS["relations"]] += self._write(partial(self._relate, relations))
         for events in _by_time(self._rows("events")):
             self.new[NOUNS["events"]] += self._write(partial(_happen, events))
-        if self._source.changed():
-            raise changed(self._source)
 
     # reading ---------------------------------------------------------------------------------------------------------
 
     def _rows(self, table: str) -> Iterator[Row]:
-        for _, row in self._part.rows(self._source, table):
-            self._step()
-            yield row
+        for page in rows.pages(self._part.queries, table):
+            for row in page:
+                self._step()
+                yield row
 
     def _step(self) -> None:
         self._done += 1
-        self._report(min(self._done / max(self._part.size(), 1), 1.0))
+        self._report(min(self._done / max(self._size, 1), 1.0))
 
-    def _bundles(self, only: Kind | None = None) -> Iterator[Bundle]:
-        """Each record with its details and vectors, which stand in the order of the same ids."""
-        details = {table: self._part.rows(self._source, table) for table in DETAILS}
-        vectors = _Groups(row for _, row in self._part.rows(self._source, "embeddings"))
-        for position, record in self._part.rows(self._source, "records"):
-            self._step()
-            own = vectors.of(record["id"])
-            if only is not None and record["kind"] != only:
-                continue
-            _, detail = next(details[TABLE[Kind(record["kind"])]], (0, {}))
-            if detail.get("id") != record["id"]:
-                raise changed(self._source)
-            yield Bundle(record, detail, own, position)
+    def _bundles(self, wanted: Callable[[Row], bool]) -> Iterator[Bundle]:
+        """Give the records that are wanted, each with its details and vectors."""
+        for page in rows.pages(self._part.queries, "records"):
+            records = [record for record in page if wanted(record)]
+            vectors = defaultdict[str, list[Row]](list)
+            for vector in rows.of(self._part.queries, "embeddings", [record["id"] for record in records]):
+                vectors[vector["id"]].append(vector)
+            details: dict[str, Row] = {}
+            for kind, table in TABLE.items():
+                ids = [record["id"] for record in records if record["kind"] == kind]
+                details |= {row["id"]: row for row in rows.of(self._part.queries, table, ids)} if ids else {}
+            for record in records:
+                self._step()
+                yield Bundle(record, details[record["id"]], vectors[record["id"]])
 
-    def _of_known(self, later: list[tuple[str, int, int]]) -> Iterator[Bundle]:
-        """What is observed of entities that have the same id here."""
-        for bundle in self._bundles(Kind.OBSERVATION):
+    def _of_known(self, later: list[tuple[str, int, str]]) -> Iterator[Bundle]:
+        """Give what is observed of entities that have the same id here."""
+        for bundle in self._bundles(lambda record: record["kind"] == Kind.OBSERVATION):
             entity, ordinal = bundle.detail["entity_id"], bundle.detail["ordinal"]
             if entity in self._moved:
-                later.append((entity, ordinal, bundle.position))
+                later.append((entity, ordinal, bundle.id))
             else:
                 yield bundle
 
-    def _again(self, one: tuple[str, int, int]) -> Bundle:
-        """An observation of an entity that has another id here. Its vectors are made anew."""
-        entity, ordinal, position = one
-        _, line = next(self._source.onward(position, 1), (0, b""))
-        record = self._part.at(self._source, "records", line)
-        return Bundle(record, {"id": record["id"], "entity_id": entity, "ordinal": ordinal}, (), position)
+    def _again(self, later: Iterable[tuple[str, int, str]]) -> Iterator[Bundle]:
+        """Give the observations of entities that have another id here. Their vectors are computed again."""
+        for batch in batches(later, reader.BATCH):
+            records = {row["id"]: row for row in rows.of(self._part.queries, "records", [key for *_, key in batch])}
+            for entity, ordinal, key in batch:
+                yield Bundle(records[key], {"id": key, "entity_id": entity, "ordinal": ordinal}, ())
 
     # writing ---------------------------------------------------------------------------------------------------------
 
@@ -161,7 +159,7 @@ class Merging:
             self._add(queries, put)
             return put
 
-        for batch in batches(bundles, lambda bundle: len(bundle.record["body"])):
+        for batch in batches(bundles, reader.BATCH, lambda bundle: reader.weight(bundle.record)):
             put = self._write(partial(work, batch))
             self._moved |= put.moved
             self._old |= put.old
@@ -186,11 +184,11 @@ class Merging:
 
     def _perspectives(self, queries: Queries) -> tuple[frozenset[str], list[str]]:
         """Which perspectives of the file look at things as those of the workspace do, and what is to be said."""
-        told = [row for _, row in self._part.rows(self._source, "perspectives")]
-        if told and queries.one("imports.empty"):
-            rows.put(queries, "perspectives", told)
-            self.new[NOUNS["perspectives"]] = len(told)
-        wanted, ours = templates(told), perspectives.templates(queries)
+        theirs = self._part.queries.all("perspectives.all")
+        if theirs and queries.one("imports.empty"):
+            rows.put(queries, "perspectives", theirs)
+            self.new[NOUNS["perspectives"]] = len(theirs)
+        wanted, ours = perspectives.templates(self._part.queries), perspectives.templates(queries)
         same = {name: template for name, template in ours.items() if wanted.get(name) == template}
         remark = "The workspace keeps its perspectives, which are not those of the file."
         return usable(same, self._part, self._workspace), [] if ours == wanted else [remark]
@@ -215,7 +213,7 @@ class Merging:
 
     def _unknown(self, queries: Queries, batch: Sequence[Bundle], put: Put) -> list[Bundle]:
         """Those whose ids nothing living has."""
-        known = {row["id"]: row for row in queries.all("imports.known", ids=_ids(batch))}
+        known = {row["id"]: row for row in queries.all("imports.known", ids=listed(bundle.id for bundle in batch))}
         new, there = [], []
         for bundle in batch:
             found = known.get(bundle.id)
@@ -224,7 +222,7 @@ class Merging:
             elif found["kind"] != bundle.kind:
                 raise InvalidInputError(
                     f"The record {bundle.id!r} is a {found['kind']} in the workspace, but a {bundle.kind} in "
-                    f"{self._source.path.name}. Import it into another workspace."
+                    f"{self._file}. Import it into another workspace."
                 )
             elif found["deleted_at"] and not found["original"] and not bundle.is_deleted:
                 put.gone.add(bundle.id)
@@ -262,8 +260,8 @@ class Merging:
     def _observe(self, queries: Queries, batch: Sequence[Bundle], put: Put) -> None:
         """Those of entities with the same id keep their ordinals, unless something else has them."""
         new = self._unknown(queries, batch, put)
-        entities = _json(bundle.detail["entity_id"] for bundle in new)
-        ordinals = _json(bundle.detail["ordinal"] for bundle in new)
+        entities = listed(bundle.detail["entity_id"] for bundle in new)
+        ordinals = listed(bundle.detail["ordinal"] for bundle in new)
         given = queries.all("imports.ordinals", entities=entities, ordinals=ordinals)
         taken = {(row["entity_id"], row["ordinal"]): row["id"] for row in given}
         free = [b for b in new if taken.get((b.detail["entity_id"], b.detail["ordinal"]), b.id) == b.id]
@@ -282,7 +280,7 @@ class Merging:
         new = self._unknown(queries, batch, put)
         ours = [replace(b, detail=b.detail | {"entity_id": self._moved[b.detail["entity_id"]]}) for b in new]
         put.added += self._numbered(queries, ours)
-        touched = _json(bundle.detail["entity_id"] for bundle in put.added)
+        touched = listed(bundle.detail["entity_id"] for bundle in put.added)
         queries.run("entities.touch", ids=touched, now=self._engine.clock.now())
 
     def _numbered(self, queries: Queries, bundles: Sequence[Bundle]) -> list[Bundle]:
@@ -306,12 +304,12 @@ class Merging:
         ours = [
             row | {end: self._moved.get(row[end], row[end]) for end in ("from_entity", "to_entity")} for row in batch
         ]
-        ids = _json(row["id"] for row in ours)
+        ids = listed(row["id"] for row in ours)
         living = {row["id"] for row in queries.all("imports.relations", ids=ids) if not row["deleted_at"]}
-        sources, targets = (_json(row[end] for row in ours) for end in ("from_entity", "to_entity"))
+        sources, targets = (listed(row[end] for row in ours) for end in ("from_entity", "to_entity"))
         there = {_edge(row) for row in queries.all("relations.find", sources=sources, targets=targets)}
         new = [row for row in ours if row["id"] not in living and _edge(row) not in there]
-        queries.run("imports.cut", ids=_json(row["id"] for row in new))
+        queries.run("imports.cut", ids=listed(row["id"] for row in new))
         old = self._ends_that_were_there(batch, new)
         before = perspectives.related(queries, list(old))
         rows.put(queries, "relations", new)
@@ -335,52 +333,17 @@ class Merging:
 # pieces --------------------------------------------------------------------------------------------------------------
 
 
-def templates(told: Iterable[Row]) -> dict[str, str]:
-    """The perspectives of a workspace in a file."""
-    return {row["name"]: row["template"] for row in told} or dict(perspectives.DEFAULTS)
-
-
 def usable(same: dict[str, str], part: Part, workspace: Workspace) -> frozenset[str]:
     """The perspectives whose vectors stay true in a workspace, whose name may be another one."""
     renamed = perspectives.naming(same, "workspace") if part.name != workspace.name else []
     return frozenset({*same, GENERAL, CLIENT}.difference(renamed))
 
 
-class _Groups:
-    """Rows in the order of their ids, by id."""
-
-    def __init__(self, found: Iterator[Row]) -> None:
-        self._rows = found
-        self._next = next(found, None)
-
-    def of(self, record_id: str) -> list[Row]:
-        """Those of one id; ids are asked for in their order."""
-        own = []
-        while self._next is not None and self._next["id"] <= record_id:
-            own.append(self._next)
-            self._next = next(self._rows, None)
-        return own
-
-
-def batches(items: Iterable[T], weigh: Callable[[T], int]) -> Iterator[list[T]]:
-    """Items in lists of BATCH, or fewer where they are heavy."""
-    batch: list[T] = []
-    weight = 0
-    for item in items:
-        batch.append(item)
-        weight += weigh(item)
-        if len(batch) >= BATCH or weight >= WEIGHT:
-            yield batch
-            batch, weight = [], 0
-    if batch:
-        yield batch
-
-
 def _by_time(events: Iterable[Row]) -> Iterator[list[Row]]:
     """Events in lists of BATCH or more: what happened at the same time is not parted."""
     batch: list[Row] = []
     for event in events:
-        if len(batch) >= BATCH and batch[-1]["at"] != event["at"]:
+        if len(batch) >= reader.BATCH and batch[-1]["at"] != event["at"]:
             yield batch
             batch = []
         batch.append(event)
@@ -390,7 +353,7 @@ def _by_time(events: Iterable[Row]) -> Iterator[list[Row]]:
 
 def _happen(events: Sequence[Row], queries: Queries) -> int:
     """Add the events that are not there as often; how many."""
-    told = queries.all("imports.events", times=_json(event["at"] for event in events))
+    told = queries.all("imports.events", times=listed(event["at"] for event in events))
     there = Counter({(row["at"], row["operation"], row["subject"]): row["number"] for row in told})
     new = []
     for event in events:
@@ -419,12 +382,3 @@ def _renamed(queries: Queries, bundle: Bundle) -> list[Bundle]:
 
 def _edge(row: Row) -> tuple[str, str, str]:
     return row["from_entity"], row["to_entity"], row["relation_type"]
-
-
-def _ids(bundles: Iterable[Bundle]) -> str:
-    return _json(bundle.id for bundle in bundles)
-
-
-def _json(values: Iterable[object]) -> str:
-    """Each once, as statements take lists."""
-    return json.dumps(list(dict.fromkeys(values)), ensure_ascii=False)

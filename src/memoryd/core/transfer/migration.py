@@ -20,7 +20,8 @@ from memoryd.model import Workspace
 from memoryd.settings import Settings
 from memoryd.store import open_store, rows
 from memoryd.store.base import Queries, Row, Store
-from memoryd.store.rows import OF_WORKSPACE, Sum
+from memoryd.store.columns import MOVED, OF_WORKSPACE
+from memoryd.store.rows import Sum
 from memoryd.store.sqlite.store import SqliteStore, written
 
 SESSIONS = ("sessions", "session_holders")
@@ -192,11 +193,13 @@ class Migration:
     # copying ---------------------------------------------------------------------------------------------------------
 
     def _move(self, workspace: Workspace) -> None:
-        place = self._place(workspace)
+        known = self._to.by_id(workspace.id)
+        place = known or self._place(workspace)
+        complete = known is not None and known.status == ARCHIVED  # that is done last, and it takes no more rows
         self._written[workspace.id] = 0
 
         def work(queries: Queries) -> None:
-            for table in OF_WORKSPACE:
+            for table in () if complete else OF_WORKSPACE:
                 self._copy(queries, place, table)
             self._register(workspace, place)
             if self._steady:
@@ -205,23 +208,22 @@ class Migration:
         self._source.read(workspace, work)
 
     def _place(self, workspace: Workspace) -> Workspace:
-        """The workspace in the target: what its registry knows, or a new one in a place of its own."""
-        if known := self._to.by_id(workspace.id):
-            return known
+        """Make room for a workspace in the target; return it as it will be there."""
         place = replace(workspace, db_path=self._target.room(workspace.id))
         self._target.make(place)
         self._target.write(None, lambda q: self._target.bring_back(q, place))  # one of this id may have been deleted
         return place
 
     def _copy(self, queries: Queries, place: Workspace, table: str) -> None:
-        """Add the rows of a table that the target lacks."""
-        waiting = _Waiting(self._target, place, table)
+        """Add the rows of a table that the target lacks; rows without a key of their own follow those that it has."""
+        before = known = self._target.read(place, partial(rows.number, table=table))
         for page in rows.pages(queries, table):
-            lacking = waiting.lacking(page)
-            if lacking:
-                self._target.write(place, partial(_put, table, lacking))
-            self._written[place.id] += len(lacking)
+            new = page[known:] if MOVED[table].numbered else page
+            known = max(0, known - len(page))
+            if new:
+                self._target.write(place, partial(_put, table, new))
             self._step(f"copying {place.name}", len(page))
+        self._written[place.id] += self._target.read(place, partial(rows.number, table=table)) - before
 
     def _register(self, workspace: Workspace, place: Workspace) -> None:
         """Make the workspace known; an archived one is put away."""
@@ -277,35 +279,6 @@ class Migration:
     def _moved(self, workspace: Workspace) -> Moved:
         numbers = {table: of.number for table, of in self._sums[workspace.id].items()}
         return Moved(workspace.name, workspace.status, numbers, self._written[workspace.id])
-
-
-class _Waiting:
-    """What of a table has not arrived yet. The target is asked page by page, until it has no more."""
-
-    def __init__(self, target: Store, place: Workspace, table: str) -> None:
-        self._target, self._place, self._table = target, place, table
-        self._after: Row | None = None
-        self._beyond = False
-        self._first = target.read(place, partial(rows.number, table=table)) if table == "events" else 0
-
-    def lacking(self, page: list[Row]) -> list[Row]:
-        """The rows of the next page that are to be written."""
-        if self._table == "events":
-            return self._following(page)
-        there = set() if self._beyond else self._keys(len(page))
-        self._after = page[-1]
-        return [row for row in page if rows.key(self._table, row) not in there]
-
-    def _keys(self, limit: int) -> set[tuple[object, ...]]:
-        found = self._target.read(self._place, lambda q: rows.page(q, self._table, self._after, limit))
-        self._beyond = not found
-        return {rows.key(self._table, row) for row in found}
-
-    def _following(self, page: list[Row]) -> list[Row]:
-        """Events have no key of their own: as many as the target has were the first."""
-        known = min(self._first, len(page))
-        self._first -= known
-        return page[known:]
 
 
 def _put(table: str, page: Sequence[Row], queries: Queries) -> None:

@@ -14,7 +14,7 @@ from memoryd.core.base.clock import moment
 from memoryd.errors import InvalidInputError, StoreError
 from memoryd.model import Kind
 from memoryd.store.base import UNIT, Row
-from memoryd.store.rows import OF_WORKSPACE
+from memoryd.store.columns import EXPORTED, Column, Holds
 
 FORMAT, VERSION = "workspaces", 2
 WORKSPACE = "workspace"
@@ -22,39 +22,28 @@ TOLD = ("name", "description", "created_at", "updated_at")
 KEY_LENGTH = 2_000  # characters of an id at most
 DIM_MOST = 1 << 16  # components of a vector at most
 COUNT = 1 << 31  # what a number stays below
-DETAILS: Mapping[str, Kind] = {
-    "memory_details": Kind.MEMORY, "entity_details": Kind.ENTITY, "observation_details": Kind.OBSERVATION,
-    "interaction_details": Kind.INTERACTION, "summary_details": Kind.SUMMARY,
-}  # fmt: skip
-"""Whose details a table holds: each record of the kind has one row of it."""
 
-LISTS = ("tags", "technologies")  # columns that hold JSON text
 _TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z")
 _KINDS = {str(kind) for kind in Kind}
-Demand = Callable[[Any], Any]
-"""What a value of a file is in a row. Raises InvalidInputError that says what it is not."""
 
 
 # writing -------------------------------------------------------------------------------------------------------------
 
 
 def line(table: str, row: Row) -> dict[str, Any]:
-    """A row as a line: without running numbers, lists as lists, vectors as base64 of float16.
-
-    Raises StoreError for a vector that no import would take.
-    """
+    """Return a row as a line; raise StoreError for a vector that no import would take."""
     if table == "embeddings" and not _is_unit(row["vector"]):
         raise StoreError(
             f"A vector of record {row['id']} is damaged. Nothing was written; drop it with `memoryd doctor --repair`, "
             "and export again."
         )
-    return {table: {column: _written(column, row[column]) for column in SHAPES[table]}}
+    return {table: {name: _written(column, row[name]) for name, column in EXPORTED[table].columns.items()}}
 
 
-def _written(column: str, value: Any) -> Any:
-    if column in LISTS:
+def _written(column: Column, value: Any) -> Any:
+    if column.holds is Holds.TEXTS:
         return json.loads(value)
-    if column == "vector":
+    if column.holds is Holds.VECTOR:
         return base64.b64encode(value.astype("<f2").tobytes()).decode()
     return value
 
@@ -62,25 +51,36 @@ def _written(column: str, value: Any) -> Any:
 # reading -------------------------------------------------------------------------------------------------------------
 
 
-def row(table: str, said: Any) -> Row:
-    """The row that a line holds. Raises InvalidInputError that says what is wrong with it."""
-    shape = SHAPES[table]
-    if not isinstance(said, Mapping):
+def texts(table: str, value: Any) -> dict[str, Any]:
+    """Return the fields of a line that may hold any text; the others have a form that is checked."""
+    if table == "embeddings" or not isinstance(value, Mapping):
+        return {}
+    names = _FREE.get(table, ("name", "description"))
+    return {name: value[name] for name in names if name in value}
+
+
+def row(table: str, value: Any) -> Row:
+    """Return the row that a line holds; raise InvalidInputError that says what is wrong with it."""
+    columns = EXPORTED[table].columns
+    if not isinstance(value, Mapping):
         raise InvalidInputError(f"holds {table} that are no object")
-    said = {**SINCE_2.get(table, {}), **said}
-    if lacking := [column for column in shape if column not in said]:
-        raise InvalidInputError(f"lacks {lacking[0]}")
-    if unknown := [column for column in said if column not in shape]:
+    if missing := [name for name, column in columns.items() if name not in value and column.since == 1]:
+        raise InvalidInputError(f"lacks {missing[0]}")
+    if unknown := [name for name in value if name not in columns]:
         raise InvalidInputError(f"has {unknown[0][:50]!r}, which {table} do not have")
-    found = {}
-    for column, demand in shape.items():
-        try:
-            found[column] = demand(said[column])
-        except InvalidInputError as error:
-            raise InvalidInputError(f"has a {column} that {error}") from None
+    found = {name: _read(name, column, value.get(name, "")) for name, column in columns.items()}
     if "vector" in found:
         found["vector"] = _vector(found["vector"], found["dim"])
     return found
+
+
+def _read(name: str, column: Column, value: Any) -> Any:
+    if value is None and column.optional:
+        return None
+    try:
+        return _CHECKS[column.holds](value)
+    except InvalidInputError as error:
+        raise InvalidInputError(f"has a {name} that {error}") from None
 
 
 def _text(value: Any) -> str:
@@ -98,7 +98,7 @@ def _key(value: Any) -> str:
 def _kind(value: Any) -> str:
     if not isinstance(value, str) or value not in _KINDS:
         raise InvalidInputError(f"is none of {', '.join(sorted(_KINDS))}")
-    return str(value)
+    return value
 
 
 def _texts(value: Any) -> str:
@@ -114,7 +114,7 @@ def _nothing(value: Any) -> str:
 
 
 def time(value: Any) -> str:
-    """A time as every row keeps it."""
+    """Return a time as every row keeps it; raise InvalidInputError for anything else."""
     if not _TIME.fullmatch(_text(value)):
         raise InvalidInputError("is no time such as 2026-03-04T05:06:07.089Z")
     moment(value)
@@ -139,10 +139,6 @@ def _share(value: Any) -> float:
     return float(value)
 
 
-def _optional(demand: Demand) -> Demand:
-    return lambda value: None if value is None else demand(value)
-
-
 def _vector(value: str, dim: int) -> NDArray[np.float16]:
     try:
         whole = base64.b64decode(value, validate=True)
@@ -160,40 +156,12 @@ def _is_unit(vector: NDArray[np.float16]) -> bool:
     return bool(abs(np.linalg.norm(vector.astype(np.float32)) - 1) <= UNIT)  # NaN is not
 
 
-_OPTIONAL_NUMBER, _OPTIONAL_TEXT, _OPTIONAL_TIME = _optional(_number), _optional(_text), _optional(time)
-
-SHAPES: Mapping[str, Mapping[str, Demand]] = {
-    "records": {
-        "id": _key, "kind": _kind, "name": _OPTIONAL_TEXT, "type": _text, "body": _text, "tags": _texts,
-        "scope": _nothing, "session_id": _OPTIONAL_TEXT, "client": _text, "tool": _text, "created_at": time,
-        "updated_at": time, "deleted_at": _OPTIONAL_TIME,
-    },
-    "memory_details": {
-        "id": _key, "fingerprint": _text, "importance": _share, "access_count": _number,
-        "accessed_at": _OPTIONAL_TIME, "consolidated": _number, "superseded_by": _optional(_key),
-        "ending": _text, "reason": _text, "gist": _text,
-    },
-    "entity_details": {"id": _key, "summary_updated_at": _OPTIONAL_TIME, "next_ordinal": _number},
-    "observation_details": {"id": _key, "entity_id": _key, "ordinal": _number},
-    "interaction_details": {"id": _key, "thought_at": _number, "response_at": _number},
-    "summary_details": {
-        "id": _key, "memory_count": _number, "quality": _OPTIONAL_NUMBER, "productivity": _OPTIONAL_NUMBER,
-        "impact": _OPTIONAL_NUMBER, "complexity": _OPTIONAL_NUMBER, "technologies": _texts,
-    },
-    "relations": {
-        "id": _key, "from_entity": _key, "to_entity": _key, "relation_type": _text, "created_at": time,
-        "deleted_at": _OPTIONAL_TIME,
-    },
-    "perspectives": {"name": _key, "template": _text},
-    "embeddings": {"id": _key, "perspective": _key, "model": _key, "chunk": _number, "dim": _dim, "vector": _text},
-    "events": {"at": time, "operation": _text, "subject": _OPTIONAL_TEXT},
+_FREE = {
+    table: [name for name, column in of.columns.items() if column.holds in (Holds.KEY, Holds.TEXT, Holds.TEXTS)]
+    for table, of in EXPORTED.items()
+}
+_CHECKS: Mapping[Holds, Callable[[Any], Any]] = {
+    Holds.KEY: _key, Holds.TEXT: _text, Holds.KIND: _kind, Holds.TEXTS: _texts, Holds.EMPTY: _nothing,
+    Holds.TIME: time, Holds.NUMBER: _number, Holds.SHARE: _share, Holds.DIM: _dim, Holds.VECTOR: _text,
 }  # fmt: skip
-"""The columns of each table in the order in which they are written."""
-
-TABLES = tuple(table for table in OF_WORKSPACE if table in SHAPES)
-"""What a file tells of: not of what its records said before."""
-ORDER = {table: place for place, table in enumerate(TABLES)}
-SINCE_2: Mapping[str, Mapping[str, str]] = {
-    "records": {"client": "", "tool": ""}, "memory_details": {"ending": "", "reason": "", "gist": ""},
-}  # fmt: skip
-"""What a file of version 1 does not say."""
+"""What the value of a file is in a row, by what its column holds."""

@@ -24,7 +24,7 @@ LISTED = 10  # names in a message
 SLUG = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 ACTIVE, ARCHIVED = "active", "archived"
 
-WorkspaceStatus = Literal["active", "archived", "all"]
+StatusFilter = Literal["active", "archived", "all"]
 
 
 class Workspaces:
@@ -37,7 +37,7 @@ class Workspaces:
 
     # find ------------------------------------------------------------------------------------------------------------
 
-    def all(self, status: WorkspaceStatus = "all") -> list[Workspace]:
+    def all(self, status: StatusFilter = "all") -> list[Workspace]:
         """Return the workspaces with a status, sorted by name."""
         if not self._store.made():
             return []

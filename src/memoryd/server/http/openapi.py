@@ -3,10 +3,8 @@
 from collections.abc import Mapping
 from typing import Any
 
-from pydantic import BaseModel
-
 from memoryd import __version__
-from memoryd.toolsets.registry import Tool, schema_of
+from memoryd.toolsets.registry import Tool
 
 WORKSPACE, SESSION = "X-Memory-Workspace", "X-Memory-Session"
 
@@ -21,7 +19,7 @@ ERRORS = {
 _ERROR = {"$ref": "#/components/schemas/Error"}
 
 
-def document(tools: Mapping[str, Tool[Any]]) -> dict[str, Any]:
+def document(tools: Mapping[str, Tool[Any, Any]]) -> dict[str, Any]:
     """Return the OpenAPI 3.1 document of some tools."""
     return {
         "openapi": "3.1.0",
@@ -57,21 +55,20 @@ def _inlined(schema: Any, shapes: Mapping[str, Any]) -> Any:
     return {key: _inlined(part, shapes) for key, part in schema.items() if key != "$defs"}
 
 
-def _schema(shape: type[BaseModel]) -> dict[str, Any]:
-    schema = schema_of(shape)
+def _whole(schema: dict[str, Any]) -> dict[str, Any]:
     inlined: dict[str, Any] = _inlined(schema, schema.get("$defs", {}))
     return inlined
 
 
-def _operation(tool: Tool[Any]) -> dict[str, Any]:
+def _operation(tool: Tool[Any, Any]) -> dict[str, Any]:
     return {
         "operationId": tool.name,
         "summary": tool.title,
         "description": tool.description,
         "parameters": [_header(WORKSPACE, "The workspace."), _header(SESSION, "The session.")],
-        "requestBody": {"required": True, "content": {"application/json": {"schema": _schema(tool.arguments)}}},
+        "requestBody": {"required": True, "content": {"application/json": {"schema": _whole(tool.input_schema)}}},
         "responses": {
-            "200": {"description": "Done.", "content": {"application/json": {"schema": _schema(tool.result)}}},
+            "200": {"description": "Done.", "content": {"application/json": {"schema": _whole(tool.output_schema)}}},
             **{status: {"$ref": f"#/components/responses/{status}"} for status in ERRORS},
         },
     }

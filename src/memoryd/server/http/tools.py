@@ -64,10 +64,9 @@ class Plain:
             return Response(status_code=400)
         except MemorydError as error:
             return _error(next(status for kind, status in STATUS if isinstance(error, kind)), tool.error_text(error))
-        body = answer.result.as_json()
-        like = suspicious(body) if tool.capability == "read" else ""
+        like = suspicious(answer.result) if tool.capability == "read" else ""
         headers = {MASKED: ", ".join(answer.masked), LIKE: like}
-        return JSONResponse(body, headers={name: value for name, value in headers.items() if value})
+        return JSONResponse(answer.result, headers={name: value for name, value in headers.items() if value})
 
     async def openapi(self, _request: Request) -> Response:
         """Handle GET /openapi.json."""

@@ -14,7 +14,7 @@ import httpx2
 
 from memoryd.errors import StoreAwayError, StoreError
 from memoryd.settings import address
-from memoryd.store.chroma.database import ChromaDatabase, GoneError, TakenError
+from memoryd.store.chroma.database import OTHER_MODEL, ChromaDatabase, GoneError, TakenError
 from memoryd.store.journal import ForeignServer, State
 
 CONNECT, ANSWER = 5.0, 60.0  # seconds
@@ -24,8 +24,8 @@ TOLD = 300  # characters of what it says that an error repeats
 LOCAL = ("127.0.0.1", "::1", "localhost")
 
 
-class Server(Protocol):
-    """A ChromaDB server: ours, or somebody else's."""
+class ChromaHost(Protocol):
+    """A ChromaDB server: memoryd's own, or one at a URL."""
 
     place: str
     patience: float
@@ -50,7 +50,7 @@ class Server(Protocol):
         """Stop using it."""
 
 
-class External(ForeignServer):
+class ExternalChroma(ForeignServer):
     """A server of somebody else, which is neither started nor stopped."""
 
     patience = 0.0
@@ -73,7 +73,7 @@ class Chroma:
 
     product = "ChromaDB"
 
-    def __init__(self, server: Server) -> None:
+    def __init__(self, server: ChromaHost) -> None:
         self._server = server
         self.place = server.place
         self._lock = threading.Lock()
@@ -182,9 +182,3 @@ class Chroma:
             f"ChromaDB at {self.place} refused ({answer.status_code}: {said[:TOLD]}). Nothing was stored by this call; "
             "its log tells more."
         )
-
-
-OTHER_MODEL = (
-    "The journal's vectors are another model's than MEMORY_EMBEDDER. Nothing was stored by this call; set the embedder "
-    "that made them, or have them made anew: export_database, then import_database with mode replace."
-)

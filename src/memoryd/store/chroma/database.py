@@ -25,6 +25,11 @@ SPACES: Mapping[str, Callable[[float], float]] = {
 }
 """The cosine of two unit vectors by their distance, as ChromaDB tells it."""
 
+OTHER_MODEL = (
+    "The journal's vectors are another model's than MEMORY_EMBEDDER. Nothing was stored by this call; set the embedder "
+    "that made them, or have them made anew: export_database, then import_database with mode replace."
+)
+
 Ask = Callable[..., Any]
 Where = Mapping[str, Any]
 

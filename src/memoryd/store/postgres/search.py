@@ -4,14 +4,15 @@ import json
 import math
 import threading
 import time
+from collections import Counter
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
-from memoryd.model import Filter, VectorSet, Workspace
+from memoryd.model import Filter, VectorSet
 from memoryd.query_syntax import WordQuery
 from memoryd.store.base import Queries, Row, Scored, Vector
 
@@ -36,6 +37,7 @@ CHUNKS = 4  # chunks that are looked for a hit: recall@10 .99 where a third of t
 FEW = 2_000  # records that a filter may leave to be looked up one by one
 
 
+@runtime_checkable
 class Composing(Queries, Protocol):
     """Named statements, also those in which a dimension or a name must stand as it is."""
 
@@ -94,17 +96,71 @@ class Recent:
             self._known.clear()
 
 
+class PostgresIndex:
+    """See `store.base.Index`."""
+
+    def __init__(self) -> None:
+        self._words = Words()
+        self.near = Vectors()
+
+    def words(self, queries: Queries, query: WordQuery, allowed: Filter, limit: int) -> Scored:
+        """Return the records that match by words, scored by BM25 over title, type, body and tags."""
+        return self._words.search(queries, query, allowed, limit)
+
+    def matching(self, queries: Queries, query: WordQuery, ids: Sequence[str]) -> set[str]:
+        """Return those of some records that match by words."""
+        rows = queries.all("search.matching", ids=json.dumps(list(ids)), match=query.tsquery())
+        return {row["id"] for row in rows}
+
+    def nearest(
+        self, queries: Queries, sets: Sequence[VectorSet], vector: Vector, allowed: Filter, limit: int
+    ) -> list[Scored]:
+        """Return for each set the records whose vectors are nearest, scored by cosine."""
+        assert isinstance(queries, Composing)
+        return [self.near.search(queries, among, vector, allowed, limit) for among in sets]
+
+    def cosines(
+        self, queries: Queries, sets: Sequence[VectorSet], vector: Vector, ids: Sequence[str]
+    ) -> list[dict[str, float]]:
+        """Return for each set the cosine of `vector` with each of some records that have a vector in it."""
+        asked = {"vector": vector, "dim": len(vector), "ids": json.dumps(list(ids))}
+        found = (queries.all("vectors.cosines", **of(among), **asked) for among in sets)
+        return [{row["id"]: row["cosine"] for row in rows} for rows in found]
+
+    def vectors(self, queries: Queries, among: VectorSet, ids: Sequence[str]) -> dict[str, Vector]:
+        """Return the vectors of some records, one a chunk."""
+        return _by_record(queries.all("vectors.of", **of(among), ids=json.dumps(list(ids))))
+
+    def means(self, queries: Queries, among: VectorSet) -> tuple[list[str], Vector]:
+        """Return the entities whose observations have vectors in a set, and their means."""
+        rows = queries.all("vectors.means", **of(among))
+        if not rows:
+            return [], np.empty((0, 0), np.float32)
+        matrix = np.stack([row["vector"] for row in rows])
+        return [row["id"] for row in rows], matrix / np.linalg.norm(matrix, axis=1, keepdims=True)
+
+
+def _by_record(rows: Sequence[Row]) -> dict[str, Vector]:
+    """(chunks, dim) for each id, all of the dim that most have."""
+    dims = Counter(row["dim"] for row in rows)
+    found: dict[str, list[Vector]] = {}
+    for row in rows:
+        if row["dim"] == dims.most_common(1)[0][0]:
+            found.setdefault(row["id"], []).append(row["vector"])
+    return {key: np.stack(vectors) for key, vectors in found.items()}
+
+
 class Words:
     """BM25, as FTS5 reckons it, but for a word that counts once in a text. What is counted holds for a minute."""
 
     def __init__(self) -> None:
         self._known = Recent()
 
-    def search(self, queries: Queries, workspace: Workspace, query: WordQuery, allowed: Filter, limit: int) -> Scored:
+    def search(self, queries: Queries, query: WordQuery, allowed: Filter, limit: int) -> Scored:
         """The records that match, best first."""
-        number, length = self._extent(queries, workspace)
+        number, length = self._extent(queries)
         terms = query.terms()
-        having = self._having(queries, workspace, [term.tsquery() for term in terms], number)
+        having = self._having(queries, [term.tsquery() for term in terms], number)
         weighted = json.dumps([[t.tsquery(), t.tsquery("A"), rarity(having[t.tsquery()], number)] for t in terms])
         rows: list[Row] = []
         for match in driving(query, having, number, limit):
@@ -115,25 +171,25 @@ class Words:
                 break
         return [(row["id"], row["score"]) for row in rows]
 
-    def _extent(self, queries: Queries, workspace: Workspace) -> tuple[int, float]:
+    def _extent(self, queries: Queries) -> tuple[int, float]:
         """How many records there are, and how many words they have."""
-        known: tuple[int, float] | None = self._known.get(workspace.id)
+        known: tuple[int, float] | None = self._known.get(queries.workspace_id)
         if known is None:
             row = queries.one("search.extent", sample=SAMPLE) or {}
             known = max(row["number"], 1), max(row["length"], 1.0)
             if known[0] >= STEADY:
-                self._known.put(workspace.id, known)
+                self._known.put(queries.workspace_id, known)
         return known
 
-    def _having(self, queries: Queries, workspace: Workspace, terms: Sequence[str], number: int) -> dict[str, int]:
+    def _having(self, queries: Queries, terms: Sequence[str], number: int) -> dict[str, int]:
         """In how many records each term is."""
-        having = {term: self._known.get((workspace.id, term)) for term in terms}
+        having = {term: self._known.get((queries.workspace_id, term)) for term in terms}
         if unknown := [term for term, found in having.items() if found is None]:
             of = {"most": COUNTED, "number": number, "sample": max(1, min(number, SAMPLE))}
             for row in queries.all("search.having", terms=json.dumps(unknown), **of):
                 having[row["term"]] = row["having"]
                 if number >= STEADY:
-                    self._known.put((workspace.id, row["term"]), row["having"])
+                    self._known.put((queries.workspace_id, row["term"]), row["having"])
         return having
 
 
@@ -191,32 +247,30 @@ class Vectors:
         """Indexes were built."""
         self._known.clear()
 
-    def search(
-        self, queries: Composing, workspace: Workspace, among: VectorSet, vector: Vector, allowed: Filter, limit: int
-    ) -> Scored:
+    def search(self, queries: Composing, among: VectorSet, vector: Vector, allowed: Filter, limit: int) -> Scored:
         """The records whose vectors lie nearest, best first."""
         given = {**of(among), **visible(allowed), "vector": vector, "dim": len(vector)}
-        place = self._place(queries, workspace, prefix(len(vector), among.perspective))
+        place = self._place(queries, prefix(len(vector), among.perspective))
         total = place["total"] if place else None
         most = INDEXED if total is None else math.isqrt(int(PASSED * limit * max(total, INDEXED)))
-        number = self._number(queries, workspace, given, most + 1)
+        number = self._number(queries, given, most + 1)
         if number > most and place and total is None and len(vector) <= LONGEST:
             self.wanted.add(Index(place["partition"], len(vector), among.perspective))
         if number > most and total is not None:
             found = _approximately(queries, given, limit)
+            queries.one("vectors.settings", ef=str(EFFORT), sort="on")  # for what else is asked in this transaction
             if len(found) == limit:
                 return found
-            queries.one("vectors.settings", ef=str(EFFORT), sort="on")
         return _exactly(queries, given, limit, few=bool(_filters(given)) and number <= FEW)
 
-    def _place(self, queries: Queries, workspace: Workspace, begins: str) -> Row | None:
+    def _place(self, queries: Queries, begins: str) -> Row | None:
         """The partition of the workspace, and how many vectors such an index has there; None where there are none."""
-        return self._remember((workspace.id, begins), lambda: queries.one("vectors.place", prefix=begins))
+        return self._remember((queries.workspace_id, begins), lambda: queries.one("vectors.place", prefix=begins))
 
-    def _number(self, queries: Queries, workspace: Workspace, given: Row, most: int) -> int:
+    def _number(self, queries: Queries, given: Row, most: int) -> int:
         """How many vectors there are, or records that pass the filter."""
         filters = _filters(given)
-        key = (workspace.id, given["perspective"], given["model"], given["dim"], filters, most)
+        key = (queries.workspace_id, given["perspective"], given["model"], given["dim"], filters, most)
         if filters:
             asked = {name: given[name] for name in FILTERS}
             row = self._remember(key, lambda: queries.one("vectors.passing", **asked, most=most))

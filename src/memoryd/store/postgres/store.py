@@ -6,7 +6,6 @@ import re
 import struct
 import threading
 import time
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from functools import cache
@@ -22,9 +21,8 @@ from psycopg.pq import Format, TransactionStatus
 from psycopg.types import TypeInfo
 
 from memoryd.errors import StoreError
-from memoryd.model import Filter, VectorSet, Workspace
-from memoryd.query_syntax import WordQuery
-from memoryd.store.base import UNIT, Place, Queries, Row, Scored, Vector, refused
+from memoryd.model import Workspace
+from memoryd.store.base import UNIT, Place, Queries, Row, refused
 from memoryd.store.journal import State
 from memoryd.store.postgres.connection import (
     Connection,
@@ -37,7 +35,7 @@ from memoryd.store.postgres.connection import (
     explained,
 )
 from memoryd.store.postgres.schema import asked, bring_up_to_date, lacking, version_of
-from memoryd.store.postgres.search import Vectors, Words, build, of
+from memoryd.store.postgres.search import PostgresIndex, build
 from memoryd.store.rows import empty_some
 from memoryd.store.sql import load, moving
 
@@ -72,7 +70,8 @@ class PostgresQueries:
 
     def __init__(self, connection: Connection, workspace: Workspace | None) -> None:
         self.connection = connection
-        self._bound = {"workspace": workspace.id if workspace else ""}
+        self.workspace_id = workspace.id if workspace else ""
+        self._bound = {"workspace": self.workspace_id}
 
     def all(self, name: str, /, **parameters: Any) -> list[Row]:
         """Every row."""
@@ -127,7 +126,7 @@ class PostgresStore:
         self._pool = Pool(self._server, connections, _configure, read_only=read_only)
         self._listener = Listener(self._pool)
         self._lock = threading.Lock()
-        self._words, self._vectors = Words(), Vectors()
+        self.index = PostgresIndex()
         self._ready = False
         self._failure: StoreError | None = None
 
@@ -225,57 +224,17 @@ class PostgresStore:
         self._pool.wait(wait)
         return None
 
-    # words -----------------------------------------------------------------------------------------------------------
-
-    def words(self, workspace: Workspace, query: WordQuery, allowed: Filter, limit: int) -> Scored:
-        """The records that match by words, by BM25 over title, type, body and tags."""
-        return self.read(workspace, lambda q: self._words.search(q, workspace, query, allowed, limit))
-
-    def matching(self, workspace: Workspace, query: WordQuery, ids: Sequence[str]) -> set[str]:
-        """Those of some records that match by words."""
-        wanted = {"ids": json.dumps(list(ids)), "match": query.tsquery()}
-        return {row["id"] for row in self.read(workspace, lambda q: q.all("search.matching", **wanted))}
-
-    # vectors ---------------------------------------------------------------------------------------------------------
-
-    def nearest(self, workspace: Workspace, among: VectorSet, vector: Vector, allowed: Filter, limit: int) -> Scored:
-        """The records whose vectors lie nearest, by cosine."""
-
-        def work(queries: Queries) -> Scored:
-            assert isinstance(queries, PostgresQueries)
-            return self._vectors.search(queries, workspace, among, vector, allowed, limit)
-
-        return self.read(workspace, work)
+    # indexes over vectors ---------------------------------------------------------------------------------------------
 
     def tend(self, workspace: Workspace) -> None:
         """Build the indexes over vectors that searches could have used; writers go on meanwhile."""
-        if self._read_only or not self._vectors.wanted:
+        if self._read_only or not self.index.near.wanted:
             return
         with self._apart(patient=True) as connection:  # what is done concurrently cannot be part of a transaction
             queries = PostgresQueries(connection, None)
-            while self._vectors.wanted and (queries.one("vectors.lone") or {})["lone"]:
-                build(queries, self._vectors.wanted.pop())
-        self._vectors.forget()
-
-    def cosines(self, workspace: Workspace, among: VectorSet, vector: Vector, ids: Sequence[str]) -> dict[str, float]:
-        """The cosine of `vector` with each of the records that have a vector in a set."""
-        return self.read(workspace, lambda q: {row["id"]: row["cosine"] for row in q.all(
-            "vectors.cosines", **of(among), vector=vector, dim=len(vector), ids=json.dumps(list(ids))
-        )})  # fmt: skip
-
-    def vectors(self, workspace: Workspace, among: VectorSet, ids: Sequence[str]) -> dict[str, Vector]:
-        """The vectors in a set of each record that has some, one a chunk."""
-        return self.read(workspace, lambda q: _by_record(
-            q.all("vectors.of", **of(among), ids=json.dumps(list(ids)))
-        ))  # fmt: skip
-
-    def means(self, workspace: Workspace, among: VectorSet) -> tuple[list[str], Vector]:
-        """The entities whose observations have vectors in a set, and their means."""
-        rows = self.read(workspace, lambda q: q.all("vectors.means", **of(among)))
-        if not rows:
-            return [], np.empty((0, 0), np.float32)
-        matrix = np.stack([row["vector"] for row in rows])
-        return [row["id"] for row in rows], matrix / np.linalg.norm(matrix, axis=1, keepdims=True)
+            while self.index.near.wanted and (queries.one("vectors.lone") or {})["lone"]:
+                build(queries, self.index.near.wanted.pop())
+        self.index.near.forget()
 
     # archive and delete ----------------------------------------------------------------------------------------------
 
@@ -409,13 +368,3 @@ def _beside(registry: Queries, workspace: Workspace) -> PostgresQueries:
     """The same transaction, on the rows of a workspace."""
     assert isinstance(registry, PostgresQueries)
     return PostgresQueries(registry.connection, workspace)
-
-
-def _by_record(rows: Sequence[Row]) -> dict[str, Vector]:
-    """(chunks, dim) for each id, all of the dim that most have."""
-    dims = Counter(row["dim"] for row in rows)
-    found: dict[str, list[Vector]] = {}
-    for row in rows:
-        if row["dim"] == dims.most_common(1)[0][0]:
-            found.setdefault(row["id"], []).append(row["vector"])
-    return {key: np.stack(vectors) for key, vectors in found.items()}

@@ -20,10 +20,15 @@ SELECT count(*) AS number FROM records r
 WHERE r.workspace_id = :workspace AND r.session_id = :session AND r.kind = 'interaction' AND r.deleted_at IS NULL
 
 -- name: journal.some
--- Some interactions.
-SELECT r.id, r.session_id, r.created_at, r.body, d.thought_at, d.response_at FROM records r
-JOIN interaction_details d ON d.workspace_id = r.workspace_id AND d.id = r.id
-WHERE r.workspace_id = :workspace AND r.deleted_at IS NULL AND r.id IN (SELECT value FROM json_each(:ids))
+-- Those of some ids under which an interaction is kept.
+SELECT r.id FROM records r
+WHERE r.workspace_id = :workspace AND r.kind = 'interaction' AND r.deleted_at IS NULL
+  AND r.id IN (SELECT value FROM json_each(:ids))
+
+-- name: journal.cuts
+-- Where the texts of some interactions are cut.
+SELECT id, thought_at, response_at FROM interaction_details
+WHERE workspace_id = :workspace AND id IN (SELECT value FROM json_each(:ids))
 
 -- name: journal.page
 -- The interactions that follow an id.

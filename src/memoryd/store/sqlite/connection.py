@@ -22,7 +22,8 @@ class SqliteQueries:
 
     def __init__(self, connection: apsw.Connection, workspace: Workspace | None) -> None:
         self.connection = connection
-        self._bound = {"workspace": workspace.id if workspace else ""}
+        self.workspace_id = workspace.id if workspace else ""
+        self._bound = {"workspace": self.workspace_id}
         self._statements = _statements()
 
     def all(self, name: str, /, **parameters: Any) -> list[Row]:
@@ -61,7 +62,7 @@ def connect(path: Path, durability: str, *, readonly: bool = False) -> apsw.Conn
     connection.pragma("secure_delete", True)  # what is purged is overwritten
     connection.pragma("synchronous", durability)
     connection.pragma("query_only", readonly)
-    connection.convert_binding = _as_blob
+    connection.convert_binding = as_blob
     return connection
 
 
@@ -106,8 +107,8 @@ def rows(connection: apsw.Connection, sql: str, parameters: Mapping[str, Any] | 
         yield dict(zip(names, values, strict=True))
 
 
-def _as_blob(_cursor: apsw.Cursor, _place: int, value: Any) -> bytes:
-    """Vectors are given as arrays."""
+def as_blob(_cursor: apsw.Cursor, _place: int, value: Any) -> bytes:
+    """Return the bytes of a vector, which is given as an array."""
     return bytes(value.data)
 
 

@@ -17,8 +17,9 @@ from memoryd import disk
 from memoryd.errors import StoreError
 from memoryd.model import Workspace
 from memoryd.store.base import Queries, closed, refused
+from memoryd.store.columns import MOVED
 from memoryd.store.migrate import migrate
-from memoryd.store.sql import TABLES, copying, counting, migrations
+from memoryd.store.sql import copying, counting, migrations
 from memoryd.store.sqlite.connection import (
     BUSY_MS,
     SqliteQueries,
@@ -247,7 +248,7 @@ class SqliteFile:
         mode = "immutable=1" if frozen(source) else "mode=ro"  # BEGIN IMMEDIATE would lock out its writers else
         self._writer.execute("ATTACH ? AS source", (f"{source.absolute().as_uri()}?{mode}",))
         with immediate(self._writer):
-            for table in TABLES:
+            for table in MOVED:
                 columns = [row["name"] for row in rows(self._writer, f"PRAGMA table_info({table})")]
                 try:
                     self._writer.execute(copying(table, columns))
@@ -263,11 +264,6 @@ class SqliteFile:
             f"{table} has {there[table]} rows instead of {number}"
             for table, number in copied.items() if there[table] != number
         ]  # fmt: skip
-
-    def pack(self) -> None:
-        """Leave one plain file behind, without a write-ahead log, flushed to the disk."""
-        self._writer.pragma("synchronous", "FULL")
-        self._writer.pragma("journal_mode", "delete")
 
     # the end ---------------------------------------------------------------------------------------------------------
 

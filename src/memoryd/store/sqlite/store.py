@@ -6,23 +6,22 @@ from collections import Counter, OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
-from typing import Any, Literal, TypeVar
+from typing import Literal, TypeVar
 
 import apsw
 
 from memoryd import disk
 from memoryd.errors import StoreBusyError, StoreError
-from memoryd.model import Filter, VectorSet, Workspace
-from memoryd.query_syntax import WordQuery
-from memoryd.store.base import Place, Queries, Scored, Vector, closed
+from memoryd.model import Workspace
+from memoryd.store.base import Place, Queries, closed
+from memoryd.store.columns import MOVED
 from memoryd.store.journal import State
 from memoryd.store.rows import empty_some
-from memoryd.store.sql import TABLES
 from memoryd.store.sqlite.checks import damaged, file_size, journal, large_log
-from memoryd.store.sqlite.connection import SqliteQueries, explained, missing
+from memoryd.store.sqlite.connection import SqliteQueries, connect, explained, missing
 from memoryd.store.sqlite.file import SqliteFile, move
 from memoryd.store.sqlite.placement import BESIDE, Files
-from memoryd.store.sqlite.vector_index import VectorIndexes, by_record, means, sieve_for
+from memoryd.store.sqlite.search import SqliteIndex
 
 T = TypeVar("T")
 
@@ -30,8 +29,6 @@ OPEN_FILES = 16
 TOMBSTONES = 100_000  # removals that an index in memory may lag behind before it loads anew
 LETTING_GO = 1.0  # seconds to wait for reads of this process before a file is left where it is for now
 COPYING = 0.9  # of the work of a backup; the rest is checking
-TEXT = "{title type body tags}"  # what of the index are words
-TITLE_WEIGHT, TYPE_WEIGHT, BODY_WEIGHT, TAGS_WEIGHT = 2.0, 1.0, 1.0, 1.0
 DURABILITY = {"full": "FULL", "normal": "NORMAL"}
 
 
@@ -49,7 +46,7 @@ class SqliteStore:
         self._closed = False
         self._private = False
         self._written = threading.Event()
-        self._indexes = VectorIndexes()
+        self.index = SqliteIndex()
 
     @contextmanager
     def _database(self, workspace: Workspace | None, *, create: bool = False) -> Iterator[SqliteFile]:
@@ -141,62 +138,6 @@ class SqliteStore:
         self._written.wait(wait)
         self._written.clear()
         return None
-
-    def words(self, workspace: Workspace, query: WordQuery, allowed: Filter, limit: int) -> Scored:
-        """The records that match by words, by BM25 over title, type, body and tags."""
-
-        def work(queries: Queries) -> Scored:
-            scope = [f"w{workspace.id.replace('-', '')}"] if queries.one("search.shared") else []
-            scope += [f"({' OR '.join(f'k{kind}' for kind in allowed.kinds)})"] if allowed.kinds else []
-            match = f"{TEXT} : ({query.fts5()})"
-            if scope:
-                match = f"scope_tokens : ({' AND '.join(scope)}) AND {match}"
-            rows = queries.all(
-                "search.words", match=match, **_visible(allowed), limit=limit,
-                title=TITLE_WEIGHT, type=TYPE_WEIGHT, body=BODY_WEIGHT, tag=TAGS_WEIGHT,
-            )  # fmt: skip
-            return [(row["id"], row["score"]) for row in rows]
-
-        return self.read(workspace, work)
-
-    def matching(self, workspace: Workspace, query: WordQuery, ids: Sequence[str]) -> set[str]:
-        """Those of some records that match by words."""
-        match = f"{TEXT} : ({query.fts5()})"
-        rows = self.read(workspace, lambda q: q.all("search.matching", ids=json.dumps(list(ids)), match=match))
-        return {row["id"] for row in rows}
-
-    def nearest(self, workspace: Workspace, among: VectorSet, vector: Vector, allowed: Filter, limit: int) -> Scored:
-        """The records whose vectors lie nearest, by cosine."""
-
-        def work(queries: Queries) -> Scored:
-            sieve = sieve_for(queries, allowed)
-            with self._indexes.current(queries, workspace, among, len(vector)) as index:
-                near = index.nearest(queries, vector, limit, sieve)
-            ids = _ids(queries, [rid for rid, _ in near])
-            return [(ids[rid], cosine) for rid, cosine in near if rid in ids]
-
-        return self.read(workspace, work)
-
-    def cosines(self, workspace: Workspace, among: VectorSet, vector: Vector, ids: Sequence[str]) -> dict[str, float]:
-        """The cosine of `vector` with each of the records that have a vector in a set."""
-
-        def work(queries: Queries) -> dict[str, float]:
-            names = {row["rid"]: row["id"] for row in queries.all("search.rids", ids=json.dumps(list(ids)))}
-            with self._indexes.current(queries, workspace, among, len(vector)) as index:
-                found = index.cosines(queries, vector, list(names))
-            return {names[rid]: cosine for rid, cosine in found.items()}
-
-        return self.read(workspace, work)
-
-    def vectors(self, workspace: Workspace, among: VectorSet, ids: Sequence[str]) -> dict[str, Vector]:
-        """The vectors in a set of each record that has some, one a chunk."""
-        return self.read(workspace, lambda q: by_record(
-            q.all("vectors.of", ids=json.dumps(list(ids)), perspective=among.perspective, model=among.model)
-        ))  # fmt: skip
-
-    def means(self, workspace: Workspace, among: VectorSet) -> tuple[list[str], Vector]:
-        """The entities whose observations have vectors in a set, and the mean of those."""
-        return self.read(workspace, lambda q: means(q, among))
 
     def tend(self, workspace: Workspace) -> None:
         """Forget removals that an index in memory need not know: vectors also go where a text changes."""
@@ -302,7 +243,6 @@ class SqliteStore:
                     f"The copy is not whole: {'; '.join(problems)}. It was thrown away. "
                     "Run `memoryd doctor`, then back up again."
                 )
-            whole.pack()
         progress(1.0)
         return copied["records"]
 
@@ -315,7 +255,7 @@ class SqliteStore:
             with self._database(workspace) as source:  # brought to the present schema by opening it
                 for part, (table, count) in enumerate(whole.copy_from(source.path), 1):
                     copied[table] += count
-                    progress(COPYING * (number + part / len(TABLES)) / len(sources))
+                    progress(COPYING * (number + part / len(MOVED)) / len(sources))
         whole.write(None, lambda q: q.run("placement.follow"))
         return copied
 
@@ -356,12 +296,17 @@ class SqliteStore:
 
 @contextmanager
 def written(target: Path) -> Iterator[Path]:
-    """Give a new database to fill, which becomes `target` when it is whole; raise StoreError where there is a file."""
+    """Give a new database to fill and to close, which becomes `target`, one plain file, where the block ends well.
+
+    Raise StoreError where there is such a file.
+    """
     if target.exists():
         raise StoreError(f"{target} exists already. Nothing was written; choose a new file name.")
     with explained(target), ExitStack() as undo, disk.appearing(target) as unfinished:
         undo.callback(_remove, unfinished)  # a failure leaves its log, too
         yield unfinished
+        with closing(connect(unfinished, "FULL")) as connection:
+            connection.pragma("journal_mode", "delete")  # no write-ahead log
 
 
 def _remove(database: Path) -> None:
@@ -400,16 +345,3 @@ def _check_words(queries: Queries) -> list[str]:
     except apsw.CorruptError:
         return ["the words do not match the rows. Repair them with `memoryd doctor --repair`."]
     return []
-
-
-def _visible(allowed: Filter) -> dict[str, Any]:
-    tags = list(dict.fromkeys(allowed.tags))
-    return {
-        "session": allowed.session, "entity": allowed.entity, "shelf": allowed.shelf,
-        "tags": json.dumps(tags), "tag_count": len(tags),
-        "among": json.dumps(allowed.among) if allowed.among is not None else "",
-    }  # fmt: skip
-
-
-def _ids(queries: Queries, rids: list[int]) -> dict[int, str]:
-    return {row["rid"]: row["id"] for row in queries.all("search.ids", rids=json.dumps(rids))}

@@ -1,25 +1,29 @@
 """The vectors of a workspace in memory: exact up to EXACT rows, above that a binary scan rescored from the file.
 
 The scan is a Hamming distance over sign bits of centred unit vectors, column by column in blocks that stay in the
-cache; its best rows are rescored with the stored float16 vectors. An index catches up with other processes before
-each query: `seq` of embeddings and of their tombstones only grows.
+cache; its best rows are rescored with the stored float16 vectors.
+
+An index catches up with other processes before each query: `seq` of embeddings and of their tombstones only grows. By
+the same numbers one that is ahead of a snapshot shows what the snapshot has, but for vectors that came and went between
+two queries.
 """
 
 import functools
 import json
 import threading
 from collections import Counter, OrderedDict
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
-from memoryd.model import Filter, Kind, VectorSet, Workspace
+from memoryd.model import Filter, Kind, VectorSet
 from memoryd.store.base import Queries, Row, Vector
+
+T = TypeVar("T")
 
 EXACT = 20_000  # rows up to which a float32 product is as fast as the scan
 BLOCK = 32_768  # rows a block of the scan
@@ -33,6 +37,7 @@ LOADED = 8192  # rows read from the file at a time
 SAMPLE = 4096  # distances that a cut is estimated from
 NARROW = 3  # words whose differing bits can be added up in a byte
 FAR = np.iinfo(np.uint16).max
+NEVER = np.iinfo(np.int64).max
 
 Bits = NDArray[np.uint64]
 Distances = NDArray[np.uint16]
@@ -88,13 +93,15 @@ class VectorIndex:
     def __init__(self, dim: int) -> None:
         self.added = self.removed = 0  # how far it has come
         self._count = self._dead = self._last_rid = 0
+        self._shown = self._as_of = 0
+        """The rows that the present search may see, and the removals that its snapshot knows."""
         self._dim = dim
         self._chunked = False
         """Whether some record has several rows."""
         self._rids = np.empty(FIRST_ROWS, np.int64)
         self._seqs = np.empty(FIRST_ROWS, np.int64)
         self._kinds = np.empty(FIRST_ROWS, np.uint8)
-        self._alive = np.empty(FIRST_ROWS, np.bool_)
+        self._gone = np.empty(FIRST_ROWS, np.int64)  # the removal of each row, or NEVER
         self._exact: NDArray[np.float32] | None = np.empty((FIRST_ROWS, dim), np.float32)
         self._words: Bits = np.empty((0, 0), np.uint64)  # (dim / 64, rows), column-major
         self._distances: Distances = np.empty(0, np.uint16)  # kept, for fresh memory costs more than the scan's sums
@@ -107,7 +114,7 @@ class VectorIndex:
     def bytes(self) -> int:
         """What it takes in memory."""
         vectors = self._exact if self._exact is not None else self._words
-        others = (self._rids, self._seqs, self._kinds, self._alive, self._distances)
+        others = (self._rids, self._seqs, self._kinds, self._gone, self._distances)
         return vectors.nbytes + sum(array.nbytes for array in others)
 
     # keeping up ------------------------------------------------------------------------------------------------------
@@ -119,7 +126,7 @@ class VectorIndex:
         self._seqs[start:end] = [row["seq"] for row in rows]
         self._rids[start:end] = [row["rid"] for row in rows]
         self._kinds[start:end] = [_CODES[row["kind"]] for row in rows]
-        self._alive[start:end] = True
+        self._gone[start:end] = NEVER
         here = self._rids[start:end]
         self._chunked |= bool((here[1:] == here[:-1]).any())
         self._last_rid = max(self._last_rid, int(self._rids[start:end].max(initial=0)))
@@ -132,16 +139,21 @@ class VectorIndex:
         if self._exact is not None and end > EXACT:
             self._to_bits(self._exact)
 
-    def remove(self, seqs: Sequence[int]) -> None:
-        """Forget rows; unknown ones are none of this index's."""
+    def remove(self, rows: Sequence[Row]) -> None:
+        """Mark what removals, rows of seq and embedding, have removed; unknown ones are none of this index's."""
         known = self._seqs[: self._count]  # grows with each row
-        gone = np.asarray(seqs, np.int64)
-        slots = np.searchsorted(known, gone)
+        removals = np.asarray([(row["embedding"], row["seq"]) for row in rows], np.int64).reshape(-1, 2)
+        slots = np.searchsorted(known, removals[:, 0])
         inside = slots < self._count
-        slots, gone = slots[inside], gone[inside]
-        slots = slots[known[slots] == gone]
-        self._dead += int(self._alive[slots].sum())
-        self._alive[slots] = False
+        slots, removals = slots[inside], removals[inside]
+        mine = known[slots] == removals[:, 0]
+        self._gone[slots[mine]] = removals[mine, 1]
+        self._dead += int(mine.sum())
+
+    def show(self, added: int, removed: int) -> None:
+        """Search what a snapshot has that knows so many additions and removals."""
+        self._shown = int(np.searchsorted(self._seqs[: self._count], added, "right"))
+        self._as_of = removed
 
     @property
     def wasteful(self) -> bool:
@@ -154,7 +166,7 @@ class VectorIndex:
             return
         capacity = max(rows, 3 * capacity // 2)
         self._seqs, self._rids = _grown(self._seqs, capacity), _grown(self._rids, capacity)
-        self._kinds, self._alive = _grown(self._kinds, capacity), _grown(self._alive, capacity)
+        self._kinds, self._gone = _grown(self._kinds, capacity), _grown(self._gone, capacity)
         if self._exact is not None:
             self._exact = _grown(self._exact, capacity)
         else:
@@ -193,18 +205,18 @@ class VectorIndex:
 
     def _rescored(self, limit: int) -> int:
         """How many candidates of a scan are looked at closely."""
-        more_rows = (max(self._count, 100_000) / 100_000) ** RESCORED_GROWTH
+        more_rows = (max(self._shown, 100_000) / 100_000) ** RESCORED_GROWTH
         fewer_signs = max(384 / self._dim, 1)
         return int(max(RESCORED * more_rows, RESCORED_PER_HIT * limit) * fewer_signs)
 
     def _mask(self, sieve: Sieve) -> Mask:
         masks = []
         if self._dead:
-            masks.append(self._alive[: self._count])
+            masks.append(self._gone[: self._shown] > self._as_of)
         if sieve.kinds:
             wanted = np.zeros(len(_CODES), np.bool_)
             wanted[[_CODES[kind] for kind in sieve.kinds]] = True
-            masks.append(wanted[self._kinds[: self._count]])
+            masks.append(wanted[self._kinds[: self._shown]])
         if sieve.only is not None:
             masks.append(self._among(sieve.only))
         if sieve.hidden:
@@ -216,27 +228,27 @@ class VectorIndex:
         flags = np.zeros(self._last_rid + 1, np.bool_)
         known = np.asarray(rids, np.int64)
         flags[known[known <= self._last_rid]] = True
-        return flags[self._rids[: self._count]]
+        return flags[self._rids[: self._shown]]
 
     def _slots(self, mask: Mask) -> Slots:
-        return np.arange(self._count) if mask is None else np.flatnonzero(mask)
+        return np.arange(self._shown) if mask is None else np.flatnonzero(mask)
 
     def _candidates(self, vector: Vector, mask: Mask, wanted: int) -> Slots:
         """The slots worth a closer look: all that may be found, or the `wanted` nearest by Hamming distance."""
-        found = self._count if mask is None else int(np.count_nonzero(mask))
+        found = self._shown if mask is None else int(np.count_nonzero(mask))
         if self._exact is not None or found <= wanted:
             return self._slots(mask)
         code = self._pack(vector[None, :])[:, 0]
-        if SPARSE * found < self._count:  # few: gathering them is cheaper than scanning all
+        if SPARSE * found < self._shown:  # few: gathering them is cheaper than scanning all
             slots = self._slots(mask)
             return slots[_smallest(_hamming(self._words[:, slots], code, self._distances[:found]), None, wanted)]
-        every = self._words[:, : self._count]
-        return _smallest(_hamming(every, code, self._distances[: self._count]), mask, wanted)
+        every = self._words[:, : self._shown]
+        return _smallest(_hamming(every, code, self._distances[: self._shown]), mask, wanted)
 
     def _cosines(self, queries: Queries, vector: Vector, slots: Slots) -> NDArray[np.float32]:
         if self._exact is not None:
-            whole = len(slots) == self._count
-            return (self._exact[: self._count] if whole else self._exact[slots]) @ vector
+            whole = len(slots) == self._shown
+            return (self._exact[: self._shown] if whole else self._exact[slots]) @ vector
         seqs = self._seqs[slots].tolist()
         rows = queries.all("vectors.exact", seqs=json.dumps(seqs), dim=self._dim)
         exact = (_matrix(rows, self._dim) @ vector).tolist()
@@ -374,17 +386,24 @@ class VectorIndexes:
         self._lock = threading.Lock()
         threadpool_limits(limits=1, user_api="blas")  # a product takes a millisecond; a second thread only spins
 
-    @contextmanager
-    def current(self, queries: Queries, workspace: Workspace, among: VectorSet, dim: int) -> Iterator[VectorIndex]:
-        """The index as of the snapshot that `queries` reads, for this thread alone."""
-        key = (workspace.id, among, dim)
+    def ask(
+        self, queries: Queries, sets: Sequence[VectorSet], dim: int, question: Callable[[VectorIndex], T]
+    ) -> list[T]:
+        """What the index of each set answers, as of the snapshot that `queries` reads."""
+        marks = queries.one("vectors.marks")
+        assert marks is not None
+        return [self._ask(queries, among, dim, marks, question) for among in sets]
+
+    def _ask(self, queries: Queries, among: VectorSet, dim: int, marks: Row, question: Callable[[VectorIndex], T]) -> T:
+        key = (queries.workspace_id, among, dim)
         with self._lock:
             kept = self._indexes.setdefault(key, _Kept())
             self._indexes.move_to_end(key)
             self._stay_small()
         with kept.lock:
-            kept.index = _caught_up(kept.index, queries, among, dim)
-            yield kept.index
+            kept.index = _caught_up(kept.index, queries, among, dim, marks)
+            kept.index.show(marks["added"], marks["removed"])
+            return question(kept.index)
 
     def _stay_small(self) -> None:
         while len(self._indexes) > 1 and sum(kept.bytes for kept in self._indexes.values()) > MEMORY:
@@ -403,10 +422,8 @@ class _Kept:
         return self.index.bytes if self.index else 0
 
 
-def _caught_up(index: VectorIndex | None, queries: Queries, among: VectorSet, dim: int) -> VectorIndex:
+def _caught_up(index: VectorIndex | None, queries: Queries, among: VectorSet, dim: int, marks: Row) -> VectorIndex:
     """The index with all that has come and gone since it was last used; loaded anew where that is cheaper."""
-    marks = queries.one("vectors.marks")
-    assert marks is not None
     if index is None or index.wasteful or index.removed + 1 < marks["oldest"]:
         index = VectorIndex(dim)
         index.removed = marks["removed"]
@@ -414,7 +431,7 @@ def _caught_up(index: VectorIndex | None, queries: Queries, among: VectorSet, di
         _add_missing(index, queries, among, dim)
         index.added = marks["added"]
     if marks["removed"] > index.removed:
-        index.remove([row["embedding"] for row in queries.all("vectors.removed", seq=index.removed)])
+        index.remove(queries.all("vectors.removed", seq=index.removed))
         index.removed = marks["removed"]
     return index
 

@@ -4,21 +4,13 @@ from typing import Annotated
 
 from pydantic import Field
 
-from memoryd.toolsets.journal.shapes import (
-    CamelArguments,
-    CamelResult,
-    CamelSearched,
-    Category,
-    Limit,
-    Offset,
-    Summary,
-    journal,
-    told,
-)
+from memoryd.core.journal import view
+from memoryd.core.journal.view import DeletedSummaries, FoundSummaries, SummaryPage
+from memoryd.toolsets.journal.shapes import CamelArguments, Category, Limit, Offset, error_text, journal
 from memoryd.toolsets.registry import Answer, Call, NoArguments, Query, Tool, Toolset
 
 
-class ListArguments(CamelArguments):
+class AllSummariesArguments(CamelArguments):
     """Which summaries."""
 
     limit: Annotated[Limit, Field(description="Maximum summaries to return.")] = 50
@@ -26,22 +18,7 @@ class ListArguments(CamelArguments):
     category: Annotated[Category | None, Field(description="Filter by category (bugfix, feature, etc.).")] = None
 
 
-class Summaries(CamelResult):
-    """Summaries, the newest first."""
-
-    count: int
-    total: int
-    summaries: list[Summary]
-
-
-def get_all_summaries(call: Call, arguments: ListArguments) -> Answer:
-    """get_all_summaries."""
-    page, total = journal(call).kept.summaries(arguments.limit, arguments.offset, arguments.category or "")
-    summaries = list(map(Summary.of, page))
-    return Answer(Summaries(count=len(summaries), total=total, summaries=summaries))
-
-
-class QueryArguments(CamelArguments):
+class QuerySummariesArguments(CamelArguments):
     """What to find."""
 
     query: Annotated[Query, Field(description="The natural language search query.")]
@@ -49,57 +26,36 @@ class QueryArguments(CamelArguments):
     category: Annotated[Category | None, Field(description="Filter by category.")] = None
 
 
-class FoundSummary(Summary):
-    """A summary that was found; its score is 1 at most."""
-
-    score: float
-
-
-class FoundSummaries(CamelSearched):
-    """The summaries that were found, best first."""
-
-    query: str
-    count: int
-    results: list[FoundSummary]
+def _all(call: Call, arguments: AllSummariesArguments) -> Answer[SummaryPage]:
+    summaries = journal(call).kept.summaries(arguments.limit, arguments.offset, arguments.category or "")
+    return Answer(view.summary_page(summaries))
 
 
-def query_summaries(call: Call, arguments: QueryArguments) -> Answer:
-    """query_summaries."""
+def _query(call: Call, arguments: QuerySummariesArguments) -> Answer[FoundSummaries]:
     found = journal(call).kept.find_summaries(arguments.query, arguments.n_results, arguments.category or "")
-    results = [FoundSummary.of(summary, score=round(score, 4)) for summary, score in found.best]
-    return Answer(FoundSummaries(
-        query=arguments.query, count=len(results), results=results, degraded=found.degraded
-    ))  # fmt: skip
+    return Answer(view.found_summaries(arguments.query, found))
 
 
-class Deleted(CamelResult):
-    """How many are gone."""
-
-    deleted: int
-    message: str
-
-
-def delete_all_summaries(call: Call, _: NoArguments) -> Answer:
-    """delete_all_summaries."""
-    gone = journal(call).kept.delete_summaries()
-    return Answer(Deleted(deleted=gone, message=f"Deleted {gone} summaries. Raw memories are preserved."))
+def _delete_all(call: Call, _: NoArguments) -> Answer[DeletedSummaries]:
+    return Answer(view.deleted(journal(call).kept.delete_summaries()))
 
 
 TOOLS: Toolset = (
     Tool(
         name="get_all_summaries", title="All session summaries",
-        description="All session summaries, the newest first, page by page.",
-        arguments=ListArguments, result=Summaries, capability="read", handler=get_all_summaries, error_text=told,
+        description="All session summaries, newest first, page by page.",
+        arguments=AllSummariesArguments, result=SummaryPage, capability="read", handler=_all, error_text=error_text,
     ),
     Tool(
         name="query_summaries", title="Search session summaries",
         description="Search session summaries by meaning and by words.",
-        arguments=QueryArguments, result=FoundSummaries, capability="read", handler=query_summaries, error_text=told,
+        arguments=QuerySummariesArguments, result=FoundSummaries, capability="read", handler=_query,
+        error_text=error_text,
     ),
     Tool(
         name="delete_all_summaries", title="Delete all summaries",
         description="Delete all session summaries; raw memories are preserved.",
-        arguments=NoArguments, result=Deleted, capability="write", handler=delete_all_summaries, destructive=True,
-        idempotent=True, error_text=told,
+        arguments=NoArguments, result=DeletedSummaries, capability="write", handler=_delete_all, destructive=True,
+        idempotent=True, error_text=error_text,
     ),
 )  # fmt: skip

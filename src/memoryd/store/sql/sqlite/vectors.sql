@@ -15,7 +15,7 @@ ORDER BY e.seq LIMIT :limit
 
 -- name: vectors.removed
 -- What an index that has come to :seq must forget.
-SELECT embedding FROM embedding_tombstones WHERE workspace_id = :workspace AND seq > :seq
+SELECT seq, embedding FROM embedding_tombstones WHERE workspace_id = :workspace AND seq > :seq
 
 -- name: vectors.exact
 -- The stored vectors of some rows of the index.

@@ -1,7 +1,7 @@
 """What answers show of the graph: within the budget, nothing twice, nothing lost, and what was left out is said."""
 
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -9,18 +9,18 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from memoryd.core.graph import entities, observations, relations
-from memoryd.core.graph import search as node_search
+from memoryd.core.base.results import compact
+from memoryd.core.graph import entities, observations, relations, view
 from memoryd.core.graph.entities import NewEntity
 from memoryd.core.graph.observations import Deletion
 from memoryd.core.graph.relations import Edge
 from memoryd.core.graph.transaction import Graph
+from memoryd.core.scope import Scope
 from memoryd.errors import InvalidInputError
 from memoryd.store.base import Queries, Row
-from memoryd.toolsets.graph import reading, search
-from memoryd.toolsets.graph.shown import Json
-from memoryd.toolsets.registry import compact
 from tests.core.kit import engine
+
+Json = Mapping[str, Any]
 
 FRAME = 40  # tokens of an answer with empty lists
 FIGURE = len(',"tokens_used":1000000') / 4  # what an answer says besides of its cost
@@ -29,7 +29,7 @@ FIGURE = len(',"tokens_used":1000000') / 4  # what an answer says besides of its
 @pytest.fixture
 def graph(tmp_path: Path) -> Iterator[Graph]:
     with engine(tmp_path) as here:
-        yield Graph(here, here.workspaces.ensure("default"))
+        yield Graph(Scope(here, here.workspaces.ensure("default")))
 
 
 def make(graph: Graph, name: str, *facts: str, summary: str | None = None) -> None:
@@ -46,9 +46,9 @@ def assert_within(answer: Json, tokens: int) -> None:
 
 
 def every_page(graph: Graph, tokens: int) -> list[Json]:
-    found = [reading.whole(graph, tokens)]
+    found: list[Json] = [view.page(graph, tokens)]
     while found[-1]["next_cursor"]:
-        found.append(reading.whole(graph, tokens, found[-1]["next_cursor"]))
+        found.append(view.page(graph, tokens, found[-1]["next_cursor"]))
         assert len(found) < 10_000
     return found
 
@@ -73,16 +73,16 @@ def test_an_answer_stays_within_its_budget_and_says_what_it_left_out(graph: Grap
         make(graph, f"node {n}", *[f"fact {m} of node {n}" for m in range(30)])
     relations.create(graph, [Edge("node 0", f"node {n}", "knows") for n in range(30)])
     names = [f"node {n}" for n in range(30)]
-    whole = reading.opened(graph, names, 0)
+    whole = view.opened(graph, names, 0)
     assert whole["omitted"] == {"entities": 0, "observations": 0, "relations": 0}
     for tokens in (1, 50, 200, 1_000, 3_000, 9_000):
-        answer = reading.opened(graph, names, tokens)
+        answer = view.opened(graph, names, tokens)
         assert_within(answer, tokens)
         shown = [fact for one in answer["entities"] for fact in one["observations"]]
         assert answer["omitted"]["entities"] == 30 - len(answer["entities"])
         assert answer["omitted"]["observations"] == 30 * len(answer["entities"]) - len(shown)
         assert sum(one["observations_omitted"] for one in answer["entities"]) == answer["omitted"]["observations"]
-    assert reading.opened(graph, names, 1)["entities"] == []
+    assert view.opened(graph, names, 1)["entities"] == []
 
 
 def test_many_relations_leave_room_for_observations_and_take_what_those_leave(graph: Graph) -> None:
@@ -90,7 +90,7 @@ def test_many_relations_leave_room_for_observations_and_take_what_those_leave(gr
     for n in range(200):
         make(graph, f"n{n}")
     relations.create(graph, [Edge("hub", f"n{n}", "knows") for n in range(200)])
-    answer = reading.opened(graph, ["hub"], 1_000)
+    answer = view.opened(graph, ["hub"], 1_000)
     assert answer["entities"][0]["observations"] == [{"ordinal": 0, "content": "the fact"}]
     assert answer["omitted"]["relations"] == 200 - len(answer["relations"]) > 0
     assert cost(answer) > 900
@@ -100,7 +100,7 @@ def test_many_relations_leave_room_for_observations_and_take_what_those_leave(gr
 def test_names_that_are_not_found_are_part_of_the_cost(graph: Graph) -> None:
     make(graph, "a")
     make(graph, "b", "a fact")
-    answer = reading.opened(graph, ["a", "b", "x" * 4_000], 1_100)
+    answer = view.opened(graph, ["a", "b", "x" * 4_000], 1_100)
     assert_within(answer, 1_100)
     assert answer["omitted"]["entities"] == 1
 
@@ -126,11 +126,11 @@ def test_of_a_large_node_no_more_is_read_than_fits(graph: Graph, monkeypatch: py
             return self._queries.one(name, **parameters)
 
     monkeypatch.setattr(graph, "read", lambda work: read(lambda q: work(Watched(q))))
-    reading.opened(graph, ["hub"], 500)
+    view.opened(graph, ["hub"], 500)
     assert len(rows) < 200
     rows.clear()
-    page = reading.whole(graph, 500)
-    reading.whole(graph, 500, page["next_cursor"])
+    page = view.page(graph, 500)
+    view.page(graph, 500, page["next_cursor"])
     assert len(rows) < 400, "two pages"
 
 
@@ -138,7 +138,7 @@ def test_of_a_large_node_no_more_is_read_than_fits(graph: Graph, monkeypatch: py
 
 
 def found(graph: Graph, query: str, tokens: int) -> Json:
-    return search.matched(graph, node_search.search(graph, query, 100)[0], tokens)
+    return view.matched(graph, query, 100, "auto", tokens)
 
 
 def test_each_match_has_its_own_relations(graph: Graph) -> None:
@@ -179,16 +179,16 @@ def test_matches_that_do_not_fit_whole_are_named(graph: Graph) -> None:
 )
 def test_a_cursor_that_is_none_is_told(graph: Graph, cursor: str) -> None:
     with pytest.raises(InvalidInputError, match="is no cursor"):
-        reading.whole(graph, 100, cursor)
+        view.page(graph, 100, cursor)
 
 
 def test_a_cursor_whose_node_is_gone_goes_on_with_the_next(graph: Graph) -> None:
     for name in ("a", "b", "c"):
         make(graph, name, "fact one", "fact two")
-    first = reading.whole(graph, 1)
+    first = view.page(graph, 1)
     assert first["next_cursor"] == "1|||a"
     entities.delete(graph, ["a"])
-    assert list(facts([reading.whole(graph, 0, first["next_cursor"])])) == ["b", "c"]
+    assert list(facts([view.page(graph, 0, first["next_cursor"])])) == ["b", "c"]
 
 
 def test_a_node_may_have_no_name_or_one_that_looks_like_a_cursor(graph: Graph) -> None:
@@ -225,14 +225,14 @@ def test_nothing_is_skipped_or_shown_twice_when_something_is_deleted_between_two
     make(graph, "a", *[f"fact {n}" for n in range(10)])
     entities.create(graph, [NewEntity(name=f"n{n}", type="t") for n in range(10)])
     relations.create(graph, [Edge("a", f"n{n}", "knows") for n in range(10)])
-    pages = [reading.whole(graph, 150)]
+    pages = [view.page(graph, 150)]
     assert 1 < len(facts(pages)["a"]) < 9
     observations.delete(graph, [Deletion(entity="a", ordinals=(0, 1))])
     while len(edges(pages)) < 3:
-        pages.append(reading.whole(graph, 150, pages[-1]["next_cursor"]))
+        pages.append(view.page(graph, 150, pages[-1]["next_cursor"]))
     relations.delete(graph, edges(pages)[:2])
     while cursor := pages[-1]["next_cursor"]:
-        pages.append(reading.whole(graph, 150, cursor))
+        pages.append(view.page(graph, 150, cursor))
     assert facts(pages)["a"] == [f"fact {n}" for n in range(10)]
     assert sorted(one.target for one in edges(pages)) == [f"n{n}" for n in range(10)]
 
@@ -247,7 +247,7 @@ Names = st.text(min_size=1, max_size=8).filter(lambda name: "\x00" not in name a
 )
 def test_the_pages_are_the_graph(nodes: dict[str, list[str]], tokens: int) -> None:
     with tempfile.TemporaryDirectory() as home, engine(Path(home)) as here:
-        graph = Graph(here, here.workspaces.ensure("default"))
+        graph = Graph(Scope(here, here.workspaces.ensure("default")))
         entities.create(graph, [NewEntity(name=n, type="t", observations=tuple(o)) for n, o in nodes.items()])
         names = list(nodes)
         related = [Edge(names[i % len(names)], names[(i * 7) % len(names)], f"r{i % 3}") for i in range(20)]
@@ -258,7 +258,7 @@ def test_the_pages_are_the_graph(nodes: dict[str, list[str]], tokens: int) -> No
         assert set(edges(pages)) == set(related)
         shown = [one["name"] for page in pages for one in page["entities"]]
         assert shown == sorted(shown, key=lambda name: name.encode())
-        assert reading.whole(graph, 0)["next_cursor"] is None
+        assert view.page(graph, 0)["next_cursor"] is None
 
 
 @settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -266,7 +266,7 @@ def test_the_pages_are_the_graph(nodes: dict[str, list[str]], tokens: int) -> No
 def test_what_lives_through_the_whole_reading_is_shown_exactly_once(random: Any, tokens: int) -> None:
     names = list("abcd")
     with tempfile.TemporaryDirectory() as home, engine(Path(home)) as here:
-        graph = Graph(here, here.workspaces.ensure("default"))
+        graph = Graph(Scope(here, here.workspaces.ensure("default")))
         entities.create(
             graph, [NewEntity(name=n, type="t", observations=tuple(f"{n}{i}" for i in range(8))) for n in names]
         )
@@ -274,7 +274,7 @@ def test_what_lives_through_the_whole_reading_is_shown_exactly_once(random: Any,
         relations.create(graph, related)
         said, cursor, pages = {n: [f"{n}{i}" for i in range(8)] for n in names}, None, list[Json]()
         while not pages or cursor:
-            pages.append(reading.whole(graph, tokens, cursor))
+            pages.append(view.page(graph, tokens, cursor))
             cursor = pages[-1]["next_cursor"]
             name = random.choice(names)
             if said[name]:

@@ -1,0 +1,375 @@
+"""As much of the graph as the tokens of an answer hold: nodes by name, pages, matches, surroundings, lists."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Generic, TypeVar
+
+from typing_extensions import TypedDict
+
+from memoryd.core.base.clock import moment, timestamp
+from memoryd.core.base.results import Searched, counted, without_empty
+from memoryd.core.base.token_budget import LIST_FRAME, Budget
+from memoryd.core.graph import (
+    as_of,
+    missing_relations,
+    observations,
+    pagination,
+    relations,
+    report,
+    results,
+    search,
+    traversal,
+)
+from memoryd.core.graph.missing_relations import RelationGap
+from memoryd.core.graph.observations import ShownObservation
+from memoryd.core.graph.pagination import GraphPart, PagePosition
+from memoryd.core.graph.relations import ShownRelation
+from memoryd.core.graph.results import BriefNode, PendingSummary, ShownNode
+from memoryd.core.graph.search import MatchingNode
+from memoryd.core.graph.transaction import Graph, named
+from memoryd.core.records.embedding import Question
+from memoryd.core.search.pipeline import Mode
+from memoryd.model import Entity, Observation, Relation
+from memoryd.store.base import Queries
+
+NODES_SHARE = 0.6  # of a neighborhood's budget, at most, before relations are shown
+RELATIONS_SHARE = 0.25  # of what the nodes leave, at most, before observations are shown
+CURSOR = 100  # characters of a cursor at most besides the name in it
+
+# The shortest that each can be: by its cost one knows how many must be read at most.
+LEAST_OBSERVATION: ShownObservation = {"ordinal": 0, "content": "x"}
+LEAST_RELATION: ShownRelation = {"from": "x", "to": "x", "relation_type": "x"}
+LEAST_PENDING = dict.fromkeys(PendingSummary.__annotations__, 0)
+
+ItemT = TypeVar("ItemT")
+
+
+class _Filled(TypedDict):
+    """A node with as many of its observations as fit."""
+
+    observations: list[ShownObservation]
+    observations_omitted: int
+
+
+class OmittedParts(TypedDict):
+    """How much of each was found and is not shown."""
+
+    entities: int
+    observations: int
+    relations: int
+
+
+@dataclass(frozen=True, slots=True)
+class _Ends:
+    """The relations that begin or end at some nodes: the list where they are shown, and their number."""
+
+    ids: Sequence[str]
+    shown: list[ShownRelation]
+    number: int
+
+    @classmethod
+    def of(cls, queries: Queries, ids: Sequence[str], shown: list[ShownRelation]) -> "_Ends":
+        """Count the relations; none of them is shown yet."""
+        return cls(ids, shown, relations.number(queries, ids))
+
+    def fill(self, queries: Queries, budget: Budget, share: float = 1.0) -> None:
+        """Show more of them, as many as fit, in the order in which they were made."""
+        limit = min(budget.at_most(LEAST_RELATION, share), self.number - len(self.shown))
+        if limit:
+            found = relations.of(queries, self.ids, len(self.shown) + limit)
+            self.shown.extend(budget.fill(map(relations.shown, found[len(self.shown) :]), share))
+
+
+def _fill(queries: Queries, nodes: Mapping[str, _Filled], every: Sequence[_Ends], budget: Budget) -> None:
+    """Show relations up to their share, then the observations of nodes by id, then the relations that still fit."""
+    share = budget.beyond(RELATIONS_SHARE)
+    for ends in every:
+        ends.fill(queries, budget, share)
+    for key, node in nodes.items():
+        node["observations"] = budget.fill(_observations(queries, key, budget))
+        node["observations_omitted"] -= len(node["observations"])
+    for ends in every:
+        ends.fill(queries, budget)
+
+
+def _observations(queries: Queries, entity_id: str, budget: Budget) -> Iterator[ShownObservation]:
+    if limit := min(budget.at_most(LEAST_OBSERVATION), observations.READ_AT_ONCE):
+        yield from map(observations.shown, observations.onward(queries, entity_id, at_once=limit))
+
+
+def _omitted(nodes: Sequence[_Filled], found: int, every: Sequence[_Ends]) -> OmittedParts:
+    """Return what is not shown of `found` nodes, and of what belongs to those that are shown."""
+    return {
+        "entities": found - len(nodes),
+        "observations": sum(node["observations_omitted"] for node in nodes),
+        "relations": sum(ends.number - len(ends.shown) for ends in every),
+    }
+
+
+# nodes by name -------------------------------------------------------------------------------------------------------
+
+
+class OpenedNode(ShownNode):
+    """A node with those of its observations that fit."""
+
+    observations_omitted: int
+
+
+class OpenedNodes(TypedDict):
+    """Nodes, and every relation that begins or ends at one of them."""
+
+    entities: list[OpenedNode]
+    relations: list[ShownRelation]
+    not_found: list[str]
+    omitted: OmittedParts
+    tokens_used: int
+
+
+def opened(graph: Graph, names: Sequence[str], tokens: int) -> OpenedNodes:
+    """Return nodes by name with their observations, and every relation that begins or ends at one of them."""
+    return graph.read(lambda q: _opened(q, list(dict.fromkeys(names)), Budget(tokens)))
+
+
+def _opened(queries: Queries, names: Sequence[str], budget: Budget) -> OpenedNodes:
+    found = named(queries, names)
+    missing = _missing(names, found, budget)
+    wanted = [found[name] for name in names if name in found]
+    counts = observations.counts(queries, [one.id for one in wanted])
+    heads = {one.id: _opened_node(one, counts[one.id]) for one in wanted}
+    nodes = {key: node for key, node in heads.items() if budget.take(node)}
+    ends = _Ends.of(queries, list(nodes), [])
+    _fill(queries, nodes, [ends], budget)
+    entities = list(nodes.values())
+    shown: OpenedNodes = {
+        "entities": entities, "relations": ends.shown, "not_found": missing,
+        "omitted": _omitted(entities, len(found), [ends]), "tokens_used": 0,
+    }  # fmt: skip
+    return counted(shown)
+
+
+def opened_then(graph: Graph, names: Sequence[str], tokens: int, time: str) -> OpenedNodes:
+    """Return the same as it was at a time; raise InvalidInputError if `time` is none."""
+    wanted, at = list(dict.fromkeys(names)), timestamp(moment(time))
+    then = graph.read(lambda q: as_of.nodes(q, wanted, at))
+    budget = Budget(tokens)
+    missing = _missing(wanted, then.entities, budget)
+    entities: list[OpenedNode] = []
+    for one in (then.entities[name] for name in wanted if name in then.entities):
+        facts = list(map(observations.shown, then.observations[one.id]))
+        node = _opened_node(one, len(facts))
+        if budget.take(node):
+            node["observations"] = budget.fill(facts)
+            node["observations_omitted"] -= len(node["observations"])
+            entities.append(node)
+    edges = budget.fill(map(relations.shown, then.relations))
+    omitted: OmittedParts = {
+        "entities": len(then.entities) - len(entities),
+        "observations": sum(node["observations_omitted"] for node in entities),
+        "relations": len(then.relations) - len(edges),
+    }
+    shown: OpenedNodes = {
+        "entities": entities, "relations": edges, "not_found": missing, "omitted": omitted, "tokens_used": 0,
+    }  # fmt: skip
+    return counted(shown)
+
+
+def _missing(names: Sequence[str], found: Mapping[str, Entity], budget: Budget) -> list[str]:
+    """Return the names that were not found, which are shown whatever they cost."""
+    missing = [name for name in names if name not in found]
+    for name in missing:
+        budget.spend(name)
+    return missing
+
+
+def _opened_node(of: Entity, number: int) -> OpenedNode:
+    return {**results.node(of), "observations_omitted": number}
+
+
+# the whole graph -----------------------------------------------------------------------------------------------------
+
+
+class GraphPage(TypedDict):
+    """A page of the graph, by name; a relation is shown with the node where it begins."""
+
+    entities: list[ShownNode]
+    relations: list[ShownRelation]
+    next_cursor: str | None
+    tokens_used: int
+
+
+def page(graph: Graph, tokens: int, cursor: str | None = None) -> GraphPage:
+    """Return a page of the graph from a cursor on.
+
+    Every observation and relation is shown on exactly one page. A node that is too large for one goes on on the next.
+    """
+    start = PagePosition.parse(cursor)
+    return graph.read(lambda q: _page(q, start, Budget(tokens)))
+
+
+def _page(queries: Queries, start: PagePosition, budget: Budget) -> GraphPage:
+    shown: GraphPage = {"entities": [], "relations": [], "next_cursor": None, "tokens_used": 0}
+    for number, (place, part) in enumerate(pagination.parts(queries, start)):
+        one = _shown(part)
+        if number == 0 or (number == 1 and not isinstance(part, Entity)):
+            budget.spend(one)  # whatever it costs: else the next page would be this one again
+        elif not budget.take(one, free=len(place.name) + CURSOR):
+            shown["next_cursor"] = str(place)
+            break
+        _list_of(shown, part).append(one)
+    return counted(shown)
+
+
+def _shown(part: GraphPart) -> ShownNode | ShownObservation | ShownRelation:
+    match part:
+        case Entity():
+            return results.node(part)
+        case Observation():
+            return observations.shown(part)
+        case Relation():
+            return relations.shown(part)
+
+
+def _list_of(shown: GraphPage, part: GraphPart) -> list[Any]:
+    """Return the list of a page where a part belongs; an observation comes after its node."""
+    match part:
+        case Entity():
+            return shown["entities"]
+        case Observation():
+            return shown["entities"][-1]["observations"]
+        case Relation():
+            return shown["relations"]
+
+
+# search --------------------------------------------------------------------------------------------------------------
+
+
+class MatchedNode(ShownNode):
+    """A node that was found, why, and what fits of it."""
+
+    matched_observation: str | None
+    """None if its own name, type or summary matched."""
+    matched_perspective: str | None
+    score: float
+    name_only: bool
+    """Whether there was no room for more than the name; summary, tags and so on exist all the same."""
+    observations_omitted: int
+    relations: list[ShownRelation]
+
+
+class MatchedNodes(Searched):
+    """The nodes that a search found, best first."""
+
+    result: list[MatchedNode]
+    mode: Mode
+    """How they were found: text if nothing is embedded."""
+    omitted: OmittedParts
+    tokens_used: int
+
+
+def matched(graph: Graph, query: str, limit: int, mode: Mode, tokens: int) -> MatchedNodes:
+    """Return the nodes that match a query, each with why, its observations and relations; else by its name only."""
+
+    def work(question: Question) -> MatchedNodes:
+        found, used = search.find(graph, question, limit, mode)
+        budget = Budget(tokens)
+        degraded = found.degraded if found.degraded and budget.take({"degraded": found.degraded}) else ""
+        return _matched(question.queries, found.best, used, degraded, budget)
+
+    return search.ask(graph, query, mode, work)
+
+
+def _matched(
+    queries: Queries, matches: Sequence[MatchingNode], mode: Mode, degraded: str, budget: Budget
+) -> MatchedNodes:
+    counts = observations.counts(queries, [match.entity.id for match in matches])
+    forms = {match.entity.id: _forms(match, counts[match.entity.id]) for match in matches}
+    fitting = {key: next(filter(budget.take, each), None) for key, each in forms.items()}
+    nodes = {key: node for key, node in fitting.items() if node}
+    ends = {key: _Ends.of(queries, [key], node["relations"]) for key, node in nodes.items()}
+    whole = {key: node for key, node in nodes.items() if not node["name_only"]}
+    _fill(queries, whole, [ends[key] for key in whole], budget)
+    shown: MatchedNodes = {
+        "degraded": degraded, "result": list(nodes.values()), "mode": mode,
+        "omitted": _omitted(list(nodes.values()), len(matches), list(ends.values())), "tokens_used": 0,
+    }  # fmt: skip
+    return counted(without_empty(shown, "degraded"))
+
+
+def _forms(match: MatchingNode, number: int) -> tuple[MatchedNode, MatchedNode]:
+    """Return a match with so many observations, as yet without them: whole, and by its name only."""
+    whole: MatchedNode = {
+        **results.node(match.entity), "matched_observation": match.observation,
+        "matched_perspective": match.perspective, "score": round(match.score, 4), "name_only": False,
+        "observations_omitted": number, "relations": [],
+    }  # fmt: skip
+    named: MatchedNode = {
+        **whole, "summary": None, "tags": [], "matched_observation": None, "matched_perspective": None,
+        "name_only": True, "relations": [],
+    }  # fmt: skip
+    return whole, named
+
+
+# surroundings and lists ----------------------------------------------------------------------------------------------
+
+
+class OmittedSurroundings(TypedDict):
+    """How much of each was found and is not shown."""
+
+    nodes: int
+    relations: int
+
+
+class ShownNeighborhood(TypedDict):
+    """A node first, then those around it by distance, and the relations between them."""
+
+    nodes: list[BriefNode]
+    relations: list[ShownRelation]
+    omitted: OmittedSurroundings
+    tokens_used: int
+
+
+def neighborhood(graph: Graph, name: str, depth: int, tokens: int) -> ShownNeighborhood:
+    """Return the nearest nodes, the relations between them, then the nodes that still fit."""
+    found, budget = traversal.neighborhood(graph, name, depth), Budget(tokens)
+    every = list(map(results.brief, found.entities))
+    nodes = budget.fill(every, NODES_SHARE)
+    names = {node["name"] for node in nodes}
+    edges = budget.fill(relations.shown(one) for one in found.relations if {one.source, one.target} <= names)
+    nodes += budget.fill(every[len(nodes) :])
+    omitted: OmittedSurroundings = {
+        "nodes": len(every) - len(nodes), "relations": len(found.relations) - len(edges),
+    }  # fmt: skip
+    shown: ShownNeighborhood = {"nodes": nodes, "relations": edges, "omitted": omitted, "tokens_used": 0}
+    return counted(shown)
+
+
+class BudgetedList(TypedDict, Generic[ItemT]):
+    """A list as far as the budget goes."""
+
+    result: list[ItemT]
+    omitted: int
+    tokens_used: int
+
+
+def brief_nodes(found: Iterable[Entity], tokens: int) -> BudgetedList[BriefNode]:
+    """Return as many nodes as fit."""
+    return _cut(list(map(results.brief, found)), tokens)
+
+
+def relation_gaps(graph: Graph, tokens: int) -> BudgetedList[RelationGap]:
+    """Return as many missing relations as fit, most mentioned first."""
+    return _cut(missing_relations.gaps(graph), tokens)
+
+
+def pending_summaries(graph: Graph, tokens: int) -> BudgetedList[PendingSummary]:
+    """Return as many nodes that wait for a summary as fit, the last observed first."""
+    found, total = report.pending(graph, Budget(tokens).at_most(LEAST_PENDING))
+    return _cut(list(map(results.pending, found)), tokens, total)
+
+
+def _cut(parts: Sequence[ItemT], tokens: int, total: int | None = None) -> BudgetedList[ItemT]:
+    """Cut a list off where the budget ends; `total`: its whole length if these are only the first parts."""
+    shown = Budget(tokens, LIST_FRAME).fill(parts)
+    omitted = (len(parts) if total is None else total) - len(shown)
+    answer: BudgetedList[ItemT] = {"result": shown, "omitted": omitted, "tokens_used": 0}
+    return counted(answer)

@@ -1,0 +1,261 @@
+"""What the tools for the journal answer: turns, summaries and the state of the database, in e's spelling."""
+
+from collections.abc import Mapping
+from typing import Literal
+
+from typing_extensions import TypedDict
+
+from memoryd.core.base.results import Searched, without_empty
+from memoryd.model import AGENT_INTERACTION, Findings, Interaction, SessionSummary
+from memoryd.store.journal import Database, State, Summaries, Turns
+
+DatabaseOutcome = Literal["started", "already_running", "stopped", "already_stopped", "embedded", "external"]
+MESSAGES: Mapping[DatabaseOutcome, str] = {
+    "started": "It was started.", "already_running": "It is already running.",
+    "stopped": "It was stopped; start_database starts it again.", "already_stopped": "It is not running.",
+    "embedded": "It is a file within this process: there is nothing to start or to stop.",
+    "external": "It is not memoryd's own server: memoryd does not start or stop it.",
+}  # fmt: skip
+
+
+# turns ---------------------------------------------------------------------------------------------------------------
+
+
+class AddedTurn(TypedDict):
+    """A turn that is kept."""
+
+    id: str
+    sessionId: str
+    timestamp: str
+    message: str
+
+
+class ShownTurn(TypedDict):
+    """One turn of an agent."""
+
+    id: str
+    sessionId: str
+    timestamp: str
+    prompt: str
+    thought: str
+    response: str
+    type: Literal["agent-interaction"]
+
+
+class SessionTurns(TypedDict):
+    """A page of the turns of a session, in the order of time."""
+
+    sessionId: str
+    count: int
+    total: int
+    memories: list[ShownTurn]
+
+
+class FoundTurn(ShownTurn):
+    """A turn that was found; its score is 1 at most."""
+
+    score: float
+
+
+class FoundTurns(Searched):
+    """The turns that were found, best first."""
+
+    query: str
+    count: int
+    results: list[FoundTurn]
+
+
+def added(turn: Interaction) -> AddedTurn:
+    """Return where a turn is kept."""
+    return {
+        "id": turn.id, "sessionId": turn.session_id, "timestamp": turn.created_at,
+        "message": "Memory successfully added.",
+    }  # fmt: skip
+
+
+def turns_of(session_id: str, turns: Turns) -> SessionTurns:
+    """Return a page of a session's turns."""
+    memories = list(map(_turn, turns.page))
+    return {"sessionId": session_id, "count": len(memories), "total": turns.total, "memories": memories}
+
+
+def found_turns(query: str, found: Findings[tuple[Interaction, float]]) -> FoundTurns:
+    """Return the turns that bear on a query."""
+    results: list[FoundTurn] = [{**_turn(turn), "score": round(score, 4)} for turn, score in found.best]
+    result: FoundTurns = {"degraded": found.degraded, "query": query, "count": len(results), "results": results}
+    return without_empty(result, "degraded")
+
+
+def _turn(turn: Interaction) -> ShownTurn:
+    return {
+        "id": turn.id, "sessionId": turn.session_id, "timestamp": turn.created_at, "prompt": turn.prompt,
+        "thought": turn.thought, "response": turn.response, "type": AGENT_INTERACTION,
+    }  # fmt: skip
+
+
+# summaries -----------------------------------------------------------------------------------------------------------
+
+
+class ShownSummary(TypedDict):
+    """What a session was about; scores are 0 to 100, or null without a judgement."""
+
+    id: str
+    sessionId: str
+    timestamp: str
+    title: str
+    summary: str
+    category: str
+    memoryCount: int
+    quality: int | None
+    productivity: int | None
+    impact: int | None
+    complexity: int | None
+    technologies: list[str]
+
+
+class SummarizedSessions(TypedDict):
+    """How many sessions were summarized, and the first SUMMARIES of the summaries."""
+
+    processed: int
+    sessions: list[ShownSummary]
+
+
+class SummaryPage(TypedDict):
+    """A page of summaries, the newest first."""
+
+    count: int
+    total: int
+    summaries: list[ShownSummary]
+
+
+class FoundSummary(ShownSummary):
+    """A summary that was found; its score is 1 at most."""
+
+    score: float
+
+
+class FoundSummaries(Searched):
+    """The summaries that were found, best first."""
+
+    query: str
+    count: int
+    results: list[FoundSummary]
+
+
+class DeletedSummaries(TypedDict):
+    """How many summaries were deleted."""
+
+    deleted: int
+    message: str
+
+
+SUMMARIES = 50  # of summarize_sessions that are shown
+
+
+def summarized(made: list[SessionSummary]) -> SummarizedSessions:
+    """Return the summaries that were made."""
+    return {"processed": len(made), "sessions": list(map(_summary, made[:SUMMARIES]))}
+
+
+def summary_page(summaries: Summaries) -> SummaryPage:
+    """Return a page of summaries."""
+    page = list(map(_summary, summaries.page))
+    return {"count": len(page), "total": summaries.total, "summaries": page}
+
+
+def found_summaries(query: str, found: Findings[tuple[SessionSummary, float]]) -> FoundSummaries:
+    """Return the summaries that bear on a query."""
+    results: list[FoundSummary] = [{**_summary(one), "score": round(score, 4)} for one, score in found.best]
+    result: FoundSummaries = {"degraded": found.degraded, "query": query, "count": len(results), "results": results}
+    return without_empty(result, "degraded")
+
+
+def deleted(number: int) -> DeletedSummaries:
+    """Return how many summaries were deleted."""
+    return {"deleted": number, "message": f"Deleted {number} summaries. Raw memories are preserved."}
+
+
+def _summary(summary: SessionSummary) -> ShownSummary:
+    return {
+        "id": summary.id, "sessionId": summary.session_id, "timestamp": summary.created_at, "title": summary.title,
+        "summary": summary.summary, "category": summary.category, "memoryCount": summary.memory_count,
+        "quality": summary.quality, "productivity": summary.productivity, "impact": summary.impact,
+        "complexity": summary.complexity, "technologies": list(summary.technologies),
+    }  # fmt: skip
+
+
+# the database --------------------------------------------------------------------------------------------------------
+
+
+class JournalDatabase(TypedDict):
+    """Which database keeps the journal."""
+
+    product: str
+    place: str | None
+    """None for callers with a token."""
+    state: State
+
+
+class JournalCounts(TypedDict):
+    """The numbers of turns and summaries."""
+
+    memories: int
+    summaries: int
+
+
+class JournalHealth(TypedDict):
+    """The answer if all is well; else the tool answers with an error."""
+
+    status: Literal["healthy"]
+    database: JournalDatabase
+    collections: JournalCounts
+
+
+class ChangedDatabase(TypedDict):
+    """What starting or stopping did to the database."""
+
+    status: DatabaseOutcome
+    database: JournalDatabase
+    message: str
+
+
+class ExportedJournal(TypedDict):
+    """The file of an export, and what it holds."""
+
+    file: str
+    bytes: int
+    memories: int
+    summaries: int
+    message: str
+
+
+class ImportedJournal(TypedDict):
+    """What the file of an import held, and what of it was new."""
+
+    file: str
+    mode: Literal["merge", "replace"]
+    memories: int
+    summaries: int
+    newMemories: int
+    newSummaries: int
+    message: str
+
+
+def database_of(database: Database, *, discreet: bool) -> JournalDatabase:
+    """Return what a database is; `discreet`: not where it is."""
+    return {
+        "product": database.product, "place": None if discreet else database.place, "state": database.state(),
+    }  # fmt: skip
+
+
+def healthy(database: JournalDatabase, numbers: Mapping[str, int]) -> JournalHealth:
+    """Return that a database with so many turns and summaries works."""
+    counts: JournalCounts = {"memories": numbers["memories"], "summaries": numbers["summaries"]}
+    return {"status": "healthy", "database": database, "collections": counts}
+
+
+def changed(outcome: DatabaseOutcome, database: JournalDatabase) -> ChangedDatabase:
+    """Return what became of a database; one that is not a server of memoryd's own stayed as it is."""
+    if database["state"] in ("embedded", "external"):
+        outcome = database["state"]
+    return {"status": outcome, "database": database, "message": MESSAGES[outcome]}

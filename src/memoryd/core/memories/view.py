@@ -1,0 +1,144 @@
+"""What the tools for memories answer: the JSON of what was stored, recalled, forgotten and looked at."""
+
+from collections.abc import Sequence
+from typing import Any, Literal, NotRequired
+
+from typing_extensions import TypedDict
+
+from memoryd.core.base.results import Searched, counted, without_empty
+from memoryd.core.memories.memories import Criteria, Memories
+from memoryd.core.records import short_ids
+from memoryd.core.search.briefing import Briefing, Format
+from memoryd.core.search.hits import FoundRecord, found, whole
+from memoryd.model import Hit, Kind
+from memoryd.text import cut
+
+PREVIEW = 25  # tokens of a memory that would be forgotten
+
+MemoryView = Literal["stats", "recent", "important", "tags", "export"]
+
+
+class StoredMemory(TypedDict):
+    """The id of a memory, and what became of the text."""
+
+    id: str
+    status: Literal["stored", "merged", "updated"]
+
+
+class RecalledMemories(Searched):
+    """The memories that were found, best first, and what they cost."""
+
+    format: Format
+    text: NotRequired[str]
+    """Absent in the format raw, where `memories` have all their fields."""
+    memories: Sequence[FoundRecord]
+    omitted: int
+    """Found, but did not fit into the budget."""
+    tokens_used: int
+
+
+class BriefingFigures(TypedDict):
+    """What a briefing costs, and which records are in it."""
+
+    tokens_used: int
+    omitted: int
+    ids: list[str]
+    degraded: NotRequired[str]
+
+
+class ForgottenMemories(Searched):
+    """The memories that are gone, or would be."""
+
+    forgotten: int
+    ids: list[str]
+    dry_run: bool
+    preview: NotRequired[list[str]]
+    """How the memories begin that would be forgotten, in the order of `ids`."""
+    message: NotRequired[str]
+    """Why there is nothing to forget."""
+
+
+class InspectedMemories(TypedDict):
+    """The view that was asked for; the fields of the others are absent."""
+
+    view: Literal["stats", "recent", "important", "tags", "export", "ids"]
+    stats: NotRequired[dict[str, Any]]
+    tags: NotRequired[dict[str, int]]
+    memories: NotRequired[list[dict[str, Any]]]
+    not_found: NotRequired[list[str]]
+
+
+def raw(briefing: Briefing) -> RecalledMemories:
+    """Return the memories of a briefing with all their fields, for readers of JSON."""
+    result: RecalledMemories = {
+        "degraded": briefing.degraded if briefing.noted else "", "format": "raw",
+        "memories": list(map(whole, briefing.hits)), "omitted": briefing.omitted, "tokens_used": 0,
+    }  # fmt: skip
+    return counted(without_empty(result, "degraded"))
+
+
+def recalled(briefing: Briefing, form: Format) -> RecalledMemories:
+    """Return the text of a briefing and which memories are in it; a budget too small for any text gets none."""
+    result: RecalledMemories = {
+        "degraded": briefing.degraded, "format": form, "text": briefing.text,
+        "memories": list(map(found, briefing.hits)), "omitted": briefing.omitted, "tokens_used": briefing.tokens_used,
+    }  # fmt: skip
+    return without_empty(result, "degraded", "text")
+
+
+def figures(briefing: Briefing) -> BriefingFigures:
+    """Return what programs may want to know of a briefing whose text is the answer."""
+    ids = [hit.record.id for hit in briefing.hits]
+    numbers: BriefingFigures = {
+        "tokens_used": briefing.tokens_used, "omitted": briefing.omitted, "ids": ids, "degraded": briefing.degraded,
+    }  # fmt: skip
+    return without_empty(numbers, "degraded")
+
+
+def forgotten(memories: Memories, criteria: Criteria, *, confirm: bool, dry_run: bool) -> ForgottenMemories:
+    """Forget what all criteria match, or with `dry_run` only preview it; raise what `Memories.forget` does."""
+    gone = memories.forget(criteria, confirm=confirm, dry_run=dry_run)
+    result: ForgottenMemories = {
+        "degraded": gone.degraded, "forgotten": 0 if dry_run else len(gone.best),
+        "ids": [record.id for record in gone.best], "dry_run": dry_run,
+        "preview": [cut(record.body, PREVIEW) for record in gone.best] if dry_run else [],
+        "message": "" if gone.best else _none_forgotten(memories, criteria.ids or ()),
+    }  # fmt: skip
+    return without_empty(result, "degraded", "preview", "message")
+
+
+def _none_forgotten(memories: Memories, ids: Sequence[str]) -> str:
+    """Return why nothing was forgotten; if an id is the graph's, which tools delete it."""
+    others = [hit.record for hit in memories.get(ids) if hit.record.kind in (Kind.ENTITY, Kind.OBSERVATION)]
+    hint = (
+        f" {others[0].id} is of the kind {others[0].kind}, of {others[0].name!r}: the graph's tools delete that."
+        if others
+        else ""
+    )
+    return f"No memories match the criteria.{hint}"
+
+
+def inspected(memories: Memories, view: MemoryView, limit: int) -> InspectedMemories:
+    """Return one view of the memories, of at most `limit` items."""
+    match view:
+        case "stats":
+            return {"view": view, "stats": memories.stats()}
+        case "tags":
+            return {"view": view, "tags": memories.tags(limit)}
+        case "important":
+            return {"view": view, "memories": _inspected(memories.important(limit))}
+        case "recent" | "export":
+            return {"view": view, "memories": _inspected(memories.recent(limit))}
+
+
+def inspected_by_id(memories: Memories, ids: Sequence[str]) -> InspectedMemories:
+    """Return the records of any kind with these ids or beginnings of ids, and those that are not there."""
+    hits = memories.get(ids)
+    missing = [one for one in ids if not any(short_ids.names(one, hit.record.id) for hit in hits)]
+    result: InspectedMemories = {"view": "ids", "memories": _inspected(hits), "not_found": missing}
+    return without_empty(result, "not_found")
+
+
+def _inspected(hits: Sequence[Hit]) -> list[dict[str, Any]]:
+    """Return the fields of records that were not searched for: there are no scores."""
+    return [{name: value for name, value in whole(hit).items() if name not in ("score", "why")} for hit in hits]

@@ -1,0 +1,54 @@
+"""Where core works: an engine, a workspace, and the session in whose name."""
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import TypeVar
+
+from memoryd.core.engine import Engine
+from memoryd.core.records.embedding import Question
+from memoryd.core.records.records import Embedded
+from memoryd.core.security.secrets import Secrets
+from memoryd.model import Workspace
+from memoryd.store.base import Index, Queries
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """One workspace as one session sees and changes it."""
+
+    engine: Engine
+    workspace: Workspace
+    session: str = ""
+    """The session whose volatile records are visible, and that new records are marked with; '' is none."""
+
+    @property
+    def secrets(self) -> Secrets:
+        """What becomes of secrets."""
+        return self.engine.secrets
+
+    @property
+    def index(self) -> Index:
+        """Searches inside a transaction."""
+        return self.engine.store.index
+
+    def read(self, work: Callable[[Queries], T]) -> T:
+        """Run `work` on one snapshot, and return its result."""
+        return self.engine.store.read(self.workspace, work)
+
+    def write(self, work: Callable[[Queries], T]) -> T:
+        """Run `work` as one transaction, durable when this returns; if it raises, nothing was written."""
+        return self.engine.write(self.workspace, work)
+
+    def ask(self, text: str, work: Callable[[Question], T]) -> T:
+        """Run `work` on one snapshot, with the vector of a question; see `Embedding.ask`."""
+        return self.engine.embedding.ask(self.workspace, text, work)
+
+    def passages(self, texts: Sequence[str]) -> list[Embedded | None]:
+        """Return the vectors of each text; None where that would take long: pass its id to `embed_later`."""
+        return self.engine.embedding.passages(texts)
+
+    def embed_later(self, ids: Iterable[str] | None) -> None:
+        """Have the background make the vectors that these records lack; None: those of the whole workspace."""
+        self.engine.embed_later(self.workspace, ids)

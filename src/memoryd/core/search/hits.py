@@ -1,0 +1,58 @@
+"""Hits as JSON: what identifies a record, or all its fields."""
+
+from typing import NotRequired
+
+from typing_extensions import TypedDict
+
+from memoryd.core.security.prompt_injection import reads_like_instructions
+from memoryd.model import Hit, Kind
+
+
+class FoundRecord(TypedDict):
+    """A record that was found."""
+
+    id: str
+    kind: Kind
+    key: str | None
+    score: float
+
+
+class WholeRecord(FoundRecord):
+    """A record with all its fields."""
+
+    type: str
+    content: str
+    tags: list[str]
+    importance: float
+    session_id: str | None
+    client: str
+    tool: str
+    created_at: str
+    updated_at: str
+    accessed_at: str | None
+    access_count: int
+    why: dict[str, float]
+    """The parts of the score."""
+    reads_like: NotRequired[str]
+    """What the content reads like if it seems to give orders."""
+
+
+def found(hit: Hit) -> FoundRecord:
+    """Return what identifies a hit, and its score."""
+    record = hit.record
+    return {"id": record.id, "kind": record.kind, "key": record.name, "score": round(hit.score, 4)}
+
+
+def whole(hit: Hit) -> WholeRecord:
+    """Return all fields of a hit."""
+    record = hit.record
+    fields: WholeRecord = {
+        "id": record.id, "kind": record.kind, "key": record.name, "score": round(hit.score, 4), "type": record.type,
+        "content": record.body, "tags": list(record.tags), "importance": record.importance,
+        "session_id": record.session_id, "client": record.client, "tool": record.tool,
+        "created_at": record.created_at, "updated_at": record.updated_at, "accessed_at": record.accessed_at,
+        "access_count": record.access_count, "why": {name: round(part, 4) for name, part in hit.why.items()},
+    }  # fmt: skip
+    if like := reads_like_instructions(record.body):
+        fields["reads_like"] = like
+    return fields

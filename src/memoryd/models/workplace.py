@@ -1,0 +1,54 @@
+"""The folder in which model files are prepared before they are put in place, by one process at a time.
+
+Imported only for a download or an import of models: SQLite takes a megabyte of memory.
+"""
+
+import shutil
+import sqlite3
+import tempfile
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager, suppress
+from pathlib import Path
+
+from memoryd.errors import ModelError
+
+_TEMPORARY = ".pull-"
+
+_PATIENCE = 1_800.0
+"""Seconds to wait for another process that is downloading: 69 MB at 40 kB/s."""
+
+
+@contextmanager
+def workplace(directory: Path) -> Iterator[Path]:
+    """Yield a temporary folder inside `directory`, which is created; other processes wait for their turn.
+
+    The folder is removed at the end, or by the next process. Raise ModelError if a file cannot be written.
+    """
+    try:
+        directory.mkdir(parents=True, exist_ok=True)  # permissions by the umask: the user of an image may be another
+        with _alone(directory) as alone:
+            for left in directory.glob(f"{_TEMPORARY}*") if alone else ():  # of processes that were killed
+                shutil.rmtree(left, ignore_errors=True)
+            with tempfile.TemporaryDirectory(prefix=_TEMPORARY, dir=directory) as temporary:
+                yield Path(temporary)
+    except OSError as error:
+        raise ModelError(
+            f"The models could not be put into {directory}: {error}. "
+            "Make room there, or choose another directory with MEMORY_MODEL_DIR."
+        ) from error
+
+
+@contextmanager
+def _alone(directory: Path) -> Iterator[bool]:
+    """Hold a lock, SQLite's, which ends with its process on every platform; yield whether it was acquired.
+
+    It only saves duplicate work: if the file system has no locks, two downloads at once do no harm.
+    """
+    with ExitStack() as stack:
+        alone = False
+        with suppress(sqlite3.Error):
+            lock = sqlite3.connect(directory / ".pull.lock", timeout=_PATIENCE, isolation_level=None)
+            stack.callback(lock.close)
+            lock.execute("BEGIN EXCLUSIVE")
+            alone = True
+        yield alone

@@ -1,0 +1,17 @@
+-- name: scratch.wordless
+-- From now on no words and tags are indexed.
+DROP TRIGGER records_ai
+
+-- name: scratch.known
+-- The kinds of some records, and which of them are deleted.
+SELECT id, kind, deleted_at FROM records
+WHERE workspace_id = :workspace AND id IN (SELECT value FROM json_each(:ids))
+
+-- name: scratch.kinds
+-- How many records of each kind there are.
+SELECT kind, count(*) AS number FROM records WHERE workspace_id = :workspace GROUP BY kind
+
+-- name: scratch.unexplained
+-- A deleted memory that nothing has replaced, if there is one.
+SELECT r.id FROM records r JOIN memory_details d ON d.workspace_id = r.workspace_id AND d.id = r.id
+WHERE r.workspace_id = :workspace AND r.deleted_at IS NOT NULL AND d.superseded_by IS NULL LIMIT 1

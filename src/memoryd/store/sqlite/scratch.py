@@ -1,0 +1,52 @@
+"""A database for the time of an import, in which rows wait until all of them are known to fit together.
+
+It has no name: the file behind it is gone with its process, however that ends.
+"""
+
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+
+import apsw
+
+from memoryd.model import Workspace
+from memoryd.store import rows
+from memoryd.store.base import Queries, Row
+from memoryd.store.sql import migrations
+from memoryd.store.sqlite.connection import SqliteQueries, as_blob, explained
+
+PLACE = Path("the directory for temporary files (SQLITE_TMPDIR, TMPDIR or /var/tmp)")
+"""Where it is, for people: SQLite chooses."""
+
+
+class Scratch:
+    """The rows of several workspaces, with the keys of the schema, without an index of words."""
+
+    def __init__(self, connection: apsw.Connection) -> None:
+        self._connection = connection
+
+    def queries(self, workspace_id: str) -> Queries:
+        """Return the statements of a workspace of that id, which need not be registered."""
+        return SqliteQueries(self._connection, Workspace(id=workspace_id, name="", db_path=""))
+
+    def put(self, queries: Queries, table: str, row: Row) -> bool:
+        """Add a row; return False where a unique key of the schema forbids it."""
+        try:
+            rows.put(queries, table, [row])
+        except apsw.ConstraintError:
+            return False
+        return True
+
+
+@contextmanager
+def scratch() -> Iterator[Scratch]:
+    """Give an empty one; raise StoreError where the directory for temporary files cannot take it."""
+    with explained(PLACE), closing(apsw.Connection("")) as connection:
+        connection.convert_binding = as_blob
+        connection.pragma("journal_mode", "off")  # nothing is ever rolled back
+        for script in migrations("sqlite"):
+            connection.execute(script)
+        queries = SqliteQueries(connection, None)
+        queries.run("scratch.wordless")
+        connection.execute("BEGIN")  # one transaction to the end: a commit would write what still fits into the cache
+        yield Scratch(connection)
