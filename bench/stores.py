@@ -175,7 +175,7 @@ def settled(engine: Engine, work: Callable[[int], object]) -> str:
     """The median of a call that has run before, with the indexes that it could use."""
     for n in range(3):
         work(n)
-    engine.store.tend(engine.workspaces.all()[0])
+    engine.store.upkeep.tend(engine.workspaces.all()[0])
     if url := engine.settings.database_url:
         with psycopg.connect(url, autocommit=True) as connection:
             connection.execute("ANALYZE")  # autovacuum does it within minutes of an import

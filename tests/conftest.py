@@ -18,7 +18,8 @@ from memoryd.models import helpers, weights
 from memoryd.models.providers import Spec
 from memoryd.models.pull import pull
 from memoryd.settings import Settings
-from tests.clients import POSTGRES, Agent, ProcessWire, StreamWire, Wire, agent, environment, process_agent, until
+from tests.clients import POSTGRES, Agent, agent, environment, process_agent, until
+from tests.wires import ProcessWire, StreamWire, Wire
 
 IN_MEMORY, ROOM = Path("/dev/shm"), 4 << 30
 if os.access(IN_MEMORY, os.W_OK) and shutil.disk_usage(IN_MEMORY).free > ROOM:
@@ -60,8 +61,8 @@ _IN_PROCESS = Event()
 """Set while a test runs that may not start a process."""
 
 
-def _watch(event: str, _arguments: object) -> None:
-    if event == "subprocess.Popen" and _IN_PROCESS.is_set():
+def _watch(event: str, arguments: tuple[object, ...]) -> None:
+    if event == "subprocess.Popen" and _IN_PROCESS.is_set() and arguments[0] != "git":
         raise AssertionError("This test starts a process. Mark it with `process`, or do it in this process.")
 
 

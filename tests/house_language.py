@@ -15,6 +15,9 @@ UNREVISED = (
 # One letter stands in brackets, so that this file does not contain what it looks for.
 DIALECT = re.compile(r"(?<![a-z])(?:tol[d]|sai[d]|ane[w]|nobod[y])(?![a-z])", re.IGNORECASE)
 
+STORED = ('SHOWN = "tol' + 'd"',)
+"""How the lines begin that name what is in files already: a word there stays."""
+
 
 def check_type_names_are_unique(root: Path) -> list[str]:
     """No public class or type alias has the name of one in another module, so that a search leads to one place."""
@@ -50,5 +53,6 @@ def check_plain_english(root: Path) -> list[str]:
         for path in paths
         if not path.relative_to(root / PACKAGE).as_posix().startswith(UNREVISED)
         for number, line in enumerate(read(path).split("\n"), 1)
+        if not line.startswith(STORED)
         for match in DIALECT.finditer(line)
     ]

@@ -23,7 +23,8 @@ from memoryd.core.engine import Engine
 from memoryd.server.http.admission import Door
 from memoryd.server.http.app import application, prepared
 from memoryd.settings import Settings
-from tests.clients import LEGACY, MODERN, PATIENCE, Agent, Json, envelope, environment, until
+from tests.clients import LEGACY, MODERN, PATIENCE, Agent, Json, environment, until
+from tests.wires import envelope
 
 WORKSPACE, SESSION = "X-Memory-Workspace", "X-Memory-Session"
 

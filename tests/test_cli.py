@@ -22,7 +22,8 @@ from memoryd.core.engine import Engine
 from memoryd.core.memories.memories import Memories
 from memoryd.core.scope import Scope
 from memoryd.settings import Settings
-from tests.clients import NO_MODELS, PATIENCE, ProcessWire, environment
+from tests.clients import NO_MODELS, PATIENCE, environment
+from tests.wires import ProcessWire
 
 Run = Callable[..., Result]
 NOBODY = 65534

@@ -10,8 +10,9 @@ import pytest
 from mcp import Client, MCPError, types
 
 from memoryd.server.connection import Callers
-from tests.clients import PATIENCE, StreamWire, Wire, envelope, environment
+from tests.clients import PATIENCE, environment
 from tests.conformance.server import ConformanceServer
+from tests.wires import StreamWire, Wire, envelope
 
 T = TypeVar("T")
 ANSWERING = "test_input_required_result_elicitation"

@@ -98,7 +98,7 @@ def of(told: Lines, table: str) -> Lines:
 
 
 def sound(engine: Engine) -> bool:
-    return not [problem for one in (None, *engine.workspaces.all()) for problem in engine.store.problems(one)]
+    return not [problem for one in (None, *engine.workspaces.all()) for problem in engine.store.upkeep.problems(one)]
 
 
 def found(engine: Engine, query: str, name: str = "default") -> set[str]:

@@ -53,7 +53,7 @@ class Watch:
 
     def _where(self) -> Workspace | None:
         self.looked.set()
-        return self._engine.workspaces.get(self.name) if self._engine.store.made() else None
+        return self._engine.workspaces.get(self.name) if self._engine.store.placement.exists() else None
 
     def _heard(self, changed: Changed) -> None:
         self.told.append(changed)

@@ -18,7 +18,7 @@ from memoryd.errors import StoreError
 from memoryd.model import GENERAL, Filter, VectorSet, Workspace
 from memoryd.models import helpers
 from memoryd.models import ollama as service
-from memoryd.store.sqlite.placement import DataDirectory
+from memoryd.store.sqlite.layout import DataDirectory
 from tests.core.kit import NOMIC, Ollama, embedded, engine, memories, never, stored, with_ollama
 from tests.store.kit import nearest, put
 

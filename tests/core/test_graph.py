@@ -42,7 +42,9 @@ def facts(graph: Graph, name: str = "Ann") -> dict[int, str]:
 
 
 def sql(graph: Graph, statement: str) -> list[tuple[object, ...]]:
-    with closing(apsw.Connection(str(graph.engine.store.path(graph.workspace)), apsw.SQLITE_OPEN_READONLY)) as file:
+    with closing(
+        apsw.Connection(str(graph.engine.store.placement.path(graph.workspace)), apsw.SQLITE_OPEN_READONLY)
+    ) as file:
         return list(file.execute(statement))
 
 

@@ -106,7 +106,7 @@ def _made(tmp_path_factory: pytest.TempPathFactory) -> Path:
         engine.workspaces.create("empty")
         row = {"principal": "p", "id": "s1", "holder": "h", "expires_at": "2026-01-01T00:00:00.000Z"}
         engine.store.write(None, lambda q: rows.put(q, "session_holders", [row]))
-        with closing(apsw.Connection(str(engine.store.path(engine.workspaces.find("default"))))) as file:
+        with closing(apsw.Connection(str(engine.store.placement.path(engine.workspaces.find("default"))))) as file:
             counts = {table: file.execute(f"SELECT count(*) FROM {table}").get for table in OF_WORKSPACE}
     assert all(counts.values()), counts
     return root
@@ -127,7 +127,7 @@ def dump(place: object) -> dict[str, list[tuple[Any, ...]]]:
     """What SQLite holds at a place, by table; without what differs from file to file."""
     found: dict[str, list[tuple[Any, ...]]] = {}
     with opened(place) as engine, ExitStack() as ends:
-        paths = {engine.store.path(each) for each in (None, *engine.workspaces.all())}
+        paths = {engine.store.placement.path(each) for each in (None, *engine.workspaces.all())}
         files = [ends.enter_context(closing(apsw.Connection(str(path)))) for path in paths]
         for table in MOVED:
             every = [name for (name,) in files[0].execute("SELECT name FROM pragma_table_info(?)", (table,))]
@@ -159,7 +159,9 @@ def test_what_has_moved_is_found_by_words_and_by_vectors(source: Path, url: str,
     for start, end in ((source, url), (url, tmp_path / "back"), (url, tmp_path / "back.db")):
         moved(start, end)
         with opened(end) as engine:
-            assert [each for place in engine.workspaces.all("active") for each in engine.store.problems(place)] == []
+            assert [
+                each for place in engine.workspaces.all("active") for each in engine.store.upkeep.problems(place)
+            ] == []
             here = memories(engine)
             assert "yeast" in here.recall("needs yeast", 500).text
             assert here.tags(10) == {"a": 3, "ü": 3, "core": 1}
@@ -179,7 +181,7 @@ def test_an_archived_workspace_arrives_archived(source: Path, url: str, tmp_path
         with opened(end) as engine:
             old = engine.workspaces.find("old")
             assert old.status == "archived"
-            assert engine.store.is_put_away(old)
+            assert engine.store.placement.is_archived(old)
             with pytest.raises(StoreError, match="was archived"):
                 put(engine.store, old, "late")
     for end in (tmp_path / "back", tmp_path / "back.db", url):
@@ -323,7 +325,7 @@ def test_what_is_written_meanwhile_shows_and_a_second_run_fetches_it(source: Pat
 
 def test_a_damaged_vector_is_told(source: Path, url: str) -> None:
     with opened(source) as engine:
-        file = engine.store.path(engine.workspaces.find("default"))
+        file = engine.store.placement.path(engine.workspaces.find("default"))
     with closing(apsw.Connection(str(file))) as connection:
         connection.execute(
             "UPDATE embeddings SET vector = cast(x'007e' || substr(vector, 3) AS BLOB) WHERE perspective = 'client'"

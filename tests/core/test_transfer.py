@@ -254,7 +254,7 @@ def test_what_is_no_file_is_refused_and_so_is_an_unknown_format(tmp_path: Path, 
 def rows(graph: Graph) -> list[Any]:
     """All that a change would leave behind: times and events."""
     changed = [(one.name, one.updated_at) for one in entities.page(graph, "", 100_000)]
-    with closing(apsw.Connection(str(graph.engine.store.path(graph.workspace)))) as database:
+    with closing(apsw.Connection(str(graph.engine.store.placement.path(graph.workspace)))) as database:
         events = list(database.execute("SELECT * FROM events"))
     return [changed, there(graph), edges(graph), events]
 

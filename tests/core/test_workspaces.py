@@ -14,7 +14,10 @@ from memoryd.errors import InvalidInputError, NotFoundError, StoreBusyError, Sto
 from memoryd.model import Workspace
 from memoryd.store import rows
 from memoryd.store.base import Queries
-from memoryd.store.sqlite import store as sqlite
+from memoryd.store.sqlite import placement as sqlite_placement
+from memoryd.store.sqlite import upkeep as sqlite_upkeep
+from memoryd.store.sqlite.placement import SqlitePlacement
+from memoryd.store.sqlite.store import SqliteStore
 from tests.core.kit import embedded, engine, memories, never, ollama
 from tests.store.kit import add, axis, python, together
 
@@ -40,7 +43,7 @@ def test_slugs_are_names(here: Engine, tmp_path: Path, name: str) -> None:
     assert made.db_path == f"projects/{made.id}.db"
     assert made.created_at == made.updated_at != ""
     assert files(tmp_path) == [made.db_path], "b: the file is there at once, with its schema"
-    assert here.store.problems(made) == []
+    assert here.store.upkeep.problems(made) == []
 
 
 @pytest.mark.parametrize("name", ["", " ", "-a", ".a", "_a", "a b", "a/b", "../a", "a\n", "naïve", "x" * 101, "a\0b"])
@@ -204,7 +207,7 @@ def test_a_project_that_is_busy_or_shares_its_file_is_not_deleted_unmarked(
             raise error
 
         with monkeypatch.context() as patch:
-            patch.setattr(sqlite.SqliteStore, "put_away", fails)
+            patch.setattr(SqlitePlacement, "archive", fails)
             with pytest.raises(type(error)):
                 here.workspaces.delete(name)
         assert here.workspaces.find(name).status == "archived"
@@ -224,14 +227,14 @@ def test_a_workspace_in_a_shared_file_is_emptied_in_parts_and_nobody_waits_for_a
 
     with engine(tmp_path, **where) as here, engine(tmp_path, **where) as other:
         monkeypatch.setattr(rows, "EMPTIED", 2)
-        monkeypatch.setattr(sqlite, "empty_some", meanwhile)
-        store, empty = here.store, here.store.empty
+        monkeypatch.setattr(sqlite_placement, "empty_some", meanwhile)
+        store, empty = here.store, here.store.placement.empty
 
         def then_another_one_registers(workspace: Workspace) -> None:
             empty(workspace)
             other.workspaces.ensure("another")
 
-        monkeypatch.setattr(store, "empty", then_another_one_registers)
+        monkeypatch.setattr(store.placement, "empty", then_another_one_registers)
         for n in range(5):
             memories(here, name="p").store(f"text {n}")
         memories(here).store("kept")
@@ -239,7 +242,7 @@ def test_a_workspace_in_a_shared_file_is_emptied_in_parts_and_nobody_waits_for_a
         assert parts == [4, 4, 2, 0, 0], "records and events; and then whether there is more"
         assert [found.name for found in here.workspaces.all()] == ["another", "default"]
         assert [hit.record.body for hit in memories(here).recent(9)] == ["kept"]
-        assert here.store.problems(here.workspaces.find("default")) == []
+        assert here.store.upkeep.problems(here.workspaces.find("default")) == []
 
 
 def test_an_archived_default_is_told_to_its_tools(tmp_path: Path, here: Engine) -> None:
@@ -257,7 +260,7 @@ def test_a_store_that_is_busy_archives_later(here: Engine, monkeypatch: pytest.M
         raise StoreBusyError
 
     with monkeypatch.context() as patch:
-        patch.setattr(sqlite.SqliteStore, "put_away", busy)
+        patch.setattr(SqlitePlacement, "archive", busy)
         assert here.workspaces.archive("p").status == "archived"
     here.upkeep.settle(never)
     assert here.workspaces.find("p").db_path.startswith("archive/")
@@ -267,7 +270,7 @@ def test_a_restoring_that_cannot_move_changes_nothing(here: Engine, monkeypatch:
     here.workspaces.create("p")
     here.workspaces.archive("p")
     with monkeypatch.context() as patch:
-        patch.setattr(sqlite, "move", lambda *_: False)
+        patch.setattr(sqlite_placement, "move", lambda *_: False)
         with pytest.raises(StoreBusyError, match="try again"):
             here.workspaces.restore("p")
     assert here.workspaces.find("p").status == "archived"
@@ -331,7 +334,7 @@ def test_a_workspace_that_cannot_be_used_keeps_no_other_from_being_looked_after(
         made = {name: here.workspaces.create(name) for name in ("a", "b", "old-a", "old-b")}
         memories(here, name="b").forget(Criteria(ids=(memories(here, name="b").store("gone").id,)))
         with monkeypatch.context() as patch:
-            patch.setattr(sqlite, "move", lambda *_: False)
+            patch.setattr(sqlite_placement, "move", lambda *_: False)
             for name in ("old-a", "old-b"):
                 here.workspaces.archive(name)
     for name in ("a", "old-a"):
@@ -350,8 +353,8 @@ def test_recalls_of_others_are_written_where_one_workspace_is_damaged(tmp_path: 
         for name in ("a", "default"):
             memories(here, name=name).store("a text about cats")
             memories(here, name=name).recall("cats", 500, [], [], "summary")
-        assert isinstance(here.store, sqlite.SqliteStore)
-        here.store._let_go(here.store.files.path(made))
+        assert isinstance(here.store, SqliteStore)
+        here.store._files.let_go(here.store.layout.path(made))
         damage(tmp_path, made)
     with engine(tmp_path) as again:
         (hit,) = memories(again).recent(5)
@@ -361,7 +364,7 @@ def test_recalls_of_others_are_written_where_one_workspace_is_damaged(tmp_path: 
 def test_removals_of_vectors_are_forgotten_also_where_nothing_is_purged(
     here: Engine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(sqlite, "TOMBSTONES", 4)
+    monkeypatch.setattr(sqlite_upkeep, "TOMBSTONES", 4)
     place = here.workspaces.ensure("default")
 
     def removals() -> int:
@@ -415,7 +418,7 @@ def test_doctor_tells_a_file_that_no_workspace_has_and_leaves_it(here: Engine, t
         here.workspaces.create(name)
     here.workspaces.archive("old")
     stray = tmp_path / "projects" / "x.db"
-    here.store.make(Workspace(id="x", name="x", db_path="projects/x.db"))
+    here.store.placement.create(Workspace(id="x", name="x", db_path="projects/x.db"))
     (found,) = Doctor(here, lambda *_: None).examine().findings
     assert (found.subject, "knows no workspace in it" in found.problem) == (str(stray), True)
     assert "_meta.db" in found.remedy
@@ -424,6 +427,6 @@ def test_doctor_tells_a_file_that_no_workspace_has_and_leaves_it(here: Engine, t
 
 def test_a_file_that_waits_to_be_moved_is_no_finding(here: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
     made: Workspace = here.workspaces.create("p")
-    monkeypatch.setattr(sqlite, "move", lambda *_: False)
+    monkeypatch.setattr(sqlite_placement, "move", lambda *_: False)
     assert here.workspaces.archive("p").db_path == made.db_path
     assert findings(here) == []

@@ -24,7 +24,7 @@ from memoryd.errors import InvalidInputError, ModelError, StoreError
 from memoryd.model import Kind, Record, Workspace
 from memoryd.settings import Settings
 from memoryd.store.base import Queries
-from memoryd.store.sqlite.store import SqliteStore
+from memoryd.store.sqlite.placement import SqlitePlacement
 from tests.clients import environment, until
 from tests.core.kit import engine, memories, never
 from tests.store.kit import together
@@ -121,15 +121,15 @@ def test_looking_makes_no_registry(here: Engine, tmp_path: Path) -> None:
 def test_a_process_that_dies_while_it_makes_a_workspace_harms_nobody(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, point: str
 ) -> None:
-    real = SqliteStore.make
+    real = SqlitePlacement.create
 
-    def die(store: SqliteStore, workspace: Workspace | None) -> None:
-        real(store, workspace)
-        if store.files.path(workspace).name == point:
+    def die(placement: SqlitePlacement, workspace: Workspace | None) -> None:
+        real(placement, workspace)
+        if placement.path(workspace).name == point:
             raise KeyboardInterrupt
 
     with engine(tmp_path) as one, monkeypatch.context() as patch:
-        patch.setattr(SqliteStore, "make", die)
+        patch.setattr(SqlitePlacement, "create", die)
         with pytest.raises(KeyboardInterrupt):
             memories(one)
     with engine(tmp_path) as two:
@@ -330,7 +330,7 @@ def test_the_purge_honours_the_retention(here: Engine, tmp_path: Path) -> None:
     purge(here, 0)
     assert there(tmp_path) == {living}
     assert old not in there(tmp_path)
-    assert here.store.problems(here.workspaces.ensure("default")) == []
+    assert here.store.upkeep.problems(here.workspaces.ensure("default")) == []
 
 
 def test_the_purge_spares_the_originals_of_a_living_summary(here: Engine, tmp_path: Path) -> None:
@@ -350,7 +350,7 @@ def test_the_purge_spares_the_originals_of_a_living_summary(here: Engine, tmp_pa
 
 
 def supersede(of: Engine, ids: list[str], by: str) -> None:
-    file = of.store.path(of.workspaces.ensure("default"))
+    file = of.store.placement.path(of.workspaces.ensure("default"))
     with closing(apsw.Connection(str(file))) as connection:
         connection.execute(
             "UPDATE memory_details SET superseded_by = ? WHERE id IN (SELECT value FROM json_each(?))",
@@ -378,7 +378,7 @@ def test_what_is_purged_leaves_no_trace_in_the_file(tmp_path: Path) -> None:
         found = memories(one).recall("Zanzibarquux", 500).hits
         memories(one).forget(Criteria(ids=tuple(hit.record.id for hit in found)))
         one.upkeep.purge(never)
-        assert one.store.problems(one.workspaces.ensure("default")) == []
+        assert one.store.upkeep.problems(one.workspaces.ensure("default")) == []
     assert b"zanzibarquux" not in file.read_bytes().lower()
     assert {path.name for path in tmp_path.iterdir()} == {"_meta.db", "memory.db"}
 

@@ -44,21 +44,22 @@ def integrity(home: Path) -> None:
 DIES = """
 import os, signal, sys
 from pathlib import Path
-from memoryd.store.sqlite import store as sqlite
-from memoryd.store.sqlite.store import SqliteStore
+from memoryd.store.sqlite import placement
+from memoryd.store.sqlite.placement import SqlitePlacement
 from tests.faults.places import opened
 
 home, place, verb, point, when = sys.argv[1:]
 owner, name = {
-    "put_away": (SqliteStore, "put_away"), "bring_back": (SqliteStore, "bring_back"), "erase": (SqliteStore, "erase"),
-    "beside": (SqliteStore, "_beside"), "move": (sqlite, "move"), "rename": (Path, "replace"),
-    "unlink": (Path, "unlink"), "make": (SqliteStore, "make"),
+    "archive": (SqlitePlacement, "archive"), "restore": (SqlitePlacement, "restore"),
+    "erase": (SqlitePlacement, "erase"), "create": (SqlitePlacement, "create"),
+    "beside": (SqlitePlacement, "_beside"), "move": (placement, "move"), "rename": (Path, "replace"),
+    "unlink": (Path, "unlink"),
 }[point]
 real = getattr(owner, name)
 
 def die(*args, **kwargs):
     result = real(*args, **kwargs) if when == "after" else None
-    if point != "make" or args[1] is not None:  # the registry is there already
+    if point != "create" or args[1] is not None:  # the registry is there already
         os.kill(os.getpid(), signal.SIGKILL)
     return real(*args, **kwargs) if when == "before" else result
 
@@ -75,11 +76,11 @@ def die(home: Path, place: str, verb: str, point: str, when: str) -> None:
     assert process.returncode == -signal.SIGKILL, errors
 
 
-ARCHIVE = [("put_away", "before"), ("beside", "before"), ("beside", "after"), ("move", "before"), ("rename", "before"),
-           ("rename", "after"), ("put_away", "after")]  # fmt: skip
-RESTORE = [("bring_back", "before"), ("move", "before"), ("rename", "before"), ("rename", "after"),
-           ("beside", "before"), ("beside", "after"), ("bring_back", "after")]  # fmt: skip
-DELETE = [("put_away", "before"), ("beside", "before"), ("rename", "after"), ("erase", "before"), ("unlink", "before"),
+ARCHIVE = [("archive", "before"), ("beside", "before"), ("beside", "after"), ("move", "before"), ("rename", "before"),
+           ("rename", "after"), ("archive", "after")]  # fmt: skip
+RESTORE = [("restore", "before"), ("move", "before"), ("rename", "before"), ("rename", "after"),
+           ("beside", "before"), ("beside", "after"), ("restore", "after")]  # fmt: skip
+DELETE = [("archive", "before"), ("beside", "before"), ("rename", "after"), ("erase", "before"), ("unlink", "before"),
           ("unlink", "after"), ("beside", "after"), ("erase", "after")]  # fmt: skip
 MOVES = ("move", "rename", "unlink")
 
@@ -99,7 +100,7 @@ def settled(engine: Engine, home: Path, workspace: Workspace) -> None:
     assert engine.workspaces.find("p").status == "archived"
     engine.upkeep.settle(never)
     known = engine.workspaces.find("p")
-    assert engine.store.is_put_away(known)
+    assert engine.store.placement.is_archived(known)
     with pytest.raises(StoreError, match=r"was archived or deleted meanwhile.*Nothing was stored"):
         engine.write(known, lambda q: None)
     if known.db_path.startswith(("projects/", "archive/")):
@@ -125,7 +126,7 @@ def test_a_killed_archiving_is_finished_at_the_next_start(tmp_path: Path, place:
 @pytest.mark.files
 def test_a_server_finishes_by_itself_what_a_killed_one_began(tmp_path: Path) -> None:
     workspace = prepare(tmp_path, "own file")
-    die(tmp_path, "own file", "archive", "put_away", "before")
+    die(tmp_path, "own file", "archive", "archive", "before")
     assert leftovers(tmp_path, workspace)[0] == f"projects/{workspace.id}.db"
     environ = environment(tmp_path) | {"MEMORY_DATA_DIR": str(tmp_path)}
     with process_agent(environ, "--toolsets", "projects", log=tmp_path / "log"):
@@ -179,13 +180,13 @@ def gone(engine: Engine, workspace: Workspace) -> None:
     """No row of a workspace is left in a file that it shared."""
     if not workspace.db_path.startswith("projects/"):
         assert engine.store.read(workspace, lambda q: q.all("records.counts", session="")) == []
-        assert engine.store.problems(workspace) == []
+        assert engine.store.upkeep.problems(workspace) == []
 
 
 @pytest.mark.parametrize("when", ["before", "after"])
 def test_a_killed_creation_leaves_the_name_free(tmp_path: Path, when: str) -> None:
     prepare(tmp_path, "own file")
-    die(tmp_path, "own file", "create", "make", when)
+    die(tmp_path, "own file", "create", "create", when)
     with opened(tmp_path, "own file") as engine:
         assert [w.name for w in engine.workspaces.all()] == ["default", "p"]
         engine.workspaces.create("new")
@@ -352,7 +353,7 @@ for _ in range(int(rounds)):
     engine.workspaces.archive("p")
     for _ in range(50):
         engine.upkeep.settle(never)
-        if engine.store.is_put_away(known := engine.workspaces.find("p")):
+        if engine.store.placement.is_archived(known := engine.workspaces.find("p")):
             break
     print(known.db_path, flush=True)
     if known.db_path.startswith("archive/"):

@@ -17,8 +17,9 @@ from memoryd.settings import address
 from memoryd.store.chroma.client import Chroma
 from memoryd.store.chroma.server import ChromaServer
 from memoryd.store.journal import STOPPED
-from tests.clients import Agent, ProcessWire, environment, process_agent, until
+from tests.clients import Agent, environment, process_agent, until
 from tests.store.journals import BREAD, engine, journal, turn
+from tests.wires import ProcessWire
 
 pytestmark = [pytest.mark.process, pytest.mark.slow]
 

@@ -11,7 +11,7 @@ from memoryd.core.admin.doctor import Doctor
 from memoryd.core.engine import Engine
 from memoryd.core.workspaces.registry import ARCHIVED
 from memoryd.errors import StoreError, UncertainError
-from memoryd.store.sqlite.placement import SingleFile
+from memoryd.store.sqlite.layout import SingleFile
 from tests.core.kit import engine, memories
 from tests.faults.disks import failing
 from tests.store.kit import made, put, words, workspace

@@ -9,9 +9,10 @@ from typing import Any
 
 import pytest
 
-from tests.clients import Agent, Json, ProcessWire, problems, until
+from tests.clients import Agent, Json, problems, until
 from tests.conftest import Pipe, Start
 from tests.store.kit import together
+from tests.wires import ProcessWire
 
 pytestmark = [pytest.mark.process, pytest.mark.slow]
 

@@ -19,7 +19,8 @@ from memoryd.core.transfer.jsonl import Mode
 from memoryd.errors import InvalidInputError
 from memoryd.model import Interaction
 from memoryd.settings import Settings
-from tests.clients import ProcessWire, environment, problems, until
+from tests.clients import environment, problems, until
+from tests.wires import ProcessWire
 
 pytestmark = [pytest.mark.process, pytest.mark.slow]
 

@@ -26,10 +26,11 @@ from memoryd.store.base import Queries
 from memoryd.store.sqlite import connection as sqlite_connection
 from memoryd.store.sqlite import file as sqlite_file
 from memoryd.store.sqlite.connection import SqliteQueries
-from memoryd.store.sqlite.placement import SingleFile
+from memoryd.store.sqlite.layout import SingleFile
 from memoryd.store.sqlite.store import SqliteStore
-from tests.clients import NO_MODELS, ProcessWire, environment, problems, rows_of, until
+from tests.clients import NO_MODELS, environment, problems, rows_of, until
 from tests.store.kit import made, put, together, words, workspace
+from tests.wires import ProcessWire
 
 pytestmark = [pytest.mark.process, pytest.mark.slow]
 
@@ -258,7 +259,9 @@ def test_closing_does_not_hang_on_a_lock(tmp_path: Path, monkeypatch: pytest.Mon
     holder = script(HOLD, environment(tmp_path), file)
     writer = threading.Thread(target=put, args=(store, here, "late"))
     writer.start()
-    until(lambda: store._open[file]._writer.is_interrupted is False and store._open[file].users, "the write")
+    until(
+        lambda: store._files._open[file]._writer.is_interrupted is False and store._files._open[file].users, "the write"
+    )
     store.close()
     output(holder)
     writer.join(PATIENCE)
@@ -307,7 +310,7 @@ def test_a_full_database_is_told_and_recovers(tmp_path: Path) -> None:
         limit(store, 100_000)
         put(store, here, big(len(written)))
         assert len(words(store, here, "item*", limit=10_000)) == len(written) + 1
-        assert store.problems(here) == []
+        assert store.upkeep.problems(here) == []
     integrity(file)
 
 
@@ -328,7 +331,7 @@ def test_a_full_database_fails_everyone_of_a_group_that_is_not_written(tmp_path:
         assert {type(error) for error in raised} == {StoreError}
         assert all("disk" in str(error) for error in raised)
         assert set(words(store, here, "item*", limit=10_000)) == {big(n) for n in acknowledged}
-        assert store.problems(here) == []
+        assert store.upkeep.problems(here) == []
 
 
 LIMITED = """
@@ -336,7 +339,7 @@ import resource, sys
 from pathlib import Path
 from memoryd.errors import StoreError
 from memoryd.model import Workspace
-from memoryd.store.sqlite.placement import SingleFile
+from memoryd.store.sqlite.layout import SingleFile
 from tests.store.kit import made, put, words
 
 here, store = Workspace(id=sys.argv[2], name="one"), made(SingleFile(Path(sys.argv[1])), "full")
@@ -355,7 +358,7 @@ except StoreError as error:
 resource.setrlimit(resource.RLIMIT_FSIZE, (hard, hard))
 print(len(words(store, here, "item*", limit=10_000)) - written)
 put(store, here, "item last")
-print(len(words(store, here, "item*", limit=10_000)) - written, store.problems(here))
+print(len(words(store, here, "item*", limit=10_000)) - written, store.upkeep.problems(here))
 store.close()
 """
 
@@ -397,7 +400,7 @@ def test_a_full_disk_is_told_and_recovers(small_disk: Path) -> None:
         ballast.unlink()
         put(store, here, big(len(written)))
         assert len(words(store, here, "item*", limit=10_000)) == len(written) + 1
-        assert store.problems(here) == []
+        assert store.upkeep.problems(here) == []
     integrity(file)
 
 

@@ -15,8 +15,9 @@ from memoryd.core.maintenance.history import HistoryEntry, entries
 from memoryd.core.memories.memories import Memories
 from memoryd.core.scope import Scope
 from memoryd.settings import Settings
-from tests.clients import Json, ProcessWire, environment, problems, process_agent, until
+from tests.clients import Json, environment, problems, process_agent, until
 from tests.llm import Model, model
+from tests.wires import ProcessWire
 
 pytestmark = [pytest.mark.process, pytest.mark.slow]
 

@@ -16,7 +16,8 @@ from memoryd.model import Workspace
 from memoryd.settings import Settings
 from memoryd.store.base import Queries, Store
 from memoryd.store.postgres import connection as postgres_connection
-from memoryd.store.postgres.store import PostgresQueries, PostgresStore
+from memoryd.store.postgres.queries import PostgresQueries
+from memoryd.store.postgres.store import PostgresStore
 from tests.clients import NO_MODELS, until
 from tests.store.clusters import Cluster, ask, cluster
 from tests.store.kit import add, output, put, python, together, workspace
@@ -169,7 +170,7 @@ def test_a_statement_whose_failure_was_ignored_is_no_success(url: str, store: St
 
 def test_connections_that_are_all_in_use(url: str, here: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
     with closing(PostgresStore(url, 1)) as store:
-        store.make(here)
+        store.placement.create(here)
         monkeypatch.setattr(postgres_connection, "WAIT", 0.05)
         with pytest.raises(StoreBusyError, match=r"were in use .* Nothing was stored by this call; try again"):
             store.read(here, lambda _: put(store, here, "more"))
@@ -210,7 +211,7 @@ def test_a_deadlock_is_nobodys_trouble(server: Cluster) -> None:
     url = server.database(deadlock_timeout="50")
     places, barrier = [workspace("a"), workspace("b")], threading.Barrier(2)
     with closing(PostgresStore(url)) as store:
-        store.make(None)
+        store.placement.create(None)
 
         def work(number: int) -> None:
             first: list[int] = []
@@ -253,7 +254,7 @@ def test_who_cannot_connect_is_told_why_and_never_the_password(
         access.write_text(lines + access.read_text())
         server.ask("SELECT pg_reload_conf()")
     with closing(PostgresStore(change(url))) as store, pytest.raises(StoreError, match=told) as caught:
-        store.made()
+        store.placement.exists()
     assert "geheim" not in str(caught.value) + store.place
     assert "Nothing was stored" in str(caught.value)
 
@@ -269,7 +270,7 @@ def test_a_role_that_may_not_make_tables_is_told_what_an_operator_must_say(serve
     server.ask("CREATE ROLE guest LOGIN")
     with closing(PostgresStore(url.replace("postgres@", "guest@"))) as store:
         with pytest.raises(StoreError, match=r"role guest may not make .*Nothing was changed") as caught:
-            store.make(None)
+            store.placement.create(None)
         commands = str(caught.value).partition("say there: ")[2]
         assert ask(url, "SELECT count(*) FROM pg_tables WHERE schemaname = 'public'") == [0]
         ask(url, commands)
@@ -288,7 +289,7 @@ def test_a_server_without_a_recent_pgvector_is_refused(server: Cluster, url: str
         (folder / "extension" / f"{name}.control").write_text(f"default_version = '{version or '1.1'}'\n")
     ask(url, f"ALTER DATABASE {url.partition('@/')[2].partition('?')[0]} SET extension_control_path = '{folder}'")
     with closing(PostgresStore(url)) as store, pytest.raises(StoreError, match=f"{told}.*Install pgvector 0.8 or"):
-        store.make(None)
+        store.placement.create(None)
     assert ask(url, "SELECT count(*) FROM pg_tables WHERE schemaname = 'public'") == [0]
 
 
@@ -309,7 +310,7 @@ def test_a_server_that_takes_no_writes_is_read(server: Cluster, url: str, store:
         assert [row["number"] for row in replica.read(here, lambda q: q.all("doctor.owners"))] == [1]
         with pytest.raises(StoreError, match=r"open for reading only.*Nothing was stored"):
             put(replica, here, "lost")
-        assert any("takes no writes" in problem for problem in replica.problems(None))
+        assert any("takes no writes" in problem for problem in replica.upkeep.problems(None))
     assert bodies(url) == ["kept"]
 
 

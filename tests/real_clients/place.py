@@ -10,8 +10,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from memoryd.settings import Settings
-from tests.clients import ProcessWire
 from tests.real_clients.dialects import Json
+from tests.wires import ProcessWire
 
 ROOT = Path(__file__).resolve().parents[2]
 BUILD = ROOT / "build" / "clients"

@@ -16,8 +16,9 @@ from memoryd.core.memories.vault import Vault
 from memoryd.core.records import change_feed
 from memoryd.core.scope import Scope
 from memoryd.settings import Settings
-from tests.clients import LEGACY, MODERN, Json, Wire, agent, envelope, environment, until
+from tests.clients import LEGACY, MODERN, Json, agent, environment, until
 from tests.conftest import Open
+from tests.wires import Wire, envelope
 
 LIST = "the list"
 VAULT, K = "memory://vault", "memory://vault/k"

@@ -8,9 +8,10 @@ import pytest
 from mcp import MCPError, types
 
 from memoryd.text import estimate_tokens
-from tests.clients import LEGACY, MODERN, Agent, Json, Wire, agent, envelope, environment
+from tests.clients import LEGACY, MODERN, Agent, Json, agent, environment
 from tests.conftest import Open, Start
 from tests.seeds.vault import emptied
+from tests.wires import Wire, envelope
 
 INVALID = -32602
 HEAD = "What memory holds"

@@ -17,9 +17,10 @@ from memoryd.server.app import MemoryServer
 from memoryd.server.calls import Calls
 from memoryd.settings import Settings
 from memoryd.toolsets import TOOLSETS
-from tests.clients import LEGACY, MODERN, Agent, Json, Wire, envelope, environment, rows_of
+from tests.clients import LEGACY, MODERN, Agent, Json, environment, rows_of
 from tests.conftest import Open, Pipe, Start
 from tests.core.kit import never
+from tests.wires import Wire, envelope
 
 SESSION, CLIENT = "memoryd/session", "io.modelcontextprotocol/clientInfo"
 MY_SESSION, PERSIST = "MEMORY_MCP_SESSION_ID", "MEMORY_MCP_SESSION_PERSIST"

@@ -161,7 +161,7 @@ def test_a_body_that_is_too_large(server: HttpServer, path: str, status: int) ->
 def locked(server: HttpServer, workspace: str) -> Iterator[None]:
     """While nobody can write."""
     with beside(server) as engine:
-        path = engine.store.places([engine.workspaces.find(workspace)])[0].name
+        path = engine.store.upkeep.files([engine.workspaces.find(workspace)])[0].name
     with closing(apsw.Connection(path)) as connection:
         connection.set_busy_timeout(20_000)  # for what the server does in the background
         connection.execute("BEGIN IMMEDIATE")

@@ -10,8 +10,9 @@ import pytest
 from mcp import MCPError
 
 from memoryd.prompts import TOOL_DESCRIPTIONS
-from tests.clients import LEGACY, MODERN, Agent, Json, StreamWire, Wire, agent, envelope, environment, rows_of
+from tests.clients import LEGACY, MODERN, Agent, Json, agent, environment, rows_of
 from tests.conftest import Open, Pipe, Start
+from tests.wires import StreamWire, Wire, envelope
 
 HANDSHAKES = ("2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05")
 

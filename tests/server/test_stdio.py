@@ -14,8 +14,9 @@ import pytest
 
 from memoryd.server.ending import STORE
 from memoryd.server.stdio import LAST_CALLS
-from tests.clients import LEGACY, NO_MODELS, PATIENCE, SOURCE, ProcessWire, envelope, environment, rows_of, until
+from tests.clients import LEGACY, NO_MODELS, PATIENCE, SOURCE, environment, rows_of, until
 from tests.conftest import Pipe
+from tests.wires import ProcessWire, envelope
 
 pytestmark = pytest.mark.process
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from memoryd.model import Workspace
-from memoryd.store.sqlite.placement import SingleFile
+from memoryd.store.sqlite.layout import SingleFile
 from memoryd.store.sqlite.store import SqliteStore
 from tests.store.kit import made, workspace
 

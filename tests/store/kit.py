@@ -23,7 +23,7 @@ from memoryd.core.records.records import Embedded
 from memoryd.model import GENERAL, Filter, Kind, Record, VectorSet, Workspace
 from memoryd.query_syntax import WordQuery, parse_query
 from memoryd.store.base import Queries, Scored, Store, Vector
-from memoryd.store.sqlite.placement import Files
+from memoryd.store.sqlite.layout import Layout
 from memoryd.store.sqlite.store import SqliteStore
 
 SOURCE = Path(memoryd.__file__).parents[1]
@@ -39,11 +39,13 @@ def workspace(name: str = "one", db_path: str = "") -> Workspace:
     return Workspace(id=str(uuid.uuid4()), name=name, db_path=db_path)
 
 
-def made(files: Files, durability: Literal["full", "normal"] = "full", places: Iterable[Workspace] = ()) -> SqliteStore:
+def made(
+    layout: Layout, durability: Literal["full", "normal"] = "full", places: Iterable[Workspace] = ()
+) -> SqliteStore:
     """A store whose files are there: the registry's and those of some workspaces."""
-    store = SqliteStore(files, durability)
+    store = SqliteStore(layout, durability)
     for place in (None, *places):
-        store.make(place)
+        store.placement.create(place)
     return store
 
 

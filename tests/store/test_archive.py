@@ -13,7 +13,7 @@ from memoryd.errors import StoreBusyError, StoreError
 from memoryd.model import Workspace
 from memoryd.store.base import Queries
 from memoryd.store.sqlite.file import move
-from memoryd.store.sqlite.placement import DataDirectory, SingleFile
+from memoryd.store.sqlite.layout import DataDirectory, SingleFile
 from memoryd.store.sqlite.store import SqliteStore
 from tests.store.kit import NOW, add, axis, forget, made, put, value, words, workspace
 
@@ -52,12 +52,12 @@ def files(root: Path) -> list[str]:
 
 
 def test_a_file_of_its_own_is_moved_whole(tmp_path: Path, several: SqliteStore, one: Workspace) -> None:
-    assert not several.is_put_away(one)
-    assert within(several, several.put_away, one) == "archive/1.db"
+    assert not several.placement.is_archived(one)
+    assert within(several, several.placement.archive, one) == "archive/1.db"
     assert [path for path in files(tmp_path) if "memory.db" not in path] == ["archive/1.db"]
     assert value(tmp_path / "archive/1.db", "SELECT body FROM records") == "text in one"
     assert value(tmp_path / "archive/1.db", "PRAGMA journal_mode") == "delete"
-    assert within(several, several.bring_back, workspace_at(one, "archive/1.db")) == "projects/1.db"
+    assert within(several, several.placement.restore, workspace_at(one, "archive/1.db")) == "projects/1.db"
     assert words(several, one, "text") == ["text in one"]
     put(several, one, "more")
     assert value(tmp_path / "projects/1.db", "PRAGMA journal_mode") == "wal"
@@ -68,9 +68,9 @@ def workspace_at(place: Workspace, db_path: str) -> Workspace:
 
 
 def test_who_does_not_know_yet_reads_it_where_it_is_and_cannot_write(several: SqliteStore, one: Workspace) -> None:
-    within(several, several.put_away, one)
+    within(several, several.placement.archive, one)
     assert words(several, one, "text") == ["text in one"]
-    assert several.problems(one) == []
+    assert several.upkeep.problems(one) == []
     with pytest.raises(StoreError, match=r'project "one" was archived or deleted.*Nothing was stored.*restore it'):
         put(several, one, "too late")
     assert words(several, one, "text late") == ["text in one"]
@@ -79,7 +79,7 @@ def test_who_does_not_know_yet_reads_it_where_it_is_and_cannot_write(several: Sq
 def test_a_file_in_the_archive_is_open_only_while_it_is_read(
     tmp_path: Path, several: SqliteStore, one: Workspace
 ) -> None:
-    within(several, several.put_away, one)
+    within(several, several.placement.archive, one)
     assert words(several, one, "text") == ["text in one"]
     assert [path for path in files(tmp_path) if "memory.db" not in path] == ["archive/1.db"]
     assert move(tmp_path / "archive/1.db", tmp_path / "elsewhere.db")
@@ -87,19 +87,19 @@ def test_a_file_in_the_archive_is_open_only_while_it_is_read(
 
 def test_each_step_can_be_said_again(several: SqliteStore, one: Workspace) -> None:
     for place in (one, workspace_at(one, "archive/1.db")):
-        assert within(several, several.put_away, place) == "archive/1.db"
-    assert several.is_put_away(workspace_at(one, "archive/1.db"))
-    assert not several.is_put_away(one), "the registry does not know yet where it is"
+        assert within(several, several.placement.archive, place) == "archive/1.db"
+    assert several.placement.is_archived(workspace_at(one, "archive/1.db"))
+    assert not several.placement.is_archived(one), "the registry does not know yet where it is"
     for place in (workspace_at(one, "archive/1.db"), one):
-        assert within(several, several.bring_back, place) == "projects/1.db"
+        assert within(several, several.placement.restore, place) == "projects/1.db"
     for _ in range(2):
-        within(several, several.erase, one)
+        within(several, several.placement.erase, one)
 
 
 def test_nothing_is_overwritten(tmp_path: Path, several: SqliteStore, one: Workspace) -> None:
     (tmp_path / "archive").mkdir()
     (tmp_path / "archive/1.db").write_text("somebody's")
-    assert within(several, several.put_away, one) == "projects/1.db"
+    assert within(several, several.placement.archive, one) == "projects/1.db"
     assert (tmp_path / "archive/1.db").read_text() == "somebody's"
     assert words(several, one, "text") == ["text in one"]
 
@@ -115,11 +115,11 @@ def test_a_thread_that_is_reading_is_not_disturbed(tmp_path: Path, several: Sqli
     thread = threading.Thread(target=several.read, args=(one, look))
     thread.start()
     reading.wait(30)
-    assert within(several, several.put_away, one) == "projects/1.db"
+    assert within(several, several.placement.archive, one) == "projects/1.db"
     go_on.set()
     thread.join(30)
     assert seen == [1]
-    assert within(several, several.put_away, one) == "archive/1.db"
+    assert within(several, several.placement.archive, one) == "archive/1.db"
 
 
 def test_a_read_that_ends_soon_is_waited_for(tmp_path: Path, several: SqliteStore, one: Workspace) -> None:
@@ -132,20 +132,20 @@ def test_a_read_that_ends_soon_is_waited_for(tmp_path: Path, several: SqliteStor
     thread = threading.Thread(target=several.read, args=(one, look))
     thread.start()
     assert reading.wait(10)
-    assert within(several, several.put_away, one) == "archive/1.db"
+    assert within(several, several.placement.archive, one) == "archive/1.db"
     thread.join()
     assert [path for path in files(tmp_path) if "memory.db" not in path] == ["archive/1.db"]
 
 
 def test_a_lost_file_is_left_to_the_doctor(tmp_path: Path, several: SqliteStore, one: Workspace) -> None:
-    within(several, several.put_away, one)
+    within(several, several.placement.archive, one)
     (tmp_path / "archive/1.db").unlink()
     lost = workspace_at(one, "archive/1.db")
-    assert within(several, several.put_away, lost) == "archive/1.db"
-    assert several.is_put_away(lost)
+    assert within(several, several.placement.archive, lost) == "archive/1.db"
+    assert several.placement.is_archived(lost)
     with pytest.raises(StoreError, match=r"1\.db is missing"):
-        within(several, several.bring_back, lost)
-    within(several, several.erase, lost)
+        within(several, several.placement.restore, lost)
+    within(several, several.placement.erase, lost)
 
 
 @pytest.mark.parametrize("archived", [True, False])
@@ -153,8 +153,8 @@ def test_erasing_removes_the_file_with_its_log(
     tmp_path: Path, several: SqliteStore, one: Workspace, archived: bool
 ) -> None:
     if archived:
-        within(several, several.put_away, one)
-    within(several, several.erase, one)
+        within(several, several.placement.archive, one)
+    within(several, several.placement.erase, one)
     assert [path for path in files(tmp_path) if "memory.db" not in path] == []
 
 
@@ -162,7 +162,7 @@ def test_a_registry_that_is_lost_is_told_by_archived_files_too(tmp_path: Path, o
     (tmp_path / "archive").mkdir()
     (tmp_path / "archive/1.db").touch()
     with closing(SqliteStore(DataDirectory(tmp_path))) as store, pytest.raises(StoreError, match=r"_meta\.db is miss"):
-        store.made()
+        store.placement.exists()
 
 
 # files that are shared -----------------------------------------------------------------------------------------------
@@ -172,13 +172,13 @@ def test_in_a_shared_file_one_is_put_away_and_the_other_goes_on(
     tmp_path: Path, several: SqliteStore, shared: tuple[Workspace, Workspace]
 ) -> None:
     left, right = shared
-    assert within(several, several.put_away, left) == "memory.db"
-    assert (several.is_put_away(left), several.is_put_away(right)) == (True, False)
+    assert within(several, several.placement.archive, left) == "memory.db"
+    assert (several.placement.is_archived(left), several.placement.is_archived(right)) == (True, False)
     with pytest.raises(StoreError, match=r'"left" was archived'):
         put(several, left, "too late")
     put(several, right, "more text")
     assert words(several, left, "text") == ["text in left"]
-    assert within(several, several.bring_back, left) == "memory.db"
+    assert within(several, several.placement.restore, left) == "memory.db"
     put(several, left, "more")
     assert (tmp_path / "memory.db").exists()
 
@@ -187,7 +187,7 @@ def test_a_refused_write_does_not_spoil_those_that_share_its_commit(
     several: SqliteStore, shared: tuple[Workspace, Workspace]
 ) -> None:
     left, right = shared
-    within(several, several.put_away, left)
+    within(several, several.placement.archive, left)
     entered, go_on, raised = threading.Event(), threading.Event(), list[str]()
 
     def slow(queries: Queries) -> None:
@@ -222,12 +222,12 @@ def test_erasing_empties_every_table_and_leaves_the_neighbour(tmp_path: Path, al
             fill(store, place)
         before = rows_of(tmp_path / "memory.db", right)
         assert all(before.values()), before
-        within(store, store.put_away, left)
-        within(store, store.erase, left)
+        within(store, store.placement.archive, left)
+        within(store, store.placement.erase, left)
         after = rows_of(tmp_path / "memory.db", left)
         assert {table for table, number in after.items() if number} <= KEPT_ON_PURPOSE
         assert rows_of(tmp_path / "memory.db", right) == before
-        assert store.problems(right) == []
+        assert store.upkeep.problems(right) == []
         assert words(store, right, "living") == ["a living text"]
         with pytest.raises(StoreError, match="was archived or deleted"):
             put(store, left, "too late")
@@ -237,7 +237,7 @@ def fill(store: SqliteStore, place: Workspace) -> None:
     """A row in each table that belongs to a workspace."""
     put(store, place, "a living text", axis(0), tags=("t",))
     forget(store, place, put(store, place, "a deleted text", axis(1), tags=("t",)))
-    with closing(apsw.Connection(str(store.files.path(place)))) as other:
+    with closing(apsw.Connection(str(store.layout.path(place)))) as other:
         record = other.execute("SELECT id FROM records WHERE workspace_id = ? AND deleted_at IS NULL", (place.id,)).get
         row = {"w": place.id, "id": record, "now": NOW}
         for statement in (
@@ -276,15 +276,15 @@ def test_a_backup_keeps_archived_workspaces_archived(
         row = {"id": place.id, "name": place.name, "description": "", "db_path": place.db_path, "now": NOW}
         several.write(None, lambda q: q.run("workspaces.add", **row))  # noqa: B023
     for place in (one, shared[0]):
-        within(several, several.put_away, place)
+        within(several, several.placement.archive, place)
         several.write(None, lambda q: q.run("workspaces.mark", id=place.id, status="archived", now=NOW))  # noqa: B023
-    several.backup(tmp_path / "backup.db", [one, *shared], lambda _part: None)
+    several.upkeep.backup(tmp_path / "backup.db", [one, *shared], lambda _part: None)
     with closing(SqliteStore(SingleFile(tmp_path / "backup.db"))) as copy:
         for place in (one, shared[0]):
             assert words(copy, place, "text") == [f"text in {place.name}"]
             with pytest.raises(StoreError, match="was archived"):
                 put(copy, place, "too late")
-            within(copy, copy.bring_back, place)
+            within(copy, copy.placement.restore, place)
             put(copy, place, "more")
         put(copy, shared[1], "more")
 
@@ -316,15 +316,15 @@ def test_who_comes_while_a_file_is_moved_waits_and_then_finds_it(
         return real(path, target)
 
     monkeypatch.setattr(Path, "replace", slow)
-    within(several, several.put_away, one)
+    within(several, several.placement.archive, one)
     threads[0].join(30)
     assert found == [["text in one"]]
 
 
 def test_restoring_what_is_being_read_is_busy(tmp_path: Path, several: SqliteStore, one: Workspace) -> None:
-    within(several, several.put_away, one)
+    within(several, several.placement.archive, one)
     with closing(apsw.Connection(str(tmp_path / "archive/1.db"))) as reader:
         reader.execute("BEGIN; SELECT count(*) FROM records")
         with pytest.raises(StoreBusyError, match="try again"):
-            within(several, several.bring_back, one)
-    assert within(several, several.bring_back, one) == "projects/1.db"
+            within(several, several.placement.restore, one)
+    assert within(several, several.placement.restore, one) == "projects/1.db"

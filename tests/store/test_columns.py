@@ -43,7 +43,7 @@ def test_the_tables_of_sqlite() -> None:
 def test_the_tables_of_postgres(postgres: str, tmp_path: Path) -> None:
     url = database(postgres, tmp_path)
     with closing(PostgresStore(url)) as store:
-        store.make(None)
+        store.placement.create(None)
     found: dict[str, Columns] = {}
     with psycopg.connect(url) as connection:
         query = """SELECT c.table_name, c.column_name, c.is_nullable = 'YES' FROM information_schema.columns c

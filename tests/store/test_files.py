@@ -15,7 +15,7 @@ import pytest
 from memoryd.errors import StoreBusyError, StoreError
 from memoryd.model import Filter, Workspace
 from memoryd.store.sqlite import connection
-from memoryd.store.sqlite.placement import DataDirectory, SingleFile
+from memoryd.store.sqlite.layout import DataDirectory, SingleFile
 from memoryd.store.sqlite.store import SqliteStore
 from tests.store.kit import (
     LATER,
@@ -39,7 +39,7 @@ from pathlib import Path
 from memoryd.errors import MemorydError
 from memoryd.model import Filter
 from memoryd.store import sql
-from memoryd.store.sqlite.placement import SingleFile
+from memoryd.store.sqlite.layout import SingleFile
 from memoryd.store.sqlite.store import SqliteStore
 from memoryd.query_syntax import parse_query
 from memoryd.model import Workspace
@@ -55,7 +55,7 @@ for _ in range(2):
     near = nearest(store, here, SET, axis(0), Filter(), 5)
     print(len(by_words(store, here, parse_query("kept"), Filter(), 5)), len(near))
 try:
-    store.make(here)
+    store.placement.create(here)
     put(store, here, "more")
 except MemorydError as error:
     print("refused:", error)
@@ -185,7 +185,7 @@ def test_a_backup_is_whole_while_others_write(tmp_path: Path) -> None:
         writer = threading.Thread(target=pairs)
         writer.start()
         try:
-            store.backup(target, places, parts.append)
+            store.upkeep.backup(target, places, parts.append)
         finally:
             stop.set()
             writer.join(30)
@@ -205,7 +205,7 @@ def register(store: SqliteStore, place: Workspace) -> None:
 
 def check_backup(target: Path, places: list[Workspace]) -> None:
     with closing(SqliteStore(SingleFile(target))) as copy:
-        assert copy.problems(None) == []
+        assert copy.upkeep.problems(None) == []
         rows = copy.read(None, lambda q: q.all("workspaces.all"))
         assert {(row["id"], row["name"], row["db_path"]) for row in rows} == {(p.id, p.name, "") for p in places}
         for place in places:
@@ -220,7 +220,7 @@ def check_backup(target: Path, places: list[Workspace]) -> None:
 def test_a_backup_of_a_workspace_whose_file_is_lost_is_none(tmp_path: Path) -> None:
     lost, store = workspace("one", "memory.db"), made(DataDirectory(tmp_path / "data"))
     with closing(store), pytest.raises(StoreError, match=r"memory\.db is missing"):
-        store.backup(tmp_path / "all.db", [lost], lambda _part: None)
+        store.upkeep.backup(tmp_path / "all.db", [lost], lambda _part: None)
     assert [path.name for path in tmp_path.iterdir()] == ["data"]
 
 
@@ -229,7 +229,7 @@ def test_a_backup_does_not_overwrite(tmp_path: Path, here: Workspace, store: Sql
     target = tmp_path / "all.db"
     target.write_text("mine")
     with pytest.raises(StoreError, match="exists already"):
-        store.backup(target, [here], lambda _part: None)
+        store.upkeep.backup(target, [here], lambda _part: None)
     assert target.read_text() == "mine"
 
 
@@ -241,9 +241,9 @@ def test_a_backup_that_fails_leaves_nothing_behind(tmp_path: Path, here: Workspa
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        store.backup(tmp_path / "backup" / "all.db", [here], stop)
+        store.upkeep.backup(tmp_path / "backup" / "all.db", [here], stop)
     assert list((tmp_path / "backup").iterdir()) == []
-    store.backup(tmp_path / "backup" / "all.db", [here], lambda _part: None)
+    store.upkeep.backup(tmp_path / "backup" / "all.db", [here], lambda _part: None)
     assert [path.name for path in (tmp_path / "backup").iterdir()] == ["all.db"]
 
 

@@ -16,9 +16,10 @@ from memoryd.settings import Settings
 from memoryd.store import open_store
 from memoryd.store.postgres.managed_server import ManagedServer
 from memoryd.store.postgres.store import PostgresStore
-from tests.clients import ProcessWire, environment, until
+from tests.clients import environment, until
 from tests.store.clusters import ask
 from tests.store.kit import bodies, put, python, words, workspace
+from tests.wires import ProcessWire
 
 pytestmark = pytest.mark.process
 
@@ -65,7 +66,7 @@ def test_opening_makes_nothing_and_first_use_does(tmp_path: Path) -> None:
     settings = Settings.read({"MEMORY_DATABASE_URL": "postgresql:managed"}, data_dir=tmp_path / "a b$c'd")
     here = workspace()
     with closing(open_store(settings)) as store:
-        assert not store.made()
+        assert not store.placement.exists()
         assert not settings.data_dir.exists()
         put(store, here, "kept")
         assert words(store, here, "kept") == ["kept"]

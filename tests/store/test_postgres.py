@@ -9,7 +9,8 @@ import pytest
 
 from memoryd.errors import UncertainError
 from memoryd.store.base import Queries, Store
-from memoryd.store.postgres.store import PostgresQueries, PostgresStore
+from memoryd.store.postgres.queries import PostgresQueries
+from memoryd.store.postgres.store import PostgresStore
 from tests.clients import database
 from tests.store.kit import add, put, workspace
 from tests.store.test_storage import Storage
@@ -62,7 +63,7 @@ def test_what_is_acknowledged_is_in_the_log_on_disk(store: PostgresStore, url: s
 
 def test_those_who_listen_hear_each_commit_and_only_those(store: PostgresStore, url: str) -> None:
     one, two = workspace("one"), workspace("two")
-    store.make(None)
+    store.placement.create(None)
     with closing(PostgresStore(url)) as other:
         assert other.changes(0.1) is None, "what was before it listened nobody can say"
         assert other.changes(0.1) == set()
@@ -84,7 +85,7 @@ def test_those_who_listen_hear_each_commit_and_only_those(store: PostgresStore, 
 
 def test_a_listener_that_lost_its_connection_says_so_and_listens_again(store: PostgresStore, url: str) -> None:
     here = workspace()
-    store.make(None)
+    store.placement.create(None)
     with closing(PostgresStore(url)) as other:
         other.changes(0)
         assert asked(url, LISTENERS) == 1

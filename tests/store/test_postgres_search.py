@@ -13,8 +13,8 @@ from memoryd.core.records import records
 from memoryd.model import Filter, Kind, VectorSet, Workspace
 from memoryd.query_syntax import parse_query
 from memoryd.store.base import Queries, Scored, Vector
+from memoryd.store.postgres import queries as postgres
 from memoryd.store.postgres import search
-from memoryd.store.postgres import store as postgres
 from memoryd.store.postgres.search import Recent, driving
 from memoryd.store.postgres.store import PostgresStore
 from memoryd.store.sql import load, moving
@@ -72,7 +72,7 @@ def indexed(store: PostgresStore, here: Workspace) -> list[str]:
     """The ids of many records, for which there is an index."""
     ids = fill(store, here, cloud(MANY))
     closest(store, here, axis(0, DIM))
-    store.tend(here)
+    store.upkeep.tend(here)
     return ids
 
 
@@ -83,22 +83,22 @@ def test_a_large_set_that_is_searched_gets_an_index(store: PostgresStore, url: s
     small = workspace("small")
     fill(store, small, cloud(50))
     closest(store, small, axis(0, DIM))
-    store.tend(here)
+    store.upkeep.tend(here)
     assert not indexes(url)
     fill(store, here, cloud(MANY))
-    store.tend(here)
+    store.upkeep.tend(here)
     assert not indexes(url)
     closest(store, here, axis(0, DIM))
-    store.tend(here)
+    store.upkeep.tend(here)
     (name,) = indexes(url)
     assert re.fullmatch(r"near_16_general_\d+", name)
-    assert store.problems(here) == []
+    assert store.upkeep.problems(here) == []
 
 
 def test_the_index_is_what_the_planner_takes(
     store: PostgresStore, indexed: list[str], here: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    explained = {"vectors.candidates": f"EXPLAIN {postgres._statements()['vectors.candidates']}"}
+    explained = {"vectors.candidates": f"EXPLAIN {postgres.statements()['vectors.candidates']}"}
     seen: list[str] = []
     composed = postgres.PostgresQueries.composed
 
@@ -106,7 +106,7 @@ def test_the_index_is_what_the_planner_takes(
         self: postgres.PostgresQueries, name: str, parts: dict[str, int | str], **given: object
     ) -> list[dict[str, object]]:
         with monkeypatch.context() as patch:
-            patch.setitem(postgres._statements(), name, explained[name])
+            patch.setitem(postgres.statements(), name, explained[name])
             seen.extend(str(row["QUERY PLAN"]) for row in composed(self, name, parts, **given))
         return composed(self, name, parts, **given)
 
@@ -183,7 +183,7 @@ def test_an_index_that_failed_is_built_anew(
         connection.execute("UPDATE pg_index SET indisvalid = false WHERE indexrelid = %s::regclass", (name,))
     with closing(PostgresStore(url)) as another:
         assert len(closest(another, here, axis(0, DIM))) == 10
-        another.tend(here)
+        another.upkeep.tend(here)
     assert indexes(url) == {name}
 
 
@@ -193,7 +193,7 @@ def test_others_write_and_search_while_an_index_is_built(store: PostgresStore, u
 
     def work(number: int) -> None:
         if number == 0:
-            store.tend(here)
+            store.upkeep.tend(here)
         else:
             late = put(store, here, f"late {number}", axis(0, DIM))
             assert late in dict(closest(store, here, axis(0, DIM), limit=50))
@@ -208,10 +208,10 @@ def test_one_process_builds_at_a_time(store: PostgresStore, url: str, here: Work
     closest(store, here, axis(0, DIM))
     with psycopg.connect(url) as other:
         other.execute("SELECT pg_advisory_lock(1835363685)")
-        store.tend(here)
+        store.upkeep.tend(here)
         assert not indexes(url)
         other.execute("SELECT pg_advisory_unlock(1835363685)")  # a connection that ends takes its time
-    store.tend(here)
+    store.upkeep.tend(here)
     assert indexes(url)
 
 
@@ -226,7 +226,7 @@ def test_other_perspectives_have_their_own_index(store: PostgresStore, url: str,
     store.write(here, embed)
     among = VectorSet("x" * 50, MODEL)
     nearest(store, here, among, vectors[3], EVERY, 10)
-    store.tend(here)
+    store.upkeep.tend(here)
     (name,) = indexes(url)
     assert "x" * 50 in name
     assert nearest(store, here, among, vectors[3], EVERY, 10)[0][0] == ids[3]

@@ -21,10 +21,10 @@ from memoryd.store.base import Queries
 from memoryd.store.migrate import migrate
 from memoryd.store.sqlite import connection as sqlite_connection
 from memoryd.store.sqlite import file as sqlite_file
-from memoryd.store.sqlite import store as sqlite
+from memoryd.store.sqlite import open_files
 from memoryd.store.sqlite.connection import SqliteQueries
 from memoryd.store.sqlite.file import APPLICATION_ID
-from memoryd.store.sqlite.placement import DataDirectory, SingleFile
+from memoryd.store.sqlite.layout import DataDirectory, SingleFile
 from memoryd.store.sqlite.store import SqliteStore
 from tests.store.kit import (
     LATER,
@@ -131,7 +131,7 @@ import sys, time
 from pathlib import Path
 from memoryd.model import Workspace
 from memoryd.store.base import Queries
-from memoryd.store.sqlite.placement import SingleFile
+from memoryd.store.sqlite.layout import SingleFile
 from memoryd.store.sqlite.store import SqliteStore
 
 place = Workspace(id="w", name="w")
@@ -141,7 +141,7 @@ for line in sys.stdin:
     while time.time() < float(at):
         pass
     store = SqliteStore(SingleFile(Path(name)), "normal")
-    store.make(None)
+    store.placement.create(None)
     store.write(place, lambda q: q.run("events.add", operation="opened", subject=None, now="now"))
     store.close()
     print("written", flush=True)
@@ -214,7 +214,7 @@ def test_a_replace_by_hand_does_not_corrupt_the_words(store: SqliteStore, here: 
     store.write(here, replace_it)
     assert words(store, here, "before") == []
     assert words(store, here, "after") == ["after"]
-    assert store.problems(here) == []
+    assert store.upkeep.problems(here) == []
 
 
 def test_foreign_keys_hold(store: SqliteStore, here: Workspace) -> None:
@@ -224,7 +224,7 @@ def test_foreign_keys_hold(store: SqliteStore, here: Workspace) -> None:
     forget(store, here, record_id)
     purge(store, here)
     for table in ("memory_details", "embeddings", "records", "record_tags"):
-        assert value(store.files.path(here), f"SELECT count(*) FROM {table}") == 0
+        assert value(store.layout.path(here), f"SELECT count(*) FROM {table}") == 0
 
 
 @pytest.mark.parametrize(("durability", "synchronous"), [("full", 2), ("normal", 1)])
@@ -253,7 +253,7 @@ def test_one_file_holds_everything(tmp_path: Path, file: Path) -> None:
         for place in (one, two):
             put(store, place, f"in {place.name}")
         store.read(None, lambda q: q.all("workspaces.all"))
-        assert store.path(one) == store.path(two) == store.path(None) == file
+        assert store.placement.path(one) == store.placement.path(two) == store.placement.path(None) == file
     assert [path.name for path in tmp_path.iterdir()] == ["memory.db"]
 
 
@@ -272,22 +272,22 @@ def test_a_data_directory_has_a_file_a_workspace(tmp_path: Path) -> None:
 
 
 def test_the_least_recently_used_files_are_closed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sqlite, "OPEN_FILES", 3)
+    monkeypatch.setattr(open_files, "OPEN_FILES", 3)
     places = [workspace(str(n), f"{n}.db") for n in range(8)]
     with closing(made(DataDirectory(tmp_path), places=places)) as store:
         for _ in range(2):
             for place in places:
                 put(store, place, f"text {place.name}")
                 words(store, place, "text")
-        assert [path.name for path in store._open] == ["5.db", "6.db", "7.db"]
+        assert [path.name for path in store._files._open] == ["5.db", "6.db", "7.db"]
         assert len(list(tmp_path.glob("*.db-wal"))) <= 3  # the last connection takes its log along
         words(store, places[5], "text")
         words(store, places[0], "text")
-        assert [path.name for path in store._open] == ["7.db", "5.db", "0.db"]
+        assert [path.name for path in store._files._open] == ["7.db", "5.db", "0.db"]
 
 
 def test_files_in_use_are_not_closed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sqlite, "OPEN_FILES", 2)
+    monkeypatch.setattr(open_files, "OPEN_FILES", 2)
     places = [workspace(str(n), f"{n}.db") for n in range(6)]
     with closing(made(DataDirectory(tmp_path), "normal", places)) as store:
 
@@ -422,9 +422,9 @@ def test_a_random_workload_agrees_with_a_model(store: SqliteStore, seed: int) ->
         if step % 5 == 0:
             work.compare()
         if step % 100 == 99:
-            assert store.problems(work.places[0]) == []
+            assert store.upkeep.problems(work.places[0]) == []
     living = [twin for twin in work.twins.values() if not twin.deleted]
-    file = store.files.path(None)
+    file = store.layout.path(None)
     assert value(file, "SELECT count(*) FROM records WHERE deleted_at IS NULL") == len(living)
     assert value(file, "SELECT count(*) FROM record_tags") == sum(len(twin.tags) for twin in living)
 
@@ -432,10 +432,10 @@ def test_a_random_workload_agrees_with_a_model(store: SqliteStore, seed: int) ->
 def test_drifted_words_are_told_and_rebuilt(store: SqliteStore, here: Workspace) -> None:
     put(store, here, "genuine")
     Workload.raw(holder(store, here), "INSERT INTO records_fts(rowid, body) VALUES (99, 'ghost')")
-    (problem,) = store.problems(here)
+    (problem,) = store.upkeep.problems(here)
     assert "doctor --repair" in problem
     store.write(here, lambda q: q.run("words.rebuild"))
-    assert store.problems(here) == []
+    assert store.upkeep.problems(here) == []
     assert words(store, here, "genuine") == ["genuine"]
 
 
@@ -454,6 +454,6 @@ def test_damaged_pages_are_told(file: Path, here: Workspace) -> None:
         raw.write(b"\xff" * 20_000)
     with closing(SqliteStore(SingleFile(file))) as store:
         try:
-            assert store.problems(here)
+            assert store.upkeep.problems(here)
         except StoreError as error:
             assert "damaged" in str(error)  # noqa: PT017 - either way of telling is right

@@ -17,7 +17,7 @@ from memoryd.errors import StoreError
 from memoryd.model import GENERAL, Filter, Kind, VectorSet, Workspace
 from memoryd.query_syntax import parse_query
 from memoryd.store.base import Queries, Store
-from memoryd.store.sqlite.placement import SingleFile
+from memoryd.store.sqlite.layout import SingleFile
 from tests.store.kit import (
     LATER,
     MODEL,
@@ -461,8 +461,8 @@ class Storage(ABC):
             change(store, here, record_id, "changed", ("t9",))
         forget(store, here, *ids[::4])
         purge(store, here)
-        assert store.problems(here) == []
-        assert store.problems(None) == []
+        assert store.upkeep.problems(here) == []
+        assert store.upkeep.problems(None) == []
 
     def test_the_registry_belongs_to_no_workspace(self, store: Store) -> None:
         def register(queries: Queries) -> int:
@@ -477,7 +477,11 @@ class Storage(ABC):
         put(store, here, "kept")
         store.close()
         store.close()
-        for access in (lambda: words(store, here, "kept"), lambda: put(store, here, "more"), lambda: store.make(here)):
+        for access in (
+            lambda: words(store, here, "kept"),
+            lambda: put(store, here, "more"),
+            lambda: store.placement.create(here),
+        ):
             with pytest.raises(StoreError, match="closed"):
                 access()
 

@@ -14,7 +14,7 @@ from memoryd.store.base import Queries
 from memoryd.store.sqlite import connection, vector_index
 from memoryd.store.sqlite.connection import SqliteQueries
 from memoryd.store.sqlite.file import SqliteFile
-from memoryd.store.sqlite.placement import DataDirectory, SingleFile
+from memoryd.store.sqlite.layout import DataDirectory, SingleFile
 from memoryd.store.sqlite.store import SqliteStore
 from tests.store.kit import (
     SET,
@@ -47,15 +47,19 @@ def sql(store: SqliteStore, statement: str, *values: object) -> None:
 def test_only_make_makes_a_file(tmp_path: Path) -> None:
     place = workspace("one", "projects/one.db")
     with closing(SqliteStore(DataDirectory(tmp_path / "data"))) as store:
-        assert not store.made()
-        for access in (lambda: put(store, place, "x"), lambda: words(store, place, "x"), lambda: store.problems(None)):
+        assert not store.placement.exists()
+        for access in (
+            lambda: put(store, place, "x"),
+            lambda: words(store, place, "x"),
+            lambda: store.upkeep.problems(None),
+        ):
             with pytest.raises(StoreError, match=r"is missing.*Nothing was stored.*Put the file back"):
                 access()
         assert not (tmp_path / "data").exists()
-        store.make(None)
-        store.make(place)
-        store.make(place)
-        assert store.made()
+        store.placement.create(None)
+        store.placement.create(place)
+        store.placement.create(place)
+        assert store.placement.exists()
         put(store, place, "kept")
         assert words(store, place, "kept") == ["kept"]
 
@@ -66,7 +70,7 @@ def test_a_lost_registry_is_not_made_anew(tmp_path: Path) -> None:
         put(store, place, "kept")
     (tmp_path / "_meta.db").unlink()
     with closing(SqliteStore(DataDirectory(tmp_path))) as store:
-        for access in (store.made, lambda: store.make(None)):
+        for access in (store.placement.exists, lambda: store.placement.create(None)):
             with pytest.raises(StoreError, match=r"_meta\.db is missing"):
                 access()
     assert not (tmp_path / "_meta.db").exists()
@@ -144,13 +148,13 @@ def test_what_was_found_is_told_where_the_words_cannot_be_checked(
     monkeypatch.setattr(connection, "BUSY_MS", 100)
     with closing(SqliteStore(SingleFile(file))) as again, closing(apsw.Connection(str(file))) as other:
         other.execute("BEGIN IMMEDIATE")
-        row, unchecked = again.problems(here)
+        row, unchecked = again.upkeep.problems(here)
     assert "refers to nothing" in row
     assert "the words were not checked: Another process kept" in unchecked
     monkeypatch.setattr(connection, "frozen", lambda path: path.exists())
     store.close()
     with closing(SqliteStore(SingleFile(file))) as frozen:
-        row, unchecked = frozen.problems(here)
+        row, unchecked = frozen.upkeep.problems(here)
     assert "refers to nothing" in row
     assert "the words were not checked, which takes writing: the file is read-only" in unchecked
 
@@ -160,7 +164,7 @@ def test_a_backup_is_one_plain_file(store: SqliteStore, tmp_path: Path, here: Wo
         put(store, here, f"text {number}")
     target = tmp_path / "backup" / "all.db"
     parts: list[float] = []
-    assert store.backup(target, [here], parts.append) == 3
+    assert store.upkeep.backup(target, [here], parts.append) == 3
     assert parts[-1] == 1.0
     assert [path.name for path in target.parent.iterdir()] == ["all.db"]
     assert target.read_bytes()[18:20] == b"\1\1"  # the header's read and write version: no write-ahead log
@@ -174,7 +178,7 @@ def test_a_backup_that_lacks_something_is_thrown_away(
     with monkeypatch.context() as patch:
         patch.setattr("memoryd.store.sqlite.file.copying", lambda *_: "SELECT 1")
         with pytest.raises(StoreError, match=r"records has 0 rows instead of 1.*thrown away.*doctor"):
-            store.backup(target, [here], lambda _part: None)
+            store.upkeep.backup(target, [here], lambda _part: None)
     assert list(target.parent.iterdir()) == []
 
 

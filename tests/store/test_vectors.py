@@ -19,7 +19,7 @@ from memoryd.core.records.records import Embedded
 from memoryd.model import GENERAL, Filter, Kind, Workspace
 from memoryd.store.base import Queries, Vector
 from memoryd.store.sqlite import vector_index
-from memoryd.store.sqlite.placement import SingleFile
+from memoryd.store.sqlite.layout import SingleFile
 from memoryd.store.sqlite.store import SqliteStore
 from memoryd.store.sqlite.vector_index import VectorIndex
 from tests.clients import environment
@@ -325,7 +325,7 @@ import sys
 from pathlib import Path
 import numpy as np
 from memoryd.model import GENERAL, Workspace
-from memoryd.store.sqlite.placement import SingleFile
+from memoryd.store.sqlite.layout import SingleFile
 from memoryd.store.sqlite.store import SqliteStore
 from tests.store.kit import axis, change, forget, near, purge, put
 

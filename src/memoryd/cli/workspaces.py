@@ -65,7 +65,7 @@ def archive(settings: Settings, name: WorkspaceArgument, *, as_json: AsJson = Fa
     """Archive a workspace: its contents are kept, and it cannot be used until it is restored."""
     with _changing(settings) as engine:
         archived = engine.workspaces.archive(name)
-        if not engine.store.is_put_away(archived):
+        if not engine.store.placement.is_archived(archived):
             note("Another process has its file open: it is moved to the archive once that one lets go.")
         _tell("Archived", archived, as_json=as_json)
 

@@ -78,7 +78,7 @@ class Engine:
 
     def demand_database(self) -> None:
         """Raise NotFoundError where nothing was ever stored: looking must not make a database."""
-        if not self.store.made():
+        if not self.store.placement.exists():
             raise NotFoundError(f"There is no database yet at {self.store.place}. Storing a memory makes one.")
 
     def workspace(self, *, make: bool) -> Workspace:

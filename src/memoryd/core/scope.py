@@ -41,7 +41,7 @@ class Scope:
         """Run `work` as one transaction, durable when this returns; if it raises, nothing was written."""
         return self.engine.write(self.workspace, work)
 
-    def ask(self, text: str, work: Callable[[Question], T]) -> T:
+    def ask(self, text: str | None, work: Callable[[Question], T]) -> T:
         """Run `work` on one snapshot, with the vector of a question; see `Embedding.ask`."""
         return self.engine.embedding.ask(self.workspace, text, work)
 

@@ -9,7 +9,7 @@ from memoryd import extras
 from memoryd.errors import InvalidInputError, StoreError
 from memoryd.settings import Settings
 from memoryd.store.base import Store
-from memoryd.store.sqlite.placement import DataDirectory, SingleFile
+from memoryd.store.sqlite.layout import DataDirectory, SingleFile
 from memoryd.store.sqlite.store import SqliteStore
 
 if TYPE_CHECKING:
@@ -23,8 +23,8 @@ def open_store(settings: Settings) -> Store:
     """The store that the settings name. Opening touches nothing: first use does."""
     if settings.database_url:
         return _on_postgres(settings, settings.database_url)
-    files = SingleFile(settings.db_path) if settings.db_path else DataDirectory(settings.data_dir)
-    return SqliteStore(files, settings.durability)
+    layout = SingleFile(settings.db_path) if settings.db_path else DataDirectory(settings.data_dir)
+    return SqliteStore(layout, settings.durability)
 
 
 def _on_postgres(settings: Settings, url: str) -> Store:

@@ -64,7 +64,7 @@ class Sessions:
             chosen = self._kept.get((principal, session))
             now = self._workspaces.by_id(chosen.id) if chosen else None
             return now if now == chosen else None  # an archived project stays deselected after its restoration
-        if not self._store.made():
+        if not self._store.placement.exists():
             return None
         row = self._store.read(None, lambda q: q.one("sessions.active", principal=principal, session=session))
         return workspace_of(row) if row else None
@@ -94,7 +94,7 @@ class Sessions:
         if due is None or self._clock.now() >= due:
             until = FOREVER if self._persist else self._clock.ago(-TERM)
             row = {"principal": principal, "session": session, "holder": self._holder, "until": until}
-            self._store.make(None)
+            self._store.placement.create(None)
             self._store.write(None, lambda q: q.run("sessions.hold", **row))
             self._held[principal, session] = self._clock.ago(-RENEWAL)
 

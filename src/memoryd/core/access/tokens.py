@@ -86,19 +86,19 @@ class Tokens:
             "tools": json.dumps(sorted(set(tools))), "now": self._clock.now(),
             "until": self._clock.ago(-timedelta(days=days)) if days else FOREVER,
         }  # fmt: skip
-        self._store.make(None)
+        self._store.placement.create(None)
         self._store.write(None, lambda q: q.run("tokens.add", **row))
         return f"{PREFIX}_{token_id}_{secret}"
 
     def all(self) -> list[Token]:
         """Return all tokens, the oldest first."""
-        if not self._store.made():
+        if not self._store.placement.exists():
             return []
         return [_token(row) for row in self._store.read(None, lambda q: q.all("tokens.all"))]
 
     def any(self) -> bool:
         """Return whether a token exists; from then on every request needs one."""
-        return self._store.made() and self._store.read(None, lambda q: q.one("tokens.some")) is not None
+        return self._store.placement.exists() and self._store.read(None, lambda q: q.one("tokens.some")) is not None
 
     def admits(self, token_id: str) -> bool:
         """Return whether a token is still valid; for '', whether requests without a token are still allowed."""
@@ -119,7 +119,7 @@ class Tokens:
     def check(self, presented: str) -> Token | None:
         """Return the token that was presented, or None if it is unknown or has expired."""
         begins, token_id, secret = [*presented.split("_", 2), "", ""][:3]
-        known = self._store.made() and self._store.read(None, lambda q: q.one("tokens.by_id", id=token_id))
+        known = self._store.placement.exists() and self._store.read(None, lambda q: q.one("tokens.by_id", id=token_id))
         row = known or {"hash": _hash(""), "expires_at": ""}  # so that an unknown id takes the same time
         same = hmac.compare_digest(_hash(secret), row["hash"])
         valid = same and begins == PREFIX and bool(known) and row["expires_at"] > self._clock.now()

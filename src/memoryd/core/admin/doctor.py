@@ -18,7 +18,7 @@ from memoryd.models.llm import described
 from memoryd.models.loader import Loader
 from memoryd.models.providers import Spec
 from memoryd.settings import Settings, shown, subprocess_environment, variables
-from memoryd.store.base import Place
+from memoryd.store.base import StoredFile
 from memoryd.store.sqlite.store import SqliteStore
 
 LOAD = 60.0  # seconds to wait for a model: a provider may have to download it
@@ -85,9 +85,9 @@ class Doctor:
         """After examine(): rebuild the word index, drop damaged vectors, embed what lacks one. Raise MemorydError."""
         if self._settings.read_only:
             raise InvalidInputError("--repair changes the database, which --read-only (MEMORY_READ_ONLY) forbids.")
-        for place in self._store.places((None, *self._workspaces)):
+        for place in self._store.upkeep.files((None, *self._workspaces)):
             self._report(f"indexing the words of {Path(place.name).name}", 0.0)
-            self._store.reindex(place.inside)
+            self._store.upkeep.reindex(place.inside)
         for workspace in self._workspaces:
             self._damaged(workspace, drop=True)
         self._embed()
@@ -119,7 +119,7 @@ class Doctor:
 
     def _described(self) -> str:
         try:
-            return self._store.describe() + (" (nothing is stored yet)" if self._empty else "")
+            return self._store.upkeep.describe() + (" (nothing is stored yet)" if self._empty else "")
         except StoreError:
             return f"{self._store.place} (out of reach)"
 
@@ -158,7 +158,7 @@ class Doctor:
 
     def _place(self) -> Iterator[Finding]:
         """Check that the database can be written and that the disk has enough space."""
-        path = self._store.path(None)
+        path = self._store.placement.path(None)
         if path is None:
             return
         folder = next(parent for parent in path.parents if parent.exists())
@@ -170,7 +170,7 @@ class Doctor:
 
     def _exposed(self) -> Iterator[Finding]:
         """Report paths that other users can read although opening the store has tried to restrict them."""
-        files = self._store.files if isinstance(self._store, SqliteStore) else None
+        files = self._store.layout if isinstance(self._store, SqliteStore) else None
         for path in files.exposed()[-LISTED:] if files else ():
             yield Finding(
                 str(path), "other users of this machine can read it, and memoryd cannot change that",
@@ -182,12 +182,12 @@ class Doctor:
     def _registry(self) -> Iterator[Finding]:
         """Read the registry and check the files of its workspaces; nothing is created."""
         try:
-            self._empty = not self._store.made()
+            self._empty = not self._store.placement.exists()
             every = self._engine.workspaces.all()
         except StoreError as error:
             yield _finding(self._store.place, str(error))
             return
-        files = {w.id: self._store.path(w) for w in every}
+        files = {w.id: self._store.placement.path(w) for w in every}
         lost = {key: file for key, file in files.items() if file is not None and not file.exists()}
         self._known, self._registered = not self._empty, {w.id for w in every}
         there = [w for w in every if w.id not in lost]
@@ -197,7 +197,7 @@ class Doctor:
             yield Finding(
                 _named(workspace), f"its file {lost[workspace.id]} is missing", "Restore it from a copy or a backup."
             )
-        for file in self._store.strays(every):
+        for file in self._store.placement.strays(every):
             yield Finding(
                 str(file), "it belongs to no known workspace; a process that dies while creating one leaves a file",
                 f"If no workspace is missing, delete it; otherwise restore {self._store.place} from a copy or backup.",
@@ -210,14 +210,14 @@ class Doctor:
             chroma.ask("GET", "/api/v2/heartbeat")
         yield from ()
 
-    def _places(self) -> list[Place]:
+    def _places(self) -> list[StoredFile]:
         """Return the files or databases that can be examined."""
-        return self._store.places((None, *self._workspaces, *self._archived)) if self._known else []
+        return self._store.upkeep.files((None, *self._workspaces, *self._archived)) if self._known else []
 
-    def _check(self, place: Place) -> Iterator[Finding]:
+    def _check(self, place: StoredFile) -> Iterator[Finding]:
         """Check a database, and that its rows belong to known workspaces."""
         self._report(f"checking {Path(place.name).name}", 0.0)
-        for problem in self._store.problems(place.inside):
+        for problem in self._store.upkeep.problems(place.inside):
             yield _finding(place.name, problem.removeprefix(f"{place.name}: "))
         owners = self._store.read(place.inside, lambda q: q.all("doctor.owners"))
         if lost := sum(row["number"] for row in owners if row["workspace_id"] not in self._registered):
@@ -252,7 +252,7 @@ class Doctor:
         """Return the number of vectors that a search cannot use; with `drop`, delete them."""
         self._report(f"checking the vectors of {workspace.name}", 0.0)
         embedder = self._engine.helpers.embedder.get()
-        return self._store.damaged(workspace, {embedder.name: embedder.dim} if embedder else {}, drop=drop)
+        return self._store.upkeep.damaged(workspace, {embedder.name: embedder.dim} if embedder else {}, drop=drop)
 
 
 # parts that need no engine -------------------------------------------------------------------------------------------

@@ -62,7 +62,7 @@ def means_of(graph: Graph) -> Means:
         ids, vectors = graph.scope.index.means(question.queries, among)
         return Means(ids, vectors, question.embedder.unrelated, degraded, _related(question.queries, ids))
 
-    return graph.scope.ask("", work)
+    return graph.scope.ask(None, work)
 
 
 def tiles(vectors: Vector) -> Iterator[Tile]:

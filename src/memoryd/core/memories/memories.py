@@ -181,7 +181,7 @@ class Memories:
         read, others, named = (
             self._scope.ask(task, work) if task else self._scope.read(lambda q: work(Question(q)))  # waits for no model
         )
-        about = self._search.ranked(read) if read else Findings[Hit]([])
+        about: Findings[Hit] = self._search.ranked(read) if read else Findings([])
         sections = {"Relevant to the task": about.best, **others}
         sections = {label: [hit for hit in hits if hit.record.id not in but] for label, hits in sections.items()}
         return self._noted(_briefing(task or "", sections, about.degraded, budget, named))

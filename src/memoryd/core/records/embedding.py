@@ -129,7 +129,7 @@ class Embedding:
             self._helpers.failed(embedder, error)
             return [None] * len(texts)
 
-    def ask(self, workspace: Workspace, text: str, work: Callable[[Question], T]) -> T:
+    def ask(self, workspace: Workspace, text: str | None, work: Callable[[Question], T]) -> T:
         """Run `work` on one snapshot, and return its result; a `text` gets a vector before the snapshot opens.
 
         Waits for the model while it loads. If `work` asks what is lacking and that is soon made, it is broken off and
@@ -147,17 +147,18 @@ class Embedding:
                 elif not self._hurried(workspace, outdated, until):
                     until = -math.inf
 
-    def _asked(self, embedder: Embedder | None, text: str) -> Callable[[Queries], Question]:
+    def _asked(self, embedder: Embedder | None, text: str | None) -> Callable[[Queries], Question]:
         """A question with its vector, but for the snapshot."""
+        question = partial(Question, text=text or "")
         if embedder is None:
-            return partial(Question, text=text, why_not=self._helpers.why_not("embedder"))
+            return partial(question, why_not=self._helpers.why_not("embedder"))
         try:
-            vector = embedder.embed_query(text) if text else np.empty(0, np.float32)
+            vector = embedder.embed_query(text) if text is not None else np.empty(0, np.float32)
         except ModelError as error:
             log.warning("searched by words alone: %s", error)
             self._helpers.failed(embedder, error)
-            return partial(Question, text=text, why_not=UNUSABLE["embedder"])
-        return partial(Question, text=text, embedder=embedder, vector=vector)
+            return partial(question, why_not=UNUSABLE["embedder"])
+        return partial(question, embedder=embedder, vector=vector)
 
     def _run(
         self, work: Callable[[Question], T], asked: Callable[[Queries], Question], present: Embedder | None,

@@ -34,7 +34,7 @@ class Upkeep:
         for workspace in self._workspaces.all("active"):
             if not stopping():
                 with going_on(workspace):
-                    self._store.tend(workspace)
+                    self._store.upkeep.tend(workspace)
 
     def purge(self, stopping: Callable[[], bool]) -> None:
         """Remove rows, words and vectors for good, in every workspace."""

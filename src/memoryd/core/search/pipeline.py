@@ -93,13 +93,14 @@ class Search:
         queries, candidates = question.queries, self.candidates(question, allowed)
         apart = candidates.closed or allowed.tags or candidates.embedder is None or not self._profile.lift
         fused = self._fused(candidates)
-        beside = {} if apart else self._beside(queries, _best(fused, self._profile.lifting), allowed)
+        lifting = [] if apart else _best(fused, self._profile.lifting)
+        beside = self._beside(queries, lifting, allowed)
         around = (key for near in beside.values() for key in near)
         ids = list(dict.fromkeys([*_best(fused, self._profile.depth), *around]))
         records, vectors = self._fetch(queries, ids, allowed), self._vectors(queries, ids, candidates)
         found = Found(question.text, candidates, records, vectors, beside)
         hits = self._scored(found)
-        further = [] if apart else [_id(hit) for hit in hits[: self._head(hits)] if _id(hit) not in beside]
+        further = [] if apart else [_id(hit) for hit in hits[: self._head(hits)] if _id(hit) not in lifting]
         return replace(found, hits=hits, beside={**beside, **self._beside(queries, further, allowed)})
 
     def _find_then(self, question: Question, allowed: Filter, as_of: str) -> Found:

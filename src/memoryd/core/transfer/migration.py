@@ -22,7 +22,8 @@ from memoryd.store import open_store, rows
 from memoryd.store.base import Queries, Row, Store
 from memoryd.store.columns import MOVED, OF_WORKSPACE
 from memoryd.store.rows import Sum
-from memoryd.store.sqlite.store import SqliteStore, written
+from memoryd.store.sqlite.backup import written
+from memoryd.store.sqlite.store import SqliteStore
 
 SESSIONS = ("sessions", "session_holders")
 SERVER = ("postgresql:", "postgres:")
@@ -116,7 +117,7 @@ def backup(engine: Engine, target: Path, report: Report) -> int:
     """
     if isinstance(engine.store, SqliteStore):
         every = engine.workspaces.all()
-        return engine.store.backup(target, every, partial(report, "copying and checking"))
+        return engine.store.upkeep.backup(target, every, partial(report, "copying and checking"))
     with written(target) as unfinished:
         outcome = _into_file(engine, unfinished, report)
         outcome.demand_same()
@@ -126,7 +127,7 @@ def backup(engine: Engine, target: Path, report: Report) -> int:
 def _into_file(engine: Engine, file: Path, report: Report) -> Outcome:
     with opened(str(file), engine.settings) as store:
         outcome = Migration(engine.store, store, report, steady=True).run()
-        if problems := store.problems(None):
+        if problems := store.upkeep.problems(None):
             raise StoreError(f"The copy is not whole: {'; '.join(problems)}. It was thrown away. Back up again.")
     return outcome
 
@@ -162,7 +163,7 @@ class Migration:
         self._check_places(every)
         self._check_names(every)
         self._total = 3 * sum(self._source.read(workspace, _size) for workspace in every) or 1
-        self._target.make(None)
+        self._target.placement.create(None)
         for workspace in every:
             self._move(workspace)
         self._source.read(None, self._move_sessions)
@@ -175,8 +176,8 @@ class Migration:
 
     def _check_places(self, every: Sequence[Workspace]) -> None:
         """A file of a data directory is no target for the rest of it."""
-        file = self._target.path(None)
-        if file and file in [self._source.path(workspace) for workspace in (None, *every)]:
+        file = self._target.placement.path(None)
+        if file and file in [self._source.placement.path(workspace) for workspace in (None, *every)]:
             raise InvalidInputError(f"{file} is a part of the source. Choose another target.")
 
     def _check_names(self, every: Sequence[Workspace]) -> None:
@@ -209,9 +210,10 @@ class Migration:
 
     def _place(self, workspace: Workspace) -> Workspace:
         """Make room for a workspace in the target; return it as it will be there."""
-        place = replace(workspace, db_path=self._target.room(workspace.id))
-        self._target.make(place)
-        self._target.write(None, lambda q: self._target.bring_back(q, place))  # one of this id may have been deleted
+        place = replace(workspace, db_path=self._target.placement.own_path(workspace.id))
+        self._target.placement.create(place)
+        # A workspace of this id may have been deleted there before.
+        self._target.write(None, lambda q: self._target.placement.restore(q, place))
         return place
 
     def _copy(self, queries: Queries, place: Workspace, table: str) -> None:

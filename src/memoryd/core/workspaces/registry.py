@@ -39,7 +39,7 @@ class Workspaces:
 
     def all(self, status: StatusFilter = "all") -> list[Workspace]:
         """Return the workspaces with a status, sorted by name."""
-        if not self._store.made():
+        if not self._store.placement.exists():
             return []
         every = map(workspace_of, self._store.read(None, lambda q: q.all("workspaces.all")))
         return [workspace for workspace in every if status in ("all", workspace.status)]
@@ -53,7 +53,7 @@ class Workspaces:
         return self._look(lambda q: q.one("workspaces.by_id", id=workspace_id))
 
     def _look(self, work: Callable[[Queries], Row | None]) -> Workspace | None:
-        row = self._store.read(None, work) if self._store.made() else None
+        row = self._store.read(None, work) if self._store.placement.exists() else None
         return workspace_of(row) if row else None
 
     def find(self, name: str) -> Workspace:
@@ -79,7 +79,7 @@ class Workspaces:
         if found := self.get(name):
             return usable(found)
         check_printable(name)
-        self._make(Workspace(id=str(uuid.uuid4()), name=name, db_path=self._store.home))
+        self._make(Workspace(id=str(uuid.uuid4()), name=name, db_path=self._store.placement.home))
         return self.active(name)
 
     @cleaned
@@ -89,7 +89,7 @@ class Workspaces:
         if taken := self.get(name):
             raise _taken(taken)
         workspace_id = str(uuid.uuid4())
-        room = self._store.room(workspace_id)
+        room = self._store.placement.own_path(workspace_id)
         made = self._make(Workspace(id=workspace_id, name=name, description=description, db_path=room))
         if not made:
             raise _taken(self.find(name))
@@ -105,7 +105,7 @@ class Workspaces:
     def adopt(self, name: str) -> Workspace:
         """Create a workspace for imported data, in a separate file if the store has one for each."""
         workspace_id = str(uuid.uuid4())
-        self._make(Workspace(id=workspace_id, name=name, db_path=self._store.room(workspace_id)))
+        self._make(Workspace(id=workspace_id, name=name, db_path=self._store.placement.own_path(workspace_id)))
         return self.active(name)
 
     def tell(self, workspace: Workspace, description: str, created_at: str, updated_at: str) -> None:
@@ -125,18 +125,18 @@ class Workspaces:
         """
         if self.secrets.clean(new.name).found:
             raise InvalidInputError("The name of the workspace looks like a secret. Choose another name.")
-        self._store.make(None)
+        self._store.placement.create(None)
         row = {"id": new.id, "name": new.name, "description": new.description, "db_path": new.db_path}
 
         def register(queries: Queries) -> bool:
             added = queries.run("workspaces.add", **row, now=self._clock.now())
-            if not added and new.db_path != self._store.home:
-                self._store.erase(queries, new)
+            if not added and new.db_path != self._store.placement.home:
+                self._store.placement.erase(queries, new)
             return bool(added)
 
         try:
             if all(known.db_path != new.db_path for known in self.all()):
-                self._store.make(new)
+                self._store.placement.create(new)
             return self._store.write(None, register)
         except StoreError as error:
             self._unmake(new, register if isinstance(error, UncertainError) else None)
@@ -147,7 +147,7 @@ class Workspaces:
 
         A commit whose outcome is unknown could reappear after a crash: a second one repeats and undoes it.
         """
-        if new.db_path == self._store.home:
+        if new.db_path == self._store.placement.home:
             return
 
         def withdraw(queries: Queries) -> None:
@@ -157,7 +157,7 @@ class Workspaces:
 
         with suppress(StoreError):
             self._store.write(None, withdraw)
-            self._store.write(None, lambda q: self._store.erase(q, new))
+            self._store.write(None, lambda q: self._store.placement.erase(q, new))
 
     # archive, restore, delete ----------------------------------------------------------------------------------------
     #
@@ -185,7 +185,7 @@ class Workspaces:
         def bring_back(queries: Queries) -> None:
             if (known := _known(queries, found)) is None or known.status == ACTIVE:
                 return
-            self._place(queries, known, self._store.bring_back(queries, known))
+            self._place(queries, known, self._store.placement.restore(queries, known))
             queries.run("workspaces.mark", id=known.id, status=ACTIVE, now=self._clock.now())
 
         self._store.write(None, bring_back)
@@ -196,10 +196,10 @@ class Workspaces:
         found = self.find(name)
         self._retire(found)
         self._put_away(found)
-        self._store.empty(found)
+        self._store.placement.empty(found)
 
         def remove(queries: Queries) -> None:
-            self._store.erase(queries, _known(queries, found) or found)
+            self._store.placement.erase(queries, _known(queries, found) or found)
             queries.run("workspaces.remove", id=found.id)
 
         self._store.write(None, remove)
@@ -210,7 +210,7 @@ class Workspaces:
         try:
             self.settle_one(workspace)
         except StoreError as error:
-            if isinstance(error, StoreBusyError) or workspace.db_path == self._store.home:
+            if isinstance(error, StoreBusyError) or workspace.db_path == self._store.placement.home:
                 raise
             log.warning("project %s is deleted without being archived first: %s", workspace.name, error)
 
@@ -227,7 +227,7 @@ class Workspaces:
         """Finish archiving that was interrupted by a crash or by another process that had a file open."""
         for workspace in self.all("archived"):
             with going_on(workspace):
-                if not self._store.is_put_away(workspace):
+                if not self._store.placement.is_archived(workspace):
                     self.settle_one(workspace)
 
     def settle_one(self, workspace: Workspace) -> None:
@@ -236,7 +236,7 @@ class Workspaces:
         def put_away(queries: Queries) -> None:
             known = _known(queries, workspace)
             if known and known.status == ARCHIVED:
-                self._place(queries, known, self._store.put_away(queries, known))
+                self._place(queries, known, self._store.placement.archive(queries, known))
 
         self._store.write(None, put_away)
 

@@ -105,4 +105,4 @@ class Metrics:
         for kind, number in kinds.items():
             self._records.labels(kind).set(number)
         self._waiting.set(waiting)
-        self._size.set(sum(place.size for place in self._engine.store.places([None, *workspaces])))
+        self._size.set(sum(place.size for place in self._engine.store.upkeep.files([None, *workspaces])))

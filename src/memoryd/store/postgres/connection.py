@@ -13,7 +13,8 @@ from psycopg.pq import TransactionStatus
 from psycopg.rows import dict_row
 
 from memoryd.errors import InvalidInputError, StoreAwayError, StoreBusyError, StoreError, UncertainError
-from memoryd.store.base import Row, closed, uncertain
+from memoryd.store.base import Row
+from memoryd.store.base.rows import closed, uncertain
 from memoryd.store.journal import ForeignServer, State
 from memoryd.store.sql import load
 

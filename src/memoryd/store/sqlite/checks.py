@@ -3,9 +3,12 @@
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
+import apsw
 import numpy as np
 
-from memoryd.store.base import UNIT, Queries, Row
+from memoryd.errors import StoreError
+from memoryd.store.base import Queries, Row
+from memoryd.store.base.index import UNIT
 from memoryd.store.sqlite.file import SqliteFile
 
 LARGE_LOG = 256 * 2**20  # bytes of write-ahead log; in daily use it stays at a few megabytes
@@ -37,6 +40,26 @@ def journal(database: SqliteFile) -> list[str]:
         return []
     remedy = "Move it to a local disk: network drives and synchronised folders cannot hold a live database."
     return [f"its journal is {mode} instead of wal, so readers and writers wait for each other. {remedy}"]
+
+
+def problems(file: SqliteFile) -> list[str]:
+    """What is wrong with a file. The words come last: checking them takes a write, which may fail or be forbidden."""
+    found = file.check_rows()
+    if file.readonly:
+        unable = "the words were not checked, which takes writing: the file is read-only."
+        return [*found, f"{unable} Run `memoryd doctor` as a user who can write it."]
+    try:
+        return found + file.write(None, _check_words)
+    except StoreError as error:
+        return [*found, f"the words were not checked: {error}"]
+
+
+def _check_words(queries: Queries) -> list[str]:
+    try:
+        queries.run("words.check")
+    except apsw.CorruptError:
+        return ["the words do not match the rows. Repair them with `memoryd doctor --repair`."]
+    return []
 
 
 def damaged(read: Read, dims: Mapping[str, int]) -> Iterator[int]:

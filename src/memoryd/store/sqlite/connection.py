@@ -11,7 +11,8 @@ import apsw
 
 from memoryd.errors import StoreBusyError, StoreError
 from memoryd.model import Workspace
-from memoryd.store.base import Row, uncertain
+from memoryd.store.base import Row
+from memoryd.store.base.rows import uncertain
 from memoryd.store.sql import load, moving
 
 BUSY_MS = 30_000  # eight processes that write at once exceed five seconds now and then

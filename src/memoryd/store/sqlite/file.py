@@ -16,7 +16,8 @@ import apsw
 from memoryd import disk
 from memoryd.errors import StoreError
 from memoryd.model import Workspace
-from memoryd.store.base import Queries, closed, refused
+from memoryd.store.base import Queries
+from memoryd.store.base.rows import archived, closed
 from memoryd.store.columns import MOVED
 from memoryd.store.migrate import migrate
 from memoryd.store.sql import copying, counting, migrations
@@ -177,7 +178,7 @@ class SqliteFile:
         `guarded`: it is refused where the workspace was put away.
         """
         if guarded and workspace and self.at_rest:
-            raise refused(workspace)
+            raise archived(workspace)
         job = _Job(work, workspace, guarded, Future())
         assert threading.current_thread() is not self._thread, "a write inside a write would wait for itself"
         with self._lock:  # a job after the end mark would wait for ever
@@ -234,7 +235,7 @@ class SqliteFile:
         queries = SqliteQueries(self._writer, job.workspace)
         with savepoint(self._writer):
             if job.guarded and job.workspace and queries.one("placement.marked"):
-                raise refused(job.workspace)
+                raise archived(job.workspace)
             result = job.work(queries)
         finished.append((job, result))
 

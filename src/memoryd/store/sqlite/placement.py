@@ -1,122 +1,124 @@
-"""Placement: which SQLite file holds a workspace.
+"""Where SQLite keeps workspaces: how their files are created, archived, restored and deleted.
 
-A data directory has `_meta.db` (the registry), `memory.db` (workspaces made on first use), and for each workspace that
-was created by name `projects/{id}.db`, which lies in `archive/` while the workspace is archived. With a single file,
-that file holds the registry and all workspaces. The schema is the same everywhere.
+A file that another process has open must not be moved: its next acknowledged write would be lost. So a workspace is
+marked inside its own file, where every write looks, and the file is moved once no process has it open.
 """
 
-import os
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from memoryd import private
+from memoryd.errors import StoreBusyError
 from memoryd.model import Workspace
+from memoryd.store.base import Queries
+from memoryd.store.rows import empty_some
+from memoryd.store.sqlite.connection import SqliteQueries, explained, missing
+from memoryd.store.sqlite.file import move
+from memoryd.store.sqlite.layout import Layout, remove
+from memoryd.store.sqlite.open_files import OpenFiles
 
-PROJECTS, ARCHIVE = "projects", "archive"
-BESIDE = ("", "-wal", "-shm", "-journal")
-"""What a database is made of: its file, and what SQLite may put beside it."""
+LETTING_GO = 1.0  # seconds to wait for reads of this process before a file is left where it is for now
 
 
-@dataclass(frozen=True, slots=True)
-class DataDirectory:
-    """Several files under one directory."""
+class SqlitePlacement:
+    """See `store.base.Placement`."""
 
-    root: Path
+    def __init__(self, layout: Layout, files: OpenFiles) -> None:
+        self.home = layout.home()
+        self._layout = layout
+        self._files = files
+
+    def own_path(self, workspace_id: str) -> str:
+        """Return the `db_path` of a new workspace that gets a file of its own."""
+        return self._layout.own_path(workspace_id)
 
     def path(self, workspace: Workspace | None) -> Path:
-        """The file of a workspace; None is the registry. Another process may have moved it a moment ago."""
-        named = self.root / (workspace.db_path if workspace and workspace.db_path else "_meta.db")
-        if workspace and (pair := self.pair(workspace)) and not named.exists():
-            return next((place for place in pair if place.exists()), named)
-        return named
+        """Return the file of a workspace."""
+        return self._layout.path(workspace)
 
-    def pair(self, workspace: Workspace) -> tuple[Path, Path] | None:
-        """Where the file of a workspace lies, active and archived; None where it shares its file with others."""
-        folder, _, name = workspace.db_path.partition("/")
-        return (self.root / PROJECTS / name, self.root / ARCHIVE / name) if folder in (PROJECTS, ARCHIVE) else None
+    def strays(self, workspaces: Sequence[Workspace]) -> list[Path]:
+        """Return the files of workspaces that are not among `workspaces`."""
+        known = {self._layout.path(workspace).name for workspace in workspaces}
+        return [path for path in self._layout.own_files() if path.name not in known]
 
-    def db_path(self, workspace: Workspace) -> str:
-        """The `db_path` of a workspace, by where its file is now."""
-        return self.path(workspace).relative_to(self.root).as_posix()
+    def exists(self) -> bool:
+        """Return whether there is a registry; raise StoreError if it is lost but workspaces exist."""
+        registry = self._layout.path(None)
+        if registry.exists():
+            return True
+        others = self._layout.others()  # each is created after the registry: so look again
+        if others and not registry.exists():
+            raise missing(registry)
+        return bool(others)
 
-    def close_to_others(self) -> None:
-        """Let no other user of the machine read it."""
-        private.close(self.root)
+    def create(self, workspace: Workspace | None) -> None:
+        """Create the file of a workspace, or the registry, if it does not exist."""
+        if workspace is None:
+            self.exists()
+        with self._files.lent(workspace, create=True):
+            pass
 
-    def exposed(self) -> list[Path]:
-        """What of it other users may read."""
-        return private.exposed(self.root)
+    def archive(self, registry: Queries, workspace: Workspace) -> str:
+        """Mark the workspace in its own file, where every write looks; move the file if no process has it open."""
+        path = self._layout.path(workspace)
+        if not path.exists():
+            return workspace.db_path
+        self._beside(registry, workspace, lambda q: q.run("placement.mark"))
+        if (pair := self._layout.pair(workspace)) and path != pair[1]:
+            self._files.let_go(path, LETTING_GO)  # the embedding of what was just stored may be reading it
+            move(path, pair[1])
+        return self._layout.db_path(workspace)
 
-    def at_rest(self, path: Path) -> bool:
-        """Whether this is the file of an archived workspace."""
-        return path.parent == self.root / ARCHIVE
+    def is_archived(self, workspace: Workspace) -> bool:
+        """Return whether its file is in the archive or lost or, for one in a shared file, whether it is marked."""
+        path = self._layout.path(workspace)
+        if pair := self._layout.pair(workspace):
+            return not pair[0].exists() and self._layout.db_path(workspace) == workspace.db_path
+        if not path.exists():
+            return True
+        with self._files.lent(workspace) as file, file.reader() as connection:
+            return SqliteQueries(connection, workspace).one("placement.marked") is not None
 
-    def home(self) -> str:
-        """The `db_path` of a workspace that is made on first use."""
-        return "memory.db"
+    def restore(self, registry: Queries, workspace: Workspace) -> str:
+        """Move the file back if it was moved; remove the mark last."""
+        path, pair = self._layout.path(workspace), self._layout.pair(workspace)
+        if pair and path == pair[1] and path.exists():
+            self._files.let_go(path)
+            if not move(path, pair[0]):
+                raise StoreBusyError(f"{path} is being read by somebody. Nothing was changed by this call; try again.")
+        self._beside(registry, workspace, lambda q: q.run("placement.unmark"))
+        return self._layout.db_path(workspace)
 
-    def room(self, workspace_id: str) -> str:
-        """The `db_path` of a workspace with a file of its own."""
-        return f"{PROJECTS}/{workspace_id}.db"
+    def empty(self, workspace: Workspace) -> None:
+        """Delete the rows of a workspace in a shared file, in small transactions, then their words."""
+        if self._layout.pair(workspace) or not self._layout.path(workspace).exists():
+            return
+        with self._files.lent(workspace) as file:
+            while file.write(workspace, empty_some, guarded=False):
+                pass
+            file.write(workspace, lambda q: q.run("words.optimize"), guarded=False)
 
-    def others(self) -> list[Path]:
-        """The files of workspaces that are there."""
-        return [path for path in (self.root / self.home(), *self.rooms()) if path.exists()]
+    def erase(self, registry: Queries, workspace: Workspace) -> None:
+        """Delete its file or, in a shared one, its rows; there its mark stays, so that writes keep failing."""
+        if pair := self._layout.pair(workspace):
+            for path in pair:
+                self._files.let_go(path)
+                with explained(path):
+                    remove(path)
+        elif self._layout.path(workspace).exists():
+            self._beside(registry, workspace, _empty)
 
-    def rooms(self) -> list[Path]:
-        """The files of workspaces that have one of their own."""
-        return sorted(path for folder in (PROJECTS, ARCHIVE) for path in self.root.glob(f"{folder}/*.db"))
-
-
-@dataclass(frozen=True, slots=True)
-class SingleFile:
-    """Everything in one file."""
-
-    file: Path
-
-    def path(self, _workspace: Workspace | None) -> Path:
-        """The one file."""
-        return self.file
-
-    def pair(self, _workspace: Workspace) -> tuple[Path, Path] | None:
-        """No workspace has a file of its own."""
-        return None
-
-    def db_path(self, _workspace: Workspace) -> str:
-        """'' means this file."""
-        return ""
-
-    def close_to_others(self) -> None:
-        """Let none read it but those whom its owner let write it. Its directory is the user's own."""
-        private.close_file(self._parts())
-
-    def exposed(self) -> list[Path]:
-        """What all other users may read."""
-        return private.exposed_file(self._parts())
-
-    def _parts(self) -> list[Path]:
-        real = Path(os.path.realpath(self.file))
-        return [real.with_name(real.name + end) for end in BESIDE]
-
-    def at_rest(self, _path: Path) -> bool:
-        """It is in use as long as any workspace is."""
-        return False
-
-    def home(self) -> str:
-        """The `db_path` of a workspace that is made on first use: '' means this file."""
-        return ""
-
-    def room(self, _workspace_id: str) -> str:
-        """The same for one that was created by name."""
-        return ""
-
-    def others(self) -> list[Path]:
-        """No more files than the one."""
-        return []
-
-    def rooms(self) -> list[Path]:
-        """No workspace has a file of its own."""
-        return []
+    def _beside(self, registry: Queries, workspace: Workspace, work: Callable[[Queries], object]) -> None:
+        """Run `work` in the file of a workspace despite its mark, in this transaction if it has the registry."""
+        if self._layout.path(workspace) == self._layout.path(None):
+            assert isinstance(registry, SqliteQueries)
+            work(SqliteQueries(registry.connection, workspace))
+            return
+        with self._files.lent(workspace) as file:
+            file.write(workspace, work, guarded=False)
 
 
-Files = DataDirectory | SingleFile
+def _empty(queries: Queries) -> None:
+    """Delete what is left: rows that were written since `empty`."""
+    if sum(iter(lambda: empty_some(queries), 0)):
+        queries.run("words.optimize")
+    queries.run("perspectives.clear")

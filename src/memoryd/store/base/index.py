@@ -1,0 +1,42 @@
+"""The second role of a store: searches by words and by vectors."""
+
+from collections.abc import Sequence
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from memoryd.model import Filter, VectorSet
+from memoryd.query_syntax import WordQuery
+from memoryd.store.base.rows import Queries
+
+Vector = NDArray[np.float32]
+UNIT = 0.01  # how far from 1 the length of a stored vector may be; float16 leaves it within .001
+Scored = list[tuple[str, float]]
+"""(record id, score), best first."""
+
+
+class Index(Protocol):
+    """Searches inside an open transaction: they see the snapshot of `queries` and nothing later."""
+
+    def words(self, queries: Queries, query: WordQuery, allowed: Filter, limit: int) -> Scored:
+        """Return the records that match by words, scored by BM25 (higher is better)."""
+
+    def matching(self, queries: Queries, query: WordQuery, ids: Sequence[str]) -> set[str]:
+        """Return those of some records that match by words."""
+
+    def nearest(
+        self, queries: Queries, sets: Sequence[VectorSet], vector: Vector, allowed: Filter, limit: int
+    ) -> list[Scored]:
+        """Return for each set the records whose vectors are nearest to the unit `vector`, scored by cosine."""
+
+    def cosines(
+        self, queries: Queries, sets: Sequence[VectorSet], vector: Vector, ids: Sequence[str]
+    ) -> list[dict[str, float]]:
+        """Return for each set the cosine of `vector` with each of some records that have a vector in it."""
+
+    def vectors(self, queries: Queries, among: VectorSet, ids: Sequence[str]) -> dict[str, Vector]:
+        """Return the vectors of some records: (chunks, dim), unit length, in the order of the record's text."""
+
+    def means(self, queries: Queries, among: VectorSet) -> tuple[list[str], Vector]:
+        """Return the entities with vectors of observations in a set, and their means: (entities, dim), unit length."""

@@ -1,0 +1,71 @@
+"""Where Postgres keeps workspaces: all in one schema, so that archiving is a mark that every write checks."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from memoryd.model import Workspace
+from memoryd.store.base import Queries
+from memoryd.store.postgres.queries import PostgresQueries
+from memoryd.store.postgres.rows import PostgresRows
+from memoryd.store.rows import empty_some
+
+
+class PostgresPlacement:
+    """See `store.base.Placement`."""
+
+    home = ""
+
+    def __init__(self, rows: PostgresRows) -> None:
+        self._rows = rows
+
+    def own_path(self, workspace_id: str) -> str:
+        """Return '': all workspaces share one database."""
+        return ""
+
+    def path(self, workspace: Workspace | None) -> Path | None:
+        """Return None: a server holds every workspace."""
+        return None
+
+    def strays(self, workspaces: Sequence[Workspace]) -> list[Path]:
+        """Return nothing: there are no files."""
+        return []
+
+    def exists(self) -> bool:
+        """Return whether there is a schema, which holds the registry."""
+        return self._rows.has_schema()
+
+    def create(self, workspace: Workspace | None) -> None:
+        """Create the schema if there is none."""
+        self._rows.prepare()
+
+    def archive(self, registry: Queries, workspace: Workspace) -> str:
+        """Mark a workspace, so that every later write to it fails."""
+        _beside(registry, workspace).run("placement.mark")
+        return workspace.db_path
+
+    def is_archived(self, workspace: Workspace) -> bool:
+        """Return whether a workspace is marked."""
+        return self._rows.read(workspace, lambda q: q.one("placement.marked")) is not None
+
+    def restore(self, registry: Queries, workspace: Workspace) -> str:
+        """Remove the mark."""
+        _beside(registry, workspace).run("placement.unmark")
+        return workspace.db_path
+
+    def empty(self, workspace: Workspace) -> None:
+        """Delete the rows of a workspace, in small transactions."""
+        while self._rows.write(workspace, empty_some, guarded=False):
+            pass
+
+    def erase(self, registry: Queries, workspace: Workspace) -> None:
+        """Delete what was written since `empty`. The mark stays, so that writes keep failing."""
+        queries = _beside(registry, workspace)
+        while empty_some(queries):
+            pass
+        queries.run("perspectives.clear")
+
+
+def _beside(registry: Queries, workspace: Workspace) -> PostgresQueries:
+    """Return the statements of a workspace, in the same transaction."""
+    assert isinstance(registry, PostgresQueries)
+    return PostgresQueries(registry.connection, workspace)

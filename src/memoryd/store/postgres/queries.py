@@ -1,0 +1,99 @@
+"""Named statements on a connection to Postgres, and how vectors travel."""
+
+import re
+import struct
+from collections.abc import Iterable, Mapping
+from functools import cache
+from typing import Any
+
+import numpy as np
+import psycopg
+from numpy.typing import NDArray
+from psycopg import sql
+from psycopg.adapt import Dumper, Loader
+from psycopg.pq import Format
+from psycopg.types import TypeInfo
+
+from memoryd.model import Workspace
+from memoryd.store.base import Row
+from memoryd.store.postgres.connection import Connection
+from memoryd.store.sql import load, moving
+
+
+class HalfvecDumper(Dumper):
+    """Sends an array as pgvector's halfvec: its dimension, two bytes of zero, and big-endian float16."""
+
+    format = Format.BINARY
+
+    def dump(self, obj: NDArray[Any]) -> bytes:
+        """See Dumper."""
+        return struct.pack(">HH", len(obj), 0) + obj.astype(">f2").tobytes()
+
+
+class HalfvecLoader(Loader):
+    """Receives a halfvec as an array of float32."""
+
+    format = Format.BINARY
+
+    def load(self, data: Any) -> NDArray[np.float32]:
+        """See Loader."""
+        return np.frombuffer(bytes(data), ">f2", offset=4).astype(np.float32)
+
+
+class PostgresQueries:
+    """See `store.base.Queries`: the named statements on one connection."""
+
+    def __init__(self, connection: Connection, workspace: Workspace | None) -> None:
+        self.connection = connection
+        self.workspace_id = workspace.id if workspace else ""
+        self._bound = {"workspace": self.workspace_id}
+
+    def all(self, name: str, /, **parameters: Any) -> list[Row]:
+        """Return every row."""
+        return self._run(name, parameters).fetchall()
+
+    def one(self, name: str, /, **parameters: Any) -> Row | None:
+        """Return the first row, or None."""
+        return self._run(name, parameters).fetchone()
+
+    def run(self, name: str, /, **parameters: Any) -> int:
+        """Change rows; return how many."""
+        return self._run(name, parameters).rowcount
+
+    def many(self, name: str, rows: Iterable[Mapping[str, Any]], /) -> None:
+        """Run a statement once for each row of parameters."""
+        with self.connection.cursor() as cursor:
+            cursor.executemany(statements()[name], [self._bound | dict(row) for row in rows])
+
+    def composed(self, name: str, parts: Mapping[str, int | str], /, **parameters: Any) -> list[Row]:
+        """Return every row of a statement with literals in its braces, planned for these."""
+        statement = sql.SQL(statements()[name]).format(**{key: sql.Literal(part) for key, part in parts.items()})
+        return self.connection.execute(statement, self._bound | parameters, binary=True, prepare=False).fetchall()
+
+    def define(self, name: str, names: Mapping[str, str], /, **parts: int | str) -> None:
+        """Run a statement with names and literals in its braces."""
+        literals = {key: sql.Literal(part) for key, part in parts.items()}
+        identifiers = {key: sql.Identifier(value) for key, value in names.items()}
+        self.connection.execute(sql.SQL(statements()[name]).format(**literals, **identifiers))
+
+    def _run(self, name: str, parameters: Mapping[str, Any]) -> psycopg.Cursor[Row]:
+        return self.connection.execute(statements()[name], self._bound | dict(parameters), binary=True)
+
+
+@cache
+def statements() -> dict[str, str]:
+    """Return every statement, with psycopg's placeholders in place of `:name`."""
+    return {
+        name: re.sub(r"(?<![:\w]):([a-z_]+)", r"%(\1)s", text.replace("%", "%%"))
+        for name, text in (load("postgres") | moving()).items()
+    }
+
+
+def configure(connection: Connection) -> None:
+    """Prepare a connection: vectors travel in binary, as numpy's arrays; the planner gets its settings."""
+    if info := TypeInfo.fetch(connection, "halfvec"):
+        dumper = type("Dumper", (HalfvecDumper,), {"oid": info.oid})
+        connection.adapters.register_dumper(np.ndarray, dumper)
+        connection.adapters.register_loader(info.oid, HalfvecLoader)
+    connection.execute(statements()["upkeep.planner"])
+    connection.commit()

@@ -1,0 +1,149 @@
+"""Transactions on Postgres: a pool of connections to a database whose schema is brought up to date first."""
+
+import random
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
+from typing import TypeVar
+
+from psycopg import errors
+from psycopg.pq import TransactionStatus
+
+from memoryd.errors import StoreError
+from memoryd.model import Workspace
+from memoryd.store.base import Queries
+from memoryd.store.base.rows import archived
+from memoryd.store.postgres.connection import Connection, Listener, Pool, Server, TransientError, commit, explained
+from memoryd.store.postgres.queries import PostgresQueries, configure
+from memoryd.store.postgres.schema import bring_up_to_date, version_of
+
+T = TypeVar("T")
+
+TRIES = 5  # of a transaction that got in the way of another one's, or lost its connection
+
+
+class PostgresRows:
+    """See `store.base.Rows`."""
+
+    def __init__(self, server: Server, connections: int, *, read_only: bool) -> None:
+        self.server = server
+        self.place = server.place
+        self.read_only = read_only
+        self._pool = Pool(server, connections, configure, read_only=read_only)
+        self._listener = Listener(self._pool)
+        self._lock = threading.Lock()
+        self._ready = False
+        self._failure: StoreError | None = None
+
+    # connections -----------------------------------------------------------------------------------------------------
+
+    @contextmanager
+    def connection(self) -> Iterator[Connection]:
+        """Lend a connection to a database that has the present schema."""
+        with explained(self.place):
+            self.prepare()
+            with self._pool.connection() as connection:
+                try:
+                    yield connection
+                except errors.UndefinedTable:  # it was dropped, or restored from before there was a schema: look again
+                    self._ready = False
+                    self._pool.let_go()
+                    raise
+
+    def prepare(self) -> None:
+        """Bring the schema up to date, once. Any number of processes may do so at the same time."""
+        self._pool.demand_open()
+        if self._ready:
+            return
+        before = self._failure
+        with self._lock:
+            if self._failure and self._failure is not before:  # somebody tried while this call waited
+                raise StoreError(str(self._failure))
+            if not self._ready:
+                try:
+                    self._bring_up_to_date()
+                except StoreError as failure:
+                    self._failure = failure
+                    raise
+                self._ready = True
+
+    def _bring_up_to_date(self) -> None:
+        with self.apart() as connection:
+            bring_up_to_date(connection, self.place, read_only=self.read_only)
+
+    @contextmanager
+    def apart(self, *, patient: bool = False) -> Iterator[Connection]:
+        """Open a connection for once, which needs no schema: the database may not have the type of vectors yet.
+
+        A patient one runs each statement as a transaction of its own, without a time limit.
+        """
+        with explained(self.place), closing(self._pool.connect()) as connection:
+            if patient:
+                connection.autocommit = True
+                connection.execute("SET statement_timeout = 0")
+            yield connection
+
+    def has_schema(self) -> bool:
+        """Return whether the database has a schema; creates none, nor a server."""
+        if self._ready or not self.server.exists():
+            return self._ready
+        with self.apart() as connection:
+            return version_of(connection) > 0
+
+    def disconnect(self) -> None:
+        """Close the connections that are not in use."""
+        self._pool.let_go()
+
+    def close(self) -> None:
+        """Close the connections, and let go of the server. No thread may be waiting for changes."""
+        self._pool.close()
+        self._listener.close()
+        self.server.close()
+
+    # transactions ----------------------------------------------------------------------------------------------------
+
+    def read(self, workspace: Workspace | None, work: Callable[[Queries], T]) -> T:
+        """Run `work` on one consistent snapshot and return its result."""
+        return _retried(lambda: self._read_once(workspace, work))
+
+    def write(self, workspace: Workspace | None, work: Callable[[Queries], T], *, guarded: bool = True) -> T:
+        """Run `work` as one transaction and return its result once that is durable; a workspace has one at a time.
+
+        Without `guarded` the mark of an archived workspace is ignored.
+        """
+        return _retried(lambda: self._write_once(workspace, work, guarded=guarded))
+
+    def _read_once(self, workspace: Workspace | None, work: Callable[[Queries], T]) -> T:
+        with self.connection() as connection:
+            connection.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
+            return work(PostgresQueries(connection, workspace))
+
+    def _write_once(self, workspace: Workspace | None, work: Callable[[Queries], T], *, guarded: bool) -> T:
+        with self.connection() as connection:
+            queries = PostgresQueries(connection, workspace)
+            queries.one("placement.lock")
+            if guarded and workspace and queries.one("placement.marked"):
+                raise archived(workspace)
+            result = work(queries)
+            if connection.info.transaction_status is not TransactionStatus.INTRANS:  # COMMIT would not say so
+                raise StoreError(f"A statement failed at {self.place}. Nothing was stored by this call.")
+            commit(connection, self.place)
+            return result
+
+    def changes(self, wait: float) -> set[str] | None:
+        """Wait for the notice of a commit; return the ids of the workspaces, or None if no notice can be received."""
+        if self.server.exists():
+            return self._listener.heard(wait)
+        self._pool.wait(wait)
+        return None
+
+
+def _retried(attempt: Callable[[], T]) -> T:
+    """Call `attempt` again if it failed for another transaction or a server that restarted, and committed nothing."""
+    for tried in range(1, TRIES):
+        try:
+            return attempt()
+        except TransientError:
+            time.sleep(random.uniform(0, 0.05 * tried))  # noqa: S311 - so that two do not meet again
+    return attempt()

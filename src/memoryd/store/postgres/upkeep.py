@@ -1,0 +1,77 @@
+"""Checks and repairs of a Postgres database."""
+
+import json
+from collections.abc import Iterable, Mapping
+
+from psycopg import sql
+
+from memoryd.model import Workspace
+from memoryd.store.base import Row, StoredFile
+from memoryd.store.base.index import UNIT
+from memoryd.store.postgres.queries import PostgresQueries, statements
+from memoryd.store.postgres.rows import PostgresRows
+from memoryd.store.postgres.schema import asked, lacking, version_of
+from memoryd.store.postgres.search import PostgresIndex, build
+
+
+class PostgresUpkeep:
+    """See `store.base.Upkeep`."""
+
+    def __init__(self, rows: PostgresRows, index: PostgresIndex) -> None:
+        self._rows = rows
+        self._index = index
+
+    def describe(self) -> str:
+        """Return the versions of the server, pgvector and the schema, the role and its rights, and the address."""
+        if not self._rows.server.exists():
+            return f"Postgres, {self._rows.place}"
+        with self._rows.apart() as connection:
+            server, version = asked(connection, "upkeep.server"), version_of(connection)
+        role = f"role {server['role']}{'' if server['may_create'] else ', which may not make tables'}"
+        return (
+            f"PostgreSQL {server['server'].split()[0]}, pgvector {server['pgvector'] or 'not in use'}, "
+            f"schema {version}, {role}, {self._rows.place}"
+        )
+
+    def files(self, workspaces: Iterable[Workspace | None]) -> list[StoredFile]:
+        """Return the one database."""
+        with self._rows.apart() as connection:
+            return [StoredFile(self._rows.place, asked(connection, "upkeep.server")["size"], None)]
+
+    def problems(self, workspace: Workspace | None) -> list[str]:
+        """Check what reading, writing and searching need; Postgres itself checks the rows."""
+        with self._rows.connection() as connection:
+            server, lacks = asked(connection, "upkeep.server"), lacking(connection, 1)
+            invalid = connection.execute(statements()["upkeep.invalid"]).fetchall()
+        if server["read_only"] and not self._rows.read_only:
+            lacks.append("it takes no writes. Let MEMORY_DATABASE_URL name a server that does.")
+        if pages := server["broken_pages"]:
+            lacks.append(f"{pages} pages did not match their checksums. Restore a backup on a sound disk.")
+        rebuild = "Build it anew with `memoryd doctor --repair`."
+        return [*lacks, *(f"the index {row['name']} is not valid. {rebuild}" for row in invalid)]
+
+    def reindex(self, workspace: Workspace | None) -> None:
+        """Rebuild invalid indexes."""
+        with self._rows.apart(patient=True) as connection:  # an index of a partitioned table takes several transactions
+            for row in connection.execute(statements()["upkeep.invalid"]).fetchall():
+                index = sql.Identifier(row["place"], row["name"])
+                connection.execute(sql.SQL("REINDEX INDEX {}").format(index))
+
+    def damaged(self, workspace: Workspace, dims: Mapping[str, int], *, drop: bool = False) -> int:
+        """Return how many stored vectors are unusable; with `drop` they are deleted."""
+        found: list[Row] = self._rows.read(
+            workspace, lambda q: q.all("upkeep.damaged", dims=json.dumps(dict(dims)), unit=UNIT)
+        )
+        if found and drop:
+            self._rows.write(workspace, lambda q: q.many("upkeep.drop", found))
+        return len(found)
+
+    def tend(self, workspace: Workspace) -> None:
+        """Build the indexes over vectors that searches lacked; nobody has to wait for that."""
+        if self._rows.read_only or not self._index.near.wanted:
+            return
+        with self._rows.apart(patient=True) as connection:  # what is done concurrently cannot be part of a transaction
+            queries = PostgresQueries(connection, None)
+            while self._index.near.wanted and (queries.one("vectors.lone") or {})["lone"]:
+                build(queries, self._index.near.wanted.pop())
+        self._index.near.forget()

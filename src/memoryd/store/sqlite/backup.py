@@ -1,0 +1,63 @@
+"""A backup: all files of a store copied into one."""
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, closing, contextmanager
+from pathlib import Path
+
+from memoryd import disk
+from memoryd.errors import StoreError
+from memoryd.model import Workspace
+from memoryd.store.columns import MOVED
+from memoryd.store.sqlite.checks import problems
+from memoryd.store.sqlite.connection import connect, explained
+from memoryd.store.sqlite.file import SqliteFile
+from memoryd.store.sqlite.layout import remove
+from memoryd.store.sqlite.open_files import OpenFiles
+
+COPYING = 0.9  # of the work of a backup; the rest is checking
+
+
+def write(
+    files: OpenFiles, target: Path, sources: Sequence[Workspace | None], progress: Callable[[float], None]
+) -> int:
+    """Copy the files of some workspaces into a new one, the registry last; return how many records it has."""
+    with written(target) as unfinished, closing(SqliteFile(unfinished, "OFF")) as whole:
+        whole.open()
+        copied = _copy(files, whole, sources, progress)
+        if found := problems(whole) + whole.lacking(copied):
+            raise StoreError(
+                f"The copy is not whole: {'; '.join(found)}. It was thrown away. "
+                "Run `memoryd doctor`, then back up again."
+            )
+    progress(1.0)
+    return copied["records"]
+
+
+def _copy(
+    files: OpenFiles, whole: SqliteFile, sources: Sequence[Workspace | None], progress: Callable[[float], None]
+) -> Mapping[str, int]:
+    """Copy every file into one; return how many rows of each table that is."""
+    copied: Counter[str] = Counter()
+    for number, workspace in enumerate(sources):
+        with files.lent(workspace) as source:  # opening it brings it to the present schema
+            for part, (table, count) in enumerate(whole.copy_from(source.path), 1):
+                copied[table] += count
+                progress(COPYING * (number + part / len(MOVED)) / len(sources))
+    whole.write(None, lambda q: q.run("placement.follow"))
+    return copied
+
+
+@contextmanager
+def written(target: Path) -> Iterator[Path]:
+    """Give a new database to fill and to close; it becomes `target`, one plain file, if the block ends well.
+
+    Raise StoreError if there is such a file.
+    """
+    if target.exists():
+        raise StoreError(f"{target} exists already. Nothing was written; choose a new file name.")
+    with explained(target), ExitStack() as undo, disk.appearing(target) as unfinished:
+        undo.callback(remove, unfinished)  # a failure leaves its log, too
+        yield unfinished
+        with closing(connect(unfinished, "FULL")) as connection:
+            connection.pragma("journal_mode", "delete")  # no write-ahead log

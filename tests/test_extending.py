@@ -1,0 +1,76 @@
+"""The recipes of docs/extending.md, followed word by word in a copy of the repository, where every rule then holds.
+
+A `python`, `markdown` or `sql` block after a line "`path`:" is a new file. A `diff` block names its file and the lines
+around a change; they must be there, once.
+"""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.house import CHECKS
+
+ROOT = Path(__file__).parents[1]
+PAGE = (ROOT / "docs" / "extending.md").read_text(encoding="utf-8")
+NEW_FILE = re.compile(
+    r"^`(?P<path>[\w./-]+)`:\n\n(?P<fence>`{3,})\w+\n(?P<text>.*?)^(?P=fence)$", re.DOTALL | re.MULTILINE
+)
+CHANGE = re.compile(r"^```diff\n--- (?P<path>\S+)\n(?P<lines>.*?)^```$", re.DOTALL | re.MULTILINE)
+
+
+def follow(root: Path) -> None:
+    """Do what the page says."""
+    for found in NEW_FILE.finditer(PAGE):
+        path = root / found["path"]
+        assert not path.exists(), f"{found['path']} exists: the page calls it new"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(found["text"], encoding="utf-8")
+    for found in CHANGE.finditer(PAGE):
+        lines = found["lines"].splitlines(keepends=True)
+        before = "".join(line[1:] for line in lines if line[0] in " -")
+        after = "".join(line[1:] for line in lines if line[0] in " +")
+        text = (root / found["path"]).read_text(encoding="utf-8")
+        assert text.count(before) == 1, f"{found['path']} does not hold once:\n{before}"
+        (root / found["path"]).write_text(text.replace(before, after), encoding="utf-8")
+
+
+@pytest.fixture(scope="module")
+def extended(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A copy of the repository after the recipes."""
+    root = tmp_path_factory.mktemp("extended")
+    listed = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    for name in filter(None, listed.split("\0")):
+        (root / name).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(ROOT / name, root / name)
+    follow(root)
+    run(root, "docs/tables.py")
+    document = run(root, "-m", "memoryd", "openapi")
+    (root / "docs" / "openapi.json").write_text(document, encoding="utf-8")
+    return root
+
+
+def run(root: Path, *arguments: str) -> str:
+    """Run Python on the extended package; return what it prints."""
+    environ = {"PYTHONPATH": str(root / "src"), "HOME": str(root / "home"), "PATH": os.defpath}
+    command = [sys.executable, *arguments]
+    done = subprocess.run(command, cwd=root, env=environ, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+@pytest.mark.process
+def test_what_was_added_works_and_is_documented(extended: Path) -> None:
+    added = [name for name in re.findall(r"tests/\w+/test_\w+\.py", PAGE) if not (ROOT / name).exists()]
+    assert added
+    run(extended, "-m", "pytest", "-q", "-p", "no:cacheprovider", *added, "tests/test_docs.py")
+
+
+@pytest.mark.process
+@pytest.mark.parametrize("rule", CHECKS)
+def test_no_rule_is_broken(extended: Path, rule: str) -> None:
+    assert CHECKS[rule](extended) == []
