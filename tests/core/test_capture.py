@@ -163,14 +163,14 @@ def test_what_each_client_hands_over_is_understood(recorded: str) -> None:
 @pytest.mark.parametrize(
     ("data", "said"),
     [
-        (b"", "no JSON"),
-        (b"\xff", "no JSON"),
-        (b"[]", "no JSON object"),
+        (b"", "not JSON"),
+        (b"\xff", "not JSON"),
+        (b"[]", "not a JSON object"),
         (b"{}", "session_id"),
         (b'{"session_id": 5}', "session_id is not a text"),
         (b'{"session_id": " "}', "session_id must be"),
         (b'{"session_id": "s", "transcript_path": {}}', "transcript_path is not a text"),
-        (b"[" * 100_000, "no JSON"),
+        (b"[" * 100_000, "not JSON"),
     ],
 )
 def test_what_no_client_hands_over_is_said(data: bytes, said: str) -> None:

@@ -125,7 +125,7 @@ def test_a_key_that_is_taken_is_told_and_nothing_is_restored(one: Engine, graph:
 
 
 def test_what_never_was_cannot_be_restored(one: Engine, graph: Graph) -> None:
-    with pytest.raises(NotFoundError, match="never there, or it was purged"):
+    with pytest.raises(NotFoundError, match="never existed, or it was purged"):
         restore(graph, ["nope"])
     with pytest.raises(NotFoundError, match="it is not known that it said something else before"):
         restore(graph, [memories(one).store("It always said this.").id])
@@ -186,5 +186,5 @@ def test_any_of_the_earlier_texts_can_be_restored(graph: Graph) -> None:
     _, first = [entry for entry in entries(graph, 100) if entry.what == "changed"]
     restore(graph, [first.id], first.at)
     assert facts(graph) == ["works there", "likes tea"]
-    with pytest.raises(NotFoundError, match="not known what it said until 2026-01-01"):
+    with pytest.raises(NotFoundError, match="not deleted, and no version until 2026-01-01"):
         restore(graph, [first.id], "2026-01-01")

@@ -158,8 +158,8 @@ def _version(change: Change, row: Row, until: str) -> Restored:
     else:
         before = change.queries.one("history.version", id=row["id"])
     if before is None:
-        which = f"version from {until}" if until else "earlier version"
-        raise NotFoundError(f"{row['id']} is not deleted and has no {which}. Nothing was restored.")
+        which = f"version until {until}" if until else "earlier version"
+        raise NotFoundError(f"{row['id']} is not deleted, and no {which} of it is known. Nothing was restored.")
     tags = json.loads(before["tags"])
     if before["body"] == row["body"]:
         records.retag(change.queries, row["id"], tags, change.now)
