@@ -52,10 +52,6 @@ Texts = Mapping[str, str]
 """What is to be embedded of one record, by perspective."""
 
 
-def _none(_allowed: Filter) -> int:
-    return 0
-
-
 @dataclass(frozen=True, slots=True)
 class Question:
     """What is asked inside an open snapshot, and the vector of it, made before that was opened."""
@@ -68,7 +64,7 @@ class Question:
     """Empty without an embedder or a text."""
     why_not: str = ""
     """Why there is no embedder, as the end of a sentence; '' where there shall be none."""
-    lacking: Callable[[Filter], int] = _none
+    lacking: Callable[[Filter], int] = lambda _: 0
     """Counts the records that a filter lets through and that have no vector yet."""
 
     def degraded(self, allowed: Filter, instead: str = BY_WORDS) -> str:
