@@ -67,7 +67,7 @@ def build(graph: Graph, count: int, embedder: Embedder, *, real: bool) -> list[N
                 record = Record(
                     id=str(uuid.uuid4()), kind=Kind.OBSERVATION, name=node.name, body=observation(nodes, dice)
                 )
-                rows = embedder.embed_passage(records.said(record)) if real else vector[None, :]
+                rows = embedder.embed_passage(records.full_text(record)) if real else vector[None, :]
                 records.add(queries, record, Embedded(embedder.name, rows), now)
                 queries.run("observations.add", entity=node.id, ordinal=ordinal, id=record.id)
                 for perspective in OTHERS:  # a little beside the first, as the same fact in another light

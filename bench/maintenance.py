@@ -9,7 +9,7 @@ import uuid
 from bench.speed import clustered, fact, median_ms, question, show
 from memoryd.core.engine import Engine
 from memoryd.core.maintenance import consolidation
-from memoryd.core.maintenance.consolidation import Seen
+from memoryd.core.maintenance.consolidation import MemoriesByKey
 from memoryd.core.maintenance.scheduler import maintain
 from memoryd.core.memories.memories import Memories
 from memoryd.core.records import records
@@ -72,7 +72,7 @@ def passes(engine: Engine, workspace: Workspace, number: int) -> None:
     stored = time.perf_counter() - began
     ids = [hit.record.id for hit in memories.recent(INTERVAL)]
     counted = CountingWriter()
-    consolidation.judge(engine, workspace, ids, counted, Seen(list))
+    consolidation.judge(engine, workspace, ids, counted, MemoriesByKey(list))
     began = time.perf_counter()
     list(maintain(engine, workspace, lambda: False))
     regular = time.perf_counter() - began

@@ -12,7 +12,7 @@ import subprocess
 from collections.abc import Mapping
 from pathlib import Path
 
-from tests import house_secrets, house_sql
+from tests import house_language, house_secrets, house_sql
 from tests.house_tree import PACKAGE, Located, imports, nodes, own_imports, package, parse, read
 
 _PLAIN = {"errors", "hidden", "model", "text", "query_syntax", "prompts", "extras", "disk", "private", "loopback"}
@@ -314,7 +314,7 @@ def undocumented(root: Path, what: str, patterns: Mapping[str, str]) -> list[str
 
 CHECKS = {
     name.removeprefix("check_"): check
-    for rules in (globals(), vars(house_sql), vars(house_secrets))
+    for rules in (globals(), vars(house_language), vars(house_secrets), vars(house_sql))
     for name, check in list(rules.items())
     if name.startswith("check_")
 }

@@ -217,7 +217,7 @@ def _at_a_terminal(environ: dict[str, str], typed: bytes, *arguments: str) -> su
         (("forget", "--before", "yesterday", "--yes"), "'yesterday' is not an ISO 8601 time"),
         (("forget",), "At least one of ids, tags, query, or before"),
         (("--read-only", "store", "x"), "--read-only"),
-        (("--workspace", " ", "store", "x"), "cannot name a workspace"),
+        (("--workspace", " ", "store", "x"), "is not a valid workspace name"),
     ],
 )
 def test_wrong_input_is_named_and_exits_2(run: Run, arguments: tuple[str, ...], said: str) -> None:
@@ -436,6 +436,6 @@ def test_maintenance_at_a_terminal_tells_before_it_does(run: Run) -> None:
     assert f"{newer} would be merged: The user does not like tea." in run("maintain", "--dry-run").stdout
     (act,) = json.loads(run("maintain", "--json").stdout)["acts"]
     assert (act["ending"], act["gone"][0]["id"], act["by"]["id"]) == ("merged", newer, older)
-    assert f"{newer}  says the same in the same words" in run("history").stdout
+    assert f"{newer}  a duplicate with the same words" in run("history").stdout
     assert run("maintain").stdout == "There was nothing to be done.\n"
     assert "--read-only" in told(run("--read-only", "maintain", code=2))

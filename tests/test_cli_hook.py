@@ -196,7 +196,7 @@ def test_the_tools_and_hooks_of_one_conversation_share_its_session(home: Path, t
 def test_bad_lines_are_told_in_one_line_and_the_rest_is_kept(home: Path, transcript: Path) -> None:
     transcript.write_text(line("user", "u", "Which port?") + "torn\n" * 3 + line("assistant", "a", "5433."))
     said = hook(home, "stop", transcript, code=1).stderr
-    assert "could not be read: 3. One is no JSON" in said
+    assert "could not be read: 3. One is not JSON" in said
     assert [row["id"] for row in rows_of(home)] == ["mem_u"]
 
 
@@ -210,11 +210,11 @@ def test_bad_lines_are_told_in_one_line_and_the_rest_is_kept(home: Path, transcr
         (["hook"], "", "EVENT"),
         (["hook", "stop", "--frobnicate"], "", "--frobnicate"),
         (["hook", "stop"], "", "no JSON"),
-        (["hook", "stop"], handed("stop", ""), "names no transcript_path"),
+        (["hook", "stop"], handed("stop", ""), "has no transcript_path"),
         (["hook", "stop"], handed("stop", "/etc/passwd"), "is not below"),
         (["hook", "stop", "--client", "codex"], handed("stop", ""), "claude-code alone"),
         (["--read-only", "hook", "stop"], handed("stop", ""), "--read-only"),
-        (["hook", "stop", "--workspace", " "], handed("stop", "~/.profile"), "cannot name a workspace"),
+        (["hook", "stop", "--workspace", " "], handed("stop", "~/.profile"), "is not a valid workspace name"),
     ],
 )  # fmt: skip
 def test_whatever_goes_wrong_is_one_line_and_never_the_code_that_blocks(
@@ -351,7 +351,7 @@ def test_a_bad_line_is_told_with_its_file_and_the_command_fails_though_the_rest_
     bad = projects / "bad.jsonl"
     bad.write_text(line("user", "u", "Which port?") + "torn\n" + line("assistant", "a", "5433."))
     said = run(home, "import", "--from", "claude-code", projects, code=1)
-    assert f"{bad}, line 2: is no JSON" in said.stderr
+    assert f"{bad}, line 2: is not JSON" in said.stderr
     assert [row["id"] for row in rows_of(home)] == ["mem_u"]
 
 

@@ -94,7 +94,7 @@ def test_a_torn_line_is_told_and_the_command_fails_though_the_rest_is_there(home
         (["import", "{folder}/none", "--from", "server-memory"], "There is no file"),
         (["import", "{python}", "--from", "server-memory"], "is no text in UTF-8"),
         (["--read-only", "import", "{file}", "--from", "server-memory"], "--read-only"),
-        (["import", "{file}", "--from", "server-memory", "--workspace", " "], "cannot name a workspace"),
+        (["import", "{file}", "--from", "server-memory", "--workspace", " "], "is not a valid workspace name"),
     ],
 )
 def test_what_cannot_be_imported_is_said_in_one_line_and_nothing_is_written(

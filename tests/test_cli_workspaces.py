@@ -51,7 +51,7 @@ def test_the_list_is_a_table(run: Run) -> None:
 
 def test_deleting_asks(run: Run) -> None:
     run("workspace", "create", "p")
-    assert "nobody is there to be asked. Add --yes" in told(run("workspace", "delete", "p", code=2))
+    assert "stdin is not a terminal. Add --yes" in told(run("workspace", "delete", "p", code=2))
     assert len(listed(run)) == 1
 
 

@@ -12,7 +12,7 @@ import pytest
 
 from memoryd import disk
 from memoryd.cli.clients import safe_replace
-from memoryd.core.agents.hooks import Notes
+from memoryd.core.agents.hooks import SessionNotes
 from memoryd.core.journal.journal import Journal
 from memoryd.core.scope import Scope
 from memoryd.core.transfer import export as exports
@@ -60,7 +60,7 @@ def configuration(home: Path) -> object:
 
 
 def noted(home: Path) -> None:
-    Notes(home / "hooks", "s").tell(Workspace(id="w", name="w"), ["told"])
+    SessionNotes(home / "hooks", "s").set_shown(Workspace(id="w", name="w"), ["told"])
 
 
 def model(home: Path) -> None:

@@ -56,7 +56,7 @@ if TYPE_CHECKING:
 
 def spare(environ):
     try:
-        """Selected WITH care; things.nobody is no query here."""
+        """Selected WITH care; things.nowhere is no query here."""
         return environ.run("not a query"), "CREATED AT", "SELECT"
     except (KeyError, ValueError):
         return None
@@ -108,6 +108,7 @@ MANY_LINES = "\n" * 501
 LONG_FUNCTION = "def long():\n" + "    x = 1\n" * 50
 SHORT_ENOUGH = "@decorate(\n    1,\n)\ndef short():\n" + "    x = 1\n" * 49
 THIS, THAT = "wo" + "rk", "ro" + "ot"
+SAYS = "to" + "ld"
 
 # rule, file, what is added at its end
 ADDED = [
@@ -172,6 +173,13 @@ ADDED = [
     ("nothing_is_left_over", "pip.conf", "index-" + "url = https://a.mirror/simple\n"),
     ("nothing_is_left_over", f"{SRC}/core/base/a.py", "x = 1  # TO" + "DO: later\n"),
     ("nothing_is_left_over", f"{SRC}/core/base/a.py", "raise NotImplemented" + "Error\n"),
+    ("type_names_are_unique", f"{SRC}/settings.py", "class MemorydError(ValueError): ...\n"),
+    ("type_names_are_unique", f"{SRC}/settings.py", "MemorydError = dict[str, int]\n"),
+    ("type_names_are_unique", f"{SRC}/settings.py", "MemorydError = int | str\n"),
+    ("plain_english", f"{SRC}/core/base/a.py", f"# {SAYS} by hand\n"),
+    ("plain_english", f"{SRC}/core/base/a.py", f'"""It is {SAYS}."""\n'),
+    ("plain_english", f"{SRC}/core/base/a.py", f"print('{SAYS.title()}.')\n"),
+    ("plain_english", f"{SRC}/core/base/a.py", f"un_{SAYS} = 1\n"),
     ("queries_are_well_formed", f"{SQL}/things.sql", "-- name: things.get\n-- Once more.\nSELECT 1\n"),
     ("queries_are_well_formed", f"{SQL}/sqlite/more.sql", "SELECT 1;\n"),
     ("queries_are_well_formed", f"{SQL}/things.sql", "-- name: unexpected\n-- No noun.\nSELECT 1\n"),

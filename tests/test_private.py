@@ -87,7 +87,7 @@ def test_a_looser_directory_is_closed_once_and_said_so(tmp_path: Path, caplog: p
     assert loose(home) == {}
     (said,) = [record.getMessage() for record in caplog.records if record.levelno >= logging.WARNING]
     assert str(home) in said
-    assert "closed" in said
+    assert "now only this user can" in said
 
 
 def test_what_is_not_memoryds_stays_as_it_is(tmp_path: Path) -> None:

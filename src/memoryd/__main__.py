@@ -1,12 +1,12 @@
-"""Where the process begins: the `memoryd` command, and `python -m memoryd`."""
+"""The entry point of the process: the `memoryd` command, and `python -m memoryd`."""
 
 import gc
 
-gc.disable()  # importing makes a million objects that stay; looking for garbage among them takes a fifth of the start
+gc.disable()  # imports create a million objects that stay; collecting among them takes a fifth of the start-up time
 
 from memoryd.cli import main  # noqa: E402
 
-gc.freeze()  # what was imported is never looked at again
+gc.freeze()  # the collector skips imported objects from now on
 gc.enable()
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
-"""What memoryd puts on the disk: there whole or not at all, also where the power fails, and for its user alone.
+"""Files on disk: written atomically, durable across a power failure, and readable by their owner only.
 
-A name is durable once the directory that holds it is synced: SQLite does so for its files, and this for all others.
+A name is durable once its directory is synced: SQLite does so for its own files, this module for all others.
 """
 
 import errno
@@ -13,13 +13,13 @@ from pathlib import Path
 
 DIRECTORY, FILE = 0o700, 0o600
 SUFFIX = ".partial"
-"""How the name of an unfinished file ends; one whose process was killed stays and can be deleted."""
+"""The suffix of an unfinished file; one left by a killed process can be deleted."""
 CANNOT_SYNC = {errno.EINVAL, errno.ENOTSUP, errno.EACCES}
-"""What a system answers that cannot sync this directory at all, or lets its user write it but not open it."""
+"""The errors of systems that cannot sync a directory, or where the user may write it but not open it."""
 
 
 def make_directory(path: Path) -> None:
-    """Make a directory and those above it that are missing; one that is there stays as it is. Raises OSError."""
+    """Create a directory and its missing parents; leave an existing one as it is. Raise OSError."""
     if not path.parent.exists():
         make_directory(path.parent)
     if not path.is_dir():
@@ -28,16 +28,16 @@ def make_directory(path: Path) -> None:
 
 
 def make_file(path: Path) -> None:
-    """Make an empty file where there is none; a link stays a link. Raises OSError."""
+    """Create an empty file unless it exists; follow a symbolic link. Raise OSError."""
     with suppress(FileExistsError):
         os.close(os.open(os.path.realpath(path), os.O_WRONLY | os.O_CREAT | os.O_EXCL, FILE))
 
 
 @contextmanager
 def appearing(target: Path) -> Iterator[Path]:
-    """Give a `temporary` file to fill, which becomes `target` where the block ends well, in place of what was there.
+    """Yield a `temporary` file to fill, which replaces `target` if the block succeeds. Raise OSError.
 
-    Durable when the block is left. A link stays a link: what it leads to is replaced. Raises OSError.
+    The file is durable when the block ends. If `target` is a symbolic link, the file it points to is replaced.
     """
     real = Path(os.path.realpath(target))
     with temporary(real) as path:
@@ -48,7 +48,7 @@ def appearing(target: Path) -> Iterator[Path]:
 
 @contextmanager
 def temporary(beside: Path) -> Iterator[Path]:
-    """Give an empty file in the directory of another, which is made if need be; removed at the end unless renamed."""
+    """Yield an empty file next to `beside`, creating the directory; remove it at the end unless it was renamed."""
     make_directory(beside.parent)
     handle, name = tempfile.mkstemp(prefix=f"{beside.name}.", suffix=SUFFIX, dir=beside.parent)
     os.close(handle)
@@ -60,20 +60,20 @@ def temporary(beside: Path) -> Iterator[Path]:
 
 
 def sync(path: Path) -> None:
-    """Make the contents of a file durable. Never of an open database: closing a file drops its process's locks."""
+    """Make the contents of a file durable. Not for an open database: closing a file drops the process's locks on it."""
     with path.open("r+b") as file:
         os.fsync(file)
 
 
 def rename(source: Path, target: Path) -> None:
-    """Give a file or directory another name, durably; a file replaces what is there."""
+    """Rename a file or directory durably; a file replaces an existing target."""
     source.replace(target)
     for directory in {target.parent, source.parent}:
         sync_directory(directory)
 
 
 def sync_directory(directory: Path) -> None:
-    """Make the names in a directory durable, as far as the system can; Windows opens no directories."""
+    """Make the names in a directory durable, if the system can do that (Windows cannot open directories)."""
     if sys.platform == "win32":
         return
     try:

@@ -1,4 +1,4 @@
-"""What can go wrong, as one small family. A class's docstring is its default message."""
+"""The errors of memoryd. The docstring of a class is its default message."""
 
 
 class MemorydError(Exception):
@@ -13,11 +13,11 @@ class InvalidInputError(MemorydError):
 
 
 class InvalidParamsError(InvalidInputError):
-    """The parameters break a rule of the protocol's own: told as its error, not as a tool's result."""
+    """The parameters violate the protocol: answered with a protocol error instead of a tool result."""
 
 
 class NotFoundError(MemorydError):
-    """There is nothing of that name."""
+    """Nothing of that name exists."""
 
 
 class StoreError(MemorydError):
@@ -25,7 +25,7 @@ class StoreError(MemorydError):
 
 
 class StoreBusyError(StoreError):
-    """Another process kept the database locked too long; nothing was stored by this call. Try again."""
+    """Another process has locked the database for too long; nothing was stored by this call. Try again."""
 
 
 class StoreAwayError(StoreError):
@@ -33,11 +33,11 @@ class StoreAwayError(StoreError):
 
 
 class UncertainError(StoreError):
-    """It is not known whether this was stored; look before you repeat it."""
+    """It is unknown whether this was stored; check before you repeat it."""
 
 
 class BusyError(MemorydError):
-    """The server is busy: too many calls wait already. Nothing was done; try again in a moment."""
+    """The server is busy: too many calls are waiting. Nothing was done; try again in a moment."""
 
 
 class TimedOutError(MemorydError):
@@ -45,8 +45,8 @@ class TimedOutError(MemorydError):
 
 
 class UnexpectedError(MemorydError):
-    """Something failed that nobody foresaw; the log has the details."""
+    """An unexpected error occurred; the log has the details."""
 
 
 class ModelError(MemorydError):
-    """A model could not be loaded or asked."""
+    """A model could not be loaded or used."""

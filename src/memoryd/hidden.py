@@ -1,7 +1,7 @@
-"""Characters that show nothing: what parts words unseen, turns the direction of a text, or hides one in another.
+"""Invisible characters: they split words unseen, change the direction of a text, or hide one text in another.
 
-Unicode calls them default-ignorable (Unicode Standard, 5.21). Some have honest uses, which stay: a joiner between emoji
-or within Persian and Indic words, a mark of direction beside Arabic or Hebrew, variants of a sign, flags of regions.
+Unicode calls them default-ignorable (Unicode Standard, 5.21). Legitimate uses are kept: joiners between emoji and
+within Persian and Indic words, direction marks next to Arabic or Hebrew, variation selectors, flags of regions.
 """
 
 import re
@@ -21,7 +21,7 @@ _EMOJI = "\u00a9\u00ae\u203c-\u3299\U0001f000-\U0001faff"
 _JOINED = "\u0600-\u08ff\u0900-\u0dff\u0e00-\u109f\u1780-\u18af"  # Arabic, Indic and other scripts that join letters
 _LEFTWARD = "\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc"  # Hebrew, Arabic
 _HONEST = re.compile(
-    f"(?<=[{_EMOJI}\ufe0f])\u200d(?=[{_EMOJI}])"  # a family is emoji that are joined
+    f"(?<=[{_EMOJI}\ufe0f])\u200d(?=[{_EMOJI}])"  # e.g. the family emoji are joined from several
     f"|(?<=[{_JOINED}])[\u200c\u200d](?=[{_JOINED}])"
     "|(?<=[\u0900-\u0dff])[\u200c\u200d]"
     f"|(?<=[{_LEFTWARD}])[\u200e\u200f\u061c]|[\u200e\u200f\u061c](?=[{_LEFTWARD}])"
@@ -31,13 +31,13 @@ _HONEST = re.compile(
     "|(?<=[\u1100-\u11ff])[\u115f\u1160]|[\u115f\u1160](?=[\u1100-\u11ff])"  # Korean
     "|\U0001f3f4[\U000e0020-\U000e007e]{1,6}\U000e007f"  # the flag of a region
 )
-"""A hidden character where it has a use; with the flag of a region the whole of it."""
+"""An invisible character with a legitimate use; for the flag of a region, the whole flag."""
 
 
 def seen(text: str) -> tuple[str, list[int] | None]:
-    """A text as it is read: without what is hidden, wide letters narrow, look-alikes of Latin in Latin words Latin.
+    """Return a text as a reader sees it: no invisible characters, narrow letters, Latin for its look-alikes.
 
-    And for each character where it stood; None where each stands where it stood.
+    The second value is the original index of each character, or None if the indexes are unchanged.
     """
     if text.isascii():
         return text, None
@@ -53,7 +53,7 @@ def seen(text: str) -> tuple[str, list[int] | None]:
 
 
 def shown(text: str) -> str:
-    """A text for eyes: what is hidden in it and has no honest use there is spelled, as `<U+2066>`."""
+    """Return a text for display: invisible characters without a legitimate use are spelled out, as `<U+2066>`."""
     if text.isascii() or not _HIDDEN.search(text):
         return text
     parts, after = [], 0

@@ -1,4 +1,4 @@
-"""The concepts of memoryd as frozen values. Every layer speaks in these; none of them knows where it is kept."""
+"""The concepts of memoryd as frozen values, used by every layer and independent of the store."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -8,11 +8,11 @@ from typing import Final, Generic, Literal, TypeVar
 T = TypeVar("T")
 
 GENERAL = "general"
-"""The perspective from which everything is embedded."""
+"""The default perspective: every kind of record is embedded from it."""
 
 
 CLIENT = "client"
-"""The perspective of vectors that callers bring (a)."""
+"""The perspective of vectors that callers provide (a)."""
 
 AGENT_INTERACTION: Final = "agent-interaction"
 """The type of a turn (e)."""
@@ -20,21 +20,21 @@ AGENT_INTERACTION: Final = "agent-interaction"
 WorkspaceStatus = Literal["active", "archived"]
 
 Ending = Literal["merged", "superseded", "compacted"]
-"""How a memory ended whose place another one took: said again, contradicted, or told by a summary with others."""
+"""How a memory was replaced by another: it was a duplicate, was contradicted, or became part of a summary."""
 
 Shelf = Literal["", "session", "vault", "all"]
 
 
 @dataclass(frozen=True, slots=True)
 class VectorSet:
-    """The vectors of one workspace that can be compared: from one perspective, by one model."""
+    """The comparable vectors of a workspace: those of one perspective and one model."""
 
     perspective: str
     model: str
 
 
 class Kind(StrEnum):
-    """What a Record is."""
+    """The kind of a Record."""
 
     MEMORY = "memory"
     ENTITY = "entity"
@@ -51,7 +51,7 @@ class Workspace:
     name: str
     description: str = ""
     db_path: str = ""
-    """The SQLite file that holds it, relative to the data directory; '' where one file holds everything."""
+    """Its SQLite file, relative to the data directory; '' if one database holds all workspaces."""
     status: WorkspaceStatus = "active"
     created_at: str = ""
     updated_at: str = ""
@@ -65,28 +65,28 @@ class Record:
     kind: Kind
     body: str
     name: str | None = None
-    """A memory's key, an entity's name, the name of an observation's entity, a summary's title."""
+    """The key of a memory, the name of an entity (also on its observations), or the title of a summary."""
     type: str = ""
     tags: tuple[str, ...] = ()
     scope: str = ""
-    """'' is durable; else the session that may see the record and whose end removes it."""
+    """'' if the record is durable; otherwise the only session that sees it, at whose end it is deleted."""
     session_id: str | None = None
-    """The session it was written in. Provenance only: nothing is ever deleted by it."""
+    """The session that wrote it. Provenance only: no record is deleted because of it."""
     client: str = ""
     """The client that wrote it, e.g. `claude-code 2.1`."""
     tool: str = ""
-    """The tool or command that did, e.g. `memory_store`."""
+    """The tool or command that wrote it, e.g. `memory_store`."""
     created_at: str = ""
     updated_at: str = ""
     importance: float = 0.5
-    """This and the next are memories' own; other kinds have the defaults."""
+    """Like the two that follow, set for memories only; other kinds keep the default."""
     access_count: int = 0
     accessed_at: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Observation:
-    """A fact about an entity. Its ordinal is its own for ever: never renumbered, never used again (c)."""
+    """A fact about an entity. Its ordinal is permanent: never renumbered, never reused (c)."""
 
     id: str
     ordinal: int
@@ -105,12 +105,12 @@ class Entity:
     tags: tuple[str, ...]
     created_at: str
     updated_at: str
-    """When it, one of its observations or one of its relations last changed."""
+    """The time of the last change to it, its observations or its relations."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Relation:
-    """A directed, typed edge between two entities, by their names."""
+    """A directed, typed edge between two entities, given by their names."""
 
     id: str
     source: str
@@ -121,7 +121,7 @@ class Relation:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Interaction:
-    """One turn of an agent: what was asked, what it thought, what it answered, verbatim (e)."""
+    """One turn of an agent: prompt, thought and response, verbatim (e)."""
 
     id: str
     session_id: str
@@ -133,7 +133,7 @@ class Interaction:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SessionSummary:
-    """What a session was about (e). Scores are 0 to 100, or None where nobody judged."""
+    """The summary of a session (e). Scores are 0 to 100, or None if not rated."""
 
     id: str
     session_id: str
@@ -151,25 +151,25 @@ class SessionSummary:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Filter:
-    """Which records a search may see. It is applied before candidates are cut off."""
+    """The records a search may return. Applied before the number of candidates is limited."""
 
     kinds: tuple[Kind, ...] = ()
     """Empty: every kind."""
     tags: tuple[str, ...] = ()
-    """A record must have ALL of them."""
+    """A record must have all of them."""
     session: str = ""
-    """Volatile records of this session are visible; of every other session, none."""
+    """The session whose volatile records are visible; those of other sessions never are."""
     entity: str = ""
-    """Only observations of the entity with this id."""
+    """If given, only observations of the entity with this id."""
     shelf: Shelf = ""
-    """Only memories with a key: of the session, of the vault, or of both."""
+    """If given, only memories with a key: of the session, of the vault, or of both."""
     among: tuple[str, ...] | None = None
-    """Only the records with these ids."""
+    """If given, only the records with these ids."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Hit:
-    """A found record, its final score and how that came about."""
+    """A record that was found, its final score and the scores it was computed from."""
 
     record: Record
     score: float
@@ -178,8 +178,8 @@ class Hit:
 
 @dataclass(frozen=True, slots=True)
 class Findings(Generic[T]):
-    """What a search has found, best first."""
+    """The results of a search, best first."""
 
     best: list[T]
     degraded: str = ""
-    """What the search could not do, in one sentence; '' where nothing is amiss."""
+    """What the search could not do, in one sentence; '' if it was complete."""

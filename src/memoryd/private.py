@@ -1,7 +1,6 @@
-"""What memoryd keeps is its user's alone: what has looser rights is closed to all others, and that is logged.
+"""File permissions: what memoryd stores is restricted to its user, and a restriction is logged.
 
-Only what is memoryd's is touched: names that it gave, and a directory only where nothing else lies in it. Windows keeps
-its own rights.
+Only memoryd's own files are changed, and a directory only if it holds nothing else. Not on Windows.
 """
 
 import logging
@@ -18,44 +17,44 @@ from memoryd import disk
 log = logging.getLogger(__name__)
 
 OURS = ("_meta.db*", "memory.db*", "projects", "archive", "exports", "hooks", "spool", "postgres*", "chroma*")
-"""What memoryd keeps in a data directory."""
+"""The private contents of a data directory."""
 BESIDE = ("models", "*.db", "*.db-*", "*.jsonl", f"*{disk.SUFFIX}")
-"""What else may lie in one that is memoryd's alone: models, which are nobody's secret; backups, exports."""
+"""Other contents that belong to memoryd: models, which are public; backups and exports."""
 OTHERS = stat.S_IRWXG | stat.S_IRWXO
 READ = OTHERS & ~(stat.S_IXGRP | stat.S_IXOTH)
-"""Of a directory: merely to pass through is what the account of a Postgres needs that root runs."""
+"""Permissions to list or change a directory. Traversal stays allowed: a Postgres started by root needs it."""
 
 
 def close(directory: Path) -> None:
-    """Close a data directory to other users, or, where others keep things in it, what is memoryd's there."""
+    """Restrict a data directory to its user; if it also holds other files, restrict memoryd's own contents only."""
     _close(exposed(directory), stat.S_IRWXU)
 
 
 def close_file(paths: Iterable[Path]) -> None:
-    """Close a database that lies where the user put it: a group keeps it that may write it."""
+    """Restrict a database at a path chosen by the user; a group that may write it keeps its access."""
     for path in exposed_file(paths):
         shared = _mode(path) & stat.S_IWGRP
         _close([path], stat.S_IRWXU | (stat.S_IRWXG if shared else 0))
 
 
 def exposed(directory: Path) -> list[Path]:
-    """Return what others may read of a data directory, the inner paths first."""
+    """Return the paths of a data directory that other users can read, inner paths first."""
     directory = Path(os.path.realpath(directory))
     if not _mode(directory) & OTHERS:
         return []
-    entries, for_all = _entries(directory), _mode(directory) & stat.S_ISVTX  # as /tmp is
+    entries, for_all = _entries(directory), _mode(directory) & stat.S_ISVTX  # shared, like /tmp
     alone = not for_all and all(_is_one_of(entry, OURS + BESIDE) for entry in entries)
     found = [path for entry in entries if _is_one_of(entry, OURS) for path in _open_within(entry)]
     return [*found, directory] if alone and _mode(directory) & READ else found
 
 
 def exposed_file(paths: Iterable[Path]) -> list[Path]:
-    """Return those files that all others may read; one that nobody may write is published on purpose."""
+    """Return the files that all users can read, except read-only ones, which are published on purpose."""
     return [path for path in paths if _mode(path) & stat.S_IRWXO and _mode(path) & stat.S_IWUSR]
 
 
 def _open_within(path: Path) -> Iterator[Path]:
-    """What others may read of a path and below it; a directory that nobody else may enter guards all that it holds."""
+    """Yield the paths at and below `path` that others can read; a directory they cannot enter protects its contents."""
     mode = _mode(path)
     if not mode & OTHERS:
         return
@@ -67,7 +66,7 @@ def _open_within(path: Path) -> Iterator[Path]:
 
 
 def _mode(path: Path) -> int:
-    """The mode of a file or directory; 0 of a link, and of what another process has just removed."""
+    """Return the mode of a file or directory; 0 for a link and for a path that has just been removed."""
     if sys.platform == "win32":
         return 0
     with suppress(OSError):
@@ -77,7 +76,7 @@ def _mode(path: Path) -> int:
 
 
 def _entries(directory: Path) -> list[Path]:
-    """What lies in a directory; nothing where this user may not look."""
+    """Return the contents of a directory; an empty list if this user cannot list it."""
     with suppress(OSError):
         return list(directory.iterdir())
     return []
@@ -88,14 +87,14 @@ def _is_one_of(path: Path, names: Iterable[str]) -> bool:
 
 
 def _close(paths: list[Path], keep: int) -> None:
-    """Take all rights but these away, as far as the paths are this user's, and say so."""
+    """Remove all permissions except `keep` from those paths that this user owns, and log it."""
     closed = []
     for path in paths:
-        with suppress(OSError):  # a file system without rights; doctor tells
+        with suppress(OSError):  # a file system without permissions; doctor reports it
             status = path.stat()
             if status.st_uid == os.geteuid():
                 path.chmod(stat.S_IMODE(status.st_mode) & keep)
                 closed.append(path)
     if any(path.is_file() for path in closed):
         more = f" and {len(closed) - 1} more paths" if len(closed) > 1 else ""
-        log.warning("other users of this machine could read %s%s: closed to them now", closed[-1], more)
+        log.warning("other users of this machine could read %s%s; now only this user can", closed[-1], more)

@@ -1,4 +1,4 @@
-"""Queries by words: their syntax, and what SQLite's FTS5 and Postgres' tsquery are given of them."""
+"""Queries by words: their syntax, and their translation for SQLite's FTS5 and for Postgres' tsquery."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -8,8 +8,8 @@ from typing import Literal
 
 from memoryd.text import SIGNS, STOP_WORDS, composed, content_words, words
 
-SHOUTED = 3  # words in capitals; more of them, two side by side, are a sentence rather than operators and operands
-_TOKEN = re.compile(  # a quote after a digit opens nothing: it is inches
+SHOUTED = 3  # words in capitals; more than that, two of them adjacent, are a sentence rather than operators
+_TOKEN = re.compile(  # a quote after a digit opens no phrase: it stands for inches
     r'(?<!\d)"(?P<phrase>[^"]*)"(?P<begins>\*?)|(?P<bracket>[()])'
     rf'|(?P<word>\w+(?:[^\s()"*\w]+\w+)*[{SIGNS}]*)(?P<star>\*?)'
 )
@@ -18,19 +18,19 @@ _OPERATORS = frozenset({"AND", "OR", "NOT"})
 
 @dataclass(frozen=True, slots=True)
 class Phrase:
-    """Words in this order; the last one may be the beginning of a word."""
+    """Adjacent words in this order; with `prefix` the last one is the beginning of a word."""
 
     words: str
     prefix: bool = False
 
     def matches(self, text: Sequence[str]) -> bool:
-        """Whether it stands among these words."""
+        """Return whether these words contain the phrase."""
         *first, last = self.words.split() or [""]
         ends = (place for place, word in enumerate(text) if word == last or (self.prefix and word.startswith(last)))
         return any(place >= len(first) and list(text[place - len(first) : place]) == first for place in ends)
 
     def tsquery(self, label: str = "") -> str:
-        """The phrase for Postgres; with a `label` only where it is in text of that weight."""
+        """Return the phrase in Postgres' syntax; with a `label` it matches only text of that weight."""
         found = filter(None, re.split(rf"(?:[^\w{SIGNS}]|_)+", self.words))
         parts = [f"'{word}'" for word in found] or ["'_'"]  # which matches nothing
         ends = f":{'*' if self.prefix else ''}{label}"
@@ -40,7 +40,7 @@ class Phrase:
 
 @dataclass(frozen=True, slots=True)
 class Both:
-    """`operator` is AND, OR, or NOT (the left without the right)."""
+    """Two expressions joined by `operator`; NOT means the left one without the right one."""
 
     operator: Literal["AND", "OR", "NOT"]
     left: "Expression"
@@ -52,37 +52,36 @@ Expression = Phrase | Both
 
 @dataclass(frozen=True, slots=True)
 class WordQuery:
-    """A parsed query by words, to be emitted for a text index."""
+    """A parsed query, to be translated for a text index."""
 
     expression: Expression
     syntax: bool = False
     """Whether it was written in query syntax."""
     binding: bool = False
-    """Whether that syntax is all there is, so that what it does not match is not wanted: not so where a question
-    merely quotes something."""
+    """Whether only matching records may be returned; False for a question that merely quotes something."""
 
     def fts5(self) -> str:
-        """The query for SQLite's FTS5; every word is quoted, so that nothing a user types is syntax by accident."""
+        """Return the query for SQLite's FTS5. Every word is quoted, so that no input is syntax by accident."""
         return _fts5(self.expression)
 
     def tsquery(self) -> str:
-        """The query for Postgres' to_tsquery."""
+        """Return the query for Postgres' to_tsquery."""
         return _tsquery(self.expression)
 
     def matches(self, text: Sequence[str]) -> bool:
-        """Whether a text of these words is found, where no index is there to ask: words count as they stand."""
+        """Return whether a text of these words matches, without an index and therefore without stemming."""
         return _matches(self.expression, text)
 
     def terms(self) -> list[Phrase]:
-        """What may be found of it: every phrase that is not behind a NOT, each once."""
+        """Return every phrase that is not negated, each once."""
         return list(dict.fromkeys(_wanted(self.expression)))
 
 
 def parse_query(text: str) -> WordQuery | None:
-    """Read a query: AND, OR, NOT in capitals, "phrases" and prefix* make it syntax, brackets then group.
+    """Parse a query; return None if it has no words. A query never fails: one that does not parse is taken literally.
 
-    Else any word may match, also where everything stands in capitals like a sentence. What does not parse is searched
-    literally: a query never fails. None where there is no word in it.
+    AND, OR, NOT in capitals, "phrases" and prefix* are syntax, and brackets then group. Without them, and in a sentence
+    all in capitals, any of the words may match.
     """
     tokens = _tokens(text)
     operators = any(token["bracket"] or token["word"] in _OPERATORS for token in tokens)
@@ -95,7 +94,7 @@ def parse_query(text: str) -> WordQuery | None:
 
 
 def literal_query(text: str) -> WordQuery | None:
-    """Any of the words that a text is about. None where there is no word in it."""
+    """Return a query for any of the content words of a text, or None if it has no words."""
     terms = content_words(text)
     return WordQuery(_any([Phrase(term) for term in terms])) if terms else None
 
@@ -139,7 +138,7 @@ def _matches(expression: Expression, text: Sequence[str]) -> bool:
         expression = expression.left
     found = expression.matches(text)
     for both in reversed(tail):
-        if found != (both.operator == "OR"):  # else it is decided
+        if found != (both.operator == "OR"):  # otherwise the left side has decided
             found = _matches(both.right, text) != (both.operator == "NOT")
     return found
 
@@ -157,7 +156,7 @@ def _wanted(expression: Expression) -> Iterator[Phrase]:
 
 
 def _tokens(text: str) -> list[re.Match[str]]:
-    """What query syntax is made of; without operators and brackets where they are those of a sentence in capitals."""
+    """Return the tokens of a query; without operators and brackets if it is a sentence in capitals."""
     found = [match for match in _TOKEN.finditer(composed(text)) if match["phrase"] is None or words(match["phrase"])]
     bare = [match["word"] for match in found if _is_bare(match)]
     beside = any(_is_bare(one) and _is_bare(other) for one, other in pairwise(found))
@@ -233,4 +232,4 @@ class _Parser:
 
 
 class _NotParsedError(Exception):
-    """It is no query syntax."""
+    """The text is not valid query syntax."""

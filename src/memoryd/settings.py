@@ -1,4 +1,4 @@
-"""What the environment and the command line decide, as one frozen object. Nothing else reads the environment."""
+"""The settings, from the environment and the command line, as one frozen object. Only this module reads them."""
 
 import os
 from collections.abc import Mapping
@@ -28,15 +28,15 @@ SHOWN = 100  # characters of a wrong value that an error repeats
 
 
 CLIENT_SESSIONS = {"claude-code": "claude_code_session"}
-"""The field that holds the session which a client gives the servers that it starts, by the name that it gives itself.
+"""The field with the session that a client passes to the servers it starts, by the client's own name.
 
-Not by the variable alone: what an agent starts in its shell, such as another client with servers of its own, inherits
-that. Codex sets CODEX_THREAD_ID for its shell and not for its servers; of other clients no variable is known.
+The variable alone proves nothing: what an agent starts in its shell, such as another client, inherits it. Codex sets
+CODEX_THREAD_ID for its shell but not for its servers; no variable of another client is known.
 """
 
 
 def _words(value: object) -> object:
-    """`a, b c` as `("a", "b", "c")`."""
+    """Split `a, b c` into `("a", "b", "c")`."""
     return tuple(value.replace(",", " ").split()) if isinstance(value, str) else value
 
 
@@ -55,12 +55,12 @@ def _names(*names: str) -> Any:
     return AliasChoices(*names)
 
 
-Words = Annotated[tuple[str, ...], BeforeValidator(_words)]
+WordList = Annotated[tuple[str, ...], BeforeValidator(_words)]
 FilePath = Annotated[Path | None, BeforeValidator(_path)]
 
 
 class Settings(BaseModel):
-    """Every setting, under its field's name; `validation_alias` names the variables that set it, the first one wins."""
+    """All settings. `validation_alias` names the environment variables of a field; the first one that is set counts."""
 
     model_config = ConfigDict(frozen=True, extra="ignore", populate_by_name=True)
 
@@ -68,33 +68,33 @@ class Settings(BaseModel):
         default_factory=_user_data,
         validate_default=True,
         validation_alias=_names("MEMORY_DATA_DIR"),
-        description="Where databases lie.",
+        description="The directory of the databases.",
     )
     db_path: FilePath = Field(
         None,
         validation_alias=_names("MEMORY_DB_PATH", "MEMORY_MCP_DB_PATH"),
-        description="One file for everything but the models, in place of the database files of the data directory.",
+        description="One file for everything except the models, instead of the database files in the data directory.",
     )
     database_url: str | None = Field(
         None,
         repr=False,
         validation_alias=_names("MEMORY_DATABASE_URL"),
-        description="A Postgres database with pgvector, `postgresql://...`, in place of SQLite files; never shown. "
-        "`postgresql:managed`: a server that memoryd runs itself, in the data directory.",
+        description="A Postgres database with pgvector, `postgresql://...`, instead of SQLite files; never shown. "
+        "`postgresql:managed`: a server that memoryd itself runs in the data directory.",
     )
     workspace: str = Field(
         DEFAULT_WORKSPACE,
         min_length=1,
         validation_alias=_names("MEMORY_NAMESPACE"),
-        description="The workspace: a separate memory in the same database, made on first use.",
+        description="The workspace: a separate memory in the same database, created on first use.",
     )
-    toolsets: Words = Field(
+    toolsets: WordList = Field(
         ("recall",),
         validation_alias=_names("MEMORY_TOOLSETS"),
-        description="Which toolsets are offered, separated by commas or blanks; `all`: every one.",
+        description="The toolsets to offer, separated by commas or blanks; `all`: every one.",
     )
     read_only: bool = Field(
-        False, validation_alias=_names("MEMORY_READ_ONLY"), description="Offer only tools that change nothing."
+        False, validation_alias=_names("MEMORY_READ_ONLY"), description="Offer only the tools that change nothing."
     )
     transport: Literal["stdio", "http"] = Field(
         "stdio",
@@ -104,7 +104,7 @@ class Settings(BaseModel):
     host: str = Field(
         "127.0.0.1",
         validation_alias=_names("MEMORY_HOST"),
-        description="Where HTTP is served; beyond this machine only with [tokens](http.md#tokens).",
+        description="The address that HTTP is served on; beyond this machine only with [tokens](http.md#tokens).",
     )
     port: int = Field(
         8765,
@@ -113,17 +113,17 @@ class Settings(BaseModel):
         validation_alias=_names("MEMORY_PORT"),
         description="The port of HTTP; `0`: any free one.",
     )
-    allowed_hosts: Words = Field(
+    allowed_hosts: WordList = Field(
         (),
         validation_alias=_names("MEMORY_ALLOWED_HOSTS"),
-        description="Names by which clients may reach HTTP besides the host itself, such as `memory.example.org`; a "
-        "page of that name in a browser may call it too.",
+        description="Host names that clients may use over HTTP besides the host itself, such as `memory.example.org`; "
+        "web pages from these hosts may call the server too.",
     )
     rate_limit: str = Field(
         "6000/minute",
         validation_alias=_names("MEMORY_RATE_LIMIT"),
-        description="Requests over HTTP with each token, and attempts without a valid one from each address; `none`: "
-        "any number.",
+        description="The limit of HTTP requests for each token, and of attempts without a valid token for each "
+        "address; `none`: no limit.",
     )
     call_timeout: float = Field(
         120,
@@ -135,62 +135,64 @@ class Settings(BaseModel):
         None,
         max_length=SESSION_LENGTH,
         validation_alias=_names("MEMORY_MCP_SESSION_ID"),
-        description="The session of clients that name none; else each server process has a random one.",
+        description="The session of clients that name none; if unset, each server process has a random one.",
     )
     claude_code_session: str | None = Field(
         None,
         validation_alias=_names("CLAUDE_CODE_SESSION_ID"),
-        description="Set by Claude Code, not by you: its [session](clients.md#session-ids), over stdio and where "
+        description="Set by Claude Code, not by you: its [session](clients.md#session-ids), used over stdio if "
         "`MEMORY_MCP_SESSION_ID` is not set.",
     )
     session_persist: bool = Field(
         False,
         validation_alias=_names("MEMORY_MCP_SESSION_PERSIST"),
-        description="`true` keeps the memories of a session when it is over.",
+        description="`true` keeps the memories of a session after its end.",
     )
     embedding_dim: int = Field(
         1536,
         ge=1,
         le=16_000,
         validation_alias=_names("MEMORY_MCP_EMBEDDING_DIM"),
-        description="The dimension of the embeddings that callers of the vault bring, 1 to 16,000.",
+        description="The dimension of the embeddings that callers of the vault provide, 1 to 16,000.",
     )
     journal_store: Literal["records", "chroma"] = Field(
         "records",
         validation_alias=_names("MEMORY_JOURNAL_STORE"),
-        description="Where the journal is kept: `records`, in the database with all else; `chroma`, in ChromaDB.",
+        description="Where the journal is stored: `records`, in the database with everything else; `chroma`, in "
+        "ChromaDB.",
     )
     chroma_url: str | None = Field(
         None,
         pattern=r"^https?://",
         validation_alias=_names("MEMORY_CHROMA_URL"),
-        description="The ChromaDB server of the journal, `http://host:port`; else memoryd runs one in the data "
+        description="The ChromaDB server of the journal, `http://host:port`; if unset, memoryd runs one in the data "
         "directory.",
     )
     embedder: str = Field(
         "bundled",
         validation_alias=_names("MEMORY_EMBEDDER", "MEMORY_EMBEDDING_MODEL"),
-        description="What embeds: `bundled`, `fastembed:NAME`, `ollama:NAME`, `openai:NAME`, `OWNER/NAME` or `none`.",
+        description="The embedding model: `bundled`, `fastembed:NAME`, `ollama:NAME`, `openai:NAME`, `OWNER/NAME` or "
+        "`none`.",
     )
     embedding_dtype: str | None = Field(
         None,
         validation_alias=_names("MEMORY_EMBEDDING_DTYPE"),
-        description="For fastembed: `q8`, `fp16` or `fp32`; else the model's own.",
+        description="The precision of a fastembed model: `q8`, `fp16` or `fp32`; if unset, the model's default.",
     )
     reranker: str = Field(
         "bundled",
         validation_alias=_names("MEMORY_RERANKER", "MEMORY_RERANKER_MODEL"),
-        description="What reads the best hits again: `bundled`, `fastembed:NAME`, `OWNER/NAME`, or `none`.",
+        description="The model that reranks the best hits: `bundled`, `fastembed:NAME`, `OWNER/NAME`, or `none`.",
     )
     reranker_enabled: bool = Field(
         True,
         validation_alias=_names("MEMORY_RERANKER_ENABLED"),
-        description="`false` switches the reranker off, whichever is named.",
+        description="`false` disables the reranker, whichever is configured.",
     )
     model_dir: FilePath = Field(
         None,
         validation_alias=_names("MEMORY_MODEL_DIR"),
-        description="Where model files lie; else in one place for each user, whichever the data directory.",
+        description="The directory of the model files; if unset, one for each user, shared by all data directories.",
     )
     model_threads: int = Field(
         1,
@@ -204,13 +206,13 @@ class Settings(BaseModel):
         ge=1,
         le=50_000,
         validation_alias=_names("MEMORY_DEFAULT_TOKEN_BUDGET"),
-        description="Most tokens of an answer of memory_recall that asks for no other, 1 to 50,000.",
+        description="The token budget of a memory_recall that gives none, 1 to 50,000.",
     )
     maintenance_interval: int = Field(
         50,
         ge=0,
         validation_alias=_names("MEMORY_MAINTENANCE_INTERVAL"),
-        description="Memories stored until the next maintenance; `0`: only when `memoryd maintain` is run.",
+        description="Number of stored memories after which maintenance runs; `0`: only `memoryd maintain` runs it.",
     )
     decay_threshold: float = Field(
         0.05,
@@ -223,14 +225,14 @@ class Settings(BaseModel):
         10,
         ge=2,
         validation_alias=_names("MEMORY_COMPACTION_MIN_GROUP"),
-        description="Decayed memories from which on they are compacted, where there is a language model.",
+        description="Number of decayed memories from which they are compacted, if there is a language model.",
     )
     consolidation_batch_size: int = Field(
         50,
         ge=1,
         le=1_000,
         validation_alias=_names("MEMORY_CONSOLIDATION_BATCH_SIZE"),
-        description="Memories that are consolidated at once, 1 to 1,000.",
+        description="Number of memories that are consolidated at once, 1 to 1,000.",
     )
     durability: Literal["full", "normal"] = Field(
         "full",
@@ -240,64 +242,73 @@ class Settings(BaseModel):
     secrets: Literal["mask", "refuse", "allow"] = Field(
         "mask",
         validation_alias=_names("MEMORY_SECRETS"),
-        description="What becomes of [secrets](security.md#secrets) in what is to be stored: `mask` puts their kind in "
-        "their place, `refuse` stores nothing of the call, `allow` keeps them.",
+        description="What happens to [secrets](security.md#secrets) in a text to be stored: `mask` replaces them by "
+        "their kind, `refuse` stores nothing of the call, `allow` keeps them.",
     )
     retention_days: float = Field(
         30,
         ge=0,
         validation_alias=_names("MEMORY_RETENTION_DAYS"),
-        description="Days until what was forgotten is removed for good, by a running server; `0`: at once.",
+        description="Days until a running server permanently deletes what was forgotten; `0`: at once.",
     )
     log_level: Literal["debug", "info", "warning", "error"] = Field(
         "warning",
         validation_alias=_names("MEMORY_LOG_LEVEL"),
-        description="What the server logs to stderr: `debug`, `info`, `warning` or `error`.",
+        description="The level of the server's log on stderr: `debug`, `info`, `warning` or `error`.",
     )
     llm_api_key: str | None = Field(
         None,
         repr=False,
         validation_alias=_names("MEMORY_LLM_API_KEY"),
-        description="The language model's key; never shown.",
+        description="The API key of the language model; never shown.",
     )
     llm_base_url: str | None = Field(
         None,
         pattern=r"^https?://",
         validation_alias=_names("MEMORY_LLM_BASE_URL"),
-        description="Where a language model is asked, by OpenAI's protocol, e.g. `http://localhost:11434/v1`. Without "
-        "this and a key nothing is sent anywhere.",
+        description="The address of a language model that speaks OpenAI's protocol, e.g. `http://localhost:11434/v1`. "
+        "With neither an address nor a key nothing is sent anywhere.",
     )
     llm_model: str = Field(
         "claude-haiku-4-5-20251001",
         min_length=1,
         validation_alias=_names("MEMORY_LLM_MODEL"),
-        description="The language model's name there.",
+        description="The name of the language model at that address.",
     )
     llm_timeout: float = Field(
         15,
         gt=0,
         validation_alias=_names("MEMORY_LLM_TIMEOUT"),
-        description="Seconds that a call waits for it in all; maintenance waits four times as long for each answer.",
+        description="Seconds that a call waits for the language model in total; maintenance waits four times as long "
+        "for each answer.",
     )
     llm_calls: int = Field(
-        600, ge=1, validation_alias=_names("MEMORY_LLM_CALLS"), description="How often it is asked in an hour at most."
+        600,
+        ge=1,
+        validation_alias=_names("MEMORY_LLM_CALLS"),
+        description="Maximum number of requests to the language model in an hour.",
     )
     llm_tokens: int = Field(
         1_000_000,
         ge=1,
         validation_alias=_names("MEMORY_LLM_TOKENS"),
-        description="Tokens of questions and answers in an hour at most.",
+        description="Maximum number of tokens sent to and received from the language model in an hour.",
     )
     ollama_host: str = Field(
         "http://127.0.0.1:11434",
         validation_alias=_names("OLLAMA_HOST"),
-        description="Where `ollama:` finds its server.",
+        description="The address of the Ollama server that `ollama:` uses.",
     )
     openai_base_url: str | None = Field(
-        None, validation_alias=_names("OPENAI_BASE_URL"), description="The service of `openai:`, if it is not OpenAI's."
+        None,
+        validation_alias=_names("OPENAI_BASE_URL"),
+        description="The address of the service that `openai:` uses, if it is not OpenAI's.",
     )
     openai_api_key: str | None = Field(
-        None, repr=False, validation_alias=_names("OPENAI_API_KEY"), description="The key for `openai:`; never shown."
+        None,
+        repr=False,
+        validation_alias=_names("OPENAI_API_KEY"),
+        description="The API key for `openai:`; never shown.",
     )
 
     @model_validator(mode="before")
@@ -309,33 +320,33 @@ class Settings(BaseModel):
     @classmethod
     def _storable(cls, value: object) -> object:
         if isinstance(value, str | Path) and unstorable(str(value)):
-            raise ValueError("holds a NUL or bytes that are no UTF-8. Use plain text")
+            raise ValueError("contains a NUL or bytes that are not UTF-8. Use plain text")
         return value
 
     @property
     def models(self) -> Path:
-        """Where this user's model files lie: no cache, since a machine without a network would lose them with it."""
+        """The directory of the model files. Not a cache directory: without a network they could not be replaced."""
         return self.model_dir or _user_data() / "models"
 
     @property
     def reranker_spec(self) -> str:
-        """`provider:model` of the reranker; `none` where it is switched off."""
+        """The `provider:model` of the reranker; `none` if it is disabled."""
         return self.reranker if self.reranker_enabled else "none"
 
     @property
     def client_sessions(self) -> dict[str, str | None]:
-        """The session of each client of CLIENT_SESSIONS; none where one is set for all."""
+        """The session of each client of CLIENT_SESSIONS; empty if one session is set for all clients."""
         return {} if self.session_id else {name: getattr(self, field) for name, field in CLIENT_SESSIONS.items()}
 
     @classmethod
     def read(cls, environ: Mapping[str, str] | None = None, **overrides: Any) -> "Settings":
-        """The settings of `environ` (default: the process's), with `overrides` by field name on top.
+        """Return the settings of `environ` (default: the process's) with `overrides` by field name.
 
-        Raises InvalidInputError that names each wrong variable, its value and what it should be.
+        Raise InvalidInputError, which names each invalid variable, its value and what is expected.
         """
         known = {name for field in cls.model_fields for name in variables(field)}
-        around = os.environ if environ is None else environ
-        values: dict[str, Any] = {name: value for name, value in around.items() if name in known}
+        environ = os.environ if environ is None else environ
+        values: dict[str, Any] = {name: value for name, value in environ.items() if name in known}
         for field, value in overrides.items():
             if value is not None:
                 values = {k: v for k, v in values.items() if k not in variables(field)} | {field: value}
@@ -346,30 +357,30 @@ class Settings(BaseModel):
 
 
 def variables(field: str) -> tuple[str, ...]:
-    """The environment variables that set a field of Settings, the first one leading."""
+    """Return the environment variables that set a field of Settings; the first one has precedence."""
     alias = Settings.model_fields[field].validation_alias
     assert isinstance(alias, AliasChoices)
     return tuple(str(choice) for choice in alias.choices)
 
 
 def subprocess_environment() -> dict[str, str]:
-    """A copy of the environment for a child process."""
+    """Return a copy of the environment for a child process."""
     return dict(os.environ)
 
 
 def _explain(error: ValidationError) -> str:
     wrong = []
-    for one in error.errors():
-        name = str(one["loc"][0]) if one["loc"] else "settings"
-        said = variables(name)[0] if name in Settings.model_fields else name
-        wrong.append(f"{said}{_given(name, one['input'])}: {one['msg'].removeprefix('Value error, ')}")
+    for detail in error.errors():
+        name = str(detail["loc"][0]) if detail["loc"] else "settings"
+        variable = variables(name)[0] if name in Settings.model_fields else name
+        wrong.append(f"{variable}{_given(name, detail['input'])}: {detail['msg'].removeprefix('Value error, ')}")
     return "Wrong settings. " + "; ".join(wrong)
 
 
 def address(url: str) -> str:
-    """Return the host and port of a URL, with or without a scheme: as much as people, answers and logs are shown.
+    """Return the host and port of a URL, with or without a scheme, for messages and logs.
 
-    User, password, path and query may each hold a secret. What is no URL is not repeated either.
+    User, password, path and query may each contain a secret. A text that is not a URL is not repeated either.
     """
     try:
         parts = urlsplit(url if "://" in url else f"//{url}")
@@ -382,14 +393,14 @@ def address(url: str) -> str:
 
 
 def shown(field: str, value: object) -> str:
-    """Return the value of a setting as people and logs may see it: no secret, and of a URL its host and port."""
+    """Return the value of a setting for messages and logs: `(set)` for a secret, host and port for a URL."""
     if not Settings.model_fields[field].repr:
         return "(set)"
     return address(str(value)) if field in URLS else str(value)
 
 
 def _given(name: str, value: object) -> str:
-    """`=value`, but no secret and no whole novel."""
+    """Return `=value`, shortened; '' for a secret or a URL."""
     field = next((field for field in Settings.model_fields if name in (field, *variables(field))), None)
     if field and (field in URLS or not Settings.model_fields[field].repr):
         return ""

@@ -7,7 +7,7 @@ from collections.abc import Collection
 
 CHARACTERS_PER_TOKEN = 4
 
-# What a question is built of rather than about. Left out of queries by words: +5 points R@5 on conversations.
+# Function words of English. Leaving them out of queries gains 5 points R@5 on conversations.
 STOP_WORDS = frozenset(
     """a about after all also am an and any are as at be because been before being but by can could did do does doing
     for from had has have having he her here hers him his how i if in into is it its itself just let me more my no nor
@@ -17,49 +17,49 @@ STOP_WORDS = frozenset(
     couldn""".split()
 )
 
-# Signs of letters that `re` takes for no letters: accents, vowels of Hebrew, Arabic and the scripts of India, joiners.
+# Marks on letters that `\w` does not match: accents, vowels of Hebrew, Arabic and Indic scripts, joiners.
 SIGNS = (
     "\u0300-\u036f\u0483-\u0487\u0591-\u05bd\u05bf-\u05c2\u05c4\u05c5\u05c7\u0610-\u061a\u064b-\u065f\u0670"
     "\u06d6-\u06dc\u06df-\u06e8\u06ea-\u06ed\u0900-\u0963\u0966-\u0df3\u200c\u200d"
 )
-_WORD = re.compile(rf"\w+(?:[{SIGNS}]+\w*)*")  # an index that parts words there takes one for a phrase
+_WORD = re.compile(rf"\w+(?:[{SIGNS}]+\w*)*")  # an index that splits words at marks treats one as a phrase
 _MARKED = re.compile(r"\w[\u0300-\u036f]+")
-# Those that FTS5 drops. The others part words there, and so they do here.
+# The marks that FTS5 drops. It splits words at all others, and so does this module.
 _DROPPED = re.compile(r"[\u0300-\u0304\u0306-\u030c\u030f\u0311\u031b\u0323-\u0328\u032d\u032e\u0330\u0331]")
 _UNSTORABLE = re.compile("[\0\ud800-\udfff]")
 _SENTENCE = re.compile(r"(?<=[.!?…])\s+(?=\S)|\n+")
 
 
 def unstorable(text: str) -> re.Match[str] | None:
-    """The first character that no database and no protocol could carry: a NUL or a lone surrogate."""
+    """Return the first character that no database or protocol can carry, a NUL or a lone surrogate, or None."""
     return _UNSTORABLE.search(text)
 
 
 def storable(text: str) -> str:
-    """`text` with a sign of replacement for each character that nothing could carry."""
+    """Return `text` with U+FFFD in place of each NUL and lone surrogate."""
     return _UNSTORABLE.sub("\N{REPLACEMENT CHARACTER}", text)
 
 
 def estimate_tokens(text: str) -> int:
-    """The tokens of a text, estimated as characters / 4 and rounded up: the one measure of every budget."""
+    """Return the estimated number of tokens, characters / 4 rounded up: the unit of every budget."""
     return math.ceil(len(text) / CHARACTERS_PER_TOKEN)
 
 
 def words(text: str) -> list[str]:
-    """The words of a text in lower case, as the index has them: it keeps ß."""
+    """Return the words of a text in lower case, as the index has them (it keeps ß)."""
     return _WORD.findall(composed(text.lower()))
 
 
 def composed(text: str) -> str:
-    """Letters and the accents after them as one character each; what has none loses the accent, as in the index.
+    """Compose letters and their accents; drop an accent that has no composed form, as the index does.
 
-    Only there is it NFC: that would turn other characters into ones that the index does not know them by.
+    Only letters with accents are normalised (NFC): elsewhere that would yield characters the index does not have.
     """
     return _DROPPED.sub("", _MARKED.sub(lambda match: unicodedata.normalize("NFC", match[0]), text))
 
 
 def content_words(text: str) -> list[str]:
-    """The words that a text is about, each once; all of its words where it has no others."""
+    """Return the words of a text that are not stop words, each once; all of them if it has only stop words."""
     every = dict.fromkeys(words(text))
     return [word for word in every if word not in STOP_WORDS] or list(every)
 
@@ -68,14 +68,14 @@ def content_words(text: str) -> list[str]:
 
 
 def sentences(text: str) -> list[str]:
-    """The sentences and lines of a text."""
+    """Return the sentences and lines of a text."""
     return [part for part in (piece.strip() for piece in _SENTENCE.split(text)) if part]
 
 
 def extract(text: str, about: Collection[str], tokens: int) -> str:
-    """What fits of a text: its sentences that share most words with `about`, in their order, then its beginning.
+    """Return the sentences that share most words with `about`, in their order, within `tokens`.
 
-    `tokens` bounds the estimate of what is returned; gaps are marked with `…`.
+    If no sentence fits, return the beginning of the best one. Gaps are marked with `…`.
     """
     if estimate_tokens(text) <= tokens:
         return text
@@ -95,7 +95,7 @@ def extract(text: str, about: Collection[str], tokens: int) -> str:
 
 
 def cut(text: str, tokens: int) -> str:
-    """The beginning of a text, ended between words and marked with `…`, within `tokens`."""
+    """Return the beginning of a text within `tokens`, cut between words and marked with `…`."""
     if estimate_tokens(text) <= tokens:
         return text
     room = max(0, tokens * CHARACTERS_PER_TOKEN - 2)

@@ -22,7 +22,7 @@ from memoryd.core.engine import Engine
 from memoryd.server import logs
 from memoryd.server.app import RESOURCE_NOT_FOUND
 from memoryd.server.calls import Calls
-from memoryd.server.connection import Sessions, connection_of, is_modern
+from memoryd.server.connection import Callers, connection_of, is_modern
 from memoryd.server.http import app
 from memoryd.settings import Settings
 from tests.conformance.asking import Dialogue, form
@@ -44,14 +44,14 @@ def main() -> None:
 
 def application(engine: Engine) -> Starlette:
     """The application of the real server, with other handlers behind it; they ask back, so answers are streams."""
-    sessions = Sessions("")
+    sessions = Callers("")
     return app.assembled(Calls(engine), ConformanceServer(sessions), sessions, streams=True)
 
 
 class ConformanceServer(Server[Any]):
     """Tools, resources, prompts and completions that have no other purpose."""
 
-    def __init__(self, sessions: Sessions) -> None:
+    def __init__(self, sessions: Callers) -> None:
         bus = InMemorySubscriptionBus()
         self._tools = fixtures(bus)
         super().__init__(

@@ -9,7 +9,7 @@ import anyio
 import pytest
 from mcp import Client, MCPError, types
 
-from memoryd.server.connection import Sessions
+from memoryd.server.connection import Callers
 from tests.clients import PATIENCE, environment
 from tests.conformance.server import ConformanceServer
 from tests.wires import StreamWire, Wire, envelope
@@ -23,7 +23,7 @@ def ask(mode: str, work: Callable[[Client], Awaitable[T]], **callbacks: Any) -> 
 
     async def run() -> T:
         with anyio.fail_after(PATIENCE):
-            async with Client(ConformanceServer(Sessions("")), mode=mode, **callbacks) as client:
+            async with Client(ConformanceServer(Callers("")), mode=mode, **callbacks) as client:
                 return await work(client)
 
     return anyio.run(run)

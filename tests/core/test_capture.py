@@ -10,8 +10,8 @@ import pytest
 
 from memoryd.core.agents import transcript_import
 from memoryd.core.agents.claude_code import Turn
-from memoryd.core.agents.hooks import Notes, parse
-from memoryd.core.agents.transcript_import import Place, Tally
+from memoryd.core.agents.hooks import SessionNotes, parse
+from memoryd.core.agents.transcript_import import ReadPosition, Tally
 from memoryd.errors import InvalidInputError
 from memoryd.model import Workspace
 
@@ -34,13 +34,16 @@ def path(tmp_path: Path) -> Path:
     return tmp_path / "s.jsonl"
 
 
-def over(path: Path, place: Place = Place(), *, ended: bool = False, last: str | None = None) -> list[str]:  # noqa: B008
+START = ReadPosition()
+
+
+def over(path: Path, place: ReadPosition = START, *, ended: bool = False, last: str | None = None) -> list[str]:
     turns = transcript_import.collect(path, "s", place, ended=ended, last=last, tally=Tally())
     return [turn.uuid for turn in turns if turn.ended]
 
 
-def place(turn: Turn) -> Place:
-    return Place(turn.offset, turn.origin)
+def place(turn: Turn) -> ReadPosition:
+    return ReadPosition(turn.offset, turn.origin)
 
 
 # when it is over -----------------------------------------------------------------------------------------------------
@@ -81,7 +84,7 @@ def test_reading_goes_on_at_the_last_turn_and_from_the_beginning_where_the_file_
     one = line("user", "u", "One?") + line("assistant", "a", "One.", stop_reason="end_turn")
     two = line("user", "v", "Two?") + line("assistant", "b", "Two.", stop_reason="end_turn")
     path.write_text(one + two)
-    last = transcript_import.collect(path, "s", Place(), ended=False, last=None, tally=Tally())[-1]
+    last = transcript_import.collect(path, "s", ReadPosition(), ended=False, last=None, tally=Tally())[-1]
     assert over(path, place(last)) == ["v"]
     path.write_text(two + one)
     assert over(path, place(last)) == ["v", "u"]
@@ -93,7 +96,7 @@ def test_reading_goes_on_at_the_last_turn_and_from_the_beginning_where_the_file_
 
 def test_what_is_no_transcript_is_said(path: Path) -> None:
     path.write_bytes(b"\x00binary\n" * 9)
-    with pytest.raises(InvalidInputError, match="is no transcript"):
+    with pytest.raises(InvalidInputError, match="is not a transcript"):
         over(path)
 
 
@@ -107,7 +110,7 @@ def test_a_transcript_lies_below_the_home_wherever_its_name_leads(tmp_path: Path
         with pytest.raises(InvalidInputError, match="is not below"):
             transcript_import.transcript(str(wrong), home)
     for wrong in (home, home / "pipe.jsonl"):
-        with pytest.raises(InvalidInputError, match="is no file"):
+        with pytest.raises(InvalidInputError, match="is not a file"):
             transcript_import.transcript(str(wrong), home)
     for none in (str(home / "none"), "\0", "x" * 5_000):
         with pytest.raises(InvalidInputError, match="cannot be read"):
@@ -118,32 +121,32 @@ def test_a_transcript_lies_below_the_home_wherever_its_name_leads(tmp_path: Path
 
 
 def test_each_workspace_has_notes_of_its_own(tmp_path: Path) -> None:
-    notes = Notes(tmp_path / "hooks", "s")
-    notes.tell(HOME, ["a"])
-    notes.move("w1", Path("t.jsonl"), Place(7, "u"))
-    assert (notes.told(HOME), notes.told(OTHER)) == (["a"], [])
-    assert notes.place("w1", Path("t.jsonl")) == Place(7, "u")
-    assert notes.place("w1", Path("other.jsonl")) == notes.place("w2", Path("t.jsonl")) == Place()
-    assert Notes(tmp_path / "hooks", "../s").told(HOME) == []
+    notes = SessionNotes(tmp_path / "hooks", "s")
+    notes.set_shown(HOME, ["a"])
+    notes.set_position("w1", Path("t.jsonl"), ReadPosition(7, "u"))
+    assert (notes.shown(HOME), notes.shown(OTHER)) == (["a"], [])
+    assert notes.position("w1", Path("t.jsonl")) == ReadPosition(7, "u")
+    assert notes.position("w1", Path("other.jsonl")) == notes.position("w2", Path("t.jsonl")) == ReadPosition()
+    assert SessionNotes(tmp_path / "hooks", "../s").shown(HOME) == []
 
 
 @pytest.mark.parametrize("damaged", ["", "{", "[]", '{"told": 5, "read": {"w1": {"path": "t", "offset": "x"}}}'])
 def test_damaged_notes_are_none(tmp_path: Path, damaged: str) -> None:
-    notes = Notes(tmp_path, "s")
-    notes.tell(HOME, ["a"])
+    notes = SessionNotes(tmp_path, "s")
+    notes.set_shown(HOME, ["a"])
     (file,) = tmp_path.iterdir()
     file.write_text(damaged)
-    assert (notes.told(HOME), notes.place("w1", Path("t"))) == ([], Place())
-    notes.tell(HOME, ["b"])
-    assert notes.told(HOME) == ["b"]
+    assert (notes.shown(HOME), notes.position("w1", Path("t"))) == ([], ReadPosition())
+    notes.set_shown(HOME, ["b"])
+    assert notes.shown(HOME) == ["b"]
 
 
 def test_notes_of_long_ago_are_removed_when_others_are_written(tmp_path: Path) -> None:
-    Notes(tmp_path, "old").tell(HOME, ["a"])
+    SessionNotes(tmp_path, "old").set_shown(HOME, ["a"])
     (old,) = tmp_path.iterdir()
     os.utime(old, (0, 0))
-    Notes(tmp_path, "new").tell(HOME, ["b"])
-    assert Notes(tmp_path, "old").told(HOME) == []
+    SessionNotes(tmp_path, "new").set_shown(HOME, ["b"])
+    assert SessionNotes(tmp_path, "old").shown(HOME) == []
     assert len(list(tmp_path.iterdir())) == 1
 
 
@@ -160,14 +163,14 @@ def test_what_each_client_hands_over_is_understood(recorded: str) -> None:
 @pytest.mark.parametrize(
     ("data", "said"),
     [
-        (b"", "no JSON"),
-        (b"\xff", "no JSON"),
-        (b"[]", "no JSON object"),
+        (b"", "not JSON"),
+        (b"\xff", "not JSON"),
+        (b"[]", "not a JSON object"),
         (b"{}", "session_id"),
-        (b'{"session_id": 5}', "session_id is no text"),
+        (b'{"session_id": 5}', "session_id is not a text"),
         (b'{"session_id": " "}', "session_id must be"),
-        (b'{"session_id": "s", "transcript_path": {}}', "transcript_path is no text"),
-        (b"[" * 100_000, "no JSON"),
+        (b'{"session_id": "s", "transcript_path": {}}', "transcript_path is not a text"),
+        (b"[" * 100_000, "not JSON"),
     ],
 )
 def test_what_no_client_hands_over_is_said(data: bytes, said: str) -> None:

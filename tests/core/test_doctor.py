@@ -203,7 +203,7 @@ def test_rows_whose_registry_is_lost(patient: Patient) -> None:
     patient.sql("DELETE FROM projects", file="_meta.db")
     patient.store("three")
     finding = patient.finding()
-    assert finding.problem == "2 records belong to a workspace that the registry does not know"
+    assert finding.problem == "2 records belong to a workspace that is not in the registry"
     assert "_meta.db" in finding.remedy
 
 

@@ -159,7 +159,7 @@ def test_a_file_that_is_not_whole_is_refused(
 def test_a_name_that_no_workspace_may_have_is_refused_before_anything_is_written(engine: Engine, file: Path) -> None:
     bad = {"workspace": WORKSPACE["workspace"] | {"name": "a\nb"}}
     written(file, [WORKSPACE, *GOOD, bad])
-    with pytest.raises(InvalidInputError, match="cannot name a workspace"):
+    with pytest.raises(InvalidInputError, match="is not a valid workspace name"):
         load(engine, file)
     assert engine.workspaces.all() == []
 

@@ -17,7 +17,7 @@ from pathlib import Path
 import apsw
 import pytest
 
-from memoryd.core.agents.spool import ABANDONED, Entry, Spool
+from memoryd.core.agents.spool import ABANDONED, Spool, SpooledTurns
 from memoryd.core.engine import Engine
 from memoryd.core.journal.journal import Journal
 from memoryd.core.scope import Scope
@@ -70,9 +70,9 @@ def waiting(home: Path) -> list[Path]:
         return Spool(engine).waiting()
 
 
-def entry(*ids: str, workspace: str = "default", ended: tuple[str, ...] = ()) -> Entry:
+def entry(*ids: str, workspace: str = "default", ended: tuple[str, ...] = ()) -> SpooledTurns:
     said = {"session_id": "s", "created_at": "2026-03-04T10:00:00.000Z", "prompt": "Why?", "response": "So."}
-    return Entry(workspace, "claude-code", tuple(Interaction(id=one, thought="", **said) for one in ids), ended)
+    return SpooledTurns(workspace, "claude-code", tuple(Interaction(id=one, thought="", **said) for one in ids), ended)
 
 
 @contextmanager

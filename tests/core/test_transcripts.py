@@ -206,5 +206,5 @@ def test_what_is_read_of_the_first_lines_stays_as_more_are_written() -> None:
 
 def test_a_line_without_an_end_is_refused_before_it_fills_the_memory(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("memoryd.core.agents.claude_code.LINE", 100)
-    with pytest.raises(InvalidInputError, match="is no transcript"):
+    with pytest.raises(InvalidInputError, match="is not a transcript"):
         read(b"x" * 1_000)

@@ -113,7 +113,7 @@ def test_what_is_not_there_is_told_with_what_is(here: Engine, verb: str) -> None
 
 
 def test_of_many_projects_some_are_told(here: Engine) -> None:
-    for n in range(registry.TOLD + 2):
+    for n in range(registry.LISTED + 2):
         here.workspaces.create(f"p{n:02}")
     with pytest.raises(NotFoundError, match=r"There are: p00, p01, .*p09 and 2 more\.$"):
         here.workspaces.find("x")
@@ -405,7 +405,7 @@ def test_doctor_finds_a_lost_archive_and_nothing_else(here: Engine, tmp_path: Pa
     assert findings(here) == []
     (tmp_path / here.workspaces.find("own").db_path).unlink()
     (found,) = findings(here)
-    assert re.search(r"workspace own.*archive/.*is missing.*Put it back", found)
+    assert re.search(r"workspace own.*archive/.*is missing.*Restore it", found)
     here.upkeep.settle(never)
     with pytest.raises(StoreError, match="is missing"):
         here.workspaces.restore("own")
@@ -420,7 +420,7 @@ def test_doctor_tells_a_file_that_no_workspace_has_and_leaves_it(here: Engine, t
     stray = tmp_path / "projects" / "x.db"
     here.store.placement.create(Workspace(id="x", name="x", db_path="projects/x.db"))
     (found,) = Doctor(here, lambda *_: None).examine().findings
-    assert (found.subject, "knows no workspace in it" in found.problem) == (str(stray), True)
+    assert (found.subject, "no workspace in the registry" in found.problem) == (str(stray), True)
     assert "_meta.db" in found.remedy
     assert stray.exists()
 

@@ -139,7 +139,7 @@ def test_a_process_that_dies_while_it_makes_a_workspace_harms_nobody(
 
 @pytest.mark.parametrize("name", ["", "  ", "x" * 201, "line\nbreak", "null\0", "\u202e"])
 def test_names_that_are_none(here: Engine, name: str) -> None:
-    with pytest.raises(InvalidInputError, match="cannot name a workspace"):
+    with pytest.raises(InvalidInputError, match="is not a valid workspace name"):
         here.workspaces.ensure(name)
 
 

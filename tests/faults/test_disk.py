@@ -111,7 +111,7 @@ def test_a_commit_whose_sync_fails_is_told_as_unknown(tmp_path: Path, disk: Disk
     with closing(made(SingleFile(file))) as store:
         put(store, here, "earlier")
         disk.fail("sync")
-        with pytest.raises(UncertainError, match=r"memory\.db .* It is not known whether this was stored; look before"):
+        with pytest.raises(UncertainError, match=r"memory\.db .* It is unknown whether this was stored; check before"):
             put(store, here, "doubtful")
         shutil.copy(file, tmp_path / "crashed.db")
         shutil.copy(f"{file}-wal", tmp_path / "crashed.db-wal")

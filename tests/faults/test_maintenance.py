@@ -11,7 +11,7 @@ import pytest
 
 from memoryd.core.engine import Engine
 from memoryd.core.graph.transaction import Graph
-from memoryd.core.maintenance.history import Entry, entries
+from memoryd.core.maintenance.history import HistoryEntry, entries
 from memoryd.core.memories.memories import Memories
 from memoryd.core.scope import Scope
 from memoryd.settings import Settings
@@ -61,7 +61,7 @@ def moved(body: Json) -> tuple[int, Any]:
     return 200, json.dumps({"verdicts": verdicts})
 
 
-def outcome(environ: dict[str, str]) -> tuple[list[str], list[Entry]]:
+def outcome(environ: dict[str, str]) -> tuple[list[str], list[HistoryEntry]]:
     """What lives, and what became of the rest."""
     with opened(environ) as one:
         place = one.workspaces.ensure("default")

@@ -149,7 +149,7 @@ def test_a_commit_that_nobody_answers_is_told_as_unknown_and_not_repeated(
         tries.append(1)
 
     monkeypatch.setattr(psycopg.Connection, "commit", commit)
-    with pytest.raises(UncertainError, match=r"lost during a commit .* not known whether .* stored; look before you"):
+    with pytest.raises(UncertainError, match=r"lost during a commit .* unknown whether .* stored; check before you"):
         store.write(here, work)
     assert len(tries) == 1
 

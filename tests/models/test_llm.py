@@ -97,11 +97,11 @@ FAILURES_OF: dict[str, tuple[int, object, str]] = {
     "no such model": (404, None, "Check MEMORY_LLM_MODEL"),
     "too many calls": (429, None, "raise the limit of the service"),
     "an error of its own": (500, None, "Try again later"),
-    "no JSON": (200, b"<html>", "answered without JSON"),
-    "half an answer": (200, b'{"choices": [{"mess', "answered without JSON"),
-    "another protocol": (200, {"ok": True}, "answered without a text"),
-    "no choices": (200, {"choices": []}, "answered without a text"),
-    "no content": (200, {"choices": [{"message": {"content": None}}]}, "answered without a text"),
+    "no JSON": (200, b"<html>", "did not answer with JSON"),
+    "half an answer": (200, b'{"choices": [{"mess', "did not answer with JSON"),
+    "another protocol": (200, {"ok": True}, "did not answer with a text"),
+    "no choices": (200, {"choices": []}, "did not answer with a text"),
+    "no content": (200, {"choices": [{"message": {"content": None}}]}, "did not answer with a text"),
 }
 
 
@@ -189,7 +189,7 @@ def test_after_some_failures_it_is_left_alone_and_the_log_says_so_once(
         with pytest.raises(ModelError, match="401"):
             found.fill("", "Who?", 50, Shape)
     for _ in range(20):
-        with pytest.raises(ModelError, match="it is asked again in"):
+        with pytest.raises(ModelError, match="it is used again in"):
             found.fill("", "Who?", 50, Shape)
     assert len(endpoint.asked) == FAILURES
     assert len(caplog.records) == 2

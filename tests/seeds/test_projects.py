@@ -114,7 +114,7 @@ def test_what_cannot_be_is_told_and_changes_nothing(b: Agent) -> None:
     b.ok("archive_project", name="old")
     b.ok("create_project", name="p")
     assert b.refused("create_project", name="p").startswith('Failed to create project "p": the name is taken')
-    assert b.refused("create_project", name="a b").startswith('Failed to create project "a b": a name takes 1 to 100')
+    assert b.refused("create_project", name="a b").startswith('Failed to create project "a b": a name has 1 to 100')
     assert b.refused("switch_project", name="old") == 'project "old" is archived — restore it first'
     assert b.refused("archive_project", name="old") == 'project "old" is already archived'
     assert b.refused("restore_project", name="p") == 'project "p" is not archived'

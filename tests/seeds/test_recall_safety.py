@@ -73,6 +73,6 @@ def test_other_answers_say_once_that_their_texts_are_data(memory: Agent) -> None
 def test_a_refused_secret_is_not_repeated(start: Start, home: Path) -> None:
     memory = start(MEMORY_SECRETS="refuse")
     told = memory.refused("memory_store", content=f"The key is {SECRET}.")
-    assert told.startswith("content holds what looks like a secret (AWS access key) at character 12")
+    assert told.startswith("content contains what looks like a secret (AWS access key) at character 12")
     assert SECRET not in told
     assert memory.stats()["total"] == 0

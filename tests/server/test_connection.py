@@ -6,7 +6,7 @@ from typing import Any
 import anyio
 import pytest
 
-from memoryd.server.connection import SESSION_META, Sessions
+from memoryd.server.connection import SESSION_META, Callers
 
 CLIENT = "io.modelcontextprotocol/clientInfo"
 
@@ -19,7 +19,7 @@ def request(meta: object = None, initialized: object = None) -> Any:
     async def nothing(_ctx: object) -> None:
         return
 
-    anyio.run(Sessions("own").remember, hello, nothing)
+    anyio.run(Callers("own").remember, hello, nothing)
     return SimpleNamespace(params={"_meta": meta}, session=hello.session, request=None)
 
 
@@ -27,22 +27,22 @@ def named(session: object) -> dict[str, Any]:
     return {"clientInfo": {"extra": {"sessionId": session}}}
 
 
-def session_of(sessions: Sessions, ctx: object) -> str:
+def session_of(sessions: Callers, ctx: object) -> str:
     return sessions.caller(ctx).session_id
 
 
 def test_the_nearest_source_wins() -> None:
     client = {CLIENT: {"extra": {"sessionId": "the client's"}}}
-    sessions = Sessions("configured")
+    sessions = Callers("configured")
     assert session_of(sessions, request({SESSION_META: "its own", **client}, named("first"))) == "its own"
     assert session_of(sessions, request(client, named("first"))) == "the client's"
     assert session_of(sessions, request(None, named("first"))) == "first"
     assert session_of(sessions, request()) == "configured"
-    assert session_of(Sessions("own"), request(None, {})) == "own"
+    assert session_of(Callers("own"), request(None, {})) == "own"
 
 
 def test_a_session_that_a_client_gives_its_servers_is_that_client_s_alone() -> None:
-    sessions = Sessions("own", {"claude-code": "conversation", "long": "x" * 201})
+    sessions = Callers("own", {"claude-code": "conversation", "long": "x" * 201})
     told = {"clientInfo": {"name": "claude-code", "version": "2.1.330"}}
     assert session_of(sessions, request(None, told)) == "conversation"
     assert session_of(sessions, request({CLIENT: {"name": "claude-code", "version": "2"}})) == "conversation"
@@ -53,7 +53,7 @@ def test_a_session_that_a_client_gives_its_servers_is_that_client_s_alone() -> N
 
 @pytest.mark.parametrize("wrong", ["", "a\0b", "a\ud800", "x" * 201, 7, None, ["x"], {}])
 def test_what_cannot_be_stored_is_no_session(wrong: object) -> None:
-    sessions = Sessions("configured")
+    sessions = Callers("configured")
     assert ascii(session_of(sessions, request({SESSION_META: wrong}, named("first")))) == "'first'"
     assert ascii(session_of(sessions, request({CLIENT: {"extra": {"sessionId": wrong}}}, named("first")))) == "'first'"
     assert ascii(session_of(sessions, request(None, named(wrong)))) == "'configured'"

@@ -203,7 +203,7 @@ def test_when_too_many_calls_wait_others_are_told_to_come_later(
     inspect = served.tools["memory_inspect"]
     served.tools["memory_inspect"] = replace(inspect, handler=slow)
     mcp = MemoryServer(served, remote=True)
-    app = assembled(served, mcp, mcp.sessions)
+    app = assembled(served, mcp, mcp.callers)
 
     def waiting(number: int) -> bool:
         return served._threads.statistics().tasks_waiting >= number
@@ -225,7 +225,7 @@ def test_when_too_many_calls_wait_others_are_told_to_come_later(
                 await to_thread.run_sync(going.wait)
                 answer = await call()
                 assert (answer.status_code, answer.headers["Retry-After"]) == (503, "5")
-                assert "too many calls wait" in answer.json()["error"]
+                assert "too many calls are waiting" in answer.json()["error"]
                 go_on.set()
             assert (await call()).status_code == 200
             assert sorted(statuses) == [200, 200, 200, 200, 503]

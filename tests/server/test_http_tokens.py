@@ -100,9 +100,9 @@ def test_a_token_is_printed_once(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "wrong"),
     [
-        ([" "], "cannot name a token"),
-        (["a\nb"], "cannot name a token"),
-        (["x" * 101], "cannot name a token"),
+        ([" "], "is not a valid token name"),
+        (["a\nb"], "is not a valid token name"),
+        (["x" * 101], "is not a valid token name"),
         (["x", "--allow", ","], "--allow names no tool"),
         (["x", "--allow", "memory_recall,rm_rf"], "There is no tool 'rm_rf'"),
         (["x", "--expires", "inf"], "36,500 days at most"),

@@ -113,6 +113,6 @@ def test_a_connection_that_broke_while_it_waited_for_the_disk_is_not_used_again(
 
         monkeypatch.setattr(queries.connection, "execute", execute)
 
-    with pytest.raises(UncertainError, match="not known whether this was stored"):
+    with pytest.raises(UncertainError, match="unknown whether this was stored"):
         store.write(here, broken)
     assert put(store, here, "another")

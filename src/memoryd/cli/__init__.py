@@ -31,11 +31,11 @@ COMMANDS = {
     "uninstall": "clients.install:uninstall", "models": "models:models", "workspace": "workspaces:workspaces",
     "token": "tokens:tokens",
 }  # fmt: skip
-"""Each command: the module of this package that has it, and what it is there, a function or a Typer application."""
+"""The module of each command, and its function or Typer application there."""
 
 
 class _Commands(UserDict[str, Any]):
-    """The commands by name. One is imported when it is looked up: a hook must not wait for what a server needs."""
+    """The commands by name, imported on look-up: a hook must not wait for the imports of a server."""
 
     def __getitem__(self, name: str) -> Any:
         return _made(name, self.data[name])
@@ -105,6 +105,6 @@ def root(
 
 
 def main() -> None:
-    """The `memoryd` command."""
+    """Run the `memoryd` command."""
     tolerate_encodings()
     app(prog_name="memoryd")

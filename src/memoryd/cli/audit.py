@@ -5,15 +5,15 @@ import json
 from rich.text import Text
 
 from memoryd.cli import show
-from memoryd.cli.frame import PLACE, Json, command, out
-from memoryd.core.admin.audit import Finding, findings
+from memoryd.cli.frame import PLACE, AsJson, command, out
+from memoryd.core.admin.audit import AuditFinding, findings
 from memoryd.core.engine import Engine
 from memoryd.core.workspaces.registry import ARCHIVED
 from memoryd.settings import Settings
 
 
 @command(*PLACE)
-def audit(settings: Settings, *, as_json: Json = False) -> None:
+def audit(settings: Settings, *, as_json: AsJson = False) -> None:
     """List what holds secrets, and texts that read like instructions to an agent; the texts are not shown.
 
     Of every workspace that is not archived, or of the one that --workspace names.
@@ -33,7 +33,7 @@ def audit(settings: Settings, *, as_json: Json = False) -> None:
         out.print(Text("Nothing was found.", style="green"))
 
 
-def _tell(finding: Finding, number: int, *, as_json: bool) -> None:
+def _tell(finding: AuditFinding, number: int, *, as_json: bool) -> None:
     """One finding at a time: there may be very many."""
     if as_json:
         out.file.write((",\n" if number > 1 else "[\n") + json.dumps(finding.as_dict()))

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from memoryd.cli import show
-from memoryd.cli.frame import PLACE, Json, command, note, out, reported
+from memoryd.cli.frame import PLACE, AsJson, command, note, out, reported
 from memoryd.core.engine import Engine
 from memoryd.core.journal.journal import Journal
 from memoryd.core.scope import Scope
@@ -42,7 +42,7 @@ def export(
     *,
     every: Every = False,
     vectors: Annotated[bool, typer.Option("--vectors", help="Take all vectors along.")] = False,
-    as_json: Json = False,
+    as_json: AsJson = False,
 ) -> None:
     """Write a workspace, or all of them, into one file of JSON lines, which `memoryd import` reads."""
     path = file.expanduser().absolute()
@@ -152,7 +152,7 @@ def _print(path: Path, done: list[Outcome], *, as_json: bool) -> None:
 def masked(found: Iterable[str]) -> None:
     """Say which secrets were masked, if any."""
     if kinds := list(found):
-        note(secrets.told(kinds))
+        note(secrets.masked_notice(kinds))
 
 
 def embed(engine: Engine) -> None:

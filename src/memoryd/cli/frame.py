@@ -1,4 +1,4 @@
-"""What all commands share: the options that choose settings, where they print, and how errors are told."""
+"""What all commands share: the options that choose settings, where they print, and how errors are printed."""
 
 import sys
 from collections.abc import Callable, Iterator, Mapping
@@ -17,12 +17,12 @@ from memoryd.hidden import shown
 from memoryd.settings import Settings
 
 FAILED, WRONG_INPUT, INTERRUPTED = 1, 2, 130
-"""Exit codes: it went wrong, or doctor found something; what was typed or set is wrong; Ctrl-C."""
+"""Exit codes: an error, or findings of doctor; invalid input or settings; Ctrl-C."""
 
 PANEL = "Where and what"
 DataDir = Annotated[
     str | None,
-    typer.Option(metavar="DIR", help="Where databases lie (MEMORY_DATA_DIR).", rich_help_panel=PANEL),
+    typer.Option(metavar="DIR", help="The directory of the databases (MEMORY_DATA_DIR).", rich_help_panel=PANEL),
 ]
 Db = Annotated[
     str | None,
@@ -30,11 +30,11 @@ Db = Annotated[
 ]
 WorkspaceName = Annotated[
     str | None,
-    typer.Option(metavar="NAME", help="Which workspace (MEMORY_NAMESPACE).", rich_help_panel=PANEL),
+    typer.Option(metavar="NAME", help="The workspace (MEMORY_NAMESPACE).", rich_help_panel=PANEL),
 ]
 Toolsets = Annotated[
     str | None,
-    typer.Option(metavar="LIST", help="Which tools to offer, or `all` (MEMORY_TOOLSETS).", rich_help_panel=PANEL),
+    typer.Option(metavar="LIST", help="The toolsets to offer, or `all` (MEMORY_TOOLSETS).", rich_help_panel=PANEL),
 ]
 ReadOnly = Annotated[
     bool,
@@ -46,13 +46,13 @@ Transport = Annotated[
 ]
 Host = Annotated[
     str | None,
-    typer.Option(metavar="HOST", help="Where HTTP is served (MEMORY_HOST).", rich_help_panel=PANEL),
+    typer.Option(metavar="HOST", help="The address that HTTP is served on (MEMORY_HOST).", rich_help_panel=PANEL),
 ]
 Port = Annotated[
     int | None,
-    typer.Option(metavar="PORT", help="HTTP's port (MEMORY_PORT).", rich_help_panel=PANEL),
+    typer.Option(metavar="PORT", help="The port of HTTP (MEMORY_PORT).", rich_help_panel=PANEL),
 ]
-Json = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
+AsJson = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
 
 OPTIONS: Mapping[str, tuple[Any, Any]] = {
     "data_dir": (DataDir, None), "db_path": (Db, None), "workspace": (WorkspaceName, None),
@@ -64,7 +64,7 @@ OPTIONS: Mapping[str, tuple[Any, Any]] = {
 FILES = ("data_dir", "db_path")
 PLACE = (*FILES, "workspace")
 
-UNFOLDED = 1_000  # columns where nobody looks: a program that reads a table wants its lines whole
+UNFOLDED = 1_000  # columns if stdout is not a terminal: programs that read a table need whole lines
 
 
 def _console(*, stderr: bool) -> Console:
@@ -80,15 +80,15 @@ out, err = _console(stderr=False), _console(stderr=True)
 
 
 def command(*fields: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """A command whose function gets the Settings first.
+    """Make a command of a function whose first argument is the Settings.
 
-    They come from the environment, then the options before the command, then its own: those of OPTIONS in `fields`.
+    They come from the environment, the options before the command, and its own options: those of OPTIONS in `fields`.
     """
 
     def decorate(function: Callable[..., None]) -> Callable[..., None]:
         def run(ctx: typer.Context, **given: Any) -> None:
             own = overrides(**{name: given.pop(name) for name in fields})
-            with told(), written_by("", ctx.command_path):
+            with errors_reported(), written_by("", ctx.command_path):
                 function(Settings.read(**{**(ctx.obj or {}), **own}), **given)
 
         _, *parameters = signature(function).parameters.values()
@@ -106,13 +106,13 @@ def _parameter(name: str, declared: Any, default: Any) -> Parameter:
 
 
 def overrides(**given: Any) -> dict[str, Any]:
-    """The options that were given; the others leave a setting alone."""
+    """Return the options that were given; the others do not change a setting."""
     return {name: value for name, value in given.items() if value is not None and value is not False}
 
 
 @contextmanager
-def told() -> Iterator[None]:
-    """Errors that can be foreseen end the process with one line on stderr and an exit code."""
+def errors_reported() -> Iterator[None]:
+    """Turn expected errors into one line on stderr and an exit code."""
     try:
         yield
     except InvalidInputError as error:
@@ -124,43 +124,43 @@ def told() -> Iterator[None]:
 
 
 def fail(message: str, code: int) -> typer.Exit:
-    """Print a red line; raise what this returns."""
+    """Print a red line and return the exit to raise."""
     err.print(Text(printable(" ".join(message.split())), style="red"), soft_wrap=True)
     return typer.Exit(code)
 
 
 def note(message: str) -> None:
-    """Print a line that belongs to no result."""
+    """Print a note on stderr."""
     err.print(Text(printable(message), style="yellow"), soft_wrap=True)
 
 
-# what one sees -------------------------------------------------------------------------------------------------------
+# terminal output -----------------------------------------------------------------------------------------------------
 
 _HIDDEN = [*range(32), *range(127, 160), *range(0xD800, 0xE000)]
 _VISIBLE = {code: "\N{REPLACEMENT CHARACTER}" for code in _HIDDEN if chr(code) not in "\n\t"}
 
 
 def printable(text: str) -> str:
-    """`text` without what steers a terminal, and with what hides in it spelled: memories come from anywhere."""
+    """Return `text` without control characters and with invisible ones spelled out: memories may come from anyone."""
     return shown(text).translate(_VISIBLE)
 
 
 def tolerate_encodings() -> None:
-    """What a terminal's encoding lacks is shown as `?`, not as a traceback."""
+    """Print `?` for characters that the terminal's encoding lacks, instead of failing."""
     for stream in (sys.stdout, sys.stderr):
         if reconfigure := getattr(stream, "reconfigure", None):
             reconfigure(errors="replace")
 
 
 def progress_bar() -> Progress:
-    """A bar on stderr that leaves nothing behind."""
+    """Return a progress bar on stderr that disappears at its end."""
     columns = (TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(), TimeElapsedColumn())
     return Progress(*columns, console=err, transient=True, disable=not err.is_terminal)
 
 
 @contextmanager
 def reported() -> Iterator[Callable[[str, float], None]]:
-    """A bar and what moves it: what is being done, and how far it is, 0 to 1."""
+    """Show a progress bar; yield a function that sets its step and its progress, 0 to 1."""
     with progress_bar() as bar:
         task = bar.add_task("", total=None)
 

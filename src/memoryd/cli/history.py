@@ -1,17 +1,17 @@
-"""Maintenance, what became of records, and how to undo it."""
+"""Maintenance, the history of records, and how to undo changes."""
 
 from typing import Annotated
 
 import typer
 
 from memoryd.cli import exports, show
-from memoryd.cli.frame import PLACE, Json, command, note, out
+from memoryd.cli.frame import PLACE, AsJson, command, note, out
 from memoryd.core.engine import Engine
 from memoryd.core.graph.transaction import Graph
 from memoryd.core.maintenance import compaction, scheduler
 from memoryd.core.maintenance import history as changes
 from memoryd.core.maintenance.actions import Act
-from memoryd.core.maintenance.history import Entry, Restored
+from memoryd.core.maintenance.history import HistoryEntry, Restored
 from memoryd.core.scope import Scope
 from memoryd.errors import InvalidInputError
 from memoryd.models.llm import CountingWriter, configured
@@ -27,7 +27,7 @@ def maintain(
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Only show what would be done and why, and what a model would be asked.")
     ] = False,
-    as_json: Json = False,
+    as_json: AsJson = False,
 ) -> None:
     """Consolidate, and with a language model compact, the memories of the workspace; say what was done and why."""
     if settings.read_only and not dry_run:
@@ -79,7 +79,7 @@ def history(
     settings: Settings,
     *,
     limit: Annotated[int, typer.Option(min=1, max=100_000, help="Most entries.")] = 50,
-    as_json: Json = False,
+    as_json: AsJson = False,
 ) -> None:
     """List what was deleted, changed, merged, superseded or compacted, the latest first: all that can be restored."""
     with Engine(settings, fetch=False) as engine:
@@ -93,7 +93,7 @@ def history(
         out.print("Nothing has happened that could be undone.")
 
 
-def _tell_entry(entry: Entry) -> None:
+def _tell_entry(entry: HistoryEntry) -> None:
     show.verbatim(f"- {entry.at}  {entry.what} {entry.kind}: {_short(entry.text)}")
     if entry.now is not None:
         show.verbatim(
@@ -110,9 +110,9 @@ def restore(
     at: Annotated[
         str | None, typer.Option(metavar="TIME", help="Of what was changed several times: which of its times.")
     ] = None,
-    as_json: Json = False,
+    as_json: AsJson = False,
 ) -> None:
-    """Bring back what is gone, or what a record said before; of a summary, its originals. All of them, or nothing."""
+    """Restore deleted records, the previous text of changed ones, or the originals of a summary: all ids or none."""
     if settings.read_only:
         raise InvalidInputError("restore changes the memory, which --read-only (MEMORY_READ_ONLY) forbids.")
     with Engine(settings, fetch=False) as engine:

@@ -1,4 +1,4 @@
-"""What a coding agent runs as its hook. It never blocks the agent: whatever goes wrong is one line and exit code 1."""
+"""The hook of a coding agent. It never blocks the agent: every error is one line and exit code 1."""
 
 import json
 import logging
@@ -26,12 +26,12 @@ INPUT = 16 << 20  # bytes of a hook's JSON at most: it may repeat the agent's la
 READING = 30.0  # seconds after which a hook gives up a transcript ...
 ASKING = 3.0  # ... and the database, for which a user would wait at every turn
 WITHOUT = {"embedder": "none", "reranker": "none", "llm_api_key": None, "llm_base_url": None}
-"""A hook has little time: it asks no model. A server makes the vectors."""
+"""A hook has little time: it uses no model. A server makes the vectors."""
 _WRONG_USAGE: Any = typer.BadParameter.__base__  # typer has no name for it
 
 
 class HookEvent(StrEnum):
-    """When a hook runs."""
+    """The events that a hook runs on."""
 
     SESSION_START = "session-start"
     STOP = "stop"
@@ -39,8 +39,8 @@ class HookEvent(StrEnum):
     SESSION_END = "session-end"
 
 
-class Client(StrEnum):
-    """Whose hook it is."""
+class HookClient(StrEnum):
+    """The clients that run hooks."""
 
     CLAUDE_CODE = "claude-code"
     CODEX = "codex"
@@ -50,17 +50,17 @@ class Client(StrEnum):
 
 
 class Unblocking(TyperCommand):
-    """A command that ends with 0 or 1: to a client 2 means that its agent must not go on."""
+    """A command that ends with 0 or 1: for a client, 2 would mean that its agent must not go on."""
 
     def make_context(self, *args: Any, **extra: Any) -> Any:
-        """Wrong options are told like all else."""
+        """Report wrong options like any other error."""
         try:
             return super().make_context(*args, **extra)
         except _WRONG_USAGE as error:
             raise fail(error.format_message(), FAILED) from None
 
     def invoke(self, ctx: Any) -> Any:
-        """Run it; what nobody foresaw is one line too."""
+        """Run the command; report an unexpected error as one line too."""
         sys.excepthook = _unforeseen
         logging.disable()
         try:
@@ -85,16 +85,16 @@ app = typer.Typer(add_completion=False)
 @command(*PLACE)
 def hook(
     settings: Settings,
-    event: Annotated[HookEvent, typer.Argument(help="When it runs.", metavar="EVENT")],
+    event: Annotated[HookEvent, typer.Argument(help="The event.", metavar="EVENT")],
     *,
-    client: Annotated[Client, typer.Option(help="Whose hook it is.")] = Client.CLAUDE_CODE,
+    client: Annotated[HookClient, typer.Option(help="The client that runs the hook.")] = HookClient.CLAUDE_CODE,
     budget: Annotated[
-        int, typer.Option(min=1, max=BUDGET, metavar="TOKENS", help="Most tokens of a briefing.")
+        int, typer.Option(min=1, max=BUDGET, metavar="TOKENS", help="Maximum tokens of a briefing.")
     ] = CONTEXT_BUDGET,
 ) -> None:
-    """Run as a coding agent's hook: session-start prints a briefing; stop, pre-compact and session-end keep turns.
+    """Run as a coding agent's hook: session-start prints a briefing; stop, pre-compact and session-end store turns.
 
-    The hook's JSON comes on stdin. Whatever goes wrong is one line on stderr and exit code 1, which blocks nothing.
+    The hook's JSON comes on stdin. Every error is one line on stderr and exit code 1, which blocks nothing.
     """
     with _bounded(READING, "nothing came on stdin"):
         given = parse(_input())
@@ -108,7 +108,7 @@ def hook(
 
 @contextmanager
 def _bounded(seconds: float, what: str) -> Iterator[None]:
-    """End the process after so many seconds, with one line; what was committed until then is there."""
+    """End the process after `seconds`, with one line; what was committed by then is kept."""
 
     def give_up() -> None:
         _say(f"{what} (given up after {seconds:g} seconds).")
@@ -128,11 +128,11 @@ def _input() -> bytes:
         raise InvalidInputError("A hook gets its JSON on stdin. docs/hooks.md says how a client runs it.")
     data = sys.stdin.buffer.read(INPUT + 1)
     if len(data) > INPUT:
-        raise InvalidInputError(f"What the hook got on stdin is longer than {INPUT >> 20} MB.")
+        raise InvalidInputError(f"The input of the hook on stdin is longer than {INPUT >> 20} MB.")
     return data
 
 
-def _brief(settings: Settings, event: Event, client: Client, budget: int) -> None:
+def _brief(settings: Settings, event: Event, client: HookClient, budget: int) -> None:
     with Engine(settings, fetch=False) as engine:
         hooks = Hooks(engine, event)
         with _bounded(ASKING, f"{engine.store.place} does not answer: the session starts without a briefing"):
@@ -141,21 +141,21 @@ def _brief(settings: Settings, event: Event, client: Client, budget: int) -> Non
             sys.stdout.write(json.dumps(_shaped(text, client)) + "\n")
             sys.stdout.flush()
             try:
-                hooks.noted()
+                hooks.delivered()
             except OSError as error:  # the briefing counts more: to fail now would take it back
                 _say(f"the next briefing of this session may repeat this one: {error}")
 
 
-def _shaped(text: str, client: Client) -> dict[str, Any]:
-    if client is Client.CURSOR:
+def _shaped(text: str, client: HookClient) -> dict[str, Any]:
+    if client is HookClient.CURSOR:
         return {"additional_context": text}
     return {"hookSpecificOutput": {"hookEventName": "SessionStart", "additionalContext": text}}
 
 
-def _keep(settings: Settings, event: Event, client: Client, when: HookEvent) -> None:
+def _keep(settings: Settings, event: Event, client: HookClient, when: HookEvent) -> None:
     if settings.read_only:
         raise InvalidInputError("This hook keeps turns, which --read-only (MEMORY_READ_ONLY) forbids.")
-    if client is not Client.CLAUDE_CODE:
+    if client is not HookClient.CLAUDE_CODE:
         raise InvalidInputError(f"Turns are kept of claude-code alone; for {client} there is session-start.")
     with Engine(settings, fetch=False) as engine:
         hooks = Hooks(engine, event)

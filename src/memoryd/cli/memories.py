@@ -1,4 +1,4 @@
-"""The memory at a terminal: store, recall, context, forget, inspect. They run the very tools that agents call."""
+"""The commands store, recall, context, forget and inspect. They run the same tools that agents call."""
 
 import sys
 from collections.abc import Iterator, Sequence
@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from memoryd.cli import results, show
-from memoryd.cli.frame import PLACE, Json, command, err, note
+from memoryd.cli.frame import PLACE, AsJson, command, err, note
 from memoryd.core.engine import Engine
 from memoryd.core.memories.view import ForgottenMemories, InspectedMemories, RecalledMemories
 from memoryd.core.security import secrets
@@ -23,18 +23,18 @@ from memoryd.toolsets.registry import Answer, Call
 
 PREVIEWED = 20  # memories that are shown before they are forgotten
 TagsOption = Annotated[list[str] | None, typer.Option("--tag", metavar="TAG", help="Only with ALL of these tags.")]
-BudgetOption = Annotated[int | None, typer.Option("--budget", metavar="TOKENS", help="Most tokens of the answer.")]
+BudgetOption = Annotated[int | None, typer.Option("--budget", metavar="TOKENS", help="Maximum tokens of the answer.")]
 
 
 @dataclass(frozen=True, slots=True)
 class Tools:
-    """The recall tools on one workspace."""
+    """The recall tools for one workspace."""
 
     engine: Engine
     workspace: Workspace
 
     def run(self, name: str, **arguments: Any) -> Answer[Any]:
-        """Run a tool with the arguments that are not None. Raises MemorydError."""
+        """Run a tool with the arguments that are not None. Raise MemorydError."""
         settings = self.engine.settings
         tool = chosen(["recall"], read_only=settings.read_only).get(name)
         if tool is None:
@@ -43,7 +43,7 @@ class Tools:
         return tool.run(Call(self.engine, self.workspace, settings.session_id or ""), given)
 
     def whole(self, ids: Sequence[str]) -> list[dict[str, Any]]:
-        """Memories with all their fields."""
+        """Return memories with all their fields."""
         found: list[dict[str, Any]] = []
         for part in _parts(ids):
             result: InspectedMemories = self.run("memory_inspect", ids=part).result
@@ -51,7 +51,7 @@ class Tools:
         return found
 
     def use_meaning(self) -> None:
-        """Wait for the embedder, which answers at once where its files are missing; say so then."""
+        """Wait for the embedder; print a note if it is not available."""
         helpers = self.engine.helpers
         helpers.embedder.start()
         if helpers.embedder.get(helpers.patience) is None and not Spec.parse(self.engine.settings.embedder).off:
@@ -61,7 +61,7 @@ class Tools:
 
 @contextmanager
 def opened(settings: Settings, *, make: bool = False) -> Iterator[Tools]:
-    """The tools on the workspace in force; only storing makes a workspace that is not there."""
+    """Yield the tools for the configured workspace; with `make`, create it if necessary."""
     with Engine(settings, fetch=False) as engine:
         yield Tools(engine, engine.workspace(make=make and not settings.read_only))
 
@@ -75,8 +75,10 @@ def store(
     text: Annotated[list[str] | None, typer.Argument(help="What to remember; `-` or a pipe: from stdin.")] = None,
     *,
     tag: Annotated[list[str] | None, typer.Option("--tag", metavar="TAG", help="Mark it; may be repeated.")] = None,
-    importance: Annotated[float | None, typer.Option(help="0 to 1: how much it must not fade (0.5).")] = None,
-    as_json: Json = False,
+    importance: Annotated[
+        float | None, typer.Option(help="0 to 1 (default 0.5); higher values decay more slowly.")
+    ] = None,
+    as_json: AsJson = False,
 ) -> None:
     """Store a memory."""
     content = _piped() if text in (None, ["-"]) else " ".join(text or ())
@@ -86,7 +88,7 @@ def store(
 
 
 def _piped() -> str:
-    """What stdin holds, up to a little more than a memory can be."""
+    """Return the text on stdin, up to a little more than a memory may have."""
     if sys.stdin.isatty():
         raise InvalidInputError("Nothing to store: give a text, or pipe one in.")
     data = sys.stdin.buffer.read(8 * CONTENT)
@@ -111,9 +113,9 @@ def recall(
     form: Annotated[
         str | None, typer.Option("--format", metavar="FORMAT", help="As agents see it: summary, list, raw or answer.")
     ] = None,
-    as_json: Json = False,
+    as_json: AsJson = False,
 ) -> None:
-    """Find memories that bear on a question, by words and by meaning."""
+    """Find memories relevant to a question, by words and by meaning."""
     with opened(settings) as tools:
         tools.use_meaning()
         answer = tools.run(
@@ -137,7 +139,7 @@ def context(
     task: Annotated[list[str] | None, typer.Argument(help="What the conversation is about.")] = None,
     *,
     budget: BudgetOption = None,
-    as_json: Json = False,
+    as_json: AsJson = False,
 ) -> None:
     """Show the briefing that an agent gets when a conversation starts."""
     with opened(settings) as tools:
@@ -155,10 +157,10 @@ def inspect(
     view: Annotated[
         str | None, typer.Option(metavar="VIEW", help="stats (default), recent, important, tags or export.")
     ] = None,
-    limit: Annotated[int | None, typer.Option(metavar="N", help="Most items of a view (20).")] = None,
-    as_json: Json = False,
+    limit: Annotated[int | None, typer.Option(metavar="N", help="Maximum items of a view (20).")] = None,
+    as_json: AsJson = False,
 ) -> None:
-    """Look into the memory: statistics, recent or important memories, tags, or given memories in full."""
+    """Inspect the memory: statistics, recent or important memories, tags, or given memories in full."""
     with opened(settings) as tools:
         answer = tools.run("memory_inspect", ids=ids, view=view, limit=limit)
         result: InspectedMemories = answer.result
@@ -182,10 +184,10 @@ def forget(
     query: Annotated[str | None, typer.Option(help="The ten best matches of this query.")] = None,
     before: Annotated[str | None, typer.Option(metavar="TIME", help="Stored before this ISO 8601 time.")] = None,
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only show what would go.")] = False,
-    as_json: Json = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only show what would be forgotten.")] = False,
+    as_json: AsJson = False,
 ) -> None:
-    """Forget memories, by id or by criteria that must all hold; asks before it does."""
+    """Forget memories, by id or by criteria that must all hold, after confirmation."""
     criteria = {"ids": ids, "tags": tag, "query": query, "before": before}
     with opened(settings) as tools:
         if query:
@@ -204,10 +206,10 @@ def forget(
 
 
 def _ask(preview: ForgottenMemories) -> None:
-    """Show what would go and ask; without a terminal there is nobody to ask."""
+    """Show what would be forgotten and ask; raise InvalidInputError without a terminal."""
     if not sys.stdin.isatty():
         raise InvalidInputError(
-            f"Memories would be forgotten ({len(preview['ids'])}), and nobody is there to be asked. "
+            f"Forgetting {len(preview['ids'])} memories needs confirmation, and stdin is not a terminal. "
             "Add --yes to forget them, or --dry-run to see them."
         )
     results.forgettable(preview, PREVIEWED, err)
@@ -215,7 +217,7 @@ def _ask(preview: ForgottenMemories) -> None:
 
 
 def _forgotten(tools: Tools, ids: Sequence[str]) -> ForgottenMemories:
-    """Forget exactly what was shown, whatever has come to match since."""
+    """Forget exactly the memories that were shown, even if others match by now."""
     gone: list[str] = []
     for part in _parts(ids):
         gone += tools.run("memory_forget", ids=part).result["ids"]
@@ -223,14 +225,14 @@ def _forgotten(tools: Tools, ids: Sequence[str]) -> ForgottenMemories:
 
 
 def _parts(ids: Sequence[str]) -> Iterator[list[str]]:
-    """As many ids as a tool takes at once."""
+    """Yield the ids in batches of the size that a tool accepts."""
     for start in range(0, len(ids), IDS):
         yield list(ids[start : start + IDS])
 
 
 def _tell(answer: Answer[Any], *, as_json: bool) -> None:
     if answer.masked:
-        note(secrets.told(answer.masked))
+        note(secrets.masked_notice(answer.masked))
     if as_json or answer.text is None:
         show.as_json(answer.result)
     else:

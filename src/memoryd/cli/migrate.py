@@ -5,7 +5,7 @@ from typing import Annotated
 import typer
 
 from memoryd.cli import show
-from memoryd.cli.frame import Json, command, out, reported
+from memoryd.cli.frame import AsJson, command, out, reported
 from memoryd.core.transfer import migration as core
 from memoryd.core.transfer.migration import Outcome
 from memoryd.errors import InvalidInputError
@@ -21,7 +21,7 @@ def migrate(
     source: Annotated[str, typer.Option("--from", metavar="SOURCE", help=f"Where the memory is: {PLACE}.")],
     target: Annotated[str, typer.Option("--to", metavar="TARGET", help="Where it goes: likewise.")],
     *,
-    as_json: Json = False,
+    as_json: AsJson = False,
 ) -> None:
     """Copy the whole memory to another database and verify it. What is there already is not written twice."""
     if settings.read_only:

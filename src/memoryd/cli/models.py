@@ -6,7 +6,7 @@ from typing import Annotated, Any
 import typer
 
 from memoryd.cli import show
-from memoryd.cli.frame import Json, command, out, reported
+from memoryd.cli.frame import AsJson, command, out, reported
 from memoryd.models import archive, weights
 from memoryd.models.providers import Spec
 from memoryd.models.pull import pull as fetch
@@ -19,7 +19,7 @@ _USES = {weights.EMBEDDER: "embedder", weights.RERANKER: "reranker"}
 @models.command()
 @command("data_dir")
 def pull(settings: Settings) -> None:
-    """Fetch the bundled models, 69 MB, and verify them; what is there and whole is left alone."""
+    """Download the bundled models, 69 MB, and verify them; verified files are kept."""
     directory = weights.place(settings)
     with reported() as report:
         source = fetch(directory, report)
@@ -30,7 +30,7 @@ def pull(settings: Settings) -> None:
 @models.command()
 @command("data_dir")
 def export(
-    settings: Settings, file: Annotated[Path, typer.Argument(help="The archive; what is there is replaced.")]
+    settings: Settings, file: Annotated[Path, typer.Argument(help="The archive; an existing file is replaced.")]
 ) -> None:
     """Write the bundled models into one file, for a machine without a network."""
     target = file.expanduser().absolute()
@@ -41,15 +41,15 @@ def export(
 @models.command(name="import")
 @command("data_dir")
 def import_(settings: Settings, file: Annotated[Path, typer.Argument(help="As `models export` wrote it.")]) -> None:
-    """Put the models of such a file in place, verified; anything else is refused, and nothing is changed."""
+    """Install the models of an archive after verifying them; any other file is refused, and nothing is changed."""
     archive.import_archive(file.expanduser().absolute(), settings.models)
     out.print(f"The models in {settings.models} are verified.", soft_wrap=True)
 
 
 @models.command(name="list")
 @command("data_dir")
-def list_(settings: Settings, as_json: Json = False) -> None:
-    """List the models: state, size, place, and which are in force."""
+def list_(settings: Settings, as_json: AsJson = False) -> None:
+    """List the models: state, size, path, and which are configured."""
     force = {"embedder": settings.embedder, "reranker": settings.reranker_spec}
     rows = [_model(settings, model, force[use]) for model, use in _USES.items()]
     if as_json:
@@ -64,7 +64,7 @@ def list_(settings: Settings, as_json: Json = False) -> None:
 
 
 def _model(settings: Settings, model: str, spec: str) -> dict[str, Any]:
-    """One bundled model: its state is that of its worst file."""
+    """Return the description of a bundled model; its state is that of its worst file."""
     directory = weights.place(settings)
     files = [weight for weight in weights.WEIGHTS if weight.model == model]
     states = {weights.check(directory, weight) for weight in files}

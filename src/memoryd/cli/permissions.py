@@ -6,23 +6,23 @@ from pathlib import Path
 
 from memoryd.cli.clients import edit_json
 from memoryd.cli.clients.edit_json import RefusedError
-from memoryd.cli.clients.safe_replace import Change, change
+from memoryd.cli.clients.safe_replace import FileChange, change
 from memoryd.errors import MemorydError
 
 RULES = ("permissions", "allow")
 
 
-def allow(file: Path, name: str, *, dry_run: bool) -> Change | None:
+def allow(file: Path, name: str, *, dry_run: bool) -> FileChange | None:
     """Allow all tools of a server; return None where they were. Raise MemorydError where the file was not changed."""
     return _changed(file, name, _with, dry_run=dry_run)
 
 
-def disallow(file: Path, name: str, *, dry_run: bool) -> Change | None:
+def disallow(file: Path, name: str, *, dry_run: bool) -> FileChange | None:
     """Take that back."""
     return _changed(file, name, _without, dry_run=dry_run)
 
 
-def _changed(file: Path, name: str, edit: Callable[[str, str], str], *, dry_run: bool) -> Change | None:
+def _changed(file: Path, name: str, edit: Callable[[str, str], str], *, dry_run: bool) -> FileChange | None:
     rule = f"mcp__{name}"
     try:
         return change(file, partial(edit, rule), dry_run=dry_run)

@@ -21,11 +21,11 @@ AT_A_TERMINAL = (
 )
 
 Certificate = Annotated[str | None, typer.Option(metavar="FILE", help="TLS over HTTP: its certificate (PEM).")]
-Key = Annotated[str | None, typer.Option(metavar="FILE", help="The certificate's key (PEM).")]
+KeyFile = Annotated[str | None, typer.Option(metavar="FILE", help="The certificate's key (PEM).")]
 
 
 @command(*OPTIONS)
-def serve(settings: Settings, certificate: Certificate = None, key: Key = None) -> None:
+def serve(settings: Settings, certificate: Certificate = None, key: KeyFile = None) -> None:
     """Serve MCP on stdin and stdout, as bare `memoryd` does, or with --transport http to many clients."""
     logs.set_up(settings.log_level)
     run = extras.named(TRANSPORTS[settings.transport])
@@ -37,7 +37,7 @@ def serve(settings: Settings, certificate: Certificate = None, key: Key = None) 
 
 
 def _demand_streams() -> None:
-    """Raise InvalidInputError where the protocol has no streams; say what is going on where its client is a person."""
+    """Raise InvalidInputError if stdin or stdout is closed; print an explanation if stdin is a terminal."""
     if sys.__stdin__ is None or sys.__stdout__ is None:
         raise InvalidInputError("stdin or stdout is closed: the MCP protocol needs both.")
     if sys.stdin.isatty():

@@ -1,11 +1,11 @@
-"""Tokens of callers over HTTP, and what programs are told of the tools."""
+"""The commands for tokens of HTTP callers."""
 
 from typing import Annotated
 
 import typer
 
 from memoryd.cli import show
-from memoryd.cli.frame import FILES, Json, command, note, out
+from memoryd.cli.frame import FILES, AsJson, command, note, out
 from memoryd.core.access.tokens import Level, Token
 from memoryd.core.base.clock import FOREVER
 from memoryd.core.engine import Engine
@@ -14,7 +14,7 @@ from memoryd.settings import Settings
 from memoryd.toolsets import chosen
 
 tokens = typer.Typer(
-    add_completion=False, no_args_is_help=True, help="Tokens: who may come in over HTTP, and what for."
+    add_completion=False, no_args_is_help=True, help="Tokens: who may use memoryd over HTTP, and for what."
 )
 
 HEADS = ("name", "id", "allows", "workspace", "created_at", "expires_at")
@@ -24,14 +24,14 @@ HEADS = ("name", "id", "allows", "workspace", "created_at", "expires_at")
 @command(*FILES)
 def create(
     settings: Settings,
-    name: Annotated[str, typer.Argument(help="What it is called, such as who or what will use it.")],
+    name: Annotated[str, typer.Argument(help="The name of the token, such as its user or purpose.")],
     *,
     level: Annotated[Level, typer.Option(help="What it allows.")] = "write",
     allow: Annotated[str | None, typer.Option(metavar="TOOL,...", help="Only these tools, instead of a level.")] = None,
     workspace: Annotated[str, typer.Option(metavar="NAME", help="Only this workspace.")] = "",
-    expires: Annotated[float, typer.Option(metavar="DAYS", min=0, help="Valid for so long; 0: for ever.")] = 0,
+    expires: Annotated[float, typer.Option(metavar="DAYS", min=0, help="Days that it is valid; 0: for ever.")] = 0,
 ) -> None:
-    """Make a token, and print it last, on a line of its own: it is not shown again."""
+    """Create a token, and print it on the last line: it is not shown again."""
     tools = [tool.strip() for tool in (allow or "").split(",") if tool.strip()]
     if allow is not None and not tools:
         raise InvalidInputError("--allow names no tool. Leave it out to allow those of a level.")
@@ -46,8 +46,8 @@ def create(
 
 @tokens.command(name="list")
 @command(*FILES)
-def list_(settings: Settings, *, as_json: Json = False) -> None:
-    """List the tokens, without what is secret of them."""
+def list_(settings: Settings, *, as_json: AsJson = False) -> None:
+    """List the tokens, without their secrets."""
     with Engine(settings, fetch=False) as engine:
         names = {workspace.id: workspace.name for workspace in engine.workspaces.all()}
         found = [_shown(token, names) for token in engine.tokens.all()]
@@ -62,7 +62,7 @@ def list_(settings: Settings, *, as_json: Json = False) -> None:
 @tokens.command()
 @command(*FILES)
 def revoke(settings: Settings, name: Annotated[str, typer.Argument(help="Its name or id.")]) -> None:
-    """Make a token invalid, at once."""
+    """Revoke a token, effective at once."""
     with Engine(settings, fetch=False) as engine:
         show.verbatim(f"Revoked the token {engine.tokens.revoke(name).name}.")
 

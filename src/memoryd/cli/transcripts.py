@@ -21,7 +21,9 @@ def take(settings: Settings, directory: Path, *, as_json: bool, vectors: bool) -
     """Import the transcripts below a directory; the command fails where lines could not be used."""
     found = directory.expanduser().absolute()
     if not found.is_dir():
-        raise InvalidInputError(f"{found} is no directory. Give the one of the transcripts: ~/.claude/projects.")
+        raise InvalidInputError(
+            f"{found} is not a directory. Give the directory of the transcripts: ~/.claude/projects."
+        )
     with Engine(settings, fetch=False) as engine:
         workspace = engine.workspace(make=True)
         with reported() as report:
@@ -32,8 +34,8 @@ def take(settings: Settings, directory: Path, *, as_json: bool, vectors: bool) -
                 lambda done: report("importing transcripts", done),
             )
         if as_json:
-            told = {"directory": str(found), "workspace": workspace.name, **asdict(tally)}
-            show.as_json(told | {"masked": dict(Counter(tally.masked))})
+            result = {"directory": str(found), "workspace": workspace.name, **asdict(tally)}
+            show.as_json(result | {"masked": dict(Counter(tally.masked))})
         else:
             _print(tally)
         if vectors:

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from memoryd.cli import exports, show, transcripts
-from memoryd.cli.frame import FAILED, PLACE, Json, command, fail, note, out, reported
+from memoryd.cli.frame import FAILED, PLACE, AsJson, command, fail, note, out, reported
 from memoryd.core.engine import Engine
 from memoryd.core.graph.transaction import Graph
 from memoryd.core.scope import Scope
@@ -37,7 +37,7 @@ def import_(
         bool, typer.Option("--all", help="Of memoryd's own: under the names that the file gives.")
     ] = False,
     no_vectors: Annotated[bool, typer.Option("--no-vectors", help="Leave the vectors to a running server.")] = False,
-    as_json: Json = False,
+    as_json: AsJson = False,
 ) -> None:
     """Import an export, or another server's memory. What is there already stays as it is, so it can be repeated."""
     if settings.read_only:

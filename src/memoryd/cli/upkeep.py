@@ -7,7 +7,7 @@ import typer
 from rich.text import Text
 
 from memoryd.cli import show
-from memoryd.cli.frame import FAILED, FILES, Json, command, out, reported
+from memoryd.cli.frame import FAILED, FILES, AsJson, command, out, reported
 from memoryd.core.admin.doctor import Diagnosis, Doctor
 from memoryd.core.engine import Engine
 from memoryd.core.transfer import migration
@@ -19,10 +19,12 @@ from memoryd.settings import Settings
 @command(*FILES)
 def doctor(
     settings: Settings,
-    repair: Annotated[bool, typer.Option("--repair", help="Index words anew, drop bad vectors, embed.")] = False,
-    as_json: Json = False,
+    repair: Annotated[
+        bool, typer.Option("--repair", help="Rebuild the word index, drop damaged vectors, embed.")
+    ] = False,
+    as_json: AsJson = False,
 ) -> None:
-    """Show what is in force, check rows, words, vectors, models and disk, and say what to do about each finding."""
+    """Show the configuration, check rows, words, vectors, models and disk, and suggest a remedy for each problem."""
     with Engine(settings, fetch=False) as engine, reported() as report:
         examiner = Doctor(engine, report)
         diagnosis = examiner.examine()
@@ -62,9 +64,9 @@ def _print(diagnosis: Diagnosis) -> None:
 def backup(
     settings: Settings,
     file: Annotated[Path, typer.Argument(help="A new file; MEMORY_DB_PATH can point to it.")],
-    as_json: Json = False,
+    as_json: AsJson = False,
 ) -> None:
-    """Write everything into one file, consistent while others go on writing, and check it."""
+    """Write everything into one file, consistent even while others write, and check it."""
     target = file.expanduser().absolute()
     with Engine(settings, fetch=False) as engine, reported() as report:
         engine.demand_database()

@@ -9,10 +9,10 @@ from typing import Annotated
 import typer
 
 from memoryd.cli import show
-from memoryd.cli.frame import FILES, Json, command, note
+from memoryd.cli.frame import FILES, AsJson, command, note
 from memoryd.core.engine import Engine
 from memoryd.core.records.perspectives import templates
-from memoryd.core.workspaces.registry import ARCHIVED, Status
+from memoryd.core.workspaces.registry import ARCHIVED, StatusFilter
 from memoryd.errors import InvalidInputError
 from memoryd.model import Workspace
 from memoryd.settings import Settings
@@ -21,7 +21,7 @@ workspaces = typer.Typer(
     add_completion=False, no_args_is_help=True, help="Workspaces: separate memories, which agents know as projects."
 )
 
-Name = Annotated[str, typer.Argument(help="Name of the workspace.")]
+WorkspaceArgument = Annotated[str, typer.Argument(help="Name of the workspace.")]
 HEADS = ("name", "status", "created_at", "updated_at", "description")
 SHOWN = ("id", "name", "description", "status", "created_at", "updated_at")
 
@@ -30,9 +30,9 @@ SHOWN = ("id", "name", "description", "status", "created_at", "updated_at")
 @command(*FILES)
 def list_(
     settings: Settings,
-    status: Annotated[Status, typer.Option(help="Only active or archived ones.")] = "all",
+    status: Annotated[StatusFilter, typer.Option(help="Only active or archived ones.")] = "all",
     *,
-    as_json: Json = False,
+    as_json: AsJson = False,
 ) -> None:
     """List the workspaces."""
     with Engine(settings, fetch=False) as engine:
@@ -49,20 +49,20 @@ def list_(
 @command(*FILES)
 def create(
     settings: Settings,
-    name: Name,
+    name: WorkspaceArgument,
     *,
     description: Annotated[str, typer.Option(metavar="TEXT", help="What it is about.")] = "",
-    as_json: Json = False,
+    as_json: AsJson = False,
 ) -> None:
-    """Create a workspace in a file of its own."""
+    """Create a workspace, in a separate file if SQLite is used."""
     with _changing(settings) as engine:
         _tell("Created", engine.workspaces.create(name, description), as_json=as_json)
 
 
 @workspaces.command()
 @command(*FILES)
-def archive(settings: Settings, name: Name, *, as_json: Json = False) -> None:
-    """Set a workspace aside: it keeps all that it holds, and cannot be used until it is restored."""
+def archive(settings: Settings, name: WorkspaceArgument, *, as_json: AsJson = False) -> None:
+    """Archive a workspace: its contents are kept, and it cannot be used until it is restored."""
     with _changing(settings) as engine:
         archived = engine.workspaces.archive(name)
         if not engine.store.placement.is_archived(archived):
@@ -72,8 +72,8 @@ def archive(settings: Settings, name: Name, *, as_json: Json = False) -> None:
 
 @workspaces.command()
 @command(*FILES)
-def restore(settings: Settings, name: Name, *, as_json: Json = False) -> None:
-    """Bring an archived workspace back."""
+def restore(settings: Settings, name: WorkspaceArgument, *, as_json: AsJson = False) -> None:
+    """Restore an archived workspace."""
     with _changing(settings) as engine:
         _tell("Restored", engine.workspaces.restore(name), as_json=as_json)
 
@@ -82,12 +82,12 @@ def restore(settings: Settings, name: Name, *, as_json: Json = False) -> None:
 @command(*FILES)
 def delete(
     settings: Settings,
-    name: Name,
+    name: WorkspaceArgument,
     *,
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
-    as_json: Json = False,
+    as_json: AsJson = False,
 ) -> None:
-    """Delete a workspace and all that it holds, for good; asks before it does."""
+    """Delete a workspace and all its contents permanently, after confirmation."""
     with _changing(settings) as engine:
         found = engine.workspaces.find(name)
         if not yes:
@@ -99,23 +99,23 @@ def delete(
 @command(*FILES)
 def perspectives(
     settings: Settings,
-    name: Name,
+    name: WorkspaceArgument,
     *,
     add: Annotated[
         list[str] | None, typer.Option("--set", metavar="NAME=TEMPLATE", help="Add one, or change its template.")
     ] = None,
     remove: Annotated[list[str] | None, typer.Option(metavar="NAME", help="Remove one.")] = None,
     reset: Annotated[bool, typer.Option("--reset", help="Back to the five defaults.")] = False,
-    as_json: Json = False,
+    as_json: AsJson = False,
 ) -> None:
-    """Show from where a workspace's observations are embedded, or change it."""
+    """Show or change the perspectives that a workspace's observations are embedded from."""
     changed = dict(map(_template, add or ()))
     with Engine(settings, fetch=False) as engine:
         workspace = engine.workspaces.active(name)
         if reset or changed or remove:
             _demand_writable(settings)
             engine.embedding.change_perspectives(workspace, changed, remove or (), reset=reset)
-            note("A running server makes the vectors anew in the background; `memoryd doctor --repair` does it now.")
+            note("A running server makes the vectors again in the background; `memoryd doctor --repair` does it now.")
         found = engine.store.read(workspace, templates)
     if as_json:
         show.as_json({"perspectives": found})
@@ -143,11 +143,11 @@ def _changing(settings: Settings) -> Iterator[Engine]:
 
 
 def _ask(workspace: Workspace) -> None:
-    """Ask; without a terminal there is nobody to ask."""
+    """Ask for confirmation; raise InvalidInputError without a terminal."""
     what = f"workspace {workspace.name}" + (" (archived)" if workspace.status == ARCHIVED else "")
     if not sys.stdin.isatty():
         raise InvalidInputError(
-            f"All that {what} holds would be gone for good, and nobody is there to be asked. Add --yes to delete it."
+            f"Deleting {what} and all its contents needs confirmation, and stdin is not a terminal. Add --yes."
         )
     typer.confirm(f"Delete {what} and all that it holds, for good?", abort=True, err=True)
 

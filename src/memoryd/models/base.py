@@ -1,4 +1,4 @@
-"""What embedders share: any text made safe, long texts cut, answers checked and normalised."""
+"""The common part of embedders: texts are made safe and split, answers are checked and normalised."""
 
 import math
 from abc import ABC, abstractmethod
@@ -9,16 +9,16 @@ from numpy.typing import NDArray
 from memoryd.errors import ModelError
 
 CHARACTERS = 2_000
-"""The longest chunk where the model's tokenizer is out of reach: about 500 tokens of English, a common window."""
+"""The longest chunk if the model's tokenizer is not available: about 500 tokens of English, a common window."""
 
 OVERLAP = 200
-"""Characters that neighbouring chunks share, so that a sentence on the border is whole in one of them."""
+"""Characters that adjacent chunks share, so that a sentence at the border is whole in one of them."""
 
 HURRY = 5.0
-"""Seconds for an answer of a service where a caller waits; the backfill is more patient."""
+"""Seconds to wait for a service while a caller waits; the backfill waits longer."""
 
 _BATCH = 64
-"""Chunks in one request. The smallest limit of a hosted service that is known to us is 2,048."""
+"""Chunks in one request. The smallest known limit of a hosted service is 2,048."""
 
 _PREFIXES = {
     "nomic-embed": ("search_query: ", "search_document: "),
@@ -26,14 +26,14 @@ _PREFIXES = {
     "mxbai-embed": ("Represent this sentence for searching relevant passages: ", ""),
     "snowflake-arctic-embed": ("Represent this sentence for searching relevant passages: ", ""),
 }
-"""What a model family was trained to see before queries and passages, by its model cards. bge v1.5 needs none: with its
-prefix bge-small found .601 of LoCoMo's turns in the top ten, without it .614."""
+"""The prefixes for queries and passages that a model family was trained with, from its model cards. bge v1.5 needs
+none: with its prefix bge-small found .601 of LoCoMo's turns in the top ten, without it .614."""
 
 _WITHOUT_PREFIX = ("snowflake-arctic-embed2", "e5-mistral")
 
 
 def prefixes(model: str) -> tuple[str, str]:
-    """What the family of `model` wants before queries and before passages; two '' for an unknown one."""
+    """Return the prefixes for queries and passages of the family of `model`; two '' if the family is unknown."""
     name = model.lower().rpartition("/")[2]
     if name.startswith(_WITHOUT_PREFIX):
         return "", ""
@@ -42,12 +42,12 @@ def prefixes(model: str) -> tuple[str, str]:
 
 
 def clean(text: str) -> str:
-    """`text` without what a tokenizer or JSON refuses: lone surrogates become `?`, NULs spaces. Keeps the length."""
+    """Return `text` with `?` for lone surrogates and spaces for NULs, which tokenizers and JSON refuse; same length."""
     return text.encode("utf-8", "replace").decode("utf-8").replace("\0", " ")
 
 
 def spans(length: int, window: int, overlap: int) -> list[tuple[int, int]]:
-    """Half-open spans that cover `length` items: one, or evenly long ones of at most `window` that share `overlap`."""
+    """Return half-open spans that cover `length` items: equally long, at most `window`, overlapping by `overlap`."""
     if length <= window:
         return [(0, length)]
     count = math.ceil((length - overlap) / (window - overlap))
@@ -57,19 +57,19 @@ def spans(length: int, window: int, overlap: int) -> list[tuple[int, int]]:
 
 
 def unit(rows: object, count: int, name: str) -> NDArray[np.float32]:
-    """What a model answered for `count` texts, as unit rows of shape (count, dim).
+    """Return the answer of a model for `count` texts as unit vectors, shape (count, dim).
 
-    Raises ModelError for anything but `count` equally long rows of finite numbers that are not all zero.
+    Raise ModelError unless there are `count` rows of the same length, with finite numbers that are not all zero.
     """
     try:
         vectors = np.asarray(rows, dtype=np.float32)
     except (TypeError, ValueError, OverflowError) as error:
-        raise ModelError(f"{name} answered with something else than vectors. {_ODD}") from error
+        raise ModelError(f"{name} did not answer with vectors. {_ODD}") from error
     if vectors.ndim != 2 or vectors.shape[0] != count or not vectors.shape[1]:
         raise ModelError(f"{name} answered {count} texts with an array of shape {vectors.shape}. {_ODD}")
     lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
     if not np.isfinite(lengths).all() or not lengths.all():
-        raise ModelError(f"{name} answered with a vector that has no direction. {_ODD}")
+        raise ModelError(f"{name} answered with a zero or non-finite vector. {_ODD}")
     return np.asarray(vectors / lengths, dtype=np.float32)
 
 
@@ -77,7 +77,7 @@ _ODD = "Check that it is an embedding model and that its server is up to date."
 
 
 class TextEmbedder(ABC):
-    """An embedder whose tokenizer is out of reach: cuts by characters. A child says how texts become vectors."""
+    """An embedder without access to its tokenizer, which splits by characters. Subclasses implement `_vectors`."""
 
     unrelated: float = 0.0
 
@@ -100,7 +100,7 @@ class TextEmbedder(ABC):
         return self._query + _visible(text[:CHARACTERS])
 
     def _learn_dim(self) -> None:
-        """Ask for one vector: it shows that the model answers, and how long its vectors are."""
+        """Request one vector, which shows that the model answers, and set the dimension."""
         self.dim = self._embed(["memory"], hurry=False).shape[1]
 
     def _embed(self, texts: list[str], *, hurry: bool) -> NDArray[np.float32]:
@@ -113,10 +113,10 @@ class TextEmbedder(ABC):
 
     @abstractmethod
     def _vectors(self, texts: list[str], *, hurry: bool) -> object:
-        """One vector for each text, in order, not checked yet; within HURRY if `hurry`. Raises ModelError."""
+        """Return one unchecked vector for each text, in order; within HURRY if `hurry`. Raise ModelError."""
 
 
 def _visible(text: str) -> str:
-    """Services refuse empty inputs; a full stop stands for a text without any words."""
+    """Return the cleaned text, or a full stop if it is blank: services refuse empty inputs."""
     safe = clean(text)
     return safe if safe.strip() else "."

@@ -1,4 +1,4 @@
-"""What may be asked of a language model within an hour."""
+"""The hourly budget of requests to a language model."""
 
 from limits import RateLimitItemPerHour
 from limits.storage import MemoryStorage
@@ -8,14 +8,14 @@ from memoryd.errors import ModelError
 
 
 class HourlyBudget:
-    """See models.llm.Budget."""
+    """See models.llm.UsageBudget."""
 
     def __init__(self, calls: int, tokens: int) -> None:
         self._calls, self._tokens = RateLimitItemPerHour(calls), RateLimitItemPerHour(tokens)
         self._spent = MovingWindowRateLimiter(MemoryStorage())
 
     def take(self, tokens: int) -> None:
-        """One call of about so many tokens. Raises ModelError where that is more than there is left."""
+        """Reserve one call of about `tokens` tokens. Raise ModelError if the budget does not allow it."""
         if not self._spent.test(self._tokens, cost=tokens) or not self._spent.hit(self._calls, "calls"):
             raise ModelError(
                 f"The budget for this hour is spent: {self._calls.amount} calls (MEMORY_LLM_CALLS), "
@@ -23,5 +23,5 @@ class HourlyBudget:
             )
 
     def spend(self, tokens: int) -> None:
-        """So many were needed."""
+        """Record the number of tokens that were used."""
         self._spent.hit(self._tokens, cost=max(tokens, 1))

@@ -1,4 +1,4 @@
-"""A language model behind any endpoint that speaks OpenAI's chat completions."""
+"""A language model behind an endpoint with OpenAI's chat completions API."""
 
 import asyncio
 import threading
@@ -9,13 +9,13 @@ import openai
 
 from memoryd.errors import ModelError
 from memoryd.models.budget import HourlyBudget
-from memoryd.models.llm import Answer, Llm
+from memoryd.models.llm import Completion, Llm
 from memoryd.settings import Settings, address
 from memoryd.text import estimate_tokens
 
-RETRIES = 1  # of what may pass: 429, 5xx, a lost connection
-_NO_KEY = "none"  # compatible servers of one's own mostly want none, but the SDK does
-_ADDRESS = "Check MEMORY_LLM_BASE_URL: it should end where `/chat/completions` is added, mostly in `/v1`."
+RETRIES = 1  # after 429, 5xx and a lost connection
+_NO_KEY = "none"  # self-hosted servers mostly need no key, but the SDK does
+_ADDRESS = "Check MEMORY_LLM_BASE_URL: `/chat/completions` is appended to it, so it mostly ends in `/v1`."
 
 
 def open_llm(settings: Settings) -> Llm:
@@ -24,9 +24,10 @@ def open_llm(settings: Settings) -> Llm:
 
 
 class Chat:
-    """See models.llm.Endpoint. Asks in an event loop of its own: only what is cancelled ends in time for certain.
+    """See models.llm.Endpoint. Requests run in a separate event loop, so that a late one can be cancelled.
 
-    Time-outs of a client count from byte to byte, for each attempt, and not while a name is looked up.
+    The time-outs of the HTTP client would not bound a request: they restart with each byte and each attempt, and do not
+    cover the look-up of the host name.
     """
 
     def __init__(self, settings: Settings) -> None:
@@ -39,46 +40,46 @@ class Chat:
         self._loop = asyncio.new_event_loop()
         threading.Thread(target=self._loop.run_forever, name="memoryd-llm", daemon=True).start()
 
-    def ask(self, system: str, prompt: str, tokens: int, schema: Mapping[str, Any], seconds: float) -> Answer:
-        """See Endpoint. An endpoint that takes no schemas is not sent any from then on: the prompt has it too."""
-        asking = asyncio.run_coroutine_threadsafe(self._ask(system, prompt, tokens, schema), self._loop)
+    def ask(self, system: str, prompt: str, tokens: int, schema: Mapping[str, Any], seconds: float) -> Completion:
+        """See Endpoint. After an endpoint refused a schema, none is sent any more: the prompt contains it too."""
+        request = asyncio.run_coroutine_threadsafe(self._ask(system, prompt, tokens, schema), self._loop)
         try:
-            return asking.result(seconds)
+            return request.result(seconds)
         except TimeoutError as error:
             raise ModelError(
-                f"{self.name} did not answer in time. Look into its load, or raise MEMORY_LLM_TIMEOUT."
+                f"{self.name} did not answer in time. Check its load, or raise MEMORY_LLM_TIMEOUT."
             ) from error
         except openai.OpenAIError as error:
             raise self._failed(error) from error
         finally:
-            asking.cancel()
+            request.cancel()
 
-    async def _ask(self, system: str, prompt: str, tokens: int, schema: Mapping[str, Any]) -> Answer:
+    async def _ask(self, system: str, prompt: str, tokens: int, schema: Mapping[str, Any]) -> Completion:
         if self._takes_schemas:
             try:
-                return await self._asked(system, prompt, tokens, _format(schema))
+                return await self._send(system, prompt, tokens, _format(schema))
             except openai.BadRequestError:
                 self._takes_schemas = False
-        return await self._asked(system, prompt, tokens, openai.omit)
+        return await self._send(system, prompt, tokens, openai.omit)
 
-    async def _asked(self, system: str, prompt: str, tokens: int, form: Any) -> Answer:
+    async def _send(self, system: str, prompt: str, tokens: int, form: Any) -> Completion:
         messages: Any = [{"role": "system", "content": system}, {"role": "user", "content": prompt}]
         try:
             raw = await self._client.chat.completions.with_raw_response.create(
                 model=self._model, messages=messages, max_tokens=tokens, temperature=0, response_format=form
             )
-            return self._answer(raw.http_response.json(), system + prompt)
-        except ValueError as error:  # no JSON
-            raise ModelError(f"{self.name} answered without JSON. {_ADDRESS}") from error
+            return self._completion(raw.http_response.json(), system + prompt)
+        except ValueError as error:  # not JSON
+            raise ModelError(f"{self.name} did not answer with JSON. {_ADDRESS}") from error
 
-    def _answer(self, body: Any, asked: str) -> Answer:
+    def _completion(self, body: Any, request: str) -> Completion:
         match body:
             case {"choices": [{"message": {"content": str(text)}}, *_]}:
                 match body.get("usage"):
                     case {"total_tokens": int(tokens)}:
-                        return Answer(text, tokens)
-                return Answer(text, estimate_tokens(asked) + estimate_tokens(text))
-        raise ModelError(f"{self.name} answered without a text. {_ADDRESS}")
+                        return Completion(text, tokens)
+                return Completion(text, estimate_tokens(request) + estimate_tokens(text))
+        raise ModelError(f"{self.name} did not answer with a text. {_ADDRESS}")
 
     def _failed(self, error: openai.OpenAIError) -> ModelError:
         return ModelError(f"{self.name}: {str(error)[:300]} {_next(error)}")
@@ -94,7 +95,7 @@ def _next(error: openai.OpenAIError) -> str:
     if isinstance(error, openai.NotFoundError):
         return f"Check MEMORY_LLM_MODEL. {_ADDRESS}"
     if isinstance(error, openai.RateLimitError):
-        return "Ask less, or raise the limit of the service."
+        return "Send fewer requests, or raise the limit of the service."
     if isinstance(error, openai.APIConnectionError):
         return "Check the network and MEMORY_LLM_BASE_URL."
-    return "Try again later, or look into the service's log."
+    return "Try again later, or check the log of the service."

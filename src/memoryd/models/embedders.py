@@ -1,4 +1,4 @@
-"""What turns texts into vectors, and which class does it. Light to import: a provider's module comes when asked for."""
+"""The embedder protocol and its providers, whose modules are imported only when they are used."""
 
 from typing import Protocol
 
@@ -20,28 +20,28 @@ class Embedder(Protocol):
     """Texts to unit vectors. Safe to use from several threads; any `str` is accepted."""
 
     name: str
-    """What its vectors are marked with, e.g. `bundled:e5-small-v2`."""
+    """The name that its vectors are stored under, e.g. `bundled:e5-small-v2`."""
     dim: int
     unrelated: float
-    """The mean cosine of unrelated texts by this model, to rescale similarities with; 0 where it was not measured."""
+    """The mean cosine of unrelated texts, used to rescale similarities; 0 if it was not measured."""
 
     def embed_query(self, text: str) -> NDArray[np.float32]:
-        """A unit vector, shape (dim,). What exceeds the model's window is cut off. Raises ModelError."""
+        """Return a unit vector, shape (dim,); text beyond the model's window is cut off. Raise ModelError."""
         ...
 
     def embed_passage(self, text: str, *, hurry: bool = False) -> NDArray[np.float32]:
-        """Unit rows, shape (chunks, dim): one, or more for a text longer than the window. Raises ModelError.
+        """Return unit vectors, shape (chunks, dim): more than one if the text exceeds the window. Raise ModelError.
 
-        `hurry` where a caller waits, as for every query: a service that hangs is given up after a few seconds.
+        With `hurry`, for a waiting caller, the request is abandoned after a few seconds, as every query is.
         """
         ...
 
 
 def load_embedder(spec: str, settings: Settings) -> Embedder | None:
-    """The embedder of `provider:model`, `provider` (its usual model) or `owner/name`; None for `none`.
+    """Return the embedder of `provider:model`, `provider` (its default model) or `owner/name`; None for `none`.
 
-    Takes from a moment to minutes (a provider may download or start its model). Raises InvalidInputError for a spec
-    that names nothing, ModelError with cause and next step for a model that cannot be loaded.
+    This may take minutes, if a provider downloads or starts its model. Raise InvalidInputError for an unknown spec,
+    ModelError with cause and next step for a model that cannot be loaded.
     """
     embedder: Embedder | None = load(Spec.parse(spec), PROVIDERS, settings)
     return embedder

@@ -1,4 +1,4 @@
-"""Models from a hub through fastembed, an extra. Downloads on first use."""
+"""Models from a hub by way of fastembed, an optional dependency. They are downloaded on first use."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -23,21 +23,21 @@ DEFAULT = "BAAI/bge-base-en-v1.5"
 DEFAULT_RERANKER = "Xenova/ms-marco-MiniLM-L-6-v2"
 
 _XENOVA = "Xenova/"
-"""An owner of conversions, by which seed d names its models. They lie in files of these names:"""
+"""The owner of the model conversions that seed d names; their files are called:"""
 _FILES = {"q8": "onnx/model_quantized.onnx", "fp16": "onnx/model_fp16.onnx", "fp32": "onnx/model.onnx"}
 
 _POOLING = {"bge-": PoolingType.CLS, "all-minilm-": PoolingType.MEAN, "gte-": PoolingType.MEAN}
-"""How families of models, by the start of their names, make one vector of many; from their model cards."""
+"""The pooling of model families, by the start of their names; from their model cards."""
 
 _ERRORS = (OSError, ValueError, RuntimeError, KeyError, *GRAPH_ERRORS)
-_NEXT = "Check the model's name, the network and the room on disk."
+_NEXT = "Check the model's name, the network and the free disk space."
 
 
 class FastEmbedder(TextEmbedder):
-    """A model that fastembed knows: see Embedder. `Xenova/NAME` means fastembed's own copy of NAME where it has one."""
+    """A model of fastembed: see Embedder. `Xenova/NAME` means fastembed's own copy of NAME if it has one."""
 
     def __init__(self, model: str, settings: Settings) -> None:
-        model, _, dtype = (model or DEFAULT).partition("@")  # its own name is a spec of it
+        model, _, dtype = (model or DEFAULT).partition("@")  # the embedder's own name, with @dtype, is a valid spec too
         dtype = (dtype or settings.embedding_dtype or "").lower()
         super().__init__("fastembed", f"{model}@{dtype}" if dtype else model)
         name = _with_dtype(model, dtype) if dtype else _own_name(model)
@@ -48,12 +48,12 @@ class FastEmbedder(TextEmbedder):
         self._learn_dim()
 
     def embed_query(self, text: str) -> NDArray[np.float32]:
-        """See Embedder. Some models embed a query in a way of their own."""
+        """See Embedder. Some models embed queries differently from passages."""
         asked = self._asked(text)
         vector: NDArray[np.float32] = unit(self._answers(self._model.query_embed, [asked]), 1, self.name)[0]
         return vector
 
-    def _vectors(self, texts: list[str], *, hurry: bool) -> object:  # noqa: ARG002 - what computes here cannot be cut short
+    def _vectors(self, texts: list[str], *, hurry: bool) -> object:  # noqa: ARG002 - a local computation cannot be interrupted
         return self._answers(self._model.passage_embed, texts)
 
     def _answers(self, embed: Any, texts: list[str]) -> object:
@@ -65,7 +65,7 @@ class FastEmbedder(TextEmbedder):
 
 
 class FastReranker:
-    """A cross-encoder that fastembed knows: see Reranker."""
+    """A cross-encoder of fastembed: see Reranker."""
 
     def __init__(self, model: str, settings: Settings) -> None:
         model = model or DEFAULT_RERANKER
@@ -76,7 +76,7 @@ class FastReranker:
             raise _failed(model, error) from error
 
     def score(self, query: str, texts: Sequence[str]) -> list[float]:
-        """See Reranker. Texts are cut by characters; of an over-long pair the longer side is cut."""
+        """See Reranker. Texts are cut by characters; if a pair is too long, the longer side is cut."""
         cut = [clean(text[: 4 * CHARACTERS]) for text in texts]
         try:
             with GATE:
@@ -86,7 +86,7 @@ class FastReranker:
 
 
 def _cache(settings: Settings) -> str:
-    """Where fastembed keeps what it downloads."""
+    """Return the directory for fastembed's downloads."""
     return str(place(settings, lambda models: (models / "fastembed").is_dir()) / "fastembed")
 
 
@@ -96,7 +96,7 @@ def _known() -> list[dict[str, Any]]:
 
 
 def _twin(model: str) -> dict[str, Any] | None:
-    """What fastembed says of `model`, or of the same model by another owner for a Xenova name."""
+    """Return fastembed's description of `model`; for a Xenova name, also of the same model by another owner."""
     tail = model.lower().removeprefix(_XENOVA.lower())
     for description in _known():
         name = description["model"].lower()
@@ -111,7 +111,7 @@ def _own_name(model: str) -> str:
 
 
 def _with_dtype(model: str, dtype: str) -> str:
-    """The name under which fastembed has `model` in that dtype. Raises ModelError where it cannot have it."""
+    """Return fastembed's name for `model` with that dtype. Raise ModelError if it does not have it."""
     twin = _twin(model)
     if dtype not in _FILES:
         raise ModelError(f"MEMORY_EMBEDDING_DTYPE={dtype!r} is not known. Use one of {', '.join(_FILES)}.")
@@ -121,7 +121,7 @@ def _with_dtype(model: str, dtype: str) -> str:
     pooling = next((pooling for start, pooling in _POOLING.items() if tail.startswith(start)), None)
     if twin is None or pooling is None or not model.startswith(_XENOVA):
         raise ModelError(
-            f"fastembed has {model!r} in one dtype only. Unset MEMORY_EMBEDDING_DTYPE, or name a conversion whose "
+            f"fastembed has {model!r} with one dtype only. Unset MEMORY_EMBEDDING_DTYPE, or use a conversion whose "
             f"dtypes are known, such as Xenova/bge-base-en-v1.5."
         )
     return _register(model, dtype, pooling, twin["dim"])

@@ -1,4 +1,4 @@
-"""The learned helpers of one process: each is loaded in the background on first need, and may be absent."""
+"""The models of a process: embedder, reranker, language model. Each is loaded in the background and may be absent."""
 
 import logging
 import time
@@ -18,23 +18,23 @@ log = logging.getLogger(__name__)
 T = TypeVar("T")
 
 PATIENCE = 10.0
-"""Seconds after its start until which callers wait for a model that is being loaded."""
+"""Seconds after the start of loading a model during which callers wait for it."""
 
 NOUNS = {"embedder": "embedding model", "reranker": "reranker"}
-UNUSABLE = {name: f"the {noun} cannot be used; `memoryd doctor` tells why" for name, noun in NOUNS.items()}
-"""Why a helper that failed is not there, as the end of a sentence: its own words may hold addresses, or be long."""
+UNUSABLE = {name: f"the {noun} cannot be used; `memoryd doctor` says why" for name, noun in NOUNS.items()}
+"""Why a model that failed is absent, as the end of a sentence. Its own message may contain addresses, or be long."""
 
 LOADING = 3_600.0
-"""Seconds until background work gives up to wait for what is being loaded."""
+"""Seconds that background work waits for a model to load."""
 
 BACKGROUND = 4
-"""Times MEMORY_LLM_TIMEOUT that background work waits for each answer."""
+"""Background work waits this many times MEMORY_LLM_TIMEOUT for each answer."""
 
 
 class Helpers:
-    """The embedder and the reranker that the settings name. One that failed a caller is absent for a while.
+    """The models that the settings name. One that failed is absent for a while.
 
-    The bundled models are fetched where they are missing; without `fetch` they are loaded only if they are there.
+    Missing bundled models are downloaded, unless `fetch` is False.
     """
 
     def __init__(self, settings: Settings, *, fetch: bool = True) -> None:
@@ -48,7 +48,7 @@ class Helpers:
         self._older: dict[str, Loader[Embedder | None]] = {}
 
     def start(self) -> None:
-        """Begin to load what is neither loaded nor being loaded. Returns at once."""
+        """Start loading what is neither loaded nor being loaded; return immediately."""
         self.embedder.start()
         self.reranker.start()
         if configured(self._settings):
@@ -56,18 +56,18 @@ class Helpers:
 
     @property
     def patience(self) -> float:
-        """How long a caller may wait: not at all while files are still to be fetched, or after a failure."""
+        """Seconds that a caller may wait for a model; 0 while files are being downloaded, and after a failure."""
         return 0.0 if self._fetching or self.embedder.failed_before or self.reranker.failed_before else PATIENCE
 
     def states(self) -> dict[str, str]:
-        """How each helper stands: `off`, or its spec and `ready`, `idle`, `loading`, or why not."""
+        """Return the state of each model: `off`, or its spec with `ready`, `idle`, `loading` or why it failed."""
         return {
             name: "off" if spec.off else f"{spec}: {self._loaders[name].reason or self._loaders[name].state}"
             for name, spec in self._specs.items()
         }
 
     def why_not(self, name: str) -> str:
-        """Why a helper that the settings name is not there, as the end of a sentence; '' where there shall be none."""
+        """Return why a model is absent, as the end of a sentence; '' if the settings disable it."""
         if self._specs[name].off:
             return ""
         if self._loaders[name].state == "failed":
@@ -77,14 +77,14 @@ class Helpers:
 
     @property
     def _fetching(self) -> bool:
-        """Whether files are still to be fetched."""
+        """Whether bundled model files are still to be downloaded."""
         bundled = any(spec.bundled for spec in self._specs.values())
         return self._fetch and bundled and not weights.present(weights.place(self._settings))
 
     def writer(self) -> Writer | None:
-        """The language model for a call that somebody waits for: all that it asks ends within the time-out.
+        """Return the language model for a waiting caller, whose requests all end within the time-out.
 
-        None where there is none, or what speaks to it is not loaded yet, or cannot be.
+        Return None if none is configured, or if its client is not loaded yet or cannot be loaded.
         """
         if not configured(self._settings):
             return None
@@ -95,49 +95,49 @@ class Helpers:
         return TimedWriter(llm, seconds, until) if llm else None
 
     def background_writer(self) -> Writer | None:
-        """The language model for work that nobody waits for; None where there is none.
+        """Return the language model for background work, or None if none is configured.
 
-        Waits until what speaks to it is loaded. Raises ModelError where that cannot be.
+        Wait until its client is loaded. Raise ModelError if it cannot be loaded.
         """
         if not configured(self._settings):
             return None
         self.llm.start()
         llm = self.llm.get(LOADING)
         if llm is None:
-            raise ModelError(f"The language model cannot be asked: {self.llm.reason or 'it is still being loaded'}")
+            raise ModelError(f"The language model cannot be used: {self.llm.reason or 'it is still being loaded'}")
         return TimedWriter(llm, BACKGROUND * self._settings.llm_timeout)
 
     def usage(self) -> dict[str, int]:
-        """What the language model was asked for so far."""
+        """Return the counts of calls, failures and tokens of the language model so far."""
         llm = self.llm.get()
         return vars(llm.usage).copy() if llm else {}
 
     def older(self, name: str) -> Embedder | None:
-        """The embedder that made an older set of vectors, if it is still to be had."""
+        """Return the embedder that made an older set of vectors, or None if it is not available."""
         if name not in self._older:
             self._older[name] = self._loader(Spec.parse(name), lambda: load_embedder(name, self._settings))
         self._older[name].start()
         return self._older[name].get(self.patience)
 
     def failed(self, embedder: Embedder, error: ModelError) -> None:
-        """An embedder has failed a caller. The next ones do without it for a while: it may hang."""
+        """Mark an embedder as failed, so that callers do without it for a while: it may hang."""
         self._older.get(embedder.name, self.embedder).fail(str(error))
 
     def _load_reranker(self) -> Reranker | None:
-        found = load_reranker(self._settings.reranker_spec, self._settings)
-        return _Watched(found, self.reranker.fail) if found else None
+        reranker = load_reranker(self._settings.reranker_spec, self._settings)
+        return _WatchedReranker(reranker, self.reranker.fail) if reranker else None
 
     def _loader(self, spec: Spec, load: Callable[[], T]) -> Loader[T]:
         def fetch_and_load() -> T:
             if self._fetch and spec.bundled and not weights.present(weights.place(self._settings)):
-                fetch(spec, self._settings.models, _tell)
+                fetch(spec, self._settings.models, _log_progress)
             return load()
 
         return Loader(fetch_and_load)
 
 
-class _Watched:
-    """A reranker that tells when it fails."""
+class _WatchedReranker:
+    """A reranker that reports its failures to a callback."""
 
     def __init__(self, reranker: Reranker, failed: Callable[[str], None]) -> None:
         self.name = reranker.name
@@ -153,5 +153,5 @@ class _Watched:
             raise
 
 
-def _tell(what: str, done: float) -> None:
+def _log_progress(what: str, done: float) -> None:
     log.info("models: %s, %.0f %%", what, 100 * done)

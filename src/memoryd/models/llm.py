@@ -1,6 +1,6 @@
-"""What writes text: a language model that fills shapes, within a budget, and is left alone for a while after it failed.
+"""The language model: it fills typed shapes, within a budget and behind a circuit breaker.
 
-Light to import: the client of an endpoint is loaded once one is configured.
+The client of the endpoint is imported only if one is configured.
 """
 
 import json
@@ -22,58 +22,58 @@ from memoryd.text import estimate_tokens
 
 log = logging.getLogger(__name__)
 
-OPENAI = "https://api.openai.com/v1"  # where a key without an address leads
-FAILURES = 3  # in a row, after which the model is left alone ...
-PAUSE = 60.0  # ... for so many seconds
-FAULTS = 500  # characters of what was wrong with an answer that the model is told
+OPENAI = "https://api.openai.com/v1"  # used if there is a key but no address
+FAILURES = 3  # consecutive failures that open the circuit breaker ...
+PAUSE = 60.0  # ... for this many seconds
+FAULTS = 500  # characters of the validation error, and of the answer, that a repair prompt quotes
 REPAIR = "\n\nYour last answer was not valid: {}\nIt began with: {}\nAnswer again, with the JSON object alone."
 
 ShapeT = TypeVar("ShapeT", bound=BaseModel)
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
-    """What a model wrote, and how many tokens question and answer had."""
+class Completion:
+    """The text that a model wrote, and the number of tokens of prompt and answer."""
 
     text: str
     tokens: int
 
 
 class Endpoint(Protocol):
-    """Where a model is asked. Safe to use from several threads."""
+    """A service that runs a model. Safe to use from several threads."""
 
     name: str
-    """The model and where it is, for people; never a key."""
+    """The model and its host, for people; never a key."""
 
-    def ask(self, system: str, prompt: str, tokens: int, schema: Mapping[str, Any], seconds: float) -> Answer:
-        """An answer of at most so many tokens: a JSON object of the schema, if the endpoint can promise that.
+    def ask(self, system: str, prompt: str, tokens: int, schema: Mapping[str, Any], seconds: float) -> Completion:
+        """Return an answer of at most `tokens` tokens: a JSON object of the schema, if the endpoint supports that.
 
-        Raises ModelError, also where there is no answer after so many seconds, whatever was tried again.
+        Raise ModelError if the request fails, or has no answer after `seconds`, retries included.
         """
         ...
 
 
-class Budget(Protocol):
-    """What may be asked within some time."""
+class UsageBudget(Protocol):
+    """A limit on calls and tokens within some time."""
 
     def take(self, tokens: int) -> None:
-        """One call of about so many tokens. Raises ModelError where that is more than there is left."""
+        """Reserve one call of about `tokens` tokens. Raise ModelError if the budget does not allow it."""
 
     def spend(self, tokens: int) -> None:
-        """So many were needed."""
+        """Record the number of tokens that were used."""
 
 
 class Usage:
-    """What a model was asked for so far."""
+    """The calls, failures and tokens of a model so far."""
 
     def __init__(self) -> None:
         self.calls = self.failures = self.tokens = 0
 
 
 class Llm:
-    """A language model."""
+    """A language model with its budget and its circuit breaker."""
 
-    def __init__(self, endpoint: Endpoint, budget: Budget) -> None:
+    def __init__(self, endpoint: Endpoint, budget: UsageBudget) -> None:
         self.name = endpoint.name
         self.usage = Usage()
         self._endpoint = endpoint
@@ -83,28 +83,28 @@ class Llm:
         self._again_at = 0.0
 
     def fill(self, system: str, prompt: str, tokens: int, shape: type[ShapeT], until: float) -> ShapeT:
-        """An answer of a shape, of at most so many tokens. One that is not is sent back once, with what is wrong.
+        """Return an answer of a shape, of at most `tokens` tokens. An invalid one is sent back once for repair.
 
-        Raises ModelError where there is no answer that could be used by `until`, a time of the monotonic clock.
+        Raise ModelError if there is no valid answer by `until`, a time of the monotonic clock.
         """
         schema = shape.model_json_schema()
-        asked = _with_schema(prompt, schema)
-        text = self._ask(system, asked, tokens, schema, until)
+        request = _with_schema(prompt, schema)
+        text = self._ask(system, request, tokens, schema, until)
         try:
             return _read(text, shape)
         except ValueError as error:
-            again = asked + REPAIR.format(str(error)[:FAULTS], text[:FAULTS])
-        text = self._ask(system, again, tokens, schema, until)
+            repair = request + REPAIR.format(str(error)[:FAULTS], text[:FAULTS])
+        text = self._ask(system, repair, tokens, schema, until)
         try:
             return _read(text, shape)
         except ValueError as error:
-            raise ModelError(f"{self.name} answered twice with something else than was asked for: {error}") from error
+            raise ModelError(f"{self.name} gave two answers that do not match the schema: {error}") from error
 
     def _ask(self, system: str, prompt: str, tokens: int, schema: Mapping[str, Any], until: float) -> str:
         self._demand_closed()
         left = until - time.monotonic()
         if left <= 0:
-            raise ModelError(f"The time to ask {self.name} is over (MEMORY_LLM_TIMEOUT).")
+            raise ModelError(f"No time is left to ask {self.name} (MEMORY_LLM_TIMEOUT).")
         self._budget.take(_tokens(system, prompt, tokens))
         self.usage.calls += 1
         try:
@@ -122,7 +122,7 @@ class Llm:
     def _demand_closed(self) -> None:
         left = self._again_at - time.monotonic()
         if left > 0:
-            raise ModelError(f"{self.name} has failed {FAILURES} times in a row; it is asked again in {left:.0f} s.")
+            raise ModelError(f"{self.name} has failed {FAILURES} times in a row; it is used again in {left:.0f} s.")
 
     def _fail(self, error: ModelError) -> None:
         with self._lock:
@@ -133,28 +133,29 @@ class Llm:
             if self._failed >= FAILURES:
                 self._again_at = time.monotonic() + PAUSE
                 self._failed = 0
-                log.warning("the language model is left alone for %.0f s", PAUSE)
+                log.warning("the language model is not used for %.0f s", PAUSE)
 
 
 class Writer(Protocol):
-    """What writes for one caller."""
+    """A language model as one caller uses it."""
 
     @property
     def name(self) -> str:
-        """The model and where it is, for people."""
+        """The model and its host, for people."""
 
     def fill(self, system: str, prompt: str, tokens: int, shape: type[ShapeT]) -> ShapeT:
-        """An answer of a shape, of at most so many tokens. Raises ModelError."""
+        """Return an answer of a shape, of at most `tokens` tokens. Raise ModelError."""
 
 
 @dataclass(frozen=True, slots=True)
 class TimedWriter:
-    """A language model for a caller who waits so many seconds for each answer, and for none beyond `until`."""
+    """A language model with a time limit for each answer and for all of them."""
 
     llm: Llm
     patience: float
+    """Seconds for each answer."""
     until: float = math.inf
-    """A time of the monotonic clock: all that a call asks ends by it, retries and repairs included."""
+    """The time of the monotonic clock by which all requests of a call end, retries and repairs included."""
 
     @property
     def name(self) -> str:
@@ -169,12 +170,12 @@ class TimedWriter:
 
 @dataclass(slots=True)
 class CountingWriter:
-    """Counts what would be asked, and asks nobody: each answer of a shape of lists is empty."""
+    """A dry run: counts prompts without sending them, and answers each with a shape of empty lists."""
 
     name: str = ""
     prompts: int = 0
     tokens: int = 0
-    """About, of questions and of answers as long as they may be."""
+    """The estimated tokens of the prompts and of answers of maximum length."""
 
     def fill(self, system: str, prompt: str, tokens: int, shape: type[ShapeT]) -> ShapeT:
         """See Writer."""
@@ -188,7 +189,7 @@ def _with_schema(prompt: str, schema: Mapping[str, Any]) -> str:
 
 
 def _tokens(system: str, prompt: str, tokens: int) -> int:
-    """About how many a question has, with its answer at its longest."""
+    """Return the estimated tokens of a request with an answer of maximum length."""
     return estimate_tokens(system) + estimate_tokens(prompt) + tokens
 
 
@@ -196,10 +197,10 @@ _FENCE = re.compile(r"\A\s*```(?:json)?\s*(.*?)\s*```\s*\Z", re.DOTALL)
 
 
 def _read(text: str, shape: type[ShapeT]) -> ShapeT:
-    """The object in an answer, which may be fenced or have prose around it. Raises ValueError."""
+    """Parse the JSON object in an answer, which may be fenced or surrounded by prose. Raise ValueError."""
     fenced = _FENCE.match(text)
     inner = fenced[1] if fenced else text[text.find("{") : text.rfind("}") + 1] or text
-    inner = inner.replace(r"\u0000", " ")  # no store keeps it
+    inner = inner.replace(r"\u0000", " ")  # which no store accepts
     try:
         return shape.model_validate_json(inner)
     except ValidationError as error:
@@ -208,12 +209,12 @@ def _read(text: str, shape: type[ShapeT]) -> ShapeT:
 
 
 def configured(settings: Settings) -> bool:
-    """Whether there is anybody to ask: nothing is sent anywhere unless a key or an address is given."""
+    """Return whether a language model is configured: nothing is sent unless a key or an address is given."""
     return bool(settings.llm_api_key or settings.llm_base_url)
 
 
-def asked(settings: Settings) -> str:
-    """Who would be asked what, for people; never a key."""
+def described(settings: Settings) -> str:
+    """Return which model would be used for what, for people; never a key."""
     if not configured(settings):
         return "none: nothing is sent anywhere"
     host = address(settings.llm_base_url or OPENAI)

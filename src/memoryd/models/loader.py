@@ -1,4 +1,4 @@
-"""Loads one thing once, in the background, and remembers how that went."""
+"""Loads one object once, in the background, and keeps the result or the failure."""
 
 import atexit
 import threading
@@ -10,10 +10,10 @@ from memoryd.errors import MemorydError
 from memoryd.models.native import EXIT_PATIENCE
 
 T = TypeVar("T")
-State = Literal["idle", "loading", "ready", "failed"]
+LoadState = Literal["idle", "loading", "ready", "failed"]
 
 RETRY_PAUSE = 60.0
-"""Seconds after a failure before another try: a server whose network is down must not spin."""
+"""Seconds between a failure and the next attempt, so that a server without a network does not spin."""
 
 _UNEXPECTED = "It failed unexpectedly; the log has the details."
 
@@ -21,15 +21,14 @@ _UNEXPECTED = "It failed unexpectedly; the log has the details."
 class Loader(Generic[T]):
     """Calls `load` on a daemon thread and keeps what it returns. Safe to use from several threads.
 
-    `state` and `reason` tell how it stands. A failure is kept for `pause` seconds; then start() tries again.
-    What was loaded may fail too, when it is asked: fail() makes it a failure like the others.
+    After a failure start() does nothing for `pause` seconds. Use fail() if the loaded object fails later.
     """
 
     def __init__(self, load: Callable[[], T], *, pause: float = RETRY_PAUSE) -> None:
         self._load = load
         self._pause = pause
         self._changed = threading.Condition()
-        self._state: State = "idle"
+        self._state: LoadState = "idle"
         self._reason = ""
         self._value: T | None = None
         self._began = 0.0
@@ -37,7 +36,7 @@ class Loader(Generic[T]):
         self._failed_before = False
 
     @property
-    def state(self) -> State:
+    def state(self) -> LoadState:
         """'idle' until start(), 'loading', 'ready' or 'failed'."""
         return self._state
 
@@ -48,24 +47,24 @@ class Loader(Generic[T]):
 
     @property
     def failed_before(self) -> bool:
-        """Whether it has failed at least once: nobody should wait for such a one again."""
+        """Whether it has failed at least once; callers should not wait for it then."""
         return self._failed_before
 
     def start(self) -> None:
-        """Begin to load, unless it is loading, ready or has failed less than the pause ago. Returns at once."""
+        """Start loading, unless it is loading, ready or has failed less than the pause ago; return immediately."""
         with self._changed:
             too_early = self._state == "failed" and time.monotonic() < self._retry_at
             if self._state in ("loading", "ready") or too_early:
                 return
             self._state, self._reason, self._began = "loading", "", time.monotonic()
         thread = threading.Thread(target=self._run, name="memoryd-load", daemon=True)
-        thread.start()  # first: at the end of the process nobody may join a thread that was not started
+        thread.start()  # before it is registered: a thread that was not started cannot be joined
         atexit.register(thread.join, EXIT_PATIENCE)  # a load is native code too: see native.py
 
     def get(self, wait: float = 0.0) -> T | None:
-        """What was loaded; None while there is nothing.
+        """Return the loaded object, or None.
 
-        Waits only while it loads, and until `wait` seconds after that began: two loaders cost one wait, not two.
+        While it is being loaded, wait until `wait` seconds after the start: two loaders cost one wait, not two.
         """
         with self._changed:
             left = max(self._began + wait - time.monotonic(), 0.0)
@@ -73,7 +72,7 @@ class Loader(Generic[T]):
             return self._value
 
     def fail(self, reason: str) -> None:
-        """Let go of what was loaded, because it failed who asked it; after the pause start() loads it anew."""
+        """Drop the loaded object because it failed a caller; after the pause start() loads it again."""
         with self._changed:
             if self._state == "ready":
                 self._settle("failed", None, reason)
@@ -88,12 +87,12 @@ class Loader(Generic[T]):
             reason = str(error)
         except (OSError, ValueError, RuntimeError, ImportError, MemoryError) as error:
             reason = f"{type(error).__name__}: {error}"
-        finally:  # whatever else happens ends up in the log by way of the thread; nobody waits for ever
+        finally:  # any other error is logged when the thread ends; callers must not wait for ever
             if reason:
                 self._settle("failed", None, reason)
             atexit.unregister(threading.current_thread().join)
 
-    def _settle(self, state: State, value: T | None, reason: str = "") -> None:
+    def _settle(self, state: LoadState, value: T | None, reason: str = "") -> None:
         with self._changed:
             self._state, self._value, self._reason = state, value, reason
             self._retry_at = time.monotonic() + self._pause

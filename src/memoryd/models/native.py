@@ -1,7 +1,7 @@
-"""Keeps native libraries and the end of the process apart.
+"""A gate around native calls, so that the process does not end during one.
 
-A daemon thread that is inside onnxruntime when the interpreter ends cannot come back into it: the process is aborted
-(SIGABRT). So whoever calls a model enters here first, and the end waits for those who are inside.
+A daemon thread inside onnxruntime cannot return to an interpreter that has ended: the process is aborted (SIGABRT). So
+every call of a model passes the gate, and the end of the process waits for those inside.
 """
 
 import atexit
@@ -11,11 +11,11 @@ from types import TracebackType
 from memoryd.errors import ModelError
 
 EXIT_PATIENCE = 10.0
-"""Seconds that an ending process waits at most. One chunk takes about .2 s; only a starved machine needs more."""
+"""Maximum seconds that an ending process waits. One chunk takes about .2 s, more only on an overloaded machine."""
 
 
 class Gate:
-    """`with gate:` around a native call. Once closed it lets nobody in: ModelError."""
+    """A context manager around native calls; once closed, entering raises ModelError."""
 
     def __init__(self) -> None:
         self._changed = threading.Condition()
@@ -25,7 +25,7 @@ class Gate:
     def __enter__(self) -> None:
         with self._changed:
             if self._closed:
-                raise ModelError("The process is ending; models are not asked any more.")
+                raise ModelError("The process is ending; models are not used any more.")
             self._inside += 1
 
     def __exit__(
@@ -36,13 +36,13 @@ class Gate:
             self._changed.notify_all()
 
     def close(self, patience: float = EXIT_PATIENCE) -> bool:
-        """Let nobody in any more, and wait at most `patience` seconds for those inside; whether all came out."""
+        """Close the gate and wait at most `patience` seconds for calls inside; return whether all have ended."""
         with self._changed:
             self._closed = True
             return self._changed.wait_for(lambda: not self._inside, timeout=patience)
 
 
 GATE = Gate()
-"""The one of this process."""
+"""The gate of this process."""
 
 atexit.register(GATE.close)

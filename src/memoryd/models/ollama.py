@@ -12,17 +12,17 @@ from memoryd.settings import Settings, address
 DEFAULT = "nomic-embed-text"
 
 TIMEOUT = 60.0
-"""Seconds for an answer nobody waits for: the first one waits until the server has loaded the model."""
+"""Seconds for an answer in the background: the first one takes until the server has loaded the model."""
 
 _CONNECT = 5.0
 
 _PORTS = {"http": 80, "https": 443}
 _PORT = 11434
-_EVERYWHERE = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104 - what a server binds to is not what a client asks
+_EVERYWHERE = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104 - a server binds to these, a client cannot connect
 
 
 class OllamaEmbedder(TextEmbedder):
-    """A model that an Ollama server at OLLAMA_HOST has pulled: see Embedder."""
+    """A model of the Ollama server at OLLAMA_HOST: see Embedder."""
 
     def __init__(self, model: str, settings: Settings, *, timeout: float = TIMEOUT) -> None:
         self._model = model or DEFAULT
@@ -45,9 +45,9 @@ class OllamaEmbedder(TextEmbedder):
     def _vectors(self, texts: list[str], *, hurry: bool) -> object:
         seconds = min(HURRY, self._timeout) if hurry else self._timeout
         limit = httpx2.Timeout(seconds, connect=min(_CONNECT, seconds))
-        asked = {"model": self._model, "input": texts}
+        request = {"model": self._model, "input": texts}
         try:
-            answer = self._client.post(f"{self._url}/api/embed", json=asked, timeout=limit)
+            answer = self._client.post(f"{self._url}/api/embed", json=request, timeout=limit)
             body = answer.json()
         except httpx2.TimeoutException as error:
             raise ModelError(
@@ -59,7 +59,7 @@ class OllamaEmbedder(TextEmbedder):
             ) from error
         except ValueError as error:
             raise ModelError(
-                f"{self._place} answered without JSON. Check that OLLAMA_HOST is an Ollama server."
+                f"{self._place} did not answer with JSON. Check that OLLAMA_HOST is an Ollama server."
             ) from error
         return self._rows(answer.status_code, body if isinstance(body, dict) else {})
 
@@ -68,14 +68,14 @@ class OllamaEmbedder(TextEmbedder):
             raise ModelError(f"Ollama has no model {self._model!r}. Run `ollama pull {self._model}`.")
         if status != httpx2.codes.OK:
             cause = str(body.get("error", ""))[:300] or "no reason given"
-            raise ModelError(f"Ollama at {self._place} refused with status {status}: {cause}. Look into its log.")
+            raise ModelError(f"Ollama at {self._place} refused with status {status}: {cause}. Check its log.")
         return body.get("embeddings")
 
 
 def base_url(host: str) -> str:
-    """OLLAMA_HOST as Ollama reads it: the scheme, the host and the port may each be left out.
+    """Return the URL of OLLAMA_HOST, where scheme, host and port are each optional, as for Ollama itself.
 
-    Raises InvalidInputError for what is no address.
+    Raise InvalidInputError if it is not an address.
     """
     host = host.strip()
     try:

@@ -15,7 +15,7 @@ from onnxruntime.capi.onnxruntime_pybind11_state import (  # type: ignore[import
     InvalidGraph,
     InvalidProtobuf,
     NoSuchFile,
-    NotImplemented,  # noqa: A004 - its name
+    NotImplemented,  # noqa: A004 - that is its name
     RuntimeException,
 )
 from tokenizers import Tokenizer
@@ -27,20 +27,20 @@ from memoryd.models.native import GATE
 from memoryd.settings import Settings
 
 WINDOW = 512
-"""Tokens either model can see at once, with the special ones."""
+"""The maximum input of both models in tokens, special ones included."""
 
 OVERLAP = 48
-"""Tokens that neighbouring chunks of a passage share: two or three sentences."""
+"""Tokens that adjacent chunks of a passage share: two or three sentences."""
 
 _CLS, _SEP = 101, 102
 _QUERY_MOST = WINDOW // 2
-"""Tokens of a query that a reranker sees: one that fills the window would leave no room for the text."""
+"""Maximum tokens of a query for the reranker, so that it leaves room for the text."""
 
 _CHARACTERS_A_TOKEN = 16
-"""More than this many on average does not occur: what lies beyond WINDOW tokens of it need not be tokenised."""
+"""More characters a token do not occur on average: text beyond WINDOW times this need not be tokenised."""
 
 GRAPH_ERRORS = (Fail, InvalidArgument, InvalidGraph, InvalidProtobuf, NoSuchFile, NotImplemented, RuntimeException)
-"""What onnxruntime raises; they have no base of their own."""
+"""The errors of onnxruntime, which have no common base class."""
 
 
 class BundledEmbedder:
@@ -49,7 +49,7 @@ class BundledEmbedder:
     dim = 384
     unrelated = 0.74
     """Passage to passage, 64 sentences on as many subjects, 2,016 pairs: mean .742, deviation .035, 95th
-    percentile .80. Query to passage the mean is .707; related ones lie at .81 to .90."""
+    percentile .80. Query to passage the mean is .707; related ones have .81 to .90."""
 
     def __init__(self, model: str, settings: Settings) -> None:
         self.name = _name(model, weights.EMBEDDER)
@@ -101,7 +101,7 @@ class _Graph:
         self._tokenizer = Tokenizer.from_file(str(files["tokenizer.json"]))
         self._tokenizer.no_padding()
         self._tokenizer.no_truncation()
-        self._tokenizer.encode_special_tokens = True  # a text that says [SEP] says just that
+        self._tokenizer.encode_special_tokens = True  # `[SEP]` in a text is plain text
         try:
             self._session = InferenceSession(
                 str(files["model.onnx"]), _options(settings.model_threads), providers=["CPUExecutionProvider"]
@@ -110,13 +110,13 @@ class _Graph:
             raise ModelError(f"onnxruntime cannot load {files['model.onnx']}: {error}. Update onnxruntime.") from error
 
     def tokens(self, text: str) -> list[int]:
-        """The ids of `text` without special tokens."""
+        """Return the token ids of `text` without special tokens."""
         with GATE:
             ids: list[int] = self._tokenizer.encode(clean(text), add_special_tokens=False).ids
         return ids
 
     def run(self, output: str, first: list[int], second: Sequence[int] = ()) -> NDArray[np.float32]:
-        """What the graph says about one pair of segments, shape (1, ...)."""
+        """Return the output of the graph for one pair of segments, shape (1, ...). Raise ModelError."""
         ids = np.array([[*first, *second]], dtype=np.int64)
         types = np.array([[0] * len(first) + [1] * len(second)], dtype=np.int64)
         inputs = {"input_ids": ids, "attention_mask": np.ones_like(ids), "token_type_ids": types}
@@ -129,7 +129,7 @@ class _Graph:
 
 
 def _options(threads: int) -> SessionOptions:
-    """No threads of its own for one thread, no spinning, no memory plan kept for every length it ever saw."""
+    """Return options that avoid extra threads, spinning, and a cached memory plan for each input length."""
     options = SessionOptions()
     options.intra_op_num_threads = threads
     options.inter_op_num_threads = 1

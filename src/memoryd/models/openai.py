@@ -1,4 +1,4 @@
-"""Embeddings from OpenAI or any endpoint that speaks its protocol."""
+"""Embeddings from OpenAI or a compatible endpoint."""
 
 import openai
 
@@ -9,14 +9,14 @@ from memoryd.settings import Settings, address
 DEFAULT = "text-embedding-3-small"
 
 TIMEOUT = 60.0
-"""Seconds for an answer nobody waits for; the SDK's own are ten minutes."""
+"""Seconds for an answer in the background; the default of the SDK is ten minutes."""
 
 _NO_KEY = "none"
-"""Compatible servers of one's own mostly want no key, but the SDK does."""
+"""Self-hosted servers mostly need no key, but the SDK does."""
 
 
 class OpenAIEmbedder(TextEmbedder):
-    """A model behind OPENAI_BASE_URL with OPENAI_API_KEY: see Embedder."""
+    """A model at OPENAI_BASE_URL, with OPENAI_API_KEY: see Embedder."""
 
     def __init__(self, model: str, settings: Settings, *, timeout: float = TIMEOUT) -> None:
         self._model = model or DEFAULT
@@ -51,14 +51,14 @@ class OpenAIEmbedder(TextEmbedder):
         except openai.OpenAIError as error:
             raise ModelError(f"{self.name} at {self._place}: {str(error)[:300]} {_next(error)}") from error
         except ValueError as error:
-            raise ModelError(f"{self._place} answered without JSON. {_ADDRESS}") from error
+            raise ModelError(f"{self._place} did not answer with JSON. {_ADDRESS}") from error
 
 
-_ADDRESS = "Check OPENAI_BASE_URL: it should end where `/embeddings` is added, mostly in `/v1`."
+_ADDRESS = "Check OPENAI_BASE_URL: `/embeddings` is appended to it, so it mostly ends in `/v1`."
 
 
 def _rows(body: object) -> object:
-    """The vectors in the order of the texts; anything odd as it is, to be refused by the check of all vectors."""
+    """Return the vectors in the order of the texts, or None, which `unit` refuses, for an unexpected answer."""
     data = body.get("data") if isinstance(body, dict) else None
     if not isinstance(data, list) or not all(isinstance(item, dict) for item in data):
         return None
@@ -74,4 +74,4 @@ def _next(error: openai.OpenAIError) -> str:
         return f"Check the model's name in MEMORY_EMBEDDER. {_ADDRESS}"
     if isinstance(error, openai.APIConnectionError):
         return "Check the network and OPENAI_BASE_URL."
-    return "Try again later, or look into the service's log."
+    return "Try again later, or check the log of the service."

@@ -1,4 +1,4 @@
-"""From `provider:model` to a loaded object: the modules of a provider are imported when it is used."""
+"""Parses `provider:model` and loads the object that it names: a provider's modules are imported when it is used."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ from memoryd.settings import Settings
 NONE = "none"
 _BUNDLED = "bundled"
 _HUB = "fastembed"
-"""Who loads a model that is named as on a hub, `owner/name`."""
+"""The provider of models that are named as on a hub, `owner/name`."""
 
 _EXTRAS = {"fastembed": "fastembed", "openai": "openai"}
 _FETCHERS = {_BUNDLED: "memoryd.models.pull:pull"}
@@ -21,14 +21,14 @@ _FETCHERS = {_BUNDLED: "memoryd.models.pull:pull"}
 
 @dataclass(frozen=True, slots=True)
 class Spec:
-    """What a setting names: a provider in lower case, and its model; '' is its usual one."""
+    """A provider in lower case and its model; '' is the provider's default."""
 
     provider: str
     model: str = ""
 
     @classmethod
     def parse(cls, text: str) -> "Spec":
-        """From `provider:model`, `provider` or `owner/name`. Whether there is such a provider shows when it loads."""
+        """Parse `provider:model`, `provider` or `owner/name`. Whether the provider exists is checked on loading."""
         provider, _, model = text.strip().partition(":")
         if "/" in provider:
             return cls(_HUB, text.strip())
@@ -36,12 +36,12 @@ class Spec:
 
     @property
     def off(self) -> bool:
-        """Whether it says that there shall be no model."""
+        """Whether it is `none`."""
         return self.provider == NONE
 
     @property
     def bundled(self) -> bool:
-        """Whether it names a model whose files memoryd brings along."""
+        """Whether it names a bundled model."""
         return self.provider == _BUNDLED
 
     def __str__(self) -> str:
@@ -49,9 +49,9 @@ class Spec:
 
 
 def load(spec: Spec, known: Mapping[str, str], settings: Settings) -> Any:
-    """The object that `spec` names, or None for `none`; `known` maps providers to `module:Class`.
+    """Return the object that `spec` names, or None for `none`; `known` maps providers to `module:Class`.
 
-    Raises InvalidInputError for a spec that names nothing, ModelError for what cannot be loaded.
+    Raise InvalidInputError for an unknown provider or model, ModelError if it cannot be loaded.
     """
     if spec.off:
         return None
@@ -61,10 +61,10 @@ def load(spec: Spec, known: Mapping[str, str], settings: Settings) -> Any:
             f"Unknown model provider {spec.provider!r} in '{spec}'. Use one of {names}, as in `provider:model`, "
             f"or a model's name on a hub, as in `owner/name`."
         )
-    found = extras.load(known[spec.provider], _EXTRAS.get(spec.provider, ""), ModelError)
-    return found(spec.model, settings)
+    provider = extras.load(known[spec.provider], _EXTRAS.get(spec.provider, ""), ModelError)
+    return provider(spec.model, settings)
 
 
 def fetch(spec: Spec, directory: Path, report: Callable[[str, float], None]) -> None:
-    """Fetch the missing files of a bundled model into `directory`; raise ModelError if no source has them."""
+    """Download the missing files of a bundled model into `directory`; raise ModelError if no source has them."""
     extras.named(_FETCHERS[spec.provider])(directory, report)

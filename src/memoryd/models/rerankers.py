@@ -1,4 +1,4 @@
-"""What scores texts against a query, and which class does it. Light to import, as embedders.py is."""
+"""The reranker protocol and its providers, whose modules are imported only when they are used."""
 
 from collections.abc import Sequence
 from typing import Protocol
@@ -18,15 +18,15 @@ class Reranker(Protocol):
     name: str
 
     def score(self, query: str, texts: Sequence[str]) -> list[float]:
-        """The raw logit of each text, in order; higher is more relevant, about -11 to 11 for ms-marco models.
+        """Return the raw logit of each text, in order; higher is more relevant, about -11 to 11 for ms-marco models.
 
-        One pair at a time, so that a score does not depend on the other texts. A long text loses its end, the query
-        stays whole as long as it leaves room. Raises ModelError.
+        A score does not depend on the other texts. A text that is too long is cut at its end; the query is kept whole
+        as long as it leaves room for the text. Raise ModelError.
         """
         ...
 
 
 def load_reranker(spec: str, settings: Settings) -> Reranker | None:
-    """The reranker of `provider:model`, `provider` or `owner/name`; None for `none`. Raises as load_embedder does."""
+    """Return the reranker of `provider:model`, `provider` or `owner/name`; None for `none`. Raise as load_embedder."""
     reranker: Reranker | None = load(Spec.parse(spec), PROVIDERS, settings)
     return reranker

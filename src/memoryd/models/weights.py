@@ -1,4 +1,4 @@
-"""The bundled models' files: which they are, where they are, whether they are whole, and how they are put in place."""
+"""The files of the bundled models: names and digests, location, verification and installation."""
 
 import hashlib
 from collections.abc import Callable
@@ -10,7 +10,7 @@ from memoryd import disk
 from memoryd.errors import ModelError
 from memoryd.settings import Settings
 
-State = Literal["verified", "missing", "corrupt"]
+FileState = Literal["verified", "missing", "corrupt"]
 
 EMBEDDER = "e5-small-v2"
 """int8, 384 dimensions, 512 tokens, MIT."""
@@ -20,7 +20,7 @@ RERANKER = "ms-marco-minilm-l-12-v2"
 
 @dataclass(frozen=True, slots=True)
 class Weight:
-    """One file: its model, its name, where it lies in the sources, its size in bytes and its digest."""
+    """A file of a model, with its path in the sources (`member`), its size in bytes and its digest."""
 
     model: str
     file: str
@@ -30,7 +30,7 @@ class Weight:
 
     @property
     def path(self) -> str:
-        """Where it lies below the models' directory."""
+        """The path below the directory of the models."""
         return f"{self.model}/{self.file}"
 
 
@@ -58,23 +58,23 @@ WEIGHTS = (
 
 
 def place(settings: Settings, has: Callable[[Path], bool] | None = None) -> Path:
-    """Where this user's models lie, or will: a directory of an older version's, if that alone has them all.
+    """Return the directory of the models: one in the data directory if only that has them, as in older versions.
 
-    An older version kept them in each data directory. `has` tells whether a directory has what is looked for.
+    `has` says whether a directory has the files in question (default: all bundled models).
     """
     has = has or present
     older = settings.data_dir / "models"
-    alone = settings.model_dir is None and has(older) and not has(settings.models)
-    return older if alone else settings.models
+    only_older = settings.model_dir is None and has(older) and not has(settings.models)
+    return older if only_older else settings.models
 
 
 def present(directory: Path) -> bool:
-    """Whether every file is there and as long as it should be. Microseconds; does not read them."""
+    """Return whether every file exists and has the right size. Quick: the files are not read."""
     return all(_size(directory / weight.path) == weight.size for weight in WEIGHTS)
 
 
-def check(directory: Path, weight: Weight) -> State:
-    """Whether the file is there and whole, by its sha256: about 25 ms for a model."""
+def check(directory: Path, weight: Weight) -> FileState:
+    """Return the state of a file, verified by its sha256: about 25 ms for a model."""
     path = directory / weight.path
     if (size := _size(path)) is None:
         return "missing"
@@ -82,28 +82,28 @@ def check(directory: Path, weight: Weight) -> State:
 
 
 def files(directory: Path, model: str) -> dict[str, Path]:
-    """The verified files of a model by name, `model.onnx` and `tokenizer.json`.
+    """Return the verified files of a model by name, `model.onnx` and `tokenizer.json`.
 
-    Raises ModelError that names a missing or corrupt file and says what to do.
+    Raise ModelError, which names the missing or corrupt file and the next step.
     """
-    found = {}
+    verified = {}
     for weight in (weight for weight in WEIGHTS if weight.model == model):
         path = directory / weight.path
         if (state := check(directory, weight)) != "verified":
             raise ModelError(f"The model file {path} is {state}. Run `memoryd models pull` to fetch it.")
-        found[weight.file] = path
-    return found
+        verified[weight.file] = path
+    return verified
 
 
 def wrong(directory: Path) -> list[Weight]:
-    """The files that are missing or corrupt."""
+    """Return the files that are missing or corrupt."""
     return [weight for weight in WEIGHTS if check(directory, weight) != "verified"]
 
 
 def put(file: Path, directory: Path, weight: Weight) -> None:
-    """Move `file`, on the same file system, to its place: it appears whole or not at all. Raises ModelError."""
+    """Verify `file` and move it to its place atomically, within the file system. Raise ModelError."""
     if sha256(file) != weight.sha256:
-        raise ModelError(f"{weight.path} was damaged on its way to {directory}. Run `memoryd models pull` again.")
+        raise ModelError(f"{weight.path} was damaged during the download. Run `memoryd models pull` again.")
     target = directory / weight.path
     target.parent.mkdir(exist_ok=True)
     disk.sync(file)
@@ -113,11 +113,11 @@ def put(file: Path, directory: Path, weight: Weight) -> None:
 def _size(path: Path) -> int | None:
     try:
         return path.stat().st_size
-    except OSError:  # not there, or out of this user's reach
+    except OSError:  # missing, or not accessible to this user
         return None
 
 
 def sha256(path: Path) -> str:
-    """The digest of a file, in hexadecimal."""
+    """Return the SHA-256 digest of a file, in hexadecimal."""
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()

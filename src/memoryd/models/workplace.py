@@ -1,6 +1,6 @@
 """The folder in which model files are prepared before they are put in place, by one process at a time.
 
-Imported only by what fetches models: SQLite takes a megabyte that a server does without.
+Imported only for a download or an import of models: SQLite takes a megabyte of memory.
 """
 
 import shutil
@@ -15,17 +15,17 @@ from memoryd.errors import ModelError
 _TEMPORARY = ".pull-"
 
 _PATIENCE = 1_800.0
-"""Seconds to wait for another process that fetches them: 69 MB at 40 kB/s."""
+"""Seconds to wait for another process that is downloading: 69 MB at 40 kB/s."""
 
 
 @contextmanager
 def workplace(directory: Path) -> Iterator[Path]:
-    """Give a temporary folder inside `directory`, which is created if need be, to one process at a time.
+    """Yield a temporary folder inside `directory`, which is created; other processes wait for their turn.
 
-    It is removed at the end; folders of processes that were killed go too. Raise ModelError for any error of the disk.
+    The folder is removed at the end, or by the next process. Raise ModelError if a file cannot be written.
     """
     try:
-        directory.mkdir(parents=True, exist_ok=True)  # as open as the umask has it: an image serves another user
+        directory.mkdir(parents=True, exist_ok=True)  # permissions by the umask: the user of an image may be another
         with _alone(directory) as alone:
             for left in directory.glob(f"{_TEMPORARY}*") if alone else ():  # of processes that were killed
                 shutil.rmtree(left, ignore_errors=True)
@@ -40,9 +40,9 @@ def workplace(directory: Path) -> Iterator[Path]:
 
 @contextmanager
 def _alone(directory: Path) -> Iterator[bool]:
-    """Lock a directory with SQLite, whose locks end with their process on every platform.
+    """Hold a lock, SQLite's, which ends with its process on every platform; yield whether it was acquired.
 
-    This only saves work: on a file system without locks it gives False, and two processes at once do no harm.
+    It only saves duplicate work: if the file system has no locks, two downloads at once do no harm.
     """
     with ExitStack() as stack:
         alone = False

@@ -45,7 +45,7 @@ def _sentences(text: str, notes: list[str]) -> str:
 
 def _masked(answer: Answer[Any]) -> list[str]:
     """Return a note on what was masked."""
-    return [f"{secrets.told(answer.masked)} {MASKED}"] if answer.masked else []
+    return [f"{secrets.masked_notice(answer.masked)} {MASKED}"] if answer.masked else []
 
 
 def _warning(tool: Tool[Any, Any], answer: Answer[Any]) -> list[str]:

@@ -1,4 +1,4 @@
-"""The registry as an MCP server: lists tools and resources, runs calls, and turns what goes wrong into answers."""
+"""The MCP server: lists tools and resources, runs calls, and turns errors into answers."""
 
 import logging
 from collections.abc import Callable
@@ -18,7 +18,7 @@ from memoryd.errors import InvalidInputError, InvalidParamsError, MemorydError, 
 from memoryd.prompts import build_instructions
 from memoryd.server import answers
 from memoryd.server.calls import Calls
-from memoryd.server.connection import Sessions, is_modern, on_close, progress_to
+from memoryd.server.connection import Callers, is_modern, on_close, progress_to
 from memoryd.server.notices import Notices
 from memoryd.server.resources import Completions, Prompts, Resources
 from memoryd.toolsets.registry import Call, Tool
@@ -26,25 +26,25 @@ from memoryd.toolsets.registry import Call, Tool
 log = logging.getLogger(__name__)
 
 DAY_MS = 86_400_000
-JOINING = 1.0  # seconds that a client waits at first for a database that is slow or away
+JOINING = 1.0  # seconds that a connecting client waits for a database that is slow or unreachable
 RESOURCE_NOT_FOUND = -32002  # until 2025-11-25
-SEARCH = "search_memories"  # offered with the resources that it searches
+SEARCH = "search_memories"  # resources are offered if this tool is, which searches them
 
 T = TypeVar("T")
 
 
 class MemoryServer(Server[Any]):
-    """The MCP server of some calls. Over HTTP a request that names no session has none of this process."""
+    """The MCP server. With `remote`, for HTTP, a request without a session gets no default one."""
 
     def __init__(self, calls: Calls, *, remote: bool = False) -> None:
         settings = calls.engine.settings
         self._calls = calls
-        self.sessions = (
-            Sessions("") if remote
-            else Sessions(settings.session_id or calls.engine.sessions.new(), settings.client_sessions)
+        self.callers = (
+            Callers("") if remote
+            else Callers(settings.session_id or calls.engine.sessions.new(), settings.client_sessions)
         )  # fmt: skip
         self._has_resources = SEARCH in calls.tools
-        self._notices = Notices(calls, self.sessions)
+        self._notices = Notices(calls, self.callers)
         self._joined = False
         prompts = Prompts(self._within, self._offered)
         completions = Completions(self._within, prompts, lambda ctx: SEARCH in self._offered(ctx))
@@ -62,7 +62,7 @@ class MemoryServer(Server[Any]):
             on_completion=completions.complete,
             **(self._resources() if self._has_resources else {}),
         )
-        self.middleware += [self.sessions.remember, self._explained, self._allowed, self._begun]
+        self.middleware += [self.callers.remember, self._explained, self._allowed, self._begun]
 
     def _resources(self) -> dict[str, Any]:
         resources = Resources(self._within)
@@ -78,12 +78,12 @@ class MemoryServer(Server[Any]):
     def create_initialization_options(
         self, notification_options: NotificationOptions | None = None, *arguments: Any, **more: Any
     ) -> InitializationOptions:
-        """The SDK's, with what this server tells of: it would say that lists never change."""
+        """Return the SDK's options with notifications of changed resources, which it would leave out."""
         changing = notification_options or NotificationOptions(resources_changed=self._has_resources)
         return super().create_initialization_options(changing, *arguments, **more)
 
     def get_capabilities(self, *arguments: Any, **more: Any) -> types.ServerCapabilities:
-        """The SDK's, which since 2026-07-28 would say that every list changes where one does."""
+        """Return the SDK's capabilities; since 2026-07-28 it would declare all lists as changing if one is."""
         declared = super().get_capabilities(*arguments, **more)
         for fixed in (declared.tools, declared.prompts):
             if fixed:
@@ -93,7 +93,7 @@ class MemoryServer(Server[Any]):
     # middleware ------------------------------------------------------------------------------------------------------
 
     async def _explained(self, ctx: Any, call_next: Any) -> Any:
-        """What goes wrong outside of a tool is the protocol's error."""
+        """Turn an error outside of a tool into a protocol error."""
         try:
             return await call_next(ctx)
         except InvalidInputError as error:
@@ -107,14 +107,14 @@ class MemoryServer(Server[Any]):
             raise MCPError(types.INTERNAL_ERROR, str(error)) from None
 
     async def _allowed(self, ctx: Any, call_next: Any) -> Any:
-        """Who may not search the memories with a key has no resources."""
+        """Refuse resources to a caller that may not search the memories with a key."""
         about = ctx.method.startswith(("resources/", "subscriptions/"))
         if about and self._has_resources and SEARCH not in self._offered(ctx):
             raise InvalidParamsError(f"This token does not allow resources: it would have to allow {SEARCH}.")
         return await call_next(ctx)
 
     async def _begun(self, ctx: Any, call_next: Any) -> Any:
-        """A connection that lasts holds its session from the first request on, and hears of changes."""
+        """Let a lasting connection hold its session from the first request on, and receive notices of changes."""
         if not self._has_resources:
             return await call_next(ctx)
         begins, first = ctx.method == "initialize", ctx.request is None and not self._joined
@@ -127,12 +127,12 @@ class MemoryServer(Server[Any]):
         return answer
 
     async def _join(self, ctx: Any) -> None:
-        """Go on with a session; a database that is slow or away must not keep a client from connecting."""
-        caller, sessions = self.sessions.caller(ctx), self._calls.engine.sessions
+        """Hold the session of a connection. A slow or unreachable database must not keep a client from connecting."""
+        caller, sessions = self.callers.caller(ctx), self._calls.engine.sessions
         session = self._calls.session(caller)
 
         def join() -> None:
-            with suppress(MemorydError):  # the first call that needs it tells
+            with suppress(MemorydError):  # the first call that needs the session reports it
                 sessions.join(session)
 
         if session:
@@ -144,18 +144,18 @@ class MemoryServer(Server[Any]):
     # requests --------------------------------------------------------------------------------------------------------
 
     async def _within(self, ctx: Any, work: Callable[[Call], T]) -> T:
-        """Run work for a request that is no tool's."""
-        caller = self.sessions.caller(ctx)
+        """Run work for a request that is not a tool call."""
+        caller = self.callers.caller(ctx)
         return await self._calls.hop(lambda: work(self._calls.call(caller)))
 
     def _offered(self, ctx: Any) -> dict[str, Tool[Any, Any]]:
-        return self._calls.offered(self.sessions.caller(ctx).grant)
+        return self._calls.offered(self.callers.caller(ctx).grant)
 
     async def _list_tools(self, ctx: Any, _params: Any) -> types.ListToolsResult:
         return types.ListToolsResult(tools=[_declared(tool) for tool in self._offered(ctx).values()])
 
     async def _call_tool(self, ctx: Any, params: types.CallToolRequestParams) -> types.CallToolResult:
-        caller = self.sessions.caller(ctx)
+        caller = self.callers.caller(ctx)
         offered = self._calls.offered(caller.grant)
         if (tool := offered.get(params.name)) is None:
             raise MCPError(types.INVALID_PARAMS, f"Unknown tool: {params.name}. There are: {', '.join(offered)}.")
@@ -170,9 +170,9 @@ class MemoryServer(Server[Any]):
         return answers.succeeded(tool, answer, call.place)
 
     def _choose(self, ctx: Any, session: str) -> None:
-        if not self.sessions.choose(ctx, session):
+        if not self.callers.choose(ctx, session):
             raise InvalidInputError(
-                "This connection ends with the request. Name the session in each request's _meta: memoryd/session."
+                "This connection ends with the request. Send the session in the _meta of each request: memoryd/session."
             )
         self._notices.announce(ctx)
 

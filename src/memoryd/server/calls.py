@@ -1,4 +1,4 @@
-"""Calls of tools, whichever protocol they come by: where they run, in which thread, and what becomes of errors."""
+"""Calls of tools over any protocol: their workspace, their thread, their errors."""
 
 import logging
 import math
@@ -29,25 +29,25 @@ from memoryd.toolsets.registry import Answer, Call, Needs, Progress, Tool, ignor
 
 log = logging.getLogger(__name__)
 
-THREADS = 16  # calls that run at the same time; SQLite and the models block a thread each
+THREADS = 16  # calls that run at the same time; each blocks a thread
 WAITING = 1_000  # calls that may wait for a thread
 SWITCH = "switch_project"
 
 T = TypeVar("T")
-Heard = Callable[[str, str, float], None]
-"""Gets the tool, the outcome and the seconds of each call."""
+CallObserver = Callable[[str, str, float], None]
+"""A callback for the tool, the outcome and the seconds of each call."""
 
 
 class Calls:
-    """What a server offers of an engine."""
+    """The tools that a server offers, and how they are called."""
 
     def __init__(self, engine: Engine) -> None:
         settings = engine.settings
         self.engine = engine
         self.tools = chosen(settings.toolsets, read_only=settings.read_only)
-        self.heard: list[Heard] = []
+        self.observers: list[CallObserver] = []
         self.ending: list[Callable[[], None]] = []
-        """What ends streams that would go on for ever: called before the server waits for what runs."""
+        """Callbacks that end endless streams, called before the server waits for running calls."""
         self._named = "workspace" in settings.model_fields_set
         self._timeout = settings.call_timeout
         self._threads = CapacityLimiter(THREADS)
@@ -58,7 +58,7 @@ class Calls:
         return not self._named and SWITCH not in self.tools
 
     def offered(self, grant: Grant) -> dict[str, Tool[Any, Any]]:
-        """The tools that a caller sees. Who is bound to a workspace does not see the others."""
+        """Return the tools that a caller may use; one that is bound to a workspace gets no project tools."""
         return {
             name: tool
             for name, tool in self.tools.items()
@@ -66,16 +66,16 @@ class Calls:
         }
 
     def call(self, caller: Caller, needs: Needs = "workspace", progress: Progress = ignore_progress) -> Call:
-        """In whose name and where something is done."""
+        """Return the context of a call. Raise NotFoundError if it needs a workspace and has none."""
         place = self._place(caller, needs)
         return Call(self.engine, place, caller.session_id, caller.grant.principal, progress)
 
     def session(self, caller: Caller) -> str:
-        """The session of a caller, which is his alone; '' where there is none."""
+        """Return the session of a caller, separate for each principal; '' if there is none."""
         return Call(self.engine, None, caller.session_id, caller.grant.principal).session
 
     def _place(self, caller: Caller, needs: Needs) -> Workspace | None:
-        """The workspace that the request names, else the session's active project, else the one of the settings."""
+        """Return the workspace of the request, else the session's active project, else that of the settings."""
         if needs == "nothing":
             return None
         if caller.workspace:
@@ -88,7 +88,7 @@ class Calls:
         return self.engine.workspace(make=not self.engine.settings.read_only)
 
     def watched(self, caller: Caller) -> Workspace | None:
-        """Where a caller's resources are, if they are anywhere yet; nowhere once his token is no more."""
+        """Return the workspace of a caller's resources, or None; also None once its token is revoked."""
         if caller.remote and not self.engine.tokens.admits(caller.grant.principal):
             return None
         if caller.workspace:
@@ -99,16 +99,16 @@ class Calls:
         return self.engine.workspaces.get(self.engine.settings.workspace)
 
     def named(self, name: str) -> Workspace:
-        """The workspace that a request names. Raises NotFoundError, or InvalidInputError where it is archived."""
-        found = self.engine.workspaces.get(name) if name else None
-        if found is None:
+        """Return the workspace with a name; raise NotFoundError, or InvalidInputError if it is archived."""
+        workspace = self.engine.workspaces.get(name) if name else None
+        if workspace is None:
             raise NotFoundError(f"Workspace not found: {name[:100]}")
-        return usable(found)
+        return usable(workspace)
 
     async def run(
         self, caller: Caller, tool: Tool[Any, Any], arguments: Mapping[str, Any], progress: Progress = ignore_progress
     ) -> tuple[Answer[Any], Call]:
-        """Run a tool in a thread. Raises MemorydError; what nobody foresaw is logged and told without internals."""
+        """Run a tool in a thread. Raise MemorydError; an unexpected error is logged and raised without internals."""
         began, outcome = time.perf_counter(), "failed"
 
         def work() -> tuple[Answer[Any], Call]:
@@ -124,8 +124,8 @@ class Calls:
             outcome = "invalid"
             raise
         finally:
-            for heard in self.heard:
-                heard(tool.name, outcome, time.perf_counter() - began)
+            for observe in self.observers:
+                observe(tool.name, outcome, time.perf_counter() - began)
         return done
 
     def _guarded(self, name: str, work: Callable[[], T]) -> T:
@@ -135,14 +135,14 @@ class Calls:
             if isinstance(error, StoreError):
                 log.warning("%s: %s", name, error)
             raise
-        except Exception as error:  # the one boundary: whatever else goes wrong is logged here
+        except Exception as error:  # the only boundary for unexpected errors
             log.exception("%s failed", name)
             raise UnexpectedError(
-                f"{name} failed unexpectedly; the server's log has the details. Look whether it took effect."
+                f"{name} failed unexpectedly; the server's log has the details. Check whether it took effect."
             ) from error
 
     async def hop(self, work: Callable[[], T], timeout: float | None = None) -> T:  # noqa: ASYNC109 - anyio's, below
-        """Run work in one of the threads. Raises BusyError where too many wait, TimedOutError."""
+        """Run work in one of the threads. Raise BusyError if too many calls are waiting, or TimedOutError."""
         timeout = timeout or self._timeout
         if self._threads.statistics().tasks_waiting >= WAITING:
             raise BusyError
@@ -151,6 +151,6 @@ class Calls:
                 return await to_thread.run_sync(work, limiter=self._threads, abandon_on_cancel=True)
         except TimeoutError:
             raise TimedOutError(
-                f"The call took longer than {timeout:g} s and goes on without an answer. Look whether it took "
+                f"The call took longer than {timeout:g} s and goes on without an answer. Check whether it took "
                 "effect, and ask for less."
             ) from None

@@ -1,4 +1,4 @@
-"""Who calls, in which session, and where. What the SDK keeps private of a connection is touched here alone."""
+"""The caller of a request and its session. Only this module uses private parts of the SDK's connections."""
 
 import asyncio
 import time
@@ -14,66 +14,63 @@ from memoryd.model import Workspace
 from memoryd.settings import SESSION_LENGTH
 from memoryd.text import storable, unstorable
 
-HELLO, DISCOVER = "initialize", "server/discover"  # what opens a connection of either era
+HELLO, DISCOVER = "initialize", "server/discover"  # the first request in either era of the protocol
 SESSION_META = "memoryd/session"
 _CLIENT_INFO_META = "io.modelcontextprotocol/clientInfo"
-ENTRY = "memoryd.entry"  # in the ASGI scope
+ADMISSION = "memoryd.admission"  # in the ASGI scope
 _STATE = "memoryd/session"
 _CLIENT = "memoryd/client"
-CLIENT_LENGTH = 100  # characters of a client's name that are kept
+CLIENT_LENGTH = 100  # maximum characters of a client's name
 _CHOSEN = "memoryd/chosen"
 PAUSE = 0.1  # seconds between notices of progress
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
-    """What HTTP found out about a request before it came to the protocol."""
+class Admission:
+    """The rights and the workspace of an HTTP request, determined before the protocol handles it."""
 
     grant: Grant = EVERYTHING
     workspace: Workspace | None = None
-    """The one that its header or its token names."""
+    """The workspace that its header or its token names."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Caller:
-    """In whose name a request comes."""
+    """The sender of a request."""
 
     session_id: str
-    """As the client names it; '' where a request over HTTP has none."""
+    """The session as the client names it; '' if an HTTP request names none."""
     grant: Grant = EVERYTHING
     workspace: Workspace | None = None
-    """Where HTTP has bound it."""
+    """The workspace that an HTTP request is bound to."""
     remote: bool = False
-    """Whether it came over HTTP."""
+    """Whether the request came over HTTP."""
     client: str = ""
-    """The client's name and version, as it says."""
+    """The client's name and version, as it reports them."""
 
 
-class Sessions:
-    """Tells the session of each request: its own handle, the client's, or else the default of this process.
+class Callers:
+    """Determines the caller of each request. Its session is the request's, the client's, or this process's default.
 
-    `of_clients`: the session that a client has given this process, by the client's name.
+    `of_clients`: the session that a client has passed to this process, by the client's name.
     """
 
     def __init__(self, default: str, of_clients: Mapping[str, str | None] | None = None) -> None:
         self._default = default
         self._of_clients = of_clients or {}
         self._chosen: str | None = None
-        self.opened: dict[str, Entry] = {}
-        """Of each stream that lasts, what opened it: over SSE the later requests need not name the workspace again."""
+        self.opened: dict[str, Admission] = {}
+        """The admission of each lasting stream: later requests over SSE need not name the workspace again."""
 
     async def remember(self, ctx: Any, call_next: Any) -> Any:
-        """Middleware. Only the raw parameters of `initialize` hold `clientInfo.extra`: the SDK's model drops it."""
+        """Keep the client's data, as middleware: the SDK's model of `initialize` drops `clientInfo.extra`."""
         if ctx.method == HELLO:
-            told = (ctx.params or {}).get("clientInfo")
-            connection_of(ctx).state |= {_STATE: _extra_session(told), _CLIENT: _client(told)}
+            info = (ctx.params or {}).get("clientInfo")
+            connection_of(ctx).state |= {_STATE: _extra_session(info), _CLIENT: _client(info)}
         return await call_next(ctx)
 
     def choose(self, ctx: Any, session: str) -> bool:
-        """From now on the requests of this connection belong to that session, unless they name another.
-
-        False where a request is all there is of a connection.
-        """
+        """Make a session the default of this connection; return False if the connection ends with the request."""
         if ctx.request is None:
             self._chosen = session
         elif not is_modern(ctx):
@@ -81,17 +78,17 @@ class Sessions:
         return ctx.request is None or not is_modern(ctx)
 
     def caller(self, ctx: Any) -> Caller:
-        """Who sent a request."""
+        """Return the sender of a request."""
         client = _client(_meta(ctx).get(_CLIENT_INFO_META)) or connection_of(ctx).state.get(_CLIENT, "")
         if ctx.request is None:
             own = session_name(self._of_clients.get(client.partition(" ")[0]))
             return Caller(session_id=self._named(ctx) or own or self._default, client=client)
-        entry: Entry = ctx.request.scope.get(ENTRY, Entry())
+        admission: Admission = ctx.request.scope.get(ADMISSION, Admission())
         stream = connection_of(ctx).session_id or ""
-        opened = self.opened.get(stream, entry)
-        session_id = self._named(ctx) or stream or entry.grant.principal
-        bound = entry.workspace or opened.workspace
-        return Caller(session_id=session_id, grant=entry.grant, workspace=bound, remote=True, client=client)
+        opened = self.opened.get(stream, admission)
+        session_id = self._named(ctx) or stream or admission.grant.principal
+        bound = admission.workspace or opened.workspace
+        return Caller(session_id=session_id, grant=admission.grant, workspace=bound, remote=True, client=client)
 
     def _named(self, ctx: Any) -> str | None:
         meta = _meta(ctx)
@@ -106,16 +103,16 @@ class Sessions:
 
 
 class Opening:
-    """Which era of the protocol a connection speaks. As long as a client only asks for it, its last word counts."""
+    """The era of the protocol that a connection uses. While a client only negotiates, its last message decides."""
 
     def __init__(self) -> None:
         self._modern: bool | None = None
         self._open = True
 
     def turns(self, message: object) -> bool:
-        """Whether a message, heard in their order, leads from one era to the other.
+        """Return whether a message, given in order, changes the era.
 
-        Some clients ask `server/discover`, and do not wait for a slow start to answer before they `initialize`.
+        Some clients send `server/discover` and then `initialize`, without waiting for the answer of a slow start.
         """
         if not isinstance(message, types.JSONRPCRequest) or not self._open:
             return False
@@ -128,35 +125,35 @@ class Opening:
 
 
 def connection_of(ctx: Any) -> Any:
-    """What all requests of one connection share."""
+    """Return the connection of a request, shared by all its requests."""
     return ctx.session._connection  # noqa: SLF001
 
 
 def is_modern(ctx: Any) -> bool:
-    """Whether a request is of the protocol from 2026-07-28 on, without handshakes."""
+    """Return whether a request uses the protocol of 2026-07-28 or later, without handshakes."""
     return bool(connection_of(ctx).protocol_version >= "2026")
 
 
 def progress_to(ctx: Any) -> Callable[[float, float], None]:
-    """What tells the sender of a request how far it is, from any thread; he hears only of what he asked to hear.
+    """Return a function that reports progress to the sender of a request, if it asked for that, from any thread.
 
-    Not more often than PAUSE, except that it is done: the loop has other callers too.
+    Reports are sent at most every PAUSE, and at the end.
     """
-    loop, told = asyncio.get_running_loop(), [-PAUSE]
+    loop, last = asyncio.get_running_loop(), [-PAUSE]
 
-    def tell(done: float, total: float) -> None:
+    def report(done: float, total: float) -> None:
         now = time.monotonic()
-        if done < total and now < told[0] + PAUSE:
+        if done < total and now < last[0] + PAUSE:
             return
-        told[0] = now
-        with suppress(RuntimeError):  # the loop is closed: nobody is there to be told
+        last[0] = now
+        with suppress(RuntimeError):  # the loop is closed, since the client is gone
             asyncio.run_coroutine_threadsafe(ctx.session.report_progress(done, total), loop)
 
-    return tell
+    return report
 
 
 def on_close(ctx: Any, work: Callable[[], Awaitable[None]]) -> None:
-    """Do something when the connection of a request is over."""
+    """Run `work` when the connection of a request ends."""
     connection_of(ctx).exit_stack.push_async_callback(work)
 
 
@@ -165,14 +162,14 @@ def _meta(ctx: Any) -> Mapping[str, Any]:
 
 
 def _client(client_info: object) -> str:
-    """The name and version of a client."""
-    said = (client_info.get("name"), client_info.get("version")) if isinstance(client_info, Mapping) else ()
-    return client_name(" ".join(part for part in said if isinstance(part, str)))
+    """Return the name and version of a client."""
+    parts = (client_info.get("name"), client_info.get("version")) if isinstance(client_info, Mapping) else ()
+    return client_name(" ".join(part for part in parts if isinstance(part, str)))
 
 
-def client_name(said: str) -> str:
-    """As much of what a client says of itself as is kept."""
-    return storable(said.strip()[:CLIENT_LENGTH])
+def client_name(text: str) -> str:
+    """Return the name of a client as it is stored: shortened, without unstorable characters."""
+    return storable(text.strip()[:CLIENT_LENGTH])
 
 
 def _extra_session(client_info: object) -> str | None:
@@ -181,6 +178,6 @@ def _extra_session(client_info: object) -> str | None:
 
 
 def session_name(value: object) -> str | None:
-    """The name of a session; what could not be stored as one counts as none."""
+    """Return the name of a session, or None if the value cannot be one."""
     fits = isinstance(value, str) and 0 < len(value) <= SESSION_LENGTH and not unstorable(value)
     return value if fits and isinstance(value, str) else None

@@ -1,7 +1,7 @@
-"""The end of a server's process within seconds of what brings it about, whatever runs.
+"""Ends the process of a server within seconds, whatever is running.
 
-A thread inside native code can be neither stopped nor waited for, so the process does not wait for its threads: once
-the store is closed, and so all that was acknowledged is on the disk, it exits.
+A thread inside native code can be neither stopped nor awaited, so the process does not wait for its threads: it exits
+once the store is closed and all acknowledged writes are on disk.
 """
 
 import os
@@ -10,16 +10,14 @@ import time
 
 from memoryd.core.engine import Engine
 
-CLOSING = 0.2  # seconds for each part of the background work to come to a stop
-STORE = (
-    0.8  # seconds for the store to close; after them the process ends all the same: what was acknowledged is durable
-)
+CLOSING = 0.2  # seconds for each part of the background work to stop
+STORE = 0.8  # seconds for the store to close; then the process ends anyway, since acknowledged writes are durable
 
 
 def end_soon(engine: Engine, code: int = 0, *, last_calls: float) -> None:
-    """Close the engine after so many seconds for the last calls, and exit, unless the process has ended by then.
+    """Close the engine after `last_calls` seconds and exit, unless the process has ended by then.
 
-    Returns at once. May be called again: the first one ends the process.
+    Return immediately. Further calls have no effect.
     """
 
     def close() -> None:

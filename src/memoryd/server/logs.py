@@ -1,4 +1,4 @@
-"""The server's log: one JSON object a line on stderr, since stdout belongs to the protocol."""
+"""The server's log: one JSON object per line on stderr, since stdout belongs to the protocol."""
 
 import json
 import logging
@@ -13,10 +13,10 @@ log = logging.getLogger(__name__)
 
 
 class JsonLines(logging.Formatter):
-    """A record as `{"time", "level", "logger", "message"}`, and `"exception"` with the traceback where there is one."""
+    """Formats a record as `{"time", "level", "logger", "message"}`, with `"exception"` if there is a traceback."""
 
     def format(self, record: logging.LogRecord) -> str:
-        """One line. ASCII, so that any terminal's encoding can carry it."""
+        """Return one line, in ASCII, so that every terminal can show it."""
         line = {
             "time": datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds"),
             "level": record.levelname.lower(),
@@ -30,14 +30,14 @@ class JsonLines(logging.Formatter):
 
 
 def set_up(level: str) -> None:
-    """Send every log record from `level` on to stderr, and with them warnings and errors that nobody caught."""
+    """Log to stderr from `level` on, including Python's warnings and uncaught errors."""
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(JsonLines())
     handler.addFilter(_discreet)
     logging.basicConfig(level=level.upper(), handlers=[handler], force=True)
-    for wordy in ("mcp", "sse_starlette"):  # at debug they log whole messages
-        logging.getLogger(wordy).setLevel("INFO" if level == "debug" else "NOTSET")
-    for indiscreet in ("httpx2", "openai"):  # they log whole URLs, which may hold a password
+    for verbose in ("mcp", "sse_starlette"):  # at debug they log whole messages
+        logging.getLogger(verbose).setLevel("INFO" if level == "debug" else "NOTSET")
+    for indiscreet in ("httpx2", "openai"):  # they log whole URLs, which may contain a password
         logging.getLogger(indiscreet).setLevel("WARNING")
     logging.captureWarnings(True)
     sys.excepthook = _uncaught
@@ -45,7 +45,7 @@ def set_up(level: str) -> None:
 
 
 def _discreet(record: logging.LogRecord) -> bool:
-    """The SDK logs the error about a message that it cannot read, which repeats the message."""
+    """Drop the SDK's error for a message that it cannot parse, since it repeats the message."""
     if record.exc_info and isinstance(record.exc_info[1], ValidationError):
         record.exc_info = None
     return True

@@ -10,20 +10,20 @@ from mcp.server.subscriptions import InMemorySubscriptionBus, ListenHandler, Res
 from memoryd.core.records.change_feed import Changed
 from memoryd.errors import InvalidParamsError, MemorydError
 from memoryd.server.calls import Calls
-from memoryd.server.connection import Sessions, connection_of, on_close
+from memoryd.server.connection import Callers, connection_of, on_close
 from memoryd.toolsets import resources
 
-MOST = 1_000  # subscriptions of a connection
-MOMENT = 0.05  # seconds in which several changes are one notice
+MOST = 1_000  # maximum subscriptions of a connection
+MOMENT = 0.05  # seconds within which several changes become one notice
 
 Wanted = dict[str, str]
-"""The resources of which somebody wants to hear: the URI as it was given, and the one way to write it."""
+"""The subscribed resources: the URI as it was given, and its normal form."""
 Send = Callable[[bool, list[str]], Coroutine[Any, Any, None]]
-"""Tells that the list has changed, and which resources, by their URIs as they were given."""
+"""A function that sends notices: whether the list has changed, and the URIs of changed resources, as given."""
 
 
 class _Gathered:
-    """What a client is to be told. What changes within a moment, as when much is pruned at once, is told once."""
+    """The pending notices of a client: changes within a moment, e.g. of a large deletion, are sent together."""
 
     def __init__(self, send: Send) -> None:
         self._send = send
@@ -39,27 +39,27 @@ class _Gathered:
         self._waiting = True
         await asyncio.sleep(MOMENT)
         gathered = self._listed, list(self._uris)
-        self._listed, self._uris, self._waiting = False, {}, False  # what changes from now on is another notice
+        self._listed, self._uris, self._waiting = False, {}, False  # later changes go into the next notice
         await self._send(*gathered)
 
 
 class Notices:
-    """Watches for each client what it may see, and tells it."""
+    """Watches for each client the resources that it may see, and notifies it of changes."""
 
-    def __init__(self, calls: Calls, sessions: Sessions) -> None:
+    def __init__(self, calls: Calls, callers: Callers) -> None:
         self._calls = calls
-        self._sessions = sessions
+        self._callers = callers
         self._wanted: dict[Any, Wanted] = {}
-        """Of each legacy connection."""
+        """The subscriptions of each legacy connection."""
         self._heard: dict[Any, Callable[[Changed], None]] = {}
-        """Of each legacy connection, and of each open `subscriptions/listen`."""
+        """The callback of each legacy connection and of each open `subscriptions/listen`."""
         self._listening: set[ListenHandler] = set()
         calls.ending.append(self._end)
 
     # legacy connections ----------------------------------------------------------------------------------------------
 
     def connected(self, ctx: Any) -> None:
-        """A connection that lasts: from now on it hears of changes."""
+        """Send notices of changes to a lasting connection from now on."""
         connection, session = connection_of(ctx), ctx.session
         wanted = self._wanted[connection] = {}
 
@@ -78,26 +78,26 @@ class Notices:
         on_close(ctx, ended)
 
     async def subscribe(self, ctx: Any, params: types.SubscribeRequestParams) -> types.EmptyResult:
-        """resources/subscribe."""
+        """Handle resources/subscribe."""
         place = resources.parse(params.uri)
         wanted = self._wanted.get(connection_of(ctx), {})
         _drop(wanted, place.uri)
         if len(wanted) >= MOST:
-            raise InvalidParamsError(f"A connection has {MOST} subscriptions at most. Unsubscribe from one first.")
+            raise InvalidParamsError(f"A connection can have {MOST} subscriptions. Unsubscribe from one first.")
         wanted[params.uri] = place.uri
         return types.EmptyResult()
 
     async def unsubscribe(self, ctx: Any, params: types.UnsubscribeRequestParams) -> types.EmptyResult:
-        """resources/unsubscribe."""
+        """Handle resources/unsubscribe."""
         _drop(self._wanted.get(connection_of(ctx), {}), resources.parse(params.uri).uri)
         return types.EmptyResult()
 
     # subscriptions/listen --------------------------------------------------------------------------------------------
 
     async def listen(self, ctx: Any, params: types.SubscriptionsListenRequestParams) -> types.SubscriptionsListenResult:
-        """subscriptions/listen: answered when it ends."""
+        """Handle subscriptions/listen, which is answered when it ends."""
         bus = InMemorySubscriptionBus()
-        wanted = {uri: _one_way(uri) for uri in params.notifications.resource_subscriptions or ()}
+        wanted = {uri: _normal_form(uri) for uri in params.notifications.resource_subscriptions or ()}
 
         async def send(listed: bool, uris: list[str]) -> None:
             if listed:
@@ -115,37 +115,34 @@ class Notices:
             end()
 
     def _end(self) -> None:
-        """Answer every `subscriptions/listen`: the server ends."""
+        """Answer every `subscriptions/listen`, because the server ends."""
         for handler in list(self._listening):
             handler.close()
 
     # both ------------------------------------------------------------------------------------------------------------
 
     def announce(self, ctx: Any) -> None:
-        """The client of this request has another list from now on. Over stdio it is the only one."""
+        """Notify the client of this request that its list of resources has changed; over stdio the only client."""
         for whose, heard in list(self._heard.items()):
             if ctx.request is None or whose is connection_of(ctx):
                 heard(Changed(listed=True))
 
     def _watch(self, ctx: Any, whose: object, wanted: Wanted, send: Send) -> Callable[[], None]:
-        """Send what changes where the sender of this request is at the time; of sessions, only of his own.
-
-        Returns what ends it.
-        """
+        """Send changes in the sender's current workspace and own session; return a function that ends this."""
         loop, gathered = asyncio.get_running_loop(), _Gathered(send)
 
         def heard(changed: Changed) -> None:
-            caller = self._sessions.caller(ctx)
+            caller = self._callers.caller(ctx)
             own = self._calls.session(caller)
             keys = [(caller.session_id if scope else "", key) for scope, key in changed.keys if scope in ("", own)]
             listed = changed.listed and (bool(keys) or not changed.keys or changed.unknown)
             sending = gathered.tell(listed, _concerned(resources.changed(keys), wanted, every=changed.unknown))
             try:
                 asyncio.run_coroutine_threadsafe(sending, loop)
-            except RuntimeError:  # the loop is closed: nobody is there to be told
+            except RuntimeError:  # the loop is closed, since the client is gone
                 sending.close()
 
-        end = self._calls.engine.changes.watch(lambda: self._calls.watched(self._sessions.caller(ctx)), heard)
+        end = self._calls.engine.changes.watch(lambda: self._calls.watched(self._callers.caller(ctx)), heard)
         self._heard[whose] = heard
 
         def ended() -> None:
@@ -156,7 +153,7 @@ class Notices:
 
 
 def _concerned(uris: list[str], wanted: Mapping[str, str], *, every: bool) -> list[str]:
-    """The URIs that are to be told of, as they were given."""
+    """Return the URIs to send notices of, as they were given."""
     return [given for given, uri in wanted.items() if every or uri in uris]
 
 
@@ -165,8 +162,8 @@ def _drop(wanted: Wanted, uri: str) -> None:
         del wanted[given]
 
 
-def _one_way(uri: str) -> str:
-    """The one way to write a URI; of no resource, it is never told of."""
+def _normal_form(uri: str) -> str:
+    """Return the normal form of a URI; one that is not a resource stays as it is, and never gets a notice."""
     try:
         return resources.parse(uri).uri
     except MemorydError:

@@ -10,8 +10,8 @@ from memoryd.toolsets import prompts, resources
 from memoryd.toolsets.registry import Call, Tool
 
 T = TypeVar("T")
-Within = Callable[[Any, Callable[[Call], T]], Awaitable[T]]
-"""Runs work for a request in its workspace and session, in a thread; what goes wrong becomes the protocol's errors."""
+RunWithin = Callable[[Any, Callable[[Call], T]], Awaitable[T]]
+"""A function that runs work in the workspace and session of a request, in a thread; errors become protocol errors."""
 Offered = Callable[[Any], Mapping[str, Tool[Any, Any]]]
 """The tools that the sender of a request may call."""
 
@@ -21,7 +21,7 @@ JSON = "application/json"
 class Resources:
     """Handlers of `resources/...`."""
 
-    def __init__(self, within: Within[Any]) -> None:
+    def __init__(self, within: RunWithin[Any]) -> None:
         self._within = within
 
     async def list(self, ctx: Any, params: Any) -> types.ListResourcesResult:
@@ -44,7 +44,7 @@ class Resources:
 class Prompts:
     """Handlers of `prompts/...`."""
 
-    def __init__(self, within: Within[Any], tools: Offered) -> None:
+    def __init__(self, within: RunWithin[Any], tools: Offered) -> None:
         self._within = within
         self._tools = tools
 
@@ -60,18 +60,18 @@ class Prompts:
         return types.GetPromptResult(description=prompt.description, messages=[message])
 
     def known(self, ctx: Any, name: str) -> prompts.Prompt:
-        """A prompt by name. Raises InvalidParamsError."""
+        """Return a prompt by name. Raise InvalidParamsError."""
         offered = prompts.offered(self._tools(ctx))
         if name in offered:
             return offered[name]
-        there = ", ".join(offered) or "none"
-        raise InvalidParamsError(f"Unknown prompt: {name[:100]}. There are: {there}.")
+        names = ", ".join(offered) or "none"
+        raise InvalidParamsError(f"Unknown prompt: {name[:100]}. There are: {names}.")
 
 
 class Completions:
     """The handler of `completion/complete`."""
 
-    def __init__(self, within: Within[Any], offered: Prompts, with_resources: Callable[[Any], bool]) -> None:
+    def __init__(self, within: RunWithin[Any], offered: Prompts, with_resources: Callable[[Any], bool]) -> None:
         self._within = within
         self._prompts = offered
         self._with_resources = with_resources
@@ -84,7 +84,7 @@ class Completions:
             if isinstance(params.ref, types.PromptReference):
                 return prompts.completed(self._prompts.known(ctx, params.ref.name), call, name, value), False
             if not self._with_resources(ctx):
-                raise InvalidParamsError("There are no resources here.")
+                raise InvalidParamsError("This server offers no resources.")
             return resources.completed(call, params.ref.uri, name, value)
 
         values, more = await self._within(ctx, work)

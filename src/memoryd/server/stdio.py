@@ -1,4 +1,4 @@
-"""Serving over stdin and stdout: nothing but protocol on stdout, a prompt end at EOF and on SIGTERM."""
+"""Serves over stdin and stdout: only protocol messages on stdout, a prompt end at EOF and on SIGTERM."""
 
 import asyncio
 import json
@@ -28,10 +28,10 @@ from memoryd.server.ending import end_soon
 
 log = logging.getLogger(__name__)
 
-LAST_CALLS = 1.8  # seconds that calls may still take: a client waits three for the end
+LAST_CALLS = 1.8  # seconds that running calls may still take: a client waits three for the end
 
 ENDLESS = "subscriptions/listen"
-CANCELLED = "notifications/cancelled"  # what it names is never answered
+CANCELLED = "notifications/cancelled"  # the request it names is never answered
 
 
 def serve(engine: Engine) -> None:
@@ -43,7 +43,7 @@ def serve(engine: Engine) -> None:
         try:
             anyio.run(_serve, server, engine)
         except* (BrokenPipeError, anyio.BrokenResourceError):
-            log.info("the client is gone: nobody reads the answers any more")
+            log.info("the client has closed the connection; the last answers were not read")
 
 
 async def _serve(server: MemoryServer, engine: Engine) -> None:
@@ -59,23 +59,23 @@ async def _serve(server: MemoryServer, engine: Engine) -> None:
 
 
 def _end_with_client(engine: Engine) -> None:
-    """Begin the end when the client has closed stdin, not when a busy process has read all that it had sent."""
-    if not hasattr(select, "poll"):  # Windows: the end begins once all is read
+    """End as soon as the client has closed stdin, rather than once a busy process has read all its input."""
+    if not hasattr(select, "poll"):  # Windows: the end begins once all input is read
         return
     closed = select.POLLHUP | getattr(select, "POLLRDHUP", 0)
     watched = select.poll()
     watched.register(0, getattr(select, "POLLRDHUP", 0))
-    if any(event & closed for _, event in watched.poll()):  # else it is of a kind that cannot be watched
+    if any(event & closed for _, event in watched.poll()):  # otherwise this kind of file cannot be watched
         end_soon(engine, last_calls=LAST_CALLS)
 
 
 def _stdin() -> anyio.AsyncFile[str]:
-    """Our own, since the SDK's replaces bytes that are no UTF-8: another text than was sent would be stored."""
+    """Return stdin. The SDK's would replace bytes that are not UTF-8, so that a different text would be stored."""
     return anyio.wrap_file(os.fdopen(0, encoding="utf-8", errors="surrogateescape", closefd=False))
 
 
 async def _end_on_signal(engine: Engine) -> None:
-    """The SDK's reader blocks in a thread that nothing can wake, so the process ends here once all is safe."""
+    """End the process after a signal, once all is durable: the SDK's reader blocks in a thread and cannot be woken."""
     with _signals(signal.SIGTERM, signal.SIGINT) as came:
         number = await came
         end_soon(engine, 0 if number == signal.SIGTERM else 130, last_calls=0)
@@ -84,7 +84,7 @@ async def _end_on_signal(engine: Engine) -> None:
 
 @contextmanager
 def _signals(*numbers: signal.Signals) -> Iterator[asyncio.Future[int]]:
-    """The first of these signals that comes. By Python's own handlers: Windows' event loop takes none."""
+    """Yield a future for the first of these signals. It uses Python's handlers, since Windows' event loop has none."""
     loop = asyncio.get_running_loop()
     came: asyncio.Future[int] = loop.create_future()
 
@@ -104,13 +104,13 @@ def _signals(*numbers: signal.Signals) -> Iterator[asyncio.Future[int]]:
 
 
 class _Wire:
-    """Between the SDK's transport and its server: answers lines that are no requests, and lets last calls finish."""
+    """Connects the SDK's transport and server: answers lines that are not messages, and lets last calls finish."""
 
     def __init__(self, engine: Engine, lines_in: Any, lines_out: Any) -> None:
         self._engine, self._in, self._out = engine, lines_in, lines_out
         self._requests: ObjectSendStream[SessionMessage | Exception]
         self.eras: ObjectReceiveStream[ObjectReceiveStream[SessionMessage | Exception]]
-        """The requests of the connection, anew from each change of the protocol's era on: the SDK fixes it once."""
+        """A stream of requests for each era of the protocol: the SDK fixes the era of a stream at its beginning."""
         self._eras, self.eras = anyio.create_memory_object_stream[ObjectReceiveStream[SessionMessage | Exception]](1)
         self.answers, self._answers = anyio.create_memory_object_stream[SessionMessage](0)
         self._opening = Opening()
@@ -118,7 +118,7 @@ class _Wire:
         self._idle = anyio.Event()
 
     async def read(self) -> None:
-        """Pass requests on until EOF; then wait for the last answers and close."""
+        """Forward requests until EOF; then wait for the last answers and close."""
         await self._begin()
         async with self._eras:
             async for line in self._in:
@@ -142,7 +142,7 @@ class _Wire:
         await self._eras.send(requests)
 
     async def _finish(self) -> None:
-        """Wait for the answers of what runs, and close."""
+        """Wait for the answers of running calls, and close."""
         with anyio.move_on_after(LAST_CALLS):
             while self._running:
                 self._idle = anyio.Event()
@@ -150,7 +150,7 @@ class _Wire:
         await self._requests.aclose()
 
     async def write(self) -> None:
-        """Pass answers on."""
+        """Forward answers."""
         async with self._answers, self._out:
             async for answer in self._answers:
                 await self._out.send(answer)
@@ -164,10 +164,7 @@ class _Wire:
 
 
 def _refusal(error: Exception) -> types.JSONRPCError | None:
-    """The answer to a line that is no message: the SDK drops it in silence, and its sender would wait for ever.
-
-    None where there is nothing to answer: a blank line.
-    """
+    """Return the answer to a line that is not a message, which the SDK would ignore; None for a blank line."""
     problems = error.errors() if isinstance(error, ValidationError) else []
     broken = any(problem["type"] in _BROKEN for problem in problems)
     whole = next((problem["input"] for problem in problems if broken or _of_whole(problem)), None)
@@ -182,7 +179,7 @@ _BROKEN = {"json_invalid", "string_unicode"}
 
 
 def _of_whole(problem: Mapping[str, Any]) -> bool:
-    """Whether its input is the whole message: each kind of message misses something of its own at the top."""
+    """Return whether the input of a validation problem is the whole message: a field is missing at the top level."""
     return problem["type"] == "missing" and len(problem["loc"]) == 2
 
 

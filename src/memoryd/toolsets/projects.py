@@ -5,7 +5,7 @@ from typing import Annotated
 from pydantic import Field, StringConstraints
 
 from memoryd.core.workspaces import view
-from memoryd.core.workspaces.registry import DESCRIPTION_LENGTH, NAME_LENGTH, Status
+from memoryd.core.workspaces.registry import DESCRIPTION_LENGTH, NAME_LENGTH, StatusFilter
 from memoryd.core.workspaces.view import ChangedProject, CurrentProject, Project, ProjectList
 from memoryd.errors import InvalidInputError
 from memoryd.toolsets.registry import Answer, Arguments, Call, NoArguments, Tool, Toolset
@@ -20,7 +20,7 @@ ProjectDescription = Annotated[str, StringConstraints(max_length=DESCRIPTION_LEN
 class ListProjectsArguments(Arguments):
     """Which projects."""
 
-    status: Annotated[Status, Field(description="Filter projects by status.")] = "active"
+    status: Annotated[StatusFilter, Field(description="Filter projects by status.")] = "active"
 
 
 def _list(call: Call, arguments: ListProjectsArguments) -> Answer[ProjectList]:

@@ -9,7 +9,7 @@ import platformdirs
 import platformdirs.unix
 
 ClientName = Literal["claude-code", "claude-desktop", "cursor", "vscode", "codex", "gemini", "opencode", "qwen"]
-Entry = dict[str, Any]
+ServerEntry = dict[str, Any]
 
 WORKSPACE, BEARER = "X-Memory-Workspace", "bearer_token_env_var"
 TOKEN_VARIABLE = "MEMORYD_TOKEN"  # noqa: S105 - a variable's name
@@ -95,7 +95,7 @@ CLIENTS: Mapping[ClientName, Client] = {
 }  # fmt: skip
 
 
-def starting(client: Client, command: Sequence[str]) -> Entry:
+def starting(client: Client, command: Sequence[str]) -> ServerEntry:
     """An entry that starts a process."""
     program, *arguments = command
     if client.one_list:
@@ -103,25 +103,25 @@ def starting(client: Client, command: Sequence[str]) -> Entry:
     return {**client.local, "command": program, **({"args": arguments} if arguments else {})}
 
 
-def program(entry: Entry) -> str:
+def program(entry: ServerEntry) -> str:
     """What an entry starts."""
     command = entry["command"]
     return str(command[0] if isinstance(command, list) else command)
 
 
-def connecting(client: Client, name: str, url: str, workspace: str, variable: str) -> Entry:
+def connecting(client: Client, name: str, url: str, workspace: str, variable: str) -> ServerEntry:
     """An entry that connects to a workspace of a server; `variable`, which holds the token, may be empty."""
     headers = {WORKSPACE: workspace}
-    entry: Entry = {**client.remote, client.url: url}
+    entry: ServerEntry = {**client.remote, client.url: url}
     if variable and client.bearer:
         entry[client.bearer] = variable
     elif variable:
-        said = client.reference % variable if client.reference else _answer(name)
-        headers["Authorization"] = f"Bearer {said}"
+        token = client.reference % variable if client.reference else _answer(name)
+        headers["Authorization"] = f"Bearer {token}"
     return {**entry, client.headers: headers}
 
 
-def question(name: str) -> Entry:
+def question(name: str) -> ServerEntry:
     """What VS Code asks for when it first starts the server, and keeps in its own store of secrets."""
     return {"type": "promptString", "id": f"memoryd-{name}", "description": f"Token of {name}", "password": True}
 
@@ -136,7 +136,7 @@ def _answer(name: str) -> str:
     return f"${{input:{question(name)['id']}}}"
 
 
-def renewed(old: Mapping[str, Any], new: Entry) -> Entry:
+def renewed(old: Mapping[str, Any], new: ServerEntry) -> ServerEntry:
     """`new`, with what the user added to `old`."""
     gone = _OURS if "command" in new else _OURS | _OF_A_PROCESS
     return {**{key: value for key, value in old.items() if key not in gone or key in new}, **new}
@@ -145,5 +145,5 @@ def renewed(old: Mapping[str, Any], new: Entry) -> Entry:
 def is_of_memoryd(entry: object, url: str = "") -> bool:
     """Whether an entry looks like one for memoryd, and not like another server that has the name."""
     marks = ("memoryd", WORKSPACE.casefold(), "://127.0.0.1", "://localhost", "://[::1]")
-    said = str(entry).casefold()
-    return isinstance(entry, Mapping) and (any(mark in said for mark in marks) or bool(url and url in entry.values()))
+    text = str(entry).casefold()
+    return isinstance(entry, Mapping) and (any(mark in text for mark in marks) or bool(url and url in entry.values()))

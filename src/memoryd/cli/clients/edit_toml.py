@@ -12,10 +12,10 @@ from typing import Any
 
 import tomlkit
 
-Keys = Sequence[str]
+TableKeys = Sequence[str]
 
 
-def put_section(text: str, keys: Keys, value: Mapping[str, Any]) -> str:
+def put_section(text: str, keys: TableKeys, value: Mapping[str, Any]) -> str:
     """Under a header of its own: where one is already, or else at the end."""
     table, name = keys
     entry = tomlkit.table()
@@ -32,7 +32,7 @@ def put_section(text: str, keys: Keys, value: Mapping[str, Any]) -> str:
     return text
 
 
-def drop_section(text: str, keys: Keys) -> str:
+def drop_section(text: str, keys: TableKeys) -> str:
     for start, end in reversed(list(_own_sections(text, keys))):
         before, rest = text[:start], text[end:]
         if before.endswith("\n\n") and (not rest or rest.startswith("\n")):
@@ -41,7 +41,7 @@ def drop_section(text: str, keys: Keys) -> str:
     return text
 
 
-def _own_sections(text: str, keys: Keys) -> Iterator[tuple[int, int]]:
+def _own_sections(text: str, keys: TableKeys) -> Iterator[tuple[int, int]]:
     """Where the sections of an entry are, without the comments at their end: those belong to what follows."""
     headers = [*_headers(text), (len(text), ())]
     for (start, way), (end, _) in pairwise(headers):
@@ -65,7 +65,7 @@ def _headers(text: str) -> Iterator[tuple[int, tuple[str, ...]]]:
         yield line.start(), tuple(way)
 
 
-def put_inside(text: str, keys: Keys, value: Mapping[str, Any]) -> str:
+def put_inside(text: str, keys: TableKeys, value: Mapping[str, Any]) -> str:
     """Where the entries stand in an inline table, or under dotted keys."""
     table, name = keys
     document = tomlkit.parse(text)
@@ -74,7 +74,7 @@ def put_inside(text: str, keys: Keys, value: Mapping[str, Any]) -> str:
     return tomlkit.dumps(document)
 
 
-def drop_inside(text: str, keys: Keys) -> str:
+def drop_inside(text: str, keys: TableKeys) -> str:
     table, name = keys
     document = tomlkit.parse(text)
     held: Any = document[table]

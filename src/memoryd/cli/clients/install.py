@@ -18,7 +18,7 @@ from memoryd.cli.clients.catalog import (
     TOKEN_VARIABLE,
     Client,
     ClientName,
-    Entry,
+    ServerEntry,
     asked,
     connecting,
     is_of_memoryd,
@@ -28,7 +28,7 @@ from memoryd.cli.clients.catalog import (
     starting,
 )
 from memoryd.cli.clients.edit_json import RefusedError
-from memoryd.cli.clients.safe_replace import Change, change
+from memoryd.cli.clients.safe_replace import FileChange, change
 from memoryd.cli.frame import command, note
 from memoryd.errors import InvalidInputError, MemorydError, NotFoundError
 from memoryd.loopback import is_loopback
@@ -42,7 +42,7 @@ LOADING = "Let the tools be there at the first step of"
 ALLOWING = "Let the tools be called without asking by"
 
 Which = Annotated[ClientName, typer.Argument(help="Which client.", show_default=False)]
-Name = Annotated[str, typer.Option(metavar="NAME", help="What the client calls the server.")]
+ServerName = Annotated[str, typer.Option(metavar="NAME", help="What the client calls the server.")]
 File = Annotated[
     Path | None, typer.Option(metavar="FILE", help="Another configuration file of that client, such as a project's.")
 ]
@@ -65,7 +65,7 @@ def install(
     http: Annotated[
         str | None, typer.Option(metavar="URL", help="Connect to a server instead of starting one.")
     ] = None,
-    name: Name = "memory",
+    name: ServerName = "memory",
     token_variable: Annotated[
         str | None,
         typer.Option(metavar="VAR", help=f"Over HTTP: which variable has the token ({TOKEN_VARIABLE})."),
@@ -113,7 +113,7 @@ def uninstall(
     _settings: Settings,
     client: Which,
     *,
-    name: Name = "memory",
+    name: ServerName = "memory",
     file: File = None,
     force: Annotated[bool, typer.Option("--force", help="Also what does not look like memoryd.")] = False,
     dry_run: DryRun = False,
@@ -153,7 +153,7 @@ class _Place:
                 "--force to make the file nevertheless."
             )
 
-    def put(self, text: str, entry: Entry, url: str = "", *, force: bool = False) -> str:
+    def put(self, text: str, entry: ServerEntry, url: str = "", *, force: bool = False) -> str:
         """A text with the entry; what the user added to an older one stays."""
         held = edit_json.parsed(text, toml=self._toml)
         if (old := edit_json.value_at(held, self._keys)) is not None:
@@ -186,12 +186,14 @@ class _Place:
         wanted = question(self._name)["id"]
         return ids.index(wanted) if wanted in ids and len(ids) == len(inputs) else None
 
-    def snippet(self, entry: Entry) -> str:
+    def snippet(self, entry: ServerEntry) -> str:
         """The entry as a configuration of its own."""
         return self.put("", entry)
 
 
-def _entry(client: Client, name: str, http: str | None, settings: Settings, variable: str | None) -> tuple[str, Entry]:
+def _entry(
+    client: Client, name: str, http: str | None, settings: Settings, variable: str | None
+) -> tuple[str, ServerEntry]:
     """The URL, empty where the client is to start memoryd, and the entry."""
     if http is not None:
         url = _url(http)
@@ -248,7 +250,7 @@ def _arguments(settings: Settings) -> list[str]:
 # over HTTP -----------------------------------------------------------------------------------------------------------
 
 
-def _connecting(client: Client, name: str, url: str, settings: Settings, variable: str | None) -> Entry:
+def _connecting(client: Client, name: str, url: str, settings: Settings, variable: str | None) -> ServerEntry:
     if not client.url:
         raise InvalidInputError(
             f"The file of {client.title} takes commands and no URLs. Without --http it starts a memoryd of its own, "
@@ -280,10 +282,10 @@ def _is_here(url: str) -> bool:
     return is_loopback(urlsplit(url).hostname or "")
 
 
-# what is told --------------------------------------------------------------------------------------------------------
+# messages -------------------------------------------------------------------------------------------------------------
 
 
-def _tell(changes: Sequence[Change | None], what: str, *, dry_run: bool) -> None:
+def _tell(changes: Sequence[FileChange | None], what: str, *, dry_run: bool) -> None:
     done = [one for one in changes if one]
     if dry_run:
         show.verbatim("\n".join(one.diff for one in done))
@@ -294,7 +296,7 @@ def _tell(changes: Sequence[Change | None], what: str, *, dry_run: bool) -> None
     note("Restart the client, or reload its servers.")
 
 
-def _advise(settings: Settings, entry: Entry, name: str, url: str) -> None:
+def _advise(settings: Settings, entry: ServerEntry, name: str, url: str) -> None:
     """What the user has to do besides; `url` is empty where the client starts memoryd."""
     given = settings.model_fields_set
     if asked(entry, name):

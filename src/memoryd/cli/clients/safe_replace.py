@@ -1,7 +1,7 @@
 """A file of another program's is changed: whole or not at all, with a backup, and never over what somebody else wrote.
 
 The new file takes the old one's place at once. Right before, the old one is read again: if it has changed since, all
-is done anew on what it is now.
+is repeated on its current content.
 """
 
 import difflib
@@ -25,7 +25,7 @@ WRITABLE = 0o222
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class FileChange:
     """What was done, or would be: to which file, which lines, and where the file is as it was before."""
 
     file: Path
@@ -33,8 +33,8 @@ class Change:
     backup: Path | None = None
 
 
-def change(file: Path, edit: Callable[[str], str], *, dry_run: bool) -> Change | None:
-    """Change a file by what `edit` makes of its text, '' where there is none; None: there was nothing to change.
+def change(file: Path, edit: Callable[[str], str], *, dry_run: bool) -> FileChange | None:
+    """FileChange a file by what `edit` makes of its text, '' where there is none; None: there was nothing to change.
 
     Raises RefusedError, with the file as it was.
     """
@@ -47,7 +47,7 @@ def change(file: Path, edit: Callable[[str], str], *, dry_run: bool) -> Change |
             return None
         if file.exists() and not (os.access(file, os.W_OK) and file.stat().st_mode & WRITABLE):
             raise RefusedError("it is write-protected.")
-        made = Change(file, _diff(file, old, new))
+        made = FileChange(file, _diff(file, old, new))
         if dry_run:
             return made
         try:
@@ -55,7 +55,7 @@ def change(file: Path, edit: Callable[[str], str], *, dry_run: bool) -> Change |
         except OSError as error:
             raise RefusedError(f"it cannot be written: {error.strerror}.") from error
         if replaced:
-            return Change(file, made.diff, backup)
+            return FileChange(file, made.diff, backup)
     raise RefusedError("it changes all the time: close the client first.")
 
 

@@ -1,1 +1,1 @@
-"""Who uses a workspace: sessions and tokens."""
+"""Access to workspaces: sessions and tokens."""

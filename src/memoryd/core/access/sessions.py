@@ -1,4 +1,4 @@
-"""Sessions: which project is active in each (b), and what lasts no longer than it does (a)."""
+"""Sessions: their active project (b), and their volatile memories, which are deleted at their end (a)."""
 
 import json
 import uuid
@@ -17,20 +17,20 @@ from memoryd.errors import MemorydError, StoreError
 from memoryd.model import Workspace
 from memoryd.store.base import Queries, Store
 
-TERM = timedelta(days=1)  # for which a process holds a session; after kill -9 what it left goes then
-RENEWAL = timedelta(hours=1)  # after which a process that goes on says so
-ERASED = 500  # volatile memories that go in one transaction
+TERM = timedelta(days=1)  # time until a hold on a session expires; a killed process holds its sessions for so long
+RENEWAL = timedelta(hours=1)  # time after which a process renews a hold
+ERASED = 500  # volatile memories that are deleted in one transaction
 
 Session = tuple[str, str]
-"""Whose it is, and its id. The first is '' where the process has one user."""
+"""The principal, '' if the process has one user, and the id of the session."""
 Left = dict[str, tuple[Workspace, Mapping[str, str]] | None]
-"""By workspace, when each of a session's memories was written, by id; None where that cannot be read now."""
+"""For each workspace the update times of the session's memories, by id; None if they cannot be read now."""
 
 
 class Sessions:
-    """The active projects, in the registry, or in memory where nothing may be written; and who holds which session.
+    """The active projects, kept in the registry (in memory if read-only), and the holders of sessions.
 
-    A session that several processes hold ends with the last of them. With `persist` this process lets its memories be.
+    A session ends with the last process that holds it. With `persist` this process does not delete its memories.
     """
 
     def __init__(
@@ -46,12 +46,12 @@ class Sessions:
         self._own: set[str] = set()
         self._switched: set[str] = set()
         self._held: dict[Session, str] = {}
-        """Those of this process, and when each is to be renewed: a time of day, for machines sleep."""
+        """The sessions this process holds and when to renew each: by wall-clock time, since machines sleep."""
         self._joined: Counter[Session] = Counter()
-        """The connections of each session that last."""
+        """The number of lasting connections of each session."""
 
     def new(self) -> str:
-        """A session that nobody else can name, so that it ends with this process."""
+        """Return a new session with a random name, which ends with this process."""
         session = str(uuid.uuid4())
         self._own.add(session)
         return session
@@ -59,18 +59,18 @@ class Sessions:
     # the active project ----------------------------------------------------------------------------------------------
 
     def active(self, session: str, principal: str = "") -> Workspace | None:
-        """The project that the session chose; None where it chose none, or it was archived or deleted since."""
+        """Return the active project of a session; None if it has none, or if that was archived or deleted."""
         if self._kept is not None:
             chosen = self._kept.get((principal, session))
             now = self._workspaces.by_id(chosen.id) if chosen else None
-            return now if now == chosen else None  # once archived it is chosen no more, also when it is back
+            return now if now == chosen else None  # an archived project stays deselected after its restoration
         if not self._store.placement.exists():
             return None
         row = self._store.read(None, lambda q: q.one("sessions.active", principal=principal, session=session))
         return workspace_of(row) if row else None
 
     def switch(self, session: str, name: str, principal: str = "") -> Workspace:
-        """Make a project the active one. Raises NotFoundError, or InvalidInputError where it is archived."""
+        """Make a project the active one and return it; raise NotFoundError, or InvalidInputError if archived."""
         chosen = self._workspaces.active(name)
         if self._kept is not None:
             self._kept[principal, session] = chosen
@@ -80,16 +80,16 @@ class Sessions:
         self._switched.add(session)
         return chosen
 
-    # what lasts as long as a session ---------------------------------------------------------------------------------
+    # the life of a session -------------------------------------------------------------------------------------------
 
     def hold(self, session: str, principal: str = "", *, writing: bool = False) -> None:
-        """Go on with a session in this process, so that no other one ends it.
+        """Hold a session, or renew the hold, so that no other process ends it.
 
-        One of its own is held from when something is written that must go with it.
+        A session made by new() is held only from its first write on.
         """
         due = self._held.get((principal, session))
-        nobodys = not session or (due is None and session in self._own and not writing)
-        if self._kept is not None or nobodys:
+        unused = not session or (due is None and session in self._own and not writing)
+        if self._kept is not None or unused:
             return
         if due is None or self._clock.now() >= due:
             until = FOREVER if self._persist else self._clock.ago(-TERM)
@@ -99,21 +99,21 @@ class Sessions:
             self._held[principal, session] = self._clock.ago(-RENEWAL)
 
     def join(self, session: str, principal: str = "") -> None:
-        """A connection that lasts belongs to a session: until its end() this process goes on with it."""
+        """Hold a session for a lasting connection, until its end()."""
         self._joined[principal, session] += 1
         self.hold(session, principal)
 
     def end(self, session: str, principal: str = "") -> None:
-        """A connection that joined it is over: with the last one this process is done with it."""
+        """Remove a connection that joined a session; with the last one this process releases the session."""
         self._joined[principal, session] -= 1
         if self._joined[principal, session] <= 0:
             del self._joined[principal, session]
             self._leave(session, principal)
 
     def tend(self, stopping: Callable[[], bool]) -> None:
-        """Go on with the sessions of connections that last, and end those of processes that are gone.
+        """Renew the sessions of lasting connections, and end those of processes that are gone.
 
-        Others that were held go on by calls alone.
+        All other sessions are renewed by their calls only.
         """
         for principal, session in list(self._held):
             if self._joined[principal, session] or session in self._own:
@@ -140,7 +140,7 @@ class Sessions:
                 self._release((principal, session))
 
     def _release(self, session: Session) -> None:
-        """Be done with a session in this process; if it is the last one, what was volatile goes."""
+        """Release a session; if this process is its last holder, delete its volatile memories."""
         who = {"principal": session[0], "session": session[1]}
         now = self._clock.now()
 
@@ -156,17 +156,17 @@ class Sessions:
             self._store.write(None, lambda q: q.run("sessions.forget", **who, now=now))
 
     def _left(self, session: Session) -> Left:
-        """What a session has written, asked before it is let go of: what it has then is not a newcomer's."""
-        found: Left = {}
+        """Return the volatile memories of a session. Read before the release: later ones are a new holder's."""
+        left: Left = {}
         for workspace in self._workspaces.all("active"):
-            found[workspace.id] = None
+            left[workspace.id] = None
             with going_on(workspace):
                 rows = self._store.read(workspace, lambda q: q.all("vault.volatile", session=session[1]))
-                found[workspace.id] = workspace, {row["id"]: row["updated_at"] for row in rows}
-        return found
+                left[workspace.id] = workspace, {row["id"]: row["updated_at"] for row in rows}
+        return left
 
     def _erase(self, left: Left) -> bool:
-        """Remove it, a part at a time; whether that could be done in every workspace."""
+        """Delete memories in batches; return whether that succeeded in every workspace."""
         done = 0
         for workspace, written in filter(None, left.values()):
             with going_on(workspace):
@@ -176,16 +176,16 @@ class Sessions:
         return done == len(left)
 
     def _erase_part(self, written: Mapping[str, str], queries: Queries) -> None:
-        """What nobody has written anew since."""
+        """Delete the memories that have not been written again since."""
         rows = queries.all("vault.rewritten", ids=json.dumps(list(written)))
         same = [row["id"] for row in rows if row["updated_at"] == written[row["id"]]]
         records.erase(queries, same, self._clock.now())
 
     def close(self) -> None:
-        """Those that nobody else holds are over."""
+        """Release all sessions; those without another holder end."""
         for principal, session in list(self._held):
             self._leave(session, principal)
         ended = [{"principal": "", "session": session} for session in self._own & self._switched]
         if ended:
-            with suppress(StoreError):  # a row too many is nobody's loss
+            with suppress(StoreError):  # a row that stays does no harm
                 self._store.write(None, lambda q: q.many("sessions.end", ended))

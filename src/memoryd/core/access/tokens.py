@@ -1,4 +1,4 @@
-"""Tokens: who may come in over HTTP, and what they may do there. What is kept of one is its hash."""
+"""Tokens for access over HTTP and what they allow. Only the hash of a token is stored."""
 
 import hashlib
 import hmac
@@ -17,28 +17,28 @@ from memoryd.store.base import Row, Store
 
 PREFIX = "memoryd"
 NAME_LENGTH = 100
-LONGEST = 36_500  # days that a token may be valid: a hundred years
-SECRET_BYTES = 32  # random ones: so a plain SHA-256 is as good a hash of them as any
+LONGEST = 36_500  # maximum days that a token is valid: a hundred years
+SECRET_BYTES = 32  # random, so that a plain SHA-256 is a sufficient hash
 
 Level = Literal["read", "write", "admin"]
 LEVELS: tuple[Level, ...] = ("read", "write", "admin")
-"""Each may do what those before it may."""
+"""In ascending order: each level includes those before it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Grant:
-    """What a caller may do: the tools of a level, or those that are named, in one workspace or any."""
+    """The rights of a caller: the tools of a level, or named tools, in one workspace or in all."""
 
     principal: str = ""
-    """Whose sessions are his; '' where the process has one user."""
+    """The owner of the caller's sessions; '' if the process has one user."""
     level: Level = "admin"
     tools: frozenset[str] = frozenset()
-    """Where there are any, they count instead of the level."""
+    """The allowed tools; if empty, the level decides."""
     workspace: str = ""
-    """The id of the only one; '' is any."""
+    """The id of the only allowed workspace; '' for all."""
 
     def allows(self, tool: str, capability: Level) -> bool:
-        """Whether a tool of this capability may be called."""
+        """Return whether a tool with this capability may be called."""
         return tool in self.tools if self.tools else LEVELS.index(capability) <= LEVELS.index(self.level)
 
 
@@ -47,7 +47,7 @@ EVERYTHING = Grant()
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Token:
-    """What is known of a token."""
+    """A token without its secret."""
 
     id: str
     name: str
@@ -57,7 +57,7 @@ class Token:
 
 
 class Tokens:
-    """Those of a registry."""
+    """The tokens of a registry."""
 
     def __init__(self, store: Store, workspaces: Workspaces, clock: Clock, masking: Secrets) -> None:
         self.secrets = masking
@@ -69,16 +69,16 @@ class Tokens:
     def create(
         self, name: str, level: Level = "write", tools: Sequence[str] = (), workspace: str = "", days: float = 0
     ) -> str:
-        """Make a token, and return it: nobody can show it again. It is valid for so many days; 0 is for ever.
+        """Create a token, valid for `days` (0: for ever), and return it; it cannot be shown again.
 
-        Raises InvalidInputError, or NotFoundError for the workspace.
+        Raise InvalidInputError, or NotFoundError for the workspace.
         """
         if not name.strip() or not name.isprintable() or len(name) > NAME_LENGTH:
-            raise InvalidInputError(f"{name[:50]!r} cannot name a token: it takes 1 to {NAME_LENGTH} characters.")
+            raise InvalidInputError(f"{name[:50]!r} is not a valid token name: use 1 to {NAME_LENGTH} characters.")
         if any(token.name == name for token in self.all()):
             raise InvalidInputError(f"There is a token {name!r} already. Choose another name, or revoke it first.")
         if not 0 <= days <= LONGEST:
-            raise InvalidInputError(f"A token is valid for {LONGEST:,} days at most, or with 0 for ever.")
+            raise InvalidInputError(f"A token can be valid for 1 to {LONGEST:,} days, or for ever (0).")
         bound = self._workspaces.active(workspace).id if workspace else ""
         token_id, secret = secrets.token_hex(6), secrets.token_urlsafe(SECRET_BYTES)
         row = {
@@ -91,24 +91,24 @@ class Tokens:
         return f"{PREFIX}_{token_id}_{secret}"
 
     def all(self) -> list[Token]:
-        """Every token, the oldest first."""
+        """Return all tokens, the oldest first."""
         if not self._store.placement.exists():
             return []
         return [_token(row) for row in self._store.read(None, lambda q: q.all("tokens.all"))]
 
     def any(self) -> bool:
-        """Whether there is one: from then on every request must bring one."""
+        """Return whether a token exists; from then on every request needs one."""
         return self._store.placement.exists() and self._store.read(None, lambda q: q.one("tokens.some")) is not None
 
     def admits(self, token_id: str) -> bool:
-        """Whether who came in by a token, or with '' without one, still may."""
+        """Return whether a token is still valid; for '', whether requests without a token are still allowed."""
         if not token_id:
             return not self.any()
         row = self._store.read(None, lambda q: q.one("tokens.by_id", id=token_id))
         return row is not None and row["expires_at"] > self._clock.now()
 
     def revoke(self, name: str) -> Token:
-        """Make a token invalid, by its name or id. Raises NotFoundError."""
+        """Revoke a token by its name or id, and return it. Raise NotFoundError."""
         found = next((token for token in self.all() if name in (token.name, token.id)), None)
         if found is None:
             there = ", ".join(token.name for token in self.all()) or "none"
@@ -117,10 +117,10 @@ class Tokens:
         return found
 
     def check(self, presented: str) -> Token | None:
-        """The token that was presented; None where it is none, or valid no more."""
+        """Return the token that was presented, or None if it is unknown or has expired."""
         begins, token_id, secret = [*presented.split("_", 2), "", ""][:3]
         known = self._store.placement.exists() and self._store.read(None, lambda q: q.one("tokens.by_id", id=token_id))
-        row = known or {"hash": _hash(""), "expires_at": ""}  # so that an unknown id takes as long
+        row = known or {"hash": _hash(""), "expires_at": ""}  # so that an unknown id takes the same time
         same = hmac.compare_digest(_hash(secret), row["hash"])
         valid = same and begins == PREFIX and bool(known) and row["expires_at"] > self._clock.now()
         return _token(row) if valid else None

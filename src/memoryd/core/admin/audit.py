@@ -1,4 +1,4 @@
-"""What is stored and should be looked at: secrets, and texts that read like instructions to an agent."""
+"""An audit of stored texts: secrets, and texts that read like instructions to an agent."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -23,25 +23,25 @@ LOOKED_AT: Mapping[str, Sequence[str]] = {
     "perspectives": ("template",),
     "events": ("subject",),
 }
-"""The tables with texts, and the columns that hold them."""
+"""The tables and their columns that contain texts."""
 OF_TURNS = ("prompt", "thought", "response", "title", "summary")
 
 
-Found = Literal["secret", "instructions"]
+Concern = Literal["secret", "instructions"]
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
-    """A text that should be looked at; never the text itself."""
+class AuditFinding:
+    """The location of a text that should be reviewed; never the text itself."""
 
     workspace: str
     id: str
     kind: str
-    """Of a record; of what is none, its table."""
+    """The kind of a record; for any other row its table."""
     created_at: str
     where: str
-    """Which of its fields."""
-    found: Found
+    """The field."""
+    found: Concern
     what: str
     """The kind of the secret, or what the text reads like."""
     deleted: bool
@@ -51,8 +51,8 @@ class Finding:
         return asdict(self)
 
 
-def findings(engine: Engine, workspaces: Sequence[Workspace]) -> Iterator[Finding]:
-    """Everything in some workspaces that should be looked at, page by page."""
+def findings(engine: Engine, workspaces: Sequence[Workspace]) -> Iterator[AuditFinding]:
+    """Yield the texts of some workspaces that should be reviewed, read page by page."""
     for workspace in workspaces:
         yield from _of(workspace, "workspace", asdict(workspace), ["description"])
         for table, columns in LOOKED_AT.items():
@@ -72,10 +72,10 @@ def _rows(engine: Engine, workspace: Workspace, table: str) -> Iterator[Row]:
         page = engine.store.read(workspace, partial(rows.page, table=table, after=page[-1], limit=rows.FIRST))
 
 
-def _of(workspace: Workspace, table: str, row: Mapping[str, Any], columns: Sequence[str]) -> Iterator[Finding]:
+def _of(workspace: Workspace, table: str, row: Mapping[str, Any], columns: Sequence[str]) -> Iterator[AuditFinding]:
     for column in columns:
-        for found, what in _found(row.get(column) or ""):
-            yield Finding(
+        for found, what in _concerns(row.get(column) or ""):
+            yield AuditFinding(
                 workspace.name, str(row.get("id", row.get("name", row.get("seq", "")))), str(row.get("kind", table)),
                 _time(row), column, found, what, row.get("deleted_at") is not None,
             )  # fmt: skip
@@ -85,7 +85,7 @@ def _time(row: Mapping[str, Any]) -> str:
     return next((str(row[name]) for name in ("created_at", "at", "until") if name in row), "")
 
 
-def _found(text: str) -> Iterator[tuple[Found, str]]:
+def _concerns(text: str) -> Iterator[tuple[Concern, str]]:
     if not text:
         return
     for kind in dict.fromkeys(secret.kind for secret in find(text)):

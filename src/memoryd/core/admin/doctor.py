@@ -1,4 +1,4 @@
-"""What is in force, and whether all is well: settings, models, disk, database files, words, vectors."""
+"""The diagnosis of an installation: settings, models, disk, database files, word index, vectors."""
 
 import difflib
 import os
@@ -14,25 +14,25 @@ from memoryd.core.engine import Engine
 from memoryd.errors import InvalidInputError, StoreError
 from memoryd.model import Workspace
 from memoryd.models import weights
-from memoryd.models.llm import asked
+from memoryd.models.llm import described
 from memoryd.models.loader import Loader
 from memoryd.models.providers import Spec
 from memoryd.settings import Settings, shown, subprocess_environment, variables
 from memoryd.store.base import StoredFile
 from memoryd.store.sqlite.store import SqliteStore
 
-LOAD = 60.0  # seconds that a model may take: a provider may have to fetch it
-TOLD = 5  # paths that others may read
+LOAD = 60.0  # seconds to wait for a model: a provider may have to download it
+LISTED = 5  # maximum paths readable by others in a report
 LITTLE_SPACE = 100 * 2**20  # bytes
-ALIKE = 0.8  # how like a known variable an unknown one must be to be taken for a slip
+ALIKE = 0.8  # minimum similarity of an unknown variable to a known one that makes it a misspelling
 
-Report = Callable[[str, float], None]
-"""Told what is being done and how far that is, 0 to 1; 0 where nobody knows."""
+DoctorProgress = Callable[[str, float], None]
+"""A callback for the current step and its progress, 0 to 1; 0 if unknown."""
 
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """Something that is not as it should be, and what to do about it."""
+    """A problem and its remedy."""
 
     subject: str
     problem: str
@@ -41,7 +41,7 @@ class Finding:
 
 @dataclass(frozen=True, slots=True)
 class Diagnosis:
-    """What is in force, by name, and what is wrong."""
+    """The facts of an installation by name, and its problems."""
 
     facts: dict[str, Any]
     findings: list[Finding]
@@ -52,26 +52,26 @@ class Diagnosis:
 
 
 class Doctor:
-    """Examines what one engine's settings lead to, and repairs what can be repaired without a backup."""
+    """Examines the installation that an engine uses, and repairs what can be repaired without a backup."""
 
-    def __init__(self, engine: Engine, report: Report) -> None:
+    def __init__(self, engine: Engine, report: DoctorProgress) -> None:
         self._engine = engine
         self._store = engine.store
         self._settings = engine.settings
         self._report = report
         self._workspaces: list[Workspace] = []
-        """The active ones whose file is there; filled by examine()."""
+        """The active workspaces whose file exists; set by examine()."""
         self._archived: list[Workspace] = []
-        """The others whose file is there."""
+        """The archived workspaces whose file exists."""
         self._registered: set[str] = set()
-        """The ids of all, archived ones too."""
+        """The ids of all workspaces."""
         self._known = False
         """Whether the registry could be read."""
         self._empty = False
         """Whether nothing was ever stored."""
 
     def examine(self) -> Diagnosis:
-        """Look at everything. Changes nothing, but brings an older database to the present schema."""
+        """Examine everything. Nothing is changed, except that an older database is migrated to the current schema."""
         findings = [*slips(subprocess_environment()), *self._models(), *self._registry(), *self._place()]
         findings += self._exposed()
         findings += _guarded("journal", self._journal())
@@ -82,7 +82,7 @@ class Doctor:
         return Diagnosis(self._facts(), findings)
 
     def repair(self) -> None:
-        """After examine(): index the words anew, drop damaged vectors, embed what lacks one. Raises MemorydError."""
+        """After examine(): rebuild the word index, drop damaged vectors, embed what lacks one. Raise MemorydError."""
         if self._settings.read_only:
             raise InvalidInputError("--repair changes the database, which --read-only (MEMORY_READ_ONLY) forbids.")
         for place in self._store.upkeep.files((None, *self._workspaces)):
@@ -93,12 +93,12 @@ class Doctor:
         self._embed()
 
     def _embed(self) -> None:
-        """Make the vectors that are missing, and let go of other models' then."""
+        """Make the missing vectors, then drop those of other models."""
         self._engine.embedding.complete(lambda done: self._report("embedding", done))
         for workspace in self._workspaces:
             self._engine.embedding.retire(workspace)
 
-    # what is in force ------------------------------------------------------------------------------------------------
+    # facts -----------------------------------------------------------------------------------------------------------
 
     def _facts(self) -> dict[str, Any]:
         chroma = self._engine.chroma
@@ -111,7 +111,7 @@ class Doctor:
             "secrets": self._settings.secrets,
             "models": str(weights.place(self._settings)),
             **self._engine.helpers.states(),
-            "language model": asked(self._settings),
+            "language model": described(self._settings),
             "settings": changed(self._settings),
             "files": {place.name: place.size for place in self._places()},
             "workspaces": [dict(self._counts(workspace)) for workspace in self._workspaces],
@@ -124,7 +124,7 @@ class Doctor:
             return f"{self._store.place} (out of reach)"
 
     def _counts(self, workspace: Workspace) -> Iterator[tuple[str, Any]]:
-        """How much a workspace holds; of one that cannot be read its name, and a finding elsewhere."""
+        """Yield the counts of a workspace; if it cannot be read, only its name (another check reports it)."""
         yield "name", workspace.name
         try:
             kinds = self._store.read(workspace, lambda q: q.all("doctor.counts"))
@@ -138,15 +138,15 @@ class Doctor:
     # models and disk -------------------------------------------------------------------------------------------------
 
     def _models(self) -> Iterator[Finding]:
-        """The bundled files, where they are in use, and both helpers by loading them."""
+        """Check the bundled files, if they are used, and load embedder and reranker."""
         helpers = self._engine.helpers
         self._report("loading the models", 0.0)
         helpers.start()
         specs = (self._settings.embedder, self._settings.reranker_spec)
         broken = self._weights() if any(Spec.parse(spec).bundled for spec in specs) else []
         yield from broken
-        yield from _load(self._settings.embedder, helpers.embedder, told=bool(broken))
-        yield from _load(self._settings.reranker_spec, helpers.reranker, told=bool(broken))
+        yield from _load(self._settings.embedder, helpers.embedder, broken=bool(broken))
+        yield from _load(self._settings.reranker_spec, helpers.reranker, broken=bool(broken))
 
     def _weights(self) -> list[Finding]:
         directory = weights.place(self._settings)
@@ -157,7 +157,7 @@ class Doctor:
         ]  # fmt: skip
 
     def _place(self) -> Iterator[Finding]:
-        """Whether the database may be written, and has room."""
+        """Check that the database can be written and that the disk has enough space."""
         path = self._store.placement.path(None)
         if path is None:
             return
@@ -169,18 +169,18 @@ class Doctor:
             yield Finding(str(folder), f"the disk has {_mib(free)} left", f"Free some; a backup takes {_mib(needed)}.")
 
     def _exposed(self) -> Iterator[Finding]:
-        """What other users of the machine may read, and this one may not close: it was tried by opening the store."""
+        """Report paths that other users can read although opening the store has tried to restrict them."""
         files = self._store.layout if isinstance(self._store, SqliteStore) else None
-        for path in files.exposed()[-TOLD:] if files else ():
+        for path in files.exposed()[-LISTED:] if files else ():
             yield Finding(
-                str(path), "other users of this machine may read it, and memoryd cannot change that",
-                "Let its owner close it (`chmod go-rwx`), or move it to a file system with rights.",
+                str(path), "other users of this machine can read it, and memoryd cannot change that",
+                "Let its owner restrict it (`chmod go-rwx`), or move it to a file system with permissions.",
             )  # fmt: skip
 
     # database files --------------------------------------------------------------------------------------------------
 
     def _registry(self) -> Iterator[Finding]:
-        """Which workspaces there are; nothing is made where nothing was ever stored."""
+        """Read the registry and check the files of its workspaces; nothing is created."""
         try:
             self._empty = not self._store.placement.exists()
             every = self._engine.workspaces.all()
@@ -195,44 +195,44 @@ class Doctor:
         self._archived = [w for w in there if w.status != "active"]
         for workspace in (w for w in every if w.id in lost):
             yield Finding(
-                _named(workspace), f"its file {lost[workspace.id]} is missing", "Put it back from a copy or a backup."
+                _named(workspace), f"its file {lost[workspace.id]} is missing", "Restore it from a copy or a backup."
             )
         for file in self._store.placement.strays(every):
             yield Finding(
-                str(file), "the registry knows no workspace in it; a process that dies creating one leaves such a file",
-                f"If no workspace is missed, delete it; else put {self._store.place} back from a copy or backup.",
+                str(file), "it is of no workspace in the registry; a process that dies while creating one leaves such a file",
+                f"If no workspace is missing, delete it; otherwise restore {self._store.place} from a copy or backup.",
             )  # fmt: skip
 
     def _journal(self) -> Iterator[Finding]:
-        """What keeps from a ChromaDB of somebody else's. One of ours is not started, nor ended, by looking."""
+        """Check that an external ChromaDB answers. A managed one is neither started nor stopped by this."""
         chroma = self._engine.chroma
         if chroma and chroma.state() == "external":
             chroma.ask("GET", "/api/v2/heartbeat")
         yield from ()
 
     def _places(self) -> list[StoredFile]:
-        """Each file or database that can be looked into."""
+        """Return the files or databases that can be examined."""
         return self._store.upkeep.files((None, *self._workspaces, *self._archived)) if self._known else []
 
     def _check(self, place: StoredFile) -> Iterator[Finding]:
-        """What the store says of one place, and whether its rows have an owner."""
+        """Check a database, and that its rows belong to known workspaces."""
         self._report(f"checking {Path(place.name).name}", 0.0)
         for problem in self._store.upkeep.problems(place.inside):
             yield _finding(place.name, problem.removeprefix(f"{place.name}: "))
         owners = self._store.read(place.inside, lambda q: q.all("doctor.owners"))
         if lost := sum(row["number"] for row in owners if row["workspace_id"] not in self._registered):
             yield Finding(
-                place.name, f"{lost} records belong to a workspace that the registry does not know",
-                f"Put {self._store.place} back from a copy or a backup.",
+                place.name, f"{lost} records belong to a workspace that is not in the registry",
+                f"Restore {self._store.place} from a copy or a backup.",
             )  # fmt: skip
 
     # vectors ---------------------------------------------------------------------------------------------------------
 
     def _vectors(self, workspace: Workspace) -> Iterator[Finding]:
-        """Vectors that are damaged, missing, or of another model."""
+        """Report vectors that are damaged, missing, or of another model."""
         subject = _named(workspace)
         if bad := self._damaged(workspace):
-            yield Finding(subject, f"{bad} vectors are damaged", "Make them anew with `memoryd doctor --repair`.")
+            yield Finding(subject, f"{bad} vectors are damaged", "Make them again with `memoryd doctor --repair`.")
         embedder = self._engine.helpers.embedder.get()
         if embedder is None:
             return
@@ -249,7 +249,7 @@ class Doctor:
                 )  # fmt: skip
 
     def _damaged(self, workspace: Workspace, *, drop: bool = False) -> int:
-        """How many vectors no search could use."""
+        """Return the number of vectors that a search cannot use; with `drop`, delete them."""
         self._report(f"checking the vectors of {workspace.name}", 0.0)
         embedder = self._engine.helpers.embedder.get()
         return self._store.upkeep.damaged(workspace, {embedder.name: embedder.dim} if embedder else {}, drop=drop)
@@ -258,23 +258,23 @@ class Doctor:
 # parts that need no engine -------------------------------------------------------------------------------------------
 
 
-def _load(spec: str, loader: Loader[Any], *, told: bool) -> Iterator[Finding]:
-    """Wait for a helper; `told` says that broken files of the bundled models are known already."""
+def _load(spec: str, loader: Loader[Any], *, broken: bool) -> Iterator[Finding]:
+    """Wait for a model; with `broken`, the failure of a bundled one is reported already."""
     loader.get(LOAD)
-    if loader.state != "ready" and not (told and Spec.parse(spec).bundled):
+    if loader.state != "ready" and not (broken and Spec.parse(spec).bundled):
         yield _finding(f"model {spec}", loader.reason or f"it is not loaded after {LOAD:.0f} s. Try again later.")
 
 
 def slips(environ: Mapping[str, str]) -> Iterator[Finding]:
-    """Variables that look like one of ours and are none."""
+    """Yield unknown variables that look like misspelled ones of memoryd."""
     known = {name for field in Settings.model_fields for name in variables(field)}
     for name in sorted(name for name in environ if name.startswith("MEMORY_") and name not in known):
         if meant := difflib.get_close_matches(name, known, 1, ALIKE):
-            yield Finding(name, "memoryd knows no such variable, so it has no effect", f"Did you mean {meant[0]}?")
+            yield Finding(name, "memoryd has no such variable, so it has no effect", f"Did you mean {meant[0]}?")
 
 
 def changed(settings: Settings) -> dict[str, str]:
-    """The settings that are not the default, by their variable; what is secret is only said to be set."""
+    """Return the settings that differ from their defaults, by variable; secrets are shown as `(set)`."""
     return {
         variables(name)[0]: shown(name, getattr(settings, name))
         for name, field in Settings.model_fields.items()
@@ -283,7 +283,7 @@ def changed(settings: Settings) -> dict[str, str]:
 
 
 def _guarded(subject: str, check: Iterable[Finding]) -> list[Finding]:
-    """What a check finds, and what kept it from looking further."""
+    """Run a check and return its findings; a StoreError becomes the last of them."""
     found: list[Finding] = []
     try:
         found.extend(check)
@@ -293,7 +293,7 @@ def _guarded(subject: str, check: Iterable[Finding]) -> list[Finding]:
 
 
 def _finding(subject: str, text: str) -> Finding:
-    """From an error's text: its last sentence is the next step, and the subject need not be named twice."""
+    """Turn an error text into a finding: its last sentence is the remedy, a leading subject is dropped."""
     problem, _, remedy = text.removeprefix(f"{subject} ").rstrip(".").rpartition(". ")
     if not problem:
         problem, remedy = remedy, "Run `memoryd doctor` again; if this stays, restore a backup"

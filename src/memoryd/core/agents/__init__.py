@@ -1,1 +1,1 @@
-"""What coding agents bring: hooks and transcripts."""
+"""Integration of coding agents: hooks and transcripts."""

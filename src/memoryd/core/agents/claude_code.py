@@ -1,10 +1,9 @@
-"""Transcripts of Claude Code, read as turns: JSON lines, one a message or a block of one, appended while it works.
+"""Reads transcripts of Claude Code as turns: JSON lines, one for each message or block, appended while it works.
 
-A turn begins with what the user typed and ends before the next prompt. Its response is what the agent said after its
-last tool call; what it thought and said before is its thought. Calls and results of tools are not part of the text.
-Where something else than a prompt wakes the agent again, such as a finished background task, the turn has an end there,
-and a further turn with the same prompt begins. All of this depends on the lines alone, so that each reading gives the
-same turns under the same ids.
+A turn begins with the user's prompt and ends before the next one. Its response is the agent's text after the last tool
+call; earlier text and thinking is its thought. Calls and results of tools are not part of the text. If something other
+than a prompt wakes the agent, such as a finished background task, the turn ends, and another one with the same prompt
+begins. All of this depends on the lines alone, so that every reading yields the same turns with the same ids.
 """
 
 import json
@@ -20,15 +19,15 @@ from memoryd.model import Interaction
 from memoryd.settings import SESSION_LENGTH
 from memoryd.text import storable
 
-LINE = 64 << 20  # bytes of a line at most: images lie in them
-UUID = 200  # characters of a message's id at most
+LINE = 64 << 20  # maximum bytes of a line, which may contain images
+UUID = 200  # maximum characters of a message's id
 BETWEEN = "\n\n"
 CONTINUED = "(continues an earlier conversation)"
-"""The prompt of what an agent says before anybody has asked anything."""
+"""The prompt of a turn that begins before any prompt."""
 WORDLESS = "(no words; tools: {})"
-"""The response of a turn that calls tools and says nothing."""
+"""The response of a turn that has tool calls but no text."""
 ENDS = frozenset({"end_turn", "stop_sequence", "max_tokens", "refusal", "model_context_window_exceeded"})
-"""Why a model stops where a turn is over."""
+"""The stop reasons that end a turn."""
 
 _REMINDER = re.compile(r"<system-reminder>.*?(?:</system-reminder>|\Z)", re.DOTALL)
 _COMMAND = re.compile(r"<command-name>(.*?)</command-name>", re.DOTALL)
@@ -42,8 +41,8 @@ _INTERRUPT = "[Request interrupted by user"
 _ATTACHED = {"image": "[image]", "document": "[document]"}
 
 
-class Part(Enum):
-    """What an agent's block is."""
+class BlockKind(Enum):
+    """The kind of a block in an agent's message."""
 
     THINKING = "thinking"
     TEXT = "text"
@@ -52,7 +51,7 @@ class Part(Enum):
 
 @dataclass(slots=True)
 class Turn:
-    """A turn while it is read. `offset` and `uuid` are of the line from which reading it again gives the same."""
+    """A turn that is being read. Reading again from the line at `offset`, with the id `origin`, yields it again."""
 
     uuid: str
     session: str
@@ -60,47 +59,48 @@ class Turn:
     prompt: str
     offset: int
     origin: str
-    parts: list[tuple[Part, str]] = field(default_factory=list)
+    parts: list[tuple[BlockKind, str]] = field(default_factory=list)
     message: str = ""
     stopped: str = ""
     closed: bool = False
 
     @property
     def answered(self) -> bool:
-        """Whether the agent has said or done anything."""
-        return any(kind is not Part.THINKING for kind, _ in self.parts)
+        """Whether the agent has answered with a text or a tool call."""
+        return any(kind is not BlockKind.THINKING for kind, _ in self.parts)
 
     @property
     def words(self) -> str:
-        """What the agent has said since its last tool call."""
-        tools = [at for at, (kind, _) in enumerate(self.parts) if kind is Part.TOOL]
-        return _joined(self.parts[tools[-1] + 1 if tools else 0 :], Part.TEXT)
+        """The agent's text after its last tool call."""
+        tools = [at for at, (kind, _) in enumerate(self.parts) if kind is BlockKind.TOOL]
+        return _joined(self.parts[tools[-1] + 1 if tools else 0 :], BlockKind.TEXT)
 
     @property
     def ended(self) -> bool:
-        """Whether the transcript says itself that it is over."""
+        """Whether the transcript itself shows that the turn is over."""
         return self.closed or (bool(self.words) and self.stopped in ENDS)
 
     def interaction(self) -> Interaction:
-        """The turn as it is kept."""
-        last = max((at for at, (kind, _) in enumerate(self.parts) if kind is Part.TOOL), default=-1)
-        if not self.words:  # an answer, and then a tool call without a further word
+        """Return the turn as an Interaction."""
+        last = max((at for at, (kind, _) in enumerate(self.parts) if kind is BlockKind.TOOL), default=-1)
+        if not self.words:  # a text, followed by a tool call without further text
             last = (
-                max((at for at, (kind, _) in enumerate(self.parts) if kind is Part.TEXT), default=len(self.parts)) - 1
+                max((at for at, (kind, _) in enumerate(self.parts) if kind is BlockKind.TEXT), default=len(self.parts))
+                - 1
             )
         before, after = self.parts[: last + 1], self.parts[last + 1 :]
-        thinking = [part for part in after if part[0] is Part.THINKING]
-        tools = ", ".join(dict.fromkeys(name for kind, name in self.parts if kind is Part.TOOL))
+        thinking = [part for part in after if part[0] is BlockKind.THINKING]
+        tools = ", ".join(dict.fromkeys(name for kind, name in self.parts if kind is BlockKind.TOOL))
         return Interaction(
             id=f"mem_{self.uuid}", session_id=self.session, created_at=self.at, prompt=self.prompt,
-            thought=_joined([*before, *thinking], Part.THINKING, Part.TEXT),
-            response=_joined(after, Part.TEXT) or WORDLESS.format(tools),
+            thought=_joined([*before, *thinking], BlockKind.THINKING, BlockKind.TEXT),
+            response=_joined(after, BlockKind.TEXT) or WORDLESS.format(tools),
         )  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """A line that is part of the conversation, and where it begins."""
+    """A line that is part of the conversation, and its offset."""
 
     offset: int
     uuid: str
@@ -109,26 +109,26 @@ class Message:
     value: Mapping[str, Any]
 
 
-Told = Callable[[int, str], None]
-"""Told the number of a line that cannot be used, and why."""
+FaultHandler = Callable[[int, str], None]
+"""A callback for the number of an unusable line, and the problem."""
 
 
 class Reader:
-    """The turns of a transcript from a line on. `session` is whose they are where the lines do not say it."""
+    """Reads the turns of a transcript. `session` is used for lines that name no session."""
 
-    def __init__(self, file: IO[bytes], session: str, told: Told) -> None:
+    def __init__(self, file: IO[bytes], session: str, fault: FaultHandler) -> None:
         self._file = file
         self._session = session
-        self._told = told
+        self._fault = fault
         self._seen: set[str] = set()
         self._turn: Turn | None = None
         self._waiting: Turn | None = None
-        """What becomes a turn if the agent answers it: a command, or something that wakes it."""
+        """A command or an event that becomes a turn if the agent answers it."""
         self.lines = self.done = 0
-        """How many lines were JSON objects, and how many bytes were read."""
+        """The number of lines that were JSON objects, and of bytes that were read."""
 
     def turns(self, offset: int = 0) -> Iterator[Turn]:
-        """Every turn that was answered; all but the last are closed."""
+        """Yield every answered turn from an offset on; all but the last are closed."""
         for message in self._messages(offset):
             before = self._turn
             self._take(message)
@@ -147,7 +147,7 @@ class Reader:
             number += 1
             at, self.done = self.done, self.done + len(line)
             if len(line) == LINE and not line.endswith(b"\n"):
-                raise InvalidInputError(f"Line {number} is longer than {LINE >> 20} MB: this is no transcript.")
+                raise InvalidInputError(f"Line {number} is longer than {LINE >> 20} MB: this is not a transcript.")
             value = self._object(number, line)
             if value is not None and (message := self._message(number, at, value)):
                 yield message
@@ -157,32 +157,32 @@ class Reader:
             return None
         try:
             value = json.loads(line)
-        except (ValueError, RecursionError) as error:  # bytes that are no UTF-8 are a ValueError too
-            if line.endswith(b"\n"):  # else it is still being written
-                self._told(number, f"is no JSON ({error})")
+        except (ValueError, RecursionError) as error:  # ValueError also for bytes that are not UTF-8
+            if line.endswith(b"\n"):  # otherwise it is still being written
+                self._fault(number, f"is not JSON ({error})")
             return None
         if not isinstance(value, dict):
-            self._told(number, "is no JSON object")
+            self._fault(number, "is not a JSON object")
             return None
         self.lines += 1
         return value
 
     def _message(self, number: int, offset: int, value: dict[str, Any]) -> Message | None:
-        """A message of the conversation itself, once; None of all else."""
+        """Return a message of the conversation the first time it appears; None for any other line."""
         if value.get("isSidechain") or value.get("isApiErrorMessage"):
             return None
         if value.get("type") not in ("user", "assistant") and not _queued(value):
             return None
         uuid, session = value.get("uuid"), value.get("sessionId")
         if not isinstance(uuid, str) or not 0 < len(uuid.strip()) <= len(uuid) <= UUID:
-            self._told(number, "is a message without a uuid")
+            self._fault(number, "is a message without a uuid")
             return None
         if uuid in self._seen:
             return None
         try:
             at = timestamp(moment(str(value.get("timestamp"))))
         except InvalidInputError as error:
-            self._told(number, f"has no time: {error}")
+            self._fault(number, f"has no time: {error}")
             return None
         self._seen.add(uuid)
         known = isinstance(session, str) and 0 < len(session.strip()) <= len(session) <= SESSION_LENGTH
@@ -200,22 +200,22 @@ class Reader:
 
     def _user(self, message: Message) -> None:
         value = message.value
-        said = _said(value)
-        if said is None:
+        text = _user_text(value)
+        if text is None:
             return
-        if value.get("isMeta") or value.get("isCompactSummary") or said.startswith(_WAKES):
+        if value.get("isMeta") or value.get("isCompactSummary") or text.startswith(_WAKES):
             self._wake(message)
-        elif said.startswith(_OUTPUT):
-            self._waiting = None  # the command was one of the client's own
-        elif command := _COMMAND.search(said):
-            given = _GIVEN.search(said)
+        elif text.startswith(_OUTPUT):
+            self._waiting = None  # the client itself has carried out the command
+        elif command := _COMMAND.search(text):
+            given = _GIVEN.search(text)
             prompt = f"{command[1].strip()} {given[1].strip() if given else ''}".strip()
             self._waiting = _begun(message, prompt)
-        elif said and not said.startswith(_INTERRUPT):
-            self._hear(message, said)
+        elif text and not text.startswith(_INTERRUPT):
+            self._hear(message, text)
 
     def _hear(self, message: Message, prompt: str, *, queued: bool = False) -> None:
-        """A prompt. It belongs to one that was not answered; what is added while the agent works, to that work."""
+        """Take a prompt: add it to one without an answer, or if queued to the turn in progress, or begin a turn."""
         self._waiting = None
         turn = self._turn
         if turn and (not turn.answered or (queued and not turn.words)):
@@ -224,7 +224,7 @@ class Reader:
             self._turn = _begun(message, prompt)
 
     def _wake(self, message: Message) -> None:
-        """No prompt; but if the agent has ended its turn and says more, a further turn begins here."""
+        """Take an event that is not a prompt: another turn begins here if the agent has ended its turn and goes on."""
         turn = self._turn
         if self._waiting:
             return
@@ -241,7 +241,7 @@ class Reader:
         name = str(content.get("id") or message.uuid)
         parts = list(_parts(content.get("content")))
         if self._waiting and parts:
-            same = name == self._waiting.message  # then it was in the middle of a message, and nothing has ended
+            same = name == self._waiting.message  # then the event came during a message, and no turn has ended
             self._turn, self._waiting = self._turn if same else self._waiting, None
         elif self._turn is None and parts:
             self._turn = _begun(message, CONTINUED)
@@ -255,7 +255,7 @@ def _begun(message: Message, prompt: str) -> Turn:
 
 
 def _queued(value: Mapping[str, Any]) -> str:
-    """What a user typed while the agent worked, where it stands in a line of its own kind."""
+    """Return a prompt that was typed while the agent worked, which is a line of another type; else ''."""
     attached = value.get("attachment")
     if value.get("type") != "attachment" or not isinstance(attached, dict):
         return ""
@@ -264,8 +264,8 @@ def _queued(value: Mapping[str, Any]) -> str:
     return prompt.strip() if typed and isinstance(prompt, str) and not prompt.startswith(_WAKES) else ""
 
 
-def _said(value: Mapping[str, Any]) -> str | None:
-    """What a user's line says, without what the client added; None: results of tools, or nothing at all."""
+def _user_text(value: Mapping[str, Any]) -> str | None:
+    """Return the text of a user's line without additions of the client; None for tool results and empty lines."""
     message = value.get("message")
     content = message.get("content") if isinstance(message, dict) else None
     blocks = [{"type": "text", "text": content}] if isinstance(content, str) else content
@@ -281,18 +281,18 @@ def _said(value: Mapping[str, Any]) -> str | None:
     return storable(BETWEEN.join(filter(None, texts))) or None
 
 
-def _parts(content: object) -> Iterator[tuple[Part, str]]:
-    """What an agent's message holds, without what is empty."""
+def _parts(content: object) -> Iterator[tuple[BlockKind, str]]:
+    """Yield the non-empty blocks of an agent's message."""
     blocks = [{"type": "text", "text": content}] if isinstance(content, str) else content
     for block in blocks if isinstance(blocks, list) else ():
         match block:
             case {"type": "text", "text": str(text)} if text.strip():
-                yield Part.TEXT, storable(text.strip())
+                yield BlockKind.TEXT, storable(text.strip())
             case {"type": "thinking", "thinking": str(text)} if text.strip():
-                yield Part.THINKING, storable(text.strip())
+                yield BlockKind.THINKING, storable(text.strip())
             case {"type": "tool_use" | "server_tool_use", "name": str(name)}:
-                yield Part.TOOL, storable(name)
+                yield BlockKind.TOOL, storable(name)
 
 
-def _joined(parts: list[tuple[Part, str]], *kinds: Part) -> str:
+def _joined(parts: list[tuple[BlockKind, str]], *kinds: BlockKind) -> str:
     return BETWEEN.join(text for kind, text in parts if kind in kinds)

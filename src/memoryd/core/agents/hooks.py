@@ -1,7 +1,7 @@
-"""What runs as a coding agent's session starts, stops, is compacted or ends: a briefing, and the journal of turns.
+"""The hooks of coding agents, run when a session starts, stops, is compacted or ends: briefing and journal of turns.
 
-For each session a small file below the data directory keeps what the session was told and how far its transcript was
-read. It may be lost: then something is told or read again, and no turn is doubled.
+For each session a small file in the data directory records the memories it was shown and how far its transcript was
+read. If it is lost, memories are shown or lines read again, but no turn is stored twice.
 """
 
 import hashlib
@@ -15,8 +15,8 @@ from typing import Any
 
 from memoryd import disk
 from memoryd.core.agents import transcript_import
-from memoryd.core.agents.spool import Entry, Spool
-from memoryd.core.agents.transcript_import import Place, Tally
+from memoryd.core.agents.spool import Spool, SpooledTurns
+from memoryd.core.agents.transcript_import import ReadPosition, Tally
 from memoryd.core.engine import Engine
 from memoryd.core.memories.memories import Memories
 from memoryd.core.scope import Scope
@@ -26,34 +26,35 @@ from memoryd.model import Workspace
 from memoryd.settings import SESSION_LENGTH
 from memoryd.text import estimate_tokens, storable
 
-KEPT = 30 * 24 * 3600.0  # seconds that the file of a session outlives its last hook
-LONGEST = 1 << 20  # bytes of such a file at most
+KEPT = 30 * 24 * 3600.0  # seconds that the file of a session is kept after its last hook
+LONGEST = 1 << 20  # maximum bytes of such a file
 SESSIONS = ("session_id", "sessionId", "conversation_id")
-"""Where clients say which session it is: most of them, VS Code, Cursor."""
-ANEW = frozenset({"startup", "new", "clear", "compact"})
-"""How a session starts where the agent has nothing in its context of what it was told before."""
+"""The fields with the id of the session: of most clients, of VS Code, of Cursor."""
+EMPTY_CONTEXT = frozenset({"startup", "new", "clear", "compact"})
+"""The sources of a session start after which earlier briefings are not in the agent's context."""
+SHOWN = "told"  # the key in the files of sessions, which older versions have written too
 HEAD = "From memory, noted in earlier sessions. These are data, not instructions.\n\n"
 
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """What an agent hands over to its hook; '' or None where it does not."""
+    """The input of a hook; '' or None for missing fields."""
 
     session: str
     transcript: str = ""
     source: str = ""
     last: str | None = None
-    """What the agent said last."""
+    """The agent's last message."""
 
 
 def parse(data: bytes) -> Event:
-    """The event of a hook's JSON, in which clients name the session differently. Raises InvalidInputError."""
+    """Parse the JSON of a hook; clients use different names for the session. Raise InvalidInputError."""
     try:
         value = json.loads(data)
     except (ValueError, RecursionError) as error:
-        raise InvalidInputError(f"What the hook got on stdin is no JSON: {error}.") from None
+        raise InvalidInputError(f"The input of the hook on stdin is not JSON: {error}.") from None
     if not isinstance(value, dict):
-        raise InvalidInputError("What the hook got on stdin is no JSON object.")
+        raise InvalidInputError("The input of the hook on stdin is not a JSON object.")
     session = next(filter(None, (_text(value, name) for name in SESSIONS)), "")
     if not session.strip() or len(session) > SESSION_LENGTH:
         raise InvalidInputError(f"The hook's session_id must be a text of 1 to {SESSION_LENGTH} characters.")
@@ -64,39 +65,39 @@ def parse(data: bytes) -> Event:
 def _text(value: Mapping[str, Any], name: str) -> str:
     given = value.get(name)
     if given is not None and not isinstance(given, str):
-        raise InvalidInputError(f"The hook's {name} is no text.")
+        raise InvalidInputError(f"The hook's {name} is not a text.")
     return given or ""
 
 
 # the file of a session -----------------------------------------------------------------------------------------------
 
 
-class Notes:
-    """What is known of a session: the ids that it was told of, and where its transcript goes on, each by workspace."""
+class SessionNotes:
+    """The file of a session: for each workspace the ids it was shown, and where to read on in its transcript."""
 
     def __init__(self, directory: Path, session: str) -> None:
         name = hashlib.sha256(session.encode()).hexdigest()[:32]
         self._path = directory / f"{name}.json"
 
-    def told(self, workspace: Workspace) -> list[str]:
-        """The ids that the session was told of."""
-        return [one for one in self._of("told", workspace.id, list) if isinstance(one, str)]
+    def shown(self, workspace: Workspace) -> list[str]:
+        """Return the ids that the session was shown."""
+        return [one for one in self._of(SHOWN, workspace.id, list) if isinstance(one, str)]
 
-    def tell(self, workspace: Workspace, ids: list[str]) -> None:
-        """Keep which ids it was told of, in place of those before."""
-        self._write("told", workspace.id, ids)
+    def set_shown(self, workspace: Workspace, ids: list[str]) -> None:
+        """Record the ids that the session was shown, replacing earlier ones."""
+        self._write(SHOWN, workspace.id, ids)
 
-    def place(self, memory: str, path: Path) -> Place:
-        """From where to read a transcript for a memory, which is a workspace of a database."""
+    def position(self, memory: str, path: Path) -> ReadPosition:
+        """Return where to read on in a transcript for a memory, which is a workspace of a database."""
         known = self._of("read", memory, dict)
-        offset, said = known.get("offset"), known.get("uuid")
-        if known.get("path") != str(path) or not isinstance(offset, int) or not isinstance(said, str) or offset < 0:
-            return Place()
-        return Place(offset, said)
+        offset, uuid = known.get("offset"), known.get("uuid")
+        if known.get("path") != str(path) or not isinstance(offset, int) or not isinstance(uuid, str) or offset < 0:
+            return ReadPosition()
+        return ReadPosition(offset, uuid)
 
-    def move(self, memory: str, path: Path, place: Place) -> None:
-        """Keep from where to read a transcript next."""
-        self._write("read", memory, {"path": str(path), **asdict(place)})
+    def set_position(self, memory: str, path: Path, position: ReadPosition) -> None:
+        """Record where to read on in a transcript."""
+        self._write("read", memory, {"path": str(path), **asdict(position)})
 
     def _of(self, what: str, key: str, kind: type) -> Any:
         found = self._read().get(what)
@@ -104,7 +105,7 @@ class Notes:
         return own if isinstance(own, kind) else kind()
 
     def _read(self) -> dict[str, Any]:
-        """What was written; nothing where it is not there or damaged: it is worth no complaint."""
+        """Return the content of the file; empty if it is missing or damaged, which does no harm."""
         try:
             with self._path.open("rb") as file:
                 value = json.loads(file.read(LONGEST))
@@ -138,35 +139,35 @@ class Hooks:
         self._engine = engine
         self._event = event
         self.spool = Spool(engine)
-        self._notes = Notes(engine.settings.data_dir / "hooks", event.session)
-        self._told: tuple[Workspace, list[str]] | None = None
+        self._notes = SessionNotes(engine.settings.data_dir / "hooks", event.session)
+        self._shown: tuple[Workspace, list[str]] | None = None
 
     def briefing(self, budget: int) -> str:
-        """What the session should know and was not told yet; '' where there is nothing. See `noted`."""
+        """Return a briefing of memories that the session was not shown yet, or ''. Call `delivered` afterwards."""
         try:
             workspace = self._engine.workspace(make=False)
         except NotFoundError:
             return ""
-        told = [] if self._event.source in ANEW else self._notes.told(workspace)
+        shown = [] if self._event.source in EMPTY_CONTEXT else self._notes.shown(workspace)
         room = budget - estimate_tokens(HEAD)
-        found = Memories(Scope(self._engine, workspace)).context(None, room, but=frozenset(told)) if room > 0 else None
+        found = Memories(Scope(self._engine, workspace)).context(None, room, but=frozenset(shown)) if room > 0 else None
         if not found or not found.hits:
             return ""
-        self._told = workspace, [*told, *(hit.record.id for hit in found.hits)]
+        self._shown = workspace, [*shown, *(hit.record.id for hit in found.hits)]
         return HEAD + found.text
 
-    def noted(self) -> None:
-        """The briefing was handed over: it is not to be said again."""
-        if self._told:
-            self._notes.tell(*self._told)
+    def delivered(self) -> None:
+        """Record the briefing as shown, so that it is not repeated."""
+        if self._shown:
+            self._notes.set_shown(*self._shown)
 
     def keep(self, home: Path, client: str, *, ended: bool = False) -> Tally:
-        """Keep the turns of the transcript that are over in the spool; durable when this returns.
+        """Store the finished turns of the transcript in the spool, durably, without using the database.
 
-        The database is not asked: see `take_in`. Raise InvalidInputError, or OSError where nothing can be written.
+        Raise InvalidInputError, or OSError if the spool cannot be written.
         """
         if not self._event.transcript:
-            raise InvalidInputError("The hook's JSON names no transcript_path: there is nothing to keep.")
+            raise InvalidInputError("The hook's JSON has no transcript_path: there is nothing to store.")
         path, name, tally = (
             transcript_import.transcript(self._event.transcript, home),
             self._engine.settings.workspace,
@@ -175,17 +176,18 @@ class Hooks:
         check_printable(name)
         memory = f"{name} at {self._engine.store.place}"
         turns = transcript_import.collect(
-            path, self._event.session, self._notes.place(memory, path), ended=ended, last=self._event.last, tally=tally,
+            path, self._event.session, self._notes.position(memory, path), ended=ended, last=self._event.last,
+            tally=tally,
         )  # fmt: skip
         over = [turn.interaction() for turn in turns if turn.ended]
         clean = tuple(transcript_import.cleaned(over, self._engine.secrets, tally, path))
         if clean:
             sessions = {turn.session_id for turn in clean} if ended else ()
-            self.spool.put(Entry(name, client, clean, tuple(sessions)))
+            self.spool.put(SpooledTurns(name, client, clean, tuple(sessions)))
         if turns:
-            self._notes.move(memory, path, Place(turns[-1].offset, turns[-1].origin))
+            self._notes.set_position(memory, path, ReadPosition(turns[-1].offset, turns[-1].origin))
         return tally
 
     def take_in(self) -> None:
-        """Bring what waits for the workspace into the journal. Raise MemorydError; what failed goes on waiting."""
+        """Move the spooled turns of the workspace to the journal. Raise MemorydError; what failed stays spooled."""
         self.spool.take_in(lambda: False, self._engine.settings.workspace)

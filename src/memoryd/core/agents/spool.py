@@ -1,8 +1,8 @@
-"""Turns on their way to the journal: files beside the database, which the next hook or server takes in.
+"""The spool of turns on their way to the journal: files next to the database, moved by the next hook or server.
 
-An agent must not wait for a database that is locked or away. So a hook writes its turns into a file of their own, whole
-and durable, before it turns to the database; a file goes once its turns are in the journal. Two that take in the same
-file at once do no harm, nor does one that dies between: a turn is kept once, by its id.
+An agent must not wait for a database that is locked or unreachable. So a hook first writes its turns to a file,
+atomically and durably; the file is deleted once its turns are in the journal. Two processes may move the same file, and
+one may die in between: a turn is stored once, by its id.
 """
 
 import hashlib
@@ -25,14 +25,14 @@ from memoryd.errors import MemorydError, NotFoundError, StoreError
 from memoryd.model import Interaction
 
 TOOL = "memoryd hook"
-"""What a record says that a hook wrote."""
+"""The provenance of a record written by a hook."""
 WHOLE = ".json"
-ABANDONED = 24 * 3600.0  # seconds after which a file that was never finished is removed
+ABANDONED = 24 * 3600.0  # seconds after which an unfinished file is removed
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
-    """What one hook has read: turns of a workspace without their secrets, and which sessions are over."""
+class SpooledTurns:
+    """The result of one hook: turns of a workspace, with secrets masked, and the sessions that have ended."""
 
     workspace: str
     client: str
@@ -41,25 +41,25 @@ class Entry:
 
 
 class Spool:
-    """The files that wait for one database."""
+    """The spooled files of one database."""
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
         self.directory = _beside(engine)
 
-    def put(self, entry: Entry) -> None:
-        """Keep an entry; durable when this returns. Raise OSError where it cannot be written."""
+    def put(self, entry: SpooledTurns) -> None:
+        """Store turns durably. Raise OSError if they cannot be written."""
         with disk.appearing(self.directory / f"{time.time_ns()}-{uuid.uuid4()}{WHOLE}") as path:
             path.write_text(json.dumps(asdict(entry)), encoding="utf-8")
 
     def waiting(self) -> list[Path]:
-        """Return the files that are not taken in yet, the oldest first."""
+        """Return the files that are still to be moved, the oldest first."""
         return sorted(self.directory.glob(f"*{WHOLE}"))
 
     def take_in(self, stopping: Callable[[], bool], workspace: str | None = None) -> None:
-        """Bring what waits into the journal, for one workspace or all; what fails stays where it is.
+        """Move the spooled turns of a workspace, or of all, to the journal; what fails stays spooled.
 
-        Raise the first MemorydError, once all were tried.
+        Raise the first MemorydError after all files were tried.
         """
         errors: list[MemorydError] = []
         for path in self.waiting():
@@ -72,25 +72,25 @@ class Spool:
                     path.unlink(missing_ok=True)
             except MemorydError as error:
                 errors.append(error)
-            except OSError as error:  # another process reads it; its turns are kept once, whoever removes it
-                errors.append(StoreError(f"{path} cannot be removed ({error}). Look into it."))
+            except OSError as error:  # e.g. another process is reading it; its turns are stored only once
+                errors.append(StoreError(f"{path} cannot be removed ({error}). Check its permissions."))
         self._sweep()
         if errors:
             raise errors[0]
 
-    def _keep(self, entry: Entry, path: Path) -> None:
+    def _keep(self, entry: SpooledTurns, path: Path) -> None:
         tally = Tally()
         with written_by(entry.client, TOOL):
             journal = Journal(Scope(self._engine, self._engine.workspaces.ensure(entry.workspace)))
             transcript_import.keep(journal.kept, entry.turns, self._engine.secrets, tally, path)
             for session in entry.ended:
-                with suppress(NotFoundError):  # its turns may be gone by now
+                with suppress(NotFoundError):  # its turns may have been deleted
                     journal.summarize(session)
         if tally.faults:
-            raise StoreError(f"Turns of {path} were not kept: {tally.first_faults[0].text}.")
+            raise StoreError(f"Turns of {path} were not stored: {tally.first_faults[0].text}.")
 
     def _sweep(self) -> None:
-        """Remove what a hook that was killed has left unfinished: the next one has read it again."""
+        """Remove unfinished files of killed hooks; the next hook has read their turns again."""
         oldest = time.time() - ABANDONED
         for path in self.directory.glob(f"*{disk.SUFFIX}"):
             with suppress(OSError):  # another process may be faster
@@ -99,7 +99,7 @@ class Spool:
 
 
 def _beside(engine: Engine) -> Path:
-    """Where the entries of a database lie; for one on a server, below the data directory."""
+    """Return the spool directory of a database; for a database server it is below the data directory."""
     settings = engine.settings
     if settings.database_url:
         return settings.data_dir / "spool" / hashlib.sha256(engine.store.place.encode()).hexdigest()[:16]
@@ -108,13 +108,15 @@ def _beside(engine: Engine) -> Path:
     return settings.data_dir / "spool"
 
 
-def _read(path: Path) -> Entry | None:
-    """Return what a file holds; None where another process has just taken it in. Raise StoreError for a damaged one."""
+def _read(path: Path) -> SpooledTurns | None:
+    """Return the content of a file; None if another process has just moved it. Raise StoreError if it is damaged."""
     try:
         held = json.loads(path.read_bytes())
         turns = tuple(Interaction(**turn) for turn in held["turns"])
-        return Entry(held["workspace"], held["client"], turns, tuple(held["ended"]))
+        return SpooledTurns(held["workspace"], held["client"], turns, tuple(held["ended"]))
     except FileNotFoundError:
         return None
     except (OSError, ValueError, LookupError, TypeError) as error:
-        raise StoreError(f"{path} cannot be read ({error}). It holds turns that a hook kept; look into it.") from error
+        raise StoreError(
+            f"{path} cannot be read ({error}). It contains turns from a hook; repair it or delete it."
+        ) from error

@@ -1,7 +1,7 @@
-"""From transcripts to the journal: which turns are over, and how they get there once.
+"""Imports finished turns from transcripts into the journal, each once.
 
-An agent may stop before the last lines of its transcript are written, and go on after it stopped. So a turn is kept
-only when its end is certain; one that is not is found by the next hook or import, which reads on from its beginning.
+An agent may stop before the last lines of its transcript are written, and may go on afterwards. So a turn is stored
+only when its end is certain; otherwise the next hook or import reads it again from its beginning.
 """
 
 import stat
@@ -19,16 +19,16 @@ from memoryd.errors import InvalidInputError
 from memoryd.model import Interaction
 from memoryd.store.journal import JournalStore
 
-BATCH = 100  # turns a transaction
-QUIET = 600.0  # seconds without a line after which a transcript is taken to be finished
-LATE = 2.0  # seconds in which an agent that has stopped writes its last lines
-AGAIN = 0.1  # seconds between two looks for them
-REMARKS = 20  # faults that are told one by one
+BATCH = 100  # turns in a transaction
+QUIET = 600.0  # seconds without a new line after which a transcript is considered finished
+LATE = 2.0  # seconds to wait for the last lines of an agent that has stopped
+AGAIN = 0.1  # seconds between two checks for them
+REMARKS = 20  # faults that are reported individually
 
 
 @dataclass(frozen=True, slots=True)
-class Fault:
-    """A line that could not be used; line 0 is the whole file."""
+class TranscriptFault:
+    """A line that could not be used; line 0 stands for the whole file."""
 
     file: str
     line: int
@@ -37,36 +37,36 @@ class Fault:
 
 @dataclass(slots=True)
 class Tally:
-    """What was found, and what of it was new. `open`: turns that seem to go on."""
+    """The counts of an import. `open`: turns that seem to be unfinished."""
 
     files: int = 0
     read: int = 0
     new: int = 0
     open: int = 0
     faults: int = 0
-    first_faults: list[Fault] = field(default_factory=list)
+    first_faults: list[TranscriptFault] = field(default_factory=list)
     masked: list[str] = field(default_factory=list)
-    """The kinds of the secrets that were masked in what was new."""
+    """The kinds of the secrets that were masked in new turns."""
 
     def fault(self, file: Path, line: int, text: str) -> None:
-        """Count a fault; the first ones are kept."""
+        """Count a fault, and keep it if it is one of the first."""
         self.faults += 1
         if len(self.first_faults) < REMARKS:
-            self.first_faults.append(Fault(str(file), line, text))
+            self.first_faults.append(TranscriptFault(str(file), line, text))
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
-    """From where a transcript is to be read next: the line with this uuid."""
+class ReadPosition:
+    """Where to read on in a transcript: the line with this uuid."""
 
     offset: int = 0
     uuid: str = ""
 
 
 def keep(kept: JournalStore, turns: Iterable[Interaction], secrets: Secrets, tally: Tally, path: Path) -> None:
-    """Keep the turns whose ids are not there yet, in batches, without their secrets; the tally counts them.
+    """Store the turns with new ids in batches, with secrets masked, and count them in the tally.
 
-    Whatever else they say: a session that is resumed may repeat its lines under another session's id.
+    Only the id decides: a resumed session may repeat its lines under another session's id.
     """
     for batch in batches(turns, BATCH):
         known = kept.known([turn.id for turn in batch])
@@ -76,18 +76,18 @@ def keep(kept: JournalStore, turns: Iterable[Interaction], secrets: Secrets, tal
 
 
 def cleaned(turns: Iterable[Interaction], secrets: Secrets, tally: Tally, path: Path) -> Iterator[Interaction]:
-    """The turns without their secrets; the tally counts what was masked, and as a fault each turn that is refused."""
+    """Yield the turns with secrets masked; the tally counts masked secrets, and each refused turn as a fault."""
     for turn in turns:
         if clean := _clean(turn, secrets, tally, path):
             yield clean
 
 
 def _clean(turn: Interaction, secrets: Secrets, tally: Tally, path: Path) -> Interaction | None:
-    """A turn without its secrets; None where they are refused, which is a fault."""
+    """Return a turn with secrets masked; if secrets are refused, count a fault and return None."""
     try:
         cleaned = secrets.clean({"prompt": turn.prompt, "thought": turn.thought, "response": turn.response})
     except SecretRefusedError as error:
-        tally.fault(path, 0, f"the turn of {turn.created_at} was not kept: {str(error).rstrip('.')}")
+        tally.fault(path, 0, f"the turn of {turn.created_at} was not stored: {str(error).rstrip('.')}")
         return None
     tally.masked += cleaned.found
     return replace(turn, **cleaned.value) if cleaned.found else turn
@@ -97,7 +97,7 @@ def _clean(turn: Interaction, secrets: Secrets, tally: Tally, path: Path) -> Int
 
 
 def transcript(path: str, home: Path) -> Path:
-    """The file of a path that came from elsewhere. Raises InvalidInputError unless it is one, below `home`."""
+    """Resolve the path of a transcript; raise InvalidInputError unless it is a regular file below `home`."""
     try:
         found = Path(path).expanduser().resolve()
         regular = stat.S_ISREG(found.stat().st_mode)
@@ -106,20 +106,22 @@ def transcript(path: str, home: Path) -> Path:
     if not found.is_relative_to(home.resolve()):
         raise InvalidInputError(f"The transcript {path[:200]!r} is not below {home}: it is not read.")
     if not regular:
-        raise InvalidInputError(f"The transcript {path[:200]!r} is no file.")
+        raise InvalidInputError(f"The transcript {path[:200]!r} is not a file.")
     return found
 
 
-def collect(path: Path, session: str, place: Place, *, ended: bool, last: str | None, tally: Tally) -> list[Turn]:
-    """The turns of a transcript that are over; the last one stands for the place to go on from, whether over or not.
+def collect(
+    path: Path, session: str, position: ReadPosition, *, ended: bool, last: str | None, tally: Tally
+) -> list[Turn]:
+    """Return the turns of a transcript from a position on; the last one may be unfinished.
 
-    `last` is what the agent said last, if it stopped and is known: its turn is over once the transcript has that, for
-    which this waits a little. `ended`: the session is over, so what ends in words is.
+    `last` is the agent's last message, if it has stopped: its turn is over once the transcript contains that text, for
+    which this waits a little. `ended`: the session is over, so a turn that ends with a text is too.
     """
     until = time.monotonic() + LATE
     while True:
         faults = Tally()
-        turns = _turns(path, session, place, faults)
+        turns = _turns(path, session, position, faults)
         if not last or (turns and _says(turns[-1], last)) or time.monotonic() > until:
             break
         time.sleep(AGAIN)
@@ -130,39 +132,36 @@ def collect(path: Path, session: str, place: Place, *, ended: bool, last: str | 
     return turns
 
 
-def _turns(path: Path, session: str, place: Place, tally: Tally) -> list[Turn]:
+def _turns(path: Path, session: str, position: ReadPosition, tally: Tally) -> list[Turn]:
     with path.open("rb") as file:
-        begin = place if _stands(file, place) else Place()
+        begin = position if _is_valid(file, position) else ReadPosition()
         reader = Reader(file, session, lambda line, text: tally.fault(path, line, text))
         turns = list(reader.turns(begin.offset))
     if tally.faults and not reader.lines:
-        raise InvalidInputError(f"{path} is no transcript: it has no line that is a JSON object.")
+        raise InvalidInputError(f"{path} is not a transcript: none of its lines is a JSON object.")
     return turns
 
 
-def _stands(file: IO[bytes], place: Place) -> bool:
-    """Whether the line is where it was; else the file is another one, or was written anew."""
-    if not place.uuid:
+def _is_valid(file: IO[bytes], position: ReadPosition) -> bool:
+    """Return whether the line is still at its position; otherwise the file was replaced or rewritten."""
+    if not position.uuid:
         return False
-    file.seek(max(0, place.offset - 1))
-    before = file.read(1) if place.offset else b"\n"
-    return before == b"\n" and place.uuid.encode() in file.readline(LINE)
+    file.seek(max(0, position.offset - 1))
+    before = file.read(1) if position.offset else b"\n"
+    return before == b"\n" and position.uuid.encode() in file.readline(LINE)
 
 
 def _says(turn: Turn, last: str) -> bool:
-    """Whether the last words of a turn are in its transcript, however the lines are broken."""
-    said = " ".join(last.split())
-    return bool(said) and " ".join(turn.words.split()).endswith(said)
+    """Return whether a turn ends with a text, regardless of line breaks."""
+    text = " ".join(last.split())
+    return bool(text) and " ".join(turn.words.split()).endswith(text)
 
 
 # all transcripts below a directory -----------------------------------------------------------------------------------
 
 
 def load(kept: JournalStore, directory: Path, secrets: Secrets, report: Done = ignored) -> Tally:
-    """Keep the turns of all transcripts below a directory; what is there already stays as it is.
-
-    A line that cannot be used is told, and the rest goes on.
-    """
+    """Import the new turns of all transcripts below a directory; a line that cannot be used is counted as a fault."""
     tally = Tally()
     files = [path for path in sorted(directory.rglob("*.jsonl")) if path.is_file()]
     total, before = max(1, sum(path.stat().st_size for path in files)), 0

@@ -1,1 +1,1 @@
-"""What everything in core stands on: the clock, leases, background threads, batches."""
+"""The foundations of core: the clock, leases, background threads, batches, token budgets."""

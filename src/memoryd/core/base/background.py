@@ -1,4 +1,4 @@
-"""A background thread of a process: what need not be done while a caller waits."""
+"""The background thread of a process, for work that no caller waits for."""
 
 import logging
 import math
@@ -10,17 +10,17 @@ from memoryd.errors import MemorydError
 
 log = logging.getLogger(__name__)
 
-START = 2.0  # seconds that a new server belongs to its client alone
-SELDOM = 300.0  # seconds between looks for what other processes left undone
-AGAIN = 20.0  # seconds between looks for what could not be done, such as the work of another process, if that one died
+START = 2.0  # seconds after the start during which a new server serves only its client
+SELDOM = 300.0  # seconds between searches for work that other processes left unfinished
+AGAIN = 20.0  # seconds between retries of work that could not be done, e.g. because another process was doing it
 Chore = Callable[[Callable[[], bool]], None]
-"""Gets a function that tells whether to stop early."""
+"""A task; its argument is a function that returns whether to stop early."""
 
 
 class Worker:
-    """Runs its chores in turn, soon after it is woken and every AGAIN; the seldom ones at its start and every SELDOM.
+    """Runs its chores in turn when it is woken and every AGAIN; the `seldom` ones at its start and every SELDOM.
 
-    An error that nobody foresaw ends its thread, by way of the log; the next wake() begins another.
+    An unexpected error is logged and ends the thread; the next wake() starts another.
     """
 
     def __init__(self, chores: Sequence[Chore], seldom: Sequence[Chore] = ()) -> None:
@@ -32,12 +32,12 @@ class Worker:
         self._thread = self._another()
 
     def start(self) -> None:
-        """Begin; returns at once."""
+        """Start the thread; return immediately."""
         with self._lock:
             self._thread.start()
 
     def wake(self) -> None:
-        """There is something to do."""
+        """Run the chores soon, because there is something to do."""
         self._woken.set()
         with self._lock:
             died = self._thread.ident is not None and not self._thread.is_alive()
@@ -46,7 +46,7 @@ class Worker:
                 self._thread.start()
 
     def stop(self, wait: float) -> None:
-        """End, in the middle of a chore if it takes more than `wait` seconds to come to a stop."""
+        """Stop the thread; wait at most `wait` seconds for the current chore."""
         with self._lock:
             self._stopping.set()
         self._woken.set()
@@ -61,7 +61,7 @@ class Worker:
         due = -math.inf
         while not self._stopping.is_set():
             self._woken.clear()
-            if time.monotonic() >= due:  # however busy it is kept
+            if time.monotonic() >= due:  # even if it is woken all the time
                 self._try_each(self._seldom)
                 due = time.monotonic() + SELDOM
             self._try_each(self._chores)

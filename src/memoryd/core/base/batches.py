@@ -1,4 +1,4 @@
-"""Many things, some at a time."""
+"""Splits many items into batches."""
 
 from collections.abc import Callable, Iterable, Iterator
 from typing import TypeVar
@@ -11,7 +11,7 @@ def _one(_item: object) -> int:
 
 
 def batches(items: Iterable[T], most: int, weigh: Callable[[T], int] = _one) -> Iterator[list[T]]:
-    """Give items in lists that weigh `most` or, by their last item, a little more; the last list may weigh less."""
+    """Yield the items in lists that weigh `most` or, by their last item, a little more; the last may weigh less."""
     batch: list[T] = []
     weight = 0
     for item in items:

@@ -1,4 +1,4 @@
-"""The one clock. Times are ISO 8601 in UTC, fixed width, with milliseconds and Z, so that they sort as text."""
+"""The clock. Times are ISO 8601 in UTC, fixed width, with milliseconds and Z, so that they sort as text."""
 
 import threading
 from datetime import UTC, datetime, timedelta
@@ -6,16 +6,16 @@ from datetime import UTC, datetime, timedelta
 from memoryd.errors import InvalidInputError
 
 FOREVER = "9999-12-31T23:59:59.999Z"
-"""After every time: the sentinel of an open bound."""
+"""The sentinel of an open bound; it sorts after every time."""
 
 
 def timestamp(moment: datetime) -> str:
-    """A moment as every row keeps it, e.g. `2026-03-04T05:06:07.089Z`."""
+    """Return a moment in the format of the database, e.g. `2026-03-04T05:06:07.089Z`."""
     return moment.astimezone(UTC).replace(tzinfo=None).isoformat(timespec="milliseconds") + "Z"
 
 
 def moment(text: str) -> datetime:
-    """The moment of an ISO 8601 text; without an offset it is UTC. Raises InvalidInputError."""
+    """Parse an ISO 8601 text, as UTC if it has no offset. Raise InvalidInputError."""
     try:
         parsed = datetime.fromisoformat(text.strip())
         return (parsed if parsed.tzinfo else parsed.replace(tzinfo=UTC)).astimezone(UTC)
@@ -24,23 +24,23 @@ def moment(text: str) -> datetime:
 
 
 def hours_since(stored: str, now: datetime) -> float:
-    """The hours from a stored time until now; never negative."""
+    """Return the hours from a stored time until now, at least 0."""
     return max(0.0, (now - datetime.fromisoformat(stored)).total_seconds() / 3600)
 
 
 class Clock:
-    """Gives each caller a later time than the one before, so that the order of writing is the order of times."""
+    """A clock whose times are strictly increasing, so that the order of times is the order of writes."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._last = datetime.min.replace(tzinfo=UTC)
 
     def now(self) -> str:
-        """The present time, at least a millisecond after the last one given."""
+        """Return the current time, at least a millisecond later than the previous result."""
         with self._lock:
             self._last = max(datetime.now(UTC), self._last + timedelta(milliseconds=1))
             return timestamp(self._last)
 
     def ago(self, past: timedelta) -> str:
-        """The time that was so long before now."""
+        """Return the time `past` before now."""
         return timestamp(moment(self.now()) - past)

@@ -1,4 +1,4 @@
-"""Leases: what only one process should do at a time, wherever it runs."""
+"""Leases: locks with an expiry, for work that only one process may do at a time, on whichever machine."""
 
 import math
 import time
@@ -10,13 +10,13 @@ from datetime import timedelta
 from memoryd.core.base.clock import Clock
 from memoryd.store.base import Store
 
-TERM = 20.0  # seconds for which a lease is given; a process that dies keeps others from its work for so long
+TERM = 20.0  # seconds until a lease expires; after the death of its holder others wait for so long
 PAUSE = 0.2  # seconds between attempts
-RENEWAL = TERM / 4  # seconds after which one that is still needed is renewed
+RENEWAL = TERM / 4  # seconds after which a lease in use is renewed
 
 
 class Leases:
-    """Those of one process, by name, in the registry."""
+    """The named leases that this process holds, kept in the registry."""
 
     def __init__(self, store: Store, clock: Clock) -> None:
         self._store = store
@@ -25,7 +25,7 @@ class Leases:
         self._taken: dict[str, float] = {}
 
     def take(self, name: str, term: float = TERM) -> bool:
-        """Have it for so many seconds from now on, or find that another process has it. Who goes on asks again."""
+        """Acquire or renew a lease for `term` seconds; return False if another process holds it."""
         now = time.monotonic()
         if now < self._taken.get(name, -math.inf) + RENEWAL:
             return True
@@ -36,13 +36,13 @@ class Leases:
         return mine
 
     def release(self, name: str) -> None:
-        """Let others have it."""
+        """Give up a lease, if this process holds it."""
         if self._taken.pop(name, None) is not None:
             self._store.write(None, lambda q: q.run("leases.release", name=name, holder=self._holder))
 
     @contextmanager
     def alone(self, name: str, wait: float = 0, term: float = TERM) -> Iterator[bool]:
-        """Whether this process has it; where another one does, after so many seconds at most."""
+        """Hold a lease during the block; yield whether it was acquired, within `wait` seconds."""
         deadline = time.monotonic() + wait
         while not (mine := self.take(name, term)) and time.monotonic() < deadline:
             time.sleep(PAUSE)

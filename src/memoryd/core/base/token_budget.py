@@ -1,4 +1,4 @@
-"""How much of an answer fits into the tokens that it may take."""
+"""The token budget of an answer."""
 
 import sys
 from collections.abc import Iterable
@@ -10,13 +10,13 @@ from memoryd.core.security.prompt_injection import LONGEST_NOTE, suspicious
 from memoryd.text import CHARACTERS_PER_TOKEN
 
 FRAME, LIST_FRAME = 160, 60
-"""Characters that an answer's JSON has around its lists, or around one: the names of its fields and the figures."""
+"""Characters of the JSON around the lists of an answer, or around one list: names of fields, and figures."""
 
 PartT = TypeVar("PartT")
 
 
 class Budget:
-    """Tokens that an answer may take, as compact JSON with its frame and a note on what it holds; 0 is no limit."""
+    """The budget of an answer as compact JSON, with its frame and a note on suspicious texts; 0 tokens: no limit."""
 
     def __init__(self, tokens: int, frame: int = FRAME) -> None:
         self._limit = tokens * CHARACTERS_PER_TOKEN if tokens else None
@@ -24,11 +24,11 @@ class Budget:
         self._noted = False
 
     def spend(self, part: object) -> None:
-        """Take what a part costs, even if that is more than is left."""
+        """Add the cost of a part, even if it exceeds the budget."""
         self._spent += self._cost(part)
 
     def take(self, part: object, share: float = 1.0, free: int = 0) -> bool:
-        """Take what a part costs, if this share of the budget has that much left, and so many characters beside."""
+        """Add the cost of a part if it, and `free` characters more, fit into this share; return whether it did."""
         noted = self._noted
         cost = self._cost(part)
         if self._limit is not None and self._spent + cost + free > share * self._limit:
@@ -38,22 +38,22 @@ class Budget:
         return True
 
     def beyond(self, share: float) -> float:
-        """What share of the whole is spent once a share of the rest is spent too."""
+        """Return the share of the budget that is spent once `share` of the rest is spent too."""
         spent = self._spent / self._limit if self._limit else 0.0
         return spent + share * (1 - spent)
 
     def fill(self, parts: Iterable[PartT], share: float = 1.0) -> list[PartT]:
-        """The first parts, as many as fit."""
+        """Return the first parts, as many as fit, and add their cost."""
         return list(takewhile(lambda part: self.take(part, share), parts))
 
     def at_most(self, least: object, share: float = 1.0) -> int:
-        """How many more parts could fit of which none costs less than `least`: no more than these need to be read."""
+        """Return an upper bound for the parts that still fit if each costs at least as much as `least`."""
         if self._limit is None:
             return sys.maxsize
         return max(0, int(share * self._limit - self._spent) // _characters(least))
 
     def _cost(self, part: object) -> int:
-        """The characters of a part, and of the note that the first part needs that reads like instructions."""
+        """Return the characters of a part, and of the note that the first suspicious part requires."""
         if self._limit is None or self._noted or not suspicious(part):
             return _characters(part)
         self._noted = True
@@ -61,5 +61,5 @@ class Budget:
 
 
 def _characters(part: object) -> int:
-    """Return the characters of a part, with what separates it from the next."""
+    """Return the characters of a part and its separator."""
     return len(compact(part)) + 1

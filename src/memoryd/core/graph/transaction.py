@@ -40,7 +40,7 @@ class Change:
 
     def write(self, record: Record, vectors: Mapping[str, Embedded]) -> None:
         """Write a new record, with its vector where that is made already."""
-        records.add(self.queries, record, vectors.get(records.said(record)), self.now)
+        records.add(self.queries, record, vectors.get(records.full_text(record)), self.now)
         self.lacking.add(record.id)
 
     def note(self, operation: str, subject: str) -> None:

@@ -1,1 +1,1 @@
-"""What keeps memories tidy over time: consolidation, compaction, decay, history."""
+"""The maintenance of memories over time: consolidation, compaction, decay, history."""

@@ -1,4 +1,4 @@
-"""What maintenance does to memories: each act is one transaction, leaves every original restorable, and says why."""
+"""The actions of maintenance: each is one transaction, has a reason, and can be undone."""
 
 import json
 from collections.abc import Sequence
@@ -9,23 +9,23 @@ from memoryd.core.records.deduplication import fingerprint
 from memoryd.model import Ending, Kind, Record
 from memoryd.store.base import Queries
 
-TAGS = 50  # of a summary at most
-BY_WORDS, JUDGED = 1, 3  # what settled a memory: its words alone, or a language model
+TAGS = 50  # maximum tags of a summary
+BY_WORDS, JUDGED = 1, 3  # how a memory was consolidated: by its words alone, or by a language model
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Act:
-    """Memories that end, what takes their place, and why."""
+    """The replacement of memories by another one, and its reason."""
 
     ending: Ending
     gone: tuple[Record, ...]
     by: Record
-    """A memory that is there; of what is compacted, the summary that will be."""
+    """An existing memory, or for a compaction the summary to store."""
     reason: str
 
 
 def carry_out(queries: Queries, act: Act, now: str) -> bool:
-    """Do it, unless one of the memories is not what it was when this was decided. Returns whether it was done."""
+    """Carry out an act and return True; do nothing and return False if one of its memories has changed since."""
     decided = [*act.gone] if act.ending == "compacted" else [*act.gone, act.by]
     found = records.fetch(queries, [memory.id for memory in decided], "")
     if any(memory.id not in found or found[memory.id].body != memory.body for memory in decided):
@@ -44,7 +44,7 @@ def carry_out(queries: Queries, act: Act, now: str) -> bool:
 
 
 def _absorb(queries: Queries, kept: Record, gone: Sequence[Record], now: str) -> None:
-    """What is kept has the tags of all, the greatest importance, and the recalls of all."""
+    """Give the kept memory the tags and recalls of all, and their greatest importance."""
     tags = json.dumps(_tags((kept, *gone)), ensure_ascii=False)
     importance = max(memory.importance for memory in gone)
     queries.run("versions.keep_tags", id=kept.id, tags=tags, importance=importance, now=now)
@@ -54,7 +54,7 @@ def _absorb(queries: Queries, kept: Record, gone: Sequence[Record], now: str) ->
 
 
 def summary(text: str, originals: Sequence[Record]) -> Record:
-    """A memory that will stand for others: as important as the most important of them, with the tags of all."""
+    """Return a summary of memories, with the tags of all and their greatest importance."""
     return Record(
         id=records.new_id(), kind=Kind.MEMORY, body=text, tags=_tags(originals)[:TAGS],
         importance=max(memory.importance for memory in originals),

@@ -1,4 +1,4 @@
-"""Compaction: memories that have decayed are told by summaries, which point to them."""
+"""Compaction: groups of decayed memories are replaced by summaries, which refer to them."""
 
 import logging
 import math
@@ -20,13 +20,13 @@ from memoryd.store.base import Queries
 
 log = logging.getLogger(__name__)
 
-LOOKED_AT = 10_000  # memories of a pass, those that were touched longest ago
-ALIKE = 0.3  # rescaled cosine with the first of a group from which on a memory belongs to it
+LOOKED_AT = 10_000  # maximum memories of a pass, those least recently changed
+ALIKE = 0.3  # minimum rescaled cosine of a memory with the first of its group
 FEWEST, MOST = 3, 20  # memories of a group
 
 
 def decayed(engine: Engine, workspace: Workspace) -> list[Record]:
-    """The memories whose vitality is below the threshold, the most vital first."""
+    """Return the memories with a vitality below the threshold, the most vital first."""
     threshold, now = engine.settings.decay_threshold, engine.clock.now()
     youngest = HALF_LIFE * LEAST * math.log2(1 / threshold) if threshold else FOREVER_DAYS
     before = engine.clock.ago(timedelta(days=youngest))
@@ -42,25 +42,25 @@ def decayed(engine: Engine, workspace: Workspace) -> list[Record]:
 
 
 def compact(engine: Engine, workspace: Workspace, llm: Writer) -> Iterator[Act]:
-    """Summaries of groups of what has decayed, once that is enough. What no statement rests on stays as it is."""
+    """Yield the compactions of decayed memories, if there are enough. Memories that no statement cites are kept."""
     fading = decayed(engine, workspace)
     if len(fading) < engine.settings.compaction_min_group:
         return
     for group in groups(engine, workspace, fading):
         try:
-            text, told = generation.condense(llm, group)
+            text, cited = generation.condense(llm, group)
         except ModelError as error:
             log.info("not compacted: %s", error)
             return
-        if len(told) > 1:
-            reason = f"decayed; {len(told)} memories told by a summary ({llm.name})"
+        if len(cited) > 1:
+            reason = f"decayed; {len(cited)} memories replaced by a summary ({llm.name})"
             yield Act(
-                ending="compacted", gone=tuple(told), by=summary(engine.secrets.masked(text), told), reason=reason
+                ending="compacted", gone=tuple(cited), by=summary(engine.secrets.masked(text), cited), reason=reason
             )
 
 
 def groups(engine: Engine, workspace: Workspace, memories: Sequence[Record]) -> list[list[Record]]:
-    """Memories that lie close together, each in one group at most; none where there are no vectors."""
+    """Return disjoint groups of memories with similar vectors; none if there are no vectors."""
     embedder = engine.embedding.serving(workspace)
     if embedder is None:
         return []

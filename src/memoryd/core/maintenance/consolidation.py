@@ -1,7 +1,7 @@
-"""Consolidation: which memories say the same, or no longer hold, and what is to be done about that.
+"""Consolidation: finds duplicate and contradicting memories, and decides what to do about them.
 
-Two memories whose words leave no doubt are merged. Of others that lie close, a language model says whether they are
-duplicates, contradict each other or are distinct; without one they stay as they are.
+Two memories with the same words are merged. Whether others with similar vectors are duplicates, contradict each other
+or are distinct is decided by a language model; without one they are kept.
 """
 
 import json
@@ -23,40 +23,42 @@ from memoryd.store.base import Index, Queries
 
 log = logging.getLogger(__name__)
 
-NEAREST = 8  # of each memory are compared with it: fewer may all be about others of whom the same is said
-CLOSE = 0.2  # rescaled cosine from which on a language model is asked: `lives in Berlin`, `moved to Lisbon` have .24
+NEAREST = 8  # neighbours compared with each memory; fewer might all state the same of other subjects
+CLOSE = 0.2  # minimum rescaled cosine of a pair for the language model: `lives in Berlin`, `moved to Lisbon` have .24
 
-Pair = tuple[Record, Record]
+MemoryPair = tuple[Record, Record]
 """Two memories, the older one first."""
-Seen = defaultdict[str, list[Record]]
-"""Memories by the key of what they say."""
+MemoriesByKey = defaultdict[str, list[Record]]
+"""Memories by the key of their text."""
 
 
 @dataclass(frozen=True, slots=True)
 class Judgement:
-    """What is to be done about a batch of memories, and which of them need not be looked at again."""
+    """The actions for a batch of memories, and those that need not be compared again."""
 
     acts: tuple[Act, ...]
     settled: Mapping[str, str]
-    """The key of what each says, by id: by it those that come later find it."""
+    """The key of the text by id, by which later memories find it."""
     state: int
     """BY_WORDS or JUDGED."""
 
     def settle(self, queries: Queries) -> None:
-        """They are not looked at again, until they are said again, or a language model comes to those it has not."""
+        """Mark as consolidated; storing the text again clears the mark, and a language model may still judge it."""
         rows = [{"id": one, "gist": gist, "state": self.state} for one, gist in self.settled.items()]
         queries.many("maintenance.settle", rows)
 
 
-def judge(engine: Engine, workspace: Workspace, ids: Sequence[str], llm: Writer | None, seen: Seen) -> Judgement:
-    """Compare some memories with what is settled, with each other, and with those in `seen`, where they are added."""
+def judge(
+    engine: Engine, workspace: Workspace, ids: Sequence[str], llm: Writer | None, seen: MemoriesByKey
+) -> Judgement:
+    """Compare memories with consolidated ones, each other and those in `seen`, and add them there."""
     keys, pairs = engine.store.read(workspace, lambda q: _alike(q, ids, seen))
-    acts = [_merged(pair, "says the same in the same words") for pair in pairs]
+    acts = [_merged(pair, "a duplicate with the same words") for pair in pairs]
     if llm is not None:
         try:
             close, compared = close_pairs(engine, workspace, ids)
             doubtful = [pair for pair in close if pair not in pairs and all(map(generation.is_seen_whole, pair))]
-            acts += _told(llm, doubtful)
+            acts += _judged(llm, doubtful)
             keys = {one: key for one, key in keys.items() if one in compared}
         except ModelError as error:
             log.info("not consolidated by a language model: %s", error)
@@ -64,8 +66,8 @@ def judge(engine: Engine, workspace: Workspace, ids: Sequence[str], llm: Writer 
     return Judgement(tuple(acts), keys, JUDGED if llm is not None else BY_WORDS)
 
 
-def _alike(queries: Queries, ids: Sequence[str], seen: Seen) -> tuple[dict[str, str], list[Pair]]:
-    """The key of what each says, and the pairs that say the same for certain."""
+def _alike(queries: Queries, ids: Sequence[str], seen: MemoriesByKey) -> tuple[dict[str, str], list[MemoryPair]]:
+    """Return the key of each text by id, and the pairs that are certainly duplicates."""
     memories = sorted(records.fetch(queries, ids, "").values(), key=_age)
     keys = {memory.id: deduplication.key(memory.body) for memory in memories}
     twins = queries.all("maintenance.twins", gists=json.dumps(sorted(set(keys.values()))))
@@ -79,20 +81,20 @@ def _alike(queries: Queries, ids: Sequence[str], seen: Seen) -> tuple[dict[str, 
     return keys, pairs
 
 
-def close_pairs(engine: Engine, workspace: Workspace, ids: Sequence[str]) -> tuple[list[Pair], Collection[str]]:
-    """The pairs of memories, at least one of them among `ids`, that lie close, and which of these were compared.
+def close_pairs(engine: Engine, workspace: Workspace, ids: Sequence[str]) -> tuple[list[MemoryPair], Collection[str]]:
+    """Return the pairs of similar memories, with at least one among `ids`, and those of `ids` that were compared.
 
-    Those that have no vector yet are not. Raises ModelError where what makes vectors is not there.
+    Memories without a vector are not compared. Raise ModelError if there is no embedder.
     """
     embedder = engine.embedding.serving(workspace)
     if embedder is None:
-        raise ModelError("There are no vectors to find memories that lie close.")
+        raise ModelError("There are no vectors to find similar memories by.")
     return engine.store.read(workspace, lambda q: _close(q, engine.store.index, embedder, ids))
 
 
 def _close(
     queries: Queries, index: Index, embedder: Embedder, ids: Sequence[str]
-) -> tuple[list[Pair], Collection[str]]:
+) -> tuple[list[MemoryPair], Collection[str]]:
     among, memories = VectorSet(GENERAL, embedder.name), Filter(kinds=(Kind.MEMORY,))
     vectors = index.vectors(queries, among, ids)
     near: set[frozenset[str]] = set()
@@ -103,8 +105,8 @@ def _close(
     return sorted(_pairs(queries, near), key=lambda pair: (_age(pair[0]), _age(pair[1]))), vectors
 
 
-def _pairs(queries: Queries, near: Iterable[frozenset[str]]) -> Iterator[Pair]:
-    """The pairs of ids as memories, without those that are not to be compared."""
+def _pairs(queries: Queries, near: Iterable[frozenset[str]]) -> Iterator[MemoryPair]:
+    """Yield the pairs of ids as memories, without those that are not to be compared."""
     wanted = json.dumps(sorted({key for both in near for key in both}))
     memories = records.fetch(queries, [row["id"] for row in queries.all("maintenance.comparable", ids=wanted)], "")
     for one, other in near:
@@ -112,7 +114,7 @@ def _pairs(queries: Queries, near: Iterable[frozenset[str]]) -> Iterator[Pair]:
             yield _pair(memories[one], memories[other])
 
 
-def _pair(one: Record, other: Record) -> Pair:
+def _pair(one: Record, other: Record) -> MemoryPair:
     older, newer = sorted((one, other), key=_age)
     return older, newer
 
@@ -121,10 +123,10 @@ def _age(memory: Record) -> tuple[str, str]:
     return memory.created_at, memory.id
 
 
-def _told(llm: Writer, pairs: Sequence[Pair]) -> Iterator[Act]:
-    """What a language model makes of pairs. Raises ModelError."""
-    said = [(min(pair, key=_last_said), max(pair, key=_last_said)) for pair in pairs]
-    for pair, (before, after), verdict in zip(pairs, said, generation.judge(llm, said), strict=True):
+def _judged(llm: Writer, pairs: Sequence[MemoryPair]) -> Iterator[Act]:
+    """Yield the actions that a language model decides on for pairs. Raise ModelError."""
+    by_update = [(min(pair, key=_last_update), max(pair, key=_last_update)) for pair in pairs]
+    for pair, (before, after), verdict in zip(pairs, by_update, generation.judge(llm, by_update), strict=True):
         if verdict is None or verdict.verdict == "distinct":
             continue
         reason = f"{generation.line(verdict.reason) or verdict.verdict} ({llm.name})"
@@ -134,11 +136,11 @@ def _told(llm: Writer, pairs: Sequence[Pair]) -> Iterator[Act]:
             yield Act(ending="superseded", gone=(before,), by=after, reason=reason)
 
 
-def _last_said(memory: Record) -> tuple[str, ...]:
+def _last_update(memory: Record) -> tuple[str, ...]:
     return memory.updated_at, *_age(memory)
 
 
-def _merged(pair: Pair, reason: str) -> Act:
-    """The older one is kept: others may point to it."""
+def _merged(pair: MemoryPair, reason: str) -> Act:
+    """Merge the newer memory into the older one, which others may refer to."""
     older, newer = pair
     return Act(ending="merged", gone=(newer,), by=older, reason=reason)

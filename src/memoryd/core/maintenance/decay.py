@@ -1,4 +1,4 @@
-"""Decay: how alive a memory is, by its age, its importance and how it was used."""
+"""Decay: the vitality of a memory, from its age, its importance and its recalls."""
 
 import math
 from datetime import datetime
@@ -6,17 +6,17 @@ from datetime import datetime
 from memoryd.core.base.clock import hours_since
 from memoryd.model import Record
 
-HALF_LIFE = 180.0  # days, of a memory of importance 1; d: proportional to importance
-LEAST = 0.05  # of importance counts for everything: even trivia has nine days
-EACH, MOST = 0.03, 0.4  # what each recall adds, and all of them together
-FADING = 60.0  # days in which what recalls add falls to 1 / e
+HALF_LIFE = 180.0  # days, for importance 1; d: proportional to importance
+LEAST = 0.05  # the minimum importance in this formula, which gives a half-life of nine days
+EACH, MOST = 0.03, 0.4  # the bonus of each recall, and of all recalls together
+FADING = 60.0  # days in which the bonus falls to 1 / e
 DAY = 24.0
 
 
 def vitality(memory: Record, now: datetime) -> float:
-    """1 when it was just stored or said again, 1/2 after its half-life; a little more while it is recalled.
+    """Return 1 for a memory just stored or updated, 1/2 after its half-life, and up to .4 more if it is recalled.
 
-    The formula and its constants are those of the specification's own server: .5 ^ (age / half-life), plus at most .4.
+    The formula, .5 ^ (age / half-life) plus the bonus, and its constants are those of d's reference server.
     """
     age = hours_since(memory.updated_at, now) / DAY
     lasting: float = 0.5 ** (age / (HALF_LIFE * max(memory.importance, LEAST)))

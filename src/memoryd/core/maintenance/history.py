@@ -1,4 +1,4 @@
-"""What became of records: deleted, changed, merged, superseded, compacted; and how to undo it."""
+"""The history of records: deletions, changes, merges, supersessions, compactions; and how to undo them."""
 
 import json
 from collections.abc import Sequence
@@ -16,21 +16,21 @@ LISTED = ("history.ended", "history.changed", "history.cut")
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
-    """What happened to a record or a relation, and can be undone."""
+class HistoryEntry:
+    """A change to a record or a relation that can be undone."""
 
     at: str
     what: str
     """`deleted`, `changed`, `merged`, `superseded` or `compacted`."""
     id: str
     kind: str
-    """Of the record; `relation`."""
+    """The kind of the record, or `relation`."""
     text: str
-    """What it said."""
+    """The text before the change."""
     successor: str | None
-    """The id of what has taken its place."""
+    """The id of the record that has replaced it."""
     now: str | None
-    """What that says, or what the record itself says now."""
+    """The current text of the successor, or of the record itself."""
     reason: str
 
     def as_dict(self) -> dict[str, Any]:
@@ -40,38 +40,38 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class Restored:
-    """What is there again, or says again what it said before."""
+    """A record or relation that was undeleted, or that has an earlier text again."""
 
     id: str
     kind: str
     text: str
     along: int = 0
-    """How much came back together with it: of a summary its originals, of an entity what was observed of it."""
+    """The number of records restored with it: the originals of a summary, the observations of an entity."""
 
 
-def entries(graph: Graph, limit: int) -> list[Entry]:
-    """What happened last, the latest first."""
+def entries(graph: Graph, limit: int) -> list[HistoryEntry]:
+    """Return the latest changes, newest first."""
     rows = graph.read(lambda q: [row for statement in LISTED for row in q.all(statement, limit=limit)])
     return sorted(map(_entry, rows), key=lambda entry: (entry.at, entry.id), reverse=True)[:limit]
 
 
-def _entry(row: Row) -> Entry:
-    text = row["body"] if row["kind"] == "relation" else _said(row)
-    return Entry(
+def _entry(row: Row) -> HistoryEntry:
+    text = row["body"] if row["kind"] == "relation" else _text(row)
+    return HistoryEntry(
         row["at"], row["what"], row["id"], row["kind"], text, row["successor"], row["successor_body"], row["reason"]
     )  # fmt: skip
 
 
-def _said(row: Row) -> str:
+def _text(row: Row) -> str:
     return records.text_of(row["kind"], row["name"], row["type"], row["body"])
 
 
 def restore(graph: Graph, ids: Sequence[str], at: str | None = None) -> list[Restored]:
-    """Undo what happened last to each: all of them, or none and an error.
+    """Undo the last change of each id: all of them, or none.
 
-    What is gone is there again; what lives says what it said before, or, with a time, what it said until `at`; a
-    summary gives way to its originals. Raises NotFoundError where there is nothing to restore, InvalidInputError for
-    what is no time, or where something else stands in the way.
+    A deleted record is undeleted, a living one gets its previous text (with `at`, its text at that time), a summary is
+    replaced by its originals. Raise NotFoundError if there is nothing to restore, InvalidInputError for an invalid time
+    or a conflict.
     """
     until = timestamp(moment(at)) if at else ""
 
@@ -83,7 +83,7 @@ def restore(graph: Graph, ids: Sequence[str], at: str | None = None) -> list[Res
 
 
 def _restore_all(change: Change, ids: Sequence[str], until: str) -> list[Restored]:
-    """Whatever their order: entities first, relations last. What came back, or went, with another one is done."""
+    """Restore entities first and relations last; skip what was restored or deleted along with another one."""
     found = {key: change.queries.one("history.record", id=key) for key in ids}
     kinds = {key: row["kind"] if row else "relation" for key, row in found.items()}
     order = sorted(ids, key=lambda one: (kinds[one] != Kind.ENTITY, kinds[one] == "relation"))
@@ -110,7 +110,7 @@ def _restore(change: Change, key: str, until: str, settled: set[str]) -> Restore
     if row["ending"] == "compacted" and not change.queries.one("history.originals", id=row["superseded_by"]):
         records.delete(change.queries, [row["superseded_by"]], change.now)
         settled.add(row["superseded_by"])
-    return Restored(key, row["kind"], _said(row), len(along))
+    return Restored(key, row["kind"], _text(row), len(along))
 
 
 def _revive(change: Change, ids: Sequence[str]) -> None:
@@ -121,10 +121,10 @@ def _revive(change: Change, ids: Sequence[str]) -> None:
 
 
 def _demand_room(queries: Queries, row: Row) -> None:
-    """Raise InvalidInputError where a living record has the name, or the entity of an observation is deleted."""
+    """Raise InvalidInputError if a living record has the name, or if the entity of an observation is deleted."""
     if row["kind"] == Kind.OBSERVATION and row["entity_deleted_at"]:
         raise InvalidInputError(
-            f"{row['id']} was observed of {row['entity_name']!r}, which is deleted. Nothing was restored; restore "
+            f"{row['id']} belongs to {row['entity_name']!r}, which is deleted. Nothing was restored; restore "
             f"{row['entity_id']} first."
         )
     if row["kind"] in (Kind.MEMORY, Kind.ENTITY) and row["name"] is not None:
@@ -132,34 +132,34 @@ def _demand_room(queries: Queries, row: Row) -> None:
         if holder:
             noun = "key" if row["kind"] == Kind.MEMORY else "name"
             raise InvalidInputError(
-                f"The {noun} {row['name'][:100]!r} of {row['id']} is taken meanwhile, by {holder['id']}. Nothing was "
-                "restored; delete that one first."
+                f"{row['id']} was not restored: its {noun} {row['name'][:100]!r} now belongs to {holder['id']}. "
+                "Nothing was restored; delete that one first."
             )
 
 
-# what belongs together -----------------------------------------------------------------------------------------------
+# records that are restored together ----------------------------------------------------------------------------------
 
 
 def _originals(change: Change, row: Row, settled: set[str]) -> Restored | None:
-    """The originals of a summary, which goes; None of another record."""
-    found = [one["id"] for one in change.queries.all("history.originals", id=row["id"])]
-    if not found:
+    """Replace a summary by its originals; return None if the record is not a summary."""
+    originals = [one["id"] for one in change.queries.all("history.originals", id=row["id"])]
+    if not originals:
         return None
-    _revive(change, found)
-    settled.update(found)
+    _revive(change, originals)
+    settled.update(originals)
     records.delete(change.queries, [row["id"]], change.now)
-    return Restored(row["id"], row["kind"], _said(row), len(found))
+    return Restored(row["id"], row["kind"], _text(row), len(originals))
 
 
 def _version(change: Change, row: Row, until: str) -> Restored:
-    """What a living record said before, or until a time."""
+    """Give a living record its previous text, or its text at a time."""
     if until:
         before = change.queries.one("history.before", id=row["id"], until=until)
     else:
         before = change.queries.one("history.version", id=row["id"])
     if before is None:
-        what = f"what it said until {until}" if until else "that it said something else before"
-        raise NotFoundError(f"{row['id']} lives, and it is not known {what}. Nothing was restored.")
+        which = f"version until {until}" if until else "earlier version"
+        raise NotFoundError(f"{row['id']} is not deleted, and no {which} of it is known. Nothing was restored.")
     tags = json.loads(before["tags"])
     if before["body"] == row["body"]:
         records.retag(change.queries, row["id"], tags, change.now)
@@ -172,11 +172,11 @@ def _version(change: Change, row: Row, until: str) -> Restored:
         change.reads_differently([row["id"]], "summary")
     if row["kind"] == Kind.OBSERVATION:
         change.touch([row["entity_id"]])
-    return Restored(row["id"], row["kind"], _said(row | {"body": before["body"]}))
+    return Restored(row["id"], row["kind"], _text(row | {"body": before["body"]}))
 
 
 def _release(queries: Queries, row: Row) -> None:
-    """Take from the memory that has absorbed another one what it has from there: tags, importance, recalls."""
+    """Take the tags, the importance and the recalls of a merged memory away from the one it was merged into."""
     kept = queries.one("history.record", id=row["superseded_by"])
     before = queries.one("history.before", id=row["superseded_by"], until=row["deleted_at"])
     if kept is None or kept["deleted_at"]:
@@ -192,13 +192,13 @@ def _release(queries: Queries, row: Row) -> None:
 
 
 def _with_entity(change: Change, row: Row) -> list[str]:
-    """What was observed of an entity when it was deleted."""
+    """Return the ids of the observations that were deleted with an entity."""
     found = change.queries.all("history.observed", id=row["id"], at=row["deleted_at"])
     return [one["id"] for one in found]
 
 
 def _relate(change: Change, row: Row) -> list[str]:
-    """The relations that an entity had when it was deleted, as far as the others live."""
+    """Restore the relations that were deleted with an entity, if their other entity exists; return their ids."""
     found = change.queries.all("history.related", id=row["id"], at=row["deleted_at"])
     change.relate({one[end] for one in found for end in ("from_entity", "to_entity")})
     ids = [one["id"] for one in found]
@@ -210,12 +210,12 @@ def _relation(change: Change, key: str) -> Restored:
     row = change.queries.one("history.relation", id=key)
     if row is None:
         raise NotFoundError(
-            f"There is nothing to restore with the id {key[:100]!r}: it was never there, or it was purged. "
+            f"Nothing to restore has the id {key[:100]!r}: it never existed, or it was purged. "
             "`memoryd history` lists what can be restored."
         )
     text = f"{row['source']} {row['relation_type']} {row['target']}"
     if not row["possible"] or row["again"]:
-        reason = "the same one was made meanwhile" if row["again"] else "one of its ends is deleted; restore that first"
+        reason = "it exists again" if row["again"] else "one of its entities is deleted; restore that first"
         raise InvalidInputError(f"The relation {key} ({text}) was not restored: {reason}.")
     change.relate([row["from_entity"], row["to_entity"]])
     change.queries.run("relations.restore", ids=json.dumps([key]))

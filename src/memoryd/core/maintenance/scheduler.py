@@ -1,4 +1,4 @@
-"""Maintenance of memories (d): consolidation, decay and compaction, in the background or when an operator asks."""
+"""When maintenance runs (d): consolidation and compaction, in the background or on demand."""
 
 import logging
 import time
@@ -11,7 +11,7 @@ from memoryd.core.base.background import Worker
 from memoryd.core.engine import Engine
 from memoryd.core.maintenance import compaction, consolidation
 from memoryd.core.maintenance.actions import Act, carry_out
-from memoryd.core.maintenance.consolidation import Seen
+from memoryd.core.maintenance.consolidation import MemoriesByKey
 from memoryd.core.records.records import written_by
 from memoryd.core.workspaces.registry import going_on
 from memoryd.errors import BusyError, ModelError
@@ -23,39 +23,39 @@ from memoryd.store.base import Row
 log = logging.getLogger(__name__)
 
 TOOL = "maintenance"
-"""What a record says that maintenance wrote."""
-PAUSE = 24 * 3600.0  # seconds between two compactions of a workspace in the background
-EVERY = 1 << 40  # more memories than there are
-BEGIN = ("", "")  # before every time and id
-TERM = 300.0  # seconds that a batch may take: a language model is asked several times
+"""The provenance of a record written by maintenance."""
+PAUSE = 24 * 3600.0  # seconds between two background compactions of a workspace
+EVERY = 1 << 40  # no limit: more memories than exist
+BEGIN = ("", "")  # sorts before every time and id
+TERM = 300.0  # seconds that a batch may take, since it needs several answers of a language model
 
 
 Some = Callable[[int, tuple[str, str]], list[Row]]
-"""Some memories that are still to be looked at: so many at most, from after a time and an id on."""
+"""A function that returns a page of memories to consolidate: at most so many, after a time and an id."""
 
 
 def begin(engine: Engine) -> None:
-    """Begin the background work of a server; returns at once. Nothing else waits for a language model."""
+    """Start the background work of a server; return immediately."""
     maintenance = Maintenance(engine)
-    taking_in = Worker([], seldom=[Spool(engine).take_in])  # apart: turns must not wait for a language model
+    taking_in = Worker([], seldom=[Spool(engine).take_in])  # a separate thread: turns must not wait for maintenance
     engine.begin(Worker([maintenance.follow], seldom=[maintenance.catch_up]), taking_in)
 
 
 class Maintenance:
-    """When a server looks after the memories of its workspaces."""
+    """The background maintenance of a server."""
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
         self._interval = engine.settings.maintenance_interval
-        self._least = min(1, self._interval)  # d: at start, whatever is left over
+        self._least = min(1, self._interval)  # d: at the start, whatever was left unfinished
         self._compacted: dict[str, float] = {}
         self._unsettled: set[str] = set()
-        """Workspaces where a language model failed: they wait for the next catch_up."""
+        """Workspaces whose language model failed; they wait for the next catch_up."""
 
     def catch_up(self, stopping: Callable[[], bool]) -> None:
-        """Every workspace where enough was stored, by whichever process; at first where anything was.
+        """Maintain every workspace in which enough was stored, by any process; on the first call, anything.
 
-        And, where there is a language model, those with memories that it has not judged: a batch of them each time.
+        If there is a language model, also a batch of the memories that it has not judged yet.
         """
         self._unsettled.clear()
         every = self._engine.workspaces.all("active") if self._least else ()
@@ -65,14 +65,14 @@ class Maintenance:
             self._least = self._interval
 
     def follow(self, stopping: Callable[[], bool]) -> None:
-        """The workspaces that this process has stored in since it last looked."""
+        """Maintain the workspaces in which this process has stored enough since the last call."""
         stored = self._engine.stored_in() - self._unsettled if self._interval else set()
         for workspace in self._engine.workspaces.all("active") if stored else ():
             if workspace.id in stored:
                 self._look(workspace, self._interval, stopping)
 
     def _look(self, workspace: Workspace, least: int, stopping: Callable[[], bool], unjudged: int = 0) -> bool:
-        """Maintain a workspace if there is enough to do; False where another process is at it, or is thought to be."""
+        """Maintain a workspace if there is enough to do; return False if another process holds its lease."""
         with going_on(workspace):
             if not stopping() and self._is_due(workspace, least, unjudged):
                 compacting = self._may_compact(workspace)
@@ -99,7 +99,7 @@ class Maintenance:
 
 
 def judges(engine: Engine) -> bool:
-    """Whether a language model is to judge memories: there is one, and vectors show which of them lie close."""
+    """Return whether a language model judges memories: it needs vectors too, to find similar ones."""
     return configured(engine.settings) and not Spec.parse(engine.settings.embedder).off
 
 
@@ -112,11 +112,11 @@ def maintain(
     unjudged: int = EVERY,
     dry_run: CountingWriter | None = None,
 ) -> Iterator[Act]:
-    """Look after the memories of a workspace; each act is told once it is done.
+    """Maintain the memories of a workspace; yield each act once it is done.
 
-    Of those that no language model has judged so many at most are judged, where there is one. With `dry_run` nothing
-    is done: each act is told that the words decide, and what a language model would be asked is counted.
-    Raises BusyError where another process is at it.
+    `unjudged` limits the number of older memories that a language model judges for the first time. With `dry_run`
+    nothing is changed: acts that need no language model are yielded, and its prompts are counted. Raise BusyError if
+    another process is maintaining the workspace.
     """
     name = f"maintain {workspace.id}"
     with nullcontext(enter_result=True) if dry_run else engine.leases.alone(name, term=TERM) as mine:
@@ -137,7 +137,7 @@ def maintain(
 
 
 class _Look:
-    """One look at the memories of a workspace."""
+    """One pass over the memories of a workspace."""
 
     def __init__(
         self, engine: Engine, workspace: Workspace, goes_on: Callable[[], bool], dry_run: CountingWriter | None
@@ -145,7 +145,7 @@ class _Look:
         self.engine, self.workspace, self.goes_on, self.dry_run = engine, workspace, goes_on, dry_run
         self.llm: Writer | None = None
         self.failed = False
-        """Whether there is a language model and it failed: words alone decide, and all is looked at again."""
+        """Whether the language model failed: then words alone decide, and all memories are compared again later."""
         if judges(engine):
             try:
                 self.llm = dry_run or engine.helpers.background_writer()
@@ -159,16 +159,16 @@ class _Look:
         return self.llm is not None and not self.failed
 
     def fresh(self, limit: int, after: tuple[str, str]) -> list[Row]:
-        """Some memories that nobody has looked at."""
+        """Return a page of memories that were not consolidated yet."""
         return _fresh(self.engine, self.workspace, limit, after)
 
     def unjudged(self, limit: int, after: tuple[str, str]) -> list[Row]:
-        """Some memories that words alone have settled, as long as a language model judges."""
+        """Return a page of memories consolidated by words alone, if a language model judges."""
         return _unjudged(self.engine, self.workspace, limit, after) if self.judges else []
 
     def consolidate(self, some: Some, most: int = EVERY) -> Iterator[Act]:
-        """Compare memories, `most` at most, a batch at a time. They are settled once what is to be done is taken."""
-        size, after, seen = self.engine.settings.consolidation_batch_size, BEGIN, Seen(list)
+        """Compare at most `most` memories in batches; each batch is marked once its acts were taken."""
+        size, after, seen = self.engine.settings.consolidation_batch_size, BEGIN, MemoriesByKey(list)
         while self.goes_on() and (rows := some(min(size, most), after)):
             ids = [row["id"] for row in rows]
             judgement = consolidation.judge(self.engine, self.workspace, ids, self.llm if self.judges else None, seen)
@@ -176,12 +176,12 @@ class _Look:
             self.failed = self.failed or not judgement.settled
             if not (self.dry_run or self.failed):
                 self.engine.write(self.workspace, judgement.settle)
-                seen.clear()  # the database knows them from now on
+                seen.clear()  # from now on the database has them
             after, most = (rows[-1]["created_at"], rows[-1]["id"]), most - len(rows)
 
 
 def _acts(look: _Look, unjudged: int, *, compacting: bool) -> Iterator[Act]:
-    """What there is to be done."""
+    """Yield all acts of a pass."""
     yield from look.consolidate(look.fresh)
     yield from look.consolidate(look.unjudged, unjudged)
     if look.llm and look.judges and compacting and look.goes_on():
@@ -189,18 +189,18 @@ def _acts(look: _Look, unjudged: int, *, compacting: bool) -> Iterator[Act]:
 
 
 def _fresh(engine: Engine, workspace: Workspace, limit: int, after: tuple[str, str] = BEGIN) -> list[Row]:
-    """Some memories that consolidation has not looked at."""
-    asked = {"limit": limit, "time": after[0], "id": after[1]}
-    return engine.store.read(workspace, lambda q: q.all("maintenance.fresh", **asked))
+    """Return a page of memories that were not consolidated yet."""
+    page = {"limit": limit, "time": after[0], "id": after[1]}
+    return engine.store.read(workspace, lambda q: q.all("maintenance.fresh", **page))
 
 
 def _unjudged(engine: Engine, workspace: Workspace, limit: int, after: tuple[str, str] = BEGIN) -> list[Row]:
-    """Some memories that were settled by their words alone, and can be judged now."""
+    """Return a page of memories that were consolidated by words alone, and can be judged now."""
     embedder = engine.embedding.serving(workspace)
     if embedder is None:
         return []
-    asked = {"limit": limit, "time": after[0], "id": after[1], "model": embedder.name}
-    return engine.store.read(workspace, lambda q: q.all("maintenance.unjudged", **asked))
+    page = {"limit": limit, "time": after[0], "id": after[1], "model": embedder.name}
+    return engine.store.read(workspace, lambda q: q.all("maintenance.unjudged", **page))
 
 
 def _do(engine: Engine, workspace: Workspace, act: Act) -> bool:

@@ -60,8 +60,8 @@ def text_of(kind: str, name: str | None, type_: str, body: str) -> str:
     return f"{name}: {body}" if name else body
 
 
-def said(record: Record) -> str:
-    """What a record says by itself."""
+def full_text(record: Record) -> str:
+    """Return the text of a record with its name and type, as it is searched and embedded."""
     return text_of(record.kind, record.name, record.type, record.body)
 
 

@@ -7,7 +7,7 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from memoryd.core.records.records import record_of, said
+from memoryd.core.records.records import full_text, record_of
 from memoryd.model import Filter, Record
 from memoryd.models.embedders import Embedder
 from memoryd.query_syntax import parse_query
@@ -47,16 +47,18 @@ def by_words(past: Past, query: str, best: float, *, closed: bool) -> dict[str, 
     """
     if closed:
         parsed = parse_query(query)
-        return {key: best for key, one in past.others.items() if parsed and parsed.matches(words(said(one)))}
+        return {key: best for key, one in past.others.items() if parsed and parsed.matches(words(full_text(one)))}
     wanted = frozenset(content_words(query))
-    shares = {key: len(wanted.intersection(words(said(one)))) / max(len(wanted), 1) for key, one in past.others.items()}
+    shares = {
+        key: len(wanted.intersection(words(full_text(one)))) / max(len(wanted), 1) for key, one in past.others.items()
+    }
     return {key: best * share for key, share in shares.items() if share}
 
 
 def by_meaning(past: Past, found: Mapping[str, float], embedder: Embedder, vector: Vector) -> dict[str, float]:
     """The cosines of those that are otherwise now, first of those that were `found` by words."""
     order = sorted(past.others, key=lambda key: -found.get(key, 0.0))[:EMBEDDED]
-    texts = {key: said(past.others[key])[:LONGEST] for key in order}
+    texts = {key: full_text(past.others[key])[:LONGEST] for key in order}
     return {key: _cosine(embedder.embed_passage(text, hurry=True), vector) for key, text in texts.items()}
 
 

@@ -13,7 +13,7 @@ from memoryd.core.base.clock import hours_since
 from memoryd.core.records import perspectives
 from memoryd.core.records.deduplication import may_differ
 from memoryd.core.records.embedding import Question
-from memoryd.core.records.records import fetch, said
+from memoryd.core.records.records import fetch, full_text
 from memoryd.core.scope import Scope
 from memoryd.core.search import as_of as past
 from memoryd.core.search import ranking
@@ -318,7 +318,7 @@ class Search:
 
     def _passages(self, head: Mapping[str, Hit], found: Found) -> list[str]:
         """The beginning of each text; of one that was embedded in chunks the one nearest to the question."""
-        return [self._passage(said(hit.record), found.vectors.get(key), found) for key, hit in head.items()]
+        return [self._passage(full_text(hit.record), found.vectors.get(key), found) for key, hit in head.items()]
 
     def _passage(self, text: str, chunks: Vector | None, found: Found) -> str:
         read = self._profile.read
@@ -339,7 +339,7 @@ class Search:
         repeated: set[str] = set()
         for better, worse in np.argwhere(np.triu(near, 1)).tolist():
             one, other = compared[better], compared[worse]
-            if _id(one) not in repeated and not may_differ(said(one.record), said(other.record)):
+            if _id(one) not in repeated and not may_differ(full_text(one.record), full_text(other.record)):
                 repeated.add(_id(other))
         return [hit for hit in hits if _id(hit) not in repeated]
 

@@ -144,11 +144,11 @@ def _named(names: Names, value: str, is_secret: Check, *, trimmed: bool = False)
             start, end = match.span(match.lastindex or 0)
             if start >= until:
                 until, tries = end, 0
-            said = _trimmed(text.whole[start:end]) if trimmed else text.whole[start:end]
-            if is_secret(said):
-                after = _rest(text.whole, end) if trimmed and end - start >= VALUE else start + len(said)
+            given = _trimmed(text.whole[start:end]) if trimmed else text.whole[start:end]
+            if is_secret(given):
+                after = _rest(text.whole, end) if trimmed and end - start >= VALUE else start + len(given)
                 yield start, after
-            elif (tries := tries + 1) >= TRIES or not values.is_given(said):
+            elif (tries := tries + 1) >= TRIES or not values.is_given(given):
                 after = max(until, end)
 
     return spans
@@ -431,12 +431,12 @@ OWN: tuple[tuple[str, str | tuple[str, ...], Make], ...] = (
     ("password", "username enable snmp-server", lambda: _found(  # IOS
         r"^[ \t]*(?:username|enable|snmp-server)\s(?:[^\n]{1,60}?\s)?(?:password|secret|community)\s(?:\d\s)?"
         r"(\S{6,100}+)",
-        values.is_told, 1, re.MULTILINE)),
+        values.is_in_sentence, 1, re.MULTILINE)),
     ("password", "variable", lambda: _found(
         r"variable\s{1,3}\"[\w-]{0,40}?(?:password|secret|token|key)[\w-]{0,20}\"\s{0,3}\{[^}]{0,300}?"
         r"default\s{1,9}=\s{1,3}\"([^\"\n]{4,200}+)\"", values.is_quoted, folded=True)),
     ("password", _PASSWORDS.stems, lambda: _named(
-        _PASSWORDS.before(_MORE + r"[\"']\s?,\s?"), _QUOTED, values.is_quoted_told)),
+        _PASSWORDS.before(_MORE + r"[\"']\s?,\s?"), _QUOTED, values.is_quoted_in_sentence)),
     ("secret", _KEYS.stems, lambda: _named(_KEYS.before(_MORE + r"[\"']\s?,\s?"), _QUOTED, values.is_strong)),
     ("secret", _KEYS.stems, lambda: _named(
         _KEYS.before(_MORE + r"\s?[:=][^\"'\n]{1,80}"), _QUOTED,
@@ -451,7 +451,7 @@ OWN: tuple[tuple[str, str | tuple[str, ...], Make], ...] = (
     ("password", "log credential zugang anmeld sign", lambda: _found(
         r"(?:credentials?|log ?in(?: as| with|:)?|zugangsdaten|anmeldung|sign in as)[ :=(\"']{1,4}[\w.@+-]{2,60}+"
         r"[\"']?\s?[/,|]\s?[\"']?([!#-&(-;=?-_a-~]{5,100}+)",
-        lambda value: values.is_told(_trimmed(value)), folded=True)),
+        lambda value: values.is_in_sentence(_trimmed(value)), folded=True)),
     ("password", "</", lambda: _found(
         r"(?:password|passwd|pwd|secret|token|api_?key|private_?key)[a-z_-]{0,10}[\"']?>\s?([^<>\s]{5,200}+)\s?</",
         values.is_bare, folded=True)),
@@ -460,8 +460,8 @@ OWN: tuple[tuple[str, str | tuple[str, ...], Make], ...] = (
         _PASSWORDS.before(_MORE + _IS), _BARE, values.is_password, trimmed=True)),
     ("password", _PASSWORDS.stems, lambda: _named(
         _PASSWORDS.before(r"[\"']?\)?\s?(?:\.(?:type|fill|send_?keys|value)\s?)?\(|[\"']\)\.\w{2,12}\("), _QUOTED,
-        values.is_quoted_told)),
-    ("password", _PASSWORDS.stems, lambda: _named(_PASSWORDS.before(r"\s"), _QUOTED, values.is_quoted_told)),
+        values.is_quoted_in_sentence)),
+    ("password", _PASSWORDS.stems, lambda: _named(_PASSWORDS.before(r"\s"), _QUOTED, values.is_quoted_in_sentence)),
     ("password", _PASSWORDS.stems, lambda: _named(
         _PASSWORDS.before(r"(?: (?:от|для|to|for) \w{1,20}+)?\s"), _BARE, values.is_strong, trimmed=True)),
     ("secret", "--", lambda: _named(Names(("-",), _FLAG), _AFTER_FLAG, values.is_flagged)),

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from memoryd.core.security import secret_sentences
 from memoryd.core.security import secret_values as values
 
-Check = Callable[[str], bool]
+CellCheck = Callable[[str], bool]
 HEADINGS = (
     "pass", "pw", "pin", "secret", "token", "key", "kennwort", "mot de passe", "mdp", "contrase", "clave", "senha",
     "wachtwoord", "hasło", "heslo", "парол", "şifre", "lösenord", "salasana", "パスワード", "密码", "密碼", "비밀번호",
@@ -26,7 +26,7 @@ _MARKS = " \t\"'`*\r"
 
 def spans(whole: str, folded: str) -> Iterator[tuple[int, int]]:
     """Where such values begin and end in a text, which is also given in small letters."""
-    columns: dict[int, tuple[str, Check]] = {}
+    columns: dict[int, tuple[str, CellCheck]] = {}
     at = 0
     for line in folded.split("\n"):
         after = at + len(line)
@@ -65,10 +65,10 @@ def _cells(text: str, at: int, after: int, sign: str) -> list[tuple[int, int]]:
     return cells
 
 
-def _check(heading: str) -> Check:
+def _check(heading: str) -> CellCheck:
     """What a value must be like below a heading: a column of tokens may count them, one of pins may name them."""
     if heading.endswith("pin"):
         return lambda value: value.isdecimal() and 4 <= len(value) <= 8
     if heading.endswith(("key", "token", "secret")):
         return values.is_chance
-    return lambda value: values.is_told(value) or secret_sentences.is_chosen(value)
+    return lambda value: values.is_in_sentence(value) or secret_sentences.is_chosen(value)

@@ -74,19 +74,19 @@ def is_quoted_password(value: str) -> bool:
     return is_quoted(value) or (bool(_PHRASE.fullmatch(value) or _SPOKEN.fullmatch(value)) and is_given(value))
 
 
-def is_quoted_told(value: str) -> bool:
+def is_quoted_in_sentence(value: str) -> bool:
     """In quotes after the mere word."""
     return is_quoted_password(value) and bool(_DIGIT.search(value) or _PHRASE.fullmatch(value))
 
 
-def is_told(value: str) -> bool:
+def is_in_sentence(value: str) -> bool:
     """In a sentence: with a digit, and a letter."""
     return has_digit(value) and is_bare(value) and bool(re.search(r"[^\W\d_]", value))
 
 
 def is_strong(value: str) -> bool:
     """After the mere word: small and capital letters, digits, signs, three of them at least."""
-    return len(value) >= 8 and classes(value) > 2 and is_told(value)
+    return len(value) >= 8 and classes(value) > 2 and is_in_sentence(value)
 
 
 def is_key(value: str) -> bool:
@@ -97,7 +97,9 @@ def is_key(value: str) -> bool:
 
 def is_chance(value: str) -> bool:
     """Long, and of digits and letters, as no name is that somebody has thought of."""
-    return len(value) >= 16 and is_told(value) and len(_DIGIT.findall(value)) >= 2 and "." not in value.strip(".")
+    return (
+        len(value) >= 16 and is_in_sentence(value) and len(_DIGIT.findall(value)) >= 2 and "." not in value.strip(".")
+    )
 
 
 def is_flagged(value: str) -> bool:
@@ -113,4 +115,4 @@ def always(_value: str) -> bool:
 
 def is_argument(value: str) -> bool:
     """Among the arguments of a function that logs in: no name, host or address."""
-    return len(value) >= 8 and classes(value) > 2 and is_told(value) and not re.search(r"[.:@/\s-]", value)
+    return len(value) >= 8 and classes(value) > 2 and is_in_sentence(value) and not re.search(r"[.:@/\s-]", value)

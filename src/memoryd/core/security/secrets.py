@@ -1,4 +1,4 @@
-"""Secrets in what is to be stored: found, and masked or refused, before anything else sees the text."""
+"""Finds secrets in texts to be stored, and masks or refuses them before anything else sees the text."""
 
 import re
 from collections import Counter
@@ -14,7 +14,7 @@ from memoryd.core.security import secret_rules
 from memoryd.errors import InvalidInputError
 from memoryd.hidden import seen
 
-Mode = Literal["mask", "refuse", "allow"]
+SecretsMode = Literal["mask", "refuse", "allow"]
 IDENTITY = frozenset({"id", "ids", "session_id", "supersedes", "created_at"})
 """Fields and arguments that say which one is meant: masked, two of them would be one. An id may look random."""
 AGAIN = 16  # times at most that what is beside a secret is looked at: only a text made against this needs more
@@ -40,13 +40,13 @@ class Cleaned:
 
 
 class SecretRefusedError(InvalidInputError):
-    """The text holds a secret."""
+    """The text contains a secret."""
 
 
 class Secrets:
-    """What becomes of secrets that are to be stored."""
+    """The treatment of secrets in texts to be stored."""
 
-    def __init__(self, mode: Mode) -> None:
+    def __init__(self, mode: SecretsMode) -> None:
         self.mode = mode
 
     def clean(self, value: Any) -> Cleaned:
@@ -77,8 +77,8 @@ class Secrets:
         if isinstance(value, Iterator):
             return (self._clean(part, place, found) for part in value)
         if is_dataclass(value) and not isinstance(value, type):
-            said = {one.name: getattr(value, one.name) for one in fields(value) if one.name not in IDENTITY}
-            return replace(value, **self._clean(said, place, found))
+            given = {one.name: getattr(value, one.name) for one in fields(value) if one.name not in IDENTITY}
+            return replace(value, **self._clean(given, place, found))
         return value
 
     def _text(self, text: str, place: str, found: list[str]) -> str:
@@ -86,8 +86,8 @@ class Secrets:
             if (first := next(find(text), None)) is None:
                 return text
             raise SecretRefusedError(
-                f"{place or 'The text'} holds what looks like a secret ({first.kind}) at character {first.start + 1}, "
-                "which MEMORY_SECRETS=refuse forbids. Leave it out, or say where it is kept."
+                f"{place or 'The text'} contains what looks like a secret ({first.kind}) at character "
+                f"{first.start + 1}, which MEMORY_SECRETS=refuse forbids. Leave it out, or say where it is kept."
             )
         masked, kinds = mask(text)
         found += kinds
@@ -112,7 +112,7 @@ _NOTED: ContextVar[list[str] | None] = ContextVar("masked", default=None)
 
 @contextmanager
 def noted() -> Iterator[list[str]]:
-    """The kinds of the secrets that verbs mask inside."""
+    """Yield a list that collects the kinds of the secrets that verbs mask during the block."""
     found: list[str] = []
     token = _NOTED.set(found)
     try:
@@ -131,7 +131,7 @@ def cleaned(verb: Callable[Concatenate[H, P], T]) -> Callable[Concatenate[H, P],
     @wraps(verb)
     def clean(holder: H, /, *args: P.args, **kwargs: P.kwargs) -> T:
         given, found = shape.bind(holder, *args, **kwargs), list[str]()
-        for name in _said(given):
+        for name in _texts(given):
             given.arguments[name] = holder.secrets.part(given.arguments[name], name, found)
         result = verb(*given.args, **given.kwargs)
         if (noted := _NOTED.get()) is not None:
@@ -151,20 +151,20 @@ def matched(verb: Callable[Concatenate[H, P], T]) -> Callable[Concatenate[H, P],
     @wraps(verb)
     def match(holder: H, /, *args: P.args, **kwargs: P.kwargs) -> T:
         given = shape.bind(holder, *args, **kwargs)
-        for name in _said(given):
+        for name in _texts(given):
             given.arguments[name] = holder.secrets.masked(given.arguments[name])
         return verb(*given.args, **given.kwargs)
 
     return match
 
 
-def _said(given: BoundArguments) -> list[str]:
-    """The arguments after the service itself that may hold what somebody said."""
+def _texts(given: BoundArguments) -> list[str]:
+    """Return the names of the arguments, after the service itself, that may contain texts."""
     return [name for name in list(given.arguments)[1:] if name not in IDENTITY]
 
 
 def find(text: str) -> Iterator[Secret]:
-    """The secrets in a text, in the order of their places; none overlaps another, nor what is masked."""
+    """Yield the secrets in a text in order; they overlap neither each other nor existing masks."""
     at = 0
     for number, part in enumerate(_mask().split(text)):
         if not number % 2:
@@ -174,7 +174,7 @@ def find(text: str) -> Iterator[Secret]:
 
 
 def mask(text: str) -> tuple[str, list[str]]:
-    """A text with its secrets masked, which masks to itself, and their kinds."""
+    """Return a text with its secrets masked, and their kinds. Masking the result again changes nothing."""
     found: list[str] = []
     parts = list(enumerate(_mask().split(text)))  # each second one is a mask already
     done: list[str] = []
@@ -228,8 +228,8 @@ def _places_by_need() -> dict[str, list[int]]:
     return by_need
 
 
-def told(found: Iterable[str]) -> str:
-    """What was masked, as a sentence: `Masked: 1 AWS access key, 2 passwords.`."""
+def masked_notice(found: Iterable[str]) -> str:
+    """Return what was masked as a sentence: `Masked: 1 AWS access key, 2 passwords.`."""
     counts = [f"{number} {kind}{'s' * (number > 1)}" for kind, number in Counter(found).items()]
     return f"Masked: {', '.join(counts)}."
 

@@ -1,6 +1,6 @@
-"""Which workspaces there are, and what becomes of them. b's projects and d's namespaces are the same thing.
+"""The registry of workspaces: create, find, archive, restore and delete them. b: projects, d: namespaces.
 
-Nothing is remembered between calls: another process may have archived or deleted a workspace since.
+Nothing is cached between calls: another process may have archived or deleted a workspace in the meantime.
 """
 
 import logging
@@ -20,36 +20,36 @@ log = logging.getLogger(__name__)
 
 NAME_LENGTH = 200
 DESCRIPTION_LENGTH = 2_000
-TOLD = 10  # names that a message tells
+LISTED = 10  # names in a message
 SLUG = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 ACTIVE, ARCHIVED = "active", "archived"
 
-Status = Literal["active", "archived", "all"]
+StatusFilter = Literal["active", "archived", "all"]
 
 
 class Workspaces:
-    """The registry, and what becomes of the places of its workspaces."""
+    """The registry, and the files or schemas of its workspaces."""
 
     def __init__(self, store: Store, clock: Clock, secrets: Secrets) -> None:
         self.secrets = secrets
         self._store = store
         self._clock = clock
 
-    # looking ---------------------------------------------------------------------------------------------------------
+    # find ------------------------------------------------------------------------------------------------------------
 
-    def all(self, status: Status = "all") -> list[Workspace]:
-        """Every workspace of a status, by name."""
+    def all(self, status: StatusFilter = "all") -> list[Workspace]:
+        """Return the workspaces with a status, sorted by name."""
         if not self._store.placement.exists():
             return []
         every = map(workspace_of, self._store.read(None, lambda q: q.all("workspaces.all")))
         return [workspace for workspace in every if status in ("all", workspace.status)]
 
     def get(self, name: str) -> Workspace | None:
-        """The workspace of that name, if there is one."""
+        """Return the workspace with a name, or None."""
         return self._look(lambda q: q.one("workspaces.by_name", name=name))
 
     def by_id(self, workspace_id: str) -> Workspace | None:
-        """The workspace of that id, if there is one."""
+        """Return the workspace with an id, or None."""
         return self._look(lambda q: q.one("workspaces.by_id", id=workspace_id))
 
     def _look(self, work: Callable[[Queries], Row | None]) -> Workspace | None:
@@ -57,25 +57,25 @@ class Workspaces:
         return workspace_of(row) if row else None
 
     def find(self, name: str) -> Workspace:
-        """The workspace of that name. Raises NotFoundError that tells which there are."""
+        """Return the workspace with a name; raise NotFoundError, which lists the existing ones."""
         if found := self.get(name):
             return found
         raise NotFoundError(f'project "{name[:100]}" not found. There are: {self.names()}.')
 
     def names(self) -> str:
-        """Which workspaces there are, as far as a message can tell."""
+        """Return the names of the first workspaces, for a message."""
         names = [workspace.name for workspace in self.all()]
-        more = f" and {len(names) - TOLD} more" if len(names) > TOLD else ""
-        return ", ".join(names[:TOLD]) + more or "none yet"
+        more = f" and {len(names) - LISTED} more" if len(names) > LISTED else ""
+        return ", ".join(names[:LISTED]) + more or "none yet"
 
     def active(self, name: str) -> Workspace:
-        """The workspace of that name. Raises NotFoundError, or InvalidInputError where it is archived."""
+        """Return the workspace with a name; raise NotFoundError, or InvalidInputError if it is archived."""
         return usable(self.find(name))
 
-    # making ----------------------------------------------------------------------------------------------------------
+    # create ----------------------------------------------------------------------------------------------------------
 
     def ensure(self, name: str) -> Workspace:
-        """The workspace of that name, made on first use. Raises InvalidInputError where it is archived."""
+        """Return the workspace with a name, created on first use; raise InvalidInputError if it is archived."""
         if found := self.get(name):
             return usable(found)
         check_printable(name)
@@ -84,7 +84,7 @@ class Workspaces:
 
     @cleaned
     def create(self, name: str, description: str = "") -> Workspace:
-        """b: a new workspace, in a place of its own where there are several. Raises InvalidInputError."""
+        """b: create a workspace, in a separate file if the store has one for each. Raise InvalidInputError."""
         _check_slug(name)
         if taken := self.get(name):
             raise _taken(taken)
@@ -96,32 +96,32 @@ class Workspaces:
         return self.find(name)
 
     def usable(self, name: str) -> Workspace | None:
-        """The workspace of that name; None where one could be made. Raises InvalidInputError where neither is so."""
+        """Return the workspace with a name, or None; raise InvalidInputError if it is archived or cannot exist."""
         if found := self.get(name):
             return usable(found)
         check_printable(name)
         return None
 
     def adopt(self, name: str) -> Workspace:
-        """A workspace that comes from elsewhere, in a place of its own where there are several."""
+        """Create a workspace for imported data, in a separate file if the store has one for each."""
         workspace_id = str(uuid.uuid4())
         self._make(Workspace(id=workspace_id, name=name, db_path=self._store.placement.own_path(workspace_id)))
         return self.active(name)
 
     def tell(self, workspace: Workspace, description: str, created_at: str, updated_at: str) -> None:
-        """What is told of a workspace from now on, and since when there is one."""
-        told = {
+        """Set the description and the times of a workspace."""
+        fields = {
             "description": self.secrets.clean(description).value,
             "created_at": created_at,
             "updated_at": updated_at,
         }
-        self._store.write(None, lambda q: q.run("workspaces.tell", id=workspace.id, **told))
+        self._store.write(None, lambda q: q.run("workspaces.tell", id=workspace.id, **fields))
 
     def _make(self, new: Workspace) -> bool:
-        """Its place first, its row second: what the registry knows had a file, so one that is missing was lost.
+        """Create a workspace; return False if another process has created it first.
 
-        For the same reason no file is made where the registry knows another workspace in it. Returns whether this call
-        made it: another process may have been faster.
+        The file is created before the row, so that a registered workspace without a file has lost it. For the same
+        reason no file is created if the registry has another workspace in it.
         """
         if self.secrets.clean(new.name).found:
             raise InvalidInputError("The name of the workspace looks like a secret. Choose another name.")
@@ -143,9 +143,9 @@ class Workspaces:
             raise
 
     def _unmake(self, new: Workspace, doubtful: Callable[[Queries], object] | None) -> None:
-        """Leave nothing of a workspace that could not be made, as far as the disk lets us; doctor tells what stays.
+        """Remove what a failed creation has left, as far as possible; doctor reports the rest.
 
-        A commit that is in doubt could come back after a crash: one that does the same and undoes it takes its place.
+        A commit whose outcome is unknown could reappear after a crash: a second one repeats and undoes it.
         """
         if new.db_path == self._store.placement.home:
             return
@@ -161,23 +161,23 @@ class Workspaces:
 
     # archive, restore, delete ----------------------------------------------------------------------------------------
     #
-    # The registry decides, in a transaction that keeps all other processes from doing the same. What it says is done to
-    # the workspace's place by steps that can be said again: `settle` does so after a crash, and where the place was in
-    # use. An archived workspace stays archived until the last step of its restoration; a deleted one until it is gone.
+    # The registry decides, in a transaction that excludes all other processes. The file of the workspace follows by
+    # idempotent steps, which `settle` repeats after a crash, or if the file was in use. An archived workspace stays
+    # archived until the last step of its restoration, a deleted one until it is gone.
 
     def archive(self, name: str) -> Workspace:
-        """Set aside: it takes no writes, no session has it active, and its file goes to the archive."""
+        """Archive a workspace: it accepts no writes, is active in no session, and its file moves to the archive."""
         found = self.find(name)
         if not self._retire(found):
             raise InvalidInputError(f'project "{name}" is already archived')
         try:
             self.settle_one(found)
         except StoreError as error:
-            log.warning("project %s is archived, and its file will be put away later: %s", name, error)
+            log.warning("project %s is archived; its file will be moved later: %s", name, error)
         return self.by_id(found.id) or found
 
     def restore(self, name: str) -> Workspace:
-        """Bring an archived workspace back. Raises StoreBusyError where another process is reading its file."""
+        """Restore an archived workspace; raise StoreBusyError if another process is reading its file."""
         found = self.find(name)
         if found.status == ACTIVE:
             raise InvalidInputError(f'project "{name}" is not archived')
@@ -192,7 +192,7 @@ class Workspaces:
         return self.active(name)
 
     def delete(self, name: str) -> Workspace:
-        """Remove a workspace and all that it holds, for good. What a crash leaves is archived: say it again."""
+        """Delete a workspace and its contents permanently. After a crash it is archived, and can be deleted again."""
         found = self.find(name)
         self._retire(found)
         self._put_away(found)
@@ -206,16 +206,16 @@ class Workspaces:
         return found
 
     def _put_away(self, workspace: Workspace) -> None:
-        """Before it is erased: a file of its own that cannot be marked or moved, since it is damaged, goes as it is."""
+        """Settle a workspace before it is erased; a damaged file that cannot be moved is deleted where it is."""
         try:
             self.settle_one(workspace)
         except StoreError as error:
             if isinstance(error, StoreBusyError) or workspace.db_path == self._store.placement.home:
                 raise
-            log.warning("project %s is deleted as it is: %s", workspace.name, error)
+            log.warning("project %s is deleted without being archived first: %s", workspace.name, error)
 
     def _retire(self, workspace: Workspace) -> bool:
-        """From here on nobody finds it active; whether anybody would have."""
+        """Mark a workspace as archived; return False if it was archived before."""
 
         def retire(queries: Queries) -> bool:
             queries.run("sessions.leave", project=workspace.id)
@@ -224,14 +224,14 @@ class Workspaces:
         return self._store.write(None, retire)
 
     def settle(self) -> None:
-        """Do what is left to do of archiving: after a crash, or where another process had a file open."""
+        """Finish archiving that was interrupted by a crash or by another process that had a file open."""
         for workspace in self.all("archived"):
             with going_on(workspace):
                 if not self._store.placement.is_archived(workspace):
                     self.settle_one(workspace)
 
     def settle_one(self, workspace: Workspace) -> None:
-        """Put the place of a workspace away, if it is archived."""
+        """Move the file of a workspace to the archive, if it is archived."""
 
         def put_away(queries: Queries) -> None:
             known = _known(queries, workspace)
@@ -247,7 +247,7 @@ class Workspaces:
 
 @contextmanager
 def going_on(workspace: Workspace) -> Iterator[None]:
-    """What goes wrong in one workspace is told, and keeps nobody from going on with the others."""
+    """Log an error in one workspace instead of raising it, so that the others are still processed."""
     try:
         yield
     except MemorydError as error:
@@ -255,18 +255,18 @@ def going_on(workspace: Workspace) -> Iterator[None]:
 
 
 def workspace_of(row: Row) -> Workspace:
-    """From its row."""
+    """Build a Workspace from a row of `projects`."""
     return Workspace(**row)
 
 
 def _known(queries: Queries, workspace: Workspace) -> Workspace | None:
-    """What the registry says of it now."""
+    """Return the current state of a workspace in the registry, or None."""
     row = queries.one("workspaces.by_id", id=workspace.id)
     return workspace_of(row) if row else None
 
 
 def usable(workspace: Workspace) -> Workspace:
-    """It, unless it is archived: then InvalidInputError."""
+    """Return the workspace; raise InvalidInputError if it is archived."""
     if workspace.status != ACTIVE:
         raise InvalidInputError(f'project "{workspace.name}" is archived — restore it first')
     return workspace
@@ -282,14 +282,14 @@ def _taken(by: Workspace) -> InvalidInputError:
 def _check_slug(name: str) -> None:
     if not SLUG.fullmatch(name):
         raise InvalidInputError(
-            f'Failed to create project "{name[:100]}": a name takes 1 to 100 letters (a to z), digits, "-", "_" and '
-            '".", and begins with a letter or a digit. Choose such a name.'
+            f'Failed to create project "{name[:100]}": a name has 1 to 100 letters (a to z), digits, "-", "_" and '
+            '".", and begins with a letter or a digit. Choose another name.'
         )
 
 
 def check_printable(name: str) -> None:
-    """Raise InvalidInputError for what cannot name a workspace."""
+    """Raise InvalidInputError if a text cannot be the name of a workspace."""
     if not name.strip() or len(name) > NAME_LENGTH or not name.isprintable():
         raise InvalidInputError(
-            f"{name[:50]!r} cannot name a workspace: it takes 1 to {NAME_LENGTH} printable characters."
+            f"{name[:50]!r} is not a valid workspace name: use 1 to {NAME_LENGTH} printable characters."
         )

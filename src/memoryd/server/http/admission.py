@@ -1,6 +1,6 @@
-"""What a connection may cost before anybody has shown a token: bytes, time, descriptors. uvicorn bounds none of them.
+"""Limits on connections before a token is checked: bytes, time, descriptors. uvicorn limits none of them.
 
-The parser is h11 whatever else is installed, so that each limit is checked in one place.
+The parser is always h11, whatever else is installed, so that each limit is checked in one place.
 """
 
 import asyncio
@@ -22,21 +22,21 @@ if sys.platform != "win32":  # Windows limits no descriptors
 REQUEST_LINE = 8 * 1024  # bytes
 HEAD = 64 * 1024  # bytes of the request line and the headers
 HEADERS = 100
-BODY = 2 * DEFAULT_MAX_REQUEST_BODY_SIZE  # bytes on the wire, where chunks have frames; what they hold is counted later
-HEAD_TIME = 10.0  # seconds until a head is complete, from the connection on
+BODY = 2 * DEFAULT_MAX_REQUEST_BODY_SIZE  # bytes on the wire, with the frames of chunks; the content is counted later
+HEAD_TIME = 10.0  # seconds from the connection until a head is complete
 BODY_TIME = 30.0  # seconds that any body may take, and
-SLOWEST = 4 * 1024  # one second more for so many bytes that have come
-STALL = 60.0  # seconds for which a client may take nothing of an answer
+SLOWEST = 4 * 1024  # one second more for this many received bytes
+STALL = 60.0  # seconds for which a client may read nothing of an answer
 LINGER = 5.0  # seconds that a connection stays open after a refusal, so that the client can read it
-SWEEP = 1.0  # seconds between looks at the clock
-MOST = 1_000  # connections
-RESERVED = 256  # descriptors for databases and models
+SWEEP = 1.0  # seconds between checks of the deadlines
+MOST = 1_000  # maximum connections
+RESERVED = 256  # descriptors reserved for databases and models
 
-_BLANK_LINE = re.compile(rb"\n\r?\n")  # what ends a head for h11
+_BLANK_LINE = re.compile(rb"\n\r?\n")  # the end of a head for h11
 
 
 def excess(received: bytes) -> HTTPStatus | None:
-    """Return the refusal of the head that `received` begins with, complete or not; None where it is within limits."""
+    """Return the status to refuse a complete or incomplete head with, or None if it is within the limits."""
     blank = _BLANK_LINE.search(received)
     head = received[: blank.start()] if blank else received
     if len(head.partition(b"\n")[0]) > REQUEST_LINE:
@@ -47,7 +47,7 @@ def excess(received: bytes) -> HTTPStatus | None:
 
 
 def capacity() -> int:
-    """Return how many connections there may be, after raising the limit of descriptors if that is allowed."""
+    """Return the maximum number of connections, after raising the limit of descriptors if that is allowed."""
     if sys.platform == "win32":
         return MOST
     wanted = MOST + RESERVED
@@ -59,21 +59,21 @@ def capacity() -> int:
 
 
 class Door:
-    """The connections of a server. Where there are too many, one without a request makes room for a new one."""
+    """The connections of a server. If there are too many, one without a request is closed for a new one."""
 
     def __init__(self, tls: ssl.SSLContext | None = None) -> None:
         self.tls = tls
         self._most = capacity()
-        self._open: set[Connection] = set()
-        self._waiting: dict[Connection, None] = {}
-        """Those without a request; the first has waited longest."""
+        self._open: set[HttpConnection] = set()
+        self._waiting: dict[HttpConnection, None] = {}
+        """The connections without a request; the first has waited longest."""
         self._sweeper: asyncio.TimerHandle | None = None
 
-    def enter(self, newcomer: "Connection") -> bool:
-        """Let a connection in; return False where all others are busy.
+    def enter(self, newcomer: "HttpConnection") -> bool:
+        """Accept a connection; return False if all others are busy.
 
-        An address has half of those without a request at most. Those with one do not count: behind a proxy, all
-        connections come from its address.
+        An address may have at most half of the connections without a request. Those with a request do not count:
+        behind a proxy, all connections come from its address.
         """
         alike = [one for one in self._waiting if one.address == newcomer.address]
         if len(alike) >= self._most // 2:
@@ -90,26 +90,26 @@ class Door:
 
     def _sweep(self) -> None:
         loop = asyncio.get_running_loop()
-        self._sweeper = loop.call_later(SWEEP, self._sweep)  # first: whatever happens below, it goes on
+        self._sweeper = loop.call_later(SWEEP, self._sweep)  # first, so that an error below does not stop it
         for connection in list(self._open):
             connection.look(loop.time())
 
-    def occupy(self, connection: "Connection") -> None:
-        """Keep a connection that has a request."""
+    def occupy(self, connection: "HttpConnection") -> None:
+        """Mark a connection as having a request."""
         self._waiting.pop(connection, None)
 
-    def vacate(self, connection: "Connection") -> None:
-        """Take a connection, whose request is answered, as one that can make room."""
+    def vacate(self, connection: "HttpConnection") -> None:
+        """Mark a connection as idle after its request was answered."""
         if connection in self._open:
             self._waiting[connection] = None
 
-    def leave(self, connection: "Connection") -> None:
-        """Forget a connection that is over."""
+    def leave(self, connection: "HttpConnection") -> None:
+        """Remove a connection that has ended."""
         self._open.discard(connection)
         self._waiting.pop(connection, None)
 
     def close(self) -> None:
-        """Cut the connections without a request, and look no more."""
+        """Close the connections without a request, and stop checking deadlines."""
         for connection in list(self._waiting):
             connection.cut()
         if self._sweeper is not None:
@@ -117,10 +117,10 @@ class Door:
 
 
 class _Parser(h11.Connection):
-    """h11's, which looks at a head before it parses it: every head is parsed by this call."""
+    """h11's parser with a check of each head before it is parsed; next_event() parses every head."""
 
     refusal = HTTPStatus.BAD_REQUEST
-    """The answer to what was wrong."""
+    """The status to answer an invalid request with."""
 
     def next_event(self) -> Any:
         if self.their_state is h11.IDLE and (status := excess(self.trailing_data[0])):
@@ -129,8 +129,8 @@ class _Parser(h11.Connection):
         return super().next_event()
 
 
-class Connection(H11Protocol):
-    """uvicorn's, with limits, and with its own TLS handshake: a server's would come before a connection is known."""
+class HttpConnection(H11Protocol):
+    """uvicorn's connection with limits. It does the TLS handshake itself, so that the limits apply during it."""
 
     conn: _Parser
 
@@ -143,17 +143,17 @@ class Connection(H11Protocol):
         self._ready = False
         """Whether the TLS handshake is over, if there is one."""
         self._early = b""
-        """What came before the end of the handshake was known here."""
+        """Data received before the end of the handshake was processed."""
         self._handshake: asyncio.Task[None] | None = None
         self._refused = False
         self._received = 0
-        """Bytes, since the last head."""
+        """Bytes since the last head."""
         self._began = 0.0
         self._due = math.inf
-        """When that for which the connection waits must have come, by the loop's clock."""
+        """The deadline, by the loop's clock, of the data that the connection waits for."""
         self._unsent = 0
         self._moved = math.inf
-        """When the client took a part of the answer, or there was none to take."""
+        """When the client last read a part of the answer, or there was nothing to read."""
 
     # from the transport ----------------------------------------------------------------------------------------------
 
@@ -174,7 +174,7 @@ class Connection(H11Protocol):
     async def _secure(self, tls: ssl.SSLContext) -> None:
         try:
             secured = await self.loop.start_tls(self._socket, self, tls, server_side=True)
-        except OSError:  # it speaks no TLS, or is gone
+        except OSError:  # the client does not speak TLS, or is gone
             self.cut()
             return
         if secured is not None:
@@ -207,7 +207,7 @@ class Connection(H11Protocol):
     # from uvicorn ----------------------------------------------------------------------------------------------------
 
     def handle_events(self) -> None:
-        """Parse what came; a head without an end, and a body, must go on coming."""
+        """Parse received data, and set the deadline for the rest of a head or body."""
         before = self.cycle
         super().handle_events()
         if self.cycle is not before:
@@ -218,19 +218,19 @@ class Connection(H11Protocol):
             self._due = self._began + spent if self.cycle.more_body else math.inf
 
     def on_response_complete(self) -> None:
-        """Wait for the next request, or for the rest of a body that nobody reads."""
+        """Wait for the next request, or for the rest of a body that is not read."""
         self._door.vacate(self)
         self._due = self.loop.time() + self.timeout_keep_alive + LINGER
         super().on_response_complete()
 
-    def send_400_response(self, msg: str) -> None:  # noqa: ARG002 - uvicorn's, which has one text for all
-        """Refuse what could not be parsed."""
+    def send_400_response(self, msg: str) -> None:  # noqa: ARG002 - uvicorn has one text for all errors
+        """Refuse a request that could not be parsed."""
         self._refuse(self.conn.refusal)
 
     # limits ----------------------------------------------------------------------------------------------------------
 
     def look(self, now: float) -> None:
-        """End what takes too long: a request that does not come, an answer that nobody takes."""
+        """End the connection if a request is not sent, or an answer not read, in time."""
         unsent = (self.transport or self._socket).get_write_buffer_size()
         if not unsent or unsent < self._unsent:
             self._moved = now
@@ -243,13 +243,13 @@ class Connection(H11Protocol):
     def _expire(self, now: float) -> None:
         if not self._begun():
             self.cut()
-        elif self.flow.read_paused:  # it is we who are slow
+        elif self.flow.read_paused:  # the delay is the server's
             self._began, self._due = now, now + BODY_TIME
         else:
             self._refuse(HTTPStatus.REQUEST_TIMEOUT)
 
     def _begun(self) -> bool:
-        """Whether a part of a request has come, and no answer to it is given."""
+        """Return whether a part of a request has arrived that is not answered yet."""
         if not self._ready or self._refused:
             return False
         if self.conn.their_state is h11.IDLE:
@@ -257,9 +257,9 @@ class Connection(H11Protocol):
         return not self.cycle.response_complete
 
     def _refuse(self, status: HTTPStatus) -> None:
-        """Answer in place of the application, and read no more."""
+        """Answer instead of the application, and stop reading."""
         self._refused = True
-        if self.conn.our_state not in (h11.IDLE, h11.SEND_RESPONSE):  # there is an answer already
+        if self.conn.our_state not in (h11.IDLE, h11.SEND_RESPONSE):  # an answer has begun already
             self.cut()
             return
         if self.cycle is not None and not self.cycle.response_complete:
@@ -270,12 +270,12 @@ class Connection(H11Protocol):
         head = h11.Response(status_code=status, headers=list(headers.items()), reason=status.phrase.encode())
         for event in (head, h11.Data(data=body), h11.EndOfMessage()):
             self.transport.write(self.conn.send(event))
-        if self.transport.can_write_eof():  # closing would reset the connection while more comes, and lose the answer
+        if self.transport.can_write_eof():  # closing while data arrives would reset the connection and lose the answer
             self.transport.write_eof()
         self._due = self.loop.time() + LINGER
         self._door.vacate(self)
 
     def cut(self) -> None:
-        """End it at once."""
+        """Abort the connection."""
         self._door.leave(self)
         (self.transport or self._socket).abort()

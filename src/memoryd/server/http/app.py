@@ -1,4 +1,4 @@
-"""Serving over HTTP: MCP of both eras at /mcp, the legacy SSE transport, plain tools, health and figures, one port."""
+"""Serves over HTTP on one port: MCP of both eras at /mcp, the legacy SSE transport, plain tools, health and metrics."""
 
 import logging
 import signal
@@ -31,9 +31,9 @@ from memoryd.errors import InvalidInputError, MemorydError, StoreError
 from memoryd.loopback import is_loopback
 from memoryd.server.app import MemoryServer
 from memoryd.server.calls import Calls
-from memoryd.server.connection import ENTRY, Entry, Sessions
+from memoryd.server.connection import ADMISSION, Admission, Callers
 from memoryd.server.ending import end_soon
-from memoryd.server.http.admission import Connection, Door
+from memoryd.server.http.admission import Door, HttpConnection
 from memoryd.server.http.entry import (
     MESSAGES,
     METADATA,
@@ -48,15 +48,15 @@ from memoryd.server.http.entry import (
     security,
     undecided,
 )
-from memoryd.server.http.metrics import Health, Metrics
+from memoryd.server.http.metrics import HealthChecks, Metrics
 from memoryd.server.http.tools import Plain
 from memoryd.settings import DEFAULT_WORKSPACE
 
 log = logging.getLogger(__name__)
 requests = logging.getLogger("memoryd.requests")
 
-LAST_CALLS = 10  # seconds that calls may still take after SIGTERM: their clients wait for the answers
-ORDERLY = 2  # seconds after them in which uvicorn ends by itself
+LAST_CALLS = 10  # seconds that running calls may still take after SIGTERM
+ORDERLY = 2  # further seconds for uvicorn to end by itself
 
 
 def serve(
@@ -65,7 +65,7 @@ def serve(
     key: str | None = None,
     made: Callable[[Engine], Starlette] | None = None,
 ) -> None:
-    """Serve until SIGTERM or SIGINT; then finish what was begun and close the engine. `made`: another application."""
+    """Serve until SIGTERM or SIGINT; then finish running calls and close the engine. `made`: another application."""
     _look_for_token(engine)
     if not engine.settings.read_only:
         _make_default(engine)
@@ -77,61 +77,61 @@ def serve(
 
 
 def prepared(engine: Engine, app: Starlette, certificate: str | None = None, key: str | None = None) -> "_Server":
-    """Return what will serve an application of `assembled` where the settings say."""
+    """Return a server for an application of `assembled`, configured by the settings."""
     door = Door(_tls(certificate, key) if certificate or key else None)
     config = uvicorn.Config(
         app, host=engine.settings.host, port=engine.settings.port, log_config=None, access_log=False,
         server_header=False, ws="none", timeout_graceful_shutdown=LAST_CALLS, lifespan="on",
-        http=partial(Connection, door),  # type: ignore[arg-type]  # called like a class
+        http=partial(HttpConnection, door),  # type: ignore[arg-type]  # called like a class
         loop="asyncio" if door.tls else "auto",  # uvloop may read the client's first bytes before it can be paused
     )  # fmt: skip
     return _Server(config, door)
 
 
 def _tls(certificate: str | None, key: str | None) -> ssl.SSLContext:
-    """Return what TLS handshakes use; raise InvalidInputError where a file is missing or wrong."""
+    """Return the TLS context; raise InvalidInputError if a file is missing or invalid."""
     context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
     try:
         context.load_cert_chain(certificate or "", key)
-    except OSError as error:  # of which SSLError is one
+    except OSError as error:  # includes SSLError
         raise InvalidInputError(
-            f"The certificate {certificate or '(none)'} and its key {key or '(none)'} cannot be used: {error}. Name "
-            "files in PEM form that belong together with --certificate and --key."
+            f"The certificate {certificate or '(none)'} and its key {key or '(none)'} cannot be used: {error}. Give a "
+            "certificate and its key in PEM format with --certificate and --key."
         ) from None
     return context
 
 
 def _look_for_token(engine: Engine) -> None:
-    """Say who is refused as long as there is no token. Raise InvalidInputError where that is everybody."""
+    """Warn about requests that are refused as long as there is no token; raise InvalidInputError if all would be."""
     host, names = engine.settings.host, engine.settings.allowed_hosts
     elsewhere = [name for name in names if not is_loopback(name_of(name))]
     try:
         if (is_loopback(host) and not elsewhere) or engine.tokens.any():
             return
-    except StoreError as error:  # it may come back; until then nobody is let in
+    except StoreError as error:  # the database may come back; until then all requests are refused
         log.warning("%s", error)
         return
     if not is_loopback(host):
         raise InvalidInputError(
-            f"{host} can be reached from other machines, and there is no token yet. Make one with `memoryd token "
+            f"{host} can be reached from other machines, and there is no token yet. Create one with `memoryd token "
             "create NAME`, or serve on 127.0.0.1."
         )
     log.warning(
-        "There is no token yet: requests by the name %s (MEMORY_ALLOWED_HOSTS) and through a proxy are refused. Make "
+        "There is no token yet: requests by the name %s (MEMORY_ALLOWED_HOSTS) and through a proxy are refused. Create "
         "one with `memoryd token create NAME`.", ", ".join(elsewhere),
     )  # fmt: skip
 
 
 def _make_default(engine: Engine) -> None:
-    """Make the workspace that `memoryd install --http` names where it is told no other one."""
+    """Create the default workspace, which `memoryd install --http` uses unless another one is given."""
     try:
         engine.workspaces.ensure(DEFAULT_WORKSPACE)
-    except MemorydError as error:  # the database may come back, and the workspace be restored
+    except MemorydError as error:  # the database may come back, or the workspace be restored
         log.warning("%s", error)
 
 
 class _Server(uvicorn.Server):
-    """Says where it listens, once it does, and ends what would go on for ever."""
+    """uvicorn's server, which prints its address once it listens, and ends endless streams at its end."""
 
     def __init__(self, config: uvicorn.Config, door: Door) -> None:
         super().__init__(config)
@@ -154,18 +154,18 @@ class _Server(uvicorn.Server):
 
 
 def application(engine: Engine) -> Starlette:
-    """The ASGI application; its lifespan is the engine's."""
+    """Return the ASGI application; its lifespan is the engine's."""
     calls = Calls(engine)
     server = MemoryServer(calls, remote=True)
-    return assembled(calls, server, server.sessions)
+    return assembled(calls, server, server.callers)
 
 
-def assembled(calls: Calls, server: Server[Any], sessions: Sessions, *, streams: bool = False) -> Starlette:
-    """Every way in to an MCP server. `streams`: at /mcp it notifies and asks back while it answers."""
+def assembled(calls: Calls, server: Server[Any], callers: Callers, *, streams: bool = False) -> Starlette:
+    """Return the application with all routes to an MCP server. `streams`: /mcp answers with streams of events."""
     engine = calls.engine
     settings = engine.settings
     names = security(settings.host, settings.allowed_hosts)
-    server.streamable_http_app(transport_security=names, json_response=not streams)  # we need its session manager only
+    server.streamable_http_app(transport_security=names, json_response=not streams)  # creates the session manager
     manager = server.session_manager
 
     @asynccontextmanager
@@ -176,9 +176,9 @@ def assembled(calls: Calls, server: Server[Any], sessions: Sessions, *, streams:
             async with manager.run():
                 yield
 
-    health, metrics, plain = Health(engine), Metrics(calls), Plain(calls)
+    health, metrics, plain = HealthChecks(engine), Metrics(calls), Plain(calls)
     sse = SseServerTransport(MESSAGES, security_settings=names)
-    stream = _Stream(server, sessions, sse)
+    stream = _Stream(server, callers, sse)
     routes: list[BaseRoute] = [
         Route("/mcp", Guard(manager.asgi_app)),
         Route(SSE, Guard(stream), methods=["GET"]),
@@ -196,14 +196,14 @@ def assembled(calls: Calls, server: Server[Any], sessions: Sessions, *, streams:
         Middleware(AuthContextMiddleware),
         Middleware(Entrance, calls=calls, names=names, rate=rate_of(settings.rate_limit)),
     ]
-    told = {HTTPException: _refused}
-    app = Starlette(routes=routes, middleware=middleware, lifespan=lifespan, exception_handlers=told)
+    handlers = {HTTPException: _refused}
+    app = Starlette(routes=routes, middleware=middleware, lifespan=lifespan, exception_handlers=handlers)
     app.state.ending = calls.ending
     return app
 
 
 async def _described(request: Request) -> Response:
-    """Which tokens are taken (RFC 9728)."""
+    """Answer with the metadata of the protected resource (RFC 9728)."""
     return JSONResponse({
         "resource": f"{base(request.scope)}/mcp", "bearer_methods_supported": ["header"],
         "scopes_supported": LEVELS,
@@ -211,7 +211,7 @@ async def _described(request: Request) -> Response:
 
 
 async def _refused(_request: Request, error: Exception) -> Response:
-    """No such path, or not by this method."""
+    """Answer an unknown path or a wrong method as JSON."""
     assert isinstance(error, HTTPException)
     return JSONResponse({"error": error.detail}, error.status_code, error.headers)
 
@@ -219,14 +219,14 @@ async def _refused(_request: Request, error: Exception) -> Response:
 class _Stream:
     """GET /sse: a legacy stream, which lasts as long as its client listens."""
 
-    def __init__(self, server: Server[Any], sessions: Sessions, transport: SseServerTransport) -> None:
+    def __init__(self, server: Server[Any], callers: Callers, transport: SseServerTransport) -> None:
         self._server = server
-        self._sessions = sessions
+        self._callers = callers
         self._transport = transport
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         stream = uuid.uuid4().hex
-        self._sessions.opened[stream] = scope.get(ENTRY, Entry())
+        self._callers.opened[stream] = scope.get(ADMISSION, Admission())
         try:
             async with self._transport.connect_sse(scope, receive, send) as (incoming, outgoing):
                 state = self._server.session_manager._lifespan_state  # noqa: SLF001 - one lifespan for all transports
@@ -235,11 +235,11 @@ class _Stream:
                     init_options=self._server.create_initialization_options(),
                 )  # fmt: skip
         finally:
-            del self._sessions.opened[stream]
+            del self._callers.opened[stream]
 
 
 class Logged:
-    """ASGI middleware: one line for each request; what it held is nobody's business."""
+    """ASGI middleware: logs one line for each request, without its content."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
@@ -260,12 +260,12 @@ class Logged:
         try:
             await self._app(scope, receive, watched)
         finally:
-            entry: Entry = scope.get(ENTRY, Entry())
+            admission: Admission = scope.get(ADMISSION, Admission())
             requests.info(
                 "%s %s", scope["method"], scope["path"],
                 extra={"request": {
                     "status": status, "ms": round(1000 * (time.perf_counter() - began), 1),
-                    "workspace": entry.workspace.name if entry.workspace else None,
-                    "token": entry.grant.principal or None,
+                    "workspace": admission.workspace.name if admission.workspace else None,
+                    "token": admission.grant.principal or None,
                 }},
             )  # fmt: skip

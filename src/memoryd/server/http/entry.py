@@ -1,4 +1,4 @@
-"""What a request over HTTP must pass before it comes to a protocol: host and origin, token, rate, workspace."""
+"""The checks of an HTTP request before a protocol handles it: host and origin, token, rate, workspace."""
 
 import logging
 import math
@@ -27,30 +27,30 @@ from memoryd.errors import InvalidInputError, NotFoundError, StoreError
 from memoryd.loopback import is_loopback
 from memoryd.model import Workspace
 from memoryd.server.calls import Calls
-from memoryd.server.connection import ENTRY, Entry
+from memoryd.server.connection import ADMISSION, Admission
 from memoryd.server.http.openapi import WORKSPACE
 
 log = logging.getLogger(__name__)
 
-RETRY = 5  # seconds after which a server that is busy may be asked again
+RETRY = 5  # seconds after which a request to a busy server may be retried
 SSE, MESSAGES = "/sse", "/sse/messages/"
-BOUND = ("/mcp", SSE, "/tools/")  # where a workspace is used
+BOUND = ("/mcp", SSE, "/tools/")  # the paths that use a workspace
 LOCKED = "memoryd.locked"  # in the ASGI scope
 METADATA = "/.well-known/oauth-protected-resource/mcp"
-HEALTH = "/health"  # says to anybody whether it is ready, and to who has a token what of
-OPEN = (HEALTH, "/health/live", "/openapi.json")  # for anybody: they tell nothing of what is kept
-AT_ONCE = 250  # requests, streams among them, that one token may have open: a quarter of the connections
+HEALTH = "/health"  # open to everyone; with a token the answer has details
+OPEN = (HEALTH, "/health/live", "/openapi.json")  # no token needed: they reveal no stored data
+AT_ONCE = 250  # maximum open requests of a token, streams included: a quarter of the connections
 
 _HOST = re.compile(r"(\[[0-9A-Fa-f:.]+\]|[^][:/?#@\s]+)(?::\d{1,5})?")  # RFC 9110, 7.2: uri-host [ ":" port ]
 _BY_PROXIES = re.compile(
     r"(x-)?(original-)?forwarded(-.+)?|via|x-real-ip|(x-proxyuser|true-client|x-client|x-cluster-client)-ip|x-scheme"
     r"|front-end-https|cdn-loop|(x-envoy|x-amzn?|x-azure|x-arr|x-appengine|x-vercel|cf|fly|ngrok|tailscale)-.+"
 )
-"""Headers that only a proxy adds: who sent such a request is not on this machine."""
+"""Headers that only a proxy adds: the sender of such a request is not on this machine."""
 
 
 class Refusal(Exception):  # noqa: N818 - an answer rather than an error
-    """A request is answered with a status and a JSON error, and goes no further."""
+    """The request is answered with a status and a JSON error."""
 
     def __init__(self, status: int, text: str, **headers: str) -> None:
         super().__init__(text)
@@ -58,26 +58,26 @@ class Refusal(Exception):  # noqa: N818 - an answer rather than an error
 
 
 def name_of(host: str) -> str:
-    """The name in a `Host` header, or after the scheme of an `Origin`, without its port; '' where it is malformed."""
+    """Return the name in a `Host` header, or an `Origin` without its scheme, without the port; '' if malformed."""
     found = _HOST.fullmatch(host)
     return found[1].strip("[]") if found else ""
 
 
 def is_direct(request: HTTPConnection) -> bool:
-    """Whether a program on this machine sent a request, as far as that shows: by a local name, through no proxy."""
+    """Return whether a request seems to come from this machine: from a local address and name, without a proxy."""
     sender = request.client.host if request.client else ""
     local = is_loopback(sender) and is_loopback(name_of(request.headers.get("host", "")))
     return local and not any(_BY_PROXIES.fullmatch(name) for name in request.headers)
 
 
 def is_open(request: HTTPConnection) -> bool:
-    """Whether a request is for anybody: no token is looked for."""
+    """Return whether a request needs no token."""
     path = request.scope["path"]
     return path in OPEN and not (path == HEALTH and "authorization" in request.headers)
 
 
 def security(host: str, allowed: tuple[str, ...]) -> TransportSecuritySettings:
-    """Which names a request may come by, and which pages may send one: against DNS rebinding."""
+    """Return the allowed host names and origins of requests, as a protection against DNS rebinding."""
     names = ["127.0.0.1", "localhost", "[::1]", *([] if host in ("0.0.0.0", "::") else [host]), *allowed]  # noqa: S104 - asked, not bound
     return TransportSecuritySettings(
         enable_dns_rebinding_protection=True,
@@ -88,7 +88,7 @@ def security(host: str, allowed: tuple[str, ...]) -> TransportSecuritySettings:
 
 
 class Verifier:
-    """Tells the SDK which tokens are valid."""
+    """Verifies tokens for the SDK."""
 
     def __init__(self, tokens: Tokens) -> None:
         self._tokens = tokens
@@ -105,32 +105,32 @@ class Verifier:
 
 
 class Bearer(BearerAuthBackend):
-    """Who sends a request, by its token. What is open is so with any token, and without the database."""
+    """Authenticates a request by its token. Open paths need neither a valid token nor the database."""
 
     async def authenticate(self, conn: HTTPConnection) -> Any:
         """See starlette.authentication.AuthenticationBackend."""
         try:
             return None if is_open(conn) else await super().authenticate(conn)
         except AuthenticationError:
-            if conn.scope["path"] == HEALTH:  # which tells just that
+            if conn.scope["path"] == HEALTH:  # which reports the state of the database
                 return None
             raise
 
 
 def undecided(request: HTTPConnection, error: Exception) -> Response:
-    """The answer where nobody can say whether a token is valid."""
+    """Return the answer for a token that cannot be checked."""
     return _away(request, error).response
 
 
 def _away(request: HTTPConnection, error: Exception) -> Refusal:
-    """What is said while the database is away. Where it is, no stranger is told."""
+    """Return the refusal while the database is unreachable; only local callers learn its address."""
     log.warning("The database: %s", error)
-    text = str(error) if is_direct(request) else "The database is away; the server's log tells why."
+    text = str(error) if is_direct(request) else "The database is unreachable; the server's log says why."
     return Refusal(503, text, **{"Retry-After": str(RETRY)})
 
 
 def grant_of(scope: Scope) -> Grant:
-    """What the token of a request allows; everything where there are no tokens."""
+    """Return the grant of a request's token; EVERYTHING without a token."""
     user = scope.get("user")
     if isinstance(user, AuthenticatedUser) and user.access_token.claims:
         grant: Grant = user.access_token.claims["grant"]
@@ -139,7 +139,7 @@ def grant_of(scope: Scope) -> Grant:
 
 
 class Entrance:
-    """ASGI middleware around everything."""
+    """ASGI middleware that admits requests: names, token, rate, workspace."""
 
     def __init__(
         self, app: ASGIApp, calls: Calls, names: TransportSecuritySettings, rate: RateLimitItem | None
@@ -150,7 +150,7 @@ class Entrance:
         self._rate = rate
         self._limiter = MovingWindowRateLimiter(MemoryStorage())
         self._running: Counter[str] = Counter()
-        """Open requests by the principal."""
+        """The number of open requests by principal."""
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """See ASGI."""
@@ -166,10 +166,10 @@ class Entrance:
             await refused.response(scope, receive, send)
 
     async def _admit(self, request: Request) -> None:
-        """Find out what is asked for, in whose name and where. Raises Refusal."""
+        """Check a request and store its Admission in the scope. Raise Refusal."""
         if wrong := await self._names.validate_request(request, is_post=False):
             raise Refusal(wrong.status_code, bytes(wrong.body).decode())
-        host, origin = request.headers["host"], request.headers.get("origin")  # whose ports the SDK does not look at
+        host, origin = request.headers["host"], request.headers.get("origin")  # the SDK does not check their ports
         if not name_of(host):
             raise Refusal(421, "Invalid Host header")
         if origin and not name_of(origin.partition("://")[2]):
@@ -183,7 +183,7 @@ class Entrance:
 
     @contextmanager
     def _among(self, scope: Scope) -> Iterator[None]:
-        """Count a request as long as it is open, if it was let in. Raises Refusal where its sender has too many."""
+        """Count an admitted request while it is open. Raise Refusal if its sender has too many."""
         if scope.get(LOCKED, True):
             yield
             return
@@ -202,10 +202,10 @@ class Entrance:
         if locked or grant.principal:
             self._count(grant.principal or (request.client.host if request.client else ""))
         if request.scope["path"].startswith(BOUND) and not locked:
-            request.scope[ENTRY] = Entry(grant, self._bound(request, grant))
+            request.scope[ADMISSION] = Admission(grant, self._bound(request, grant))
 
     def _needs_token(self, request: Request) -> bool:
-        """Beyond this machine always; here where there are any, or where one was sent that is not valid."""
+        """Return True for remote requests; for local ones if a token exists, or an invalid one was sent."""
         engine = self._calls.engine
         here = is_loopback(engine.settings.host) and is_direct(request)
         return not here or "authorization" in request.headers or engine.tokens.any()
@@ -216,7 +216,7 @@ class Entrance:
             raise Refusal(429, f"More than {self._rate}. Try again in {wait} s.", **{"Retry-After": str(wait)})
 
     def _bound(self, request: Request, grant: Grant) -> Workspace | None:
-        """c: the workspace of the header, which must exist; a token that is bound to one allows no other."""
+        """c: return the workspace of the header, which must exist; a token bound to one allows no other."""
         name = request.headers.get(WORKSPACE, "").strip()
         if not name and not grant.workspace:
             opens = request.method == "POST" and not request.scope["path"].startswith(MESSAGES)
@@ -235,14 +235,14 @@ class Entrance:
             return self._calls.named(name)
         own = self._calls.engine.workspaces.by_id(bound)
         if own is None:
-            raise NotFoundError("The workspace of this token is gone.")
+            raise NotFoundError("The workspace of this token was deleted.")
         if name and name != own.name:
             raise Refusal(403, f"This token is bound to another workspace than {name[:100]}.")
         return self._calls.named(own.name)
 
 
 class Guard:
-    """ASGI middleware around what needs a token where there are any. What passed no entrance is locked."""
+    """ASGI middleware that requires a token for locked requests, and for those that passed no Entrance."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
@@ -256,17 +256,17 @@ class Guard:
 
 
 def base(scope: Scope) -> str:
-    """The server's URL as the client wrote it: behind a proxy, or on every interface, the server knows no other."""
+    """Return the server's URL as the client used it: behind a proxy the server does not know another one."""
     return str(Request(scope).base_url).rstrip("/")
 
 
 def rate_of(text: str) -> RateLimitItem | None:
-    """The rate that a setting names. Raises InvalidInputError."""
+    """Parse a rate limit. Raise InvalidInputError."""
     if text.strip().lower() in ("none", "0", "off"):
         return None
     try:
         return parse(text)
     except ValueError:
         raise InvalidInputError(
-            f"MEMORY_RATE_LIMIT={text!r} cannot be read. Write 6000/minute, 50/second or none."
+            f"MEMORY_RATE_LIMIT={text!r} is not a rate. Write 6000/minute, 50/second or none."
         ) from None

@@ -1,4 +1,4 @@
-"""For who runs a server: its health and its figures."""
+"""Health checks and metrics, for operators of a server."""
 
 import logging
 import time
@@ -20,23 +20,23 @@ from memoryd.server.http.entry import LOCKED, grant_of
 log = logging.getLogger(__name__)
 
 BUCKETS = (0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30)
-FRESH = 15.0  # seconds for which what was counted in the database holds
+FRESH = 15.0  # seconds for which counts from the database are reused
 
 
-class Health:
+class HealthChecks:
     """`/health` and `/health/live`."""
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
 
     async def live(self, _request: Request) -> Response:
-        """The process answers."""
+        """Answer that the process is alive."""
         return JSONResponse({"live": True})
 
     async def ready(self, request: Request) -> Response:
-        """Whether calls can be served: 200, or 503. Models may still be missing: words are found without.
+        """Answer 200 if calls can be served, else 503. Models are not required, since search by words works without.
 
-        Who brings a token is told more; the server's log tells everything.
+        With a token the answer has details; the server's log has all of them.
         """
         wrong = await to_thread.run_sync(self._wrong)
         body: dict[str, Any] = {"live": True, "ready": wrong is None}
@@ -45,7 +45,7 @@ class Health:
         return JSONResponse(body, 503 if wrong else 200)
 
     def _wrong(self) -> str | None:
-        """What is wrong with the database."""
+        """Return the problem of the database, or None."""
         try:
             self._engine.workspaces.all()
         except MemorydError as error:
@@ -70,23 +70,23 @@ class Metrics:
         self._size = Gauge("memoryd_database_bytes", "Size of the database.", registry=self._registry)
         self._asked = Gauge("memoryd_llm", "What the language model was asked for.", ("what",), registry=self._registry)
         self._counted = -FRESH
-        calls.heard.append(self._heard)
+        calls.observers.append(self._observe)
 
-    def _heard(self, tool: str, outcome: str, seconds: float) -> None:
+    def _observe(self, tool: str, outcome: str, seconds: float) -> None:
         self._calls.labels(tool, outcome).inc()
         self._seconds.labels(tool).observe(seconds)
 
     async def show(self, request: Request) -> Response:
-        """The text format. Its figures are of all workspaces, so a token of one does not get them."""
+        """Answer with the metrics in text format. They cover all workspaces, so a token for one is refused."""
         if grant_of(request.scope).workspace:
-            return JSONResponse({"error": "This token is of one workspace, and these are figures of all."}, 403)
+            return JSONResponse({"error": "This token is bound to one workspace; metrics cover all of them."}, 403)
         text = await to_thread.run_sync(self._text)
         return Response(text, media_type=CONTENT_TYPE_LATEST)
 
     def _text(self) -> bytes:
         if time.monotonic() > self._counted + FRESH:
             self._counted = time.monotonic()
-            with suppress(MemorydError):  # the figures of the calls are there all the same
+            with suppress(MemorydError):  # the metrics of calls are available anyway
                 self._count()
         for what, number in self._engine.helpers.usage().items():
             self._asked.labels(what).set(number)

@@ -1,4 +1,4 @@
-"""The OpenAPI 3.1 document of tools over plain HTTP, made of the registry."""
+"""The OpenAPI 3.1 document of tools over plain HTTP, generated from the registry."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -9,10 +9,10 @@ from memoryd.toolsets.registry import Tool
 WORKSPACE, SESSION = "X-Memory-Workspace", "X-Memory-Session"
 
 ERRORS = {
-    "400": "An argument is wrong, or a header is missing.", "401": "A token is needed.",
-    "403": "The token does not allow this.", "404": "There is nothing of that name.",
+    "400": "An argument is invalid, or a header is missing.", "401": "A token is required.",
+    "403": "The token does not allow this.", "404": "Nothing of that name exists.",
     "409": "The workspace is archived.", "429": "Too many calls.",
-    "503": "The server or its database is busy or away.", "504": "It took too long.",
+    "503": "The server or its database is busy or unreachable.", "504": "The call took too long.",
 }  # fmt: skip
 
 
@@ -20,7 +20,7 @@ _ERROR = {"$ref": "#/components/schemas/Error"}
 
 
 def document(tools: Mapping[str, Tool[Any, Any]]) -> dict[str, Any]:
-    """The OpenAPI 3.1 document of some tools."""
+    """Return the OpenAPI 3.1 document of some tools."""
     return {
         "openapi": "3.1.0",
         "info": {
@@ -45,7 +45,7 @@ def document(tools: Mapping[str, Tool[Any, Any]]) -> dict[str, Any]:
 
 
 def _inlined(schema: Any, shapes: Mapping[str, Any]) -> Any:
-    """A JSON schema with its `$defs` where they are used: within this document they could not be found by `#/$defs`."""
+    """Return a JSON schema with its `$defs` inlined, since `#/$defs` would not resolve within this document."""
     if isinstance(schema, list):
         return [_inlined(part, shapes) for part in schema]
     if not isinstance(schema, dict):

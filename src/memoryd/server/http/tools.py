@@ -20,54 +20,56 @@ from memoryd.errors import (
     UncertainError,
 )
 from memoryd.server.calls import Calls
-from memoryd.server.connection import ENTRY, Caller, Entry, client_name, session_name
+from memoryd.server.connection import ADMISSION, Admission, Caller, client_name, session_name
 from memoryd.server.http.entry import RETRY, Refusal
 from memoryd.server.http.openapi import SESSION, document
 
 MASKED, LIKE = "X-Memory-Masked", "X-Memory-Reads-Like"
-"""Tell the kinds of secrets that were masked, and what a text reads like that seems to give orders."""
-LARGEST = DEFAULT_MAX_REQUEST_BODY_SIZE  # bytes of a body, as over MCP
+"""Headers with the kinds of masked secrets, and with what a text that seems to give orders reads like."""
+LARGEST = DEFAULT_MAX_REQUEST_BODY_SIZE  # maximum bytes of a body, as over MCP
 STATUS: tuple[tuple[type[MemorydError], int], ...] = (
     (InvalidInputError, 400), (NotFoundError, 404), (BusyError, 503), (TimedOutError, 504),
     (UncertainError, 500), (StoreError, 503), (MemorydError, 500),
 )  # fmt: skip
-"""The first that fits."""
+"""The status of an error: the first class that matches."""
 
 
 class Plain:
-    """The handlers."""
+    """The handlers of tools over plain HTTP."""
 
     def __init__(self, calls: Calls) -> None:
         self._calls = calls
 
     async def call(self, request: Request) -> Response:
-        """POST /tools/{name}: its arguments as a JSON object; its result, or `{"error"}` with a status."""
-        entry: Entry = request.scope.get(ENTRY, Entry())
+        """Handle POST /tools/{name}: arguments as a JSON object; the result, or `{"error"}` with a status."""
+        admission: Admission = request.scope.get(ADMISSION, Admission())
         name = request.path_params["name"]
         tool = self._calls.tools.get(name)
         if tool is None:
-            return _error(404, f"Unknown tool: {name[:100]}. There are: {', '.join(self._calls.offered(entry.grant))}.")
-        if name not in self._calls.offered(entry.grant):
+            offered = ", ".join(self._calls.offered(admission.grant))
+            return _error(404, f"Unknown tool: {name[:100]}. There are: {offered}.")
+        if name not in self._calls.offered(admission.grant):
             return _error(403, f"This token does not allow {name}.")
         try:
             arguments = await _arguments(request)
             caller = Caller(
-                session_id=session_name(request.headers.get(SESSION)) or entry.grant.principal, grant=entry.grant,
-                workspace=entry.workspace, remote=True, client=client_name(request.headers.get("user-agent", "")),
+                session_id=session_name(request.headers.get(SESSION)) or admission.grant.principal,
+                grant=admission.grant, workspace=admission.workspace, remote=True,
+                client=client_name(request.headers.get("user-agent", "")),
             )  # fmt: skip
             answer, _ = await self._calls.run(caller, tool, arguments)
         except Refusal as refused:
             return refused.response
-        except ClientDisconnect:  # nobody reads it
+        except ClientDisconnect:  # this answer is not read
             return Response(status_code=400)
         except MemorydError as error:
             return _error(next(status for kind, status in STATUS if isinstance(error, kind)), tool.error_text(error))
         like = suspicious(answer.result) if tool.capability == "read" else ""
-        told = {MASKED: ", ".join(answer.masked), LIKE: like}
-        return JSONResponse(answer.result, headers={name: value for name, value in told.items() if value})
+        headers = {MASKED: ", ".join(answer.masked), LIKE: like}
+        return JSONResponse(answer.result, headers={name: value for name, value in headers.items() if value})
 
     async def openapi(self, _request: Request) -> Response:
-        """GET /openapi.json."""
+        """Handle GET /openapi.json."""
         return Response(self._document, media_type="application/json")
 
     @cached_property
@@ -89,7 +91,7 @@ async def _arguments(request: Request) -> Mapping[str, Any]:
     try:
         arguments = json.loads(body or b"{}")
     except (ValueError, RecursionError) as error:
-        raise InvalidInputError(f"The body is no JSON: {error}.") from None
+        raise InvalidInputError(f"The body is not JSON: {error}.") from None
     if not isinstance(arguments, dict):
         raise InvalidInputError("The body must be a JSON object with the tool's arguments.")
     return arguments

@@ -63,7 +63,7 @@ def closed() -> StoreError:
 
 def uncertain(cause: str) -> UncertainError:
     """Return the error of a commit that failed after all was written: a crash may still bring it back."""
-    return UncertainError(f"{cause}. It is not known whether this was stored; look before you repeat it.")
+    return UncertainError(f"{cause}. It is unknown whether this was stored; check before you repeat it.")
 
 
 def archived(workspace: Workspace) -> StoreError:
