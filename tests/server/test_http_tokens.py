@@ -281,7 +281,7 @@ def test_when_its_workspace_is_archived_or_gone(server: HttpServer, tokens: Toke
     with beside(server) as engine:
         engine.workspaces.delete("passing")
     answer = server.tool("memory_inspect", headers)
-    assert (answer.status_code, answer.json()) == (404, {"error": "The workspace of this token is gone."})
+    assert (answer.status_code, answer.json()) == (404, {"error": "The workspace of this token was deleted."})
     with beside(server) as engine:
         engine.workspaces.ensure("passing")  # another one of that name is not the token's
     assert inspect(server, headers) == 404
