@@ -15,7 +15,7 @@ from pathlib import Path
 from tests import house_language, house_secrets, house_sql
 from tests.house_tree import PACKAGE, Located, imports, nodes, own_imports, package, parse, read
 
-_PLAIN = {"errors", "hidden", "model", "text", "query_syntax", "prompts", "extras", "disk", "private"}
+_PLAIN = {"errors", "hidden", "model", "text", "query_syntax", "prompts", "extras", "disk", "private", "loopback"}
 _GROUND = _PLAIN | {"settings"}
 _CORE = _GROUND | {"store", "models", "core"}
 

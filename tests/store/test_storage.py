@@ -461,8 +461,7 @@ class Storage(ABC):
             change(store, here, record_id, "changed", ("t9",))
         forget(store, here, *ids[::4])
         purge(store, here)
-        assert store.upkeep.problems(here) == []
-        assert store.upkeep.problems(None) == []
+        assert store.upkeep.problems(here) == store.upkeep.problems(None) == []
 
     def test_the_registry_belongs_to_no_workspace(self, store: Store) -> None:
         def register(queries: Queries) -> int:
@@ -477,11 +476,8 @@ class Storage(ABC):
         put(store, here, "kept")
         store.close()
         store.close()
-        for access in (
-            lambda: words(store, here, "kept"),
-            lambda: put(store, here, "more"),
-            lambda: store.placement.create(here),
-        ):
+        create = store.placement.create
+        for access in (lambda: words(store, here, "kept"), lambda: put(store, here, "more"), lambda: create(here)):
             with pytest.raises(StoreError, match="closed"):
                 access()
 

@@ -5,6 +5,7 @@ from urllib.parse import urlsplit
 import httpx2
 
 from memoryd.errors import InvalidInputError, ModelError
+from memoryd.loopback import is_loopback
 from memoryd.models.base import HURRY, TextEmbedder
 from memoryd.settings import Settings, address
 
@@ -28,7 +29,7 @@ class OllamaEmbedder(TextEmbedder):
         super().__init__("ollama", self._model)
         self._url = base_url(settings.ollama_host)
         self._place = address(self._url)
-        local = urlsplit(self._url).hostname in ("127.0.0.1", "::1", "localhost")
+        local = is_loopback(urlsplit(self._url).hostname or "")
         self._timeout = timeout
         self._client = httpx2.Client(trust_env=not local)
         try:

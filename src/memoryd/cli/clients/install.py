@@ -1,11 +1,9 @@
 """`memoryd install` and `memoryd uninstall`: one entry in a client's own configuration."""
 
-import ipaddress
 import re
 import shutil
 import sys
 from collections.abc import Sequence
-from contextlib import suppress
 from pathlib import Path
 from typing import Annotated, Any
 from urllib.parse import urlsplit
@@ -33,6 +31,7 @@ from memoryd.cli.clients.edit_json import RefusedError
 from memoryd.cli.clients.safe_replace import FileChange, change
 from memoryd.cli.frame import command, note
 from memoryd.errors import InvalidInputError, MemorydError, NotFoundError
+from memoryd.loopback import is_loopback
 from memoryd.settings import DEFAULT_WORKSPACE, Settings
 from memoryd.toolsets import chosen
 
@@ -279,11 +278,8 @@ def _url(given: str) -> str:
 
 
 def _is_here(url: str) -> bool:
-    """Whether a URL leads to this machine."""
-    host = urlsplit(url).hostname or ""
-    with suppress(ValueError):
-        return ipaddress.ip_address(host).is_loopback
-    return host == "localhost"
+    """Return whether a URL leads to this machine."""
+    return is_loopback(urlsplit(url).hostname or "")
 
 
 # messages -------------------------------------------------------------------------------------------------------------

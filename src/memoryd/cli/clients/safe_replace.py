@@ -9,7 +9,7 @@ import os
 import stat
 import sys
 from collections.abc import Callable
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -92,9 +92,11 @@ def _diff(file: Path, old: str, new: str) -> str:
 def _replace(file: Path, before: bytes | None, after: bytes) -> tuple[bool, Path | None]:
     """Whether the file was still what it was `before`, and is `after` now; and where the backup is."""
     backup = None if before is None else _backup_name(file)
-    with disk.temporary(file) as fresh, disk.temporary(file) as saved:
+    with disk.temporary(file) as fresh, ExitStack() as stack:
         _fill(fresh, after, file)
-        _fill(saved, before or b"", file)
+        if before is not None:
+            saved = stack.enter_context(disk.temporary(file))
+            _fill(saved, before, file)
         if _read(file) != before:
             return False, None
         if backup:

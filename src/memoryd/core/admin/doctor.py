@@ -199,8 +199,7 @@ class Doctor:
             )
         for file in self._store.placement.strays(every):
             yield Finding(
-                str(file),
-                "it is of no workspace in the registry; a process that dies while creating one leaves such a file",
+                str(file), "it is of no workspace in the registry; a process that died while creating one leaves it",
                 f"If no workspace is missing, delete it; otherwise restore {self._store.place} from a copy or backup.",
             )  # fmt: skip
 

@@ -204,12 +204,28 @@ def _within(text: str) -> list[Secret]:
         return []
     plain, places = seen(text)
     folded = plain.replace("İ", "I").lower()  # the one letter whose small one is longer
-    some = (rule for rule in secret_rules.rules() if not rule.needs or any(map(folded.__contains__, rule.needs)))
     both = secret_rules.Text(plain, folded)
-    spans = [(rule.kind, start, end) for rule in some for start, end in rule.spans(both)]
+    spans = [(rule.kind, start, end) for rule in _rules_for(folded) for start, end in rule.spans(both)]
     if places is not None:
         spans = [(kind, places[start], places[end - 1] + 1) for kind, start, end in spans]
     return _apart([Secret(*span) for span in spans])
+
+
+def _rules_for(folded: str) -> list[secret_rules.Rule]:
+    """Return the rules that a text in small letters may match, in their order; each need is looked for once."""
+    rules = secret_rules.rules()
+    places = {place for need, places in _places_by_need().items() if need in folded for place in places}
+    return [rules[place] for place in sorted(places)]
+
+
+@cache
+def _places_by_need() -> dict[str, list[int]]:
+    """Return each text that some rules need, '' for those that need none, with the places of these rules."""
+    by_need: dict[str, list[int]] = {}
+    for place, rule in enumerate(secret_rules.rules()):
+        for need in rule.needs or ("",):
+            by_need.setdefault(need, []).append(place)
+    return by_need
 
 
 def masked_notice(found: Iterable[str]) -> str:

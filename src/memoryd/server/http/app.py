@@ -28,6 +28,7 @@ from memoryd.core.access.tokens import LEVELS
 from memoryd.core.engine import Engine
 from memoryd.core.maintenance import scheduler
 from memoryd.errors import InvalidInputError, MemorydError, StoreError
+from memoryd.loopback import is_loopback
 from memoryd.server.app import MemoryServer
 from memoryd.server.calls import Calls
 from memoryd.server.connection import ADMISSION, Admission, Callers
@@ -42,7 +43,6 @@ from memoryd.server.http.entry import (
     Guard,
     Verifier,
     base,
-    is_loopback,
     name_of,
     rate_of,
     security,

@@ -24,6 +24,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from memoryd.core.access.tokens import EVERYTHING, Grant, Tokens
 from memoryd.errors import InvalidInputError, NotFoundError, StoreError
+from memoryd.loopback import is_loopback
 from memoryd.model import Workspace
 from memoryd.server.calls import Calls
 from memoryd.server.connection import ADMISSION, Admission
@@ -31,7 +32,6 @@ from memoryd.server.http.openapi import WORKSPACE
 
 log = logging.getLogger(__name__)
 
-LOOPBACK = ("127.0.0.1", "localhost", "::1")
 RETRY = 5  # seconds after which a request to a busy server may be retried
 SSE, MESSAGES = "/sse", "/sse/messages/"
 BOUND = ("/mcp", SSE, "/tools/")  # the paths that use a workspace
@@ -57,11 +57,6 @@ class Refusal(Exception):  # noqa: N818 - an answer rather than an error
         self.response = JSONResponse({"error": text}, status, headers)
 
 
-def is_loopback(host: str) -> bool:
-    """Return whether only this machine can reach an address."""
-    return host in LOOPBACK or host.startswith("127.")
-
-
 def name_of(host: str) -> str:
     """Return the name in a `Host` header, or an `Origin` without its scheme, without the port; '' if malformed."""
     found = _HOST.fullmatch(host)
@@ -83,7 +78,7 @@ def is_open(request: HTTPConnection) -> bool:
 
 def security(host: str, allowed: tuple[str, ...]) -> TransportSecuritySettings:
     """Return the allowed host names and origins of requests, as a protection against DNS rebinding."""
-    names = [*LOOPBACK[:2], "[::1]", *([] if host in ("0.0.0.0", "::") else [host]), *allowed]  # noqa: S104 - asked, not bound
+    names = ["127.0.0.1", "localhost", "[::1]", *([] if host in ("0.0.0.0", "::") else [host]), *allowed]  # noqa: S104 - asked, not bound
     return TransportSecuritySettings(
         enable_dns_rebinding_protection=True,
         allowed_hosts=[form for name in names for form in (name, f"{name}:*")],

@@ -13,6 +13,7 @@ from urllib.parse import quote, urlsplit
 import httpx2
 
 from memoryd.errors import StoreAwayError, StoreError
+from memoryd.loopback import is_loopback
 from memoryd.settings import address
 from memoryd.store.chroma.database import OTHER_MODEL, ChromaDatabase, GoneError, TakenError
 from memoryd.store.journal import ForeignServer, State
@@ -21,7 +22,6 @@ CONNECT, ANSWER = 5.0, 60.0  # seconds
 PAUSE = 0.05  # between attempts to connect
 TENANT = "/api/v2/tenants/default_tenant/databases"
 TOLD = 300  # characters of what it says that an error repeats
-LOCAL = ("127.0.0.1", "::1", "localhost")
 
 
 class ChromaHost(Protocol):
@@ -78,7 +78,8 @@ class Chroma:
         self.place = server.place
         self._lock = threading.Lock()
         self._known: str | None = None
-        local = urlsplit(f"//{server.place}").hostname in (*LOCAL, None)
+        host = urlsplit(f"//{server.place}").hostname  # None: a path, where memoryd's own server is
+        local = host is None or is_loopback(host)
         self._http = httpx2.Client(timeout=httpx2.Timeout(ANSWER, connect=CONNECT), trust_env=not local)
 
     def state(self) -> State:

@@ -90,10 +90,10 @@ class GivenServer(ForeignServer):
 
 
 class Pool:
-    """Lends out connections, at most so many at a time.
+    """Lends connections, at most `most` at a time; a broken one that is idle is noticed and replaced.
 
-    They are made where they are needed, by the caller who waits for one, so that he learns why there is none; a
-    connection that broke while nobody used it is noticed and replaced.
+    The thread that needs a connection opens it, so that its caller learns at once why that fails. psycopg_pool opens
+    them in threads of its own: its callers wait for the whole timeout and are told of that alone.
     """
 
     def __init__(self, server: Server, most: int, configure: Callable[[Connection], None], *, read_only: bool) -> None:
