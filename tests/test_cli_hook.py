@@ -209,7 +209,7 @@ def test_bad_lines_are_told_in_one_line_and_the_rest_is_kept(home: Path, transcr
     [
         (["hook"], "", "EVENT"),
         (["hook", "stop", "--frobnicate"], "", "--frobnicate"),
-        (["hook", "stop"], "", "no JSON"),
+        (["hook", "stop"], "", "not JSON"),
         (["hook", "stop"], handed("stop", ""), "has no transcript_path"),
         (["hook", "stop"], handed("stop", "/etc/passwd"), "is not below"),
         (["hook", "stop", "--client", "codex"], handed("stop", ""), "claude-code alone"),
@@ -358,7 +358,7 @@ def test_a_bad_line_is_told_with_its_file_and_the_command_fails_though_the_rest_
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["import", "--from", "claude-code", "{home}/none"], "is no directory"),
+        (["import", "--from", "claude-code", "{home}/none"], "is not a directory"),
         (["--read-only", "import", "--from", "claude-code", "{home}"], "--read-only"),
         (["import", "--from", "claude", "{home}"], "claude-code"),
     ],

@@ -70,7 +70,7 @@ def test_models_go_from_one_machine_to_another(run: Run, model_dir: Path, tmp_pa
         ("verified", tmp_path / "there")
     ] * 2
     (tmp_path / "foreign.zip").write_text("foreign")
-    assert "is no archive of the models" in told(
+    assert "is not an archive of the models" in told(
         run("models", "import", str(tmp_path / "foreign.zip"), code=2, **there)
     )
     assert "models are" not in told(run("models", "import", str(tmp_path / "none.zip"), code=1, **there))

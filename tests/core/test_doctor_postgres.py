@@ -121,7 +121,7 @@ def test_an_extension_that_was_dropped_is_told(patient: Patient) -> None:
 def test_rows_whose_registry_is_lost(patient: Patient) -> None:
     patient.store("one", "two")
     ask(patient.url, "DELETE FROM projects")
-    assert patient.finding().problem == "2 records belong to a workspace that the registry does not know"
+    assert patient.finding().problem == "2 records belong to a workspace that is not in the registry"
 
 
 @pytest.mark.process

@@ -127,7 +127,7 @@ def test_a_key_that_is_taken_is_told_and_nothing_is_restored(one: Engine, graph:
 def test_what_never_was_cannot_be_restored(one: Engine, graph: Graph) -> None:
     with pytest.raises(NotFoundError, match="never existed, or it was purged"):
         restore(graph, ["nope"])
-    with pytest.raises(NotFoundError, match="it is not known that it said something else before"):
+    with pytest.raises(NotFoundError, match="not deleted, and no earlier version of it is known"):
         restore(graph, [memories(one).store("It always said this.").id])
 
 

@@ -46,7 +46,7 @@ ASKED = {
 """No question shares a word with what answers it."""
 
 
-CANNOT = "Searched by words alone: the embedding model cannot be used; `memoryd doctor` tells why."
+CANNOT = "Searched by words alone: the embedding model cannot be used; `memoryd doctor` says why."
 
 
 def engine(home: Path, **variables: str) -> Engine:
@@ -185,7 +185,7 @@ def test_a_reranker_that_is_not_there_is_told(tmp_path: Path) -> None:
     with Engine(Settings.read(environment(tmp_path) | missing), fetch=False) as here:
         memories(here).store(FACTS[0])
         told = memories(here).recall("database", 500)
-        assert told.degraded == "Not reranked: the reranker cannot be used; `memoryd doctor` tells why."
+        assert told.degraded == "Not reranked: the reranker cannot be used; `memoryd doctor` says why."
 
 
 def test_the_note_stays_within_the_budget_and_leaves_room(tmp_path: Path, server: Ollama) -> None:

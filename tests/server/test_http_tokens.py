@@ -105,8 +105,8 @@ def test_a_token_is_printed_once(tmp_path: Path) -> None:
         (["x" * 101], "is not a valid token name"),
         (["x", "--allow", ","], "--allow names no tool"),
         (["x", "--allow", "memory_recall,rm_rf"], "There is no tool 'rm_rf'"),
-        (["x", "--expires", "inf"], "36,500 days at most"),
-        (["x", "--expires", "1e9"], "36,500 days at most"),
+        (["x", "--expires", "inf"], "at most 36,500 days"),
+        (["x", "--expires", "1e9"], "at most 36,500 days"),
     ],
 )
 def test_what_makes_no_token(tmp_path: Path, arguments: list[str], wrong: str) -> None:
@@ -281,7 +281,7 @@ def test_when_its_workspace_is_archived_or_gone(server: HttpServer, tokens: Toke
     with beside(server) as engine:
         engine.workspaces.delete("passing")
     answer = server.tool("memory_inspect", headers)
-    assert (answer.status_code, answer.json()) == (404, {"error": "The workspace of this token is gone."})
+    assert (answer.status_code, answer.json()) == (404, {"error": "The workspace of this token was deleted."})
     with beside(server) as engine:
         engine.workspaces.ensure("passing")  # another one of that name is not the token's
     assert inspect(server, headers) == 404

@@ -78,7 +78,7 @@ class Tokens:
         if any(token.name == name for token in self.all()):
             raise InvalidInputError(f"There is a token {name!r} already. Choose another name, or revoke it first.")
         if not 0 <= days <= LONGEST:
-            raise InvalidInputError(f"A token can be valid for 1 to {LONGEST:,} days, or for ever (0).")
+            raise InvalidInputError(f"A token can be valid for at most {LONGEST:,} days, or for ever (0).")
         bound = self._workspaces.active(workspace).id if workspace else ""
         token_id, secret = secrets.token_hex(6), secrets.token_urlsafe(SECRET_BYTES)
         row = {
