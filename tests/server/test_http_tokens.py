@@ -401,7 +401,7 @@ def test_each_token_has_its_rate_and_so_has_who_has_none(tmp_path: Path) -> None
 @pytest.mark.parametrize("rate", ["lots", "5", "-1/minute"])
 def test_a_rate_that_is_none(tmp_path: Path, rate: str) -> None:
     told = refused(environment(tmp_path, MEMORY_RATE_LIMIT=rate))
-    assert told.startswith(f"MEMORY_RATE_LIMIT={rate!r} cannot be read.")
+    assert told.startswith(f"MEMORY_RATE_LIMIT={rate!r} is not a rate.")
 
 
 # the database is away ------------------------------------------------------------------------------------------------
