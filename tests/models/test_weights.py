@@ -1,5 +1,5 @@
-import os
 import re
+import shutil
 import socket
 import subprocess
 import sys
@@ -221,7 +221,7 @@ def _copied(model_dir: Path, directory: Path) -> Path:
     for weight in weights.WEIGHTS:
         target = directory / weight.path
         target.parent.mkdir(parents=True, exist_ok=True)
-        os.link(model_dir / weight.path, target)
+        shutil.copyfile(model_dir / weight.path, target)
     return directory
 
 
