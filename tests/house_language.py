@@ -7,16 +7,16 @@ from pathlib import Path
 from tests.house_tree import PACKAGE, package, read
 
 UNREVISED = (
-    "store/", "core/records/", "core/engine.py", "core/search/", "core/memories/", "core/graph/", "core/journal/",
-    "core/transfer/", "cli/exports.py", "cli/migrate.py", "cli/transfer.py",
+    "store/", "core/search/", "core/memories/", "core/graph/", "core/journal/", "core/transfer/",
+    "cli/exports.py", "cli/migrate.py", "cli/transfer.py",
 )  # fmt: skip
 """The rooms whose names and texts are still to be revised: each leaves this list when it is."""
 
 # One letter stands in brackets, so that this file does not contain what it looks for.
 DIALECT = re.compile(r"(?<![a-z])(?:tol[d]|sai[d]|ane[w]|nobod[y])(?![a-z])", re.IGNORECASE)
 
-STORED = ('SHOWN = "tol' + 'd"',)
-"""How the lines begin that name what is in files already: a word there stays."""
+STORED = ('SHOWN = "tol' + 'd"', '    """no not never none ')
+"""How the lines begin that hold data, which keeps its words: names in existing files, words to compare."""
 
 
 def check_type_names_are_unique(root: Path) -> list[str]:

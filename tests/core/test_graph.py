@@ -198,5 +198,5 @@ def test_relations_are_purged_like_records(tmp_path: Path) -> None:
 def test_what_is_deleted_is_kept_until_the_retention_ends(graph: Graph) -> None:
     relations.create(graph, [Edge("Ann", "Bob", "knows")])
     entities.delete(graph, ["Ann"])
-    graph.engine.upkeep.purge(never)
+    graph.engine.retention.purge(never)
     assert (rows(graph, "relations"), rows(graph, "observation_details")) == (1, 3)

@@ -136,7 +136,7 @@ def test_earlier_texts_are_purged_after_the_retention(tmp_path: Path) -> None:
         vault = Vault(Scope(one, one.workspaces.ensure("default")))
         vault.commit("vault", "db", "MySQL")
         vault.commit("vault", "db", "Postgres")
-        one.upkeep.purge_workspace(one.workspaces.ensure("default"))
+        one.retention.purge_workspace(one.workspaces.ensure("default"))
         assert entries(Graph(Scope(one, one.workspaces.ensure("default"))), 10) == []
 
 
@@ -146,7 +146,7 @@ def test_what_was_superseded_outlives_the_retention(tmp_path: Path) -> None:
         first = kept.store("The database is MySQL.")
         second = kept.store("The database is Postgres.", supersedes=[first.id])
         kept.store("The database is CockroachDB.", supersedes=[second.id])
-        one.upkeep.purge_workspace(one.workspaces.ensure("default"))
+        one.retention.purge_workspace(one.workspaces.ensure("default"))
         found = entries(Graph(Scope(one, one.workspaces.ensure("default"))), 10)
         assert [entry.id for entry in found] == [second.id, first.id]
 

@@ -262,7 +262,7 @@ def test_a_store_that_is_busy_archives_later(here: Engine, monkeypatch: pytest.M
     with monkeypatch.context() as patch:
         patch.setattr(SqlitePlacement, "archive", busy)
         assert here.workspaces.archive("p").status == "archived"
-    here.upkeep.settle(never)
+    here.retention.settle(never)
     assert here.workspaces.find("p").db_path.startswith("archive/")
 
 
@@ -303,7 +303,7 @@ def test_processes_that_contradict_each_other_leave_one_truth(tmp_path: Path) ->
             _, errors = other.communicate(timeout=60)
             busy = "is being read" in errors
             assert other.returncode == 0 or busy, errors
-        here.upkeep.settle(never)
+        here.retention.settle(never)
         if here.workspaces.find("p").status == "active":
             here.workspaces.archive("p")
         assert here.workspaces.find("p").db_path.startswith("archive/")
@@ -340,9 +340,9 @@ def test_a_workspace_that_cannot_be_used_keeps_no_other_from_being_looked_after(
     for name in ("a", "old-a"):
         damage(tmp_path, made[name])
     with engine(tmp_path, MEMORY_RETENTION_DAYS="0") as here:
-        here.upkeep.settle(never)
+        here.retention.settle(never)
         assert here.workspaces.find("old-b").db_path.startswith("archive/")
-        here.upkeep.purge(never)
+        here.retention.purge(never)
         deleted = here.store.read(here.workspaces.find("b"), lambda q: q.one("records.deleted"))
         assert deleted == {"number": 0}
 
@@ -375,7 +375,7 @@ def test_removals_of_vectors_are_forgotten_also_where_nothing_is_purged(
     for expected in (3, 4, 4):
         for _ in range(3):
             here.write(place, lambda q: q.run("embeddings.clear", id=add(q, "text", axis(0))))
-        here.upkeep.tend(never)
+        here.retention.tend(never)
         assert removals() == expected
 
 
@@ -406,7 +406,7 @@ def test_doctor_finds_a_lost_archive_and_nothing_else(here: Engine, tmp_path: Pa
     (tmp_path / here.workspaces.find("own").db_path).unlink()
     (found,) = findings(here)
     assert re.search(r"workspace own.*archive/.*is missing.*Restore it", found)
-    here.upkeep.settle(never)
+    here.retention.settle(never)
     with pytest.raises(StoreError, match="is missing"):
         here.workspaces.restore("own")
     here.workspaces.delete("own")

@@ -19,7 +19,7 @@ from memoryd.core.engine import Engine
 from memoryd.core.memories.memories import Criteria
 from memoryd.core.records import records
 from memoryd.core.records.access_counts import Accesses
-from memoryd.core.records.retention import Upkeep
+from memoryd.core.records.retention import Retention
 from memoryd.errors import InvalidInputError, ModelError, StoreError
 from memoryd.model import Kind, Record, Workspace
 from memoryd.settings import Settings
@@ -113,7 +113,7 @@ def test_a_file_that_is_lost_while_it_is_open_takes_no_writes(tmp_path: Path) ->
 def test_looking_makes_no_registry(here: Engine, tmp_path: Path) -> None:
     assert here.workspaces.all() == []
     assert here.workspaces.get("default") is None
-    here.upkeep.purge(never)
+    here.retention.purge(never)
     assert list(tmp_path.rglob("*.db")) == []
 
 
@@ -315,7 +315,7 @@ def aged(of: Engine, texts: list[str], days: float) -> list[str]:
 
 
 def purge(of: Engine, days: float) -> None:
-    Upkeep(of.store, of.workspaces, of.clock, of.leases, days).purge(never)
+    Retention(of.store, of.workspaces, of.clock, of.leases, days).purge(never)
 
 
 def there(tmp_path: Path) -> set[str]:
@@ -363,7 +363,7 @@ def test_one_workspace_is_purged(here: Engine, tmp_path: Path) -> None:
     for name in ("default", "other"):
         ids[name] = memories(here, name=name).store("text").id
         memories(here, name=name).forget(Criteria(ids=(ids[name],)))
-    keeper = Upkeep(here.store, here.workspaces, here.clock, here.leases, 0)
+    keeper = Retention(here.store, here.workspaces, here.clock, here.leases, 0)
     keeper.purge_workspace(here.workspaces.ensure("other"))
     assert there(tmp_path) == {ids["default"]}
 
@@ -377,7 +377,7 @@ def test_what_is_purged_leaves_no_trace_in_the_file(tmp_path: Path) -> None:
     with engine(tmp_path, MEMORY_RETENTION_DAYS="0") as one:
         found = memories(one).recall("Zanzibarquux", 500).hits
         memories(one).forget(Criteria(ids=tuple(hit.record.id for hit in found)))
-        one.upkeep.purge(never)
+        one.retention.purge(never)
         assert one.store.upkeep.problems(one.workspaces.ensure("default")) == []
     assert b"zanzibarquux" not in file.read_bytes().lower()
     assert {path.name for path in tmp_path.iterdir()} == {"_meta.db", "memory.db"}
@@ -388,7 +388,7 @@ def test_any_retention_can_be_kept(tmp_path: Path, days: str) -> None:
     with engine(tmp_path / "data", MEMORY_RETENTION_DAYS=days) as one:
         key = memories(one).store("text").id
         memories(one).forget(Criteria(ids=(key,)))
-        one.upkeep.purge(never)
+        one.retention.purge(never)
         assert there(tmp_path) == (set() if days == "0" else {key})
 
 

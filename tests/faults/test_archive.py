@@ -98,7 +98,7 @@ def both_ways(points: list[tuple[str, str]]) -> list[tuple[str, str, str, bool]]
 def settled(engine: Engine, home: Path, workspace: Workspace) -> None:
     """It is archived, in its place, and takes no writes."""
     assert engine.workspaces.find("p").status == "archived"
-    engine.upkeep.settle(never)
+    engine.retention.settle(never)
     known = engine.workspaces.find("p")
     assert engine.store.placement.is_archived(known)
     with pytest.raises(StoreError, match=r"was archived or deleted meanwhile.*Nothing was stored"):
@@ -164,7 +164,7 @@ def test_a_killed_deletion_leaves_nothing_active_and_can_be_said_again(
             engine.workspaces.archive("p")
     die(tmp_path, place, "delete", point, when)
     with opened(tmp_path, place) as engine:
-        engine.upkeep.settle(never)
+        engine.retention.settle(never)
         assert engine.workspaces.find("p").status == "archived"
         assert [w.name for w in engine.workspaces.all("active")] == ["default"]
         engine.workspaces.delete("p")
@@ -207,7 +207,7 @@ engine = opened(Path(sys.argv[1]), "own file")
 where = engine.workspaces.active("p")
 for line in sys.stdin:
     if line == "settle\\n":
-        engine.upkeep.settle(never)
+        engine.retention.settle(never)
     elif line == "read\\n":
         print(engine.store.read(where, lambda q: len(q.all("memories.recent", session="", limit=100))), flush=True)
         continue
@@ -264,10 +264,10 @@ def test_a_file_that_another_process_has_open_is_moved_once_that_one_lets_go(
     archived = engine.workspaces.archive("p")
     assert (archived.status, archived.db_path) == ("archived", project.db_path)
     assert "was archived or deleted meanwhile" in holder.ask("too late")
-    engine.upkeep.settle(never)
+    engine.retention.settle(never)
     assert engine.workspaces.find("p").db_path == project.db_path
     holder.end()
-    engine.upkeep.settle(never)
+    engine.retention.settle(never)
     assert engine.workspaces.find("p").db_path == f"archive/{project.id}.db"
     assert leftovers(tmp_path, project) == [f"archive/{project.id}.db"]
     with closing(apsw.Connection(str(tmp_path / f"archive/{project.id}.db"))) as alone:
@@ -352,7 +352,7 @@ for _ in range(int(rounds)):
     before = number()
     engine.workspaces.archive("p")
     for _ in range(50):
-        engine.upkeep.settle(never)
+        engine.retention.settle(never)
         if engine.store.placement.is_archived(known := engine.workspaces.find("p")):
             break
     print(known.db_path, flush=True)

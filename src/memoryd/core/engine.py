@@ -16,7 +16,7 @@ from memoryd.core.records import access_counts
 from memoryd.core.records.access_counts import Accesses
 from memoryd.core.records.change_feed import Changes
 from memoryd.core.records.embedding import Embedding
-from memoryd.core.records.retention import Upkeep
+from memoryd.core.records.retention import Retention
 from memoryd.core.security.secrets import Secrets
 from memoryd.core.workspaces.registry import Workspaces, usable
 from memoryd.errors import MemorydError, NotFoundError
@@ -57,9 +57,10 @@ class Engine:
         self.changes = Changes(self.store, self.clock)
         self.accesses = Accesses()
         self._stored = set[str]()
-        self.upkeep = Upkeep(self.store, self.workspaces, self.clock, self.leases, settings.retention_days)
+        self.retention = Retention(self.store, self.workspaces, self.clock, self.leases, settings.retention_days)
         seldom: list[Chore] = [
-            self.upkeep.settle, self.sessions.tend, self.embedding.catch_up, self.upkeep.tend, self.upkeep.purge,
+            self.retention.settle, self.sessions.tend, self.embedding.catch_up, self.retention.tend,
+            self.retention.purge,
         ]  # fmt: skip
         self.worker = Worker([self.embedding.follow], seldom=seldom)
         self._workers = [self.worker]
@@ -77,25 +78,25 @@ class Engine:
         self.close()
 
     def demand_database(self) -> None:
-        """Raise NotFoundError where nothing was ever stored: looking must not make a database."""
+        """Raise NotFoundError if nothing was ever stored: reading must not create a database."""
         if not self.store.placement.exists():
-            raise NotFoundError(f"There is no database yet at {self.store.place}. Storing a memory makes one.")
+            raise NotFoundError(f"There is no database yet at {self.store.place}. Storing a memory creates one.")
 
     def workspace(self, *, make: bool) -> Workspace:
-        """The workspace in force; made on first use if `make`, else NotFoundError where it is not there.
+        """Return the workspace in force, created on first use if `make`.
 
-        Raises InvalidInputError where it is archived.
+        Raise NotFoundError if it does not exist, InvalidInputError if it is archived.
         """
         name = self.settings.workspace
         if make:
             return self.workspaces.ensure(name)
         self.demand_database()
-        if found := self.workspaces.get(name):
-            return usable(found)
+        if workspace := self.workspaces.get(name):
+            return usable(workspace)
         raise NotFoundError(f"There is no workspace {name!r}. There are: {self.workspaces.names()}.")
 
     def write(self, workspace: Workspace, work: Callable[[Queries], T]) -> T:
-        """One transaction in a workspace; the recalls that were noted since the last one ride along."""
+        """Run `work` as one transaction in a workspace, with the recalls noted since the last; return its result."""
         noted = self.accesses.take(workspace)
 
         context = copy_context()  # who writes: the store may have a thread of its own for that
@@ -111,34 +112,34 @@ class Engine:
         return result
 
     def begin(self, *more: Worker) -> None:
-        """Begin the background work, each in a thread of its own; returns at once."""
+        """Start the background workers, each in a thread of its own, and return at once."""
         self._workers += more
         for worker in self._workers:
             worker.start()
 
     def stored(self, workspace: Workspace) -> None:
-        """A memory was stored there: maintenance may be due."""
+        """Note that a memory was stored in a workspace, so that maintenance may be due."""
         self._stored.add(workspace.id)
-        for worker in self._workers[1:]:  # one that died begins again
+        for worker in self._workers[1:]:  # one that died starts again
             worker.wake()
 
     def stored_in(self) -> set[str]:
-        """The ids of the workspaces where memories were stored since the last time that somebody asked."""
-        found, self._stored = self._stored, set()
-        return found
+        """Return the ids of the workspaces where memories were stored since the last call."""
+        ids, self._stored = self._stored, set()
+        return ids
 
     def embed_later(self, workspace: Workspace, ids: Iterable[str] | None) -> None:
-        """These records lack vectors, or (None) nobody knows which: the background work makes them soon."""
+        """Have the background make the vectors that these records lack; None: those of the whole workspace."""
         self.embedding.lacks(workspace, ids)
         self.worker.wake()
 
     def purge_if_at_once(self, workspace: Workspace) -> None:
-        """Where nothing deleted is retained, what was just deleted goes for good now."""
+        """Purge now if MEMORY_RETENTION_DAYS is 0."""
         if not self.settings.retention_days:
-            self.upkeep.purge_workspace(workspace)
+            self.retention.purge_workspace(workspace)
 
     def close(self, wait: float = 1.0) -> None:
-        """Finish what was accepted; the background work resumes at the next start. Whoever comes second waits."""
+        """Finish what was accepted; background work resumes at the next start. A second call waits for the first."""
         with self._closing:
             if not self._closed:
                 self._closed = True
@@ -157,10 +158,10 @@ class Engine:
                 chroma.close()
 
     def _write_accesses(self) -> None:
-        """As far as that can be: a read-only database recalls as well, and its counts are nobody's loss."""
+        """Write what counts of recalls can be written; those of a read-only database are lost."""
         waiting = self.accesses.workspaces()
         with suppress(MemorydError):
             for workspace in self.workspaces.all("active") if waiting else ():
-                with suppress(MemorydError):  # what one workspace refuses is no loss to the others
+                with suppress(MemorydError):  # an error in one must not stop the others
                     if workspace.id in waiting:
                         self.write(workspace, lambda _: None)

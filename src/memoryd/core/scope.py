@@ -1,4 +1,4 @@
-"""Where core works: an engine, a workspace, and the session in whose name."""
+"""The scope of core's work: an engine, a workspace and a session."""
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
@@ -25,7 +25,7 @@ class Scope:
 
     @property
     def secrets(self) -> Secrets:
-        """What becomes of secrets."""
+        """The treatment of secrets in texts to be stored."""
         return self.engine.secrets
 
     @property

@@ -11,30 +11,30 @@ from memoryd.store.base import Queries
 
 @dataclass(frozen=True, slots=True)
 class Access:
-    """How often since the last write, and when last."""
+    """How often a memory was recalled since the last write, and when last."""
 
     times: int
     at: str
 
 
 class Accesses:
-    """The recalls that no row knows of yet."""
+    """The recalls that are not written yet."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._noted: defaultdict[str, dict[str, Access]] = defaultdict(dict)
 
     def note(self, workspace: Workspace, ids: Sequence[str], now: str) -> None:
-        """These were recalled."""
+        """Count one recall of each id, in memory, until the next write."""
         self.give_back(workspace, {record_id: Access(1, now) for record_id in ids})
 
     def take(self, workspace: Workspace) -> Mapping[str, Access]:
-        """What is to be written; give it back if the write fails."""
+        """Return and forget the counts to write; pass them to `give_back` if the write fails."""
         with self._lock:
             return self._noted.pop(workspace.id, {})
 
     def give_back(self, workspace: Workspace, noted: Mapping[str, Access]) -> None:
-        """Add to what is to be written."""
+        """Add counts to those to write."""
         with self._lock:
             mine = self._noted[workspace.id]
             for record_id, access in noted.items():
@@ -42,12 +42,12 @@ class Accesses:
                 mine[record_id] = Access(before.times + access.times, max(before.at, access.at))
 
     def workspaces(self) -> list[str]:
-        """The ids of the workspaces that have something to be written."""
+        """Return the ids of the workspaces that have counts to write."""
         with self._lock:
             return [workspace for workspace, noted in self._noted.items() if noted]
 
     def current(self, workspace: Workspace, record: Record) -> Record:
-        """A record with the recalls that its row does not have yet."""
+        """Return a record with the recalls that its row does not have yet."""
         noted = self._noted.get(workspace.id, {}).get(record.id)
         if noted is None:
             return record
@@ -55,5 +55,6 @@ class Accesses:
 
 
 def write(queries: Queries, noted: Mapping[str, Access]) -> None:
-    """Put recalls into the rows."""
-    queries.many("memories.touch", [{"id": key, "times": one.times, "at": one.at} for key, one in noted.items()])
+    """Add recalls to the rows."""
+    rows = [{"id": key, "times": access.times, "at": access.at} for key, access in noted.items()]
+    queries.many("memories.touch", rows)

@@ -28,7 +28,7 @@ class Lacking:
 
 @dataclass(frozen=True, slots=True)
 class _Known:
-    """What holds after the event `seq`: no other records than these lack a vector."""
+    """The records that lacked a vector at the event `seq`."""
 
     seq: int
     ids: AbstractSet[str] | None
@@ -38,19 +38,19 @@ class _Known:
 
 
 class Backlog:
-    """What this process knows of it, by workspace and model."""
+    """The records that lack vectors, by workspace and model, as far as this process knows them."""
 
     def __init__(self) -> None:
         self._known: dict[tuple[str, str], _Known] = {}
 
     def forget(self, workspace_id: str) -> None:
-        """Count again when it is asked for: something has changed that events do not tell of."""
+        """Count again at the next question: something changed that no event records."""
         for place in list(self._known):
             if place[0] == workspace_id:
                 self._known.pop(place, None)
 
     def lacking(self, queries: Queries, model: str, allowed: Filter) -> Lacking:
-        """The records that lack a vector of a model, of those that pass a filter."""
+        """Return the records that lack a vector of a model, of those that pass a filter."""
         place = (queries.workspace_id, model)
         known = self._kept_up(place, queries)
         self._known[place] = known
@@ -67,7 +67,7 @@ class Backlog:
         return Lacking(len(seen), seen)
 
     def _kept_up(self, place: tuple[str, str], queries: Queries) -> _Known:
-        """What is known, and what was written since; counted anew where that does not tell."""
+        """Return what is known plus what was written since; count again if events cannot say."""
         row = queries.one("events.latest")
         latest = row["seq"] if row else 0
         known = self._known.get(place)
@@ -82,7 +82,7 @@ class Backlog:
 
 
 def _counted(queries: Queries, model: str, latest: int) -> _Known:
-    """Counted from the rows: all of them are looked at only where some lack a vector, and not too many."""
+    """Count from the rows. All of them are read only if some lack a vector, and not too many."""
     row = queries.one("embeddings.behind", perspective=GENERAL, model=model)
     number = row["number"] if row else 0
     if number > KNOWN:
@@ -97,7 +97,7 @@ def _counted(queries: Queries, model: str, latest: int) -> _Known:
 
 
 def _parameters(allowed: Filter) -> dict[str, object]:
-    """A filter, as the statement takes it."""
+    """Return a filter as parameters of the statement."""
     tags = list(dict.fromkeys(allowed.tags))
     return {
         "kinds": json.dumps(allowed.kinds), "session": allowed.session, "entity": allowed.entity,

@@ -12,23 +12,24 @@ from memoryd.store.base import Queries, Row, Store
 PAUSE = 0.5  # seconds between looks, where the store cannot tell of changes by itself
 MANY = 500  # events of one look
 
-Where = Callable[[], Workspace | None]
+CurrentWorkspace = Callable[[], Workspace | None]
+"""Returns the workspace to watch now, or None."""
 
 
 @dataclass(frozen=True, slots=True)
 class Changed:
-    """What happened since the last time."""
+    """What changed since the last call."""
 
     listed: bool
-    """Whether there are others than before."""
+    """Whether the set of keys may differ from before."""
     keys: tuple[tuple[str, str], ...] = ()
-    """(scope, key) of what is new, other or gone."""
+    """(scope, key) of each memory that was added, changed or deleted."""
     unknown: bool = False
-    """Whether any other may be as well: nothing is left of it that would tell which it was, or all are others."""
+    """Whether other keys may have changed too: a memory was purged, or another workspace is watched now."""
 
 
 class Changes:
-    """Tells those who watch. Begins to look when somebody does."""
+    """Calls its watchers when memories change. The thread that looks starts with the first watcher."""
 
     def __init__(self, store: Store, clock: Clock) -> None:
         self._store = store
@@ -38,10 +39,10 @@ class Changes:
         self._stopping = threading.Event()
         self._thread: threading.Thread | None = None
 
-    def watch(self, where: Where, heard: Callable[[Changed], None]) -> Callable[[], None]:
-        """Call `heard`, from a thread of its own, with what changes from now on in the workspace that `where` names.
+    def watch(self, where: CurrentWorkspace, heard: Callable[[Changed], None]) -> Callable[[], None]:
+        """Call `heard`, from another thread, with each change from now on in the workspace that `where` returns.
 
-        Returns what ends it.
+        Return a function that ends the watch.
         """
         watcher = Watcher(self._store, where, heard, self._clock.now())
         with self._lock:
@@ -57,25 +58,25 @@ class Changes:
         return end
 
     def _run(self) -> None:
-        told: set[str] | None = None
+        written: set[str] | None = None
         while not self._stopping.is_set():
             with self._lock:
                 watchers = list(self._watchers)
             for watcher in watchers:
-                watcher.look(told)
-            told = self._store.changes(PAUSE)
+                watcher.look(written)
+            written = self._store.changes(PAUSE)
 
     def stop(self, wait: float) -> None:
-        """Look no more."""
+        """Stop looking; wait up to `wait` seconds for the thread to end."""
         self._stopping.set()
         if self._thread is not None:
             self._thread.join(wait)
 
 
 class Watcher:
-    """How far one who watches has come."""
+    """One watch: what to call, and the last event that it was called with."""
 
-    def __init__(self, store: Store, where: Where, heard: Callable[[Changed], None], since: str) -> None:
+    def __init__(self, store: Store, where: CurrentWorkspace, heard: Callable[[Changed], None], since: str) -> None:
         self._store = store
         self._where = where
         self._heard = heard
@@ -85,21 +86,21 @@ class Watcher:
         self._looked = False
         self._failed = False
 
-    def look(self, told: set[str] | None) -> None:
-        """Tell what is new, if anything may be: `told` are the workspaces that were written to, None is unknown."""
+    def look(self, written: set[str] | None) -> None:
+        """Report new changes. `written` are the ids of the workspaces that were written to; None is unknown."""
         try:
             workspace = self._where()
             turned = not self._looked or (workspace.id if workspace else None) != self._place
             if turned:
                 self._turn_to(workspace)
-            if workspace and (turned or self._failed or told is None or workspace.id in told):
-                self._tell(workspace)
+            if workspace and (turned or self._failed or written is None or workspace.id in written):
+                self._report(workspace)
             self._failed = False
-        except MemorydError:  # who asks next hears why; this goes on when it is over
+        except MemorydError:  # the next tool call reports why; this resumes when it is over
             self._failed = True
 
     def _turn_to(self, workspace: Workspace | None) -> None:
-        """Begin with what happened since the watch began, or, where that was elsewhere, with what happens from now."""
+        """Start at the time of `watch`; after a change of workspace, at now."""
         time = FOREVER if self._place else self._since
         row = self._store.read(workspace, lambda q: q.one("events.before", time=time)) if workspace else None
         self._place, self._seq = workspace.id if workspace else None, row["seq"] if row else 0
@@ -107,7 +108,7 @@ class Watcher:
             self._heard(Changed(listed=True, unknown=True))
         self._looked = True
 
-    def _tell(self, workspace: Workspace) -> None:
+    def _report(self, workspace: Workspace) -> None:
         while events := self._store.read(workspace, self._news):
             self._seq = events[-1]["seq"]
             self._heard(_changed(events))

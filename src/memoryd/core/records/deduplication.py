@@ -1,8 +1,8 @@
-"""Whether two memories say the same for certain, without any model: what differs is kept, and what is uncertain too.
+"""Whether two texts state the same for certain, without any model: if in doubt, both are kept.
 
-Vectors cannot tell. Among texts that are nearly equal, those that state another fact are as close together as those
-that state the same: `The train goes from Rome to Milan` has a cosine of .98 with the train back, and `You mustn't` one
-of .93 with `You must not` (docs/benchmarks.md). So it is the words that decide: the same ones, in the same order.
+Vectors cannot decide that. Among texts that are nearly equal, those that state another fact are as close together as
+those that state the same: `The train goes from Rome to Milan` has a cosine of .98 with the train back, and `You
+mustn't` one of .93 with `You must not` (docs/benchmarks.md). So the words decide: the same ones, in the same order.
 """
 
 import hashlib
@@ -38,7 +38,7 @@ ONE_WORD = 8  # words of a text from which on one other word hardly moves its ve
 
 
 def fingerprint(text: str) -> str:
-    """Equal for texts that say the same in the same words.
+    """Return a hash that is equal for texts that say the same in the same words.
 
     Articles, the capital that begins a sentence and the marks around words do not count: not `a` within a sentence,
     which may be a name or another language, nor marks that stand alone. Everything else does, so texts that differ in
@@ -51,10 +51,10 @@ def fingerprint(text: str) -> str:
 def _bare(text: str) -> Iterator[str]:
     tokens = unicodedata.normalize("NFC", text).split()
     starts = capital = True
-    for place, token in enumerate(tokens):
-        last = place + 1 == len(tokens)
+    for number, token in enumerate(tokens, 1):
+        last = number == len(tokens)
         capital |= starts
-        if last or not _is_article(token, tokens[place + 1], starts=starts):
+        if last or not _is_article(token, tokens[number], starts=starts):
             word = _stripped(token.rstrip("!…") if last else token) or token
             yield _uncapped(word) if capital else word
             capital = False
@@ -73,7 +73,7 @@ def _is_article(token: str, following: str, *, starts: bool) -> bool:
 
 
 def _stripped(token: str) -> str:
-    """A word without the marks around it; what stands beside a digit or before a word may be part of it."""
+    """Return a word without the marks around it; a mark beside a digit or before a word may be part of it."""
     if any(character.isdigit() for character in token):
         return token.lstrip("“‘«").rstrip(".,;:”’»")
     return token.lstrip(_OPENING).rstrip(_CLOSING)
@@ -123,22 +123,22 @@ _WORD_ALONE = re.compile(r"[^\W\d_]+(?:['’-][^\W\d_]+)*")
 
 @cache
 def _forms() -> list[tuple[re.Pattern[str], str]]:
-    """Compiled when they are first needed: a server starts without."""
+    """Compile the forms when they are first needed, to keep a server's start quick."""
     return [(re.compile(pattern, flags), instead) for pattern, instead, flags in _FORMS]
 
 
 def plain(text: str) -> str:
-    """The text in the plainest of the forms that say the same.
+    """Return the text in the plainest of the forms that say the same.
 
     Contractions in full where they have but one reading, signs of other widths, dashes in words, marks of lists, of
     code and of stress, small numbers, the blank before a unit, no `a` where it is an article for certain. Never what
     may be another fact.
     """
-    found = unicodedata.normalize("NFC", _BESIDE.sub(_spelled, text.translate(_UNSEEN)))
-    found = _NUMBER.sub(lambda match: str(_NUMBERS[match[0]]), found)
+    text = unicodedata.normalize("NFC", _BESIDE.sub(_spelled, text.translate(_UNSEEN)))
+    text = _NUMBER.sub(lambda match: str(_NUMBERS[match[0]]), text)
     for pattern, instead in _forms():
-        found = pattern.sub(instead, found)
-    return _SHOUTED.sub(lambda match: match[0].lower(), found)
+        text = pattern.sub(instead, text)
+    return _SHOUTED.sub(lambda match: match[0].lower(), text)
 
 
 def _spelled(match: re.Match[str]) -> str:
@@ -147,7 +147,7 @@ def _spelled(match: re.Match[str]) -> str:
 
 
 def may_differ(one: str, other: str) -> bool:
-    """Whether two texts of nearly the same meaning may still state different facts.
+    """Return whether two texts of nearly the same meaning may still state different facts.
 
     They do if they differ in numbers, names, dates, negations, opposites, what must, may or used to be, or marks that
     stand alone, or use the same words in another order: embeddings put such texts as close together as paraphrases.
@@ -162,7 +162,7 @@ def may_differ(one: str, other: str) -> bool:
 
 
 def _turning_points(text: str) -> Counter[str]:
-    found: Counter[str] = Counter()
+    counts: Counter[str] = Counter()
     begins = True
     for token in text.split():
         word = _stripped(token.rstrip("!…")) or token
@@ -170,18 +170,18 @@ def _turning_points(text: str) -> Counter[str]:
         named = any(c.isupper() for c in (word[1:] if begins else word))
         named |= len(simple) == 1 and not (begins and simple == "a")
         if simple in _TURNS or named or not _WORD_ALONE.fullmatch(word):
-            found[simple if simple in _TURNS else _uncapped(word) if begins else word] += 1
+            counts[simple if simple in _TURNS else _uncapped(word) if begins else word] += 1
         begins = _ends(token)
-    return found
+    return counts
 
 
 def key(text: str) -> str:
-    """Equal for texts that say the same, and for some that do not: nobody has to compare all with all."""
+    """Return a hash that is equal for texts that say the same, and for some others: only those need `same`."""
     return fingerprint(plain(text).lower())
 
 
 def same(one: str, other: str) -> bool:
-    """Whether two texts say the same for certain: in the same words, but for their form.
+    """Return whether two texts say the same for certain: in the same words, but for their form.
 
     Upper and lower case are form where one of the texts makes no use of them.
     """
@@ -194,7 +194,7 @@ def same(one: str, other: str) -> bool:
 
 
 def _caseless(text: str) -> bool:
-    """Whether its case says nothing: all of it in capitals or none, or a capital to each word, as in a title."""
+    """Whether its case carries no meaning: all capitals, none, or one to each word, as in a title."""
     return text.islower() or text.isupper() or text.istitle()
 
 

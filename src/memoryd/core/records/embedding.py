@@ -1,7 +1,7 @@
-"""Vectors follow rows: inline where the model is ready, else by the backfill, which a restart resumes.
+"""Records get their vectors at once if the model is ready, else by the backfill, which a restart resumes.
 
-Each vector knows its model. After a change of model the old set serves alone until the new one is complete. Both are
-kept: another process may work with the other model. An operator lets go of the old one.
+Each vector has the name of its model. After a change of model the old set serves alone until the new one is complete.
+Both are kept, for another process may use the other model; an operator drops the old one.
 """
 
 import json
@@ -39,7 +39,7 @@ DROPPED = 1_000  # records a transaction that lose a vector
 FAILURES = 3  # texts in a row that a model refuses before a pass gives up
 LACKING = 10_000  # records known to lack vectors; of more, all are looked through
 SLICES = ("", *"123456789abcdef")  # of all ids, which are random: where each begins, and the one before it ends
-RECHECK = 5.0  # seconds between looks whether the present model's set is complete, which counts all vectors
+RECHECK = 5.0  # seconds between checks whether the present model's set is complete, which count all vectors
 AWAITED = 2.0  # seconds that a search waits for the vectors of what was just stored ...
 AWAITED_RECORDS = 64  # ... if there are no more records than so many: about .6 s; of more it says that they lack some
 AWAITED_TEXT = 20_000  # characters of a record that is awaited: about .4 s; a longer one is left to the backfill
@@ -54,7 +54,7 @@ Texts = Mapping[str, str]
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """What is asked inside an open snapshot, and the vector of it, made before that was opened."""
+    """A question inside an open snapshot, with its vector, which was made before the snapshot opened."""
 
     queries: Queries
     text: str = ""
@@ -89,7 +89,7 @@ class _OutdatedError(Exception):
 
 
 class Embedding:
-    """The sets of vectors, one a workspace and model, and what keeps them complete."""
+    """The sets of vectors, one for each workspace and model, and the work that completes them."""
 
     def __init__(
         self, store: Store, workspaces: Workspaces, helpers: Helpers, leases: Leases, secrets: Secrets, *,
@@ -109,10 +109,10 @@ class Embedding:
         self._checked: dict[str, float] = {}
         self._lock = threading.Lock()
         self._lacking: dict[str, set[str] | None] = {}
-        """Records that lack vectors, by workspace; None: nobody knows which, so all of it is looked through."""
+        """Records that lack vectors, by workspace; None if it is unknown which, so that all are looked through."""
 
     def passages(self, texts: Sequence[str]) -> list[Embedded | None]:
-        """The vectors of each text, where the model is ready and they are few; None: the backfill must see to it."""
+        """Return the vectors of each text if the model is ready and they are few; None: left to the backfill."""
         self._helpers.embedder.start()
         few = len(texts) <= INLINE_TEXTS and sum(map(len, texts)) <= INLINE
         embedder = self._helpers.embedder.get() if few else None
@@ -144,7 +144,7 @@ class Embedding:
                     until = -math.inf
 
     def _asked(self, embedder: Embedder | None, text: str | None) -> Callable[[Queries], Question]:
-        """A question with its vector, but for the snapshot."""
+        """Return a question with its vector, which lacks only the snapshot."""
         question = partial(Question, text=text or "")
         if embedder is None:
             return partial(question, why_not=self._helpers.why_not("embedder"))
@@ -170,24 +170,24 @@ class Embedding:
         return work(replace(question, lacking=partial(self._lacking_for, queries, embedder, until)))
 
     def _present(self) -> Embedder | None:
-        """The embedder of the settings, once it is loaded."""
+        """Return the embedder of the settings once it is loaded, or None."""
         self._helpers.start()  # both, for a search waits for both
         return self._helpers.embedder.get(self._helpers.patience)
 
     def serving(self, workspace: Workspace) -> Embedder | None:
-        """The embedder whose vectors serve this workspace."""
+        """Return the embedder whose vectors serve this workspace, or None without one."""
         present = self._present()
         return self._store.read(workspace, lambda q: self._served(q, present)) if present else None
 
     def _expected(self, workspace: Workspace, present: Embedder) -> Embedder:
-        """The one that served last."""
+        """Return the embedder that served last."""
         return self._named(self._serving.get(workspace.id), present)
 
     def _named(self, name: str | None, present: Embedder) -> Embedder:
         return present if name in (None, present.name) else self._helpers.older(name) or present
 
     def _served(self, queries: Queries, present: Embedder) -> Embedder:
-        """The present one, unless another has more vectors here: that one until the present one's are as many."""
+        """Return the present embedder, or the one that has more vectors here until the present one has as many."""
         key = queries.workspace_id
         name = self._serving.get(key)
         if key not in self._checked or (name != present.name and self._due(key)):
@@ -209,13 +209,13 @@ class Embedding:
         return name
 
     def sets(self, workspace: Workspace) -> dict[str, int]:
-        """How many records have vectors of each model."""
+        """Return the number of records that have vectors of each model."""
         return self._store.read(workspace, _sets)
 
     # what a search waits for -----------------------------------------------------------------------------------------
 
     def _lacking_for(self, queries: Queries, embedder: Embedder, until: float, allowed: Filter) -> int:
-        """How many records lack a vector. Raises _OutdatedError where waiting for them is worth it."""
+        """Return how many records lack a vector; raise _OutdatedError if it is worth waiting for them."""
         lacking = self._backlog.lacking(queries, embedder.name, allowed)
         if time.monotonic() < until and (wanted := self._hopeful(lacking)):
             raise _OutdatedError(embedder, wanted)
@@ -224,20 +224,20 @@ class Embedding:
         return lacking.number
 
     def _hurried(self, workspace: Workspace, outdated: _OutdatedError, until: float) -> bool:
-        """Have some records embedded; whether that has ended before the time was up."""
+        """Have some records embedded; return whether that ended in time."""
         hurrying = self._hurry(workspace, outdated.embedder, outdated.lacking)
         hurrying.join(max(0.0, until - time.monotonic()))
         return not hurrying.is_alive()  # else it goes on without this search
 
     def _hopeful(self, lacking: Lacking) -> list[str]:
-        """Those that are worth waiting for: if they are few, may be written, and have not failed a moment ago."""
+        """Return the ids worth waiting for: if they are few, may be written, and have not failed recently."""
         if self._read_only or len(lacking.ids) > AWAITED_RECORDS:
             return []
         now = time.monotonic()
         return [key for key in lacking.ids if now >= self._failed.get(key, -math.inf) + AGAIN]
 
     def _hurry(self, workspace: Workspace, embedder: Embedder, ids: Sequence[str]) -> threading.Thread:
-        """The thread that embeds for searches of a workspace: the one that is at it, or a new one for these records.
+        """Return the thread that embeds for searches of a workspace: the running one, or a new one for these records.
 
         No search does so itself: a model may hang, or another process may keep the database locked.
         """
@@ -258,7 +258,7 @@ class Embedding:
         in_a_row = 0
         try:
             lacking = self._lacking_texts(workspace, embedder.name, ids)
-            for record_id, texts in sorted(lacking.items(), key=lambda one: _length(one[1])):
+            for record_id, texts in sorted(lacking.items(), key=lambda item: _length(item[1])):
                 if time.monotonic() > deadline or _length(texts) > AWAITED_TEXT or in_a_row == FAILURES:
                     break
                 vectors = self._try(embedder, record_id, texts, hurry=True)
@@ -278,7 +278,7 @@ class Embedding:
     # the backfill ----------------------------------------------------------------------------------------------------
 
     def lacks(self, workspace: Workspace, ids: Iterable[str] | None) -> None:
-        """These records, or nobody knows which (None), lack vectors from some perspective: for follow()."""
+        """Note for `follow` that these records lack vectors of some perspective; None if it is unknown which."""
         if ids is None:
             self._backlog.forget(workspace.id)
         self._remember(workspace.id, ids)
@@ -296,7 +296,7 @@ class Embedding:
     def catch_up(self, stopping: Callable[[], bool], wait: float = 0) -> None:
         """Embed whatever lacks vectors of the present model, in every workspace: other processes write there too.
 
-        What another process is at is left to it, or waited for so many seconds.
+        What another process works on is left to it, after waiting for it up to `wait` seconds.
         """
         every = self._workspaces.all("active")
         with self._lock:
@@ -315,7 +315,7 @@ class Embedding:
                     self._fill(workspace, embedder, stopping, wait)
 
     def _fill(self, workspace: Workspace, embedder: Embedder, stopping: Callable[[], bool], wait: float) -> None:
-        """Embed what one workspace lacks; what the model refused is looked for again."""
+        """Embed what one workspace lacks; if the model refused too much, look through all of it next time."""
         with self._lock:
             ids = self._lacking.pop(workspace.id, None)
         shared = self._shared(workspace, embedder.name, wait) if ids is None else _batches(sorted(ids))
@@ -326,14 +326,14 @@ class Embedding:
                 self._lacking[workspace.id] = None
 
     def complete(self, report: Callable[[float], None]) -> None:
-        """Embed whatever lacks vectors before this returns; `report` gets how far that is, 0 to 1."""
+        """Embed all that lacks vectors before this returns; `report` gets the progress, 0 to 1."""
         total, done = 0, 0
         for workspace in self._workspaces.all("active"):
             with going_on(workspace):
                 total += self.unembedded(workspace)
 
         def asked_whether_to_stop() -> bool:
-            """Before each record; a good place to tell how far it has come."""
+            """Report the progress before each record; never stop."""
             nonlocal done
             report(min(done / max(total, 1), 1.0))
             done += 1
@@ -342,7 +342,7 @@ class Embedding:
         self.catch_up(asked_whether_to_stop, wait=TERM)
 
     def unembedded(self, workspace: Workspace) -> int:
-        """How many records lack vectors of the present model; 0 without one."""
+        """Return how many records lack vectors of the present model; 0 without one."""
         embedder = self._helpers.embedder.get()
         if embedder is None:
             return 0
@@ -357,7 +357,7 @@ class Embedding:
     def _embed_all(
         self, workspace: Workspace, embedder: Embedder, batches: Iterable[Sequence[str]], stopping: Callable[[], bool]
     ) -> bool:
-        """Embed batches of records; whether all of them were."""
+        """Embed batches of records; return whether none was left out."""
         in_a_row = 0
         for ids in batches:
             made: list[tuple[str, Texts, dict[str, Embedded]]] = []
@@ -376,7 +376,7 @@ class Embedding:
         return True
 
     def _shared(self, workspace: Workspace, model: str, wait: float) -> Generator[Sequence[str]]:
-        """What lacks vectors, a slice of the ids at a time, in batches; what another process is at is left to it.
+        """Yield batches of ids that lack vectors, a slice of the ids at a time; slices of other processes are left out.
 
         So processes share a backlog, on any store, and hold no locks on rows while they embed.
         """
@@ -385,13 +385,13 @@ class Embedding:
                 lease = f"embed {workspace.id} {number}"
                 with self._leases.alone(lease, wait) as mine:
                     if not mine:
-                        with self._lock:  # who has it may die over it
+                        with self._lock:  # its holder may die
                             self._lacking[workspace.id] = None
                     batches = self._slice(workspace, model, number) if mine else ()
                     yield from (ids for ids in batches if self._leases.take(lease))
 
     def _slice(self, workspace: Workspace, model: str, number: int) -> Iterator[list[str]]:
-        """What lacks vectors in a slice of the ids, in batches."""
+        """Yield batches of ids in one slice that lack vectors."""
         after, last = SLICES[number], (*SLICES, AFTER_EVERY_ID)[number + 1]
         while batch := self._missing(workspace, model, after, last):
             yield batch
@@ -406,7 +406,7 @@ class Embedding:
         return self._store.read(workspace, work)
 
     def _lacking_texts(self, workspace: Workspace, model: str, ids: Sequence[str]) -> dict[str, Texts]:
-        """The texts of some records that have no vector yet."""
+        """Return the texts of some records that have no vector yet."""
 
         def work(queries: Queries) -> dict[str, Texts]:
             rows = queries.all("embeddings.present", ids=json.dumps(ids), model=model)
@@ -423,7 +423,7 @@ class Embedding:
     def _try(
         self, embedder: Embedder, record_id: str, texts: Texts, *, hurry: bool = False
     ) -> dict[str, Embedded] | None:
-        """The vectors of one record by perspective; equal texts are embedded once."""
+        """Return the vectors of one record by perspective, or None if the model refused; embed equal texts once."""
         try:
             vectors = {
                 text: Embedded(embedder.name, embedder.embed_passage(text, hurry=hurry)) for text in set(texts.values())
@@ -433,12 +433,12 @@ class Embedding:
             return None
         return {name: vectors[text] for name, text in texts.items()}
 
-    # letting go of vectors --------------------------------------------------------------------------------------------
+    # dropping vectors -------------------------------------------------------------------------------------------------
 
     def retire(self, workspace: Workspace) -> None:
-        """Drop the vectors of other models, if the present one's are complete. For an operator to ask for.
+        """Drop the vectors of other models if the present one's are complete. Only an operator asks for this.
 
-        A process with another model that is at work on the same file would have to make its own anew.
+        A process that uses another model on the same database would have to embed everything again.
         """
         embedder = self._helpers.embedder.get()
         if embedder and not self._missing(workspace, embedder.name, ""):
@@ -447,11 +447,11 @@ class Embedding:
     def change_perspectives(
         self, workspace: Workspace, changed: Mapping[str, str], removed: Sequence[str] = (), *, reset: bool = False
     ) -> dict[str, str]:
-        """Add perspectives, or give them another template, and remove some; `reset`: of the defaults. Returns all.
+        """Add or change perspectives and remove some, with `reset` starting from the defaults; return all.
 
-        Raises InvalidInputError, and nothing is changed then. One with another template is away until all vectors of
-        the old one are gone, so that none passes for a new one. A process that dies over it leaves it away: say it
-        again.
+        Raise InvalidInputError if a name or template is invalid; nothing is changed then. A changed perspective is
+        missing until all its old vectors are dropped, so that none passes for a new one. If the process dies before
+        that, it stays missing: repeat the call.
         """
         changed = self._secrets.clean(changed).value
 
@@ -471,12 +471,12 @@ class Embedding:
 
 
 def _sets(queries: Queries) -> dict[str, int]:
-    """How many records have vectors of each model."""
+    """Return the number of records that have vectors of each model."""
     return {row["model"]: row["number"] for row in queries.all("embeddings.models", perspective=GENERAL)}
 
 
 def _length(texts: Texts) -> int:
-    """Characters that are embedded of a record."""
+    """Return how many characters are embedded of a record."""
     return sum(map(len, texts.values()))
 
 
@@ -489,7 +489,7 @@ def _drop(made: Row, queries: Queries) -> int:
 
 
 def _write(workspace: Workspace, made: Sequence[tuple[str, Texts, Mapping[str, Embedded]]], queries: Queries) -> None:
-    """Write vectors of texts that are still what would be embedded now."""
+    """Write the vectors whose texts are still current."""
     now = perspectives.texts(queries, workspace, [record_id for record_id, _, _ in made])
     for record_id, texts, vectors in made:
         for name, embedded in vectors.items():

@@ -35,16 +35,16 @@ _OPTIONAL = re.compile(r"\[([^\[\]]*)\]")
 
 
 def templates(queries: Queries) -> dict[str, str]:
-    """The perspectives of a workspace by name."""
+    """Return the templates of a workspace's perspectives by name."""
     return {row["name"]: row["template"] for row in queries.all("perspectives.all")} or dict(DEFAULTS)
 
 
 def edited(
     queries: Queries, changed: Mapping[str, str], removed: Sequence[str] = (), *, reset: bool = False
 ) -> dict[str, str]:
-    """Those of a workspace, or with `reset` the defaults, with some changed and some removed.
+    """Return the perspectives of a workspace, or with `reset` the defaults, with some changed and some removed.
 
-    Raises InvalidInputError.
+    Raise InvalidInputError for an invalid template, or a name that cannot be removed.
     """
     for name, template in changed.items():
         check(name, template)
@@ -57,14 +57,14 @@ def edited(
 
 
 def withdraw(queries: Queries, wanted: Mapping[str, str]) -> dict[str, str]:
-    """Keep only those that are wanted as they are: from the others nothing is embedded or searched any more."""
+    """Remove the perspectives whose templates are not `wanted`; nothing uses them from now on. Return the others."""
     kept = {name: template for name, template in templates(queries).items() if wanted.get(name) == template}
     _replace(queries, kept)
     return kept
 
 
 def add(queries: Queries, wanted: Mapping[str, str]) -> dict[str, str]:
-    """Add those that are not there. Returns all."""
+    """Add the perspectives that are missing; return all."""
     every = dict(wanted) | templates(queries)
     _replace(queries, every)
     return every
@@ -77,13 +77,13 @@ def _replace(queries: Queries, wanted: Mapping[str, str]) -> None:
 
 
 def to_be_counted(queries: Queries) -> dict[str, Any]:
-    """Parameters of the statements that count vectors: from which perspectives an observation has some."""
+    """Return parameters of the statements that count vectors: the perspectives of an observation."""
     names = list(templates(queries))
     return {"perspectives": json.dumps(names), "many": len(names)}
 
 
 def render(template: str, values: Mapping[str, str]) -> str:
-    """A template with its values."""
+    """Return a template filled with values."""
 
     def optional(match: re.Match[str]) -> str:
         return match[1] if all(values[name] for name in _named(match[1])) else ""
@@ -105,12 +105,12 @@ def check(name: str, template: str) -> None:
         raise InvalidInputError(f"The template of {name} must name {{text}}, within {TEMPLATE_LENGTH} characters.")
     if unknown := [field for field in named if field not in FIELDS]:
         raise InvalidInputError(
-            f"The template of {name} names {{{unknown[0]}}}, which there is not. There are: {', '.join(FIELDS)}."
+            f"The template of {name} names {{{unknown[0]}}}, which does not exist. There are: {', '.join(FIELDS)}."
         )
 
 
 def texts(queries: Queries, workspace: Workspace, ids: Sequence[str]) -> dict[str, dict[str, str]]:
-    """What is embedded of each living record, by perspective."""
+    """Return the text to embed of each living record, by perspective."""
     every = templates(queries)
     rows = queries.all("perspectives.contexts", ids=json.dumps(ids))
     relations = related(queries, [row["entity_id"] for row in rows if row["entity_id"]])
@@ -118,7 +118,7 @@ def texts(queries: Queries, workspace: Workspace, ids: Sequence[str]) -> dict[st
 
 
 def related(queries: Queries, entity_ids: Sequence[str]) -> dict[str, tuple[str, ...]]:
-    """For each entity what its oldest relations say, as `works at Acme` or `Ann manages`."""
+    """Return for each entity its oldest relations as text, such as `works at Acme` or `Ann manages`."""
     return {key: _related(queries, key) for key in dict.fromkeys(entity_ids)}
 
 
@@ -128,12 +128,12 @@ def _related(queries: Queries, entity_id: str) -> tuple[str, ...]:
 
 
 def naming(every: Mapping[str, str], field: str) -> list[str]:
-    """The perspectives whose templates name a field."""
+    """Return the perspectives whose templates name a field."""
     return [name for name, template in every.items() if field in _named(template)]
 
 
 def drop(queries: Queries, entity_ids: Sequence[str], field: str) -> list[str]:
-    """Drop the vectors of entities' observations that were made with a field; returns the observations' ids."""
+    """Drop the vectors of entities' observations that were made with a field; return the observations' ids."""
     names = naming(templates(queries), field)
     if not names or not entity_ids:
         return []
@@ -162,11 +162,11 @@ def _texts(
 
 
 def _named(template: str) -> list[str]:
-    """The fields that a template names. Raises ValueError where it is none, or wants more than a field's value."""
-    found = []
+    """Return the fields that a template names; raise ValueError if it is malformed or formats a field."""
+    fields = []
     for _, field, form, conversion in Formatter().parse(template):
         if field is not None:
             if form or conversion:
                 raise ValueError(f"{{{field}}} takes no format")
-            found.append(field)
-    return found
+            fields.append(field)
+    return fields

@@ -23,19 +23,19 @@ class Embedded:
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """Who writes: the client's name and version, and the tool or the command; '' where nobody said."""
+    """Who writes: the client's name and version, and the tool or the command; '' if unknown."""
 
     client: str = ""
     tool: str = ""
 
 
-NOBODY = Origin()
-_ORIGIN: ContextVar[Origin] = ContextVar("origin", default=NOBODY)
+UNKNOWN = Origin()
+_ORIGIN: ContextVar[Origin] = ContextVar("origin", default=UNKNOWN)
 
 
 @contextmanager
 def written_by(client: str, tool: str) -> Iterator[None]:
-    """Every record that is written inside notes that it came from there."""
+    """Note this origin in every record that is written inside."""
     token = _ORIGIN.set(Origin(client, tool))
     try:
         yield
@@ -49,12 +49,12 @@ def _origin() -> dict[str, str]:
 
 
 def new_id() -> str:
-    """An id for a record: a random UUID, made by the client."""
+    """Return an id for a new record: a random UUID."""
     return str(uuid.uuid4())
 
 
 def text_of(kind: str, name: str | None, type_: str, body: str) -> str:
-    """What a record says by itself: this is embedded, read by the cross-encoder and compared."""
+    """Return the text of a record by itself: this is embedded, reranked and compared."""
     if kind == Kind.ENTITY:
         return f"{name} ({type_}): {body}" if body else f"{name} ({type_})"
     return f"{name}: {body}" if name else body
@@ -66,7 +66,7 @@ def full_text(record: Record) -> str:
 
 
 def add(queries: Queries, record: Record, embedded: Embedded | None, now: str) -> None:
-    """Write a new record, with its vectors where they are there already. It is made now, unless it says when."""
+    """Write a new record, with its vectors if there are any yet; `now` is its time of creation unless it has one."""
     queries.run(
         "records.add", id=record.id, kind=str(record.kind), name=record.name, type=record.type, body=record.body,
         tags=json.dumps(record.tags, ensure_ascii=False), scope=record.scope, session_id=record.session_id,
@@ -79,38 +79,38 @@ def add(queries: Queries, record: Record, embedded: Embedded | None, now: str) -
 def change(
     queries: Queries, record_id: str, body: str, tags: Sequence[str], embedded: Embedded | None, now: str
 ) -> None:
-    """Give a record another text and other tags; its old vectors go with its old text, which is kept as a version."""
+    """Give a record another text and other tags; drop its old vectors, and keep its old text as a version."""
     queries.run("embeddings.clear", id=record_id)
-    said = {"id": record_id, "body": body, "tags": json.dumps(tags, ensure_ascii=False), "now": now}
-    queries.run("versions.keep", **said)
-    queries.run("records.change", **said, **_origin())
+    values = {"id": record_id, "body": body, "tags": json.dumps(tags, ensure_ascii=False), "now": now}
+    queries.run("versions.keep", **values)
+    queries.run("records.change", **values, **_origin())
     embed(queries, record_id, GENERAL, embedded)
     event(queries, "update", [record_id], now)
 
 
 def retag(queries: Queries, record_id: str, tags: Sequence[str], now: str) -> None:
     """Give a record other tags; its text stays verbatim."""
-    said = {"id": record_id, "tags": json.dumps(tags, ensure_ascii=False), "now": now}
-    queries.run("versions.keep_tags", **said, importance=0.0)
-    queries.run("records.retag", **said)
+    values = {"id": record_id, "tags": json.dumps(tags, ensure_ascii=False), "now": now}
+    queries.run("versions.keep_tags", **values, importance=0.0)
+    queries.run("records.retag", **values)
     event(queries, "update", [record_id], now)
 
 
 def supersede(queries: Queries, ids: Sequence[str], by: str, ending: Ending, reason: str, now: str) -> int:
-    """Delete memories softly whose place another record takes; it keeps them from being purged while it lives."""
+    """Delete memories softly that another record replaces; they are not purged while that one lives."""
     queries.run("memories.supersede", ids=json.dumps(ids), by=by, ending=ending, reason=reason)
     return delete(queries, ids, now)
 
 
 def delete(queries: Queries, ids: Sequence[str], now: str) -> int:
-    """Delete softly: out of every index at once, purged after the retention. Returns how many there were."""
+    """Delete softly: out of every index at once, purged after the retention. Return how many were deleted."""
     count = queries.run("records.delete", ids=json.dumps(ids), now=now)
     event(queries, "delete", ids, now)
     return count
 
 
 def erase(queries: Queries, ids: Sequence[str], now: str) -> int:
-    """Delete at once and for good: what was volatile. Returns how many there were."""
+    """Delete volatile records at once and for good. Return how many were deleted."""
     event(queries, "delete", ids, now)
     return queries.run("records.erase", ids=json.dumps(ids))
 
@@ -134,11 +134,11 @@ def event(queries: Queries, verb: str, ids: Sequence[str], now: str) -> None:
 
 
 def fetch(queries: Queries, ids: Sequence[str], session: str) -> dict[str, Record]:
-    """The living records among `ids` that `session` may see."""
+    """Return the living records among `ids` that `session` may see, by id."""
     rows = queries.all("records.fetch", ids=json.dumps(ids), session=session)
     return {row["id"]: record_of(row) for row in rows}
 
 
 def record_of(row: Row) -> Record:
-    """From a row of all that a record says."""
+    """Build a Record from a row with all its fields."""
     return Record(**row | {"kind": Kind(row["kind"]), "tags": tuple(json.loads(row["tags"]))})

@@ -1,4 +1,4 @@
-"""What keeps the store tidy in the background."""
+"""Background work on the store: purging after the retention, unfinished archiving, indexes."""
 
 from collections.abc import Callable
 from datetime import timedelta
@@ -13,8 +13,8 @@ PURGEABLE = ("records.purgeable", "relations.purgeable", "versions.purgeable")
 FOREVER_DAYS = 365_000  # a longer retention would lead back before the calendar
 
 
-class Upkeep:
-    """Purges what was deleted longer ago than the retention, and finishes what archiving left undone."""
+class Retention:
+    """Purges what was deleted longer ago than the retention, and finishes interrupted archiving."""
 
     def __init__(
         self, store: Store, workspaces: Workspaces, clock: Clock, leases: Leases, retention_days: float
@@ -26,25 +26,25 @@ class Upkeep:
         self._retention = timedelta(days=min(retention_days, FOREVER_DAYS))
 
     def settle(self, _stopping: Callable[[], bool]) -> None:
-        """Put away archived workspaces whose files were in use, or whose process was killed over it."""
+        """Move the files of archived workspaces that were in use then, or whose process was killed."""
         self._workspaces.settle()
 
     def tend(self, stopping: Callable[[], bool]) -> None:
-        """Keep the indexes of every workspace as searches want them."""
+        """Keep the indexes of every workspace fit for searches."""
         for workspace in self._workspaces.all("active"):
             if not stopping():
                 with going_on(workspace):
                     self._store.upkeep.tend(workspace)
 
     def purge(self, stopping: Callable[[], bool]) -> None:
-        """Remove rows, words and vectors for good, in every workspace."""
+        """Purge every workspace, as `purge_workspace` does."""
         for workspace in self._workspaces.all("active"):
             if not stopping():
                 with going_on(workspace):
                     self.purge_workspace(workspace)
 
     def purge_workspace(self, workspace: Workspace) -> None:
-        """Remove rows, words and vectors of one workspace for good, unless another process is about it."""
+        """Delete expired rows, words and vectors of one workspace for good, unless another process is doing so."""
         before = self._clock.ago(self._retention)
         if self._store.read(workspace, lambda q: _purgeable(q, before)):
             with self._leases.alone(f"purge {workspace.id}") as mine:
@@ -57,7 +57,7 @@ def _purgeable(queries: Queries, before: str) -> bool:
 
 
 def _remove(queries: Queries, before: str) -> None:
-    """Rows and words or neither: once the rows are gone, nothing would tell that their words are still in the file."""
+    """Delete rows and words in one transaction: without the rows, leftover words could not be found."""
     queries.run("relations.purge", before=before)
     queries.run("versions.purge", before=before)
     if queries.run("records.purge", before=before):

@@ -1,6 +1,6 @@
-"""Ids as people and models write them: the first characters, as many as tell a record from all others.
+"""Short ids: the first characters of an id, as many as distinguish it from all others.
 
-Of random ids alone: what several ids begin with by design, such as a date, names another record a moment later.
+Random ids only: a beginning that ids share by design, such as a date, may match another record later.
 """
 
 import json
@@ -22,13 +22,13 @@ Among = Literal["ids.living", "ids.ever"]
 
 
 def shorten(queries: Queries, ids: Sequence[str]) -> dict[str, str]:
-    """Return how each record is named: by 8 characters, or by more where another id begins with these."""
+    """Return the short form of each id: 8 characters, or more if another id begins with these."""
     rows = queries.all("ids.beside", ids=json.dumps(list(dict.fromkeys(ids))))
     return {row["id"]: _shortest(row) for row in rows}
 
 
 def _shortest(row: Mapping[str, str | None]) -> str:
-    """An id is nearest to those beside it in the alphabet: what differs from them differs from all."""
+    """Return the beginning in which an id differs from its neighbours in the alphabet, and so from all others."""
     own = str(row["id"])
     if not _RANDOM.fullmatch(own):
         return own
@@ -36,31 +36,31 @@ def _shortest(row: Mapping[str, str | None]) -> str:
 
 
 def _alike(one: str, other: str) -> int:
-    """How many characters both begin with."""
+    """Return the length of the common beginning."""
     return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(one, other, strict=False)))
 
 
 def names(given: str, record_id: str) -> bool:
-    """Return whether what was given names a record: its id, or enough of how that begins."""
+    """Return whether `given` is the id of a record, or enough of its beginning."""
     begins = len(given) >= TAKEN and record_id.startswith(given)
     return given == record_id or (begins and _RANDOM.fullmatch(record_id) is not None)
 
 
 def resolve(queries: Queries, field: str, given: Sequence[str], session: str, *among: Among) -> list[str]:
-    """Return the id that each of `given` begins, looked for where `among` says, in this order; else what was given.
+    """Return for each of `given` the id that begins with it, looked up by each of `among` in turn, else itself.
 
-    Raise InvalidInputError, naming the `field` and the candidates, where several ids begin so.
+    Raise InvalidInputError, naming the `field` and the candidates, if several ids begin so.
     """
-    return [_resolved(queries, field, one, session, among) for one in given]
+    return [_resolved(queries, field, beginning, session, among) for beginning in given]
 
 
 def _resolved(queries: Queries, field: str, given: str, session: str, among: Sequence[Among]) -> str:
     for statement in among:
         rows = queries.all(statement, first=given, last=given + AFTER_EVERY_ID, session=session, limit=CANDIDATES + 1)
-        found = [str(row["id"]) for row in rows]
-        if found[:1] == [given]:
+        ids = [str(row["id"]) for row in rows]
+        if ids[:1] == [given]:
             return given
-        named = [one for one in found if names(given, one)]
+        named = [record_id for record_id in ids if names(given, record_id)]
         if len(named) > 1:
             more = " and more" if len(named) > CANDIDATES else ""
             raise InvalidInputError(
