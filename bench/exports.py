@@ -20,7 +20,7 @@ from memoryd.core.engine import Engine
 from memoryd.core.records import records
 from memoryd.core.transfer import export as exports
 from memoryd.core.transfer import jsonl, restore
-from memoryd.core.transfer.jsonl import Mode
+from memoryd.core.transfer.jsonl import ImportMode
 from memoryd.model import Kind, Record
 from memoryd.settings import Settings
 from memoryd.store import rows
@@ -69,7 +69,7 @@ def export(place: str, file: str) -> int:
     return numbers["default"].total()
 
 
-def load(place: str, file: str, mode: Mode) -> int:
+def load(place: str, file: str, mode: ImportMode) -> int:
     """How many rows the file held."""
     with opened(place) as engine, jsonl.opened(Path(file)) as source:
         (outcome,) = restore.load(engine, source, None, mode, _quiet)

@@ -22,6 +22,7 @@ from pathlib import Path
 import psycopg
 
 from bench.speed import clustered, fact, median_ms, question, show
+from memoryd.core.base.progress import ignore_progress
 from memoryd.core.engine import Engine
 from memoryd.core.journal.journal import Journal
 from memoryd.core.records import records
@@ -112,13 +113,13 @@ def write(directory: str, last: int) -> None:
 def export(directory: str, _last: int) -> None:
     with opened(directory) as engine:
         kept = Journal(Scope(engine, engine.workspaces.ensure("default"))).kept
-        journal_file.export(kept, Path(directory) / "all.jsonl", ["memories", "summaries"], jsonl.ignored)
+        journal_file.export(kept, Path(directory) / "all.jsonl", ["memories", "summaries"], ignore_progress)
 
 
-def load(directory: str, last: int, mode: jsonl.Mode, into: str) -> None:
+def load(directory: str, last: int, mode: jsonl.ImportMode, into: str) -> None:
     with opened(directory) as engine, jsonl.opened(Path(directory) / "all.jsonl") as source:
         kept = Journal(Scope(engine, engine.workspaces.ensure(into))).kept
-        assert journal_file.load(kept, source, mode, jsonl.ignored, Secrets("mask")).new.memories == last
+        assert journal_file.load(kept, source, mode, ignore_progress, Secrets("mask")).new.memories == last
 
 
 def measured(work: Callable[[str, int], None], directory: str, last: int) -> tuple[float, float]:

@@ -6,10 +6,11 @@ from pathlib import Path
 
 import pytest
 
+from memoryd.core.base.progress import ignore_progress
 from memoryd.core.engine import Engine
 from memoryd.core.journal.journal import Journal
 from memoryd.core.scope import Scope
-from memoryd.core.transfer import journal_file, jsonl
+from memoryd.core.transfer import journal_file
 from memoryd.settings import Settings
 from tests.clients import environment
 from tests.commands import process, run
@@ -116,7 +117,7 @@ def test_a_journal_that_the_tool_has_exported_is_imported(home: Path, file: Path
     with opened(home / "source") as engine:
         journal = Journal(Scope(engine, engine.workspaces.ensure("default"), "s"))
         journal.add("Why is the sky blue?", "physics", "Rayleigh scattering.", "s")
-        journal_file.export(journal.kept, file, ["memories", "summaries"], jsonl.ignored)
+        journal_file.export(journal.kept, file, ["memories", "summaries"], ignore_progress)
     told = json.loads(run(home, "import", file, "--json", "--workspace", "mine").stdout)
     assert told == {
         "file": str(file),

@@ -15,8 +15,8 @@ from memoryd.core.memories.vault import Vault
 from memoryd.core.scope import Scope
 from memoryd.core.transfer import export as exports
 from memoryd.core.transfer import jsonl, restore
-from memoryd.core.transfer.jsonl import Mode
-from memoryd.core.transfer.restore import Outcome
+from memoryd.core.transfer.jsonl import ImportMode
+from memoryd.core.transfer.restore import RestoredWorkspace
 from memoryd.model import Workspace
 from memoryd.query_syntax import parse_query
 from memoryd.settings import Settings
@@ -70,7 +70,7 @@ def export(engine: Engine, file: Path, *names: str, vectors: bool = True) -> byt
     return file.read_bytes()
 
 
-def load(engine: Engine, file: Path, mode: Mode = "merge", name: str | None = None) -> list[Outcome]:
+def load(engine: Engine, file: Path, mode: ImportMode = "merge", name: str | None = None) -> list[RestoredWorkspace]:
     with jsonl.opened(file) as source:
         return restore.load(engine, source, name, mode, quiet)
 

@@ -16,7 +16,7 @@ from memoryd.core.graph.transaction import Graph
 from memoryd.core.maintenance.history import restore
 from memoryd.core.scope import Scope
 from memoryd.core.transfer import export as exports
-from memoryd.core.transfer.jsonl import Mode
+from memoryd.core.transfer.jsonl import ImportMode
 from memoryd.errors import InvalidInputError, StoreError
 from memoryd.settings import Settings
 from memoryd.store.columns import EXPORTED
@@ -36,7 +36,7 @@ from tests.store.kit import EVERY, NOW, SET, axis, nearest, put
 
 @pytest.mark.parametrize("mode", ["merge", "replace"])
 def test_what_was_imported_is_exported_as_the_same_bytes(
-    engine: Engine, other: Engine, file: Path, tmp_path: Path, mode: Mode
+    engine: Engine, other: Engine, file: Path, tmp_path: Path, mode: ImportMode
 ) -> None:
     everything(engine)
     everything(engine, "second")
@@ -53,7 +53,7 @@ def test_what_was_imported_is_exported_as_the_same_bytes(
 
 @pytest.mark.parametrize("mode", ["merge", "replace"])
 def test_sqlite_and_postgres_export_the_same_bytes(
-    engine: Engine, file: Path, tmp_path: Path, postgres: str, mode: Mode
+    engine: Engine, file: Path, tmp_path: Path, postgres: str, mode: ImportMode
 ) -> None:
     everything(engine)
     first = export(engine, file)

@@ -15,7 +15,7 @@ from memoryd.core.graph.entities import NewEntity
 from memoryd.core.graph.transaction import Graph
 from memoryd.core.scope import Scope
 from memoryd.core.transfer import jsonl, restore
-from memoryd.core.transfer.jsonl import Mode
+from memoryd.core.transfer.jsonl import ImportMode
 from memoryd.errors import InvalidInputError, StoreError
 from memoryd.store import rows
 from memoryd.store.columns import EXPORTED
@@ -120,7 +120,7 @@ WRONG: list[tuple[Lines, str]] = [
 @pytest.mark.parametrize(("told", "reason"), WRONG, ids=[reason for _, reason in WRONG])
 @pytest.mark.parametrize("mode", ["merge", "replace"])
 def test_a_bad_line_names_itself_and_leaves_everything_as_it_was(
-    standing: tuple[Engine, bytes], file: Path, told: Lines, reason: str, mode: Mode
+    standing: tuple[Engine, bytes], file: Path, told: Lines, reason: str, mode: ImportMode
 ) -> None:
     engine, before = standing
     written(file, [WORKSPACE, *told])
@@ -147,7 +147,7 @@ BROKEN: list[tuple[str, Callable[[bytes], bytes], str]] = [
 @pytest.mark.parametrize(("spoil", "reason"), [one[1:] for one in BROKEN], ids=[one[0] for one in BROKEN])
 @pytest.mark.parametrize("mode", ["merge", "replace"])
 def test_a_file_that_is_not_whole_is_refused(
-    standing: tuple[Engine, bytes], file: Path, spoil: Callable[[bytes], bytes], reason: str, mode: Mode
+    standing: tuple[Engine, bytes], file: Path, spoil: Callable[[bytes], bytes], reason: str, mode: ImportMode
 ) -> None:
     engine, before = standing
     file.write_bytes(spoil(before))
@@ -165,7 +165,9 @@ def test_a_name_that_no_workspace_may_have_is_refused_before_anything_is_written
 
 
 @pytest.mark.parametrize("mode", ["merge", "replace"])
-def test_a_file_that_grows_while_it_is_read_is_told(engine: Engine, other: Engine, file: Path, mode: Mode) -> None:
+def test_a_file_that_grows_while_it_is_read_is_told(
+    engine: Engine, other: Engine, file: Path, mode: ImportMode
+) -> None:
     place = engine.workspaces.ensure("default")
     events = [{"at": NOW, "operation": "o", "subject": None}] * (2 * jsonl.TICK)
     engine.store.write(place, lambda q: rows.put(q, "events", events))
@@ -183,7 +185,7 @@ def test_a_file_that_grows_while_it_is_read_is_told(engine: Engine, other: Engin
 
 
 @pytest.mark.parametrize("mode", ["merge", "replace"])
-def test_a_file_that_was_read_may_change(engine: Engine, other: Engine, file: Path, mode: Mode) -> None:
+def test_a_file_that_was_read_may_change(engine: Engine, other: Engine, file: Path, mode: ImportMode) -> None:
     everything(engine)
     before = export(engine, file)
 
@@ -239,7 +241,7 @@ def test_any_text_comes_back(
     said: Any,
     people: Any,
     events: Any,
-    mode: Mode,
+    mode: ImportMode,
 ) -> None:
     engine, place = standing[0], tmp_path_factory.mktemp("any")
     told = dict[tuple[Any, ...], dict[str, Any]]()

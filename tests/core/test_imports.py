@@ -17,7 +17,7 @@ from memoryd.core.journal.journal import Journal
 from memoryd.core.memories.memories import Criteria
 from memoryd.core.memories.vault import Vault
 from memoryd.core.scope import Scope
-from memoryd.core.transfer.jsonl import Mode
+from memoryd.core.transfer.jsonl import ImportMode
 from memoryd.errors import InvalidInputError
 from memoryd.store import rows
 from memoryd.store.base import Queries
@@ -123,7 +123,7 @@ def test_ordinals_go_on_behind_all_that_were_ever_given(engine: Engine, other: E
 
 @pytest.mark.parametrize("mode", ["merge", "replace"])
 def test_a_file_that_counts_its_ordinals_wrong_does_no_harm(
-    engine: Engine, other: Engine, file: Path, mode: Mode
+    engine: Engine, other: Engine, file: Path, mode: ImportMode
 ) -> None:
     graph = Graph(Scope(engine, engine.workspaces.ensure("default")))
     entities.create(graph, [NewEntity(name="Ann", type="person", observations=("0", "1"))])
@@ -278,7 +278,7 @@ def test_other_workspaces_are_left_alone(engine: Engine, file: Path, tmp_path: P
 
 
 @pytest.mark.parametrize("mode", ["merge", "replace"])
-def test_a_file_of_one_workspace_may_get_another_name(engine: Engine, file: Path, mode: Mode) -> None:
+def test_a_file_of_one_workspace_may_get_another_name(engine: Engine, file: Path, mode: ImportMode) -> None:
     everything(engine)
     everything(engine, "second")
     first = values(export(engine, file))
@@ -292,7 +292,7 @@ def test_a_file_of_one_workspace_may_get_another_name(engine: Engine, file: Path
 
 
 @pytest.mark.parametrize("mode", ["merge", "replace"])
-def test_an_archived_workspace_is_not_imported_into(engine: Engine, file: Path, mode: Mode) -> None:
+def test_an_archived_workspace_is_not_imported_into(engine: Engine, file: Path, mode: ImportMode) -> None:
     engine.workspaces.create("old")
     memories(engine, name="old").store("put away")
     memories(engine).store("not to be imported alone")
@@ -321,7 +321,7 @@ with Engine(Settings.read(json.loads(environ)), fetch=False) as engine, lines.op
 """
 
 
-def killed(home: Path, file: Path, mode: Mode) -> None:
+def killed(home: Path, file: Path, mode: ImportMode) -> None:
     process = python(KILLED, json.dumps(environment(home)), file, mode)
     _, errors = process.communicate(timeout=60)
     assert process.returncode == -signal.SIGKILL, errors

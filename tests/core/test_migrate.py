@@ -21,7 +21,7 @@ from memoryd.core.graph.transaction import Graph
 from memoryd.core.memories.memories import Criteria
 from memoryd.core.scope import Scope
 from memoryd.core.transfer import migration
-from memoryd.core.transfer.migration import Outcome
+from memoryd.core.transfer.migration import MigrationOutcome
 from memoryd.errors import InvalidInputError, NotFoundError, StoreError
 from memoryd.model import Kind
 from memoryd.query_syntax import parse_query
@@ -43,7 +43,7 @@ def quiet(_what: str, _done: float) -> None:
     """Nobody is looking."""
 
 
-def moved(source: object, target: object) -> Outcome:
+def moved(source: object, target: object) -> MigrationOutcome:
     outcome = migration.migrate(str(source), str(target), SETTINGS, quiet)
     assert outcome.differences == []
     return outcome

@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from memoryd.core.admin.audit import findings
 from memoryd.core.agents import transcript_import
 from memoryd.core.agents.hooks import Event, Hooks
+from memoryd.core.base.progress import ignore_progress
 from memoryd.core.base.results import compact
 from memoryd.core.engine import Engine
 from memoryd.core.graph import entities, observations, relations
@@ -167,7 +168,9 @@ def quiet(_what: str, _done: float) -> None:
 
 
 @pytest.mark.parametrize("mode", ["merge", "replace"])
-def test_no_import_of_an_export_stores_a_secret(engine: Engine, home: Path, exported: Path, mode: jsonl.Mode) -> None:
+def test_no_import_of_an_export_stores_a_secret(
+    engine: Engine, home: Path, exported: Path, mode: jsonl.ImportMode
+) -> None:
     with jsonl.opened(exported) as source:
         (outcome,) = restore.load(engine, source, None, mode, quiet)
     assert outcome.masked[KIND] > 10
@@ -243,7 +246,7 @@ def test_a_file_with_a_secret_is_refused_by_its_line(home: Path, exported: Path,
             restore.load(engine, source, None, "replace", quiet)
         kept = Journal(Scope(engine, workspace)).kept
         with jsonl.opened(journal) as source, pytest.raises(InvalidInputError, match=r"Line 1 of journal\.jsonl"):
-            journal_file.load(kept, source, "merge", jsonl.ignored, engine.secrets)
+            journal_file.load(kept, source, "merge", ignore_progress, engine.secrets)
         with (
             foreign.opened(graph, "server-memory") as named,
             pytest.raises(InvalidInputError, match=r"Line 2 of graph\.jsonl"),

@@ -14,7 +14,7 @@ from memoryd.core.graph import entities, observations, relations
 from memoryd.core.graph.transaction import Graph
 from memoryd.core.scope import Scope
 from memoryd.core.transfer import foreign
-from memoryd.core.transfer.foreign import Summary
+from memoryd.core.transfer.foreign import ImportSummary
 from memoryd.errors import InvalidInputError, StoreError
 from tests.core import kit
 
@@ -46,7 +46,7 @@ def relation(source: str, target: str, kind: str = "knows") -> str:
     return json.dumps({"type": "relation", "from": source, "to": target, "relationType": kind})
 
 
-def load(graph: Graph, file: Path, *lines: str | bytes) -> Summary:
+def load(graph: Graph, file: Path, *lines: str | bytes) -> ImportSummary:
     """Import a file, of these lines if there are any; the last has no line break, as the server writes it."""
     if lines:
         file.write_bytes(b"\n".join(line.encode() if isinstance(line, str) else line for line in lines))
@@ -84,7 +84,7 @@ def test_all_is_kept_verbatim_and_in_order(graph: Graph, file: Path) -> None:
     )
     assert there(graph) == {"Ann": ("person", said), "x" * 5_000: ("k" * 5_000, [])}
     assert edges(graph) == {("Ann", "a b", "x" * 5_000)}
-    assert (summary.read, summary.new) == (foreign.Counts(entities=2, observations=6, relations=1),) * 2
+    assert (summary.read, summary.new) == (foreign.GraphCounts(entities=2, observations=6, relations=1),) * 2
     assert summary.faults == summary.hints == summary.placeholders == 0
 
 
@@ -146,7 +146,7 @@ def test_what_old_versions_wrote_is_read(graph: Graph, file: Path) -> None:
 def test_workspaces_are_apart(engine: Engine, graph: Graph, file: Path) -> None:
     load(graph, file, entity("Ann", "a"))
     other = Graph(Scope(engine, engine.workspaces.ensure("other")))
-    assert load(other, file).new == foreign.Counts(entities=1, observations=1)
+    assert load(other, file).new == foreign.GraphCounts(entities=1, observations=1)
 
 
 # what is wrong -------------------------------------------------------------------------------------------------------
@@ -272,7 +272,7 @@ def test_the_second_time_nothing_changes(
     before = rows(graph)
     monkeypatch.setattr(engine.clock, "now", lambda: "2100-01-01T00:00:00.000Z")
     second = load(graph, file)
-    assert (second.read, second.new, second.placeholders) == (first.read, foreign.Counts(), 0)
+    assert (second.read, second.new, second.placeholders) == (first.read, foreign.GraphCounts(), 0)
     assert rows(graph) == before
 
 
@@ -281,7 +281,7 @@ def test_only_what_is_missing_is_added(graph: Graph, file: Path) -> None:
     observations.add(graph, [("A", ["own"])])
     summary = load(graph, file, entity("A", "a", "b"), entity("C"), relation("A", "B"), relation("A", "C"))
     assert there(graph)["A"] == ("person", ["a", "own", "b"])
-    assert summary.new == foreign.Counts(entities=1, observations=1, relations=1)
+    assert summary.new == foreign.GraphCounts(entities=1, observations=1, relations=1)
 
 
 @pytest.mark.parametrize("batches", range(1, 12))

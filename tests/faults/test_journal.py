@@ -10,12 +10,13 @@ from pathlib import Path
 
 import pytest
 
+from memoryd.core.base.progress import ignore_progress
 from memoryd.core.engine import Engine
 from memoryd.core.journal.journal import Journal
 from memoryd.core.scope import Scope
 from memoryd.core.security.secrets import Secrets
 from memoryd.core.transfer import journal_file, jsonl
-from memoryd.core.transfer.jsonl import Mode
+from memoryd.core.transfer.jsonl import ImportMode
 from memoryd.errors import InvalidInputError
 from memoryd.model import Interaction
 from memoryd.settings import Settings
@@ -118,7 +119,7 @@ def exported(opened: Journal, home: Path) -> Path:
     """The export of many turns, in a home whose journal then has but one other."""
     opened.kept.replace((turn(number) for number in range(MANY)), None)
     file = home / "data" / "exports" / "many.jsonl"
-    journal_file.export(opened.kept, file, ["memories", "summaries"], jsonl.ignored)
+    journal_file.export(opened.kept, file, ["memories", "summaries"], ignore_progress)
     opened.kept.replace([turn(0, "old")], None)
     return file
 
@@ -134,13 +135,13 @@ def test_a_killed_replace_is_all_or_nothing(opened: Journal, exported: Path, hom
 def test_a_killed_merge_is_simply_run_again(opened: Journal, exported: Path, home: Path) -> None:
     importing(home, exported, "merge", 0.5)
     with jsonl.opened(exported) as source:
-        done = journal_file.load(opened.kept, source, "merge", jsonl.ignored, Secrets("mask"))
+        done = journal_file.load(opened.kept, source, "merge", ignore_progress, Secrets("mask"))
     assert done.read.memories == MANY
     assert opened.kept.numbers() == {"memories": MANY + 1, "summaries": 0}
     assert problems(home) == []
 
 
-def importing(home: Path, file: Path, mode: Mode, part: float) -> None:
+def importing(home: Path, file: Path, mode: ImportMode, part: float) -> None:
     """Let a server import a file, and kill it when it says that it has done this part."""
     wire = ProcessWire(environment(home), "--toolsets", "journal")
     wire.handshake()
@@ -153,7 +154,7 @@ def importing(home: Path, file: Path, mode: Mode, part: float) -> None:
 
 
 @pytest.mark.parametrize("mode", ["merge", "replace"])
-def test_a_file_that_grows_while_it_is_read_is_refused(opened: Journal, exported: Path, mode: Mode) -> None:
+def test_a_file_that_grows_while_it_is_read_is_refused(opened: Journal, exported: Path, mode: ImportMode) -> None:
     before = opened.kept.numbers()
 
     def grow(_done: float) -> None:

@@ -15,8 +15,8 @@ from memoryd.core.scope import Scope
 from memoryd.core.security import secrets
 from memoryd.core.transfer import export as exports
 from memoryd.core.transfer import foreign, journal_file, jsonl, restore
-from memoryd.core.transfer.jsonl import HEAD, Mode, Source
-from memoryd.core.transfer.restore import Outcome
+from memoryd.core.transfer.jsonl import HEAD, ImportMode, LineFile
+from memoryd.core.transfer.restore import RestoredWorkspace
 from memoryd.core.transfer.schema import FORMAT
 from memoryd.core.workspaces.registry import ARCHIVED
 from memoryd.errors import InvalidInputError
@@ -80,7 +80,7 @@ def import_own(
     """Import a file of memoryd's own: of `export`, or of the tool export_database."""
     if mode not in MODES:
         raise InvalidInputError(f"There is no mode {mode[:50]!r}. There are: {', '.join(MODES)}.")
-    chosen: Mode = "merge" if mode == "merge" else "replace"
+    chosen: ImportMode = "merge" if mode == "merge" else "replace"
     path = file.expanduser().absolute()
     with jsonl.opened(path) as source, Engine(settings, fetch=False) as engine:
         form = _form(source, formats)
@@ -97,7 +97,7 @@ def import_own(
             embed(engine)
 
 
-def _form(source: Source, formats: str) -> object:
+def _form(source: LineFile, formats: str) -> object:
     """Which of memoryd's own formats a file has. Raises InvalidInputError where it is none of them."""
     head = (source.head() or {}).get(HEAD)
     form = head.get("format") if isinstance(head, dict) else None
@@ -111,7 +111,7 @@ def _form(source: Source, formats: str) -> object:
     return form
 
 
-def _import_journal(engine: Engine, source: Source, mode: Mode, *, as_json: bool) -> None:
+def _import_journal(engine: Engine, source: LineFile, mode: ImportMode, *, as_json: bool) -> None:
     workspace = engine.workspace(make=True)
     with reported() as report:
         kept = Journal(Scope(engine, workspace)).kept
@@ -131,7 +131,7 @@ def _import_journal(engine: Engine, source: Source, mode: Mode, *, as_json: bool
         masked(done.masked)
 
 
-def _print(path: Path, done: list[Outcome], *, as_json: bool) -> None:
+def _print(path: Path, done: list[RestoredWorkspace], *, as_json: bool) -> None:
     if as_json:
         show.as_json({"file": str(path), "workspaces": [outcome.as_dict() for outcome in done]})
         return

@@ -7,7 +7,7 @@ import typer
 from memoryd.cli import show
 from memoryd.cli.frame import AsJson, command, out, reported
 from memoryd.core.transfer import migration as core
-from memoryd.core.transfer.migration import Outcome
+from memoryd.core.transfer.migration import MigrationOutcome
 from memoryd.errors import InvalidInputError
 from memoryd.settings import Settings
 
@@ -37,7 +37,7 @@ def migrate(
         out.print("Source and target hold the same.")
 
 
-def _print(outcome: Outcome) -> None:
+def _print(outcome: MigrationOutcome) -> None:
     show.numbers(
         ("workspace", "status", *HEADS, "written now"),
         [(w.name, w.status, *(w.rows[head] for head in HEADS), w.written) for w in outcome.moved],

@@ -12,7 +12,7 @@ from memoryd.core.engine import Engine
 from memoryd.core.graph.transaction import Graph
 from memoryd.core.scope import Scope
 from memoryd.core.transfer import foreign, server_memory
-from memoryd.core.transfer.foreign import Remark, Summary
+from memoryd.core.transfer.foreign import ImportSummary, Remark
 from memoryd.errors import InvalidInputError
 from memoryd.settings import Settings
 
@@ -65,7 +65,7 @@ def import_(
     _end(summary)
 
 
-def _print(summary: Summary) -> None:
+def _print(summary: ImportSummary) -> None:
     read, new = summary.read, summary.new
     show.numbers(
         ("", "read", "new", "there already"),
@@ -91,7 +91,7 @@ def _remark(first: Sequence[Remark], number: int) -> None:
         note(f"... and {number - len(first)} more like that.")
 
 
-def _end(summary: Summary) -> None:
+def _end(summary: ImportSummary) -> None:
     """What was not imported ends the command as a failure."""
     again = "and import the file again: what is there already stays as it is."
     if summary.changed:

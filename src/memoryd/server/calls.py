@@ -10,6 +10,7 @@ import anyio
 from anyio import CapacityLimiter, to_thread
 
 from memoryd.core.access.tokens import Grant
+from memoryd.core.base.progress import CountProgress, ignore_progress
 from memoryd.core.engine import Engine
 from memoryd.core.records.records import written_by
 from memoryd.core.workspaces.registry import usable
@@ -25,7 +26,7 @@ from memoryd.errors import (
 from memoryd.model import Workspace
 from memoryd.server.connection import Caller
 from memoryd.toolsets import PROJECT_TOOLS, chosen
-from memoryd.toolsets.registry import Answer, Call, Needs, Progress, Tool, ignore_progress
+from memoryd.toolsets.registry import Answer, Call, Needs, Tool
 
 log = logging.getLogger(__name__)
 
@@ -65,7 +66,7 @@ class Calls:
             if grant.allows(name, tool.capability) and not (grant.workspace and name in PROJECT_TOOLS)
         }
 
-    def call(self, caller: Caller, needs: Needs = "workspace", progress: Progress = ignore_progress) -> Call:
+    def call(self, caller: Caller, needs: Needs = "workspace", progress: CountProgress = ignore_progress) -> Call:
         """Return the context of a call. Raise NotFoundError if it needs a workspace and has none."""
         place = self._place(caller, needs)
         return Call(self.engine, place, caller.session_id, caller.grant.principal, progress)
@@ -106,7 +107,11 @@ class Calls:
         return usable(workspace)
 
     async def run(
-        self, caller: Caller, tool: Tool[Any, Any], arguments: Mapping[str, Any], progress: Progress = ignore_progress
+        self,
+        caller: Caller,
+        tool: Tool[Any, Any],
+        arguments: Mapping[str, Any],
+        progress: CountProgress = ignore_progress,
     ) -> tuple[Answer[Any], Call]:
         """Run a tool in a thread. Raise MemorydError; an unexpected error is logged and raised without internals."""
         began, outcome = time.perf_counter(), "failed"

@@ -15,6 +15,7 @@ from pydantic import (
     field_validator,
 )
 
+from memoryd.core.base.progress import CountProgress, ignore_progress
 from memoryd.core.engine import Engine
 from memoryd.core.scope import Scope
 from memoryd.core.security.secrets import noted
@@ -22,7 +23,6 @@ from memoryd.errors import InvalidInputError, MemorydError
 from memoryd.model import Workspace
 from memoryd.text import unstorable
 
-Progress = Callable[[float, float], None]
 Capability = Literal["read", "write", "admin"]
 Needs = Literal["workspace", "project", "nothing"]
 """Where a tool runs: in the workspace in force; b: in the project that the session chose, where projects are offered;
@@ -59,10 +59,6 @@ ArgumentsT = TypeVar("ArgumentsT", bound=Arguments)
 ResultT = TypeVar("ResultT", bound=Mapping[str, object])
 
 
-def ignore_progress(_done: float, _total: float) -> None:
-    """Do nothing: the caller did not ask for progress."""
-
-
 @dataclass(frozen=True, slots=True)
 class Call:
     """The engine, the workspace and the session that a tool runs with."""
@@ -74,7 +70,7 @@ class Call:
     """As the client names it; '' without one."""
     principal: str = ""
     """The user or token whose session it is; '' where the process has one user."""
-    progress: Progress = ignore_progress
+    progress: CountProgress = ignore_progress
     """Reports how much is done, and of how much."""
 
     @property

@@ -4,12 +4,13 @@ import difflib
 import os
 import platform
 import shutil
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 from memoryd import __version__
+from memoryd.core.base.progress import StepProgress
 from memoryd.core.engine import Engine
 from memoryd.errors import InvalidInputError, StoreError
 from memoryd.model import Workspace
@@ -25,9 +26,6 @@ LOAD = 60.0  # seconds to wait for a model: a provider may have to download it
 LISTED = 5  # maximum paths readable by others in a report
 LITTLE_SPACE = 100 * 2**20  # bytes
 ALIKE = 0.8  # minimum similarity of an unknown variable to a known one that makes it a misspelling
-
-DoctorProgress = Callable[[str, float], None]
-"""A callback for the current step and its progress, 0 to 1; 0 if unknown."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +52,7 @@ class Diagnosis:
 class Doctor:
     """Examines the installation that an engine uses, and repairs what can be repaired without a backup."""
 
-    def __init__(self, engine: Engine, report: DoctorProgress) -> None:
+    def __init__(self, engine: Engine, report: StepProgress) -> None:
         self._engine = engine
         self._store = engine.store
         self._settings = engine.settings

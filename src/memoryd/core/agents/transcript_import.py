@@ -13,8 +13,8 @@ from typing import IO
 
 from memoryd.core.agents.claude_code import LINE, Reader, Turn
 from memoryd.core.base.batches import batches
+from memoryd.core.base.progress import Progress, ignore_progress
 from memoryd.core.security.secrets import SecretRefusedError, Secrets
-from memoryd.core.transfer.jsonl import Done, ignored
 from memoryd.errors import InvalidInputError
 from memoryd.model import Interaction
 from memoryd.store.journal import JournalStore
@@ -160,7 +160,7 @@ def _says(turn: Turn, last: str) -> bool:
 # all transcripts below a directory -----------------------------------------------------------------------------------
 
 
-def load(kept: JournalStore, directory: Path, secrets: Secrets, report: Done = ignored) -> Tally:
+def load(kept: JournalStore, directory: Path, secrets: Secrets, report: Progress = ignore_progress) -> Tally:
     """Import the new turns of all transcripts below a directory; a line that cannot be used is counted as a fault."""
     tally = Tally()
     files = [path for path in sorted(directory.rglob("*.jsonl")) if path.is_file()]

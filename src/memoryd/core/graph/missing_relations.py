@@ -19,7 +19,7 @@ _UNSPACED = (
 # A word takes the + and # that are glued to its end: `C` is not mentioned in `C++`, nor `F` in `F#`.
 _TOKEN = re.compile(rf"[^\W{_UNSPACED}]+(?:[{SIGNS}]+[^\W{_UNSPACED}]*)*[+#]*|\S")
 
-Phrase = tuple[str, ...]
+WordSequence = tuple[str, ...]
 
 
 class RelationGap(TypedDict):
@@ -39,14 +39,14 @@ class NodeNames:
 
     def __init__(self, names: Mapping[str, str]) -> None:
         self.phrases = {key: phrase_of(name) for key, name in names.items()}
-        self.owners: defaultdict[Phrase, list[str]] = defaultdict(list)
+        self.owners: defaultdict[WordSequence, list[str]] = defaultdict(list)
         for key, phrase in self.phrases.items():
             self.owners[phrase].append(key)
         self._lengths: dict[str, list[int]] = {}
         for start, length in sorted({(phrase[0], len(phrase)) for phrase in self.owners if phrase}, reverse=True):
             self._lengths.setdefault(start, []).append(length)
 
-    def mentioned(self, text: str) -> Iterator[Phrase]:
+    def mentioned(self, text: str) -> Iterator[WordSequence]:
         """The names that a text mentions, from its beginning on."""
         said = phrase_of(text)
         if self._lengths.keys().isdisjoint(said):
@@ -57,7 +57,7 @@ class NodeNames:
                 yield found
                 free = place + len(found)
 
-    def _longest(self, said: Phrase, place: int) -> Phrase:
+    def _longest(self, said: WordSequence, place: int) -> WordSequence:
         for length in self._lengths[said[place]]:
             phrase = said[place : place + length]
             if phrase in self.owners:
@@ -65,7 +65,7 @@ class NodeNames:
         return ()
 
 
-def phrase_of(text: str) -> Phrase:
+def phrase_of(text: str) -> WordSequence:
     """The words and marks of a text, as they are compared."""
     return tuple(_TOKEN.findall(text.casefold() if text.isascii() else unicodedata.normalize("NFC", text).casefold()))
 

@@ -5,11 +5,12 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import count
-from typing import TYPE_CHECKING, Any, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from memoryd.core.base.batches import batches
 from memoryd.core.journal import metadata as journal_metadata
 from memoryd.core.journal.chroma_vectors import JournalVectors
+from memoryd.core.journal.metadata import CollectionName
 from memoryd.core.security.secrets import Secrets, cleaned
 from memoryd.errors import InvalidInputError, StoreError
 from memoryd.model import Findings, Interaction, SessionSummary, Workspace
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 N = TypeVar("N", Interaction, SessionSummary)
-Kind = Literal["memories", "summaries"]
 EMBEDDER = "embedder"  # in the metadata of a collection: whose vectors it holds
 BATCH = 100  # turns or summaries that are embedded and written at a time
 CANARY = "memoryd-healthcheck"
@@ -175,7 +175,7 @@ class JournalChroma:
 
     # -----------------------------------------------------------------------------------------------------------------
 
-    def _look(self, kind: Kind, work: Callable[[Collection], T], nothing: T) -> T:
+    def _look(self, kind: CollectionName, work: Callable[[Collection], T], nothing: T) -> T:
         """Read a collection; `nothing` where it was never made."""
 
         def look() -> T:
@@ -184,7 +184,7 @@ class JournalChroma:
 
         return _again(look)
 
-    def _change(self, kind: Kind, work: Callable[[Collection], T]) -> T:
+    def _change(self, kind: CollectionName, work: Callable[[Collection], T]) -> T:
         """Write to a collection, which is made where it is missing."""
 
         def change() -> T:
@@ -199,7 +199,9 @@ class JournalChroma:
         if made_by != self._vectors.model:
             raise StoreError(f"{collection.name} was embedded by {made_by}. {OTHER_MODEL}")
 
-    def _nearest(self, kind: Kind, query: str, number: int, where: Mapping[str, Any] | None) -> list[ChromaRow]:
+    def _nearest(
+        self, kind: CollectionName, query: str, number: int, where: Mapping[str, Any] | None
+    ) -> list[ChromaRow]:
         vector = self._vectors.question(query)
 
         def work(collection: Collection) -> list[ChromaRow]:

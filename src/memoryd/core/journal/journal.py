@@ -1,11 +1,12 @@
 """e: the turns of agents, session by session, and what each session was about."""
 
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import asdict
 from typing import Any
 
+from memoryd.core.base.progress import CountProgress
 from memoryd.core.engine import Engine
 from memoryd.core.journal import summarizer
 from memoryd.core.journal.chroma_vectors import JournalVectors
@@ -22,9 +23,6 @@ log = logging.getLogger(__name__)
 
 EVERY = 1 << 40
 BATCH = 25  # sessions that are summarized in one transaction
-
-Report = Callable[[int, int], None]
-"""Told how many are done, of how many."""
 
 
 def database(engine: Engine) -> Database:
@@ -57,7 +55,7 @@ class Journal:
         (made,) = self.kept.summarized([self._summary(session_id, self._engine.helpers.writer())])
         return made
 
-    def summarize_all(self, but: str, report: Report) -> list[SessionSummary]:
+    def summarize_all(self, but: str, report: CountProgress) -> list[SessionSummary]:
         """Summarize the sessions that have no summary or have grown since, without one that goes on.
 
         A language model has one time for all of them: what it has not written by then, rules do.

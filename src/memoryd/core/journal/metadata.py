@@ -3,12 +3,15 @@
 import re
 from collections.abc import Mapping
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, Literal
 
 from memoryd.core.base.clock import moment, timestamp
 from memoryd.errors import InvalidInputError
 from memoryd.model import AGENT_INTERACTION, Interaction, SessionSummary
 from memoryd.settings import SESSION_LENGTH
+
+CollectionName = Literal["memories", "summaries"]
+"""A key of `store.journal.COLLECTIONS`: where turns are, and where summaries are."""
 
 NAME, COUNT = 1_000, 1 << 31  # characters of an id at most, and what a number stays below
 TEXTS = ("prompt", "thought", "response")

@@ -7,14 +7,15 @@ when it was written: what was imported is exported as the same bytes.
 
 import json
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 
+from memoryd.core.base.progress import Progress, StepProgress
 from memoryd.core.engine import Engine
 from memoryd.core.transfer import jsonl, schema
 from memoryd.core.transfer.jsonl import Target, Written
-from memoryd.core.transfer.schema import FORMAT, TOLD, VERSION, WORKSPACE
+from memoryd.core.transfer.schema import FORMAT, VERSION, WORKSPACE, WORKSPACE_FIELDS
 from memoryd.errors import StoreError
 from memoryd.model import Workspace
 from memoryd.store import rows
@@ -28,8 +29,6 @@ NOUNS = {
 }  # fmt: skip
 """What people call the kinds of records, and the rows that are none."""
 
-Report = Callable[[str, float], None]
-"""Told what is being done and how far that is, 0 to 1."""
 Numbers = Counter[str]
 """How many of each of NOUNS."""
 
@@ -40,7 +39,7 @@ def noun(table: str, row: Row) -> str:
 
 
 def export(
-    engine: Engine, path: Path, workspaces: Sequence[Workspace], report: Report, *, vectors: bool = False
+    engine: Engine, path: Path, workspaces: Sequence[Workspace], report: StepProgress, *, vectors: bool = False
 ) -> tuple[Written, dict[str, Numbers]]:
     """Write workspaces to a new file; how much of what each of them holds.
 
@@ -61,7 +60,7 @@ def export(
 class _Writing:
     """One workspace on its way into a file."""
 
-    def __init__(self, workspace: Workspace, target: Target, vectors: bool, report: Callable[[float], None]) -> None:
+    def __init__(self, workspace: Workspace, target: Target, vectors: bool, report: Progress) -> None:
         self._workspace = workspace
         self._target = target
         self._vectors = vectors
@@ -77,7 +76,7 @@ class _Writing:
         self._begun = True
         self._successors = _successors(queries)
         self._hidden = frozenset(_hidden(queries)) - self._successors.keys()
-        self._target.put({WORKSPACE: {name: getattr(self._workspace, name) for name in TOLD}})
+        self._target.put({WORKSPACE: {name: getattr(self._workspace, name) for name in WORKSPACE_FIELDS}})
         numbers, done = Numbers(), 0
         total = sum(rows.number(queries, table) for table in self._counted()) or 1
         for table in EXPORTED:

@@ -5,7 +5,7 @@ not at all. What is there already stays untouched, so an import that was interru
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from functools import partial
@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from memoryd.core.base.batches import batches
+from memoryd.core.base.progress import Progress, StepProgress, ignore_progress
 from memoryd.core.engine import Engine
 from memoryd.core.graph import entities, relations
 from memoryd.core.graph.entities import NewEntity
@@ -26,24 +27,21 @@ BATCH = 500  # entities, observations and relations a transaction; the one entit
 REMARKS = 20  # of a sort that are told in full; of more, only the number
 LOAD = 3600.0  # seconds that a model may take: a provider may have to fetch it
 
-Report = Callable[[str, float], None]
-"""Told what is being done and how far that is, 0 to 1; 0 where nobody knows."""
-
 
 # the file ------------------------------------------------------------------------------------------------------------
 
 
-class Source:
+class ForeignFile:
     """An open file of a format, which can be read again and again."""
 
-    def __init__(self, source: jsonl.Source, form: str) -> None:
+    def __init__(self, source: jsonl.LineFile, form: str) -> None:
         self.path = source.path
         self.changed = source.changed
         self.clean = source.clean
         self._source = source
         self._read = FORMATS[form]
 
-    def items(self, report: Callable[[float], None] = jsonl.ignored) -> Iterator[tuple[int, Item]]:
+    def items(self, report: Progress = ignore_progress) -> Iterator[tuple[int, Item]]:
         """What the file holds, each with the number of its line."""
         for number, line in self._source.lines(report):
             for item in self._read(line):
@@ -51,17 +49,17 @@ class Source:
 
 
 @contextmanager
-def opened(path: Path, form: str) -> Iterator[Source]:
+def opened(path: Path, form: str) -> Iterator[ForeignFile]:
     """A file to import. Raises InvalidInputError where there is nothing in it that could be."""
     if form not in FORMATS:
         raise InvalidInputError(f"There is no format {form!r} to import from. There are: {', '.join(FORMATS)}.")
     with jsonl.opened(path) as file:
-        source = Source(file, form)
+        source = ForeignFile(file, form)
         _check_some(source, form)
         yield source
 
 
-def _check_some(source: Source, form: str) -> None:
+def _check_some(source: ForeignFile, form: str) -> None:
     """Raise InvalidInputError unless the file holds an entity or a relation."""
     first = None
     for number, item in source.items():
@@ -76,16 +74,16 @@ def _check_some(source: Source, form: str) -> None:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Counts:
+class GraphCounts:
     """How much of each."""
 
     entities: int = 0
     observations: int = 0
     relations: int = 0
 
-    def __add__(self, other: "Counts") -> "Counts":
+    def __add__(self, other: "GraphCounts") -> "GraphCounts":
         """Both together."""
-        return Counts(
+        return GraphCounts(
             entities=self.entities + other.entities,
             observations=self.observations + other.observations,
             relations=self.relations + other.relations,
@@ -115,11 +113,11 @@ class Remarks:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Summary:
+class ImportSummary:
     """What an import has come to. What was read and is not new was there already."""
 
-    read: Counts
-    new: Counts
+    read: GraphCounts
+    new: GraphCounts
     placeholders: int
     """Entities that were made because relations name them and nothing else does."""
     empty: int
@@ -139,7 +137,7 @@ class Summary:
         return asdict(self) | {"masked": dict(Counter(self.masked))}
 
 
-def load(graph: Graph, source: Source, report: Report) -> Summary:
+def load(graph: Graph, source: ForeignFile, report: StepProgress) -> ImportSummary:
     """Import a file into a graph, without its secrets. Raises MemorydError; what was imported until then stays.
 
     Where secrets are refused, all of it is read first: InvalidInputError names the line, and nothing was imported.
@@ -156,21 +154,21 @@ class _Loading:
 
     def __init__(self, graph: Graph) -> None:
         self._graph = graph
-        self._read = Counts()
-        self._new = Counts()
+        self._read = GraphCounts()
+        self._new = GraphCounts()
         self._placeholders = self._empty = 0
         self._faults, self._hints = Remarks(), Remarks()
         self._masked: list[str] = []
 
-    def demand_none(self, source: Source) -> None:
+    def demand_none(self, source: ForeignFile) -> None:
         for number, item in source.items():
             self._clean(source, number, item)
 
-    def _items(self, source: Source, what: str, report: Report) -> Iterator[tuple[int, Item]]:
+    def _items(self, source: ForeignFile, what: str, report: StepProgress) -> Iterator[tuple[int, Item]]:
         for number, item in source.items(partial(report, what)):
             yield number, self._clean(source, number, item)
 
-    def _clean(self, source: Source, number: int, item: Item) -> Item:
+    def _clean(self, source: ForeignFile, number: int, item: Item) -> Item:
         if not isinstance(item, NewEntity | Edge):
             return item
         cleaned = source.clean(number, asdict(item), self._graph.engine.secrets)
@@ -179,7 +177,7 @@ class _Loading:
         self._masked += cleaned.found
         return type(item)(**cleaned.value)
 
-    def run(self, source: Source, report: Report) -> None:
+    def run(self, source: ForeignFile, report: StepProgress) -> None:
         found = self._entities(self._items(source, "importing entities", report))
         for news in batches(found, BATCH, lambda one: 1 + len(one[1].observations)):
             self._put_entities(news)
@@ -189,8 +187,8 @@ class _Loading:
             self._put_relations(batch)
         del self._masked[masked:]  # the second pass finds them again
 
-    def summary(self, *, changed: bool) -> Summary:
-        return Summary(
+    def summary(self, *, changed: bool) -> ImportSummary:
+        return ImportSummary(
             read=self._read, new=self._new, placeholders=self._placeholders, empty=self._empty,
             faults=self._faults.number, hints=self._hints.number, changed=changed,
             first_faults=tuple(self._faults.first), first_hints=tuple(self._hints.first),
@@ -206,18 +204,18 @@ class _Loading:
                 case Hint(text):
                     self._hints.add(number, text)
                 case Edge():
-                    self._read += Counts(relations=1)
+                    self._read += GraphCounts(relations=1)
                 case NewEntity():
                     said = tuple(filter(None, item.observations))
                     self._empty += len(item.observations) - len(said)
-                    self._read += Counts(entities=1, observations=len(said))
+                    self._read += GraphCounts(entities=1, observations=len(said))
                     yield number, NewEntity(name=item.name, type=item.type, observations=said)
 
     def _put_entities(self, batch: list[tuple[int, NewEntity]]) -> None:
         news = [new for _, new in batch]
         made = self._graph.change(lambda change: entities.put(change, news, {}))
         for (number, new), one in zip(batch, made, strict=True):
-            self._new += Counts(entities=not one.already_existed, observations=one.added)
+            self._new += GraphCounts(entities=not one.already_existed, observations=one.added)
             if new.type not in (one.entity.type, UNKNOWN):
                 kept = f"{brief(new.name)} the type {brief(new.type)}, but it keeps {brief(one.entity.type)}"
                 self._hints.add(number, f"gives {kept}")
@@ -232,7 +230,7 @@ class _Loading:
             return missing, len(relations.put(change, edges)["created"])
 
         missing, created = self._graph.change(work)
-        self._new += Counts(relations=created)
+        self._new += GraphCounts(relations=created)
         self._placeholders += len(missing)
         for number, edge in batch:
             for name in sorted(missing & _ends([edge])):
@@ -247,7 +245,7 @@ def _ends(edges: Iterable[Edge]) -> set[str]:
 # vectors -------------------------------------------------------------------------------------------------------------
 
 
-def embed(engine: Engine, report: Report) -> str:
+def embed(engine: Engine, report: StepProgress) -> str:
     """Make the vectors that are missing. Returns why they cannot be made, if so: where the model's files are not there.
 
     In every workspace, as all backfills.

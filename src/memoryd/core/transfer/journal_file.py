@@ -9,18 +9,18 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryFile
-from typing import IO, Any, Literal, TypeVar, cast
+from typing import IO, Any, TypeVar, cast
 
 from memoryd.core.base.batches import batches
-from memoryd.core.journal.metadata import of_summary, of_turn, summary, turn
+from memoryd.core.base.progress import Progress
+from memoryd.core.journal.metadata import CollectionName, of_summary, of_turn, summary, turn
 from memoryd.core.security.secrets import Secrets
 from memoryd.core.transfer import jsonl
-from memoryd.core.transfer.jsonl import Done, Mode, Source, Target, Written
+from memoryd.core.transfer.jsonl import ImportMode, LineFile, Target, Written
 from memoryd.errors import InvalidInputError
 from memoryd.model import AGENT_INTERACTION, Interaction, SessionSummary
 from memoryd.store.journal import COLLECTIONS, JournalStore
 
-Collection = Literal["memories", "summaries"]
 T = TypeVar("T")
 
 FORMAT = {"format": "journal", "version": 1}
@@ -28,7 +28,7 @@ BATCH = 500  # turns or summaries a transaction of a merge
 
 
 @dataclass(frozen=True, slots=True)
-class Counts:
+class CollectionCounts:
     """How many of each collection."""
 
     memories: int = 0
@@ -39,15 +39,17 @@ class Counts:
 class Imported:
     """What a file held, what of it was not there yet, and the kinds of the secrets that were masked in it."""
 
-    read: Counts
-    new: Counts
+    read: CollectionCounts
+    new: CollectionCounts
     masked: tuple[str, ...]
 
 
 # writing -------------------------------------------------------------------------------------------------------------
 
 
-def export(kept: JournalStore, path: Path, include: Sequence[Collection], report: Done) -> tuple[Written, Counts]:
+def export(
+    kept: JournalStore, path: Path, include: Sequence[CollectionName], report: Progress
+) -> tuple[Written, CollectionCounts]:
     """Write the collections to a new file."""
     numbers = kept.numbers()
     total = max(sum(numbers[name] for name in include), 1)
@@ -65,7 +67,7 @@ def export(kept: JournalStore, path: Path, include: Sequence[Collection], report
                     report(min(target.number / total, 1.0))
 
     written = jsonl.write(path, FORMAT | {"collections": list(include)}, fill)
-    return written, Counts(**counts)
+    return written, CollectionCounts(**counts)
 
 
 def _turn_line(kept: Interaction) -> dict[str, Any]:
@@ -79,7 +81,7 @@ def _summary_line(kept: SessionSummary) -> dict[str, Any]:
 # reading -------------------------------------------------------------------------------------------------------------
 
 
-def load(kept: JournalStore, source: Source, mode: Mode, report: Done, secrets: Secrets) -> Imported:
+def load(kept: JournalStore, source: LineFile, mode: ImportMode, report: Progress, secrets: Secrets) -> Imported:
     """Import a file without its secrets: add what is not there yet, or replace the collections that it holds.
 
     All of it is read and checked first; InvalidInputError names a bad line, and nothing was changed. A merge is written
@@ -94,7 +96,7 @@ def load(kept: JournalStore, source: Source, mode: Mode, report: Done, secrets: 
     with TemporaryFile("w+", encoding="utf-8") as turns, TemporaryFile("w+", encoding="utf-8") as summaries:
         reading = _Reading({Interaction: turns, SessionSummary: summaries}, report)
         reading.check(source, secrets)
-        read = Counts(reading.numbers[Interaction], reading.numbers[SessionSummary])
+        read = CollectionCounts(reading.numbers[Interaction], reading.numbers[SessionSummary])
         if not held and not reading.numbers:
             raise InvalidInputError(f"{source.path.name} is empty: there is nothing to import.")
         before = kept.numbers()
@@ -110,21 +112,21 @@ def load(kept: JournalStore, source: Source, mode: Mode, report: Done, secrets: 
         for several in batches(reading.items(SessionSummary), BATCH):
             kept.put_summaries(several)
         after = kept.numbers()
-    new = Counts(**{name: after[name] - before[name] for name in COLLECTIONS})
+    new = CollectionCounts(**{name: after[name] - before[name] for name in COLLECTIONS})
     return Imported(read, new, tuple(reading.masked))
 
 
 class _Reading:
     """A file that is read once: its turns and its summaries wait in files of their own until all lines are known."""
 
-    def __init__(self, waiting: Mapping[type, IO[str]], report: Done) -> None:
+    def __init__(self, waiting: Mapping[type, IO[str]], report: Progress) -> None:
         self.numbers: Counter[type] = Counter()
         self.masked: list[str] = []
         self._waiting = waiting
         self._report = report
         self._done = 0
 
-    def check(self, source: Source, secrets: Secrets) -> None:
+    def check(self, source: LineFile, secrets: Secrets) -> None:
         """Read all lines; raise InvalidInputError that names a bad one."""
         for number, value in source.objects(lambda done: self._report(done / 2)):
             cleaned = source.clean(number, value, secrets)

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import IO, Any, Literal
 
 from memoryd import disk
+from memoryd.core.base.progress import Progress, ignore_progress
 from memoryd.core.security.secrets import Cleaned, SecretRefusedError, Secrets
 from memoryd.errors import InvalidInputError, StoreError
 from memoryd.text import unstorable
@@ -23,20 +24,14 @@ BLOCK = 1 << 18  # bytes that are read at a time from the middle of a file
 TICK = 100  # lines between reports
 HEAD, END = "memoryd", "end"
 
-Mode = Literal["merge", "replace"]
+ImportMode = Literal["merge", "replace"]
 """Whether what a file holds is added to what is there, or comes in its place."""
-Done = Callable[[float], None]
-"""Told how far something is, 0 to 1."""
-
-
-def ignored(_done: float) -> None:
-    """Nobody wants to know."""
 
 
 # reading -------------------------------------------------------------------------------------------------------------
 
 
-class Source:
+class LineFile:
     """An open file, which can be read again and again."""
 
     def __init__(self, path: Path, file: IO[bytes]) -> None:
@@ -46,7 +41,7 @@ class Source:
         self._file = file
         self._began = self._state()
 
-    def lines(self, report: Done = ignored) -> Iterator[tuple[int, bytes]]:
+    def lines(self, report: Progress = ignore_progress) -> Iterator[tuple[int, bytes]]:
         """The lines that are not blank, each with its number."""
         size, done = max(os.fstat(self._file.fileno()).st_size, 1), 0
         self._file.seek(0)
@@ -70,7 +65,7 @@ class Source:
                     yield position, line
                 position += len(line)
 
-    def objects(self, report: Done = ignored) -> Iterator[tuple[int, dict[str, Any]]]:
+    def objects(self, report: Progress = ignore_progress) -> Iterator[tuple[int, dict[str, Any]]]:
         """The JSON objects of the lines; of a file of ours without its head and its end, by which it is checked.
 
         Raises InvalidInputError that names the line.
@@ -142,7 +137,7 @@ class Source:
 
 
 @contextmanager
-def opened(path: Path) -> Iterator[Source]:
+def opened(path: Path) -> Iterator[LineFile]:
     """A file to read. Raises InvalidInputError where it is none, or no text."""
     if not path.exists():
         raise InvalidInputError(f"There is no file {path}. Check its path.")
@@ -150,7 +145,7 @@ def opened(path: Path) -> Iterator[Source]:
         raise InvalidInputError(f"{path} is no file. Give the file itself.")
     with path.open("rb") as file:
         _check_text(path, file.read(HEADBYTES))
-        yield Source(path, file)
+        yield LineFile(path, file)
 
 
 def _check_text(path: Path, head: bytes) -> None:

@@ -12,6 +12,7 @@ from functools import partial
 from typing import TypeVar
 
 from memoryd.core.base.batches import batches
+from memoryd.core.base.progress import Progress
 from memoryd.core.engine import Engine
 from memoryd.core.graph import observations
 from memoryd.core.graph.transaction import named
@@ -74,9 +75,7 @@ class Merging:
     What is kept in memory meanwhile are the entities and memories that were there already, by their ids.
     """
 
-    def __init__(
-        self, engine: Engine, workspace: Workspace, file: str, part: Part, report: Callable[[float], None]
-    ) -> None:
+    def __init__(self, engine: Engine, workspace: Workspace, file: str, part: Part, report: Progress) -> None:
         self._engine, self._workspace = engine, workspace
         self._file, self._part, self._report = file, part, report
         self.new = Numbers()

@@ -4,7 +4,7 @@ Each workspace is copied from one snapshot, in transactions of a page of rows. W
 run that was killed is simply run again. The registry learns of a workspace last: nobody meets a half of one.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import asdict, dataclass, replace
 from functools import partial
@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from memoryd.core.base.clock import Clock
+from memoryd.core.base.progress import StepProgress
 from memoryd.core.engine import Engine
 from memoryd.core.security.secrets import Secrets
 from memoryd.core.workspaces.registry import ARCHIVED, Workspaces
@@ -27,10 +28,7 @@ from memoryd.store.sqlite.store import SqliteStore
 
 SESSIONS = ("sessions", "session_holders")
 SERVER = ("postgresql:", "postgres:")
-TOLD = 10  # differences in one sentence
-
-Report = Callable[[str, float], None]
-"""Told what is being done and how far all of it is, 0 to 1."""
+LISTED = 10  # differences in one sentence
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +59,7 @@ class Moved:
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class MigrationOutcome:
     """What a migration has come to."""
 
     moved: Sequence[Moved]
@@ -74,10 +72,10 @@ class Outcome:
     def demand_same(self) -> None:
         """Raise StoreError unless the target holds what the source does."""
         if self.differences:
-            more = ["..."] if len(self.differences) > TOLD else []
-            told = "; ".join([*map(str, self.differences[:TOLD]), *more])
+            more = ["..."] if len(self.differences) > LISTED else []
+            listed = "; ".join([*map(str, self.differences[:LISTED]), *more])
             raise StoreError(
-                f"Source and target differ: {told}. Stop what writes to them and run this again, which adds what is "
+                f"Source and target differ: {listed}. Stop what writes to them and run this again, which adds what is "
                 "missing; where rows have changed since they were copied, begin with an empty target."
             )
 
@@ -102,7 +100,7 @@ def opened(place: str, settings: Settings) -> Iterator[Store]:
         yield store
 
 
-def migrate(source: str, target: str, settings: Settings, report: Report) -> Outcome:
+def migrate(source: str, target: str, settings: Settings, report: StepProgress) -> MigrationOutcome:
     """Move everything from one place to another. Raises MemorydError; what was written until then stays."""
     if at(source, settings) == at(target, settings):
         raise InvalidInputError("Source and target are the same place. Name two.")
@@ -110,7 +108,7 @@ def migrate(source: str, target: str, settings: Settings, report: Report) -> Out
         return Migration(here, there, report).run()
 
 
-def backup(engine: Engine, target: Path, report: Report) -> int:
+def backup(engine: Engine, target: Path, report: StepProgress) -> int:
     """Write everything as one consistent SQLite file while others go on writing; how many records it holds.
 
     The file is checked before it gets its name.
@@ -124,7 +122,7 @@ def backup(engine: Engine, target: Path, report: Report) -> int:
     return sum(moved.rows["records"] for moved in outcome.moved)
 
 
-def _into_file(engine: Engine, file: Path, report: Report) -> Outcome:
+def _into_file(engine: Engine, file: Path, report: StepProgress) -> MigrationOutcome:
     with opened(str(file), engine.settings) as store:
         outcome = Migration(engine.store, store, report, steady=True).run()
         if problems := store.upkeep.problems(None):
@@ -142,7 +140,7 @@ class Migration:
     writing. Else against what the source holds at the end.
     """
 
-    def __init__(self, source: Store, target: Store, report: Report, *, steady: bool = False) -> None:
+    def __init__(self, source: Store, target: Store, report: StepProgress, *, steady: bool = False) -> None:
         self._source, self._target = source, target
         self._from, self._to = (Workspaces(store, Clock(), Secrets("allow")) for store in (source, target))
         self._report = report
@@ -152,7 +150,7 @@ class Migration:
         self._differences: list[Difference] = []
         self._total = self._done = 0
 
-    def run(self) -> Outcome:
+    def run(self) -> MigrationOutcome:
         """Copy, register, verify. Raises MemorydError before anything is written where a name is taken."""
         every = self._from.all()
         if not every:
@@ -170,7 +168,7 @@ class Migration:
         if not self._steady:
             for workspace in every:
                 self._source.read(workspace, partial(self._verify, workspace))
-        return Outcome([self._moved(workspace) for workspace in every], self._differences)
+        return MigrationOutcome([self._moved(workspace) for workspace in every], self._differences)
 
     # before anything is written --------------------------------------------------------------------------------------
 
@@ -292,7 +290,7 @@ def _size(queries: Queries) -> int:
 
 
 def _said(workspace: Workspace) -> dict[str, str]:
-    """What is told of a workspace, wherever it lies."""
+    """What is listed of a workspace, wherever it lies."""
     return {
         "name": workspace.name, "description": workspace.description, "status": workspace.status,
         "created_at": workspace.created_at, "updated_at": workspace.updated_at,

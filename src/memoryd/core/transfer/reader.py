@@ -12,13 +12,14 @@ from itertools import groupby
 from typing import Any, NamedTuple
 
 from memoryd.core.base.batches import batches
+from memoryd.core.base.progress import Progress
 from memoryd.core.records import perspectives
 from memoryd.core.records.deduplication import fingerprint
 from memoryd.core.security.secrets import Secrets
 from memoryd.core.transfer import schema
 from memoryd.core.transfer.export import Numbers, noun
-from memoryd.core.transfer.jsonl import HEAD, Done, Source
-from memoryd.core.transfer.schema import FORMAT, TOLD, VERSION, WORKSPACE
+from memoryd.core.transfer.jsonl import HEAD, LineFile
+from memoryd.core.transfer.schema import FORMAT, VERSION, WORKSPACE, WORKSPACE_FIELDS
 from memoryd.errors import InvalidInputError
 from memoryd.model import Kind
 from memoryd.store import rows
@@ -36,7 +37,7 @@ class Part:
     """One workspace of a file."""
 
     about: dict[str, str]
-    """Its TOLD."""
+    """Its WORKSPACE_FIELDS."""
     queries: Queries
     """Its rows, in the scratch database."""
     numbers: Numbers = field(default_factory=Numbers)
@@ -63,7 +64,7 @@ class _Line(NamedTuple):
 
 
 @contextmanager
-def unpacked(source: Source, secrets: Secrets, report: Done) -> Iterator[list[Part]]:
+def unpacked(source: LineFile, secrets: Secrets, report: Progress) -> Iterator[list[Part]]:
     """Give the workspaces of a file; raise InvalidInputError that names the line that is wrong."""
     _check_head(source)
     with scratch() as database:
@@ -82,7 +83,7 @@ def listed(values: Iterable[object]) -> str:
     return json.dumps(list(dict.fromkeys(values)), ensure_ascii=False)
 
 
-def _check_head(source: Source) -> None:
+def _check_head(source: LineFile) -> None:
     head = (source.head() or {}).get(HEAD)
     if not isinstance(head, Mapping) or head.get("format") != FORMAT:
         raise InvalidInputError(f"{source.path.name} is no export of memoryd's. Say with --from which format it has.")
@@ -96,14 +97,14 @@ def _check_head(source: Source) -> None:
 class _Reading:
     """A file on its way into the scratch database."""
 
-    def __init__(self, source: Source, secrets: Secrets, database: Scratch) -> None:
+    def __init__(self, source: LineFile, secrets: Secrets, database: Scratch) -> None:
         self.parts: list[Part] = []
         self._source = source
         self._secrets = secrets
         self._database = database
         self._last: tuple[str, tuple[object, ...]] = ("", ())
 
-    def run(self, report: Done) -> None:
+    def run(self, report: Progress) -> None:
         for _, lines in groupby(self._lines(report), key=lambda line: (line.part.name, line.table)):
             for batch in batches(lines, BATCH, lambda line: weight(line.row)):
                 self._put(batch)
@@ -118,7 +119,7 @@ class _Reading:
 
     # lines -----------------------------------------------------------------------------------------------------------
 
-    def _lines(self, report: Done) -> Iterator[_Line]:
+    def _lines(self, report: Progress) -> Iterator[_Line]:
         """Give the rows, without their secrets."""
         for number, value in self._source.objects(report):
             free = {name: schema.texts(name, given) for name, given in value.items()}
@@ -254,12 +255,12 @@ def _check_row(table: str, row: Row) -> None:
 def _about(given: Any) -> dict[str, str]:
     if (
         not isinstance(given, Mapping)
-        or set(given) != set(TOLD)
+        or set(given) != set(WORKSPACE_FIELDS)
         or not all(isinstance(one, str) for one in given.values())
     ):
         raise InvalidInputError(
-            f"holds a workspace that does not tell {', '.join(TOLD)}, each as text and nothing else"
+            f"holds a workspace that does not tell {', '.join(WORKSPACE_FIELDS)}, each as text and nothing else"
         )
     schema.time(given["created_at"])
     schema.time(given["updated_at"])
-    return {name: given[name] for name in TOLD}
+    return {name: given[name] for name in WORKSPACE_FIELDS}

@@ -1,14 +1,15 @@
 """Import the workspaces of a file that `export` wrote: add what is missing, or replace what is there."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import Any
 
+from memoryd.core.base.progress import Progress, StepProgress
 from memoryd.core.engine import Engine
 from memoryd.core.records import perspectives
-from memoryd.core.transfer.export import NOUNS, Numbers, Report
-from memoryd.core.transfer.jsonl import Mode, Source
+from memoryd.core.transfer.export import NOUNS, Numbers
+from memoryd.core.transfer.jsonl import ImportMode, LineFile
 from memoryd.core.transfer.merge import Merging, usable
 from memoryd.core.transfer.reader import Part, unpacked
 from memoryd.errors import InvalidInputError
@@ -21,7 +22,7 @@ REMARKS = 20  # that are told in full
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class RestoredWorkspace:
     """What the import of a workspace has come to."""
 
     workspace: str
@@ -41,7 +42,9 @@ class Outcome:
         return {"workspace": self.workspace, "made": self.made, **numbers, **first, "masked": dict(self.masked)}
 
 
-def load(engine: Engine, source: Source, name: str | None, mode: Mode, report: Report) -> list[Outcome]:
+def load(
+    engine: Engine, source: LineFile, name: str | None, mode: ImportMode, report: StepProgress
+) -> list[RestoredWorkspace]:
     """Import the workspaces of a file, under the names that it gives or the one of them as `name`.
 
     All of it is read and checked first: InvalidInputError names what is wrong, and nothing was changed. `merge` adds
@@ -61,7 +64,9 @@ def load(engine: Engine, source: Source, name: str | None, mode: Mode, report: R
         return [_load(engine, source.path.name, part, target, mode, report) for part, target in targets]
 
 
-def _load(engine: Engine, file: str, part: Part, name: str, mode: Mode, report: Report) -> Outcome:
+def _load(
+    engine: Engine, file: str, part: Part, name: str, mode: ImportMode, report: StepProgress
+) -> RestoredWorkspace:
     known = engine.workspaces.usable(name)
     workspace = known or engine.workspaces.adopt(name)
     about = (part.about["description"], part.about["created_at"], part.about["updated_at"])
@@ -85,10 +90,10 @@ def _load(engine: Engine, file: str, part: Part, name: str, mode: Mode, report: 
     if known and mode == "replace":
         engine.workspaces.tell(workspace, *about)
     engine.embed_later(workspace, None)
-    return Outcome(name, known is None, part.numbers, new, remarks, part.masked)
+    return RestoredWorkspace(name, known is None, part.numbers, new, remarks, part.masked)
 
 
-def _replace(queries: Queries, workspace: Workspace, part: Part, report: Callable[[float], None]) -> Numbers:
+def _replace(queries: Queries, workspace: Workspace, part: Part, report: Progress) -> Numbers:
     """Put the rows of a file in place of those of a workspace, which go for good; return how many there are now."""
     while rows.empty_some(queries):
         pass

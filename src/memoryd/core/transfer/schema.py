@@ -19,7 +19,7 @@ from memoryd.store.columns import EXPORTED, Column, Holds
 
 FORMAT, VERSION = "workspaces", 2
 WORKSPACE = "workspace"
-TOLD = ("name", "description", "created_at", "updated_at")
+WORKSPACE_FIELDS = ("name", "description", "created_at", "updated_at")
 KEY_LENGTH = 2_000  # characters of an id at most
 DIM_MOST = 1 << 16  # components of a vector at most
 COUNT = 1 << 31  # what a number stays below

@@ -6,6 +6,7 @@ from pydantic import Field, StringConstraints
 
 from memoryd.core.journal import journal as core
 from memoryd.core.journal import view
+from memoryd.core.journal.metadata import CollectionName
 from memoryd.core.journal.view import (
     ChangedDatabase,
     DatabaseOutcome,
@@ -16,8 +17,7 @@ from memoryd.core.journal.view import (
 )
 from memoryd.core.transfer import journal_file, jsonl
 from memoryd.core.transfer.export_directory import ExportDirectory
-from memoryd.core.transfer.journal_file import Collection
-from memoryd.core.transfer.jsonl import Mode
+from memoryd.core.transfer.jsonl import ImportMode
 from memoryd.toolsets.journal.shapes import CamelArguments, error_text, journal
 from memoryd.toolsets.registry import Answer, Call, NoArguments, Tool, Toolset
 
@@ -52,7 +52,9 @@ def _database(call: Call) -> JournalDatabase:
 class ExportDatabaseArguments(CamelArguments):
     """What to export."""
 
-    include: Annotated[list[Collection], Field(min_length=1, max_length=2, description="Collections to export.")] = [
+    include: Annotated[
+        list[CollectionName], Field(min_length=1, max_length=2, description="Collections to export.")
+    ] = [
         "memories",
         "summaries",
     ]
@@ -66,7 +68,9 @@ class ImportDatabaseArguments(CamelArguments):
         StringConstraints(min_length=1, max_length=4_096, pattern=r"\S"),
         Field(description="The path to the JSONL backup file, within the directory of exports."),
     ]
-    mode: Annotated[Mode, Field(description="merge adds what is missing; replace first removes what exists.")] = "merge"
+    mode: Annotated[ImportMode, Field(description="merge adds what is missing; replace first removes what exists.")] = (
+        "merge"
+    )
 
 
 def _export(call: Call, arguments: ExportDatabaseArguments) -> Answer[ExportedJournal]:
