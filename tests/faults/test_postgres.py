@@ -12,14 +12,17 @@ import pytest
 
 from memoryd.core.engine import Engine
 from memoryd.errors import InvalidInputError, NotFoundError, StoreBusyError, StoreError, UncertainError
-from memoryd.model import Workspace
+from memoryd.model import Interaction, Workspace
 from memoryd.settings import Settings
 from memoryd.store.base import Queries, Store
 from memoryd.store.postgres import connection as postgres_connection
+from memoryd.store.postgres import rows
+from memoryd.store.postgres.connection import TransientError
 from memoryd.store.postgres.queries import PostgresQueries
 from memoryd.store.postgres.store import PostgresStore
 from tests.clients import NO_MODELS, until
 from tests.store.clusters import Cluster, ask, cluster
+from tests.store.journals import engine, journal, turn
 from tests.store.kit import add, output, put, python, together, workspace
 
 pytestmark = [pytest.mark.process, pytest.mark.slow]
@@ -400,3 +403,25 @@ def test_what_a_killed_writer_acknowledged_is_there(url: str) -> None:
     told = {line.strip() for line in lines if line.endswith("\n")}
     assert len(told) >= 30
     assert told <= set(bodies(url))
+
+
+def test_a_journal_is_not_replaced_by_what_is_left_of_a_spent_iterator(
+    url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with engine(tmp_path, None, MEMORY_DATABASE_URL=url) as made:
+        kept = journal(made)
+        kept.put([turn(1)])
+
+        def twice(attempt: Callable[[], object]) -> object:
+            with suppress(TransientError):
+                attempt()
+            return attempt()
+
+        def conflicting() -> Iterator[Interaction]:
+            yield turn(2)
+            raise TransientError("another transaction came first")
+
+        monkeypatch.setattr(rows, "_retried", twice)
+        with pytest.raises(StoreBusyError, match="Nothing was changed"):
+            kept.replace(conflicting(), None)
+        assert [one.id for one in kept.of_session("s", 10, 0).page] == [turn(1).id]

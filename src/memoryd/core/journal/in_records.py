@@ -12,7 +12,7 @@ from memoryd.core.scope import Scope
 from memoryd.core.search import ranking
 from memoryd.core.search.pipeline import Found, Search
 from memoryd.core.security.secrets import cleaned
-from memoryd.errors import StoreError
+from memoryd.errors import StoreBusyError, StoreError
 from memoryd.model import AGENT_INTERACTION, Filter, Findings, Interaction, Kind, Record, SessionSummary
 from memoryd.store.base import Queries, Row
 from memoryd.store.journal import Summaries, Turns
@@ -157,8 +157,13 @@ class JournalRows:
     @cleaned
     def replace(self, turns: Iterable[Interaction] | None, summaries: Iterable[SessionSummary] | None) -> None:
         """Keep these and no others; None leaves a kind as it is."""
+        begun = False
 
         def work(queries: Queries) -> None:
+            nonlocal begun
+            if begun:  # a store may repeat a transaction, but what an iterator gave is spent
+                raise StoreBusyError("Another process got in the way. Nothing was changed by this call; try again.")
+            begun = True
             now = self._engine.clock.now()
             for kind, news in zip(ERASED, (turns, summaries), strict=True):
                 if news is not None:
