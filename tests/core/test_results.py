@@ -6,7 +6,7 @@ import pytest
 
 from memoryd.core.base.results import compact, counted, without_empty
 from memoryd.core.memories import view
-from memoryd.core.search.briefing import Raw, Summary, annotated, brief
+from memoryd.core.search.briefing import RawLayout, SummaryLayout, annotated, brief
 from memoryd.model import Hit, Kind, Record
 from memoryd.text import estimate_tokens
 
@@ -25,8 +25,8 @@ def test_only_named_fields_are_absent_when_empty() -> None:
     assert without_empty(body, "a", "b", "e") == {"c": "", "d": 0, "e": "x"}
 
 
-@pytest.mark.parametrize("layout", [Summary("tea"), Raw("tea")])
-def test_a_briefing_knows_whether_its_note_had_room(layout: Summary | Raw) -> None:
+@pytest.mark.parametrize("layout", [SummaryLayout("tea"), RawLayout("tea")])
+def test_a_briefing_knows_whether_its_note_had_room(layout: SummaryLayout | RawLayout) -> None:
     for budget, noted in ((30, False), (1_000, True)):
         made = annotated(brief([HIT], budget, layout), budget, NOTE, layout)
         assert (made.noted, NOTE in made.text) == (noted, noted)
@@ -36,6 +36,6 @@ def test_a_briefing_knows_whether_its_note_had_room(layout: Summary | Raw) -> No
 
 
 def test_without_a_note_nothing_is_noted() -> None:
-    made = annotated(brief([HIT], 100, Summary("tea")), 100, "", Summary("tea"))
+    made = annotated(brief([HIT], 100, SummaryLayout("tea")), 100, "", SummaryLayout("tea"))
     assert not made.noted
     assert "degraded" not in {**view.recalled(made, "summary"), **view.figures(made)}

@@ -13,7 +13,7 @@ from memoryd.core.records import records, short_ids
 from memoryd.core.records.deduplication import fingerprint
 from memoryd.core.records.embedding import Question
 from memoryd.core.scope import Scope
-from memoryd.core.search.briefing import LAYOUTS, Briefing, Format, Sections, annotated, brief, pack, room
+from memoryd.core.search.briefing import LAYOUTS, Briefing, Format, SectionsLayout, annotated, brief, pack, room
 from memoryd.core.search.pipeline import Found, Search
 from memoryd.core.security.secrets import cleaned, matched
 from memoryd.errors import InvalidInputError, ModelError, NotFoundError
@@ -36,7 +36,7 @@ SESSIONS = 3  # summaries of sessions that it considers
 
 @dataclass(frozen=True, slots=True)
 class Stored:
-    """The id of a memory, and whether it is new, an older one that says the same, or takes the place of others."""
+    """The id of a memory, and whether it is new, an older one with the same text, or replaces others."""
 
     id: str
     status: Literal["stored", "merged", "updated"]
@@ -77,16 +77,16 @@ class Memories:
     def store(
         self, content: str, tags: Sequence[str] = (), importance: float = 0.5, supersedes: Sequence[str] = ()
     ) -> Stored:
-        """Keep a text verbatim; durable when this returns. What says the same is merged with what is there.
+        """Store a text verbatim; durable when this returns. An equal text is merged with the existing memory.
 
-        The memories that it `supersedes` are found no more, unless somebody asks what was believed before. Raises
-        NotFoundError that names those that are not there.
+        The memories that it `supersedes` are only found by questions about an earlier time. Raise NotFoundError if
+        some of them do not exist; nothing is stored then.
         """
         embedded = self._scope.passages([content])[0]
         tags = tuple(dict.fromkeys(tags))
 
         def work(queries: Queries) -> Stored:
-            now = self._engine.clock.now()  # not before it is our turn: times are in the order of commits
+            now = self._engine.clock.now()  # inside the transaction: times are in the order of commits
             print_ = fingerprint(content)
             if same := queries.one("memories.same", fingerprint=print_, scope=""):
                 union = list(dict.fromkeys([*json.loads(same["tags"]), *tags]))
@@ -107,19 +107,19 @@ class Memories:
         return stored
 
     def _superseding(self, queries: Queries, stored: Stored, ids: Sequence[str], now: str) -> Stored:
-        """Let a memory take the place of others."""
+        """Let a memory replace others; raise NotFoundError for ids that it cannot replace."""
         if not ids:
             return stored
         ids = short_ids.resolve(queries, "supersedes", ids, self._scope.session, "ids.living", "ids.ever")
         rows = queries.all("memories.replaceable", ids=json.dumps(ids), by=stored.id)
-        there = {row["id"]: row["living"] for row in rows}
-        if missing := [one for one in dict.fromkeys(ids) if one not in there or one == stored.id]:
+        replaceable = {row["id"]: row["living"] for row in rows}
+        if missing := [key for key in dict.fromkeys(ids) if key not in replaceable or key == stored.id]:
             raise NotFoundError(
-                f"supersedes: {', '.join(one[:100] for one in missing[:10])}: no living memory without a key has this "
-                "id, or it says just this. Nothing was stored; memory_recall in the format list shows ids."
+                f"supersedes: {', '.join(key[:100] for key in missing[:10])}: no living memory without a key has this "
+                "id, or its text is the one to store. Nothing was stored; memory_recall in the format list shows ids."
             )
-        living = [one for one in there if there[one]]
-        records.supersede(queries, living, stored.id, "superseded", "said by who stored what is true now", now)
+        living = [key for key in replaceable if replaceable[key]]
+        records.supersede(queries, living, stored.id, "superseded", "replaced by a newer memory on request", now)
         return Stored(stored.id, "updated", tuple(dict.fromkeys(ids)))
 
     # recalling -------------------------------------------------------------------------------------------------------
@@ -133,9 +133,9 @@ class Memories:
         form: Format = "summary",
         as_of: str | None = None,
     ) -> Briefing:
-        """What bears on a query, within `budget` tokens; with `as_of`, what was believed at that time.
+        """Return what bears on a query, within `budget` tokens; with `as_of`, what was believed at that time.
 
-        Raises InvalidInputError for what is no time.
+        Raise InvalidInputError if `as_of` is not a time.
         """
         allowed = Filter(tags=tuple(tags), kinds=tuple(kinds), session=self._scope.session)
         at = timestamp(moment(as_of)) if as_of else ""
@@ -151,7 +151,7 @@ class Memories:
         return self._noted(annotated(written or brief(found.best, left, layout), budget, found.degraded, layout))
 
     def _written(self, query: str, hits: Sequence[Hit], budget: int, form: Format) -> Briefing | None:
-        """What a language model makes of it; None where there is none or it fails: d, every feature has a fallback."""
+        """Return what a language model writes of the hits; None without one or if it fails (d: a fallback follows)."""
         llm = self._engine.helpers.writer()
         if llm is None:
             return None
@@ -165,7 +165,7 @@ class Memories:
         return Briefing(text, made.hits, tokens, len(hits) - len(made.hits)) if 0 < tokens <= budget else None
 
     def context(self, task: str | None, budget: int, but: Collection[str] = ()) -> Briefing:
-        """What bears on a task, is important or recent, for the start of a conversation; without the ids of `but`."""
+        """Return what bears on a task, is important or recent, for the start of a conversation; no ids of `but`."""
 
         def work(question: Question) -> tuple[Found | None, dict[str, list[Hit]], dict[str, str]]:
             queries = question.queries
@@ -193,25 +193,25 @@ class Memories:
         return briefing
 
     def _listed(self, queries: Queries, statement: str, **parameters: object) -> list[Hit]:
-        """The memories that a statement names, in its order."""
+        """Return the memories that a statement selects, in its order."""
         rows = queries.all(statement, session=self._scope.session, **parameters)
         return self._hits(queries, [row["id"] for row in rows])
 
     def _hits(self, queries: Queries, ids: Sequence[str]) -> list[Hit]:
-        """The records of ids, in their order."""
-        found = records.fetch(queries, ids, self._scope.session)
+        """Return the records with these ids, in their order."""
+        fetched = records.fetch(queries, ids, self._scope.session)
         return [
-            Hit(record=self._engine.accesses.current(self._scope.workspace, found[record_id]), score=0.0)
-            for record_id in ids if record_id in found
+            Hit(record=self._engine.accesses.current(self._scope.workspace, fetched[record_id]), score=0.0)
+            for record_id in ids if record_id in fetched
         ]  # fmt: skip
 
     # forgetting ------------------------------------------------------------------------------------------------------
 
     @matched
     def forget(self, criteria: Criteria, *, confirm: bool = False, dry_run: bool = False) -> Findings[Record]:
-        """Delete what all criteria match, softly; return it. With `dry_run` nothing is deleted.
+        """Delete the memories that match all criteria, softly; return them. With `dry_run` nothing is deleted.
 
-        Raises InvalidInputError where there are no criteria, or more than ids and no `confirm`.
+        Raise InvalidInputError without criteria, or for more than ids without `confirm`.
         """
         if criteria == Criteria():
             raise InvalidInputError("At least one of ids, tags, query, or before must be specified.")
@@ -245,8 +245,8 @@ class Memories:
         ids = [row["id"] for row in rows]
         if best is not None:
             ids = [record_id for record_id in best if record_id in ids][:FORGOTTEN_BY_QUERY]
-        found = records.fetch(queries, ids, self._scope.session)
-        return [found[record_id] for record_id in ids]
+        fetched = records.fetch(queries, ids, self._scope.session)
+        return [fetched[record_id] for record_id in ids]
 
     def _best_matches(self, criteria: Criteria) -> Findings[str]:
         allowed = Filter(tags=criteria.tags, kinds=(Kind.MEMORY,), session=self._scope.session)
@@ -269,20 +269,20 @@ class Memories:
         return self._scope.read(work)
 
     def recent(self, limit: int) -> list[Hit]:
-        """The newest memories."""
+        """Return the newest memories."""
         return self._scope.read(lambda q: self._listed(q, "memories.recent", limit=limit))
 
     def important(self, limit: int) -> list[Hit]:
-        """The most important memories."""
+        """Return the most important memories."""
         return self._scope.read(lambda q: self._listed(q, "memories.important", limit=limit, least=0.0))
 
     def tags(self, limit: int) -> dict[str, int]:
-        """The commonest tags, and how many records have them."""
+        """Return the commonest tags, and how many records have each."""
         rows = self._scope.read(lambda q: q.all("records.tags", session=self._scope.session, limit=limit))
         return {row["tag"]: row["number"] for row in rows}
 
     def stats(self) -> dict[str, Any]:
-        """What there is, since when, and how far the vectors have come."""
+        """Return the number of records of each kind, their times, how many have vectors, and the models' states."""
 
         def work(queries: Queries) -> dict[str, Any]:
             kinds = queries.all("records.counts", session=self._scope.session)
@@ -303,11 +303,11 @@ class Memories:
 def _briefing(
     task: str, sections: Mapping[str, Sequence[Hit]], degraded: str, budget: int, named: Mapping[str, str]
 ) -> Briefing:
-    """What of each section fits: first of the first, up to its share, then of the others, then of the first again."""
+    """Return what fits: the first section up to its share, then the others, then the rest of the first."""
     labels: dict[str, str] = {}
     for label, hits in sections.items():
         labels = {hit.record.id: label for hit in hits} | labels  # the first section that has it
-    layout = Sections(task, labels, named)
+    layout = SectionsLayout(task, labels, named)
     left = room(budget, degraded, layout)
     about_task, *others = sections.values()
     first = [line.hit for line in pack(about_task, int(TASK_SHARE * left), layout)]

@@ -18,15 +18,15 @@ from memoryd.query_syntax import WordQuery, parse_query
 from memoryd.store.base import Queries
 from memoryd.text import unstorable
 
-DEPTH = 100  # candidates by words, and as many by vector, where no more are asked for
-TERMS = 16  # of a query that a candidate is compared with, to see how many it has
+DEPTH = 100  # candidates by words, and as many by vector, unless more are asked for
+TERMS = 16  # terms of a query that a candidate is compared with, to see how many it has
 ALL = 1 << 40
-AFTER_ALL = "\U0010ffff" * 401  # behind every key that begins with what stands before it: none is so long
+AFTER_ALL = "\U0010ffff" * 401  # sorts behind every key with the same beginning: no key is so long
 
 
 @dataclass(frozen=True, slots=True)
 class Match:
-    """A memory that was found, and how relevant it is: 0 to 1."""
+    """A memory that was found, and its relevance, 0 to 1."""
 
     record: Record
     relevance: float
@@ -51,10 +51,10 @@ class Vault:
         tags: Sequence[str] | None = None,
         vector: Sequence[float] | None = None,
     ) -> str:
-        """Keep a text under a key; durable when this returns the key, with secrets masked.
+        """Store a text under a key; durable when this returns the key, with secrets masked.
 
-        What the key held is replaced. Its tags stay where `tags` is None, and the caller's vector where the content
-        stays and no other `vector` is given. Raises InvalidInputError for a vector that points nowhere.
+        An existing text is replaced. Its tags stay if `tags` is None, and the caller's vector if the content is the
+        same and no `vector` is given. Raise InvalidInputError for a vector of zero or infinite length.
         """
         own = _unit(vector) if vector is not None else None
         owner = self._owner(shelf)
@@ -92,9 +92,9 @@ class Vault:
     def prune(
         self, shelf: Shelf, key: str | None = None, older_than: str | None = None, tags: Sequence[str] = ()
     ) -> int:
-        """Delete what all criteria match; returns how many. Raises InvalidInputError for no time.
+        """Delete the memories that match all criteria; return how many. Raise InvalidInputError for a malformed time.
 
-        The vault's go softly, a session's at once and for good.
+        Those of the vault are deleted softly, those of a session at once and for good.
         """
         before = timestamp(moment(older_than)) if older_than else FOREVER
 
@@ -115,7 +115,7 @@ class Vault:
         return gone
 
     def _owner(self, shelf: Shelf) -> str:
-        """Return whose a new memory is: '' or the session, which is held once it is written to."""
+        """Return the owner of a new memory: '' or the session, which is held from then on."""
         if shelf == "vault":
             return ""
         if not self._scope.session:
@@ -133,10 +133,10 @@ class Vault:
         vector: Sequence[float] | None = None,
         limit: int = 10,
     ) -> tuple[list[Match], int]:
-        """What bears on a query, best first, and how many memories were searched: those of a shelf that have the tags.
+        """Return what bears on a query, best first, and how many memories of the shelf and tags were searched.
 
-        a: relevance = .4 words + .6 cosine for a memory with a vector where the query has one too, else the words
-        alone. Without any words, tags alone choose: the newest first. Raises InvalidInputError where nothing is asked.
+        a: relevance = .4 words + .6 cosine if memory and query both have a vector, else the words alone. Without a
+        query, the newest with the tags. Raise InvalidInputError if there is neither query, vector nor tag.
         """
         parsed = parse_query(query)
         question = _unit(vector) if vector is not None else None
@@ -145,12 +145,12 @@ class Vault:
         def work(queries: Queries) -> tuple[list[Match], int]:
             total = queries.one("vault.number", **self._asked(shelf, tags))
             if parsed is None and question is None:
-                found = self._tagged(queries, query, shelf, tags, limit)
+                scores = self._tagged(queries, query, shelf, tags, limit)
             else:
-                found = self._relevant(queries, parsed, question, allowed, max(limit, DEPTH))
-            best = sorted(found, key=lambda key: -found[key])[:limit]
-            records_ = records.fetch(queries, best, self._scope.session)
-            return [Match(records_[key], found[key]) for key in best], total["number"] if total else 0
+                scores = self._relevant(queries, parsed, question, allowed, max(limit, DEPTH))
+            best = sorted(scores, key=lambda key: -scores[key])[:limit]
+            fetched = records.fetch(queries, best, self._scope.session)
+            return [Match(fetched[key], scores[key]) for key in best], total["number"] if total else 0
 
         return self._scope.read(work)
 
@@ -165,7 +165,7 @@ class Vault:
     def _relevant(
         self, queries: Queries, parsed: WordQuery | None, question: Embedded | None, allowed: Filter, depth: int
     ) -> dict[str, float]:
-        """The relevance of all candidates by id."""
+        """Return the relevance of all candidates by id."""
         index = self._scope.index
         scores = dict(index.words(queries, parsed, allowed, depth)) if parsed else {}
         cosines = self._cosines(queries, question, allowed, scores, depth) if question else {}
@@ -179,18 +179,18 @@ class Vault:
         return ranking.relevances(self._words(queries, parsed, scores), cosines)
 
     def _words(self, queries: Queries, parsed: WordQuery, scores: Mapping[str, float]) -> dict[str, float]:
-        """How well each candidate matches by words: 1 for the best of those that have every term."""
+        """Return how well each candidate matches by words: 1 for the best of those that have every term."""
         terms = parsed.terms()
         if len(terms) < 2 or not scores:
             return ranking.bm25_norm(scores, dict.fromkeys(scores, 1.0))
         having = [self._scope.index.matching(queries, WordQuery(term), list(scores)) for term in terms[:TERMS]]
-        covered = {key: sum(key in some for some in having) / len(having) for key in scores}
+        covered = {key: sum(key in ids for ids in having) / len(having) for key in scores}
         return ranking.bm25_norm(scores, covered)
 
     def _cosines(
         self, queries: Queries, question: Embedded, allowed: Filter, scores: Mapping[str, float], depth: int
     ) -> dict[str, float]:
-        """Those of the candidates by words, and of the nearest."""
+        """Return the cosines of the candidates by words, and of the nearest memories."""
         index, sets, vector = self._scope.index, [VectorSet(CLIENT, question.model)], question.vectors[0]
         (near,) = index.nearest(queries, sets, vector, allowed, depth)
         (of_words,) = index.cosines(queries, sets, vector, list(scores))
@@ -199,26 +199,26 @@ class Vault:
     # looking ---------------------------------------------------------------------------------------------------------
 
     def get(self, key: str) -> Record:
-        """The memory of a key in the vault. Raises NotFoundError."""
+        """Return the memory of a key in the vault; raise NotFoundError if there is none."""
 
         def work(queries: Queries) -> Record | None:
             row = queries.one("vault.named", scope="", key=key)
             return next(iter(records.fetch(queries, [row["id"]], "").values()), None) if row else None
 
-        if found := self._scope.read(work):
-            return found
+        if record := self._scope.read(work):
+            return record
         raise NotFoundError(f"There is no memory {key[:100]!r} in the vault.")
 
     def page(self, offset: int, limit: int) -> list[Record]:
-        """The vault's memories in the order of their keys, so many from a place on."""
+        """Return up to `limit` memories of the vault in the order of their keys, from `offset` on."""
         return self._page("", offset, limit)
 
     def volatile(self) -> list[Record]:
-        """The session's memories, in the order of their keys."""
+        """Return the session's memories in the order of their keys."""
         return self._page(self._scope.session, 0, ALL) if self._scope.session else []
 
     def keys(self, begins: str, after: str, limit: int) -> list[str]:
-        """The vault's keys that begin so and follow `after`, in their order."""
+        """Return the vault's keys that begin with `begins` and follow `after`, in their order."""
         if unstorable(begins):
             return []
         asked = {"begins": begins, "after": after, "end": begins + AFTER_ALL, "limit": limit}
@@ -227,8 +227,8 @@ class Vault:
     def _page(self, owner: str, offset: int, limit: int) -> list[Record]:
         def work(queries: Queries) -> list[Record]:
             ids = [row["id"] for row in queries.all("vault.page", scope=owner, offset=offset, limit=limit)]
-            found = records.fetch(queries, ids, self._scope.session)
-            return [found[key] for key in ids]
+            fetched = records.fetch(queries, ids, self._scope.session)
+            return [fetched[key] for key in ids]
 
         return self._scope.read(work)
 
@@ -239,9 +239,9 @@ class Vault:
 
 
 def _unit(vector: Sequence[float]) -> Embedded:
-    """A caller's vector as those of models are kept. Raises InvalidInputError where it points nowhere."""
+    """Return a caller's vector at unit length; raise InvalidInputError if its length is zero or infinite."""
     wide = np.asarray(vector, np.float64)
     length = float(np.linalg.norm(wide))
     if not 0 < length < np.inf:
-        raise InvalidInputError("The embedding is all zeros, or too large to have a length: it points nowhere.")
+        raise InvalidInputError("The embedding is all zeros, or too large to have a length. Give another one, or none.")
     return Embedded(f"{CLIENT}:{len(wide)}", np.asarray(wide / length, np.float32)[None, :])

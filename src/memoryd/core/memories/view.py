@@ -134,11 +134,11 @@ def inspected(memories: Memories, view: MemoryView, limit: int) -> InspectedMemo
 def inspected_by_id(memories: Memories, ids: Sequence[str]) -> InspectedMemories:
     """Return the records of any kind with these ids or beginnings of ids, and those that are not there."""
     hits = memories.get(ids)
-    missing = [one for one in ids if not any(short_ids.names(one, hit.record.id) for hit in hits)]
+    missing = [given for given in ids if not any(short_ids.names(given, hit.record.id) for hit in hits)]
     result: InspectedMemories = {"view": "ids", "memories": _inspected(hits), "not_found": missing}
     return without_empty(result, "not_found")
 
 
 def _inspected(hits: Sequence[Hit]) -> list[dict[str, Any]]:
-    """Return the fields of records that were not searched for: there are no scores."""
+    """Return the fields of records that were not searched for, without scores."""
     return [{name: value for name, value in whole(hit).items() if name not in ("score", "why")} for hit in hits]

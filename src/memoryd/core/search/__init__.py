@@ -1,1 +1,1 @@
-"""The one read path: candidates, ranking, and what of them fits the budget."""
+"""Search: candidates, ranking, and a text of the best within a token budget."""

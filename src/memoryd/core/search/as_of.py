@@ -1,6 +1,6 @@
-"""What was believed at a time: what is gone or says something else now, beside what has stayed the same.
+"""Point-in-time queries: the records of a past time, unchanged, changed or deleted since.
 
-What is gone is in no index any more. It is read, compared with the question here, and searched on beside the rest.
+Those that were changed or deleted are in no index as they were. They are read and compared with the question here.
 """
 
 import json
@@ -14,8 +14,8 @@ from memoryd.query_syntax import parse_query
 from memoryd.store.base import Queries, Vector
 from memoryd.text import content_words, words
 
-READ = 20_000  # records that are gone or changed, the last ones: of more, those from longer ago are not found
-EMBEDDED = 40  # of them that are compared by meaning: a quarter of a second
+READ = 20_000  # changed or deleted records that are read, the latest ones; older ones are not found
+EMBEDDED = 40  # of them that are compared by meaning, which takes a quarter of a second
 LONGEST = 1_000  # characters of each
 
 
@@ -24,13 +24,13 @@ class Past:
     """The records of a time that pass a filter."""
 
     unchanged: tuple[str, ...]
-    """The ids of those that are still the same, whatever they are."""
+    """The ids of those that are still the same, of any kind."""
     others: Mapping[str, Record]
-    """All others by id, as they were."""
+    """All others by id, as they were then."""
 
 
 def at(queries: Queries, time: str, allowed: Filter) -> Past:
-    """What there was at a time."""
+    """Return the records that existed at a time."""
     tags, kinds = list(dict.fromkeys(allowed.tags)), [str(kind) for kind in allowed.kinds]
     rows = queries.all(
         "past.others", at=time, limit=READ, kinds=json.dumps(kinds), any_kind=int(not kinds),
@@ -41,28 +41,28 @@ def at(queries: Queries, time: str, allowed: Filter) -> Past:
 
 
 def by_words(past: Past, query: str, best: float, *, closed: bool) -> dict[str, float]:
-    """How well those that are otherwise now match by words: by the share of its words, where all of them are `best`.
+    """Score the changed and deleted records by words: the share of the query's words that a text has, times `best`.
 
-    Where syntax decides what belongs in (`closed`), all that it matches are `best`.
+    If the query has operators (`closed`), every record that it matches scores `best`.
     """
     if closed:
         parsed = parse_query(query)
-        return {key: best for key, one in past.others.items() if parsed and parsed.matches(words(full_text(one)))}
+        return {key: best for key, old in past.others.items() if parsed and parsed.matches(words(full_text(old)))}
     wanted = frozenset(content_words(query))
     shares = {
-        key: len(wanted.intersection(words(full_text(one)))) / max(len(wanted), 1) for key, one in past.others.items()
+        key: len(wanted.intersection(words(full_text(old)))) / max(len(wanted), 1) for key, old in past.others.items()
     }
     return {key: best * share for key, share in shares.items() if share}
 
 
-def by_meaning(past: Past, found: Mapping[str, float], embedder: Embedder, vector: Vector) -> dict[str, float]:
-    """The cosines of those that are otherwise now, first of those that were `found` by words."""
-    order = sorted(past.others, key=lambda key: -found.get(key, 0.0))[:EMBEDDED]
+def by_meaning(past: Past, scores: Mapping[str, float], embedder: Embedder, vector: Vector) -> dict[str, float]:
+    """Return the cosines of the changed and deleted records with the best `scores` by words; raise ModelError."""
+    order = sorted(past.others, key=lambda key: -scores.get(key, 0.0))[:EMBEDDED]
     texts = {key: full_text(past.others[key])[:LONGEST] for key in order}
     return {key: _cosine(embedder.embed_passage(text, hurry=True), vector) for key, text in texts.items()}
 
 
 def _cosine(chunks: Vector, vector: Vector) -> float:
-    """As the stores compare a text of several chunks: the mean of its best one and of all."""
+    """Return the cosine of a text of several chunks as the stores do: the mean of the best one and of all."""
     cosines = chunks @ vector
     return float(cosines.max() + cosines.mean()) / 2

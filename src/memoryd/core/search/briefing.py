@@ -1,6 +1,6 @@
 """From hits to a text within a token budget: chosen by score, skipping what does not fit, then laid out.
 
-Structure is ours alone: what a memory or a tag says stands behind a bullet, and its further lines are indented.
+Stored text cannot imitate the structure: it stands behind a bullet, and its further lines are indented.
 """
 
 from abc import ABC, abstractmethod
@@ -24,14 +24,14 @@ SHORTEST = 15  # tokens below which an extract says too little
 OTHERS = "Also"
 INDENT = "\n  "
 STRUCTURE = "#-*+>|=[ "
-"""What a heading of ours never begins with, so that no tag passes for one of another rank."""
+"""What a heading never begins with, so that no tag looks like a heading of another level."""
 TOO_LITTLE = "{} found; none fits."
 NOTED = 4  # the part of a budget that a note on what the search could not do may take is one in so many
 
 
 @dataclass(frozen=True, slots=True)
 class Briefing:
-    """A text, the hits that are in it, what it costs and how many were left out."""
+    """A text, the hits that are in it, its tokens and how many hits were left out."""
 
     text: str
     hits: tuple[Hit, ...]
@@ -40,7 +40,7 @@ class Briefing:
     degraded: str = ""
     """What the search could not do, in one sentence; '' where nothing is amiss."""
     noted: bool = False
-    """Whether the text says so as well: it had room."""
+    """Whether the text contains `degraded`, because the budget had room for it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,35 +51,35 @@ class Line:
     text: str
 
 
-class Layout(ABC):
+class BriefingLayout(ABC):
     """One format: how a hit becomes a line, and lines a text."""
 
     empty = "No relevant memories found."
     shows_ids = False
 
     def __init__(self, query: str, short_ids: Mapping[str, str] | None = None) -> None:
-        """`short_ids`: how the records are named for whoever wants to correct them, where the layout shows that."""
+        """`short_ids` has the short form of each record's id, if the layout shows ids."""
         self.about = content_words(query)
         self._short_ids = short_ids or {}
 
     def named(self, hit: Hit) -> str:
-        """Return how a record is named."""
+        """Return the short id of a record."""
         return self._short_ids.get(hit.record.id, hit.record.id)
 
     @abstractmethod
     def line(self, hit: Hit, tokens: int | None = None) -> Line:
-        """The line of a hit; with `tokens` an extract of about that many."""
+        """Return the line of a hit; with `tokens` an extract of about that many."""
 
     def text(self, lines: Sequence[Line]) -> str:
-        """The whole text."""
+        """Return the text of some lines."""
         return "\n".join(line.text for line in lines)
 
     def with_note(self, text: str, note: str) -> str:
-        """A whole text with a note on it."""
+        """Return a text with a note added."""
         return f"{text}\n\n{note}"
 
 
-class List(Layout):
+class ListLayout(BriefingLayout):
     """Bullets with ids, dates and importance (d)."""
 
     shows_ids = True
@@ -91,15 +91,15 @@ class List(Layout):
         return Line(hit, f"- [{self.named(hit)}, {date}, importance {importance:g}] {content}")
 
 
-class Quotes(List):
-    """The same, long texts reduced to the sentences that answer."""
+class QuotesLayout(ListLayout):
+    """A list in which long texts are reduced to the sentences that answer."""
 
     def line(self, hit: Hit, tokens: int | None = None) -> Line:
         """`- [1d353029, 2026-03-04, importance 0.8] content`."""
         return super().line(hit, min(tokens or LONGEST, LONGEST))
 
 
-class Summary(Layout):
+class SummaryLayout(BriefingLayout):
     """Extractive clusters (d): bullets under the tag that several of them share, long texts reduced."""
 
     def line(self, hit: Hit, tokens: int | None = None) -> Line:
@@ -108,7 +108,7 @@ class Summary(Layout):
         return Line(hit, f"- {content} ({hit.record.created_at[:10]})")
 
     def text(self, lines: Sequence[Line]) -> str:
-        """The clusters in the order of their best hits."""
+        """Return the clusters in the order of their best hits."""
         clusters = _clusters([line.hit for line in lines])
         if len(set(clusters)) < 2:  # one cluster needs no heading
             return super().text(lines)
@@ -119,7 +119,7 @@ class Summary(Layout):
         return "\n".join(parts)
 
 
-class Sections(Summary):
+class SectionsLayout(SummaryLayout):
     """A summary under given headings, with ids; `labels` has the heading of each record."""
 
     empty = "No memories found. This appears to be a fresh session."
@@ -134,39 +134,44 @@ class Sections(Summary):
         return Line(hit, f"- [{self.named(hit)}] {plain.removeprefix('- ')}")
 
     def text(self, lines: Sequence[Line]) -> str:
-        """The sections in the order of their first lines."""
+        """Return the sections in the order of their first lines."""
         parts: dict[str, list[str]] = {}
         for line in lines:
             parts.setdefault(self._labels[line.hit.record.id], []).append(line.text)
         return "\n\n".join("\n".join([f"## {label}", *bullets]) for label, bullets in parts.items())
 
 
-class Raw(Layout):
-    """JSON with every field, and why each was found. Its text is as long as the answer at most, and not shown."""
+class RawLayout(BriefingLayout):
+    """JSON with every field and the parts of each score. Its text only measures the answer and is not shown."""
 
     def line(self, hit: Hit, _tokens: int | None = None) -> Line:
-        """One memory as a JSON object; never an extract."""
+        """Return one memory as a JSON object; never an extract."""
         return Line(hit, compact(whole(hit)))
 
     def text(self, lines: Sequence[Line]) -> str:
-        """The memories between what stands around them."""
+        """Return the memories inside the JSON that surrounds them."""
         memories = ",".join(line.text for line in lines)
         return f'{{"format":"raw","memories":[{memories}],"tokens_used":99999,"omitted":99999}}'
 
     def with_note(self, text: str, note: str) -> str:
-        """The same as a field of its own."""
+        """Return the JSON with the note as a field of its own."""
         return f'{text[:-1]},"degraded":{compact(note)}}}'
 
 
-LAYOUTS: dict[Format, type[Layout]] = {"summary": Summary, "list": List, "raw": Raw, "answer": Quotes}
+LAYOUTS: dict[Format, type[BriefingLayout]] = {
+    "summary": SummaryLayout,
+    "list": ListLayout,
+    "raw": RawLayout,
+    "answer": QuotesLayout,
+}
 """`answer` falls back to a list without a language model (d)."""
 
 
-def brief(hits: Sequence[Hit], budget: int, layout: Layout) -> Briefing:
-    """The best hits that fit."""
+def brief(hits: Sequence[Hit], budget: int, layout: BriefingLayout) -> Briefing:
+    """Return a briefing of the best hits that fit into a budget."""
     lines = pack(hits, budget, layout)
     text = layout.text(lines)
-    if not isinstance(layout, Raw) and MARK not in text and reads_like_instructions(text):  # several together do
+    if not isinstance(layout, RawLayout) and MARK not in text and reads_like_instructions(text):  # several together do
         lines = pack(hits, budget - estimate_tokens(MARK) - 1, layout)
         text = f"{MARK}\n{layout.text(lines)}"
     text = text or (TOO_LITTLE.format(len(hits)) if hits else layout.empty)
@@ -175,23 +180,23 @@ def brief(hits: Sequence[Hit], budget: int, layout: Layout) -> Briefing:
     return Briefing(text, tuple(line.hit for line in lines), estimate_tokens(text), len(hits) - len(lines))
 
 
-def room(budget: int, degraded: str, layout: Layout) -> int:
-    """What is left of a budget beside the note on what the search could not do; all of it where that is too long."""
+def room(budget: int, degraded: str, layout: BriefingLayout) -> int:
+    """Return what is left of a budget beside the note `degraded`; all of it if the note is too long."""
     cost = estimate_tokens(layout.with_note("", degraded)) if degraded else 0
     return budget - cost if cost * NOTED <= budget else budget
 
 
-def annotated(briefing: Briefing, budget: int, degraded: str, layout: Layout) -> Briefing:
-    """A briefing that was made for the `room` of a budget, with the note."""
+def annotated(briefing: Briefing, budget: int, degraded: str, layout: BriefingLayout) -> Briefing:
+    """Return a briefing that was made for the `room` of a budget, with the note `degraded`."""
     noted = room(budget, degraded, layout) < budget
     text = layout.with_note(briefing.text, degraded) if noted else briefing.text
     return replace(briefing, text=text, tokens_used=estimate_tokens(text), degraded=degraded, noted=noted)
 
 
-def pack(hits: Sequence[Hit], budget: int, layout: Layout) -> list[Line]:
-    """Greedy by score, skip and not break (d): a long memory does not keep shorter ones out.
+def pack(hits: Sequence[Hit], budget: int, layout: BriefingLayout) -> list[Line]:
+    """Return the lines of the hits that fit, best first; one that does not fit is skipped (d).
 
-    If not even one fits, an extract of the best one does, so that a small budget still gets an answer.
+    If none fits, return an extract of the best one, so that a small budget still gets an answer.
     """
     lines: list[Line] = []
     spent = 0
@@ -220,17 +225,17 @@ def _content(hit: Hit, about: Sequence[str], tokens: int | None) -> str:
 
 
 def indented(text: str) -> str:
-    """Return a text whose lines after the first are indented: none of them can pass for a line of ours."""
+    """Return a text whose lines after the first are indented, so that none looks like a line of the layout."""
     return INDENT.join(text.splitlines())
 
 
 def _heading(tag: str) -> str:
-    """A tag as a heading: one line that begins like no structure of ours."""
+    """Return a tag as a heading: one line that begins with none of STRUCTURE."""
     return " ".join(tag.split()).lstrip(STRUCTURE) or OTHERS
 
 
 def _clusters(hits: Sequence[Hit]) -> list[str]:
-    """For each hit the commonest tag that it shares with another one."""
+    """Return for each hit the commonest tag that it shares with another hit, or OTHERS."""
     numbers = Counter(tag for hit in hits for tag in hit.record.tags)
     shared = [[tag for tag in hit.record.tags if numbers[tag] > 1] for hit in hits]
     return [max(tags, key=lambda tag: numbers[tag]) if tags else OTHERS for tags in shared]

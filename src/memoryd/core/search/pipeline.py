@@ -1,4 +1,4 @@
-"""The one read path: candidates by words and by vector, fused, lifted, gated, scored, reranked, deduplicated."""
+"""The search pipeline: candidates by words and by vector, fused, lifted, gated, scored, reranked, deduplicated."""
 
 import json
 import logging
@@ -28,47 +28,47 @@ from memoryd.store.base import Queries, Vector
 log = logging.getLogger(__name__)
 
 Mode = Literal["auto", "embedding", "text"]
-"""Whether meaning and words decide, or one of them alone (c)."""
+"""Search by meaning and words, or by one of them alone (c)."""
 
 COMPARED = 50  # hits that are compared with each other for near-duplicates
 
 
 @dataclass(frozen=True, slots=True)
 class Candidates:
-    """What words and vectors found: BM25 and cosine by id, and the embedder of the vectors, if any."""
+    """The candidates by words and by vectors: BM25 and cosine by id, and the embedder of the vectors, if any."""
 
     words: Mapping[str, float]
     vectors: Mapping[str, float] = field(default_factory=dict)
     embedder: Embedder | None = None
     vector: Vector = field(default_factory=lambda: np.empty(0, np.float32))
-    """The question's own; empty where there is no embedder."""
+    """The question's vector; empty without an embedder."""
     nearest_from: Mapping[str, str] = field(default_factory=dict)
     """The perspective from which a record came nearest."""
     closed: bool = False
-    """Whether the query's syntax decides what belongs in: no others then, however near."""
+    """True if the query has operators: only records that match it are returned."""
     degraded: str = ""
-    """What meaning could not be asked about, in one sentence; '' where nothing is amiss."""
+    """What could not be searched by meaning, in one sentence; '' where nothing is amiss."""
 
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """All that ranking needs of one snapshot: the models that rank run after it was left."""
+    """All that ranking needs from one snapshot: the models that rank run after it was closed."""
 
     query: str
     candidates: Candidates
     records: Mapping[str, Record]
     vectors: Mapping[str, Vector]
-    """Of the records, from the general perspective; none where there is no embedder."""
+    """Of the records, from the general perspective; empty without an embedder."""
     beside: Mapping[str, Sequence[str]] = field(default_factory=dict)
-    """The records around some of them in their sessions; none where something parts them."""
+    """The neighbours of some records in their sessions, by id."""
     hits: Sequence[Hit] = ()
-    """The candidates by their composite scores, unless they are of another time."""
+    """The candidates by composite score; empty for a question about another time."""
     past: Past | None = None
-    """What there was at the time that the question is about, if it is not about now."""
+    """The records of the time that the question is about, if that is not now."""
 
     @property
     def ids(self) -> list[str]:
-        """The ids of all that may be among the hits."""
+        """Return the ids of all records that may be among the hits."""
         return [*self.records, *(self.past.others if self.past else ())]
 
 
@@ -80,14 +80,14 @@ class Search:
         self._profile = profile
 
     def hits(self, query: str, allowed: Filter, as_of: str = "") -> Findings[Hit]:
-        """The records that bear on a query, best first, each with the parts of its score.
+        """Return the records that bear on a query, best first, each with the parts of its score.
 
-        With `as_of`, a time, those that lived then, as they were.
+        With `as_of`, a time, return those that existed then, as they were.
         """
         return self.ranked(self._scope.ask(query, lambda question: self.find(question, allowed, as_of)))
 
     def find(self, question: Question, allowed: Filter, as_of: str = "") -> Found:
-        """Read what may bear on a question, and what ranking needs of it."""
+        """Return the records that may bear on a question, with all that ranking needs of them."""
         if as_of:
             return self._find_then(question, allowed, as_of)
         queries, candidates = question.queries, self.candidates(question, allowed)
@@ -104,7 +104,7 @@ class Search:
         return replace(found, hits=hits, beside={**beside, **self._beside(queries, further, allowed)})
 
     def _find_then(self, question: Question, allowed: Filter, as_of: str) -> Found:
-        """What there was at a time: the candidates among what is still the same, and all others."""
+        """Return the records of a time: the candidates among the unchanged ones, and all others."""
         then = past.at(question.queries, as_of, allowed)
         allowed = replace(allowed, among=then.unchanged)
         candidates = self.candidates(question, allowed)
@@ -113,19 +113,19 @@ class Search:
         return Found(question.text, candidates, records, self._vectors(question.queries, ids, candidates), past=then)
 
     def ranked(self, found: Found) -> Findings[Hit]:
-        """What was found, best first, each with the parts of its score, without what repeats a better one."""
+        """Return the hits, best first, each with the parts of its score, without near-duplicates of better ones."""
         hits, found = self._ordered(found)
         return replace(hits, best=self._distinct(hits.best, found))
 
     def meant(self, found: Found) -> Findings[Hit]:
-        """Only records that have a word of the query or lie near it, near-duplicates and all: those that it means."""
+        """Return only hits that have a word of the query or are near it in meaning, with near-duplicates."""
         hits, found = self._ordered(found)
         words, near = found.candidates.words, similarities(found.candidates)
         meant = [hit for hit in hits.best if _id(hit) in words or near.get(_id(hit), 0.0) >= self._profile.near]
         return replace(hits, best=meant)
 
     def _ordered(self, found: Found) -> tuple[Findings[Hit], Found]:
-        """What was found in the order of its scores, and that with what has changed since the time in question."""
+        """Return the hits in order, and `found` completed by what has changed since the time in question."""
         if found.past:
             found = self._with_past(found, found.past)
         if found.candidates.closed:
@@ -136,7 +136,7 @@ class Search:
     # candidates ------------------------------------------------------------------------------------------------------
 
     def candidates(self, question: Question, allowed: Filter, mode: Mode = "auto", depth: int = 0) -> Candidates:
-        """What words and vectors find, each up to `depth` (else the profile's); `mode` may name one of them alone."""
+        """Return the candidates by words and by vectors, up to `depth` each (0: the profile's), as `mode` says."""
         depth = depth or self._profile.depth
         degraded = "" if mode == "text" else question.degraded(allowed)
         if mode == "embedding":
@@ -154,7 +154,7 @@ class Search:
         return dict(self._scope.index.words(question.queries, parsed, allowed, depth)) if parsed else {}
 
     def _with_vectors(self, question: Question, by_words: Candidates, allowed: Filter, depth: int) -> Candidates:
-        """Candidates with the cosines of what comes near to the question, from whichever perspective it is nearest."""
+        """Add the records nearest to the question, each from the perspective from which it is nearest."""
         embedder, queries, index = question.embedder, question.queries, self._scope.index
         if embedder is None:
             return by_words
@@ -176,7 +176,7 @@ class Search:
         )  # fmt: skip
 
     def _with_past(self, found: Found, then: Past) -> Found:
-        """What was found, and beside it what is gone or says something else now."""
+        """Return `found` together with the records that were changed or deleted since."""
         same, query = found.candidates, found.query
         words = past.by_words(then, query, max(same.words.values(), default=1.0), closed=same.closed)
         near = self._near(then, words, same) if not same.closed else {}
@@ -187,18 +187,18 @@ class Search:
         found = replace(found, candidates=candidates, records=records | others)
         return replace(found, hits=self._scored(found))
 
-    def _near(self, then: Past, found: Mapping[str, float], same: Candidates) -> dict[str, float]:
-        """The cosines of those that are otherwise now; none where nothing makes vectors, or it fails."""
+    def _near(self, then: Past, scores: Mapping[str, float], same: Candidates) -> dict[str, float]:
+        """Return the cosines of changed and deleted records; none without an embedder, or if it fails."""
         if same.embedder is None:
             return {}
         try:
-            return past.by_meaning(then, found, same.embedder, same.vector)
+            return past.by_meaning(then, scores, same.embedder, same.vector)
         except ModelError as error:
-            log.warning("what was before is searched by words alone: %s", error)
+            log.warning("changed and deleted records are searched by words alone: %s", error)
             return {}
 
     def _fetch(self, queries: Queries, ids: Sequence[str], allowed: Filter) -> dict[str, Record]:
-        """The records among `ids` that may be found: a neighbour may be of another kind."""
+        """Return the records among `ids` of the kinds that are allowed: a neighbour may be of another."""
         return {
             key: self._scope.engine.accesses.current(self._scope.workspace, record)
             for key, record in fetch(queries, ids, allowed.session).items()
@@ -211,7 +211,7 @@ class Search:
         return self._scope.index.vectors(queries, VectorSet(GENERAL, candidates.embedder.name), ids)
 
     def _beside(self, queries: Queries, ids: Sequence[str], allowed: Filter) -> dict[str, list[str]]:
-        """The records around each of `ids` in its session."""
+        """Return the neighbours of each of `ids` in its session."""
         if not ids:
             return {}
         rows = queries.all("records.neighbours", ids=json.dumps(ids), session=allowed.session)
@@ -223,7 +223,7 @@ class Search:
         return ranking.fuse(*spread(candidates, self._profile.depth), self._profile.alpha)
 
     def _scored(self, found: Found) -> list[Hit]:
-        """Every candidate with its composite score, best first."""
+        """Return every candidate with its composite score, best first."""
         profile, records = self._profile, found.records
         words, vectors = spread(found.candidates, profile.depth)
         fused = ranking.fuse(words, vectors, profile.alpha)
@@ -239,7 +239,7 @@ class Search:
         return sorted(hits, key=lambda hit: -hit.score)
 
     def _circumstances(self, record: Record, now: datetime) -> dict[str, float]:
-        """What speaks for a memory whatever the question."""
+        """Return the parts of a record's score that do not depend on the question."""
         profile = self._profile
         recalled = hours_since(record.accessed_at, now) if record.accessed_at else 0.0
         return {
@@ -249,7 +249,7 @@ class Search:
         }
 
     def _around(self, found: Found, keys: Iterable[str], known: Container[str]) -> Neighbours:
-        """The known records around each of `keys`, and how far they belong together."""
+        """Return the known neighbours of each of `keys`, and how closely they are related."""
         vectors = found.vectors
 
         def related(one: str, other: str) -> float:
@@ -264,7 +264,7 @@ class Search:
     # the cross-encoder -----------------------------------------------------------------------------------------------
 
     def _rerank(self, hits: Sequence[Hit], found: Found) -> Findings[Hit]:
-        """The head as the cross-encoder orders it, then the rest; once something was cut off, the list ends there."""
+        """Return the head as the cross-encoder orders it, then the rest, unless some of the head was cut off."""
         profile = self._profile
         head = {_id(hit): hit for hit in hits[: self._head(hits)]}
         logits = self._read(head, found)
@@ -287,7 +287,7 @@ class Search:
         return Findings(reranked + [replace(hit, score=hit.score * below) for hit in hits[len(head) :]])
 
     def _head(self, hits: Sequence[Hit]) -> int:
-        """How many of the hits the cross-encoder reads."""
+        """Return how many of the hits the cross-encoder reads."""
         number, left = 0, self._profile.reading
         for hit in hits[: self._profile.head]:
             left -= self._part(len(hit.record.body))
@@ -297,12 +297,12 @@ class Search:
         return number
 
     def _part(self, length: int) -> int:
-        """How many characters are read of a text: its beginning, or one chunk of a long one."""
+        """Return how many characters are read of a text: its beginning, or one chunk of a long one."""
         read = self._profile.read
         return min(length, read) if length <= 2 * read else 2 * read
 
     def _read(self, head: Mapping[str, Hit], found: Found) -> dict[str, float]:
-        """What the cross-encoder says of each; nothing where there is none."""
+        """Return the cross-encoder's logit of each hit; empty without one, or if it fails."""
         if not head:
             return {}
         helpers = self._scope.engine.helpers
@@ -317,7 +317,7 @@ class Search:
             return {}
 
     def _passages(self, head: Mapping[str, Hit], found: Found) -> list[str]:
-        """The beginning of each text; of one that was embedded in chunks the one nearest to the question."""
+        """Return the beginning of each text, or the chunk nearest to the question if it was embedded in chunks."""
         return [self._passage(full_text(hit.record), found.vectors.get(key), found) for key, hit in head.items()]
 
     def _passage(self, text: str, chunks: Vector | None, found: Found) -> str:
@@ -329,7 +329,7 @@ class Search:
     # near-duplicates -------------------------------------------------------------------------------------------------
 
     def _distinct(self, hits: Sequence[Hit], found: Found) -> list[Hit]:
-        """Without what nearly repeats a better hit. Texts that may state different facts are all kept."""
+        """Return the hits without near-duplicates of better ones. Texts that may state different facts are all kept."""
         vectors = found.vectors
         compared = [hit for hit in hits[:COMPARED] if _id(hit) in vectors]
         if len(compared) < 2:
@@ -352,7 +352,7 @@ def _unrelated(candidates: Candidates) -> float:
 
 
 def spread(candidates: Candidates, depth: int) -> tuple[dict[str, float], dict[str, float]]:
-    """The scores by words and by vectors, each as parts of its best; lists of `depth` were cut off there."""
+    """Return the scores by words and by vectors, each spread to [0, 1]; a list as long as `depth` was cut off."""
     return (
         ranking.spread(candidates.words, 0.0, cut=len(candidates.words) >= depth),
         ranking.spread(candidates.vectors, _unrelated(candidates), cut=len(candidates.vectors) >= depth),
@@ -360,12 +360,12 @@ def spread(candidates: Candidates, depth: int) -> tuple[dict[str, float], dict[s
 
 
 def similarities(candidates: Candidates) -> dict[str, float]:
-    """The rescaled cosines of query and record."""
+    """Return the rescaled cosines of query and record."""
     return {key: ranking.rescale(cosine, _unrelated(candidates)) for key, cosine in candidates.vectors.items()}
 
 
 def _nearest_part(text: str, cosines: Vector) -> str:
-    """The part of a text whose chunk has the best cosine; chunks are evenly long."""
+    """Return the part of a text whose chunk has the best cosine; chunks are equally long."""
     size, best = len(text) / len(cosines), int(cosines.argmax())
     return text[int(best * size) : int((best + 1) * size) + 1]
 

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 Number = TypeVar("Number", float, NDArray[np.float32])
 Scores = Mapping[str, float]
 Neighbours = Mapping[str, Mapping[str, float]]
-"""From a record that may lift others to those written around it, each with how far they belong together."""
+"""For a record that may lift others its neighbours in the session, each with how closely they are related."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -22,11 +22,11 @@ class Profile:
     """The constants of one way to search. Defaults are seed d's; what it leaves open was measured (docs/search.md)."""
 
     every_perspective: bool = False
-    """Whether observations are searched from each perspective (c), or all kinds of records from the general one."""
+    """Whether records are searched from each perspective (c), or from the general one only."""
     aside: float = 0.08
-    """What any other perspective's rescaled cosine is lowered by. The best of five is the best of five draws: without
-    this, questions about what a record itself says lose .05 of R@10; with it nothing, and those about what is around
-    it still find it (docs/benchmarks.md)."""
+    """Subtracted from any other perspective's rescaled cosine. The best of five is the best of five draws: without
+    this, questions about a record's own text lose .05 of R@10; with it nothing, and questions about its context still
+    find it (docs/benchmarks.md)."""
     depth: int = 100
     """Candidates by words, and as many by vector. 50 (d) costs up to .02 of R@30; the deeper list costs nothing."""
     alpha: float = 0.5
@@ -36,11 +36,11 @@ class Profile:
     lift_length: int = 300
     """Characters up to which the lift is full, then it falls as 1 / length: a long text speaks for itself."""
     lifting: int = 30
-    """So many of the best lift their neighbours, and bring in those that matched nothing themselves."""
+    """How many of the best lift their neighbours, and bring in those that matched nothing themselves."""
     apart: float = 0.1
     together: float = 0.3
-    """Rescaled cosines between which a neighbour comes to count as context. Turns of a conversation mostly lie above
-    (median .5); facts that merely were noted one after the other lie around .25 and lift each other less, or not."""
+    """Rescaled cosines between which a neighbour comes to count as context. Turns of a conversation are mostly above
+    (median .5); facts that were only noted one after the other are around .25 and lift each other less, or not."""
     fusion: float = 0.65
     recency: float = 0.15
     importance: float = 0.1
@@ -48,13 +48,13 @@ class Profile:
     """The weights of the composite (d)."""
     recency_decay: float = 0.001
     access_decay: float = 0.002
-    """An hour."""
+    """Per hour."""
     access_full: int = 10
     """Recalls from which on more do not count."""
     gate: float = 0.05
     """Below this part of the best fusion a candidate is dropped (d); level up to .1."""
     head: int = 30
-    """So many are read by the cross-encoder; 20 costs .01 of R@10, 40 gains .003."""
+    """How many the cross-encoder reads; 20 costs .01 of R@10, 40 gains .003."""
     read: int = 1_000
     """Characters of each that it reads, about 256 tokens; half of that costs .07 of MRR on abstracts."""
     reading: int = 20_000
@@ -62,9 +62,9 @@ class Profile:
     prior: float = 3.0
     """Logits that the best composite is worth beside the cross-encoder's own; 2 to 6 are level."""
     gap: float = 5.0
-    """Logits behind the best from which on a record is dropped (d) ..."""
+    """Logits behind the best from which on a record is dropped (d)."""
     keep: int = 10
-    """... but of so many first ones only at twice that: the gap alone costs up to .07 of R@10, this .003."""
+    """How many of the first are dropped only at twice the gap: the gap alone costs up to .07 of R@10, this .003."""
     hopeless: float = -11.0
     """At this logit the cross-encoder is as sure as it can be (its floor is -11.3) that a record does not bear on the
     query. It is dropped, unless its own vector says otherwise: paraphrases of few words fool the cross-encoder."""
@@ -79,7 +79,7 @@ RECALL = Profile()
 
 GRAPH = Profile(every_perspective=True, alpha=0.8)
 """Seed c's search of nodes: fused words and vectors, and no more stages. Facts are short, so one common word that
-happens to stand in both weighs too much at .5: on a team's graph 18 of 32 paraphrased questions had the right node
+happens to be in both weighs too much at .5: on a team's graph 18 of 32 paraphrased questions had the right node
 first, 22 at .8, 23 without words; but of 154 rare words 108 without them, 132 at .8, 143 at .5."""
 
 JOURNAL = Profile(same=math.inf)
@@ -95,7 +95,7 @@ vault has. Among equal shares the order stays BM25's; a fifth also leaves a rare
 
 
 def bm25_norm(scores: Scores, covered: Scores) -> dict[str, float]:
-    """BM25 in [0, 1]: a part of the best score among those with the most terms of the query, times the share of terms.
+    """Return BM25 in [0, 1]: a share of the best score among those with the most terms, times the share of terms.
 
     So 1 is the best match that has every term (a: an exact match), and a record that alone has one word of three is
     worth a third, however small the store makes its BM25.
@@ -107,20 +107,20 @@ def bm25_norm(scores: Scores, covered: Scores) -> dict[str, float]:
 
 
 def relevances(words: Scores, cosines: Scores) -> dict[str, float]:
-    """a: .4 words + .6 cosine where there is a cosine, else the words alone; nothing that has neither."""
+    """Return .4 words + .6 cosine where there is a cosine, else the words alone (a), without scores of 0."""
     blended = {key: 0.4 * words.get(key, 0.0) + 0.6 * max(0.0, cosine) for key, cosine in cosines.items()}
     return {key: value for key, value in (dict(words) | blended).items() if value > 0}
 
 
 def spread(scores: Scores, least: float, *, cut: bool) -> dict[str, float]:
-    """Min-max to [0, 1] over one list (relativeScoreFusion, Bruch et al. 2023).
+    """Return one list's scores by min-max in [0, 1] (relativeScoreFusion, Bruch et al. 2023).
 
-    Zero is what an absent record would have: where the list was `cut` off its last score, else `least`, which means
+    Zero is what an absent record would have: the last score if the list was `cut` off, else `least`, which means
     nothing in common. So the only matches of a small store all count.
 
-    Where not even the best is above `least`, all are faint, in their order. A query that is near to nothing must not
-    make a match of the nearest: beside what the other list found, `gate` drops the faint ones. They are not zero, as
-    `gate` would then drop them also where they are all there is, such as what a filter by tags has left.
+    If not even the best is above `least`, all are faint, in their order. A query that is near to nothing must not
+    make a match of the nearest: `gate` drops the faint ones beside the other list's. They are not zero, as `gate`
+    would then drop them even if there are no others, such as after a filter by tags.
     """
     high = max(scores.values(), default=least)
     if high <= least:
@@ -130,13 +130,13 @@ def spread(scores: Scores, least: float, *, cut: bool) -> dict[str, float]:
 
 
 def fuse(words: Scores, vectors: Scores, alpha: float) -> dict[str, float]:
-    """(1 - alpha) words + alpha vectors, each spread; a candidate of one list keeps only its part (d)."""
+    """Return (1 - alpha) words + alpha vectors, each spread; a candidate of one list keeps only its part (d)."""
     keys = dict.fromkeys([*vectors, *words])
     return {key: (1 - alpha) * words.get(key, 0.0) + alpha * vectors.get(key, 0.0) for key in keys}
 
 
 def lift(scores: Scores, neighbours: Neighbours, lengths: Mapping[str, int], profile: Profile) -> dict[str, float]:
-    """Each score, raised by a part of what its best neighbour is ahead; never lowered, and never above that neighbour.
+    """Return each score, raised by a part of its distance to the best neighbour; never lowered, never above that one.
 
     A short turn often lacks the question's words because they stand in the turn that it answers. Good neighbours are
     evidence for it; poor ones are none against it, which is why a mean would hand the ranking to long texts.
@@ -152,28 +152,28 @@ def lift(scores: Scores, neighbours: Neighbours, lengths: Mapping[str, int], pro
 
 
 def related(similarity: float, profile: Profile) -> float:
-    """How far two neighbours belong together, from their rescaled cosine: 0 to 1."""
+    """Return how closely two neighbours are related, 0 to 1, from their rescaled cosine."""
     return min(1.0, max(0.0, (similarity - profile.apart) / (profile.together - profile.apart)))
 
 
 def gate(scores: Scores, share: float) -> dict[str, float]:
-    """Without what scores less than `share` of the best, scaled so that the best is 1."""
+    """Return the scores of at least `share` of the best, scaled so that the best is 1."""
     best = max(scores.values(), default=0.0)
     return {key: score / best for key, score in scores.items() if score > 0 and score >= share * best}
 
 
 def recency(hours: float, profile: Profile) -> float:
-    """1.0 now, falling exponentially with the hours since."""
+    """Return 1.0 for now, falling exponentially with the hours since."""
     return math.exp(-profile.recency_decay * hours)
 
 
 def access(count: int, hours: float, profile: Profile) -> float:
-    """How often and how lately it was recalled, in [0, 1]."""
+    """Return how often and how recently a record was recalled, as one figure in [0, 1]."""
     return math.exp(-profile.access_decay * hours) * min(count / profile.access_full, 1.0)
 
 
 def composite(parts: Scores, profile: Profile) -> float:
-    """The weighted sum of fusion, recency, importance and access, each in [0, 1] (d)."""
+    """Return the weighted sum of fusion, recency, importance and access, each in [0, 1] (d)."""
     return (
         profile.fusion * parts["fusion"]
         + profile.recency * parts["recency"]
@@ -183,17 +183,17 @@ def composite(parts: Scores, profile: Profile) -> float:
 
 
 def blend(logits: Scores, composites: Scores, profile: Profile) -> dict[str, float]:
-    """Logit + what was known before. A logit is a log-odds, so what the cross-encoder cannot see is added to it."""
+    """Return logit + weighted composite. A logit is a log-odds, so what the cross-encoder cannot see is added."""
     return {key: logit + profile.prior * composites[key] / profile.fusion for key, logit in logits.items()}
 
 
 def sigmoid(logit: float) -> float:
-    """A logit as a share of 1."""
+    """Return a logit as a probability."""
     return 1 / (1 + math.exp(-logit))
 
 
 def close_gap(order: Sequence[str], logits: Scores, similarities: Scores, profile: Profile) -> list[str]:
-    """`order` without the hopeless, and without what lies too far behind the best logit.
+    """Return `order` without hopeless records and those too far behind the best logit.
 
     `similarities` are the rescaled cosines of query and record.
     """
@@ -208,12 +208,12 @@ def close_gap(order: Sequence[str], logits: Scores, similarities: Scores, profil
 
 
 def rescale(cosine: Number, unrelated: float) -> Number:
-    """A cosine on a scale where the model's unrelated texts lie at 0 and equal ones at 1: comparable between models."""
+    """Return a cosine scaled so that the model's unrelated texts have 0 and equal ones 1: comparable across models."""
     return (cosine - unrelated) / (1 - unrelated)
 
 
 def whole(chunks: NDArray[np.float32]) -> NDArray[np.float32]:
-    """The unit vector of a text from those of its chunks: (chunks, dim) to (dim,)."""
+    """Return the unit vector of a text from those of its chunks: (chunks, dim) to (dim,)."""
     if len(chunks) == 1:
         return np.asarray(chunks[0])
     mean = chunks.mean(0)
