@@ -7,7 +7,7 @@ from pathlib import Path
 from tests.house_tree import PACKAGE, package, read
 
 UNREVISED = (
-    "store/", "core/graph/", "core/journal/", "core/transfer/",
+    "core/graph/", "core/journal/", "core/transfer/",
     "cli/exports.py", "cli/migrate.py", "cli/transfer.py",
 )  # fmt: skip
 """The rooms whose names and texts are still to be revised: each leaves this list when it is."""
@@ -46,8 +46,9 @@ def _types(tree: ast.Module) -> list[tuple[str, int]]:
 
 
 def check_plain_english(root: Path) -> list[str]:
-    """No name, docstring, comment or message has a word of DIALECT."""
+    """No name, docstring, comment or message has a word of DIALECT; migrations keep theirs, for none is ever edited."""
     paths = sorted(path for path in (root / PACKAGE).rglob("*") if path.suffix in {".py", ".sql"})
+    paths = [path for path in paths if path.parent.name != "migrations"]
     return [
         f"{path.relative_to(root).as_posix()}:{number} says `{match[0]}`: use plain present-day English."
         for path in paths

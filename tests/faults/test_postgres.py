@@ -239,8 +239,8 @@ def test_a_deadlock_is_nobodys_trouble(server: Cluster) -> None:
 @pytest.mark.parametrize(
     ("change", "told"),
     [
-        (lambda url: url.replace("@/", "@/no"), r'database "no.*" does not exist\).*Make it on the server'),
-        (lambda url: url.replace("postgres@", "nobody@"), r'role "nobody" does not exist\).*Make it on the server'),
+        (lambda url: url.replace("@/", "@/no"), r'database "no.*" does not exist\).*Create it on the server'),
+        (lambda url: url.replace("postgres@", "nobody@"), r'role "nobody" does not exist\).*Create it on the server'),
         (lambda url: url.replace("postgres@", "secretive:geheim@"), r"password authentication failed.*Correct user"),
         (lambda url: url.replace("postgres@", "secretive@"), r"no password supplied\).*Put a password"),
         (lambda _: "postgresql://u:geheim@nowhere.invalid/x", r"nowhere.invalid.*Correct the host"),

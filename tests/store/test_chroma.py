@@ -231,7 +231,7 @@ def test_one_replaces_at_a_time(kept: JournalChroma, raw: ChromaDatabase) -> Non
         raw._ask("POST", f"{raw._path}/collections", {"name": SWAP, "metadata": {"another": "plan"}})
 
     kept.add(turn(5, OLD))
-    with pytest.raises(StoreError, match="Another import replaces the journal"):
+    with pytest.raises(StoreError, match="Another import is replacing the journal"):
         kept.replace(meanwhile(), None)
     raw._drop(SWAP)
     assert [one.session_id for one in kept.every_turn()] == [OLD]

@@ -177,7 +177,7 @@ def test_a_backup_that_lacks_something_is_thrown_away(
     target = tmp_path / "backup" / "all.db"
     with monkeypatch.context() as patch:
         patch.setattr("memoryd.store.sqlite.file.copying", lambda *_: "SELECT 1")
-        with pytest.raises(StoreError, match=r"records has 0 rows instead of 1.*thrown away.*doctor"):
+        with pytest.raises(StoreError, match=r"records has 0 rows instead of 1.*deleted.*doctor"):
             store.upkeep.backup(target, [here], lambda _part: None)
     assert list(target.parent.iterdir()) == []
 

@@ -1,4 +1,4 @@
-"""How rows are kept: on SQLite, or on Postgres where a URL names one; the journal in ChromaDB where that is set."""
+"""The store: on SQLite, or on Postgres if a URL names one; the journal in ChromaDB if that is set."""
 
 import sys
 from collections.abc import Callable
@@ -20,7 +20,7 @@ MANAGED = "postgresql:managed"
 
 
 def open_store(settings: Settings) -> Store:
-    """The store that the settings name. Opening touches nothing: first use does."""
+    """Return the store that the settings name. Opening touches nothing: first use does."""
     if settings.database_url:
         return _on_postgres(settings, settings.database_url)
     layout = SingleFile(settings.db_path) if settings.db_path else DataDirectory(settings.data_dir)

@@ -1,4 +1,4 @@
-"""What core asks of a place that keeps turns of agents and summaries of their sessions (e), and of its database."""
+"""The interface of a store for turns of agents and summaries of their sessions (e), and of its database."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Literal, NamedTuple, Protocol
@@ -6,117 +6,117 @@ from typing import Literal, NamedTuple, Protocol
 from memoryd.model import Findings, Interaction, SessionSummary
 
 COLLECTIONS = {"memories": "neo-agent-memory", "summaries": "neo-agent-sessions"}
-"""e's names for the two kinds, and for where ChromaDB keeps each."""
+"""e's names for the two kinds, and ChromaDB's collection for each."""
 
 State = Literal["embedded", "running", "stopped", "external"]
-"""Of a database: within this process, a server of ours that runs or does not, or a server of somebody else."""
+"""Of a database: within this process, memoryd's own server that runs or does not, or another server."""
 
 
 class Database(Protocol):
-    """The database behind a journal, as far as it can be started and stopped."""
+    """The database behind a journal: how it is started and stopped."""
 
     product: str
-    """What it is."""
+    """Its name, such as `SQLite`."""
 
     place: str
     """Where it is, for people; never a password."""
 
     def state(self) -> State:
-        """What can be said without asking it for rows."""
+        """Return the state, which is known without a query."""
 
     def start(self) -> bool:
-        """Start a server of ours; whether it did not run before. Of another database nothing is to be started."""
+        """Start memoryd's own server; return whether it was not running. Any other database is left alone."""
 
     def stop(self) -> bool:
-        """Stop a server of ours; whether it ran before. Until it is started again all else raises StoreAwayError.
+        """Stop memoryd's own server; return whether it was running. Until it is started, all else is a StoreAwayError.
 
-        Raises StoreError where others use it. A database that is not ours goes on.
+        Raise StoreError if other processes use it. Any other database is left alone.
         """
 
 
 class ForeignServer:
-    """What is the same for every server of somebody else: it goes on, whatever we do."""
+    """A server that memoryd neither starts nor stops."""
 
     def state(self) -> State:
-        """It is not ours."""
+        """Return that the server is external."""
         return "external"
 
     def start(self) -> bool:
-        """Its owner does."""
+        """Do nothing: its owner starts it."""
         return False
 
     def stop(self) -> bool:
-        """Its owner does."""
+        """Do nothing: its owner stops it."""
         return False
 
     def close(self) -> None:
-        """It is not ours."""
+        """Do nothing: nothing is held open."""
 
 
 class Turns(NamedTuple):
-    """A page of turns, and how many there are in all."""
+    """A page of turns, and their total number."""
 
     page: list[Interaction]
     total: int
 
 
 class Summaries(NamedTuple):
-    """A page of summaries, and how many there are in all."""
+    """A page of summaries, and their total number."""
 
     page: list[SessionSummary]
     total: int
 
 
 class JournalStore(Protocol):
-    """Where the turns and summaries of one workspace are. Every method raises StoreError with cause and next step."""
+    """The turns and summaries of one workspace. Every method raises StoreError with cause and next step."""
 
     def add(self, turn: Interaction) -> Interaction:
-        """Keep a turn, under another id where another has its own already; durable when this returns."""
+        """Store a turn, under a new id if its own is taken, and return it; durable when this returns."""
 
     def put(self, turns: Sequence[Interaction]) -> int:
-        """Keep the turns whose ids are not there yet; how many those were."""
+        """Store the turns whose ids do not exist yet; return how many."""
 
     def known(self, ids: Sequence[str]) -> set[str]:
-        """Those of the ids under which a turn is kept."""
+        """Return those of the ids that a turn has."""
 
     def of_session(self, session_id: str, limit: int, offset: int) -> Turns:
-        """The turns of a session in the order of time."""
+        """Return the turns of a session in the order of time."""
 
     def find(self, query: str, number: int, session_id: str) -> Findings[tuple[Interaction, float]]:
-        """The turns that bear on a query, of one session or ('') any, each with a score up to 1."""
+        """Return the turns that bear on a query, of one session or ('') any, each with a score up to 1."""
 
     def unsummarized(self) -> list[str]:
-        """The sessions that have no summary, or more turns than their summary counted."""
+        """Return the sessions that have no summary, or more turns than their summary counted."""
 
     def summarized(self, summaries: Sequence[SessionSummary]) -> list[SessionSummary]:
-        """Keep the summaries of sessions, each in place of the one that its session may have, and under its id."""
+        """Store summaries, each under the id of its session's previous one, which it replaces; return them."""
 
     def put_summaries(self, summaries: Sequence[SessionSummary]) -> int:
-        """Keep the summaries whose ids are not there yet; how many those were."""
+        """Store the summaries whose ids do not exist yet; return how many."""
 
     def summaries(self, limit: int, offset: int, category: str) -> Summaries:
-        """The summaries of one category or ('') all, the newest first."""
+        """Return the summaries of one category or ('') all, the newest first."""
 
     def find_summaries(self, query: str, number: int, category: str) -> Findings[tuple[SessionSummary, float]]:
-        """The summaries that bear on a query, of one category or ('') any, each with a score up to 1."""
+        """Return the summaries that bear on a query, of one category or ('') any, each with a score up to 1."""
 
     def delete_summaries(self) -> int:
-        """Delete all summaries; how many there were. Turns stay."""
+        """Delete all summaries; return how many. Turns stay."""
 
     def every_turn(self) -> Iterator[Interaction]:
-        """All turns in the order of their ids."""
+        """Yield all turns in the order of their ids."""
 
     def every_summary(self) -> Iterator[SessionSummary]:
-        """All summaries in the order of their ids."""
+        """Yield all summaries in the order of their ids."""
 
     def replace(self, turns: Iterable[Interaction] | None, summaries: Iterable[SessionSummary] | None) -> None:
-        """Keep these, each of them once, and no others; None leaves a kind as it is. If one fails, nothing changes."""
+        """Replace all turns and summaries by these, each once; None keeps a kind as it is. An error changes nothing."""
 
     def numbers(self) -> dict[str, int]:
-        """How many there are of each collection."""
+        """Return how many items each collection has."""
 
     def try_out(self) -> None:
-        """Write something, read it, remove it. Raises StoreError unless all of that works."""
+        """Write something, read it, remove it; raise StoreError unless all of that works."""
 
 
 STOPPED = "The database is stopped. Nothing was stored by this call; start_database starts it."

@@ -8,7 +8,7 @@ from memoryd.errors import StoreError
 def migrate(place: str, found: int, scripts: tuple[str, ...], apply: Callable[[int, str], None]) -> None:
     """Apply the scripts that a database of version `found` lacks; `apply(version, script)` runs one atomically.
 
-    Raises StoreError that names the place for a version from the future, before anything is touched.
+    Raise StoreError for a newer version than these scripts make, before anything is touched.
     """
     if found > len(scripts):
         raise StoreError(

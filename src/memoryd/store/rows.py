@@ -1,7 +1,7 @@
-"""Rows as they are: how they move from one database to another, and whether they have arrived.
+"""Rows with every column: how they move from one database to another, and how to check that they have arrived.
 
-A row is read and written with every column, deleted ones too. What a database makes by itself (words, tags, running
-numbers) stays behind: it is made anew where the row arrives.
+Deleted rows move too. What a database derives by itself (words, tags, running numbers) is not moved: the target derives
+it again.
 """
 
 import hashlib
@@ -25,18 +25,18 @@ _BITS = 128
 
 @dataclass(frozen=True, slots=True)
 class Sum:
-    """How many rows there are and the sum of their fingerprints, in whichever order they come."""
+    """The number of some rows and the sum of their fingerprints, which does not depend on their order."""
 
     number: int = 0
     total: int = 0
 
     def __add__(self, other: "Sum") -> "Sum":
-        """Both together."""
+        """Return the sum of both."""
         return Sum(self.number + other.number, (self.total + other.total) % (1 << _BITS))
 
 
 def page(queries: Queries, table: str, after: Row | None, limit: int) -> list[Row]:
-    """The rows that follow `after` by their key, or the first ones. Vectors are arrays of float16."""
+    """Return the rows that follow `after` by their key, or the first ones. Vectors are arrays of float16."""
     if after is None:
         rows = queries.all(f"moved.{table}_first", limit=limit)
     else:
@@ -52,7 +52,7 @@ def of(queries: Queries, table: str, ids: Iterable[str]) -> list[Row]:
 
 
 def pages(queries: Queries, table: str) -> Iterator[list[Row]]:
-    """All rows of a table, page by page; the longer the texts, the fewer in a page."""
+    """Yield all rows of a table, page by page; the longer the texts, the fewer in a page."""
     after, limit = None, FIRST
     while rows := page(queries, table, after, limit):
         yield rows
@@ -62,7 +62,7 @@ def pages(queries: Queries, table: str) -> Iterator[list[Row]]:
 
 
 def brought(queries: Queries) -> Iterator[list[Row]]:
-    """The vectors that callers brought, page by page: nobody could make them anew."""
+    """Yield the vectors that callers supplied, page by page: no model can make them again."""
     after: Row = {"id": "", "model": "", "chunk": -1}
     while rows := queries.all("exports.brought", **after, limit=PAGE):
         yield _with_vectors(rows)
@@ -70,26 +70,26 @@ def brought(queries: Queries) -> Iterator[list[Row]]:
 
 
 def put(queries: Queries, table: str, rows: Iterable[Row]) -> None:
-    """Add rows as they are; those whose keys are there already stay as they are there."""
+    """Add rows with all their columns; rows whose keys exist already are not changed."""
     columns = MOVED[table].columns
     queries.many(f"moved.{table}_put", [{column: row[column] for column in columns} for row in rows])
 
 
 def number(queries: Queries, table: str) -> int:
-    """How many rows of a table the workspace has."""
+    """Return how many rows of a table the workspace has."""
     row = queries.one(f"moved.{table}_number")
     return row["number"] if row else 0
 
 
 def summed(table: str, rows: Sequence[Row]) -> Sum:
-    """The sum of some rows."""
+    """Return the sum of some rows."""
     return Sum(len(rows), sum(fingerprint(table, row) for row in rows) % (1 << _BITS))
 
 
 def fingerprint(table: str, row: Row) -> int:
-    """What a row says as one number, the same in every database: but not where it lies, nor a running number."""
-    said = [row[column] for column in MOVED[table].columns if column not in ("vector", "db_path")]
-    digest = hashlib.blake2b(repr(said).encode(), digest_size=_BITS // 8)
+    """Return a hash of a row's content, the same in every database: without its path and its running number."""
+    values = [row[column] for column in MOVED[table].columns if column not in ("vector", "db_path")]
+    digest = hashlib.blake2b(repr(values).encode(), digest_size=_BITS // 8)
     if "vector" in row:
         digest.update(row["vector"].astype("<f2").tobytes())
     return int.from_bytes(digest.digest())
@@ -102,7 +102,7 @@ def _with_vectors(rows: list[Row]) -> list[Row]:
 
 
 def _array(row: Row) -> NDArray[np.float16]:
-    """A vector as float16. Raises StoreError for a damaged one."""
+    """Return a vector as float16; raise StoreError for a damaged one."""
     stored, dim = row["vector"], row["dim"]
     if isinstance(stored, np.ndarray):
         vector = stored.astype("<f2")
@@ -118,5 +118,5 @@ def _array(row: Row) -> NDArray[np.float16]:
 
 
 def empty_some(queries: Queries) -> int:
-    """Remove a part of the rows of a workspace for good; how many that was."""
+    """Delete a part of the rows of a workspace for good; return how many."""
     return queries.run("workspaces.empty", limit=EMPTIED) + queries.run("workspaces.silence", limit=EMPTIED)

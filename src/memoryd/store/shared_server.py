@@ -1,7 +1,7 @@
-"""A server of our own, in the data directory, shared by all processes that use that.
+"""A server of memoryd's own in the data directory, shared by all processes that use that directory.
 
-Two locks, which the system lets go of however a process ends: `NAME.users` is held by all who use the server, so that
-the last one knows; who starts or stops it holds `NAME.lock`.
+There are two locks, which the system releases however a process ends: every user of the server holds `NAME.users`
+shared, so that the last one can stop it; whoever starts or stops it holds `NAME.lock`.
 """
 
 import fcntl
@@ -20,26 +20,26 @@ from memoryd import disk, private
 from memoryd.errors import StoreAwayError, StoreBusyError, StoreError
 from memoryd.store.journal import STOPPED, State
 
-START = 60.0  # seconds that making, starting or recovering a server may take
+START = 60.0  # seconds that creating, starting or recovering a server may take
 STOP = 1.0  # seconds that a process which ends waits for another one that is starting or stopping the server
 POLL = 0.02
 LARGE_LOG = 2**20  # bytes
 
 
 class Running(Protocol):
-    """A server that lives."""
+    """A server that runs."""
 
     @property
     def pid(self) -> int:
-        """The number of its process."""
+        """The id of its process."""
 
 
 class SharedServer(ABC):
-    """A server in a directory of its own. It is started by the first who asks where it is."""
+    """A server in a directory of its own. The first call of `url` starts it."""
 
     product: str
     ending: signal.Signals
-    """What makes it stop cleanly."""
+    """The signal that stops it cleanly."""
 
     def __init__(self, data: Path) -> None:
         self._data = data
@@ -49,7 +49,7 @@ class SharedServer(ABC):
         self._stopped = False
 
     def url(self) -> str:
-        """Where it listens. Starts it where it does not run, and waits until it does."""
+        """Return its URL; start it if it does not run, and wait until it does. Raise StoreError."""
         try:
             disk.make_directory(self._data.parent)
             private.close(self._data.parent)
@@ -66,25 +66,25 @@ class SharedServer(ABC):
 
     @abstractmethod
     def _up(self) -> str:
-        """Where it listens, once it does."""
+        """Return its URL once it listens."""
 
     @abstractmethod
     def _running(self) -> Running | None:
-        """The server that lives, whoever may have the number of a dead one now."""
+        """Return the running server or None. Another program may have the process id of a dead one."""
 
     def state(self) -> State:
-        """Whether it runs."""
+        """Return whether it runs."""
         return "running" if self._running() else "stopped"
 
     def start(self) -> bool:
-        """Start it; whether it did not run before."""
+        """Start it; return whether it was not running."""
         self._stopped = False
         ran = self._running() is not None
         self.url()
         return not ran
 
     def stop(self) -> bool:
-        """Stop it, and do not start it until that is asked for; whether it ran before."""
+        """Stop it until `start` is called; return whether it was running."""
         with self._alone(START):
             running = self._running()
             if running:
@@ -95,7 +95,7 @@ class SharedServer(ABC):
     def _stop(self, running: Running) -> None:
         using = self._use()
         if not locked(using, fcntl.LOCK_EX):
-            fcntl.flock(using, fcntl.LOCK_SH)  # which the attempt has let go of
+            fcntl.flock(using, fcntl.LOCK_SH)  # which the attempt released
             raise StoreError(
                 f"Another process uses the {self.product} in {self.place}, so it was not stopped. "
                 "End that process first."
@@ -113,7 +113,7 @@ class SharedServer(ABC):
             time.sleep(POLL)
 
     def close(self) -> None:
-        """Stop using it; who is the last one stops it."""
+        """Stop using it; the last process to do so stops it."""
         using, self._using = self._using, None
         if using is None:
             return
@@ -145,7 +145,7 @@ class SharedServer(ABC):
     def _use(self) -> IO[bytes]:
         if self._using is None:
             using = self._opened(".users")
-            fcntl.flock(using, fcntl.LOCK_SH)  # at once: only who is alone here would hold it against others
+            fcntl.flock(using, fcntl.LOCK_SH)  # at once: only a process without others holds it exclusively
             self._using = using
         return self._using
 
@@ -157,7 +157,7 @@ class SharedServer(ABC):
 
 
 def locked(file: IO[bytes], kind: int) -> bool:
-    """Whether the lock could be taken at once."""
+    """Take a lock if that is possible at once; return whether it was."""
     try:
         fcntl.flock(file, kind | fcntl.LOCK_NB)
     except BlockingIOError:
@@ -166,7 +166,7 @@ def locked(file: IO[bytes], kind: int) -> bool:
 
 
 def works_in(directory: Path, process: psutil.Process) -> bool:
-    """Whether this is the directory of a process that lives."""
+    """Return whether a running process has this working directory."""
     try:
         return Path(process.cwd()) == directory
     except (psutil.Error, OSError):  # it ended, or is somebody else's

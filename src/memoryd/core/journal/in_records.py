@@ -167,7 +167,7 @@ class JournalRows:
             now = self._engine.clock.now()
             for kind, news in zip(ERASED, (turns, summaries), strict=True):
                 if news is not None:
-                    queries.run("journal.told_erased", kind=str(kind), now=now)
+                    queries.run("journal.note_erased", kind=str(kind), now=now)
                     queries.run("journal.erase", kind=str(kind))
             for _ in chain(self._put_turns(queries, turns or ()), self._put_summaries(queries, summaries or ())):
                 pass

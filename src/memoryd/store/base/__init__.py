@@ -1,4 +1,4 @@
-"""What core asks of a store: four roles, a file each. A store knows nothing of MCP, ranking or models."""
+"""The interface of a store: four roles, a file each. A store knows nothing of MCP, ranking or models."""
 
 from typing import Protocol
 

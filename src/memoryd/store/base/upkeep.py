@@ -38,4 +38,4 @@ class Upkeep(Protocol):
         """
 
     def tend(self, workspace: Workspace) -> None:
-        """Keep the indexes fit for the searches of a workspace. May take minutes, and blocks nobody."""
+        """Keep the indexes fit for the searches of a workspace. May take minutes; others can write meanwhile."""

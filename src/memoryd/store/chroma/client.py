@@ -1,6 +1,6 @@
-"""ChromaDB by way of its HTTP interface, version 2.
+"""ChromaDB over its HTTP interface, version 2.
 
-Not by its Python client: that waits without a limit, raises bare exceptions, and reads the file `.env` of whatever
+Its Python client is not used: it waits without a limit, raises bare exceptions, and reads the file `.env` of whatever
 directory an agent works in.
 """
 
@@ -21,7 +21,7 @@ from memoryd.store.journal import ForeignServer, State
 CONNECT, ANSWER = 5.0, 60.0  # seconds
 PAUSE = 0.05  # between attempts to connect
 TENANT = "/api/v2/tenants/default_tenant/databases"
-TOLD = 300  # characters of what it says that an error repeats
+QUOTED = 300  # characters of its message that an error quotes
 
 
 class ChromaHost(Protocol):
@@ -29,16 +29,16 @@ class ChromaHost(Protocol):
 
     place: str
     patience: float
-    """Seconds in which it may come back where it does not answer."""
+    """Seconds in which it may come back if it does not answer."""
 
     def url(self) -> str:
-        """Where it listens."""
+        """Return its URL; raise StoreError if it cannot be started."""
 
     def serves(self) -> bool:
-        """Whether it is still what listens there, as far as can be told at once."""
+        """Return whether it still listens at the URL that was returned last, as far as is known without a request."""
 
     def state(self) -> State:
-        """See `store.journal.Database`; so for the others."""
+        """See `store.journal.Database`."""
 
     def start(self) -> bool:
         """See Database."""
@@ -51,7 +51,7 @@ class ChromaHost(Protocol):
 
 
 class ExternalChroma(ForeignServer):
-    """A server of somebody else, which is neither started nor stopped."""
+    """A server at a URL, which memoryd neither starts nor stops."""
 
     patience = 0.0
 
@@ -60,11 +60,11 @@ class ExternalChroma(ForeignServer):
         self.place = address(self._url)
 
     def url(self) -> str:
-        """With its user and password, if it has them."""
+        """Return its URL, with user and password if it has them."""
         return self._url
 
     def serves(self) -> bool:
-        """Nobody can tell from here."""
+        """Return True: only a request could find out."""
         return True
 
 
@@ -83,18 +83,18 @@ class Chroma:
         self._http = httpx2.Client(timeout=httpx2.Timeout(ANSWER, connect=CONNECT), trust_env=not local)
 
     def state(self) -> State:
-        """What can be said without asking it."""
+        """Return the server's state, without a request."""
         return self._server.state()
 
     def start(self) -> bool:
-        """Start a server of ours; whether it did not run before."""
+        """Start memoryd's own server; return whether it was not running."""
         with self._lock:
             started = self._server.start()
             self._known = None
             return started
 
     def stop(self) -> bool:
-        """Stop a server of ours; whether it ran before."""
+        """Stop memoryd's own server; return whether it was running."""
         with self._lock:
             ran = self._server.stop()
             self._known = None
@@ -106,14 +106,14 @@ class Chroma:
         self._server.close()
 
     def database(self, name: str) -> ChromaDatabase:
-        """One of its databases, which is made by the first write."""
+        """Return one of its databases, which the first write creates."""
         return ChromaDatabase(self.ask, f"{TENANT}/{quote(name, safe='')}", name)
 
     def ask(self, method: str, path: str, body: Any = None) -> Any:
-        """A request and its answer.
+        """Send a request and return the answer.
 
-        What is asked may be asked twice: where the connection is lost, nobody knows what came of it. Raises GoneError
-        and TakenError, StoreAwayError where it cannot be reached, StoreError for everything else that it refuses.
+        After a lost connection the request is repeated, so it must have the same effect twice. Raise GoneError and
+        TakenError, StoreAwayError if the server cannot be reached, StoreError for everything else that it refuses.
         """
         deadline = time.monotonic() + self._server.patience
         again = sent = False
@@ -156,12 +156,12 @@ class Chroma:
             body = None
         if answer.is_success and body is not None:
             return body
-        said = str(body.get("message", "")) if isinstance(body, dict) else ""
+        message = str(body.get("message", "")) if isinstance(body, dict) else ""
         match answer.status_code:
-            case httpx2.codes.NOT_FOUND if said:
-                raise GoneError(said)
+            case httpx2.codes.NOT_FOUND if message:
+                raise GoneError(message)
             case httpx2.codes.CONFLICT:
-                raise TakenError(said)
+                raise TakenError(message)
             case httpx2.codes.UNAUTHORIZED | httpx2.codes.FORBIDDEN:
                 raise StoreAwayError(
                     f"ChromaDB at {self.place} wants to know who asks. Nothing was stored by this call; put user and "
@@ -172,14 +172,14 @@ class Chroma:
                     f"ChromaDB at {self.place} takes no request so large. Nothing was stored by this call; send less, "
                     "or raise its max_payload_size_bytes."
                 )
-        if "dimension" in said:
-            raise StoreError(f"{said[:TOLD].rstrip('.')}. {OTHER_MODEL}")
-        if not said:
+        if "dimension" in message:
+            raise StoreError(f"{message[:QUOTED].rstrip('.')}. {OTHER_MODEL}")
+        if not message:
             raise StoreError(
                 f"{self.place} does not answer like a ChromaDB of version 1 (status {answer.status_code}). Nothing was "
                 "stored by this call; check MEMORY_CHROMA_URL."
             )
         raise StoreError(
-            f"ChromaDB at {self.place} refused ({answer.status_code}: {said[:TOLD]}). Nothing was stored by this call; "
-            "its log tells more."
+            f"ChromaDB at {self.place} refused ({answer.status_code}: {message[:QUOTED]}). Nothing was stored by this "
+            "call; its log tells more."
         )

@@ -10,10 +10,10 @@ from typing import Any
 from memoryd.errors import StoreBusyError, StoreError
 
 DEFAULT = "default_database"
-SWAP = "memoryd-swap"  # a collection that tells by its metadata which collections take each other's places
-PATIENCE = 5.0  # seconds in which whoever replaces collections is through, unless it was killed
+SWAP = "memoryd-swap"  # a collection whose metadata say which collections replace which
+PATIENCE = 5.0  # seconds in which a process that replaces collections is done, unless it was killed
 POLL = 0.02
-LEFT = 86_400.0  # seconds after which a collection that was never put in place is nobody's any more
+LEFT = 86_400.0  # seconds after which a collection that was never put in place counts as abandoned
 BEGUN = "begun"
 PAGE = 50  # rows that are read or written at a time: each may be long
 LARGE = 4_000_000  # characters after which no more rows are written with the same request
@@ -23,11 +23,11 @@ SPACES: Mapping[str, Callable[[float], float]] = {
     "ip": lambda distance: 1 - distance,
     "l2": lambda distance: 1 - distance / 2,
 }
-"""The cosine of two unit vectors by their distance, as ChromaDB tells it."""
+"""The cosine of two unit vectors, computed from the distance that ChromaDB returns."""
 
 OTHER_MODEL = (
     "The journal's vectors are another model's than MEMORY_EMBEDDER. Nothing was stored by this call; set the embedder "
-    "that made them, or have them made anew: export_database, then import_database with mode replace."
+    "that made them, or embed everything again: export_database, then import_database with mode replace."
 )
 
 Ask = Callable[..., Any]
@@ -35,16 +35,16 @@ Where = Mapping[str, Any]
 
 
 class GoneError(StoreError):
-    """What was asked for is not there, or not any more."""
+    """The thing that was requested does not exist, or no longer."""
 
 
 class TakenError(StoreError):
-    """There is one of that name."""
+    """The name is taken."""
 
 
 @dataclass(frozen=True, slots=True)
 class Collection:
-    """A collection that was there a moment ago."""
+    """A collection as it was when it was listed."""
 
     id: str
     name: str
@@ -54,7 +54,7 @@ class Collection:
 
 @dataclass(frozen=True, slots=True)
 class ChromaRow:
-    """A row as ChromaDB keeps it. `uri` tells who wrote it; `score` is its cosine with what was looked for."""
+    """A row of ChromaDB. `uri` holds its origin; `score` is its cosine with the query."""
 
     id: str
     metadata: Mapping[str, Any]
@@ -65,7 +65,7 @@ class ChromaRow:
 
 
 class ChromaDatabase:
-    """A database, which the first write makes."""
+    """A database, which the first write creates."""
 
     def __init__(self, ask: Ask, path: str, name: str) -> None:
         self._ask = ask
@@ -75,11 +75,11 @@ class ChromaDatabase:
     # collections -----------------------------------------------------------------------------------------------------
 
     def collection(self, name: str) -> Collection | None:
-        """The one of that name, if it was made."""
+        """Return the collection of that name, or None."""
         return self._settled().get(name)
 
     def made(self, name: str, metadata: Mapping[str, Any]) -> Collection:
-        """The one of that name, made where it is missing: for unit vectors."""
+        """Return the collection of that name; create it for unit vectors if it does not exist."""
         return self._settled().get(name) or self._make(name, metadata)
 
     def _make(self, name: str, metadata: Mapping[str, Any]) -> Collection:
@@ -95,15 +95,15 @@ class ChromaDatabase:
         return _collection(self._ask("POST", f"{self._path}/collections", body))
 
     def _settled(self) -> dict[str, Collection]:
-        """All collections by name, when none of them are being replaced."""
+        """Return all collections by name once none of them is being replaced."""
         deadline = time.monotonic() + PATIENCE
-        while SWAP in (found := self._listed()):
-            if time.monotonic() > deadline:  # who replaced them was killed
-                self._swap(found[SWAP].metadata)
+        while SWAP in (collections := self._listed()):
+            if time.monotonic() > deadline:  # the process that replaced them was killed
+                self._swap(collections[SWAP].metadata)
                 deadline += PATIENCE
             else:
                 time.sleep(POLL)
-        return found
+        return collections
 
     def _listed(self) -> dict[str, Collection]:
         try:
@@ -113,9 +113,9 @@ class ChromaDatabase:
 
     @contextmanager
     def replacing(self, names: Sequence[str], metadata: Mapping[str, Any]) -> Iterator[dict[str, Collection]]:
-        """New, empty collections by the names of those whose places they take at the end, all of them at one stroke.
+        """Give new, empty collections by name, which replace those of these names at the end, all of them at once.
 
-        Where something is raised before, all stays as it was; what a killed process left is put right by the next one.
+        If the block raises, nothing changes. What a killed process leaves is completed or removed by the next one.
         """
         mark = uuid.uuid4().hex[:8]
         self._forget_left()
@@ -132,18 +132,18 @@ class ChromaDatabase:
         self._swap(plan)
 
     def _announce(self, plan: Mapping[str, str]) -> None:
-        """From here on it will be done, whoever does it."""
+        """Record the plan: from here on any process may complete it."""
         try:
             self._ask("POST", f"{self._path}/collections", {"name": SWAP, "metadata": plan})
         except TakenError:
-            found = self._listed().get(SWAP)
-            if not found or found.metadata != plan:  # the answer to our own may have been lost
+            announced = self._listed().get(SWAP)
+            if not announced or announced.metadata != plan:  # the answer to our own may have been lost
                 raise StoreBusyError(
-                    "Another import replaces the journal just now. Nothing was changed; try again."
+                    "Another import is replacing the journal. Nothing was changed; try again."
                 ) from None
 
     def _swap(self, plan: Mapping[str, str]) -> None:
-        """Several may do it at once: each step names its collections by ids, and once done stays done."""
+        """Carry out a plan. Several processes may do so at once: each step can be repeated without effect."""
         pairs = {name: ids.split(" ") for name, ids in plan.items()}
         for name, (old, new) in pairs.items():
             with suppress(GoneError):
@@ -169,16 +169,16 @@ class ChromaDatabase:
     # rows ------------------------------------------------------------------------------------------------------------
 
     def count(self, collection: Collection) -> int:
-        """How many rows there are."""
+        """Return how many rows there are."""
         return int(self._ask("GET", f"{self._path}/collections/{collection.id}/count"))
 
     def add(self, collection: Collection, rows: Sequence[ChromaRow]) -> None:
-        """Write rows. Where one has an id that is there already, ChromaDB leaves it out without a word."""
+        """Write rows. ChromaDB silently leaves out a row whose id exists already."""
         for some in _portions(rows):
             self._write(collection, "add", some)
 
     def put(self, collection: Collection, row: ChromaRow) -> None:
-        """Write a row in place of the one that has its id; what its metadata names as None is taken away."""
+        """Write a row, replacing the one with its id; a field whose metadata value is None is removed."""
         self._write(collection, "upsert", [row])
 
     def _write(self, collection: Collection, verb: str, rows: Sequence[ChromaRow]) -> None:
@@ -189,17 +189,17 @@ class ChromaDatabase:
         })  # fmt: skip
 
     def ids(self, collection: Collection, where: Where | None = None) -> list[str]:
-        """The ids of all rows, or of those whose metadata are such; in no order."""
-        found = self._ask("POST", f"{self._path}/collections/{collection.id}/get", {"where": where, "include": []})
-        ids: list[str] = found["ids"]
+        """Return the ids of all rows, or of those whose metadata match `where`; in no order."""
+        answer = self._ask("POST", f"{self._path}/collections/{collection.id}/get", {"where": where, "include": []})
+        ids: list[str] = answer["ids"]
         return ids
 
     def rows(self, collection: Collection, ids: Sequence[str]) -> Iterator[ChromaRow]:
-        """The rows with these ids, in their order, as far as they are there."""
+        """Yield the rows with these ids, in their order; unknown ids are left out."""
         for start in range(0, len(ids), PAGE):
             page = ids[start : start + PAGE]
-            found = {row.id: row for row in self._page(collection, page)}
-            yield from (found[key] for key in page if key in found)
+            rows = {row.id: row for row in self._page(collection, page)}
+            yield from (rows[key] for key in page if key in rows)
 
     def _page(self, collection: Collection, ids: Sequence[str]) -> list[ChromaRow]:
         include = ["metadatas", "documents", "uris"]
@@ -214,7 +214,7 @@ class ChromaDatabase:
     def nearest(
         self, collection: Collection, vector: Sequence[float], number: int, where: Where | None
     ) -> list[ChromaRow]:
-        """The rows nearest to a unit vector, best first, each with its score, 0 to 1; `where` sieves before."""
+        """Return the rows nearest to a unit vector among those that match `where`, best first, each with its score."""
         body = {
             "query_embeddings": [list(vector)],
             "n_results": number,
@@ -232,7 +232,7 @@ class ChromaDatabase:
         ]
 
     def delete(self, collection: Collection, ids: Sequence[str]) -> int:
-        """Delete rows; how many of them there were."""
+        """Delete rows; return how many."""
         gone = 0
         for start in range(0, len(ids), NUMBERS):
             body = {"ids": list(ids[start : start + NUMBERS])}
@@ -254,8 +254,8 @@ def _portions(rows: Sequence[ChromaRow]) -> Iterator[list[ChromaRow]]:
         yield portion
 
 
-def _collection(said: Mapping[str, Any]) -> Collection:
-    configuration = said.get("configuration_json") or {}
+def _collection(fields: Mapping[str, Any]) -> Collection:
+    configuration = fields.get("configuration_json") or {}
     index = configuration.get("hnsw") or configuration.get("spann") or {}
     space = index.get("space", "l2")
-    return Collection(said["id"], said["name"], said.get("metadata") or {}, space if space in SPACES else "l2")
+    return Collection(fields["id"], fields["name"], fields.get("metadata") or {}, space if space in SPACES else "l2")

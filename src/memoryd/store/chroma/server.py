@@ -1,7 +1,6 @@
-"""A ChromaDB of our own, in the data directory, shared by all processes that use that.
+"""memoryd's own ChromaDB in the data directory, shared by all processes that use that directory.
 
-`chroma run` is asked for any free port. Nothing about it is written down, so nothing can be stale: which process it is,
-and where it listens, the system tells.
+`chroma run` takes any free port. No file records its process or port, so none can be stale: the system knows both.
 """
 
 import fcntl
@@ -22,21 +21,21 @@ from memoryd.errors import StoreBusyError, StoreError
 from memoryd.settings import subprocess_environment
 from memoryd.store.shared_server import POLL, START, STOP, SharedServer, locked, works_in
 
-distribution("chromadb")  # so that its lack is told before anything starts
+distribution("chromadb")  # raises at once if it is not installed
 
 PROGRAM = "chromadb_rust_bindings"
 RUN = (
     f"import os, sys; os.fork() and os._exit(0); os.setsid(); from {PROGRAM} import cli; cli(['chroma', *sys.argv[1:]])"
 )
-"""`chroma run` without the Python around it: a third of the memory, a tenth of the time. It is no child of ours."""
-ATTEMPTS = 3  # to start: one that is found may just be ending
+"""`chroma run` without the Python around it: a third of the memory, a tenth of the time. It is no child process."""
+ATTEMPTS = 3  # to start: a running one that is found may be about to end
 FOREIGN = ("CHROMA", "OTEL", "CONFIG_PATH", "IS_PERSISTENT", "PERSIST_DIRECTORY")
 """The beginnings of variables that would change it."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Running:
-    """A server that lives, and its port; 0 until it listens."""
+    """A running server, and its port; 0 until it listens."""
 
     pid: int
     port: int
@@ -44,7 +43,7 @@ class _Running:
 
 
 class ChromaServer(SharedServer):
-    """See `store.chroma.Server`. The server is started by the first who asks where it is."""
+    """See `store.chroma.client.ChromaHost`. The first call of `url` starts the server."""
 
     product = "ChromaDB"
     ending = signal.SIGTERM
@@ -55,7 +54,7 @@ class ChromaServer(SharedServer):
         self._process: psutil.Process | None = None
 
     def serves(self) -> bool:
-        """Whether the process whose address was told last still lives."""
+        """Return whether the process whose URL was returned last still runs."""
         try:
             return self._process is not None and self._process.is_running() and not _dead(self._process)
         except psutil.Error:
@@ -74,7 +73,7 @@ class ChromaServer(SharedServer):
         )
 
     def _listening(self) -> _Running | None:
-        """The server once it listens; None once there is none."""
+        """Return the server once it listens; None if it ended."""
         deadline = time.monotonic() + START
         while running := self._running():
             if running.port:
@@ -117,11 +116,11 @@ class ChromaServer(SharedServer):
 
     def _last_words(self) -> str:
         lines = self._log.read_text(errors="replace").splitlines() if self._log.exists() else []
-        return next((line.strip() for line in reversed(lines) if line.strip()), "it said nothing")
+        return next((line.strip() for line in reversed(lines) if line.strip()), "it logged nothing")
 
 
 def _locked_soon(file: IO[bytes]) -> bool:
-    """One that ends is out of sight a moment before it lets go."""
+    """Take the lock; wait for a server that is ending: it disappears a moment before it releases the lock."""
     deadline = time.monotonic() + STOP
     while not locked(file, fcntl.LOCK_EX):
         if time.monotonic() > deadline:
@@ -131,7 +130,7 @@ def _locked_soon(file: IO[bytes]) -> bool:
 
 
 def _dead(process: psutil.Process) -> bool:
-    return bool(process.status() == psutil.STATUS_ZOMBIE)  # where nobody buries it, as in many containers
+    return bool(process.status() == psutil.STATUS_ZOMBIE)  # no parent reaps it, as in many containers
 
 
 def _port(process: psutil.Process) -> int:

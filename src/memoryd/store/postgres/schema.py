@@ -1,4 +1,4 @@
-"""The schema on Postgres: what it needs of a server, and how it is brought up to date."""
+"""The schema on Postgres: what it requires of a server, and how it is brought up to date."""
 
 from psycopg import errors
 
@@ -9,17 +9,17 @@ from memoryd.store.postgres.connection import Connection
 from memoryd.store.sql import load, migrations
 
 NEEDED = {"vector": (0, 8), "btree_gin": (1,), "unaccent": (1,)}
-"""The extensions, and the versions from which on they will do."""
+"""The extensions, and their lowest versions."""
 
 
 def asked(connection: Connection, name: str) -> Row:
-    """The one row of a statement without parameters."""
+    """Return the one row of a statement without parameters."""
     row = connection.execute(load("postgres")[name]).fetchone()
     return row or {}
 
 
 def version_of(connection: Connection) -> int:
-    """The version of the schema; 0 where there is none. Changes nothing."""
+    """Return the version of the schema; 0 if there is none. Change nothing."""
     known = asked(connection, "upkeep.known")["known"]
     return int(asked(connection, "upkeep.version")["version"]) if known else 0
 
@@ -27,7 +27,7 @@ def version_of(connection: Connection) -> int:
 def bring_up_to_date(connection: Connection, place: str, *, read_only: bool) -> None:
     """Apply the scripts that the database lacks, each with its number in one transaction, one process at a time.
 
-    Raises StoreError, before anything is touched, where the database is newer or lacks what the schema needs.
+    Raise StoreError, before anything is touched, if the database is newer or lacks what the schema requires.
     """
     found, scripts = version_of(connection), migrations("postgres")
     if lacks := lacking(connection, found):
@@ -43,7 +43,7 @@ def bring_up_to_date(connection: Connection, place: str, *, read_only: bool) -> 
     def apply(version: int, script: str) -> None:
         with connection.transaction():
             connection.execute(load("postgres")["upkeep.queue"])
-            if version_of(connection) < version:  # nobody did so while this process waited
+            if version_of(connection) < version:  # no other process did so while this one waited
                 connection.execute(load("postgres")["upkeep.patience"])
                 connection.execute(script)
                 connection.execute("CREATE TABLE IF NOT EXISTS schema_version (version INTEGER PRIMARY KEY)")
@@ -56,13 +56,13 @@ def bring_up_to_date(connection: Connection, place: str, *, read_only: bool) -> 
 
 
 def lacking(connection: Connection, version: int) -> list[str]:
-    """Which extensions the server does not have, or too old; each with what to do."""
+    """Return which extensions are missing or too old, each with what to do."""
     rows = {row["name"]: row for row in connection.execute(load("postgres")["upkeep.extensions"]).fetchall()}
     return [text for name in NEEDED if (text := _lack(name, rows.get(name, {}), version))]
 
 
 def _lack(name: str, row: Row, version: int) -> str:
-    """What is wrong with one extension; '' where all is well."""
+    """Return what is wrong with one extension; '' if nothing is."""
     least = ".".join(map(str, NEEDED[name]))
     package = f"pgvector {least} or later" if name == "vector" else f"the contrib extension {name}"
     if installed := row.get("installed"):
@@ -89,13 +89,13 @@ def _number(version: str) -> tuple[int, ...]:
     return tuple(int(part) for part in version.split(".") if part.isdecimal())
 
 
-def _for_an_operator(connection: Connection, place: str, said: str) -> str:
-    """What has to be run once by somebody who may."""
+def _for_an_operator(connection: Connection, place: str, cause: str) -> str:
+    """Return the error that names the statements which an operator must run once."""
     server = asked(connection, "upkeep.server")
     connection.rollback()
     extensions = "; ".join(f"CREATE EXTENSION IF NOT EXISTS {name}" for name in NEEDED)
     grant = f'GRANT CREATE ON SCHEMA {server["place"] or "public"} TO "{server["role"]}"'
     return (
-        f"The role {server['role']} may not make memoryd's tables at {place} ({said}). Nothing was changed. "
+        f"The role {server['role']} may not make memoryd's tables at {place} ({cause}). Nothing was changed. "
         f"Let an operator say there: {extensions}; {grant};"
     )

@@ -1,4 +1,4 @@
-"""Searching on Postgres: words by BM25 over a tsvector, vectors one by one or through HNSW, whichever takes less."""
+"""Searching on Postgres: words by BM25 over a tsvector, vectors one by one or through HNSW, whichever is quicker."""
 
 import json
 import math
@@ -42,18 +42,18 @@ class Composing(Queries, Protocol):
     """Named statements, also those in which a dimension or a name must stand as it is."""
 
     def composed(self, name: str, parts: Mapping[str, int | str], /, **parameters: Any) -> list[Row]:
-        """Every row of a statement with these literals in its braces."""
+        """Return every row of a statement with these literals in its braces."""
 
 
 class Defining(Queries, Protocol):
-    """Statements that make things."""
+    """Statements that define indexes."""
 
     def define(self, name: str, names: Mapping[str, str], /, **parts: int | str) -> None:
         """Run a statement with these names and literals in its braces."""
 
 
 @dataclass(frozen=True, slots=True)
-class Index:
+class HnswIndex:
     """An HNSW index: the vectors of one dimension and perspective, in one partition."""
 
     partition: str
@@ -62,36 +62,36 @@ class Index:
 
     @property
     def name(self) -> str:
-        """Its name; 63 characters at most, for a perspective has 50."""
+        """The name, of at most 63 characters: a perspective's has at most 50."""
         return prefix(self.dim, self.perspective) + self.partition.rpartition("_")[2]
 
 
 def prefix(dim: int, perspective: str) -> str:
-    """What the names of such indexes begin with, before the number of their partition."""
+    """Return the beginning of the names of such indexes, before the number of their partition."""
     return f"near_{dim}_{perspective}_"
 
 
 class Recent:
-    """What was found out lately, for all threads."""
+    """A cache for all threads, whose entries expire after FRESH seconds."""
 
     def __init__(self) -> None:
         self._known: dict[Hashable, tuple[float, Any]] = {}
         self._lock = threading.Lock()
 
     def get(self, key: Hashable) -> Any:
-        """What is known and still fresh, or None."""
+        """Return the value of a key if it is fresh, else None."""
         until, value = self._known.get(key, (0.0, None))
         return value if time.monotonic() < until else None
 
     def put(self, key: Hashable, value: Any) -> None:
-        """Remember it for a while."""
+        """Remember a value for FRESH seconds."""
         with self._lock:
             if len(self._known) >= REMEMBERED:
                 self._known.clear()
             self._known[key] = time.monotonic() + FRESH, value
 
     def clear(self) -> None:
-        """Find out anew."""
+        """Forget everything."""
         with self._lock:
             self._known.clear()
 
@@ -141,7 +141,7 @@ class PostgresIndex:
 
 
 def _by_record(rows: Sequence[Row]) -> dict[str, Vector]:
-    """(chunks, dim) for each id, all of the dim that most have."""
+    """Return (chunks, dim) for each id; rows of another dim than most are left out."""
     dims = Counter(row["dim"] for row in rows)
     found: dict[str, list[Vector]] = {}
     for row in rows:
@@ -151,13 +151,13 @@ def _by_record(rows: Sequence[Row]) -> dict[str, Vector]:
 
 
 class Words:
-    """BM25, as FTS5 reckons it, but for a word that counts once in a text. What is counted holds for a minute."""
+    """BM25 as in FTS5, except that a word counts once in a text. Counts are cached for a minute."""
 
     def __init__(self) -> None:
         self._known = Recent()
 
     def search(self, queries: Queries, query: WordQuery, allowed: Filter, limit: int) -> Scored:
-        """The records that match, best first."""
+        """Return the records that match, best first."""
         number, length = self._extent(queries)
         terms = query.terms()
         having = self._having(queries, [term.tsquery() for term in terms], number)
@@ -172,7 +172,7 @@ class Words:
         return [(row["id"], row["score"]) for row in rows]
 
     def _extent(self, queries: Queries) -> tuple[int, float]:
-        """How many records there are, and how many words they have."""
+        """Return how many records there are, and their mean number of words."""
         known: tuple[int, float] | None = self._known.get(queries.workspace_id)
         if known is None:
             row = queries.one("search.extent", sample=SAMPLE) or {}
@@ -182,7 +182,7 @@ class Words:
         return known
 
     def _having(self, queries: Queries, terms: Sequence[str], number: int) -> dict[str, int]:
-        """In how many records each term is."""
+        """Return in how many records each term is."""
         having = {term: self._known.get((queries.workspace_id, term)) for term in terms}
         if unknown := [term for term, found in having.items() if found is None]:
             of = {"most": COUNTED, "number": number, "sample": max(1, min(number, SAMPLE))}
@@ -194,15 +194,15 @@ class Words:
 
 
 def rarity(having: int, number: int) -> float:
-    """The inverse document frequency of BM25, as FTS5 has it: never 0."""
+    """Return the inverse document frequency of BM25 as FTS5 has it: never 0."""
     return max(math.log((number - having + 0.5) / (having + 0.5)), 1e-6) if having < number else 1e-6
 
 
 def driving(query: WordQuery, having: Mapping[str, int], number: int, limit: int) -> Iterator[str]:
-    """What must match, and what else where that finds too few.
+    """Yield what must match, then wider alternatives for when that finds too few.
 
-    That is the query itself; of a plain question its rare words, or several of the common ones together: a record that
-    has but one of those is not among the best where thousands have more.
+    With operators that is the query itself; else its rare words, or several of the common ones together: a record that
+    has only one of those is not among the best if thousands have more.
     """
     if query.syntax:
         yield query.tsquery()
@@ -219,14 +219,14 @@ def driving(query: WordQuery, having: Mapping[str, int], number: int, limit: int
 
 
 def _together(shares: Sequence[float], wanted: float) -> int:
-    """How many of the words a record must have, so that still a share of `wanted` has them, were they independent."""
+    """Return how many of the words a share of `wanted` of the records has at least, if words were independent."""
     exactly = reduce(np.convolve, [np.array([1 - min(share, 1), min(share, 1)]) for share in shares[:COMBINED]])
     at_least = np.cumsum(exactly[::-1])[::-1]
     return max([n for n in range(1, min(TOGETHER, len(at_least) - 1) + 1) if at_least[n] >= wanted], default=1)
 
 
 def _combined(least: int, terms: Sequence[str]) -> list[str]:
-    """Alternatives that match what has at least so many of the terms."""
+    """Return alternatives that match what has at least `least` of the terms."""
     if least == 1:
         return [f"({term})" for term in terms]
     return [
@@ -236,26 +236,26 @@ def _combined(least: int, terms: Sequence[str]) -> list[str]:
 
 
 class Vectors:
-    """Nearest neighbours. Of few vectors each is looked at; a large set that is searched gets an HNSW index."""
+    """Nearest neighbours: a scan of few vectors; a large set that is searched gets an HNSW index."""
 
     def __init__(self) -> None:
         self._known = Recent()
-        self.wanted: set[Index] = set()
+        self.wanted: set[HnswIndex] = set()
         """Indexes that a search could have used."""
 
     def forget(self) -> None:
-        """Indexes were built."""
+        """Forget what was counted, after indexes were built."""
         self._known.clear()
 
     def search(self, queries: Composing, among: VectorSet, vector: Vector, allowed: Filter, limit: int) -> Scored:
-        """The records whose vectors lie nearest, best first."""
+        """Return the records whose vectors are nearest, best first."""
         given = {**of(among), **visible(allowed), "vector": vector, "dim": len(vector)}
         place = self._place(queries, prefix(len(vector), among.perspective))
         total = place["total"] if place else None
         most = INDEXED if total is None else math.isqrt(int(PASSED * limit * max(total, INDEXED)))
         number = self._number(queries, given, most + 1)
         if number > most and place and total is None and len(vector) <= LONGEST:
-            self.wanted.add(Index(place["partition"], len(vector), among.perspective))
+            self.wanted.add(HnswIndex(place["partition"], len(vector), among.perspective))
         if number > most and total is not None:
             found = _approximately(queries, given, limit)
             queries.one("vectors.settings", ef=str(EFFORT), sort="on")  # for what else is asked in this transaction
@@ -264,11 +264,11 @@ class Vectors:
         return _exactly(queries, given, limit, few=bool(_filters(given)) and number <= FEW)
 
     def _place(self, queries: Queries, begins: str) -> Row | None:
-        """The partition of the workspace, and how many vectors such an index has there; None where there are none."""
+        """Return the partition of the workspace and how many vectors its index has; None without rows."""
         return self._remember((queries.workspace_id, begins), lambda: queries.one("vectors.place", prefix=begins))
 
     def _number(self, queries: Queries, given: Row, most: int) -> int:
-        """How many vectors there are, or records that pass the filter."""
+        """Return how many vectors there are, or records that pass the filter."""
         filters = _filters(given)
         key = (queries.workspace_id, given["perspective"], given["model"], given["dim"], filters, most)
         if filters:
@@ -292,7 +292,7 @@ def _exactly(queries: Queries, given: Row, limit: int, *, few: bool) -> Scored:
 
 
 def _approximately(queries: Composing, given: Row, limit: int) -> Scored:
-    """By the index, which knows chunks: their records are compared by all of their chunks."""
+    """Search by the index, which finds chunks; then compare their records by all chunks."""
     asked = {name: given[name] for name in ("model", "vector", "session", *FILTERS)}
     parts = {name: given[name] for name in ("dim", "perspective")}
     wanted, ids, more = CHUNKS * limit, list[str](), True
@@ -306,12 +306,12 @@ def _approximately(queries: Composing, given: Row, limit: int) -> Scored:
 
 
 def of(among: VectorSet) -> dict[str, str]:
-    """A set of vectors as parameters."""
+    """Return a set of vectors as parameters."""
     return {"perspective": among.perspective, "model": among.model}
 
 
 def visible(allowed: Filter) -> dict[str, str]:
-    """A filter as parameters."""
+    """Return a filter as parameters."""
     return {
         "session": allowed.session, "entity": allowed.entity, "shelf": allowed.shelf,
         "among": json.dumps(allowed.among) if allowed.among is not None else "",
@@ -321,15 +321,15 @@ def visible(allowed: Filter) -> dict[str, str]:
 
 
 def _filters(given: Row) -> tuple[str, ...]:
-    """What sets records apart but for their session; nothing where all are wanted."""
+    """Return the parameters that filter records, except the session; empty if all pass."""
     asked = tuple(given[name] for name in FILTERS)
     return () if asked == ("[]", "[]", "", "", "") else asked
 
 
-def build(queries: Defining, index: Index) -> None:
-    """Build an index, anew where that has failed before. Takes half a minute for 100,000 vectors of 384 dimensions."""
-    there = queries.one("vectors.built", index=index.name)
-    if there and there["valid"]:
+def build(queries: Defining, index: HnswIndex) -> None:
+    """Build an index unless a valid one exists. Takes half a minute for 100,000 vectors of 384 dimensions."""
+    built = queries.one("vectors.built", index=index.name)
+    if built and built["valid"]:
         return
     queries.define("vectors.unindex", {"index": index.name})
     queries.define(

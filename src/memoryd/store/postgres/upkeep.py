@@ -47,7 +47,7 @@ class PostgresUpkeep:
             lacks.append("it takes no writes. Let MEMORY_DATABASE_URL name a server that does.")
         if pages := server["broken_pages"]:
             lacks.append(f"{pages} pages did not match their checksums. Restore a backup on a sound disk.")
-        rebuild = "Build it anew with `memoryd doctor --repair`."
+        rebuild = "Rebuild it with `memoryd doctor --repair`."
         return [*lacks, *(f"the index {row['name']} is not valid. {rebuild}" for row in invalid)]
 
     def reindex(self, workspace: Workspace | None) -> None:
@@ -67,7 +67,7 @@ class PostgresUpkeep:
         return len(found)
 
     def tend(self, workspace: Workspace) -> None:
-        """Build the indexes over vectors that searches lacked; nobody has to wait for that."""
+        """Build the indexes over vectors that searches lacked; others can write meanwhile."""
         if self._rows.read_only or not self._index.near.wanted:
             return
         with self._rows.apart(patient=True) as connection:  # what is done concurrently cannot be part of a transaction

@@ -22,7 +22,7 @@ SELECT id FROM records
 WHERE workspace_id = :workspace AND deleted_at IS NULL AND scope = '' AND id IN (SELECT value FROM json_each(:ids))
 
 -- name: exports.brought
--- The vectors that callers brought, in the order of their ids.
+-- The vectors that callers supplied, in the order of their ids.
 SELECT id, perspective, model, chunk, dim, vector FROM embeddings
 WHERE workspace_id = :workspace AND perspective = 'client' AND (id, model, chunk) > (:id, :model, :chunk)
 ORDER BY id, model, chunk LIMIT :limit

@@ -9,7 +9,7 @@ WHERE r.workspace_id = :workspace AND r.deleted_at IS NOT NULL AND r.scope = ''
 ORDER BY r.deleted_at DESC, r.id LIMIT :limit
 
 -- name: history.changed
--- What living records said before, the last first, and what they say now.
+-- Earlier texts of living records, the last first, and their present ones.
 SELECT v.until AS at, 'changed' AS what, r.id, r.kind, r.name, r.type, v.body, NULL AS successor,
   r.body AS successor_body, r.tool AS reason
 FROM versions v JOIN records r ON r.workspace_id = v.workspace_id AND r.id = v.id
@@ -48,14 +48,14 @@ SELECT r.id FROM memory_details d JOIN records r ON r.workspace_id = d.workspace
 WHERE d.workspace_id = :workspace AND d.superseded_by = :id AND d.ending = 'compacted' AND r.deleted_at IS NOT NULL
 
 -- name: history.version
--- What a record said last before it says what it says now; where that is all it ever said, what tags it had.
+-- The last earlier version of a record with another text; if there is none, the last one with other tags.
 SELECT v.body, v.tags, v.importance
 FROM versions v JOIN records r ON r.workspace_id = v.workspace_id AND r.id = v.id
 WHERE v.workspace_id = :workspace AND v.id = :id
 ORDER BY CASE WHEN v.body <> r.body THEN 0 ELSE 1 END, v.until DESC LIMIT 1
 
 -- name: history.before
--- What a record said until a certain time.
+-- The version of a record that ended at a certain time.
 SELECT body, tags, importance FROM versions WHERE workspace_id = :workspace AND id = :id AND until = :until
 
 -- name: history.observed

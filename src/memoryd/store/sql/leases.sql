@@ -1,9 +1,9 @@
 -- name: leases.take
--- Whoever finds it free, over, or his own has it until :until.
+-- Take a lease until :until if it is free, expired or the holder's own.
 INSERT INTO leases (name, holder, expires_at) VALUES (:name, :holder, :until)
 ON CONFLICT (name) DO UPDATE SET holder = excluded.holder, expires_at = excluded.expires_at
 WHERE leases.holder = excluded.holder OR leases.expires_at < :now
 
 -- name: leases.release
--- He needs it no more.
+-- Release a lease.
 DELETE FROM leases WHERE name = :name AND holder = :holder

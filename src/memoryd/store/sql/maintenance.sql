@@ -37,7 +37,7 @@ UPDATE memory_details SET importance = CASE WHEN importance > :importance THEN i
 WHERE workspace_id = :workspace AND id = :id
 
 -- name: maintenance.retag
--- It has the tags of both, and was said when the later one was.
+-- It gets the tags of both, and the time of the later one.
 UPDATE records SET tags = :tags, updated_at = CASE WHEN updated_at < :at THEN :at ELSE updated_at END
 WHERE workspace_id = :workspace AND id = :id AND deleted_at IS NULL
 

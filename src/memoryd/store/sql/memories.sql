@@ -4,7 +4,7 @@ INSERT INTO memory_details (workspace_id, id, fingerprint, importance, consolida
 VALUES (:workspace, :id, :fingerprint, :importance, :consolidated)
 
 -- name: memories.change
--- Said again: the greater importance counts, and consolidation looks at it anew.
+-- The same text was stored again: keep the greater importance, and have consolidation compare the memory again.
 UPDATE memory_details SET importance = CASE WHEN importance > :importance THEN importance ELSE :importance END,
   consolidated = CASE WHEN consolidated = 2 THEN 2 ELSE 0 END
 WHERE workspace_id = :workspace AND id = :id
@@ -60,6 +60,6 @@ WHERE r.workspace_id = :workspace AND r.deleted_at IS NULL AND (r.scope = '' OR 
 ORDER BY r.created_at, r.id
 
 -- name: memories.touch
--- It was recalled.
+-- Add recalls of a memory.
 UPDATE memory_details SET access_count = access_count + :times, accessed_at = :at
 WHERE workspace_id = :workspace AND id = :id

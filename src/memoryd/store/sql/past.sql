@@ -1,5 +1,5 @@
 -- name: versions.keep
--- What a record says, before it says something else. Of what is a session's own nothing is kept.
+-- Keep the text of a record before it changes. Nothing is kept of volatile records.
 INSERT INTO versions (workspace_id, id, until, body, tags, importance)
 SELECT r.workspace_id, r.id, :now, r.body, r.tags, coalesce(d.importance, .5)
 FROM records r LEFT JOIN memory_details d ON d.workspace_id = r.workspace_id AND d.id = r.id
@@ -25,15 +25,15 @@ SELECT 1 AS yes FROM versions WHERE workspace_id = :workspace AND until <= :befo
 DELETE FROM versions WHERE workspace_id = :workspace AND until <= :before
 
 -- name: past.unchanged
--- What lived at a time, lives, and still says the same. Of what is a session's own nobody knows what it said before.
+-- Records that existed at a time, still exist and have the same text. Earlier texts of volatile records are unknown.
 SELECT r.id FROM records r
 WHERE r.workspace_id = :workspace AND r.deleted_at IS NULL AND r.created_at <= :at
   AND (r.scope = '' OR (r.scope = :session AND r.updated_at <= :at))
   AND NOT EXISTS (SELECT 1 FROM versions v WHERE v.workspace_id = r.workspace_id AND v.id = r.id AND v.until > :at)
 
 -- name: past.others
--- What lived at a time, passes a filter, and is gone now or says something else: as it was, what changed last first.
--- Who wrote what was changed since is not known any more.
+-- Records that existed at a time, pass a filter, and are deleted or changed now: as they were, last changed first.
+-- Who wrote a text that was changed since is not known any more.
 SELECT r.id, r.kind, r.name, r.type, coalesce(v.body, r.body) AS body, coalesce(v.tags, r.tags) AS tags, r.scope,
   r.session_id, CASE WHEN v.id IS NULL THEN r.client ELSE '' END AS client,
   CASE WHEN v.id IS NULL THEN r.tool ELSE '' END AS tool, r.created_at,

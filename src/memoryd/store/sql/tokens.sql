@@ -16,5 +16,5 @@ SELECT id, name, hash, level, tools, workspace, created_at, expires_at FROM toke
 SELECT 1 AS yes FROM tokens LIMIT 1
 
 -- name: tokens.remove
--- It is valid no more.
+-- Revoke a token.
 DELETE FROM tokens WHERE id = :id

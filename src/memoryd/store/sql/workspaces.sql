@@ -38,5 +38,5 @@ DELETE FROM events
 WHERE workspace_id = :workspace AND seq IN (SELECT seq FROM events WHERE workspace_id = :workspace LIMIT :limit)
 
 -- name: workspaces.tell
--- What is told of a workspace, and since when there is one.
+-- Set the description and the times of a workspace.
 UPDATE projects SET description = :description, created_at = :created_at, updated_at = :updated_at WHERE id = :id

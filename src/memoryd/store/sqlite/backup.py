@@ -27,7 +27,7 @@ def write(
         copied = _copy(files, whole, sources, progress)
         if found := problems(whole) + whole.lacking(copied):
             raise StoreError(
-                f"The copy is not whole: {'; '.join(found)}. It was thrown away. "
+                f"The copy is not complete: {'; '.join(found)}. It was deleted. "
                 "Run `memoryd doctor`, then back up again."
             )
     progress(1.0)

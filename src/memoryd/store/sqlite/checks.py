@@ -1,4 +1,4 @@
-"""What doctor asks of a SQLite file beyond its rows and words: the log, the journal, the stored vectors."""
+"""The checks of a SQLite file beside its rows: the log, the journal, the words, the stored vectors."""
 
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
@@ -12,17 +12,17 @@ from memoryd.store.base.index import UNIT
 from memoryd.store.sqlite.file import SqliteFile
 
 LARGE_LOG = 256 * 2**20  # bytes of write-ahead log; in daily use it stays at a few megabytes
-BATCH = 2_000  # vectors that are looked at together
+BATCH = 2_000  # vectors that are checked together
 Read = Callable[[Callable[[Queries], list[Row]]], list[Row]]
 
 
 def file_size(path: Path) -> int:
-    """Bytes; 0 where there is no file."""
+    """Return the size in bytes; 0 if there is no file."""
     return path.stat().st_size if path.exists() else 0
 
 
 def large_log(path: Path) -> list[str]:
-    """Whether nobody folds the write-ahead log in."""
+    """Return a problem if the write-ahead log is so large that no process seems to checkpoint it."""
     size = file_size(path.with_name(f"{path.name}-wal"))
     if size <= LARGE_LOG:
         return []
@@ -31,7 +31,7 @@ def large_log(path: Path) -> list[str]:
 
 
 def journal(database: SqliteFile) -> list[str]:
-    """Whether the file system can do a write-ahead log; it matters only where the file is written."""
+    """Return a problem if the file system cannot do a write-ahead log; files that are only read need none."""
     if database.readonly or database.at_rest:
         return []
     with database.reader() as connection:
@@ -43,7 +43,7 @@ def journal(database: SqliteFile) -> list[str]:
 
 
 def problems(file: SqliteFile) -> list[str]:
-    """What is wrong with a file. The words come last: checking them takes a write, which may fail or be forbidden."""
+    """Return what is wrong with a file. Words come last: checking them takes a write, which may fail."""
     found = file.check_rows()
     if file.readonly:
         unable = "the words were not checked, which takes writing: the file is read-only."
@@ -63,7 +63,7 @@ def _check_words(queries: Queries) -> list[str]:
 
 
 def damaged(read: Read, dims: Mapping[str, int]) -> Iterator[int]:
-    """The numbers of the vectors that no search could use, a part of them at a time."""
+    """Yield the numbers of the unusable vectors; read in batches."""
     after = 0
     while rows := _batch(read, after):
         yield from (row["seq"] for row in rows if not _sound(row, dims))

@@ -1,4 +1,4 @@
-"""Connections to SQLite, through apsw: how they are opened, asked, and what their errors mean."""
+"""Connections to SQLite, through apsw: how they are opened and queried, and what their errors mean."""
 
 import os
 from collections.abc import Iterable, Iterator, Mapping
@@ -28,21 +28,21 @@ class SqliteQueries:
         self._statements = _statements()
 
     def all(self, name: str, /, **parameters: Any) -> list[Row]:
-        """Every row."""
+        """Return every row."""
         return list(rows(self.connection, self._statements[name], self._bound | parameters))
 
     def one(self, name: str, /, **parameters: Any) -> Row | None:
-        """The first row, if any."""
+        """Return the first row, or None."""
         return next(rows(self.connection, self._statements[name], self._bound | parameters), None)
 
     def run(self, name: str, /, **parameters: Any) -> int:
-        """Change rows; returns how many."""
+        """Change rows; return how many."""
         before = self.connection.total_changes()
         self.connection.execute(self._statements[name], self._bound | parameters)
         return self.connection.changes() if self.connection.total_changes() != before else 0
 
     def many(self, name: str, rows: Iterable[Mapping[str, Any]], /) -> None:
-        """Run once for each row of parameters."""
+        """Run a statement once for each row of parameters."""
         self.connection.executemany(self._statements[name], [self._bound | dict(row) for row in rows])
 
 
@@ -80,7 +80,7 @@ def _opened(path: Path) -> apsw.Connection:
 
 
 def missing(path: Path) -> StoreError:
-    """A file that memoryd made is gone. An empty one in its place would pass for a loss of all that it held."""
+    """Return the error for a missing file. An empty new one would look as if all data had been lost."""
     return StoreError(
         f"{path} is missing. Nothing was stored by this call. "
         "Put the file back from a copy or a backup; `memoryd doctor` shows what is there."
@@ -88,17 +88,17 @@ def missing(path: Path) -> StoreError:
 
 
 def frozen(path: Path) -> bool:
-    """Whether a database lies where nobody is writing and SQLite cannot make the files beside it that reading takes."""
+    """Return whether no process writes a database and SQLite cannot create the files beside it that reading takes."""
     return path.exists() and not os.access(path.parent, os.W_OK) and not path.with_name(f"{path.name}-wal").exists()
 
 
 def writable(path: Path) -> bool:
-    """Whether a database may be written at this moment, by its rights and those of its directory."""
+    """Return whether the rights of a database and its directory allow writing now."""
     return os.access(path, os.W_OK) and not frozen(path)
 
 
 def rows(connection: apsw.Connection, sql: str, parameters: Mapping[str, Any] | None = None) -> Iterator[Row]:
-    """Each row as a dict; a row trace would do that too, and take longer than all the rest."""
+    """Yield each row as a dict; a row trace would do that too, but takes longer than all the rest."""
     cursor = connection.execute(sql, parameters)
     try:
         names = [name for name, *_ in cursor.get_description()]
@@ -115,7 +115,7 @@ def as_blob(_cursor: apsw.Cursor, _place: int, value: Any) -> bytes:
 
 @contextmanager
 def immediate(connection: apsw.Connection) -> Iterator[None]:
-    """A transaction that takes the write lock first: deferred ones fail with busy errors among several processes."""
+    """Run a transaction that takes the write lock first: deferred ones fail with busy errors among processes."""
     connection.execute("BEGIN IMMEDIATE")
     try:
         yield
@@ -126,9 +126,9 @@ def immediate(connection: apsw.Connection) -> Iterator[None]:
 
 
 def _commit(connection: apsw.Connection) -> None:
-    """Raise UncertainError where all was written, but the disk did not say that it has it.
+    """Commit; raise UncertainError if all was written, but the disk did not confirm it.
 
-    What could not even be written has no end in the log, which is by what SQLite would know it after a crash.
+    A failed write itself leaves no end mark in the log, so SQLite would not take it for committed after a crash.
     """
     try:
         connection.execute("COMMIT")
@@ -140,7 +140,7 @@ def _commit(connection: apsw.Connection) -> None:
 
 @contextmanager
 def savepoint(connection: apsw.Connection) -> Iterator[None]:
-    """What fails inside leaves nothing. A full disk may end the whole transaction, which apsw's own would hide."""
+    """Undo everything inside on an error. A full disk may end the whole transaction, which apsw's own would hide."""
     connection.execute("SAVEPOINT job")
     settled = False
     try:
@@ -158,14 +158,14 @@ def savepoint(connection: apsw.Connection) -> Iterator[None]:
 
 @contextmanager
 def explained(path: Path) -> Iterator[None]:
-    """Turn what can happen to a database or a file into a StoreError with cause and next step."""
+    """Turn the errors of a database or a file into a StoreError with cause and next step."""
     try:
         yield
     except (apsw.Error, OSError) as error:
-        raise told(error, path) from error
+        raise store_error(error, path) from error
 
 
-_TOLD: dict[type[Exception], str] = {  # what can happen to sound code: apsw's other errors are faults of ours
+_MESSAGES: dict[type[Exception], str] = {  # errors from outside; apsw's other ones are faults of this code
     apsw.BusyError: "Another process kept {path} locked for {seconds:g} s. Nothing was stored by this call; try again.",
     apsw.LockedError: "{path} was locked by another process. Nothing was stored by this call; try again.",
     apsw.FullError: "The disk of {path} is full. Nothing was stored by this call; free some space.",
@@ -193,8 +193,9 @@ _TOLD: dict[type[Exception], str] = {  # what can happen to sound code: apsw's o
 }
 
 
-def told(error: BaseException, path: Path) -> BaseException:
-    text = next((text for kind, text in _TOLD.items() if isinstance(error, kind)), None)
+def store_error(error: BaseException, path: Path) -> BaseException:
+    """Return the StoreError for an error of a database or a file; any other error as it is."""
+    text = next((text for kind, text in _MESSAGES.items() if isinstance(error, kind)), None)
     if text is None:
         return error
     busy = isinstance(error, apsw.BusyError | apsw.LockedError)

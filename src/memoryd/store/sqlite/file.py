@@ -31,13 +31,13 @@ from memoryd.store.sqlite.connection import (
     missing,
     rows,
     savepoint,
-    told,
+    store_error,
     writable,
 )
 
 T = TypeVar("T")
 
-APPLICATION_ID = 0x6D656D64  # 'memd': tells our files from other programs'
+APPLICATION_ID = 0x6D656D64  # 'memd': distinguishes memoryd's files from other programs'
 BATCH = 256  # jobs that share one commit at most
 MOVING_MS = 200  # milliseconds to wait for others to let go of a file that is to be moved
 CLOSING = 2.0  # seconds for a writer to finish; it may be waiting for a lock of another process
@@ -75,7 +75,7 @@ class SqliteFile:
     # opening ---------------------------------------------------------------------------------------------------------
 
     def open(self, *, create: bool = False) -> None:
-        """Get ready, once: this may wait for other processes. Without `create` a missing file is a StoreError."""
+        """Open the file, once; may wait for other processes. Raise StoreError for a missing file without `create`."""
         with self._opening:
             if self._closing:
                 raise closed()
@@ -102,7 +102,7 @@ class SqliteFile:
         return connection
 
     def _prepare(self, connection: apsw.Connection) -> None:
-        """Refuse what is not ours or newer, then bring the schema up to date; another process may do the same."""
+        """Refuse a foreign or newer file, else bring the schema up to date; another process may do the same."""
         if _foreign(connection):
             raise StoreError(f"{self.path} is a database of another program. It was not touched; choose another file.")
         scripts = migrations("sqlite")
@@ -124,7 +124,7 @@ class SqliteFile:
         migrate(str(self.path), connection.pragma("user_version"), scripts, apply)
 
     def _demand_name(self) -> None:
-        """What is written to a file that was moved or removed is lost with the process."""
+        """Raise StoreError if the file was moved or removed: writes to it would be lost with the process."""
         if not self.path.exists():
             raise missing(self.path)
 
@@ -132,7 +132,7 @@ class SqliteFile:
 
     @contextmanager
     def reader(self) -> Iterator[apsw.Connection]:
-        """A connection on one snapshot."""
+        """Lend a connection on one snapshot; raise StoreError."""
         with explained(self.path):
             connection = self._take_reader()
             try:
@@ -159,7 +159,7 @@ class SqliteFile:
             connection.close()
 
     def check_rows(self) -> list[str]:
-        """Integrity of pages and foreign keys; the slow part of a check, which locks nobody out.
+        """Return broken pages and foreign keys; the slow part of a check, during which others can write.
 
         On a connection of its own: what one has cached of FTS5's index is stale after a write of another, and FTS5's
         part of integrity_check would call that corruption (tried, SQLite 3.54).
@@ -175,7 +175,7 @@ class SqliteFile:
     def write(self, workspace: Workspace | None, work: Callable[[Queries], T], *, guarded: bool = True) -> T:
         """Hand `work` to the writer thread and wait until it is committed.
 
-        `guarded`: it is refused where the workspace was put away.
+        With `guarded`, raise StoreError if the workspace is archived.
         """
         if guarded and workspace and self.at_rest:
             raise archived(workspace)
@@ -209,7 +209,7 @@ class SqliteFile:
             for job, result in finished:
                 job.done.set_result(result)
             return
-        for job in batch:  # nothing of this batch is known to be durable: every caller hears so
+        for job in batch:  # nothing of this batch is known to be durable: every caller gets the error
             if not job.done.done():
                 job.done.set_exception(failure)
 
@@ -224,7 +224,7 @@ class SqliteFile:
                     continue
                 if not self._writer.in_transaction:  # a full disk ends the transaction, not just the job
                     raise error
-                job.done.set_exception(told(error, self.path))
+                job.done.set_exception(store_error(error, self.path))
 
     def _open_again(self) -> None:
         connection = self._open_writer(create=False)
@@ -244,7 +244,7 @@ class SqliteFile:
     def copy_from(self, source: Path) -> Iterator[tuple[str, int]]:
         """Add every row of another file, from one snapshot of it; words and tags follow by trigger.
 
-        Yields each table and how many rows it has there.
+        Yield each table and how many rows it has there.
         """
         mode = "immutable=1" if frozen(source) else "mode=ro"  # BEGIN IMMEDIATE would lock out its writers else
         self._writer.execute("ATTACH ? AS source", (f"{source.absolute().as_uri()}?{mode}",))
@@ -254,12 +254,12 @@ class SqliteFile:
                 try:
                     self._writer.execute(copying(table, columns))
                 except (apsw.CorruptError, apsw.NotADBError) as error:  # the file that is made here is whole
-                    raise told(error, source) from error
+                    raise store_error(error, source) from error
                 yield table, self._writer.execute(counting("source", table)).get
         self._writer.execute("DETACH source")
 
     def lacking(self, copied: Mapping[str, int]) -> list[str]:
-        """Which tables do not hold what was copied into them."""
+        """Return which tables do not hold the rows that were copied into them."""
         there = {table: self._writer.execute(counting("main", table)).get for table in copied}
         return [
             f"{table} has {there[table]} rows instead of {number}"
@@ -269,7 +269,7 @@ class SqliteFile:
     # the end ---------------------------------------------------------------------------------------------------------
 
     def close(self) -> None:
-        """Commit what was accepted, then close every connection; one that is still at work is left to the exit."""
+        """Commit what was accepted, then close every connection; a writer that is still busy ends with the process."""
         with self._lock:
             self._closing = True
             if self._thread is not None:
@@ -289,10 +289,10 @@ class SqliteFile:
 
 
 def move(source: Path, target: Path) -> bool:
-    """Give a database another place, whole; False, and nothing done, while any process has it open.
+    """Move a database; return False, with nothing done, while any process has it open.
 
-    A file that is renamed under a process takes that one's next writes away with it. So the log is folded in first,
-    which SQLite refuses while anyone else is connected, and everyone is kept out until the file has its new name.
+    If a file is renamed while a process has it open, that one's next writes are lost. So the log is checkpointed first,
+    which SQLite refuses while anyone else is connected, and all others are locked out until the file has its new name.
     """
     with explained(source), closing(connect(source, "FULL")) as connection:
         connection.set_busy_timeout(MOVING_MS)
@@ -309,7 +309,7 @@ def move(source: Path, target: Path) -> bool:
 
 
 def _raised(work: Callable[[], object]) -> BaseException | None:
-    """Whatever goes wrong in a batch is its callers' to see; the writer thread lives on."""
+    """Run `work`; return its error, which the batch's callers get, so that the writer thread goes on."""
     try:
         work()
     except BaseException as error:  # noqa: BLE001 - handed on, not swallowed
@@ -318,7 +318,7 @@ def _raised(work: Callable[[], object]) -> BaseException | None:
 
 
 def _foreign(connection: apsw.Connection) -> bool:
-    """Whether another program made this database; in one snapshot, for a process of ours may be making it."""
+    """Whether another program made this database; in one snapshot, since another process may be creating it."""
     with connection:
         tables = connection.execute("SELECT name FROM sqlite_schema").fetchall()
         owner = connection.pragma("application_id")

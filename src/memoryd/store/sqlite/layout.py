@@ -14,7 +14,7 @@ from memoryd.model import Workspace
 
 PROJECTS, ARCHIVE = "projects", "archive"
 BESIDE = ("", "-wal", "-shm", "-journal")
-"""What a database is made of: its file, and what SQLite may put beside it."""
+"""The endings of a database's files: its own, and those that SQLite may put beside it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,47 +24,47 @@ class DataDirectory:
     root: Path
 
     def path(self, workspace: Workspace | None) -> Path:
-        """The file of a workspace; None is the registry. Another process may have moved it a moment ago."""
+        """Return the file of a workspace; None is the registry. Another process may just have moved it."""
         named = self.root / (workspace.db_path if workspace and workspace.db_path else "_meta.db")
         if workspace and (pair := self.pair(workspace)) and not named.exists():
             return next((place for place in pair if place.exists()), named)
         return named
 
     def pair(self, workspace: Workspace) -> tuple[Path, Path] | None:
-        """Where the file of a workspace lies, active and archived; None where it shares its file with others."""
+        """Return the paths of a workspace's file, active and archived; None if it shares its file with others."""
         folder, _, name = workspace.db_path.partition("/")
         return (self.root / PROJECTS / name, self.root / ARCHIVE / name) if folder in (PROJECTS, ARCHIVE) else None
 
     def db_path(self, workspace: Workspace) -> str:
-        """The `db_path` of a workspace, by where its file is now."""
+        """Return the `db_path` of a workspace, by where its file is now."""
         return self.path(workspace).relative_to(self.root).as_posix()
 
     def close_to_others(self) -> None:
-        """Let no other user of the machine read it."""
+        """Make it unreadable for other users of the machine."""
         private.close(self.root)
 
     def exposed(self) -> list[Path]:
-        """What of it other users may read."""
+        """Return the files in it that other users can read."""
         return private.exposed(self.root)
 
     def at_rest(self, path: Path) -> bool:
-        """Whether this is the file of an archived workspace."""
+        """Return whether this is the file of an archived workspace."""
         return path.parent == self.root / ARCHIVE
 
     def home(self) -> str:
-        """The `db_path` of a workspace that is made on first use."""
+        """Return the `db_path` of a workspace that is created on first use."""
         return "memory.db"
 
     def own_path(self, workspace_id: str) -> str:
-        """The `db_path` of a workspace with a file of its own."""
+        """Return the `db_path` of a workspace with a file of its own."""
         return f"{PROJECTS}/{workspace_id}.db"
 
     def others(self) -> list[Path]:
-        """The files of workspaces that are there."""
+        """Return the existing files of workspaces."""
         return [path for path in (self.root / self.home(), *self.own_files()) if path.exists()]
 
     def own_files(self) -> list[Path]:
-        """The files of workspaces that have one of their own."""
+        """Return the files of workspaces that have one of their own."""
         return sorted(path for folder in (PROJECTS, ARCHIVE) for path in self.root.glob(f"{folder}/*.db"))
 
 
@@ -75,23 +75,23 @@ class SingleFile:
     file: Path
 
     def path(self, _workspace: Workspace | None) -> Path:
-        """The one file."""
+        """Return the one file."""
         return self.file
 
     def pair(self, _workspace: Workspace) -> tuple[Path, Path] | None:
-        """No workspace has a file of its own."""
+        """Return None: no workspace has a file of its own."""
         return None
 
     def db_path(self, _workspace: Workspace) -> str:
-        """'' means this file."""
+        """Return '', which means this file."""
         return ""
 
     def close_to_others(self) -> None:
-        """Let none read it but those whom its owner let write it. Its directory is the user's own."""
+        """Make it unreadable for users who cannot write it. Its directory stays as it is."""
         private.close_file(self._parts())
 
     def exposed(self) -> list[Path]:
-        """What all other users may read."""
+        """Return the files that all other users can read."""
         return private.exposed_file(self._parts())
 
     def _parts(self) -> list[Path]:
@@ -99,23 +99,23 @@ class SingleFile:
         return [real.with_name(real.name + end) for end in BESIDE]
 
     def at_rest(self, _path: Path) -> bool:
-        """It is in use as long as any workspace is."""
+        """Return False: it is in use as long as any workspace is."""
         return False
 
     def home(self) -> str:
-        """The `db_path` of a workspace that is made on first use: '' means this file."""
+        """Return '', which means this file."""
         return ""
 
     def own_path(self, _workspace_id: str) -> str:
-        """The same for one that was created by name."""
+        """Return '', which means this file."""
         return ""
 
     def others(self) -> list[Path]:
-        """No more files than the one."""
+        """Return nothing: there is only the one file."""
         return []
 
     def own_files(self) -> list[Path]:
-        """No workspace has a file of its own."""
+        """Return nothing: no workspace has a file of its own."""
         return []
 
 

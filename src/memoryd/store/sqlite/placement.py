@@ -84,7 +84,9 @@ class SqlitePlacement:
         if pair and path == pair[1] and path.exists():
             self._files.let_go(path)
             if not move(path, pair[0]):
-                raise StoreBusyError(f"{path} is being read by somebody. Nothing was changed by this call; try again.")
+                raise StoreBusyError(
+                    f"{path} is being read by another process. Nothing was changed by this call; try again."
+                )
         self._beside(registry, workspace, lambda q: q.run("placement.unmark"))
         return self._layout.db_path(workspace)
 

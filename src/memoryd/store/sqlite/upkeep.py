@@ -13,7 +13,7 @@ from memoryd.store.sqlite.checks import damaged, file_size, journal, large_log, 
 from memoryd.store.sqlite.layout import Layout
 from memoryd.store.sqlite.open_files import OpenFiles
 
-TOMBSTONES = 100_000  # removals that an index in memory may lag behind before it loads anew
+TOMBSTONES = 100_000  # removals that an index in memory may lag behind before it reloads
 
 
 class SqliteUpkeep:
@@ -53,7 +53,7 @@ class SqliteUpkeep:
         return len(bad)
 
     def tend(self, workspace: Workspace) -> None:
-        """Delete old tombstones of vectors: an index in memory that is further behind loads anew."""
+        """Delete old tombstones of vectors: an index in memory that is further behind reloads."""
         if self._rows.read(workspace, _trimmable):
             self._rows.write(workspace, lambda q: q.run("vectors.trim", keep=TOMBSTONES))
 

@@ -42,7 +42,7 @@ NEVER = np.iinfo(np.int64).max
 Bits = NDArray[np.uint64]
 Distances = NDArray[np.uint16]
 Mask = NDArray[np.bool_] | None
-"""Which rows may be found; None where all may."""
+"""Which rows may be found; None if all may."""
 Slots = NDArray[np.intp]
 Near = list[tuple[int, float]]
 """(rid, cosine), best first."""
@@ -52,7 +52,7 @@ _CODES = {kind: code for code, kind in enumerate(Kind)}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sieve:
-    """Which records a search lets through, by their rids."""
+    """Which records a search may return, by their rids."""
 
     kinds: Sequence[Kind] = ()
     """Empty: every kind."""
@@ -65,7 +65,7 @@ EVERY = Sieve()
 
 
 def sieve_for(queries: Queries, allowed: Filter) -> Sieve:
-    """What lets through what a filter allows."""
+    """Return the sieve of a filter."""
     tags = list(dict.fromkeys(allowed.tags))
     tagged = queries.one("search.tagged", tags=json.dumps(tags), tag_count=len(tags)) if tags else None
     hidden = queries.one("search.hidden", session=allowed.session)
@@ -94,7 +94,7 @@ class VectorIndex:
         self.added = self.removed = 0  # how far it has come
         self._count = self._dead = self._last_rid = 0
         self._shown = self._as_of = 0
-        """The rows that the present search may see, and the removals that its snapshot knows."""
+        """The number of rows that the present search may see, and of removals that its snapshot has."""
         self._dim = dim
         self._chunked = False
         """Whether some record has several rows."""
@@ -112,7 +112,7 @@ class VectorIndex:
 
     @property
     def bytes(self) -> int:
-        """What it takes in memory."""
+        """The size in memory."""
         vectors = self._exact if self._exact is not None else self._words
         others = (self._rids, self._seqs, self._kinds, self._gone, self._distances)
         return vectors.nbytes + sum(array.nbytes for array in others)
@@ -140,7 +140,7 @@ class VectorIndex:
             self._to_bits(self._exact)
 
     def remove(self, rows: Sequence[Row]) -> None:
-        """Mark what removals, rows of seq and embedding, have removed; unknown ones are none of this index's."""
+        """Mark what removals, rows of seq and embedding, have removed; those of other indexes are ignored."""
         known = self._seqs[: self._count]  # grows with each row
         removals = np.asarray([(row["embedding"], row["seq"]) for row in rows], np.int64).reshape(-1, 2)
         slots = np.searchsorted(known, removals[:, 0])
@@ -151,13 +151,13 @@ class VectorIndex:
         self._dead += int(mine.sum())
 
     def show(self, added: int, removed: int) -> None:
-        """Search what a snapshot has that knows so many additions and removals."""
+        """Limit searches to a snapshot with so many additions and removals."""
         self._shown = int(np.searchsorted(self._seqs[: self._count], added, "right"))
         self._as_of = removed
 
     @property
     def wasteful(self) -> bool:
-        """Whether most rows are dead, so that loading anew is cheaper than scanning them."""
+        """Return whether most rows are dead, so that reloading is cheaper than scanning them."""
         return self._count > FIRST_ROWS and 2 * len(self) < self._count
 
     def _reserve(self, rows: int) -> None:
@@ -184,7 +184,7 @@ class VectorIndex:
         self._exact = None
 
     def _pack(self, vectors: NDArray[np.floating]) -> Bits:
-        """Sign bits of centred vectors: (rows, dim) -> (ceil(dim / 64), rows)."""
+        """Return the sign bits of centred vectors: (rows, dim) -> (ceil(dim / 64), rows)."""
         bits = np.packbits(vectors > self._centre, axis=1)
         padded = np.pad(bits, ((0, 0), (0, -bits.shape[1] % 8)))
         return np.ascontiguousarray(padded).view(np.uint64).T
@@ -192,19 +192,19 @@ class VectorIndex:
     # searching -------------------------------------------------------------------------------------------------------
 
     def nearest(self, queries: Queries, vector: Vector, limit: int, sieve: Sieve = EVERY) -> Near:
-        """The records nearest to a unit vector by their chunks."""
+        """Return the records nearest to a unit vector by their chunks."""
         slots = self._candidates(vector, self._mask(sieve), self._rescored(limit))
         if self._chunked and self._exact is None:  # a scan may have found only some chunks of a record
             slots = self._slots(self._mask(Sieve(only=self._rids[slots].tolist())))
         return _by_record(self._rids[slots], self._cosines(queries, vector, slots), limit)
 
     def cosines(self, queries: Queries, vector: Vector, rids: Sequence[int]) -> dict[int, float]:
-        """The cosine of each record that is here, by its chunks."""
+        """Return the cosine of each record in this index, by its chunks."""
         slots = self._slots(self._mask(Sieve(only=rids)))
         return dict(_by_record(self._rids[slots], self._cosines(queries, vector, slots), len(rids)))
 
     def _rescored(self, limit: int) -> int:
-        """How many candidates of a scan are looked at closely."""
+        """Return how many candidates of a scan are rescored."""
         more_rows = (max(self._shown, 100_000) / 100_000) ** RESCORED_GROWTH
         fewer_signs = max(384 / self._dim, 1)
         return int(max(RESCORED * more_rows, RESCORED_PER_HIT * limit) * fewer_signs)
@@ -224,7 +224,7 @@ class VectorIndex:
         return functools.reduce(np.logical_and, masks) if masks else None
 
     def _among(self, rids: Sequence[int]) -> NDArray[np.bool_]:
-        """Which rows belong to one of these records."""
+        """Return which rows belong to one of these records."""
         flags = np.zeros(self._last_rid + 1, np.bool_)
         known = np.asarray(rids, np.int64)
         flags[known[known <= self._last_rid]] = True
@@ -234,7 +234,7 @@ class VectorIndex:
         return np.arange(self._shown) if mask is None else np.flatnonzero(mask)
 
     def _candidates(self, vector: Vector, mask: Mask, wanted: int) -> Slots:
-        """The slots worth a closer look: all that may be found, or the `wanted` nearest by Hamming distance."""
+        """Return the slots to rescore: all that may be found, or the `wanted` nearest by Hamming distance."""
         found = self._shown if mask is None else int(np.count_nonzero(mask))
         if self._exact is not None or found <= wanted:
             return self._slots(mask)
@@ -274,7 +274,7 @@ def _hamming(words: Bits, code: Bits, total: Distances) -> Distances:
 
 
 def _smallest(distances: Distances, mask: Mask, wanted: int) -> Slots:
-    """The places of the `wanted` smallest, of more: a cut estimated from a sample spares a partition of all."""
+    """Return the positions of the `wanted` smallest; a cut estimated from a sample avoids a partition of all."""
     step = max(1, len(distances) // SAMPLE)
     sample = distances[::step] if mask is None else distances[::step][mask[::step]]
     near: Slots = np.empty(0, np.intp)
@@ -290,7 +290,7 @@ def _smallest(distances: Distances, mask: Mask, wanted: int) -> Slots:
 
 
 def _by_record(rids: NDArray[np.int64], cosines: NDArray[np.float32], limit: int) -> Near:
-    """The best records, each by the mean of its best chunk and of all its chunks.
+    """Return the best records, each by the mean of its best chunk and of all its chunks.
 
     The best of many chunks is the best of many draws, so on its own it would favour long texts (R@10 .725 against .737
     on chat); the mean takes that back.
@@ -308,7 +308,7 @@ def _by_record(rids: NDArray[np.int64], cosines: NDArray[np.float32], limit: int
 
 
 def _matrix(rows: Sequence[Row], dim: int) -> NDArray[np.float32]:
-    """The float16 vectors of rows as (rows, dim) float32."""
+    """Return the float16 vectors of rows as (rows, dim) float32."""
     # numpy converts one number after the other; shifting the bits into place is six times faster, and exact for all
     # but infinities: sign, five bits of exponent, ten of fraction, and an exponent that counts from 15, not 127.
     wide = np.frombuffer(b"".join([row["vector"] for row in rows]), "<i2").astype(np.int32)
@@ -320,7 +320,7 @@ def _matrix(rows: Sequence[Row], dim: int) -> NDArray[np.float32]:
 
 
 def by_record(rows: Sequence[Row]) -> dict[str, Vector]:
-    """The vectors of rows of id, dim and vector: (chunks, dim) for each id.
+    """Return the vectors of rows of id, dim and vector: (chunks, dim) for each id.
 
     All of the dim that most have: a model may have changed it under the same name, and the two cannot be compared.
     """
@@ -335,7 +335,7 @@ def by_record(rows: Sequence[Row]) -> dict[str, Vector]:
 
 
 def means(queries: Queries, among: VectorSet) -> tuple[list[str], Vector]:
-    """The entities whose observations have vectors in a set, and the unit mean of those, read in pages."""
+    """Return the entities whose observations have vectors in a set, and the unit mean of those, read in pages."""
     sums: dict[int, _Sums] = {}
     seq = 0
     while rows := queries.all(
@@ -379,7 +379,7 @@ def _grown(values: NDArray[Any], rows: int) -> NDArray[Any]:
 
 
 class VectorIndexes:
-    """The indexes in use, each loaded on first need and kept up with the file."""
+    """The indexes in use, each loaded at its first use and updated from the file."""
 
     def __init__(self) -> None:
         self._indexes: OrderedDict[tuple[str, VectorSet, int], _Kept] = OrderedDict()
@@ -389,7 +389,7 @@ class VectorIndexes:
     def ask(
         self, queries: Queries, sets: Sequence[VectorSet], dim: int, question: Callable[[VectorIndex], T]
     ) -> list[T]:
-        """What the index of each set answers, as of the snapshot that `queries` reads."""
+        """Return the answer of each set's index, as of the snapshot that `queries` reads."""
         marks = queries.one("vectors.marks")
         assert marks is not None
         return [self._ask(queries, among, dim, marks, question) for among in sets]
@@ -411,7 +411,7 @@ class VectorIndexes:
 
 
 class _Kept:
-    """A place for an index, and the lock of who uses it."""
+    """A place for an index, and its lock."""
 
     def __init__(self) -> None:
         self.lock = threading.Lock()
@@ -423,7 +423,7 @@ class _Kept:
 
 
 def _caught_up(index: VectorIndex | None, queries: Queries, among: VectorSet, dim: int, marks: Row) -> VectorIndex:
-    """The index with all that has come and gone since it was last used; loaded anew where that is cheaper."""
+    """Return the index with all additions and removals since its last use; reload it if that is cheaper."""
     if index is None or index.wasteful or index.removed + 1 < marks["oldest"]:
         index = VectorIndex(dim)
         index.removed = marks["removed"]

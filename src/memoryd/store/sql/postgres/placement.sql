@@ -1,8 +1,8 @@
 -- name: placement.lock
 -- One writer at a time in a workspace, on whichever machine: so no update is lost, and no transaction waits in a circle.
--- The next one need not wait for the disk: see `placement.flush`. Who listens is told with the commit.
+-- The next one need not wait for the disk: see `placement.flush`. Listeners are notified with the commit.
 SELECT pg_advisory_xact_lock(hashtextextended(:workspace, 0)) IS NULL AS locked,
-  set_config('synchronous_commit', 'off', true) AS unflushed, pg_notify('memoryd', :workspace) IS NULL AS told
+  set_config('synchronous_commit', 'off', true) AS unflushed, pg_notify('memoryd', :workspace) IS NULL AS notified
 
 -- name: placement.listen
 -- From now on hear of every commit that wrote, see `placement.lock`.

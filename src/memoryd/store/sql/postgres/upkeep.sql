@@ -43,7 +43,7 @@ SELECT current_setting('server_version') AS server, current_user AS role, curren
   coalesce((SELECT checksum_failures FROM pg_stat_database WHERE datname = current_database()), 0) AS broken_pages
 
 -- name: upkeep.invalid
--- Indexes that nobody can use: building them failed, and nobody is at it now.
+-- Invalid indexes: building them failed, and no process is building them now.
 SELECT n.nspname AS place, c.relname AS name FROM pg_index i
 JOIN pg_class c ON c.oid = i.indexrelid JOIN pg_namespace n ON n.oid = c.relnamespace
 WHERE NOT i.indisvalid AND n.nspname = current_schema()
@@ -59,6 +59,6 @@ WHERE e.workspace_id = :workspace AND e.perspective <> 'client' AND (
   vector_dims(e.vector) <> e.dim OR e.dim <> coalesce(d.dim::integer, e.dim) OR abs(l2_norm(e.vector) - 1) > :unit)
 
 -- name: upkeep.drop
--- Drop the vectors of a record that has a damaged one, so that it is embedded anew.
+-- Drop the vectors of a record that has a damaged one, so that it is embedded again.
 DELETE FROM embeddings
 WHERE workspace_id = :workspace AND id = :id AND perspective = :perspective AND model = :model

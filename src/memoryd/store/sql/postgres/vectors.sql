@@ -19,7 +19,7 @@ SELECT i.indisvalid AS valid FROM pg_index i WHERE i.indexrelid = to_regclass(qu
 DROP INDEX CONCURRENTLY IF EXISTS {index}
 
 -- name: vectors.lone
--- Who builds such an index, of all processes. This connection waits for nobody else, and has memory to build in.
+-- Whether this process, of all, builds such an index. The connection waits for no other, and has memory to build in.
 SELECT pg_try_advisory_lock(1835363685) AS lone, set_config('lock_timeout', '0', false),
   set_config('statement_timeout', '0', false), set_config('maintenance_work_mem', '256MB', false)
 

@@ -65,9 +65,9 @@ SELECT coalesce(max(seq), 0) AS seq FROM events
 INSERT INTO records_fts(records_fts, rank) VALUES ('integrity-check', 1)
 
 -- name: words.optimize
--- Write the index anew without what was deleted; secure-delete of FTS5 would do that at once, 17 times slower.
+-- Rewrite the index without what was deleted; secure-delete of FTS5 would do that at once, 17 times slower.
 INSERT INTO records_fts(records_fts) VALUES ('optimize')
 
 -- name: words.rebuild
--- Index every living row anew.
+-- Rebuild the index from the living rows.
 INSERT INTO records_fts(records_fts) VALUES ('rebuild')

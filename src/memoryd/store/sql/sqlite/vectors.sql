@@ -23,7 +23,7 @@ SELECT e.seq, e.vector FROM json_each(:seqs) wanted CROSS JOIN embeddings e ON e
 WHERE e.dim = :dim AND length(e.vector) = 2 * e.dim
 
 -- name: vectors.trim
--- Forget old removals: an index that is further behind loads anew.
+-- Forget old removals: an index that is further behind reloads.
 DELETE FROM embedding_tombstones WHERE seq <= (SELECT max(seq) FROM embedding_tombstones) - :keep
 
 -- name: vectors.of_entities
