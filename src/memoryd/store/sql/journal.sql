@@ -52,7 +52,7 @@ HAVING count(*) > coalesce((
   WHERE s.workspace_id = :workspace AND s.kind = 'summary' AND s.session_id = r.session_id AND s.deleted_at IS NULL), 0)
 ORDER BY min(r.created_at), r.session_id
 
--- name: journal.told_erased
+-- name: journal.note_erased
 -- The events of all records of a kind that are about to be erased.
 INSERT INTO events (workspace_id, at, operation, subject)
 SELECT r.workspace_id, :now, 'delete_' || r.kind, r.id FROM records r
