@@ -85,7 +85,7 @@ class ListLayout(BriefingLayout):
     shows_ids = True
 
     def line(self, hit: Hit, tokens: int | None = None) -> Line:
-        """`- [1d353029, 2026-03-04, importance 0.8] content`."""
+        """Return `- [1d353029, 2026-03-04, importance 0.8] content`."""
         date, importance = hit.record.created_at[:10], hit.record.importance
         content = _content(hit, self.about, tokens)
         return Line(hit, f"- [{self.named(hit)}, {date}, importance {importance:g}] {content}")
@@ -95,7 +95,7 @@ class QuotesLayout(ListLayout):
     """A list in which long texts are reduced to the sentences that answer."""
 
     def line(self, hit: Hit, tokens: int | None = None) -> Line:
-        """`- [1d353029, 2026-03-04, importance 0.8] content`."""
+        """Return the line of a list, `content` reduced to LONGEST tokens."""
         return super().line(hit, min(tokens or LONGEST, LONGEST))
 
 
@@ -103,7 +103,7 @@ class SummaryLayout(BriefingLayout):
     """Extractive clusters (d): bullets under the tag that several of them share, long texts reduced."""
 
     def line(self, hit: Hit, tokens: int | None = None) -> Line:
-        """`- content (2026-03-04)`."""
+        """Return `- content (2026-03-04)`."""
         content = _content(hit, self.about, min(tokens or LONGEST, LONGEST))
         return Line(hit, f"- {content} ({hit.record.created_at[:10]})")
 
@@ -129,7 +129,7 @@ class SectionsLayout(SummaryLayout):
         self._labels = labels
 
     def line(self, hit: Hit, tokens: int | None = None) -> Line:
-        """`- [1d353029] content (2026-03-04)`."""
+        """Return `- [1d353029] content (2026-03-04)`."""
         plain = super().line(hit, tokens).text
         return Line(hit, f"- [{self.named(hit)}] {plain.removeprefix('- ')}")
 

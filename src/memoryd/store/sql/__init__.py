@@ -12,7 +12,7 @@ _HEADER = re.compile(r"^-- name: *([a-z_.]+) *$", re.MULTILINE)
 
 @cache
 def load(dialect: str) -> dict[str, str]:
-    """Every named statement of a dialect (`sqlite`): the shared files first, then the dialect's own."""
+    """Return every named statement of a dialect (`sqlite`): the shared ones, then the dialect's own."""
     statements: dict[str, str] = {}
     root = files(__name__)
     for folder in (root, root / dialect):
@@ -25,7 +25,7 @@ def load(dialect: str) -> dict[str, str]:
 
 @cache
 def moving() -> dict[str, str]:
-    """The statements by which rows move from one database to another: five for each table of MOVED, by its name."""
+    """Return the statements that move rows between databases, by name: five for each table of MOVED."""
     statements: dict[str, str] = {}
     for name, table in MOVED.items():
         home = "true" if table.registry else "workspace_id = :workspace"
@@ -42,7 +42,7 @@ def moving() -> dict[str, str]:
 
 
 def _putting(name: str, table: Table) -> str:
-    """Adds a row, unless its key exists."""
+    """Return the statement that adds a row unless its key exists."""
     workspace = () if table.registry else ("workspace_id",)
     columns = (*workspace, *table.columns)
     values = [":workspace" if column == "workspace_id" else f":{column}" for column in columns]
@@ -52,19 +52,19 @@ def _putting(name: str, table: Table) -> str:
 
 @cache
 def migrations(dialect: str) -> tuple[str, ...]:
-    """The scripts of a dialect in their order; a database of version n has had the first n."""
+    """Return the scripts of a dialect in their order; a database of version n has the first n."""
     folder = files(__name__) / dialect / "migrations"
     scripts = sorted((file.name, file) for file in folder.iterdir() if file.name.endswith(".sql"))
     return tuple(file.read_text(encoding="utf-8") for _, file in scripts)
 
 
 def counting(schema: str, table: str) -> str:
-    """How many rows a table has, `main` or `source`."""
+    """Return the statement that counts the rows of a table in the schema `main` or `source`."""
     return f"SELECT count(*) FROM {schema}.{table}"  # noqa: S608 - names of our own schema
 
 
 def copying(table: str, columns: Iterable[str]) -> str:
-    """Adds the rows of a table of the database that is attached as `source`; one file now holds all workspaces."""
+    """Return the statement that copies a table from the attached database `source` into one file for all workspaces."""
     copied = [name for name in columns if name not in ("rid", "seq")]
     values = ["''" if name == "db_path" else name for name in copied]
     into = f"INSERT INTO main.{table} ({', '.join(copied)})"

@@ -1,6 +1,6 @@
 -- name: exports.hidden
--- What no export tells of, but for what something living took the place of: what is deleted, what is a session's alone,
--- and what is observed of an entity that is deleted.
+-- Records that an export leaves out, or lists only as replaced: deleted ones, volatile ones, and observations of
+-- deleted entities.
 SELECT r.id FROM records r
 WHERE r.workspace_id = :workspace AND r.id > :after AND (
   r.scope <> ''
@@ -12,12 +12,12 @@ WHERE r.workspace_id = :workspace AND r.id > :after AND (
 ORDER BY r.id LIMIT :limit
 
 -- name: exports.successions
--- What took the place of each memory that is gone.
+-- The record that replaced each deleted memory.
 SELECT d.id, d.superseded_by FROM memory_details d JOIN records r ON r.workspace_id = d.workspace_id AND r.id = d.id
 WHERE d.workspace_id = :workspace AND d.superseded_by IS NOT NULL AND r.deleted_at IS NOT NULL AND r.scope = ''
 
 -- name: exports.living
--- Those of some records that live and belong to no session.
+-- Those of some records that are living and durable.
 SELECT id FROM records
 WHERE workspace_id = :workspace AND deleted_at IS NULL AND scope = '' AND id IN (SELECT value FROM json_each(:ids))
 
@@ -28,8 +28,7 @@ WHERE workspace_id = :workspace AND perspective = 'client' AND (id, model, chunk
 ORDER BY id, model, chunk LIMIT :limit
 
 -- name: imports.known
--- What has some ids, even if it was deleted; 1 as `original` where something living took its place. Only a turn tells its
--- text.
+-- Records with some ids, deleted ones too; `original` is 1 if a living record replaced it. Only turns have their text.
 SELECT r.id, r.kind, r.session_id, r.deleted_at, CASE WHEN r.kind = 'interaction' THEN r.body ELSE '' END AS body,
   CASE WHEN EXISTS (
     SELECT 1 FROM memory_details d JOIN records living
@@ -45,7 +44,7 @@ WHERE workspace_id = :workspace AND kind = 'memory' AND kind IN ('memory', 'enti
   AND deleted_at IS NULL AND name IN (SELECT value FROM json_each(:names))
 
 -- name: imports.same
--- The living memories without a key that say one of some things.
+-- The living memories without a key that have one of some fingerprints.
 -- CROSS JOIN keeps SQLite from looking through all memories for the few with these fingerprints.
 SELECT d.fingerprint, min(r.id) AS id FROM memory_details d CROSS JOIN records r
 WHERE d.workspace_id = :workspace AND d.fingerprint IN (SELECT value FROM json_each(:fingerprints))
@@ -60,17 +59,17 @@ WHERE workspace_id = :workspace AND kind = 'summary' AND deleted_at IS NULL
   AND session_id IN (SELECT value FROM json_each(:sessions))
 
 -- name: imports.ordinals
--- Which of some ordinals some entities have given away, and to what.
+-- Which of some ordinals of some entities are used, and by which observations.
 SELECT entity_id, ordinal, id FROM observation_details
 WHERE workspace_id = :workspace AND entity_id IN (SELECT value FROM json_each(:entities))
   AND ordinal IN (SELECT CAST(value AS INTEGER) FROM json_each(:ordinals))
 
 -- name: imports.reserve
--- The ordinals of an entity go on from here, if they are not further already.
+-- Raise the next ordinal of an entity to this one, if it is lower.
 UPDATE entity_details SET next_ordinal = :next WHERE workspace_id = :workspace AND id = :id AND next_ordinal < :next
 
 -- name: imports.renumber
--- What a file says of the next ordinals may be wrong: none is given twice.
+-- The next ordinals in a file may be wrong: raise them, so that none is used twice.
 UPDATE entity_details SET next_ordinal = (
   SELECT max(o.ordinal) + 1 FROM observation_details o
   WHERE o.workspace_id = entity_details.workspace_id AND o.entity_id = entity_details.id)
@@ -80,16 +79,16 @@ WHERE workspace_id = :workspace AND EXISTS (
     AND o.ordinal >= entity_details.next_ordinal)
 
 -- name: imports.touch
--- Something of an entity changed at a time. Its own never goes back.
+-- Set the time at which an entity last changed. It never goes back.
 UPDATE records SET updated_at = :at WHERE workspace_id = :workspace AND id = :id AND updated_at < :at
 
 -- name: imports.relations
--- Which of some relations there are, even if they were deleted.
+-- Which of some relations exist, deleted ones included.
 SELECT id, deleted_at FROM relations
 WHERE workspace_id = :workspace AND id IN (SELECT value FROM json_each(:ids))
 
 -- name: imports.cut
--- Some deleted relations for good.
+-- Erase some deleted relations.
 DELETE FROM relations
 WHERE workspace_id = :workspace AND deleted_at IS NOT NULL AND id IN (SELECT value FROM json_each(:ids))
 

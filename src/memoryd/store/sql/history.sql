@@ -27,7 +27,7 @@ WHERE x.workspace_id = :workspace AND x.deleted_at IS NOT NULL
 ORDER BY x.deleted_at DESC, x.id LIMIT :limit
 
 -- name: history.record
--- What can be restored of an id, or changed back.
+-- The record of an id, as far as it can be restored or changed back.
 SELECT r.id, r.kind, r.name, r.type, r.body, r.tags, r.scope, r.deleted_at, d.superseded_by, d.importance, d.access_count,
   coalesce(d.ending, '') AS ending, o.entity_id, e.name AS entity_name, e.deleted_at AS entity_deleted_at
 FROM records r
@@ -59,19 +59,19 @@ ORDER BY CASE WHEN v.body <> r.body THEN 0 ELSE 1 END, v.until DESC LIMIT 1
 SELECT body, tags, importance FROM versions WHERE workspace_id = :workspace AND id = :id AND until = :until
 
 -- name: history.observed
--- What went together with an entity of what was observed of it.
+-- The observations that were deleted together with their entity.
 SELECT r.id FROM observation_details o JOIN records r ON r.workspace_id = o.workspace_id AND r.id = o.id
 WHERE o.workspace_id = :workspace AND o.entity_id = :id AND r.deleted_at = :at
 
 -- name: history.related
--- The relations that were cut at a time and could be again: both ends live.
+-- The relations that were deleted at a time and can be restored: both ends are living.
 SELECT x.id, x.from_entity, x.to_entity FROM relations x
 JOIN records s ON s.workspace_id = x.workspace_id AND s.id = x.from_entity AND s.deleted_at IS NULL
 JOIN records t ON t.workspace_id = x.workspace_id AND t.id = x.to_entity AND t.deleted_at IS NULL
 WHERE x.workspace_id = :workspace AND x.deleted_at = :at AND (x.from_entity = :id OR x.to_entity = :id)
 
 -- name: history.relation
--- A relation that was cut, with its ends, and whether there is the same one again.
+-- A deleted relation with its ends, and whether the same one exists again.
 SELECT x.id, x.from_entity, x.to_entity, s.name AS source, t.name AS target, x.relation_type,
   CASE WHEN s.deleted_at IS NULL AND t.deleted_at IS NULL THEN 1 ELSE 0 END AS possible,
   CASE WHEN EXISTS (
@@ -84,24 +84,24 @@ JOIN records t ON t.workspace_id = x.workspace_id AND t.id = x.to_entity
 WHERE x.workspace_id = :workspace AND x.id = :id AND x.deleted_at IS NOT NULL
 
 -- name: relations.restore
--- Some relations are there again, unless the same one was made meanwhile.
+-- Restore some relations, unless the same one was added meanwhile.
 UPDATE relations SET deleted_at = NULL
 WHERE workspace_id = :workspace AND id IN (SELECT value FROM json_each(:ids)) AND NOT EXISTS (
   SELECT 1 FROM relations y WHERE y.workspace_id = relations.workspace_id AND y.from_entity = relations.from_entity
     AND y.to_entity = relations.to_entity AND y.relation_type = relations.relation_type AND y.deleted_at IS NULL)
 
 -- name: records.restore
--- They live again.
+-- Restore records.
 UPDATE records SET deleted_at = NULL
 WHERE workspace_id = :workspace AND deleted_at IS NOT NULL AND id IN (SELECT value FROM json_each(:ids))
 
 -- name: memories.restore
--- Nothing stands for them any more, and maintenance leaves them alone for good: `consolidated` is 2.
+-- Mark restored memories as not superseded; maintenance ignores them from now on: `consolidated` is 2.
 UPDATE memory_details SET superseded_by = NULL, ending = '', reason = '', consolidated = 2
 WHERE workspace_id = :workspace AND id IN (SELECT value FROM json_each(:ids))
 
 -- name: memories.release
--- What a memory had from another one is taken from it again.
+-- Take back what a memory got from another one.
 UPDATE memory_details SET importance = :importance,
   access_count = CASE WHEN access_count > :times THEN access_count - :times ELSE 0 END
 WHERE workspace_id = :workspace AND id = :id

@@ -1,12 +1,12 @@
 -- name: maintenance.fresh
--- Memories that consolidation has not looked at yet, the oldest first, from one on: without a key, and no session's own.
+-- Memories that consolidation has not compared yet, the oldest first, from one on: without a key, and durable.
 SELECT r.id, r.created_at FROM memory_details d JOIN records r ON r.workspace_id = d.workspace_id AND r.id = d.id
 WHERE d.workspace_id = :workspace AND d.consolidated = 0 AND r.kind = 'memory' AND r.name IS NULL AND r.scope = ''
   AND r.deleted_at IS NULL AND (r.created_at, r.id) > (:time, :id)
 ORDER BY r.created_at, r.id LIMIT :limit
 
 -- name: maintenance.unjudged
--- The same of those that were settled by their words alone, and have a vector of a model to be compared by.
+-- Likewise those that were compared by their words alone, and now have a vector of a model.
 SELECT r.id, r.created_at FROM memory_details d JOIN records r ON r.workspace_id = d.workspace_id AND r.id = d.id
 WHERE d.workspace_id = :workspace AND d.consolidated = 1 AND r.kind = 'memory' AND r.name IS NULL AND r.scope = ''
   AND r.deleted_at IS NULL AND (r.created_at, r.id) > (:time, :id)
@@ -15,23 +15,23 @@ WHERE d.workspace_id = :workspace AND d.consolidated = 1 AND r.kind = 'memory' A
 ORDER BY r.created_at, r.id LIMIT :limit
 
 -- name: maintenance.twins
--- Settled memories that live and say, but for its form, one of some things.
+-- Living memories that were compared, and have one of some gists.
 SELECT r.id FROM memory_details d JOIN records r ON r.workspace_id = d.workspace_id AND r.id = d.id
 WHERE d.workspace_id = :workspace AND d.consolidated IN (1, 3) AND d.gist <> '' AND d.gist IN (SELECT value FROM json_each(:gists))
   AND r.kind = 'memory' AND r.name IS NULL AND r.scope = '' AND r.deleted_at IS NULL
 
 -- name: maintenance.comparable
--- Those of some records that are memories without a key, and were not restored by somebody.
+-- Those of some records that are memories without a key, and were not restored by a user.
 SELECT r.id FROM memory_details d JOIN records r ON r.workspace_id = d.workspace_id AND r.id = d.id
 WHERE d.workspace_id = :workspace AND d.id IN (SELECT value FROM json_each(:ids)) AND d.consolidated <> 2
   AND r.name IS NULL AND r.scope = '' AND r.deleted_at IS NULL
 
 -- name: maintenance.settle
--- Consolidation is done with it: by its words alone (1), or a language model has judged it (3).
+-- Mark as consolidated: by its words alone (1), or judged by a language model (3).
 UPDATE memory_details SET consolidated = :state, gist = :gist WHERE workspace_id = :workspace AND id = :id
 
 -- name: maintenance.absorb
--- One stands for another one, too: the greater importance counts, and all recalls.
+-- A memory replaces another one: it gets the greater importance, and all recalls.
 UPDATE memory_details SET importance = CASE WHEN importance > :importance THEN importance ELSE :importance END,
   access_count = access_count + :times
 WHERE workspace_id = :workspace AND id = :id

@@ -10,32 +10,32 @@ INSERT INTO sessions (principal, id, active_project) VALUES (:principal, :sessio
 ON CONFLICT (principal, id) DO UPDATE SET active_project = excluded.active_project
 
 -- name: sessions.leave
--- No session has this project active any more.
+-- Make a project inactive in all sessions.
 UPDATE sessions SET active_project = NULL WHERE active_project = :project
 
 -- name: sessions.end
--- A session is over.
+-- End a session.
 DELETE FROM sessions WHERE principal = :principal AND id = :session
 
 -- name: sessions.hold
--- A process says that a session goes on.
+-- Renew a process's hold on a session.
 INSERT INTO session_holders (principal, id, holder, expires_at) VALUES (:principal, :session, :holder, :until)
 ON CONFLICT (principal, id, holder) DO UPDATE SET expires_at = excluded.expires_at
 
 -- name: sessions.release
--- As far as this process is concerned it is over. The row goes when the session's memories are gone: whoever finds it
--- until then sees to them.
+-- End a process's hold on a session. The row is deleted after the session's memories: until then, any process that
+-- finds it deletes them.
 UPDATE session_holders SET expires_at = '' WHERE principal = :principal AND id = :session AND holder = :holder
 
 -- name: sessions.held
--- Whether anybody still holds a session.
+-- Whether any process still holds a session.
 SELECT 1 AS yes FROM session_holders
 WHERE principal = :principal AND id = :session AND expires_at >= :now LIMIT 1
 
 -- name: sessions.expired
--- The sessions of holders who are gone.
+-- The sessions whose holders have expired.
 SELECT DISTINCT principal, id FROM session_holders WHERE expires_at < :now
 
 -- name: sessions.forget
--- Those holders.
+-- Delete expired holders.
 DELETE FROM session_holders WHERE principal = :principal AND id = :session AND expires_at < :now
