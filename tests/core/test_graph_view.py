@@ -178,7 +178,7 @@ def test_matches_that_do_not_fit_whole_are_named(graph: Graph) -> None:
     "cursor", ["", "x", "1|", "a|||c", "1.0:x", "-1|||x", "1||x", "²|||x", "1|é||x", f"{10**18}|||x"]
 )
 def test_a_cursor_that_is_none_is_told(graph: Graph, cursor: str) -> None:
-    with pytest.raises(InvalidInputError, match="is no cursor"):
+    with pytest.raises(InvalidInputError, match="is not a cursor"):
         view.page(graph, 100, cursor)
 
 

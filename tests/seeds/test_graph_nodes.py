@@ -234,7 +234,7 @@ def test_read_a_graph_that_is_large(graph: Agent) -> None:
 
 @pytest.mark.parametrize("cursor", ["", "x", "1|", "|||Ann", "-1|||Ann", "1:Ann", "1||Ann", "١|||Ann", "1" * 400])
 def test_what_is_no_cursor_is_refused(graph: Agent, cursor: str) -> None:
-    assert "is no cursor" in graph.refused("read_graph", cursor=cursor)
+    assert "is not a cursor" in graph.refused("read_graph", cursor=cursor)
 
 
 # get_nodes_by_type, get_recently_modified ----------------------------------------------------------------------------

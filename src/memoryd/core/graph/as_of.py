@@ -1,4 +1,4 @@
-"""The graph at a time: its nodes with what was about them then."""
+"""The graph as it was at a time: nodes with their observations and relations."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -13,7 +13,7 @@ from memoryd.store.base import Queries
 
 @dataclass(frozen=True, slots=True)
 class Nodes:
-    """Entities as they were, by name; what was observed of each, by id; the relations of them all."""
+    """Entities by name as they were at a time, their observations by entity id, and all their relations."""
 
     entities: Mapping[str, Entity]
     observations: Mapping[str, Sequence[Observation]]
@@ -21,7 +21,7 @@ class Nodes:
 
 
 def nodes(queries: Queries, names: Sequence[str], time: str) -> Nodes:
-    """The entities of some names at a time, with what was about them."""
+    """Return the entities that had these names at a time, with their observations and relations of that time."""
     rows = queries.all("past.entities", names=json.dumps(list(names), ensure_ascii=False), at=time)
     entities = {row["name"]: entity(row) for row in rows}
     ids = json.dumps([one.id for one in entities.values()])

@@ -1,7 +1,7 @@
-"""Clusters: nodes that belong together, by what is said of them or, without vectors, by their relations.
+"""Clusters: nodes that belong together by their observations or, without vectors, by their relations.
 
-Two nodes are linked where each is among the nearest of the other: a node that is near to everything links nothing, so
-chains do not swallow the graph. What is linked, over however many links, is one cluster.
+Two nodes are linked if each is among the nearest of the other. A node that is near to everything thus links nothing,
+which keeps chains from joining the whole graph. A cluster is a connected component of these links.
 """
 
 from collections import defaultdict
@@ -13,27 +13,27 @@ from numpy.typing import NDArray
 from memoryd.core.graph.similarity import SLACK, Tile
 from memoryd.store.base import Queries, Vector
 
-NEAREST = 5  # of each node may be linked with it, and those that are as near as the last of them
-SHARED = 0.5  # of what two related nodes are related with, themselves included, they must have in common
+NEAREST = 5  # nodes that may be linked with a node, plus those as near as the last of them
+SHARED = 0.5  # minimum share of common neighbors of two related nodes, themselves included
 
 Link = tuple[int, int]
 
 
 class Nearest:
-    """The nearest of each node among the pairs that are offered."""
+    """Collects the NEAREST neighbors of each node from the pairs that are offered."""
 
     def __init__(self, number: int, least: float) -> None:
         self._scores = np.full((number, NEAREST), least - SLACK, np.float32)
         self._others = np.full((number, NEAREST), -1, np.int64)
 
     def offer(self, tile: Tile) -> None:
-        """Look at the pairs of a tile, from both ends."""
+        """Consider the pairs of a tile, in both directions."""
         row, column, cosines = tile
         self._improve(row, column, cosines)
         self._improve(column, row, cosines.T)
 
     def _improve(self, row: int, column: int, cosines: Vector) -> None:
-        """For nodes from `row` on, see whether those from `column` on are nearer than the nearest so far."""
+        """Replace neighbors of the nodes from `row` on by nearer ones among those from `column` on."""
         here = np.flatnonzero(cosines.max(1) > self._scores[row : row + len(cosines), -1])
         if not len(here):
             return
@@ -46,7 +46,7 @@ class Nearest:
         self._others[nodes] = np.take_along_axis(others, order, 1)
 
     def links(self) -> Iterator[Link]:
-        """The pairs of which each is among the nearest of the other, or as near as those: equal texts crowd out."""
+        """Yield the pairs that are mutually nearest, ties included: equal texts would displace each other."""
         ones, ranks = np.nonzero(self._others >= 0)
         others, scores = self._others[ones, ranks], self._scores[ones, ranks]
         mutual = scores >= self._scores[others, -1] - SLACK
@@ -54,9 +54,9 @@ class Nearest:
 
 
 def _largest(scores: Vector) -> tuple[Vector, NDArray[np.intp]]:
-    """The largest of each row, NEAREST at most, and their columns; uses `scores` up.
+    """Return the largest values of each row, at most NEAREST, and their columns; `scores` is overwritten.
 
-    Looking so many times for the largest is ten times faster than a partition of each row.
+    Repeated argmax is ten times faster than partitioning each row.
     """
     rows = np.arange(len(scores))
     largest, columns = [], []
@@ -68,7 +68,7 @@ def _largest(scores: Vector) -> tuple[Vector, NDArray[np.intp]]:
 
 
 def joined(links: Iterable[Link]) -> list[list[int]]:
-    """The clusters that links make, the largest first."""
+    """Return the connected components of links, the largest first."""
     beside: defaultdict[int, set[int]] = defaultdict(set)
     for one, other in links:
         beside[one].add(other)
@@ -92,9 +92,9 @@ def _reached(beside: dict[int, set[int]], start: int) -> set[int]:
 
 
 def by_relations(queries: Queries) -> tuple[list[str], list[list[int]]]:
-    """Nodes, and the clusters that their places make: related nodes that are mostly related with the same ones.
+    """Return node ids, and clusters of indices into them: related nodes that share most of their neighbors.
 
-    Connected components would be too coarse: in most graphs nearly everything is connected.
+    Components of the relations would be too coarse: in most graphs nearly everything is connected.
     """
     around: defaultdict[str, set[str]] = defaultdict(set)
     for row in queries.all("relations.pairs"):

@@ -17,7 +17,7 @@ from memoryd.store.base import Queries
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NewEntity:
-    """What to make; of an entity that is there already, what to add."""
+    """An entity to create, or what to add to it if it exists."""
 
     name: str
     type: str
@@ -28,7 +28,7 @@ class NewEntity:
 
 @dataclass(frozen=True, slots=True)
 class CreatedEntity:
-    """An entity, whether it existed before, and how many observations are new."""
+    """An entity, whether it existed before, and how many observations were added."""
 
     entity: Entity
     already_existed: bool
@@ -45,47 +45,47 @@ class DeletedNodes(TypedDict):
 
 @cleaned
 def create(graph: Graph, news: Sequence[NewEntity]) -> list[CreatedEntity]:
-    """Make entities with their observations, all or none.
+    """Create entities with their observations, all or none; return them in the order given.
 
-    One that is there already keeps its type, gains the observations that it lacks, and the summary and tags if given:
-    so a call can be repeated without harm.
+    An existing entity keeps its type and gains the observations that it lacks, and the summary and tags if given, so
+    a call can be repeated without harm.
     """
     vectors = graph.passages(graph.read(lambda q: _texts(q, news)))
     return graph.change(lambda change: put(change, news, vectors))
 
 
 def put(change: Change, news: Sequence[NewEntity], vectors: Mapping[str, Embedded]) -> list[CreatedEntity]:
-    """What create does, within a change."""
+    """Do the work of `create` within a change."""
     known, observed = _known(change.queries, news)
     made = []
     for new in news:
-        there = known.get(new.name)
-        one = _revise(change, there, new) if there else _add(change, new, vectors)
+        existing = known.get(new.name)
+        one = _revise(change, existing, new) if existing else _add(change, new, vectors)
         before = observed.setdefault(one.id, set())
-        lacking = [c for c in dict.fromkeys(new.observations) if c not in before] if there else new.observations
+        lacking = [c for c in dict.fromkeys(new.observations) if c not in before] if existing else new.observations
         observations.append(change, one, lacking, vectors)
         before.update(lacking)
         known[new.name] = one
-        made.append(CreatedEntity(one, there is not None, len(lacking)))
+        made.append(CreatedEntity(one, existing is not None, len(lacking)))
     return made
 
 
 def _known(queries: Queries, news: Sequence[NewEntity]) -> tuple[dict[str, Entity], dict[str, set[str]]]:
-    """Those that are there already, and which of the new observations are."""
+    """Return the entities that exist, by name, and which of the new observations each has, by id."""
     known = named(queries, [new.name for new in news])
-    ids = [there.id for there in known.values()]
+    ids = [existing.id for existing in known.values()]
     return known, observations.same(queries, ids, [content for new in news for content in new.observations])
 
 
 def _texts(queries: Queries, news: Sequence[NewEntity]) -> list[str]:
-    """What will be embedded: of an entity that is there only the observations that it lacks."""
+    """Return the texts that `put` will embed: of an existing entity only the observations that it lacks."""
     known, observed = _known(queries, news)
     found = []
     for new in news:
-        there = known.get(new.name)
-        if there is None:
+        existing = known.get(new.name)
+        if existing is None:
             found.append(records.text_of(Kind.ENTITY, new.name, new.type, new.summary or ""))
-        lacking = [content for content in new.observations if not there or content not in observed[there.id]]
+        lacking = [content for content in new.observations if not existing or content not in observed[existing.id]]
         found += [observations.text(new.name, content) for content in lacking]
     return found
 
@@ -103,18 +103,18 @@ def _add(change: Change, new: NewEntity, vectors: Mapping[str, Embedded]) -> Ent
     )  # fmt: skip
 
 
-def _revise(change: Change, there: Entity, new: NewEntity) -> Entity:
-    """Another summary and other tags for it, where they are given and differ."""
-    if new.summary is not None and new.summary != (there.summary or ""):
-        _summarize(change, there, new.summary)
+def _revise(change: Change, existing: Entity, new: NewEntity) -> Entity:
+    """Set the summary and tags that are given and differ; return the entity."""
+    if new.summary is not None and new.summary != (existing.summary or ""):
+        _summarize(change, existing, new.summary)
     if new.tags is not None:
-        _tag(change, there, new.tags)
-    return there if new.summary is None and new.tags is None else demand(change.queries, there.name)[0]
+        _tag(change, existing, new.tags)
+    return existing if new.summary is None and new.tags is None else demand(change.queries, existing.name)[0]
 
 
 @matched
 def delete(graph: Graph, names: Sequence[str]) -> DeletedNodes:
-    """Delete entities softly, with their observations and their relations."""
+    """Mark entities as deleted, with their observations and relations."""
 
     def work(change: Change) -> DeletedNodes:
         found = named(change.queries, names)
@@ -133,11 +133,11 @@ def delete(graph: Graph, names: Sequence[str]) -> DeletedNodes:
 
 @cleaned
 def set_summary(graph: Graph, name: str, summary: str) -> Entity:
-    """Give an entity another summary; '' takes it away. Raises NotFoundError."""
+    """Set the summary of an entity, '' for none; return it. Raise NotFoundError if it does not exist."""
 
     def work(change: Change) -> Entity:
-        (there,) = demand(change.queries, name)
-        _summarize(change, there, summary)
+        (existing,) = demand(change.queries, name)
+        _summarize(change, existing, summary)
         return demand(change.queries, name)[0]
 
     return graph.change(work)
@@ -145,51 +145,51 @@ def set_summary(graph: Graph, name: str, summary: str) -> Entity:
 
 @cleaned
 def set_tags(graph: Graph, name: str, tags: Iterable[str]) -> Entity:
-    """Give an entity other tags. Raises NotFoundError."""
+    """Replace the tags of an entity; return it. Raise NotFoundError if it does not exist."""
 
     def work(change: Change) -> Entity:
-        (there,) = demand(change.queries, name)
-        _tag(change, there, tuple(dict.fromkeys(tags)))
+        (existing,) = demand(change.queries, name)
+        _tag(change, existing, tuple(dict.fromkeys(tags)))
         return demand(change.queries, name)[0]
 
     return graph.change(work)
 
 
-def _summarize(change: Change, there: Entity, summary: str) -> None:
-    """Said again it counts as new, but nothing reads differently."""
-    change.queries.run("entities.summarized", id=there.id, now=change.now if summary else None)
-    if summary == (there.summary or ""):
-        change.touch([there.id])
+def _summarize(change: Change, existing: Entity, summary: str) -> None:
+    """Set a summary. An equal one only updates the times; the vectors stay valid."""
+    change.queries.run("entities.summarized", id=existing.id, now=change.now if summary else None)
+    if summary == (existing.summary or ""):
+        change.touch([existing.id])
         return
-    records.change(change.queries, there.id, summary, there.tags, None, change.now)
-    change.lacking.add(there.id)
-    change.reads_differently([there.id], "summary")
+    records.change(change.queries, existing.id, summary, existing.tags, None, change.now)
+    change.lacking.add(existing.id)
+    change.reads_differently([existing.id], "summary")
 
 
-def _tag(change: Change, there: Entity, tags: Sequence[str]) -> None:
-    if tuple(tags) == there.tags:
+def _tag(change: Change, existing: Entity, tags: Sequence[str]) -> None:
+    if tuple(tags) == existing.tags:
         return
-    records.retag(change.queries, there.id, tags, change.now)
-    change.reads_differently([there.id], "tags")
+    records.retag(change.queries, existing.id, tags, change.now)
+    change.reads_differently([existing.id], "tags")
 
 
 # reading -------------------------------------------------------------------------------------------------------------
 
 
 def of_type(graph: Graph, entity_type: str) -> list[Entity]:
-    """The entities of a type, by name."""
+    """Return the entities of a type, ordered by name."""
     rows = graph.read(lambda q: q.all("entities.by_type", type=entity_type))
     return [entity(row) for row in rows]
 
 
 def recently_modified(graph: Graph, days: float, limit: int) -> list[Entity]:
-    """The entities that changed in the last days, themselves or what is about them, the latest first."""
+    """Return the entities changed in the last days (fields, observations or relations), the latest first."""
     since = graph.engine.clock.ago(timedelta(days=days))
     rows = graph.read(lambda q: q.all("entities.recent", since=since, limit=limit))
     return [entity(row) for row in rows]
 
 
 def page(graph: Graph, start: str, limit: int) -> list[Entity]:
-    """Entities in the order of their names, from `start` on."""
+    """Return entities ordered by name, from `start` on."""
     rows = graph.read(lambda q: q.all("entities.page", start=start, limit=limit))
     return [entity(row) for row in rows]

@@ -1,4 +1,4 @@
-"""Gaps: observations that mention another node, where no relation joins the two. A heuristic, for someone to judge."""
+"""Missing relations: observations that mention a node without a relation to it. A heuristic, to be judged."""
 
 import re
 import unicodedata
@@ -31,10 +31,10 @@ class RelationGap(TypedDict):
 
 
 class NodeNames:
-    """The names of all nodes, to be found in texts in one pass.
+    """Finds the names of all nodes in texts, in one pass.
 
-    Whole words, case-insensitive, whatever space is between them; the longest name wins, so `York` is not mentioned
-    in `New York` where both are nodes.
+    Matches whole words, case-insensitive, with any space between them; the longest name wins, so `York` is not
+    mentioned in `New York` if both are nodes.
     """
 
     def __init__(self, names: Mapping[str, str]) -> None:
@@ -47,33 +47,33 @@ class NodeNames:
             self._lengths.setdefault(start, []).append(length)
 
     def mentioned(self, text: str) -> Iterator[WordSequence]:
-        """The names that a text mentions, from its beginning on."""
-        said = phrase_of(text)
-        if self._lengths.keys().isdisjoint(said):
+        """Yield the names that a text mentions, in the order of the text."""
+        words = phrase_of(text)
+        if self._lengths.keys().isdisjoint(words):
             return
         free = 0
-        for place, word in enumerate(said):
-            if place >= free and word in self._lengths and (found := self._longest(said, place)):
+        for place, word in enumerate(words):
+            if place >= free and word in self._lengths and (found := self._longest(words, place)):
                 yield found
                 free = place + len(found)
 
-    def _longest(self, said: WordSequence, place: int) -> WordSequence:
-        for length in self._lengths[said[place]]:
-            phrase = said[place : place + length]
+    def _longest(self, words: WordSequence, place: int) -> WordSequence:
+        for length in self._lengths[words[place]]:
+            phrase = words[place : place + length]
             if phrase in self.owners:
                 return phrase
         return ()
 
 
 def phrase_of(text: str) -> WordSequence:
-    """The words and marks of a text, as they are compared."""
+    """Return the words and marks of a text in the form in which they are compared."""
     return tuple(_TOKEN.findall(text.casefold() if text.isascii() else unicodedata.normalize("NFC", text).casefold()))
 
 
 def gaps(graph: Graph) -> list[RelationGap]:
-    """Which nodes mention which others without a relation between them, the most often mentioned first.
+    """Return the nodes that mention others without a relation between them, the most often mentioned first.
 
-    A node's own name in its observations means the node, also where others are called the same but for case.
+    A node's own name in its observations means the node, even if others have the same name but for case.
     """
     names, texts, related = graph.read(_everything)
     counts = _counts(NodeNames(names), texts)

@@ -1,4 +1,4 @@
-"""Observations: facts about an entity, each at an ordinal that is its own for ever."""
+"""Observations: facts about an entity, each with an ordinal that is never changed or reused."""
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -80,7 +80,7 @@ class DeletedObservations(TypedDict):
 
 
 def of(queries: Queries, entity_ids: Sequence[str]) -> dict[str, list[Observation]]:
-    """The living observations of each entity, in the order of their ordinals."""
+    """Return the observations of each entity by its id, ordered by ordinal."""
     found: dict[str, list[Observation]] = {key: [] for key in entity_ids}
     for row in queries.all("observations.of", entities=json.dumps(list(found))):
         found[row["entity_id"]].append(observation(row))
@@ -88,7 +88,7 @@ def of(queries: Queries, entity_ids: Sequence[str]) -> dict[str, list[Observatio
 
 
 def onward(queries: Queries, entity_id: str, ordinal: int = 0, at_once: int = READ_AT_ONCE) -> Iterator[Observation]:
-    """The living observations of an entity from an ordinal on, read as they are asked for."""
+    """Yield the observations of an entity from an ordinal on, read `at_once` at a time."""
     while rows := queries.all("observations.onward", entity=entity_id, ordinal=ordinal, limit=at_once):
         yield from map(observation, rows)
         if len(rows) < at_once:
@@ -97,19 +97,19 @@ def onward(queries: Queries, entity_id: str, ordinal: int = 0, at_once: int = RE
 
 
 def latest(queries: Queries, entity_id: str, limit: int) -> list[Observation]:
-    """The last living observations of an entity, in the order of their ordinals."""
+    """Return the last observations of an entity, ordered by ordinal."""
     rows = queries.all("observations.latest", entity=entity_id, limit=limit)
     return [observation(row) for row in reversed(rows)]
 
 
 def counts(queries: Queries, entity_ids: Sequence[str]) -> dict[str, int]:
-    """How many living observations each entity has."""
+    """Return the number of observations of each entity, by its id."""
     rows = queries.all("observations.count", entities=json.dumps(list(entity_ids)))
     return dict.fromkeys(entity_ids, 0) | {row["entity_id"]: row["number"] for row in rows}
 
 
 def observation(row: Row) -> Observation:
-    """From a row of id, ordinal, body and created_at."""
+    """Build an Observation from a row of id, ordinal, body and created_at."""
     return Observation(id=row["id"], ordinal=row["ordinal"], content=row["body"], created_at=row["created_at"])
 
 
@@ -119,14 +119,14 @@ def shown(of: Observation) -> ShownObservation:
 
 
 def text(name: str, content: str) -> str:
-    """What an observation of an entity says by itself."""
+    """Return the text of an observation that is embedded by itself."""
     return records.text_of(Kind.OBSERVATION, name, "", content)
 
 
 def append(
     change: Change, entity: Entity, contents: Sequence[str], vectors: Mapping[str, Embedded]
 ) -> list[Observation]:
-    """Add observations at the next ordinals of an entity, within a change."""
+    """Add observations at the next ordinals of an entity, within a change; return them."""
     if not contents:
         return []
     change.touch([entity.id])
@@ -144,7 +144,7 @@ def append(
 
 
 def same(queries: Queries, entity_ids: Iterable[str], contents: Iterable[str]) -> dict[str, set[str]]:
-    """Which of some texts are observed of each entity already."""
+    """Return which of these texts each entity already has as observations, by its id."""
     found: dict[str, set[str]] = {key: set() for key in entity_ids}
     texts = json.dumps(list(dict.fromkeys(contents)), ensure_ascii=False)
     for row in queries.all("observations.same", entities=json.dumps(list(found)), contents=texts):
@@ -154,7 +154,7 @@ def same(queries: Queries, entity_ids: Iterable[str], contents: Iterable[str]) -
 
 @cleaned
 def add(graph: Graph, wanted: Sequence[tuple[str, Sequence[str]]]) -> AddedObservations:
-    """Append observations to the entities that are found by name."""
+    """Append observations to entities by name; a name that is not found is reported, not raised."""
     vectors = graph.passages([text(name, content) for name, contents in wanted for content in contents])
 
     def work(change: Change) -> list[NodeAdditions]:
@@ -175,9 +175,9 @@ def _stored(made: Iterable[Observation]) -> list[StoredObservation]:
 
 @cleaned
 def replace(graph: Graph, name: str, ordinal: int, content: str) -> ReplacedObservation:
-    """Put another text in an observation's place. Raise NotFoundError."""
-    said = text(name, content)
-    vectors = graph.passages([said])
+    """Replace the text of an observation; raise NotFoundError if there is no such node or ordinal."""
+    passage = text(name, content)
+    vectors = graph.passages([passage])
 
     def work(change: Change) -> ReplacedObservation:
         (entity,) = demand(change.queries, name)
@@ -186,7 +186,7 @@ def replace(graph: Graph, name: str, ordinal: int, content: str) -> ReplacedObse
             raise NotFoundError(
                 f"Node {name!r} has no observation {ordinal}. open_nodes shows its observations with their ordinals."
             )
-        records.change(change.queries, there.id, content, (), vectors.get(said), change.now)
+        records.change(change.queries, there.id, content, (), vectors.get(passage), change.now)
         change.touch([entity.id])
         change.lacking.add(there.id)
         return {"entity_name": name, "ordinal": ordinal, "old_content": there.content, "new_content": content}
@@ -196,7 +196,7 @@ def replace(graph: Graph, name: str, ordinal: int, content: str) -> ReplacedObse
 
 @matched
 def delete(graph: Graph, deletions: Sequence[Deletion]) -> DeletedObservations:
-    """Delete observations softly, by ordinal or text; every one of equal text goes. Raises NotFoundError."""
+    """Mark observations as deleted, by ordinal or by text (all of equal text). Raise NotFoundError for a node."""
 
     def work(change: Change) -> list[DeletedFromNode]:
         entities = demand(change.queries, *(deletion.entity for deletion in deletions))

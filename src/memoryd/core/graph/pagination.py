@@ -1,4 +1,4 @@
-"""The whole graph, part by part, from any place on: what is read of it in pages is read once, whatever changes."""
+"""Cursor pagination of the whole graph: each part is on exactly one page, even if the graph changes meanwhile."""
 
 import re
 from collections.abc import Iterator
@@ -37,8 +37,8 @@ class PagePosition:
         found = _CURSOR.fullmatch(cursor)
         if found is None:
             raise InvalidInputError(
-                f"{cursor[:50]!r} is no cursor. Take next_cursor of the page before, or leave it out to start at the "
-                "beginning."
+                f"{cursor[:50]!r} is not a cursor. Take next_cursor of the page before, or leave it out to start "
+                "at the beginning."
             )
         ordinal, made, relation, name = found.groups()
         return cls(name, int(ordinal), made, relation)

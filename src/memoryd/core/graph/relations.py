@@ -64,12 +64,12 @@ class RetypedRelation(TypedDict):
 
 @cleaned
 def create(graph: Graph, edges: Sequence[Edge]) -> CreatedRelations:
-    """Make relations; an edge with an end that is not found is left out, and the missing name told."""
+    """Create relations; leave out an edge with an unknown end, and return the names that were not found."""
     return graph.change(lambda change: put(change, edges))
 
 
 def put(change: Change, edges: Sequence[Edge]) -> CreatedRelations:
-    """What create does, within a change. The ends of what is there already stay untouched."""
+    """Do the work of `create` within a change. The ends of relations that exist stay untouched."""
     found = named(change.queries, _ends(edges))
     there = _find(change.queries, found, edges)
     new = [e for e in dict.fromkeys(edges) if e.source in found and e.target in found and e not in there]
@@ -85,7 +85,7 @@ def put(change: Change, edges: Sequence[Edge]) -> CreatedRelations:
 
 @matched
 def delete(graph: Graph, edges: Sequence[Edge]) -> DeletedRelations:
-    """Delete relations softly; each counts once."""
+    """Mark relations as deleted; return how many were, each edge counted once."""
 
     def work(change: Change) -> DeletedRelations:
         found = named(change.queries, _ends(edges))
@@ -100,7 +100,7 @@ def delete(graph: Graph, edges: Sequence[Edge]) -> DeletedRelations:
 
 
 def cut(change: Change, entity_ids: Sequence[str]) -> None:
-    """Delete every relation of some entities, which go themselves."""
+    """Delete every relation of entities that are about to be deleted."""
     rows = change.queries.all("relations.of", ids=json.dumps(list(entity_ids)), limit=sys.maxsize)
     gone = set(entity_ids)
     change.relate({row[end] for row in rows for end in ("from_entity", "to_entity")} - gone)
@@ -109,9 +109,9 @@ def cut(change: Change, entity_ids: Sequence[str]) -> None:
 
 @cleaned
 def rename(graph: Graph, edge: Edge, new_type: str) -> RetypedRelation:
-    """Put a relation of another type in its place.
+    """Replace a relation by one of another type.
 
-    Raise NotFoundError, or InvalidInputError if the two already have one of the new type.
+    Raise NotFoundError if it does not exist, InvalidInputError if the two have one of the new type.
     """
 
     def work(change: Change) -> None:
@@ -142,7 +142,7 @@ def rename(graph: Graph, edge: Edge, new_type: str) -> RetypedRelation:
 
 
 def between(graph: Graph, one: str, other: str) -> list[Relation]:
-    """The relations of two entities with each other, either way. Raises NotFoundError."""
+    """Return the relations between two entities, in both directions; raise NotFoundError for an unknown name."""
 
     def work(queries: Queries) -> list[Relation]:
         first, second = demand(queries, one, other)
@@ -152,18 +152,18 @@ def between(graph: Graph, one: str, other: str) -> list[Relation]:
 
 
 def of(queries: Queries, entity_ids: Sequence[str], limit: int = sys.maxsize) -> list[Relation]:
-    """The relations that begin or end at some entities, in the order in which they were made."""
+    """Return the relations that begin or end at entities, ordered by creation."""
     return [relation(row) for row in queries.all("relations.of", ids=json.dumps(list(entity_ids)), limit=limit)]
 
 
 def number(queries: Queries, entity_ids: Sequence[str]) -> int:
-    """How many relations begin or end at some entities."""
+    """Return how many relations begin or end at entities."""
     row = queries.one("relations.number", ids=json.dumps(list(entity_ids)))
     return int(row["number"]) if row else 0
 
 
 def onward(queries: Queries, entity_id: str, made: str = "", relation_id: str = "") -> Iterator[Relation]:
-    """The relations that begin at an entity, from one on, in the order in which they were made, read as asked for."""
+    """Yield the relations that begin at an entity, from one on, ordered by creation, in batches."""
     start = {"made": made, "relation": relation_id}
     while rows := queries.all("relations.onward", entity=entity_id, limit=READ_AT_ONCE + 1, **start):
         yield from map(relation, rows[:READ_AT_ONCE])
@@ -173,7 +173,7 @@ def onward(queries: Queries, entity_id: str, made: str = "", relation_id: str = 
 
 
 def relation(row: Row) -> Relation:
-    """From a row of id, source, target, relation_type and created_at."""
+    """Build a Relation from a row of id, source, target, relation_type and created_at."""
     return Relation(
         id=row["id"], source=row["source"], target=row["target"], type=row["relation_type"],
         created_at=row["created_at"],
@@ -194,7 +194,7 @@ def _ends(edges: Iterable[Edge]) -> list[str]:
 
 
 def _find(queries: Queries, found: Mapping[str, Entity], edges: Iterable[Edge]) -> dict[Edge, Relation]:
-    """Those among some edges that are there, in their order."""
+    """Return the existing relation of each edge that has one, in the order of the edges."""
     whole = [edge for edge in dict.fromkeys(edges) if edge.source in found and edge.target in found]
     ids = [(found[edge.source].id, found[edge.target].id, edge.type) for edge in whole]
     sources, targets = ({key[end] for key in ids} for end in (0, 1))

@@ -1,4 +1,4 @@
-"""Where the graph needs attention. It is counted and quoted; a language model, if there is one, words it better."""
+"""The consolidation report: figures and quotes of the graph, reworded by a language model if there is one."""
 
 import json
 from collections import Counter
@@ -21,11 +21,11 @@ from memoryd.store.base import Queries, Row
 from memoryd.text import cut
 
 EVENT_DAYS = 30
-CANDIDATES = 0.75  # rescaled cosine from which on two unrelated nodes are a candidate for a relation
-TOGETHER = 0.6  # ... and from which on two nodes may be in one cluster
-MEMBERS = 50  # of a cluster are named and read for its label
-READ = 200  # observations of a node that are read for it, the latest
-SHOWN, SENT = 8, 50  # ... and that a language model is shown, and tokens of each
+CANDIDATES = 0.75  # minimum rescaled cosine of two unrelated nodes to be a candidate for a relation
+TOGETHER = 0.6  # ... and of two nodes to be linked within a cluster
+MEMBERS = 50  # nodes of a cluster that are named, and read for its label
+READ = 200  # latest observations of a node that are read
+SHOWN, SENT = 8, 50  # ... that are sent to a language model, and maximum tokens of each
 VERBS = {"create": "creates", "update": "updates", "delete": "deletes"}
 KINDS = (Kind.ENTITY, Kind.OBSERVATION, "relation")
 
@@ -37,13 +37,13 @@ class GraphStats(TypedDict):
     observation_count: int
     relation_count: int
     embedding_coverage: float
-    """The share of observations that have vectors of the model with most of them, which serves; 1 of none."""
+    """The share of observations that have vectors of the most used model; 1.0 without observations."""
     workspace: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PendingNode:
-    """A node without a summary, or that has been observed since it was last summarized."""
+    """A node without a summary, or with observations newer than its summary."""
 
     id: str
     name: str
@@ -64,7 +64,7 @@ class StaleNode:
 
 @dataclass(frozen=True, slots=True)
 class RelationCandidate:
-    """Two nodes that may want a relation, and what speaks for it."""
+    """Two nodes that may lack a relation, and why."""
 
     pair: SimilarPair
     rationale: str
@@ -111,7 +111,7 @@ class GraphReport:
 
 
 def stats(graph: Graph) -> GraphStats:
-    """How large the graph is, and how much of it has vectors."""
+    """Return the size of the graph, and the share of its observations that have vectors."""
 
     def work(queries: Queries) -> GraphStats:
         counts = {row["kind"]: row["number"] for row in queries.all("records.of_graph")}
@@ -128,7 +128,7 @@ def stats(graph: Graph) -> GraphStats:
 
 
 def _embedded(queries: Queries) -> int:
-    """The observations that have vectors of the model with most of them."""
+    """Return the number of observations that have vectors of the most used model."""
     models = queries.all("embeddings.models", perspective=GENERAL)
     if not models:
         return 0
@@ -141,14 +141,14 @@ def _number(row: Row | None) -> int:
 
 
 def pending(graph: Graph, limit: int) -> tuple[list[PendingNode], int]:
-    """The nodes without a summary as new as their last observation, the last observed first, and how many there are."""
+    """Return the nodes whose summary is missing or stale, the last observed first, and their total number."""
     rows = graph.read(lambda q: q.all("entities.pending", limit=limit))
     total = rows[0]["total"] if rows else 0
     return [PendingNode(**{field: row[field] for field in row if field != "total"}) for row in rows], total
 
 
 def report(graph: Graph, limit: int = 20) -> GraphReport:
-    """What needs attention, at most `limit` of each."""
+    """Return what needs attention, at most `limit` of each kind."""
     (waiting, stale), lone = pending(graph, limit), traversal.orphans(graph)
     means = similarity.means_of(graph)
     pairs, candidates, groups = _surveyed(graph, means, limit)
@@ -170,7 +170,7 @@ def report(graph: Graph, limit: int = 20) -> GraphReport:
 
 
 def _surveyed(graph: Graph, means: Means, limit: int) -> tuple[list[SimilarPair], int, list[list[str]]]:
-    """The best unrelated pairs, how many there are, and the clusters, from one pass over the vectors."""
+    """Return the best unrelated pairs, their total number, and the clusters, from one pass over the vectors."""
     if not means.ids:
         ids, found = graph.read(clustering.by_relations)
         return [], 0, [[ids[place] for place in cluster] for cluster in found]
@@ -180,11 +180,11 @@ def _surveyed(graph: Graph, means: Means, limit: int) -> tuple[list[SimilarPair]
         nearest.offer(tile)
         best.offer(tile)
     found = clustering.joined(nearest.links())
-    return similarity.told(graph, means, best), best.total, [[means.ids[place] for place in each] for each in found]
+    return similarity.pairs_of(graph, means, best), best.total, [[means.ids[place] for place in each] for each in found]
 
 
 class _Writer:
-    """Puts findings into the words of the observations, or into those of a language model where there is one (c)."""
+    """Words the findings: by quotes of the observations, or by a language model if there is one (c)."""
 
     def __init__(self, graph: Graph) -> None:
         self._graph = graph
@@ -222,13 +222,13 @@ class _Writer:
     def written(
         self, stale: Sequence[StaleNode], candidates: Sequence[RelationCandidate], found: Sequence[NodeCluster]
     ) -> tuple[tuple[StaleNode, ...], tuple[RelationCandidate, ...], tuple[NodeCluster, ...]]:
-        """The same, with texts of a language model in place of those that it has written."""
+        """Return the findings with the texts of a language model in place of the quotes, where it wrote any."""
         llm = self._graph.engine.helpers.writer() if stale or candidates or found else None
-        told: dict[str, dict[int, str]] = {}
+        drafts: dict[str, dict[int, str]] = {}
         if llm is not None:
-            with suppress(ModelError):  # the quoted ones serve
-                told = generation.drafts(llm, self._asked(stale, candidates, found))
-        summaries, rationales, labels = (told.get(name, {}) for name in ("summaries", "rationales", "labels"))
+            with suppress(ModelError):  # the quotes stay
+                drafts = generation.drafts(llm, self._asked(stale, candidates, found))
+        summaries, rationales, labels = (drafts.get(name, {}) for name in ("summaries", "rationales", "labels"))
         return (
             tuple(replace(one, draft_summary=summaries.get(at, one.draft_summary)) for at, one in enumerate(stale)),
             tuple(replace(one, rationale=rationales.get(at, one.rationale)) for at, one in enumerate(candidates)),
@@ -241,15 +241,15 @@ class _Writer:
         texts = self._texts(
             [one.node.id for one in stale] + [e.id for c in candidates for e in (c.pair.one, c.pair.other)]
         )
-        said = {key: [cut(text, SENT) for text in of[-SHOWN:]] for key, of in texts.items()}
+        quotes = {key: [cut(text, SENT) for text in of[-SHOWN:]] for key, of in texts.items()}
         return {
-            "summaries": [{"node": one.node.name, "observations": said[one.node.id]} for one in stale],
+            "summaries": [{"node": one.node.name, "observations": quotes[one.node.id]} for one in stale],
             "rationales": [
                 {
                     "a": c.pair.one.name,
-                    "of_a": said[c.pair.one.id],
+                    "of_a": quotes[c.pair.one.id],
                     "b": c.pair.other.name,
-                    "of_b": said[c.pair.other.id],
+                    "of_b": quotes[c.pair.other.id],
                 }
                 for c in candidates
             ],

@@ -1,4 +1,4 @@
-"""Finding nodes: by the words and the meaning of their observations, from every perspective (c)."""
+"""Search of nodes by the words and the meaning of their observations, in every perspective (c)."""
 
 import json
 from collections.abc import Callable
@@ -16,17 +16,17 @@ from memoryd.store.base import Queries
 T = TypeVar("T")
 
 KINDS = (Kind.ENTITY, Kind.OBSERVATION)
-DEPTHS = (100, 1_000)  # candidates by words and from each perspective; more only where few nodes have the first ones
+DEPTHS = (100, 1_000)  # candidates by words and per perspective; more only if the first ones belong to few nodes
 
 
 @dataclass(frozen=True, slots=True)
 class MatchingNode:
-    """A node, and what of it matches best: an observation, or itself."""
+    """A node, and the observation that matches best, or None if its own text does."""
 
     entity: Entity
     observation: str | None
     perspective: str | None
-    """From where the observation was seen to match; None where words alone found it, or the node's own text did."""
+    """The perspective in which the observation matched; None if words alone or the node's own text matched."""
     score: float
 
 
@@ -40,19 +40,18 @@ class MatchingObservation:
 
 
 def search(graph: Graph, query: str, limit: int, mode: Mode = "auto") -> tuple[Findings[MatchingNode], Mode]:
-    """Find nodes in a snapshot of their own."""
+    """Return what `find` does, on a snapshot of its own."""
     return ask(graph, query, mode, lambda question: find(graph, question, limit, mode))
 
 
 def find(graph: Graph, question: Question, limit: int, mode: Mode = "auto") -> tuple[Findings[MatchingNode], Mode]:
-    """The nodes that match a query best, each by its best observation or its own text. Scores are in [0, 1].
+    """Return the nodes that match a query best, with scores in [0, 1], and the mode that was used.
 
-    Also returns which mode it came to: `text` where there are no vectors to compare (c: "when the embedding pipeline
-    is unavailable").
+    The mode becomes `text` if there are no vectors to compare (c: "when the embedding pipeline is unavailable").
 
-    `text`: BM25 beside the best one's. `embedding`: rescaled cosine. `auto`: both fused, each beside its best, without
-    what has no word of the query and does not lie near it; words alone where the query has FTS syntax or there is no
-    model.
+    `text`: BM25 relative to the best. `embedding`: rescaled cosine. `auto`: both fused, each relative to its best,
+    without candidates that share no word with the query and are not near it; words alone if the query has FTS syntax
+    or there is no model.
     """
     finder = Search(graph.scope, ranking.GRAPH)
     for depth in DEPTHS:
@@ -68,7 +67,7 @@ def find(graph: Graph, question: Question, limit: int, mode: Mode = "auto") -> t
 def within(
     graph: Graph, name: str, query: str, limit: int, mode: Mode = "embedding"
 ) -> tuple[Findings[MatchingObservation], Mode]:
-    """The observations of one node that match a query, and the mode it came to. Raises NotFoundError."""
+    """Return the observations of a node that match a query, and the mode that was used; raise NotFoundError."""
     finder = Search(graph.scope, ranking.GRAPH)
 
     def work(question: Question) -> tuple[Findings[MatchingObservation], Mode]:
@@ -85,14 +84,14 @@ def within(
 
 
 def ask(graph: Graph, query: str, mode: Mode, work: Callable[[Question], T]) -> T:
-    """Run `work` on one snapshot. A search by words alone waits for no model."""
+    """Run `work` on one snapshot; a search by words alone does not wait for a model."""
     if mode == "text":
         return graph.read(lambda q: work(Question(q, query)))
     return graph.scope.ask(query, work)
 
 
 def _candidates(finder: Search, question: Question, allowed: Filter, mode: Mode, depth: int) -> tuple[Candidates, Mode]:
-    """What is found, and how: by words where there is no model, or nothing embedded that could be near."""
+    """Return candidates and the mode: `text` without a model, or if nothing that is allowed has vectors."""
     candidates = finder.candidates(question, allowed, mode, depth)
     if mode == "embedding" and not candidates.vectors:
         by_words = finder.candidates(question, allowed, "text", depth)
@@ -101,7 +100,7 @@ def _candidates(finder: Search, question: Question, allowed: Filter, mode: Mode,
 
 
 def scores_of(candidates: Candidates, mode: Mode, depth: int) -> dict[str, float]:
-    """The score of each candidate; lists of `depth` were cut off there."""
+    """Return the score of each candidate by id; a list with `depth` entries was cut off there."""
     if mode == "embedding" and candidates.embedder is not None:
         return {key: max(0.0, similarity) for key, similarity in similarities(candidates).items()}
     words, vectors = spread(candidates, depth)
@@ -113,7 +112,7 @@ def scores_of(candidates: Candidates, mode: Mode, depth: int) -> dict[str, float
 
 
 def _best_of_each(queries: Queries, scores: dict[str, float], limit: int) -> list[tuple[Entity, Record]]:
-    """The best entities, each with the record by which it matches, in the order of scores."""
+    """Return the best entities with the record by which each matches, ordered by score."""
     found = records.fetch(queries, list(scores), "")
     best: dict[str, Record] = {}
     for key in sorted(found, key=lambda key: -scores[key]):

@@ -1,4 +1,4 @@
-"""Nodes that are alike: the cosines of all their mean vectors, in tiles, so that they never are in memory at once."""
+"""Similar nodes: the cosines of their mean vectors, in tiles, so that they are never all in memory at once."""
 
 import json
 from collections.abc import Iterator, Sequence
@@ -14,7 +14,7 @@ from memoryd.model import GENERAL, Entity, Filter, Findings, Kind, VectorSet
 from memoryd.store.base import Queries, Vector
 
 TILE = 1024  # rows and columns of a tile: 4 MB
-SLACK = 1e-5  # what float32 is off at most, so that equal texts are as alike as asked
+SLACK = 1e-5  # maximum error of float32: equal texts must reach any threshold
 Tile = tuple[int, int, Vector]
 """First row, first column, cosines."""
 Places = NDArray[np.int64]
@@ -37,22 +37,22 @@ class Means:
     vectors: Vector
     unrelated: float
     degraded: str
-    """What was not compared, in one sentence; '' where nothing is amiss."""
+    """What was not compared, in one sentence; '' if all was."""
     related: Places
-    """The pairs of nodes that have a relation, by their places among the ids."""
+    """The pairs of nodes that have a relation, as indices into `ids`."""
 
 
 def similar(graph: Graph, limit: int = 20, min_score: float = 0.75) -> Findings[SimilarPair]:
-    """The pairs of nodes without a relation that are most alike, from `min_score` on; none where there is no model."""
+    """Return the most similar pairs of nodes without a relation, from `min_score` on; none without a model."""
     means = means_of(graph)
     best = best_pairs(means, limit, min_score)
     for tile in tiles(means.vectors):
         best.offer(tile)
-    return Findings(told(graph, means, best), means.degraded)
+    return Findings(pairs_of(graph, means, best), means.degraded)
 
 
 def means_of(graph: Graph) -> Means:
-    """The mean vectors of the nodes, by the model whose vectors serve."""
+    """Return the mean vectors of the nodes in the model that answers queries; none without a model."""
 
     def work(question: Question) -> Means:
         degraded = question.degraded(Filter(kinds=(Kind.OBSERVATION,)), "not compared")
@@ -66,7 +66,7 @@ def means_of(graph: Graph) -> Means:
 
 
 def tiles(vectors: Vector) -> Iterator[Tile]:
-    """The cosines of all pairs, each once; what is no pair of two is -inf."""
+    """Yield the cosines of all pairs, each once; a row with itself, or a pair for the second time, is -inf."""
     for row in range(0, len(vectors), TILE):
         for column in range(row, len(vectors), TILE):
             cosines = vectors[row : row + TILE] @ vectors[column : column + TILE].T
@@ -76,35 +76,35 @@ def tiles(vectors: Vector) -> Iterator[Tile]:
 
 
 def best_pairs(means: Means, limit: int, min_score: float) -> "BestPairs":
-    """What will hold the best pairs without a relation."""
+    """Return an empty collector of the best pairs without a relation."""
     least = min_score * (1 - means.unrelated) + means.unrelated  # the inverse of rescaling
     return BestPairs(len(means.ids), limit, least, means.related)
 
 
-def told(graph: Graph, means: Means, best: "BestPairs") -> list[SimilarPair]:
-    """The best pairs as nodes, in each the name that comes first."""
+def pairs_of(graph: Graph, means: Means, best: "BestPairs") -> list[SimilarPair]:
+    """Return the best pairs as nodes, best first; within a pair ordered by name."""
     pairs = [(means.ids[one], means.ids[other], cosine) for one, other, cosine in best.found()]
     ids = json.dumps(sorted({key for one, other, _ in pairs for key in (one, other)}))
     nodes = {row["id"]: entity(row) for row in graph.read(lambda q: q.all("entities.by_id", ids=ids))}
     found = []
     for *keys, cosine in pairs:
-        if nodes.keys() >= set(keys):  # else one was deleted while we looked
+        if nodes.keys() >= set(keys):  # else one was deleted meanwhile
             one, other = sorted((nodes[key] for key in keys), key=lambda node: node.name)
             found.append(SimilarPair(one, other, similarity(cosine, means)))
     return sorted(found, key=lambda pair: (-pair.similarity, pair.one.name, pair.other.name))
 
 
 def similarity(cosine: float, means: Means) -> float:
-    """As a caller sees it: rescaled, 1 at most."""
+    """Return a rescaled cosine, 1.0 at most, rounded to 4 places."""
     return round(min(1.0, ranking.rescale(cosine, means.unrelated)), 4)
 
 
 class BestPairs:
-    """The best of the pairs that are offered, without the related ones."""
+    """Collects the best of the pairs that are offered, without related ones."""
 
     def __init__(self, number: int, limit: int, least: float, related: Places) -> None:
         self.total = 0
-        """How many were good enough."""
+        """The number of pairs that reached the minimum."""
         self._number, self._limit, self._least = number, limit, least - SLACK
         self._cut = self._least
         self._scores = np.empty(0, np.float32)
@@ -112,7 +112,7 @@ class BestPairs:
         self._related = _by_tile(related)
 
     def offer(self, tile: Tile) -> None:
-        """Look at the pairs of a tile; its related ones become -inf."""
+        """Consider the pairs of a tile; set its related ones to -inf."""
         row, column, cosines = tile
         related = self._related.get((row, column))
         if related is not None:
@@ -131,13 +131,13 @@ class BestPairs:
             self._cut = float(self._scores[-1]) if self._limit else np.inf
 
     def found(self) -> list[tuple[int, int, float]]:
-        """The places and the cosine of each, best first."""
+        """Return the indices and the cosine of each pair, best first."""
         ones, others = np.divmod(self._places, max(self._number, 1))
         return list(zip(ones.tolist(), others.tolist(), self._scores.tolist(), strict=True))
 
 
 def _by_tile(related: Places) -> dict[tuple[int, int], Places]:
-    """Pairs of places by the first row and column of the tile that they are in."""
+    """Group pairs of indices by the first row and column of their tile."""
     corners = related - related % TILE
     order = np.lexsort(corners.T[::-1])
     corners, related = corners[order], related[order]
@@ -147,7 +147,7 @@ def _by_tile(related: Places) -> dict[tuple[int, int], Places]:
 
 
 def _related(queries: Queries, ids: Sequence[str]) -> Places:
-    """The related pairs among these nodes by their places, the lower one first."""
+    """Return the related pairs among these nodes as indices, the lower one first."""
     places = {key: place for place, key in enumerate(ids)}
     ends = [(places.get(row["from_entity"]), places.get(row["to_entity"])) for row in queries.all("relations.pairs")]
     pairs = [sorted((one, other)) for one, other in ends if one is not None and other is not None]

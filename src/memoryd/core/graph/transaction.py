@@ -1,4 +1,4 @@
-"""The graph of one workspace: what a change of it has in common, whichever noun it is about."""
+"""The graph of one workspace, and transactions that change it."""
 
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -13,46 +13,46 @@ from memoryd.store.base import Queries, Row
 
 T = TypeVar("T")
 
-TOLD, TOLD_LENGTH = 10, 500  # names that an error tells of, and characters of each
+LISTED, LISTED_LENGTH = 10, 500  # maximum names in an error, and maximum characters of each
 
 
 class Change:
-    """One transaction on the graph. What it touches gets its time, what reads differently now gets new vectors."""
+    """One transaction on the graph. It dates what it changes, and drops vectors whose text has changed."""
 
     def __init__(self, queries: Queries, now: str, session: str) -> None:
         self.queries = queries
         self.now = now
         self.session_id = session or None
         self.lacking: set[str] = set()
-        """The records that have lost vectors, or have none yet."""
+        """The records whose vectors were dropped, or are yet to be made."""
         self._touched: set[str] = set()
         self._related: dict[str, tuple[str, ...]] = {}
 
     def touch(self, entity_ids: Iterable[str]) -> None:
-        """Something of these entities changes."""
+        """Mark entities as changed: they get the time of this transaction."""
         self._touched.update(entity_ids)
 
     def relate(self, entity_ids: Iterable[str]) -> None:
-        """The relations of these entities are about to change: call it before they do."""
+        """Mark entities whose relations are about to change. Call it before they do."""
         ids = [key for key in entity_ids if key not in self._related]
         self._related |= perspectives.related(self.queries, ids)
         self.touch(ids)
 
     def write(self, record: Record, vectors: Mapping[str, Embedded]) -> None:
-        """Write a new record, with its vector where that is made already."""
+        """Write a new record, with its vector if that is among `vectors`."""
         records.add(self.queries, record, vectors.get(records.full_text(record)), self.now)
         self.lacking.add(record.id)
 
     def note(self, operation: str, subject: str) -> None:
-        """Note what happened to something that is no record."""
+        """Write an event about something that is not a record."""
         self.queries.run("events.add", operation=operation, subject=subject, now=self.now)
 
     def reads_differently(self, entity_ids: Sequence[str], field: str) -> None:
-        """A field that templates may name has changed: the observations' vectors that were made from it go."""
+        """Drop the vectors of the entities' observations that were made from a field, as it has changed."""
         self.lacking.update(perspectives.drop(self.queries, entity_ids, field))
 
     def finish(self) -> None:
-        """Write the times, and let go of the vectors that relations have outdated."""
+        """Write the times, and drop the vectors that changed relations have outdated."""
         after = perspectives.related(self.queries, list(self._related))
         self.reads_differently([key for key, before in self._related.items() if after[key] != before], "related")
         self.queries.run("entities.touch", ids=json.dumps(sorted(self._touched)), now=self.now)
@@ -74,7 +74,7 @@ class Graph:
         """Run `work` as one transaction: durable when this returns; if it raises, nothing has changed."""
 
         def whole(queries: Queries) -> tuple[T, set[str]]:
-            now = self.engine.clock.now()  # not before it is our turn: times are in the order of commits
+            now = self.engine.clock.now()  # within the transaction, so that times are in the order of commits
             change = Change(queries, now, self.scope.session)
             result = work(change)
             change.finish()
@@ -86,37 +86,37 @@ class Graph:
         return result
 
     def passages(self, texts: Sequence[str]) -> dict[str, Embedded]:
-        """The vectors of texts that are about to be written, where that costs no waiting."""
+        """Return vectors of texts that are about to be written, as far as the model is ready."""
         each = list(dict.fromkeys(texts))
         made = self.scope.passages(each)
         return {text: embedded for text, embedded in zip(each, made, strict=True) if embedded}
 
 
 def named(queries: Queries, names: Iterable[str]) -> dict[str, Entity]:
-    """The living entities among `names`, by name."""
+    """Return the entities with these names, by name."""
     rows = queries.all("entities.named", names=json.dumps(list(dict.fromkeys(names)), ensure_ascii=False))
     return {row["name"]: entity(row) for row in rows}
 
 
 def demand(queries: Queries, *names: str) -> list[Entity]:
-    """The entity of each name. Raises NotFoundError that names those that are not there."""
+    """Return the entity of each name; raise NotFoundError that lists the names without one."""
     found = named(queries, names)
     if missing := [name for name in dict.fromkeys(names) if name not in found]:
         raise NotFoundError(
-            f"{'Nodes' if len(missing) > 1 else 'Node'} {_told(missing)} not found. "
+            f"{'Nodes' if len(missing) > 1 else 'Node'} {_listed(missing)} not found. "
             "Names are matched exactly; search_nodes finds them."
         )
     return [found[name] for name in names]
 
 
-def _told(names: Sequence[str]) -> str:
-    """Names in an error: not more of them than one would read."""
-    told = [repr(name) if len(name) <= TOLD_LENGTH else f"{name[:TOLD_LENGTH]!r}..." for name in names[:TOLD]]
-    return ", ".join(told) + (f" and {len(names) - TOLD} more" if len(names) > TOLD else "")
+def _listed(names: Sequence[str]) -> str:
+    """Return the first LISTED names for an error, shortened, and the number of the others."""
+    listed = [repr(name) if len(name) <= LISTED_LENGTH else f"{name[:LISTED_LENGTH]!r}..." for name in names[:LISTED]]
+    return ", ".join(listed) + (f" and {len(names) - LISTED} more" if len(names) > LISTED else "")
 
 
 def entity(row: Row) -> Entity:
-    """From a row of id, name, type, body, tags and times."""
+    """Build an Entity from a row of id, name, type, body, tags and times."""
     return Entity(
         id=row["id"], name=row["name"], type=row["type"], summary=row["body"] or None,
         tags=tuple(json.loads(row["tags"])), created_at=row["created_at"], updated_at=row["updated_at"],

@@ -1,4 +1,4 @@
-"""Ways through the graph. Relations are followed in both directions, level by level, no node twice."""
+"""Paths and neighborhoods: breadth-first search along relations in both directions."""
 
 import json
 from collections import defaultdict
@@ -11,37 +11,37 @@ from memoryd.errors import InvalidInputError
 from memoryd.model import Entity, Relation
 from memoryd.store.base import Queries
 
-DEEPEST = 6  # hops: in most graphs everything is that near, so more would be another name for all of it
+DEEPEST = 6  # hops; in most graphs they already reach every node
 
 
 @dataclass(frozen=True, slots=True)
 class Neighborhood:
-    """A node and what is around it."""
+    """A node and the nodes around it."""
 
     entities: tuple[Entity, ...]
-    """By their distance, then by name."""
+    """Ordered by distance, then by name."""
     relations: tuple[Relation, ...]
-    """All between these nodes, in the order in which they were made."""
+    """All relations between these nodes, ordered by creation."""
 
 
 @dataclass(frozen=True, slots=True)
 class Path:
-    """A shortest way from one node to another; empty where there is none."""
+    """A shortest path from one node to another; empty if there is none."""
 
     names: tuple[str, ...] = ()
     relations: tuple[Relation, ...] = ()
-    """All of each hop, either direction, in the order of hops."""
+    """All relations of each hop, in both directions, ordered by hop."""
 
     @property
     def found(self) -> bool:
-        """Whether there is a way."""
+        """Whether there is a path."""
         return bool(self.names)
 
 
 def neighborhood(graph: Graph, name: str, depth: int = 1) -> Neighborhood:
-    """All nodes within `depth` hops of one. Raises NotFoundError, InvalidInputError for a depth that is not 1 to 6."""
+    """Return all nodes within `depth` hops; raise NotFoundError, or InvalidInputError unless `depth` is 1 to 6."""
     if not 1 <= depth <= DEEPEST:
-        raise InvalidInputError(f"A depth of {depth} cannot be walked: take 1 to {DEEPEST} hops.")
+        raise InvalidInputError(f"A depth of {depth} is out of range: it must be 1 to {DEEPEST} hops.")
 
     def work(queries: Queries) -> Neighborhood:
         (centre,) = demand(queries, name)
@@ -53,9 +53,9 @@ def neighborhood(graph: Graph, name: str, depth: int = 1) -> Neighborhood:
 
 
 def path(graph: Graph, source: str, target: str) -> Path:
-    """A shortest way between two nodes, of whatever length. Raises NotFoundError.
+    """Return a shortest path between two nodes, of any length; raise NotFoundError for an unknown name.
 
-    Among equally short ones that whose names come first, compared from the source on.
+    Among equally short paths it is the first by the names of its nodes, from the source on.
     """
 
     def work(queries: Queries) -> Path:
@@ -72,19 +72,19 @@ def path(graph: Graph, source: str, target: str) -> Path:
 
 
 def orphans(graph: Graph) -> list[Entity]:
-    """The nodes without any relation, the last changed first."""
+    """Return the nodes without relations, the last changed first."""
     return [entity(row) for row in graph.read(lambda q: q.all("entities.orphans"))]
 
 
 class _Side:
-    """What has been reached from one end of a path: each node with those before it on the shortest ways."""
+    """What was reached from one end of a path: each node with its predecessors on shortest paths."""
 
     def __init__(self, start: str) -> None:
         self.before: dict[str, set[str]] = {start: set()}
         self.frontier = {start}
 
     def advance(self, queries: Queries) -> None:
-        """Go one level further."""
+        """Advance the frontier by one hop."""
         level: defaultdict[str, set[str]] = defaultdict(set)
         for here, there in _steps(queries, self.frontier):
             if there not in self.before:
@@ -94,7 +94,7 @@ class _Side:
 
 
 def _onward(here: _Side, there: _Side, meeting: set[str]) -> Mapping[str, set[str]]:
-    """Where each node of a shortest way leads to: turns what came before round, from where both sides met."""
+    """Return the successors of each node on shortest paths, by reversing `here` from where both sides met."""
     onward = dict(there.before)
     level = meeting
     while level:
@@ -115,7 +115,7 @@ def _walk(queries: Queries, start: Entity, end: Entity, onward: Mapping[str, set
 
 
 def _hops(queries: Queries, way: Sequence[Entity]) -> list[Relation]:
-    """The relations along a shortest way: there are none between others of its nodes, but some with themselves."""
+    """Return the relations along a shortest path. Other relations among its nodes can only be loops."""
     place = {node.name: number for number, node in enumerate(way)}
     along = [relation for relation in _among(queries, way) if relation.source != relation.target]
     return sorted(along, key=lambda relation: min(place[relation.source], place[relation.target]))
@@ -139,7 +139,7 @@ def _entities(queries: Queries, ids: Collection[str]) -> list[Entity]:
 
 
 def _among(queries: Queries, nodes: Sequence[Entity]) -> list[Relation]:
-    """All relations between some nodes."""
+    """Return all relations between nodes."""
     names = {node.name for node in nodes}
     rows = queries.all("relations.starting", ids=json.dumps([node.id for node in nodes]))
     return [relations.relation(row) for row in rows if row["target"] in names]

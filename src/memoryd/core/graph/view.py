@@ -1,4 +1,4 @@
-"""As much of the graph as the tokens of an answer hold: nodes by name, pages, matches, surroundings, lists."""
+"""Answers of the graph tools within a token budget: nodes by name, pages, matches, neighborhoods, lists."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -32,11 +32,11 @@ from memoryd.core.search.pipeline import Mode
 from memoryd.model import Entity, Observation, Relation
 from memoryd.store.base import Queries
 
-NODES_SHARE = 0.6  # of a neighborhood's budget, at most, before relations are shown
-RELATIONS_SHARE = 0.25  # of what the nodes leave, at most, before observations are shown
-CURSOR = 100  # characters of a cursor at most besides the name in it
+NODES_SHARE = 0.6  # maximum share of a neighborhood's budget for nodes, before relations are shown
+RELATIONS_SHARE = 0.25  # maximum share of the rest for relations, before observations are shown
+CURSOR = 100  # maximum characters of a cursor, without the name in it
 
-# The shortest that each can be: by its cost one knows how many must be read at most.
+# The shortest possible items: their cost limits how many must be read for a budget.
 LEAST_OBSERVATION: ShownObservation = {"ordinal": 0, "content": "x"}
 LEAST_RELATION: ShownRelation = {"from": "x", "to": "x", "relation_type": "x"}
 LEAST_PENDING = dict.fromkeys(PendingSummary.__annotations__, 0)
@@ -148,7 +148,7 @@ def _opened(queries: Queries, names: Sequence[str], budget: Budget) -> OpenedNod
 
 
 def opened_then(graph: Graph, names: Sequence[str], tokens: int, time: str) -> OpenedNodes:
-    """Return the same as it was at a time; raise InvalidInputError if `time` is none."""
+    """Return what `opened` does, as of a time; raise InvalidInputError if `time` is not an ISO 8601 time."""
     wanted, at = list(dict.fromkeys(names)), timestamp(moment(time))
     then = graph.read(lambda q: as_of.nodes(q, wanted, at))
     budget = Budget(tokens)
@@ -200,7 +200,7 @@ class GraphPage(TypedDict):
 def page(graph: Graph, tokens: int, cursor: str | None = None) -> GraphPage:
     """Return a page of the graph from a cursor on.
 
-    Every observation and relation is shown on exactly one page. A node that is too large for one goes on on the next.
+    Every observation and relation is shown on exactly one page. A node too large for a page continues on the next.
     """
     start = PagePosition.parse(cursor)
     return graph.read(lambda q: _page(q, start, Budget(tokens)))
@@ -211,7 +211,7 @@ def _page(queries: Queries, start: PagePosition, budget: Budget) -> GraphPage:
     for number, (place, part) in enumerate(pagination.parts(queries, start)):
         one = _shown(part)
         if number == 0 or (number == 1 and not isinstance(part, Entity)):
-            budget.spend(one)  # whatever it costs: else the next page would be this one again
+            budget.spend(one)  # whatever it costs: otherwise the next page would equal this one
         elif not budget.take(one, free=len(place.name) + CURSOR):
             shown["next_cursor"] = str(place)
             break
@@ -244,7 +244,7 @@ def _list_of(shown: GraphPage, part: GraphPart) -> list[Any]:
 
 
 class MatchedNode(ShownNode):
-    """A node that was found, why, and what fits of it."""
+    """A node that was found, why it matched, and as much of it as fits."""
 
     matched_observation: str | None
     """None if its own name, type or summary matched."""
@@ -267,7 +267,7 @@ class MatchedNodes(Searched):
 
 
 def matched(graph: Graph, query: str, limit: int, mode: Mode, tokens: int) -> MatchedNodes:
-    """Return the nodes that match a query, each with why, its observations and relations; else by its name only."""
+    """Return the nodes that match a query with observations and relations, or the name only if no more fits."""
 
     def work(question: Question) -> MatchedNodes:
         found, used = search.find(graph, question, limit, mode)
@@ -296,7 +296,7 @@ def _matched(
 
 
 def _forms(match: MatchingNode, number: int) -> tuple[MatchedNode, MatchedNode]:
-    """Return a match with so many observations, as yet without them: whole, and by its name only."""
+    """Return the two forms of a match, still without observations: whole, and the name only."""
     whole: MatchedNode = {
         **results.node(match.entity), "matched_observation": match.observation,
         "matched_perspective": match.perspective, "score": round(match.score, 4), "name_only": False,
