@@ -7,7 +7,7 @@ from pathlib import Path
 from tests.house_tree import PACKAGE, package, read
 
 UNREVISED = (
-    "core/journal/", "core/transfer/", "cli/exports.py", "cli/migrate.py", "cli/transfer.py",
+    "core/transfer/", "cli/exports.py", "cli/migrate.py", "cli/transfer.py",
 )  # fmt: skip
 """The rooms whose names and texts are still to be revised: each leaves this list when it is."""
 

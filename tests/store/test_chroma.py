@@ -113,7 +113,7 @@ def test_what_lacks_optional_fields_is_read(kept: JournalChroma, raw: ChromaData
 
 def test_what_is_no_turn_is_named(kept: JournalChroma, raw: ChromaDatabase) -> None:
     add_raw(raw, TURNS, {"sessionId": "s", "a": "b"})
-    with pytest.raises(StoreError, match=r"in ChromaDB is no turn or summary \(prompt is no text\)"):
+    with pytest.raises(StoreError, match=r"in ChromaDB is not a turn or summary \(prompt is no text\)"):
         list(kept.every_turn())
 
 
@@ -144,7 +144,7 @@ def test_without_a_model_all_can_be_read_and_nothing_is_written(made: Engine, ch
         assert [*kept.every_turn()] == [turn(1)]
         kept.try_out()
         for refused in (lambda: kept.add(turn(2)), lambda: kept.find("bread", 1, ""), lambda: kept.replace((), ())):
-            with pytest.raises(StoreError, match=r"no model to embed with \(off\).*see to MEMORY_EMBEDDER"):
+            with pytest.raises(StoreError, match=r"embedding model is not available \(off\).*check MEMORY_EMBEDDER"):
                 refused()
         assert kept.numbers() == {"memories": 1, "summaries": 0}
 

@@ -1,4 +1,4 @@
-"""What places a text for a store that keeps one vector a text, and nothing without it."""
+"""Vectors for ChromaDB, which keeps one vector for each text, and no text without one."""
 
 from collections.abc import Sequence
 
@@ -8,22 +8,22 @@ from memoryd.errors import ModelError, StoreError
 from memoryd.models.embedders import Embedder
 from memoryd.models.helpers import Helpers
 
-PIECES, PIECE = 16, 2_000  # of a longer text so many pieces, so many characters each, stand for it
+PIECES, PIECE = 16, 2_000  # excerpts of a longer text that are embedded, and characters of each
 
 
 class JournalVectors:
-    """Unit vectors of texts and of questions, by the model in force. Each method raises StoreError where it is away."""
+    """Unit vectors of texts and questions by the configured model. Each method raises StoreError without it."""
 
     def __init__(self, helpers: Helpers) -> None:
         self._helpers = helpers
 
     @property
     def model(self) -> str:
-        """Whose vectors they are."""
+        """The name of the embedding model."""
         return self._embedder().name
 
     def passages(self, texts: Sequence[str]) -> list[list[float]]:
-        """The mean of the vectors of each text's chunks, of length one."""
+        """Return for each text the mean vector of its chunks, of unit length."""
         embedder = self._embedder()
         try:
             return [_mean(embedder.embed_passage(_excerpt(text), hurry=True)) for text in texts]
@@ -31,7 +31,7 @@ class JournalVectors:
             raise self._failed(embedder, error) from error
 
     def question(self, text: str) -> list[float]:
-        """The vector of a question."""
+        """Return the vector of a question."""
         embedder = self._embedder()
         try:
             return [float(number) for number in embedder.embed_query(text)]
@@ -44,18 +44,20 @@ class JournalVectors:
         if embedder is None:
             state = self._helpers.states()["embedder"]
             raise StoreError(
-                f"There is no model to embed with ({state}), and ChromaDB keeps and finds nothing without vectors. "
-                "Nothing was stored by this call; try again once the model is loaded, or see to MEMORY_EMBEDDER."
+                f"The embedding model is not available ({state}), and ChromaDB neither stores nor finds without "
+                "vectors. Nothing was stored by this call. Try again when the model is loaded, or check MEMORY_EMBEDDER."
             )
         return embedder
 
     def _failed(self, embedder: Embedder, error: ModelError) -> StoreError:
         self._helpers.failed(embedder, error)
-        return StoreError(f"{error} ChromaDB keeps and finds nothing without vectors: nothing was stored by this call.")
+        return StoreError(
+            f"{error} ChromaDB neither stores nor finds without vectors; nothing was stored by this call."
+        )
 
 
 def _excerpt(text: str) -> str:
-    """Of a very long text pieces from all over it: more of them would take minutes, and move their mean no further."""
+    """Return evenly spaced pieces of a very long text: all of it would take minutes and hardly move the mean."""
     if len(text) <= PIECES * PIECE:
         return text
     step = (len(text) - PIECE) / (PIECES - 1)

@@ -1,4 +1,4 @@
-"""The journal in ChromaDB: found by meaning, in the collections and the metadata of seed e."""
+"""The journal in ChromaDB: searched by meaning, in the collections and the metadata of seed e."""
 
 import uuid
 from collections import Counter
@@ -22,13 +22,13 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 N = TypeVar("N", Interaction, SessionSummary)
-EMBEDDER = "embedder"  # in the metadata of a collection: whose vectors it holds
-BATCH = 100  # turns or summaries that are embedded and written at a time
+EMBEDDER = "embedder"  # the metadata field of a collection that names the model of its vectors
+BATCH = 100  # turns or summaries that are embedded and written together
 CANARY = "memoryd-healthcheck"
 
 
 class JournalChroma:
-    """See `store.journal.JournalStore`. A workspace is a database of its own; `default` is ChromaDB's default one."""
+    """A JournalStore in ChromaDB: one database for each workspace; `default` uses ChromaDB's default database."""
 
     def __init__(self, chroma: "Chroma", workspace: Workspace, vectors: JournalVectors, secrets: Secrets) -> None:
         self.secrets = secrets
@@ -39,7 +39,7 @@ class JournalChroma:
 
     @cleaned
     def add(self, turn: Interaction) -> Interaction:
-        """Keep a turn, under another id where another has its own already."""
+        """Store a turn, under another id if its own is taken; return it as stored."""
         vector = self._vectors.passages([journal_metadata.document(turn)])[0]
         mark = f"memoryd:{uuid.uuid4()}"
 
@@ -55,15 +55,15 @@ class JournalChroma:
 
     @cleaned
     def put(self, turns: Sequence[Interaction]) -> int:
-        """Keep the turns whose ids are not there yet."""
+        """Store the turns that are not stored yet; return how many those were."""
         return self._change("memories", lambda collection: self._put(collection, turns))
 
     def known(self, ids: Sequence[str]) -> set[str]:
-        """Those of the ids under which a turn is kept."""
+        """Return those of the ids under which a turn is stored."""
         return self._look("memories", lambda collection: {turn.id for turn in self._turns(collection, ids)}, set())
 
     def of_session(self, session_id: str, limit: int, offset: int) -> Turns:
-        """The turns of a session in the order of time."""
+        """Return a page of the turns of a session, oldest first."""
 
         def work(collection: Collection) -> Turns:
             ids = self._database.ids(collection, {"sessionId": session_id})
@@ -73,20 +73,20 @@ class JournalChroma:
         return self._look("memories", work, Turns([], 0))
 
     def find(self, query: str, number: int, session_id: str) -> Findings[tuple[Interaction, float]]:
-        """The turns that bear on a query."""
+        """Return the turns that match a query, with scores, best first."""
         where = {"sessionId": session_id} if session_id else None
         found = self._nearest("memories", query, number, where)
         return Findings([(_turn(row), row.score) for row in found])
 
     def every_turn(self) -> Iterator[Interaction]:
-        """All turns in the order of their ids."""
+        """Yield all turns, ordered by id."""
         if collection := self._database.collection(COLLECTIONS["memories"]):
             yield from self._turns(collection, sorted(self._database.ids(collection)))
 
     # summaries -------------------------------------------------------------------------------------------------------
 
     def unsummarized(self) -> list[str]:
-        """The sessions that have no summary, or more turns than their summary counted; the oldest first."""
+        """Return the sessions without a summary, or with more turns than it counts, oldest first."""
         numbers: Counter[str] = Counter()
         begun: dict[str, str] = {}
         for turn in self.every_turn():
@@ -100,8 +100,8 @@ class JournalChroma:
 
     @cleaned
     def summarized(self, summaries: Sequence[SessionSummary]) -> list[SessionSummary]:
-        """Keep the summaries of sessions in place of those that they may have."""
-        vectors = self._vectors.passages([_said(summary) for summary in summaries])
+        """Store summaries of sessions, replacing earlier ones; return them as stored."""
+        vectors = self._vectors.passages([_summary_text(summary) for summary in summaries])
 
         def work(collection: Collection) -> list[SessionSummary]:
             return [self._summarized(collection, *one) for one in zip(summaries, vectors, strict=True)]
@@ -110,11 +110,11 @@ class JournalChroma:
 
     @cleaned
     def put_summaries(self, summaries: Sequence[SessionSummary]) -> int:
-        """Keep the summaries whose ids are not there yet."""
+        """Store the summaries that are not stored yet; return how many those were."""
         return self._change("summaries", lambda collection: self._put_summaries(collection, summaries))
 
     def summaries(self, limit: int, offset: int, category: str) -> Summaries:
-        """The summaries of one category or all, the newest first."""
+        """Return a page of the summaries of one category or all, newest first."""
 
         def work(collection: Collection) -> Summaries:
             ids = sorted(self._database.ids(collection, {"category": category} if category else None))
@@ -125,13 +125,13 @@ class JournalChroma:
         return self._look("summaries", work, Summaries([], 0))
 
     def find_summaries(self, query: str, number: int, category: str) -> Findings[tuple[SessionSummary, float]]:
-        """The summaries that bear on a query."""
+        """Return the summaries that match a query, with scores, best first."""
         where = {"category": category} if category else None
         found = self._nearest("summaries", query, number, where)
         return Findings([(_summary(row), row.score) for row in found])
 
     def delete_summaries(self) -> int:
-        """Delete all summaries; turns stay."""
+        """Delete all summaries but no turns; return how many were deleted."""
 
         def work(collection: Collection) -> int:
             return self._database.delete(collection, self._database.ids(collection))
@@ -139,7 +139,7 @@ class JournalChroma:
         return self._look("summaries", work, 0)
 
     def every_summary(self) -> Iterator[SessionSummary]:
-        """All summaries in the order of their ids."""
+        """Yield all summaries, ordered by id."""
         if collection := self._database.collection(COLLECTIONS["summaries"]):
             yield from self._summaries(collection, sorted(self._database.ids(collection)))
 
@@ -147,7 +147,7 @@ class JournalChroma:
 
     @cleaned
     def replace(self, turns: Iterable[Interaction] | None, summaries: Iterable[SessionSummary] | None) -> None:
-        """Keep these and no others; None leaves a kind as it is."""
+        """Replace all turns and all summaries by these; None leaves them as they are."""
         given = {"memories": turns, "summaries": summaries}
         names = [COLLECTIONS[kind] for kind, news in given.items() if news is not None]
         with self._database.replacing(names, {EMBEDDER: self._vectors.model}) as fresh:
@@ -157,26 +157,26 @@ class JournalChroma:
                 self._put_summaries(fresh[COLLECTIONS["summaries"]], some)
 
     def numbers(self) -> dict[str, int]:
-        """How many there are of each collection."""
+        """Return the number of turns (`memories`) and of summaries."""
         return {
             "memories": self._look("memories", self._database.count, 0),
             "summaries": self._look("summaries", self._database.count, 0),
         }
 
     def try_out(self) -> None:
-        """Write something, read it, remove it: in a collection of its own."""
+        """Write, read and delete a row in a collection for that; raise StoreError if it is not found."""
         mark = str(uuid.uuid4())
         collection = self._database.made(CANARY, {})
         self._database.add(collection, [ChromaRow(mark, {"try_out": mark}, mark, [1.0])])
         found = [row.document for row in self._database.rows(collection, [mark])]
         self._database.delete(collection, [mark])
         if found != [mark]:
-            raise StoreError("What was written to ChromaDB a moment ago is not there. Look into its log.")
+            raise StoreError("ChromaDB does not return a row that it has just accepted. Check its log.")
 
     # -----------------------------------------------------------------------------------------------------------------
 
     def _look(self, kind: CollectionName, work: Callable[[Collection], T], nothing: T) -> T:
-        """Read a collection; `nothing` where it was never made."""
+        """Read a collection; return `nothing` if it does not exist."""
 
         def look() -> T:
             collection = self._database.collection(COLLECTIONS[kind])
@@ -185,7 +185,7 @@ class JournalChroma:
         return _again(look)
 
     def _change(self, kind: CollectionName, work: Callable[[Collection], T]) -> T:
-        """Write to a collection, which is made where it is missing."""
+        """Write to a collection, which is created if it is missing."""
 
         def change() -> T:
             collection = self._database.made(COLLECTIONS[kind], {EMBEDDER: self._vectors.model})
@@ -213,10 +213,10 @@ class JournalChroma:
     def _written(self, collection: Collection, key: str) -> ChromaRow:
         for row in self._database.rows(collection, [key]):
             return row
-        raise GoneError(f"{key} was written to ChromaDB a moment ago and is not there. Look into its log.")
+        raise GoneError(f"ChromaDB does not return {key}, which it has just accepted. Check its log.")
 
     def _put(self, collection: Collection, turns: Sequence[Interaction]) -> int:
-        """Keep the turns that are new; how many those were. Where another process was faster with an id, once more."""
+        """Store the turns that are new; return how many. Retry those whose id another process took meanwhile."""
         news = self._new(collection, turns)
         vectors = self._vectors.passages([journal_metadata.document(turn) for turn in news])
         rows = [_turn_row(turn, vector, None) for turn, vector in zip(news, vectors, strict=True)]
@@ -226,7 +226,7 @@ class JournalChroma:
         return len(news) - len(lost) + (self._put(collection, lost) if lost else 0)
 
     def _new(self, collection: Collection, turns: Sequence[Interaction]) -> list[Interaction]:
-        """Those that are not there yet. Two that differ are both kept, whatever their ids are."""
+        """Return the turns that are not stored yet; one whose id another turn has gets the next free id."""
         known = {found.id: found for found in self._turns(collection, [turn.id for turn in turns])}
         news: list[Interaction] = []
         for turn in turns:
@@ -241,7 +241,7 @@ class JournalChroma:
         return news
 
     def _put_summaries(self, collection: Collection, summaries: Sequence[SessionSummary]) -> int:
-        """Keep the summaries that are new: of a session that has one, what is there stays."""
+        """Store the summaries that are new; return how many. A session keeps the summary that it has."""
         sessions = list({summary.session_id for summary in summaries})
         ids = self._database.ids(collection, {"sessionId": {"$in": sessions}}) if sessions else []
         taken = {found.session_id for found in self._summaries(collection, ids)}
@@ -252,7 +252,7 @@ class JournalChroma:
                 news.append(summary)
                 taken.add(summary.session_id)
                 there.add(summary.id)
-        vectors = self._vectors.passages([_said(summary) for summary in news])
+        vectors = self._vectors.passages([_summary_text(summary) for summary in news])
         self._database.add(collection, [_summary_row(new, by) for new, by in zip(news, vectors, strict=True)])
         return len(news)
 
@@ -264,7 +264,7 @@ class JournalChroma:
         return kept
 
     def _free(self, collection: Collection, summary: SessionSummary) -> SessionSummary:
-        """A summary under an id that no other session's has."""
+        """Return the summary under an id that no other session's summary has."""
         names = _named(summary)
         while True:
             kept = next(names)
@@ -279,7 +279,7 @@ class JournalChroma:
 
 
 def _again(work: Callable[[], T]) -> T:
-    """Once more where the collection was replaced meanwhile."""
+    """Run `work`, a second time if the collection was replaced meanwhile."""
     try:
         return work()
     except GoneError:
@@ -287,7 +287,7 @@ def _again(work: Callable[[], T]) -> T:
 
 
 def _named(item: N) -> Iterator[N]:
-    """The item under its own id, then under id-2, id-3, without an end."""
+    """Yield the item under its own id, then under id-2, id-3 and so on."""
     yield item
     yield from (replace(item, id=f"{item.id}-{number}") for number in count(2))
 
@@ -296,7 +296,7 @@ def _same(one: Interaction, other: Interaction) -> bool:
     return replace(one, id="", created_at="") == replace(other, id="", created_at="")
 
 
-def _said(summary: SessionSummary) -> str:
+def _summary_text(summary: SessionSummary) -> str:
     return f"{summary.title}: {summary.summary}"
 
 
@@ -306,7 +306,7 @@ def _turn_row(turn: Interaction, vector: Sequence[float], mark: str | None) -> C
 
 
 def _summary_row(summary: SessionSummary, vector: Sequence[float], *, whole: bool = False) -> ChromaRow:
-    """`whole`: with what it does not have as None, so that nothing of an earlier one is left."""
+    """Build the row of a summary; `whole`: missing fields are None, which clears those of an earlier row."""
     metadata = journal_metadata.of_summary(summary) | {"technologies": ",".join(summary.technologies)}
     present = {name: value for name, value in metadata.items() if whole or value is not None}
     return ChromaRow(summary.id, present, summary.summary, vector)
@@ -323,8 +323,8 @@ def _summary(row: ChromaRow) -> SessionSummary:
 def _read(read: Callable[[Mapping[str, Any], Mapping[str, Any]], T], row: ChromaRow) -> T:
     try:
         return read({"id": row.id, "document": row.document}, row.metadata)
-    except (InvalidInputError, ValueError, OverflowError, OSError) as error:  # the latter: no time
+    except (InvalidInputError, ValueError, OverflowError, OSError) as error:  # OverflowError, OSError: not a time
         raise StoreError(
-            f"{row.id[:100]!r} in ChromaDB is no turn or summary ({error}). Mend or delete it with the program that "
-            "wrote it."
+            f"{row.id[:100]!r} in ChromaDB is not a turn or summary ({error}). Correct or delete it with the program "
+            "that wrote it."
         ) from error

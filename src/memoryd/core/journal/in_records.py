@@ -1,4 +1,4 @@
-"""The journal in the store of all records: found by words and by meaning, beside memories and the graph."""
+"""The journal among the records of the store: searched by words and meaning, as memories and the graph are."""
 
 import json
 import uuid
@@ -17,13 +17,13 @@ from memoryd.model import AGENT_INTERACTION, Filter, Findings, Interaction, Kind
 from memoryd.store.base import Queries, Row
 from memoryd.store.journal import Summaries, Turns
 
-BETWEEN = "\n\n"  # the three texts of a turn, so that no words run together
-PAGE = 200  # turns that are read at a time: each may be long
+BETWEEN = "\n\n"  # separates the three texts of a turn
+PAGE = 200  # turns that are read together; each may be long
 ERASED = (Kind.INTERACTION, Kind.SUMMARY)
 
 
 class JournalRows:
-    """See `store.journal.JournalStore`."""
+    """A JournalStore in the records of a workspace."""
 
     def __init__(self, scope: Scope) -> None:
         self.secrets = scope.secrets
@@ -35,7 +35,7 @@ class JournalRows:
 
     @cleaned
     def add(self, turn: Interaction) -> Interaction:
-        """Keep a turn, under another id where another has its own already."""
+        """Store a turn, under another id if its own is taken; return it as stored."""
         embedded = self._scope.passages([_body(turn)])[0]
 
         def work(queries: Queries) -> Interaction:
@@ -49,18 +49,18 @@ class JournalRows:
 
     @cleaned
     def put(self, turns: Sequence[Interaction]) -> int:
-        """Keep the turns whose ids are not there yet."""
+        """Store the turns that are not stored yet; return how many those were."""
         new = self._scope.write(lambda q: list(self._put_turns(q, turns)))
         self._embed_later(new)
         return len(new)
 
     def known(self, ids: Sequence[str]) -> set[str]:
-        """Those of the ids under which a turn is kept."""
+        """Return those of the ids under which a turn is stored."""
         rows = self._scope.read(lambda q: q.all("journal.some", ids=json.dumps(list(ids))))
         return {row["id"] for row in rows}
 
     def of_session(self, session_id: str, limit: int, offset: int) -> Turns:
-        """The turns of a session in the order of time."""
+        """Return a page of the turns of a session, oldest first."""
 
         def work(queries: Queries) -> Turns:
             rows = queries.all("journal.session", session=session_id, limit=limit, offset=offset)
@@ -69,7 +69,7 @@ class JournalRows:
         return self._scope.read(work)
 
     def find(self, query: str, number: int, session_id: str) -> Findings[tuple[Interaction, float]]:
-        """The turns that bear on a query."""
+        """Return the turns that match a query, with scores, best first."""
 
         def work(question: Question) -> tuple[Found, dict[str, Row]]:
             among = _ids(question.queries, "journal.ids", session=session_id) if session_id else None
@@ -81,7 +81,7 @@ class JournalRows:
         return Findings(best, ranked.degraded)
 
     def every_turn(self) -> Iterator[Interaction]:
-        """All turns in the order of their ids."""
+        """Yield all turns, ordered by id."""
         after = ""
         while rows := self._page("journal.page", after):
             yield from map(_turn, rows)
@@ -90,13 +90,13 @@ class JournalRows:
     # summaries -------------------------------------------------------------------------------------------------------
 
     def unsummarized(self) -> list[str]:
-        """The sessions that have no summary, or more turns than their summary counted."""
+        """Return the sessions without a summary, or with more turns than it counts."""
         return list(self._scope.read(lambda q: _ids(q, "journal.unsummarized")))
 
     @cleaned
     def summarized(self, summaries: Sequence[SessionSummary]) -> list[SessionSummary]:
-        """Keep the summaries of sessions in place of those that they may have."""
-        embedded = self._scope.passages(list(map(_said, summaries)))
+        """Store summaries of sessions, replacing earlier ones; return them as stored."""
+        embedded = self._scope.passages(list(map(_summary_text, summaries)))
 
         def work(queries: Queries) -> list[SessionSummary]:
             now = self._engine.clock.now()
@@ -108,13 +108,13 @@ class JournalRows:
 
     @cleaned
     def put_summaries(self, summaries: Sequence[SessionSummary]) -> int:
-        """Keep the summaries whose ids are not there yet."""
+        """Store the summaries that are not stored yet; return how many those were."""
         new = self._scope.write(lambda q: list(self._put_summaries(q, summaries)))
         self._embed_later(new)
         return len(new)
 
     def summaries(self, limit: int, offset: int, category: str) -> Summaries:
-        """The summaries of one category or all, the newest first."""
+        """Return a page of the summaries of one category or all, newest first."""
 
         def work(queries: Queries) -> Summaries:
             rows = queries.all("summaries.newest", category=category, limit=limit, offset=offset)
@@ -123,7 +123,7 @@ class JournalRows:
         return self._scope.read(work)
 
     def find_summaries(self, query: str, number: int, category: str) -> Findings[tuple[SessionSummary, float]]:
-        """The summaries that bear on a query."""
+        """Return the summaries that match a query, with scores, best first."""
 
         def work(question: Question) -> tuple[Found, dict[str, Row]]:
             among = _ids(question.queries, "summaries.ids", category=category) if category else None
@@ -134,7 +134,7 @@ class JournalRows:
         return Findings([(_summary(rows[hit.record.id]), hit.score) for hit in ranked.best[:number]], ranked.degraded)
 
     def delete_summaries(self) -> int:
-        """Delete all summaries; turns stay."""
+        """Delete all summaries but no turns; return how many were deleted."""
 
         def work(queries: Queries) -> int:
             ids = [row["id"] for row in queries.all("summaries.ids", category="")]
@@ -146,7 +146,7 @@ class JournalRows:
         return gone
 
     def every_summary(self) -> Iterator[SessionSummary]:
-        """All summaries in the order of their ids."""
+        """Yield all summaries, ordered by id."""
         after = ""
         while rows := self._page("summaries.page", after):
             yield from map(_summary, rows)
@@ -156,7 +156,7 @@ class JournalRows:
 
     @cleaned
     def replace(self, turns: Iterable[Interaction] | None, summaries: Iterable[SessionSummary] | None) -> None:
-        """Keep these and no others; None leaves a kind as it is."""
+        """Replace all turns and all summaries by these; None leaves them as they are."""
         begun = False
 
         def work(queries: Queries) -> None:
@@ -176,7 +176,7 @@ class JournalRows:
         self._scope.embed_later(None)
 
     def numbers(self) -> dict[str, int]:
-        """How many there are of each collection."""
+        """Return the number of turns (`memories`) and of summaries."""
 
         def work(queries: Queries) -> dict[str, int]:
             kinds = {row["kind"]: row["number"] for row in queries.all("records.counts", session="")}
@@ -185,20 +185,20 @@ class JournalRows:
         return self._scope.read(work)
 
     def try_out(self) -> None:
-        """Write something, read it, remove it: an event, which nothing else makes anything of."""
+        """Write, read and delete an event of its own; raise StoreError if it is not found."""
         mark = {"operation": "try_out", "subject": str(uuid.uuid4())}
         self._scope.write(lambda q: q.run("events.add", now=self._engine.clock.now(), **mark))
         found = self._scope.read(lambda q: q.one("events.there", **mark))
         self._scope.write(lambda q: q.run("events.remove", operation=mark["operation"]))
         if not found:
             raise StoreError(
-                f"What was written to {self._engine.store.place} a moment ago is not there. Run `memoryd doctor`."
+                f"{self._engine.store.place} does not return a row that it has just accepted. Run `memoryd doctor`."
             )
 
     # -----------------------------------------------------------------------------------------------------------------
 
     def _put_turns(self, queries: Queries, turns: Iterable[Interaction]) -> Iterator[str]:
-        """The ids of those that are new. Two that differ are both kept, whatever their ids are."""
+        """Store new turns and yield their ids; one whose id another turn has gets the next free id."""
         for turn in turns:
             number, new = 1, turn
             while known := _holder(queries, new.id):
@@ -211,7 +211,7 @@ class JournalRows:
                 yield new.id
 
     def _put_summaries(self, queries: Queries, summaries: Iterable[SessionSummary]) -> Iterator[str]:
-        """The ids of those that are new: of a session that has one, what is there stays."""
+        """Store new summaries and yield their ids; a session keeps the summary that it has."""
         for summary in summaries:
             known = queries.one("summaries.of_session", session=summary.session_id)
             if not known and not _holder(queries, summary.id):
@@ -225,7 +225,7 @@ class JournalRows:
     def _found(
         self, question: Question, kind: Kind, among: tuple[str, ...] | None, statement: str
     ) -> tuple[Found, dict[str, Row]]:
-        """What a search has found of one kind, and the rows of a statement about all that may be among the best."""
+        """Return what a search found of one kind, and the rows of `statement` for its ids."""
         allowed = Filter(kinds=(kind,), session=self._scope.session, among=among)
         found = self._search.find(question, allowed)
         rows = question.queries.all(statement, ids=json.dumps(found.ids))
@@ -268,7 +268,7 @@ def _add_turn(queries: Queries, turn: Interaction, embedded: records.Embedded | 
     queries.run("journal.add", id=turn.id, thought_at=thought_at, response_at=response_at)
 
 
-def _said(summary: SessionSummary) -> str:
+def _summary_text(summary: SessionSummary) -> str:
     return records.text_of(Kind.SUMMARY, summary.title, summary.category, summary.summary)
 
 
@@ -301,7 +301,7 @@ def _replace_summary(
 
 
 def _holder(queries: Queries, wanted: str) -> Row | None:
-    """The living record that has an id; one that was deleted makes room."""
+    """Return the record with an id; erase it and return None if it is deleted."""
     known = queries.one("journal.known", id=wanted)
     if known and known["deleted_at"]:
         queries.run("records.erase", ids=json.dumps([wanted]))
@@ -310,7 +310,7 @@ def _holder(queries: Queries, wanted: str) -> Row | None:
 
 
 def _free(queries: Queries, wanted: str) -> str:
-    """An id that nothing has: two turns of two processes may fall into one millisecond."""
+    """Return a free id: two processes may add turns in the same millisecond."""
     number, found = 1, wanted
     while _holder(queries, found):
         number += 1

@@ -1,4 +1,4 @@
-"""e: the turns of agents, session by session, and what each session was about."""
+"""The journal (e): the turns of agents by session, and a summary of each session."""
 
 import logging
 from collections.abc import Sequence
@@ -22,16 +22,16 @@ from memoryd.store.journal import Database, JournalStore
 log = logging.getLogger(__name__)
 
 EVERY = 1 << 40
-BATCH = 25  # sessions that are summarized in one transaction
+BATCH = 25  # summaries that are stored in one transaction
 
 
 def database(engine: Engine) -> Database:
-    """Where journals are kept."""
+    """Return the database that holds the journals."""
     return engine.chroma or engine.store
 
 
 class Journal:
-    """The turns and summaries of one workspace, which are kept where the settings say."""
+    """The turns and summaries of one workspace, in the store that the settings name."""
 
     def __init__(self, scope: Scope) -> None:
         engine = scope.engine
@@ -44,32 +44,32 @@ class Journal:
         )
 
     def add(self, prompt: str, thought: str, response: str, session_id: str) -> Interaction:
-        """Keep a turn verbatim; durable when this returns."""
+        """Store a turn verbatim; return it. It is durable when this returns."""
         now = self._engine.clock.now()
         return self.kept.add(Interaction(
             id=f"mem_{now}", session_id=session_id, created_at=now, prompt=prompt, thought=thought, response=response
         ))  # fmt: skip
 
     def summarize(self, session_id: str) -> SessionSummary:
-        """Summarize a session by what it says; its summary is replaced. Raises NotFoundError where it has no turns."""
+        """Summarize a session, replacing its summary; raise NotFoundError if it has no turns."""
         (made,) = self.kept.summarized([self._summary(session_id, self._engine.helpers.writer())])
         return made
 
     def summarize_all(self, but: str, report: CountProgress) -> list[SessionSummary]:
-        """Summarize the sessions that have no summary or have grown since, without one that goes on.
+        """Summarize the sessions that have no summary or have grown since, except `but`; return the summaries.
 
-        A language model has one time for all of them: what it has not written by then, rules do.
+        A language model has one time limit for all of them; rules write the rest.
         """
         sessions = [session for session in self.kept.unsummarized() if session != but]
         writer = self._engine.helpers.writer() if sessions else None
         made: list[SessionSummary] = []
         for start in range(0, len(sessions), BATCH):
-            told = []
+            summaries = []
             for number, session in enumerate(sessions[start : start + BATCH], start):
                 report(number, len(sessions))
                 with suppress(NotFoundError):  # an import may have replaced its turns
-                    told.append(self._summary(session, writer))
-            made += self.kept.summarized(told)
+                    summaries.append(self._summary(session, writer))
+            made += self.kept.summarized(summaries)
         report(len(sessions), len(sessions))
         return made
 
@@ -83,7 +83,7 @@ class Journal:
 
 
 def _written(turns: Sequence[Interaction], writer: Writer | None) -> dict[str, Any] | None:
-    """What a language model says of a session; None where there is none, or it fails: then rules do."""
+    """Return a language model's summary of a session; None without a model, or if it fails."""
     if writer is None:
         return None
     try:

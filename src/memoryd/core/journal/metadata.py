@@ -1,4 +1,4 @@
-"""Turns and summaries as the metadata of seed e, in files as in ChromaDB: ours, and what Neo.mjs wrote."""
+"""Turns and summaries as metadata of seed e, in files and in ChromaDB, written by memoryd or Neo.mjs."""
 
 import re
 from collections.abc import Mapping
@@ -13,14 +13,14 @@ from memoryd.settings import SESSION_LENGTH
 CollectionName = Literal["memories", "summaries"]
 """A key of `store.journal.COLLECTIONS`: where turns are, and where summaries are."""
 
-NAME, COUNT = 1_000, 1 << 31  # characters of an id at most, and what a number stays below
+NAME, COUNT = 1_000, 1 << 31  # maximum characters of an id, and the limit below which numbers stay
 TEXTS = ("prompt", "thought", "response")
 SCORES = ("quality", "productivity", "impact", "complexity")
 _DOCUMENT = re.compile(r"\AUser Prompt: (.*?)\nAgent Thought: (.*?)\nAgent Response: (.*)\Z", re.DOTALL)
 
 
 def of_turn(kept: Interaction) -> dict[str, Any]:
-    """The metadata of a turn."""
+    """Return the metadata of a turn."""
     return {
         "sessionId": kept.session_id, "timestamp": kept.created_at, "prompt": kept.prompt, "thought": kept.thought,
         "response": kept.response, "type": AGENT_INTERACTION,
@@ -28,7 +28,7 @@ def of_turn(kept: Interaction) -> dict[str, Any]:
 
 
 def of_summary(kept: SessionSummary) -> dict[str, Any]:
-    """The metadata of a summary; its text is its document."""
+    """Return the metadata of a summary; its text is the document."""
     return {
         "sessionId": kept.session_id, "timestamp": kept.created_at, "title": kept.title, "category": kept.category,
         "memoryCount": kept.memory_count, "quality": kept.quality, "productivity": kept.productivity,
@@ -37,15 +37,15 @@ def of_summary(kept: SessionSummary) -> dict[str, Any]:
 
 
 def document(kept: Interaction) -> str:
-    """The three texts of a turn as one."""
+    """Return the three texts of a turn as one document."""
     return f"User Prompt: {kept.prompt}\nAgent Thought: {kept.thought}\nAgent Response: {kept.response}"
 
 
 def turn(value: Mapping[str, Any], metadata: Mapping[str, Any]) -> Interaction:
-    """A turn by its id and document (in `value`) and its metadata. Raises InvalidInputError where it is none."""
+    """Return the turn of an id and document (in `value`) and metadata; raise InvalidInputError if it is none."""
     texts = [metadata.get(name) for name in TEXTS]
     document = _DOCUMENT.match(str(value.get("document") or ""))
-    if document:  # what Neo.mjs puts together of the three
+    if document:  # how Neo.mjs joins the three
         texts = [text if isinstance(text, str) else part for text, part in zip(texts, document.groups(), strict=True)]
     prompt, thought, response = (_text(text, name) for text, name in zip(texts, TEXTS, strict=True))
     return Interaction(
@@ -55,7 +55,7 @@ def turn(value: Mapping[str, Any], metadata: Mapping[str, Any]) -> Interaction:
 
 
 def summary(value: Mapping[str, Any], metadata: Mapping[str, Any]) -> SessionSummary:
-    """A summary by its id and document (in `value`) and its metadata. Raises InvalidInputError where it is none."""
+    """Return the summary of an id and document (in `value`) and metadata; raise InvalidInputError if it is none."""
     technologies = metadata.get("technologies") or ()
     if isinstance(technologies, str):  # ChromaDB's metadata holds no lists
         technologies = technologies.split(",")
@@ -82,7 +82,7 @@ def _name(within: Mapping[str, Any], name: str, most: int = NAME) -> str:
 
 
 def _time(metadata: Mapping[str, Any]) -> str:
-    """An ISO 8601 time, or the milliseconds since 1970, as every row keeps it."""
+    """Return the time of the metadata, ISO 8601 or milliseconds since 1970, in the form of all rows."""
     value = metadata.get("timestamp")
     if isinstance(value, int | float) and not isinstance(value, bool):
         return timestamp(datetime.fromtimestamp(value / 1000, UTC))

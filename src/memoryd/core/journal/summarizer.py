@@ -1,9 +1,8 @@
-"""What a session was about, without a language model: quoted and counted, by rules that are stated here.
+"""Summaries of sessions without a language model, by rules that quote and count.
 
 Title: the first prompt's first sentence. Summary: each prompt's first sentence, and the last response's, up to a
-length. Category: the one of CATEGORIES that most prompts have a word of, the first one among equals, else `other`.
-Technologies: those of TECHNOLOGIES that are mentioned, the most often first. Scores are nobody's guess, so there are
-none.
+length. Category: the one of CATEGORIES whose words most prompts have, the first one among equals, else `other`.
+Technologies: those of TECHNOLOGIES that are mentioned, most frequent first. There are no scores: rules cannot judge.
 """
 
 import re
@@ -16,7 +15,7 @@ from memoryd.text import cut, sentences
 
 TITLE, LINE = 25, 50  # tokens
 SUMMARY = 2_000  # characters
-NAMED = 12  # technologies at most
+NAMED = 12  # maximum technologies
 
 CATEGORIES = {
     "bugfix": "bug bugs bugfix fix fixed fixes error errors crash crashes broken fails failing failure regression",
@@ -28,7 +27,7 @@ CATEGORIES = {
     "analysis": "analyse analyze research investigate explore compare evaluate why explain understand",
     "feature": "add implement feature create build support introduce new",
 }
-"""Each with the words that tell it. Where a session has as many prompts of two, the first one counts."""
+"""The words of each category. If two categories have equally many prompts, the first one wins."""
 
 TECHNOLOGIES = frozenset(
     """python javascript typescript java kotlin swift rust golang ruby php c++ c# scala elixir haskell bash powershell
@@ -38,13 +37,13 @@ TECHNOLOGIES = frozenset(
     pytorch tensorflow onnx openai anthropic claude ollama langchain mcp graphql grpc webpack vite tailwind
     neo.mjs""".split()
 )
-"""None that is a common English word as well."""
+"""Names of technologies that are not common English words as well."""
 _TERM = re.compile(r"[a-z0-9][a-z0-9.+#-]*[a-z0-9+#]|[a-z0-9]")
 
 
 @dataclass(frozen=True, slots=True)
 class Digest:
-    """What there is to say of a session."""
+    """The title, summary, category and technologies of a session."""
 
     title: str
     summary: str
@@ -53,7 +52,7 @@ class Digest:
 
 
 def of(turns: Sequence[Interaction]) -> Digest:
-    """Of a session's turns, of which there are some."""
+    """Return the digest of a session's turns, at least one."""
     return Digest(_title(turns), _summary(turns), _category(turns), tuple(_technologies(turns)))
 
 
@@ -62,7 +61,7 @@ def _title(turns: Sequence[Interaction]) -> str:
 
 
 def _summary(turns: Sequence[Interaction]) -> str:
-    """What was asked, turn by turn, and how it ended; where that is too long, without some from the middle."""
+    """Return what was asked, turn by turn, and how it ended; if too long, without turns from the middle."""
     asked = list(dict.fromkeys(filter(None, (cut(_first(turn.prompt), LINE) for turn in turns))))
     ended = cut(_first(turns[-1].response), LINE)
     while asked and sum(map(len, asked)) + len(asked) + len(ended) > SUMMARY:
@@ -71,7 +70,7 @@ def _summary(turns: Sequence[Interaction]) -> str:
 
 
 def _closed(sentence: str) -> str:
-    """With a mark at its end."""
+    """Return a sentence with a mark at its end."""
     return (
         sentence
         if sentence.endswith((".", "!", "?", "\N{HORIZONTAL ELLIPSIS}", "\N{IDEOGRAPHIC FULL STOP}"))
@@ -81,7 +80,7 @@ def _closed(sentence: str) -> str:
 
 def _category(turns: Sequence[Interaction]) -> str:
     asked = [set(_TERM.findall(turn.prompt.lower())) for turn in turns]
-    counts = {name: sum(not said.isdisjoint(words.split()) for said in asked) for name, words in CATEGORIES.items()}
+    counts = {name: sum(not terms.isdisjoint(words.split()) for terms in asked) for name, words in CATEGORIES.items()}
     best = max(counts, key=lambda name: counts[name])
     return best if counts[best] else "other"
 

@@ -1,4 +1,4 @@
-"""What the tools for the journal answer: turns, summaries and the state of the database, in e's spelling."""
+"""Answers of the journal tools: turns, summaries and the state of the database, in e's spelling."""
 
 from collections.abc import Mapping
 from typing import Literal
@@ -22,7 +22,7 @@ MESSAGES: Mapping[DatabaseOutcome, str] = {
 
 
 class AddedTurn(TypedDict):
-    """A turn that is kept."""
+    """A turn that was stored."""
 
     id: str
     sessionId: str
@@ -43,7 +43,7 @@ class ShownTurn(TypedDict):
 
 
 class SessionTurns(TypedDict):
-    """A page of the turns of a session, in the order of time."""
+    """A page of the turns of a session, oldest first."""
 
     sessionId: str
     count: int
@@ -66,7 +66,7 @@ class FoundTurns(Searched):
 
 
 def added(turn: Interaction) -> AddedTurn:
-    """Return where a turn is kept."""
+    """Return the id and session of a stored turn."""
     return {
         "id": turn.id, "sessionId": turn.session_id, "timestamp": turn.created_at,
         "message": "Memory successfully added.",
@@ -80,7 +80,7 @@ def turns_of(session_id: str, turns: Turns) -> SessionTurns:
 
 
 def found_turns(query: str, found: Findings[tuple[Interaction, float]]) -> FoundTurns:
-    """Return the turns that bear on a query."""
+    """Return the turns that match a query."""
     results: list[FoundTurn] = [{**_turn(turn), "score": round(score, 4)} for turn, score in found.best]
     result: FoundTurns = {"degraded": found.degraded, "query": query, "count": len(results), "results": results}
     return without_empty(result, "degraded")
@@ -97,7 +97,7 @@ def _turn(turn: Interaction) -> ShownTurn:
 
 
 class ShownSummary(TypedDict):
-    """What a session was about; scores are 0 to 100, or null without a judgement."""
+    """The summary of a session; scores are 0 to 100, or null if they are not known."""
 
     id: str
     sessionId: str
@@ -149,7 +149,7 @@ class DeletedSummaries(TypedDict):
     message: str
 
 
-SUMMARIES = 50  # of summarize_sessions that are shown
+SUMMARIES = 50  # maximum summaries that summarize_sessions shows
 
 
 def summarized(made: list[SessionSummary]) -> SummarizedSessions:
@@ -164,7 +164,7 @@ def summary_page(summaries: Summaries) -> SummaryPage:
 
 
 def found_summaries(query: str, found: Findings[tuple[SessionSummary, float]]) -> FoundSummaries:
-    """Return the summaries that bear on a query."""
+    """Return the summaries that match a query."""
     results: list[FoundSummary] = [{**_summary(one), "score": round(score, 4)} for one, score in found.best]
     result: FoundSummaries = {"degraded": found.degraded, "query": query, "count": len(results), "results": results}
     return without_empty(result, "degraded")
@@ -188,7 +188,7 @@ def _summary(summary: SessionSummary) -> ShownSummary:
 
 
 class JournalDatabase(TypedDict):
-    """Which database keeps the journal."""
+    """The database that holds the journal."""
 
     product: str
     place: str | None
@@ -242,20 +242,20 @@ class ImportedJournal(TypedDict):
 
 
 def database_of(database: Database, *, discreet: bool) -> JournalDatabase:
-    """Return what a database is; `discreet`: not where it is."""
+    """Return the state of a database; `discreet`: without its place."""
     return {
         "product": database.product, "place": None if discreet else database.place, "state": database.state(),
     }  # fmt: skip
 
 
 def healthy(database: JournalDatabase, numbers: Mapping[str, int]) -> JournalHealth:
-    """Return that a database with so many turns and summaries works."""
+    """Return the answer of a healthy database with these numbers of turns and summaries."""
     counts: JournalCounts = {"memories": numbers["memories"], "summaries": numbers["summaries"]}
     return {"status": "healthy", "database": database, "collections": counts}
 
 
 def changed(outcome: DatabaseOutcome, database: JournalDatabase) -> ChangedDatabase:
-    """Return what became of a database; one that is not a server of memoryd's own stayed as it is."""
+    """Return the outcome of a start or stop; one that is not a server of memoryd's own stays as it is."""
     if database["state"] in ("embedded", "external"):
         outcome = database["state"]
     return {"status": outcome, "database": database, "message": MESSAGES[outcome]}
