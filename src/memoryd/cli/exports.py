@@ -1,4 +1,4 @@
-"""Whole workspaces as a file, and back: export, and the import of memoryd's own files."""
+"""Export whole workspaces to a file, and import memoryd's own files."""
 
 from collections import Counter
 from collections.abc import Iterable
@@ -53,8 +53,8 @@ def export(
     if settings.journal_store == "chroma":
         note(CHROMA)
     if as_json:
-        told = [{"workspace": name, **of} for name, of in numbers.items()]
-        show.as_json({"file": str(path), "bytes": written.size, "workspaces": told})
+        listed = [{"workspace": name, **of} for name, of in numbers.items()]
+        show.as_json({"file": str(path), "bytes": written.size, "workspaces": listed})
         return
     nouns = [noun for noun in exports.NOUNS.values() if any(of[noun] for of in numbers.values())]
     show.numbers(("workspace", *nouns), [(name, *(of[noun] for noun in nouns)) for name, of in numbers.items()])
@@ -77,7 +77,7 @@ def _chosen(engine: Engine, every: bool) -> list[Workspace]:
 def import_own(
     settings: Settings, file: Path, mode: str, *, every: bool, formats: str, vectors: bool, as_json: bool
 ) -> None:
-    """Import a file of memoryd's own: of `export`, or of the tool export_database."""
+    """Import a file that `export` or the tool export_database wrote."""
     if mode not in MODES:
         raise InvalidInputError(f"There is no mode {mode[:50]!r}. There are: {', '.join(MODES)}.")
     chosen: ImportMode = "merge" if mode == "merge" else "replace"
@@ -98,7 +98,7 @@ def import_own(
 
 
 def _form(source: LineFile, formats: str) -> object:
-    """Which of memoryd's own formats a file has. Raises InvalidInputError where it is none of them."""
+    """Return the format of a file of memoryd; raise InvalidInputError for any other file."""
     head = (source.head() or {}).get(HEAD)
     form = head.get("format") if isinstance(head, dict) else None
     if form not in (FORMAT, journal_file.FORMAT["format"]):
@@ -121,8 +121,8 @@ def _import_journal(engine: Engine, source: LineFile, mode: ImportMode, *, as_js
             name: {"turns": of.memories, "summaries": of.summaries}
             for name, of in (("read", done.read), ("new", done.new))
         }
-        told = {"file": str(source.path), "mode": mode, "workspace": workspace.name, **pairs}
-        show.as_json(told | {"masked": dict(Counter(done.masked))})
+        answer = {"file": str(source.path), "mode": mode, "workspace": workspace.name, **pairs}
+        show.as_json(answer | {"masked": dict(Counter(done.masked))})
     else:
         show.numbers(
             (workspace.name, "read", "new"),
@@ -136,11 +136,11 @@ def _print(path: Path, done: list[RestoredWorkspace], *, as_json: bool) -> None:
         show.as_json({"file": str(path), "workspaces": [outcome.as_dict() for outcome in done]})
         return
     for outcome in done:
-        told = [noun for noun in exports.NOUNS.values() if outcome.read[noun]]
+        nouns = [noun for noun in exports.NOUNS.values() if outcome.read[noun]]
         read, new = outcome.read, outcome.new
         show.numbers(
             (outcome.workspace, "read", "new", "there already"),
-            [(noun, read[noun], new[noun], read[noun] - new[noun]) for noun in told],
+            [(noun, read[noun], new[noun], read[noun] - new[noun]) for noun in nouns],
         )
         masked(Counter(outcome.masked).elements())
         for remark in outcome.remarks[: restore.REMARKS]:
@@ -150,13 +150,13 @@ def _print(path: Path, done: list[RestoredWorkspace], *, as_json: bool) -> None:
 
 
 def masked(found: Iterable[str]) -> None:
-    """Say which secrets were masked, if any."""
+    """Print which secrets were masked, if any."""
     if kinds := list(found):
         note(secrets.masked_notice(kinds))
 
 
 def embed(engine: Engine) -> None:
-    """Make the vectors now, as far as that can be: whoever imports asks next."""
+    """Embed what was imported, or print why that must wait."""
     with reported() as report:
         reason = foreign.embed(engine, report)
     if reason:

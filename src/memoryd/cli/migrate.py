@@ -1,4 +1,4 @@
-"""From one database to another: migrate."""
+"""Copy the memory to another database: migrate."""
 
 from typing import Annotated
 

@@ -1,4 +1,4 @@
-"""What comes from elsewhere: import."""
+"""Import exports and the files of other memory servers: import."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -92,7 +92,7 @@ def _remark(first: Sequence[Remark], number: int) -> None:
 
 
 def _end(summary: ImportSummary) -> None:
-    """What was not imported ends the command as a failure."""
+    """End the command as a failure if something was not imported."""
     again = "and import the file again: what is there already stays as it is."
     if summary.changed:
         raise fail(f"Somebody wrote to the file meanwhile. End the server that uses it, {again}", FAILED)

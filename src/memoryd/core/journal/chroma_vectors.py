@@ -45,7 +45,7 @@ class JournalVectors:
             state = self._helpers.states()["embedder"]
             raise StoreError(
                 f"The embedding model is not available ({state}), and ChromaDB neither stores nor finds without "
-                "vectors. Nothing was stored by this call. Try again when the model is loaded, or check MEMORY_EMBEDDER."
+                "vectors. Nothing was stored by this call. Try again when it is loaded, or check MEMORY_EMBEDDER."
             )
         return embedder
 

@@ -1,8 +1,8 @@
 """Write whole workspaces into one file of JSON lines, which `import` reads on any machine and into any store.
 
 After the head comes a line for each workspace, followed by one for each of its rows, table by table and in the order of
-their keys. What was forgotten is not told, nor what belongs to a session alone. Nothing in the file depends on where or
-when it was written: what was imported is exported as the same bytes.
+their keys. Deleted records and those of a single session are left out. Nothing in the file depends on where or when it
+was written: an import followed by an export gives the same bytes.
 """
 
 import json
@@ -27,24 +27,24 @@ NOUNS = {
     "summary": "summaries", "relations": "relations", "perspectives": "perspectives", "embeddings": "vectors",
     "events": "events",
 }  # fmt: skip
-"""What people call the kinds of records, and the rows that are none."""
+"""The plural nouns of the kinds of records, and of the tables of other rows."""
 
 Numbers = Counter[str]
-"""How many of each of NOUNS."""
+"""The number of rows of each of NOUNS."""
 
 
 def noun(table: str, row: Row) -> str:
-    """What a row counts as; '' for details, which belong to another one."""
+    """Return the noun that a row counts as; '' for details, which belong to a record."""
     return "" if table in DETAILS else NOUNS[row["kind"] if table == "records" else table]
 
 
 def export(
     engine: Engine, path: Path, workspaces: Sequence[Workspace], report: StepProgress, *, vectors: bool = False
 ) -> tuple[Written, dict[str, Numbers]]:
-    """Write workspaces to a new file; how much of what each of them holds.
+    """Write workspaces to a new file; return what was written, and the numbers of each workspace.
 
-    Each is read from one snapshot. Without `vectors` only those that callers brought go along: a server makes the
-    others anew. Raises InvalidInputError where there is such a file.
+    Each is read from one snapshot. Without `vectors` only vectors supplied by clients are written, as a server
+    computes the others again. Raise InvalidInputError if the file exists.
     """
     numbers: dict[str, Numbers] = {}
 
@@ -58,7 +58,7 @@ def export(
 
 
 class _Writing:
-    """One workspace on its way into a file."""
+    """Writes one workspace into a file."""
 
     def __init__(self, workspace: Workspace, target: Target, vectors: bool, report: Progress) -> None:
         self._workspace = workspace
@@ -70,8 +70,8 @@ class _Writing:
         self._begun = False
 
     def run(self, queries: Queries) -> Numbers:
-        """Write what there is, from the snapshot of `queries`."""
-        if self._begun:  # a store may try again, but what was written is written
+        """Write all rows from the snapshot of `queries`; return their numbers."""
+        if self._begun:  # a store may retry, but lines that were written cannot be taken back
             raise StoreError("The connection was lost during the export. Nothing was written; export again.")
         self._begun = True
         self._successors = _successors(queries)
@@ -96,7 +96,7 @@ class _Writing:
         return rows.brought(queries) if table not in self._counted() else rows.pages(queries, table)
 
     def _shown(self, table: str, page: list[Row]) -> list[Row]:
-        """The rows of a page that are told of."""
+        """Return the rows of a page that are exported."""
         if table in ("perspectives", "events"):
             return page
         if table == "relations":
@@ -105,7 +105,7 @@ class _Writing:
         return [self._succeeded(row) for row in shown] if table == "memory_details" else shown
 
     def _succeeded(self, detail: Row) -> Row:
-        """What took a memory's place is the one that lives; those between are in the file with the same one."""
+        """Return a detail that names the memory at the end of its succession."""
         return detail | {"superseded_by": self._successors.get(detail["id"])}
 
     def _is_loose(self, relation: Row) -> bool:
@@ -113,7 +113,7 @@ class _Writing:
 
 
 def _hidden(queries: Queries) -> Iterator[str]:
-    """The ids of the records that are not told of."""
+    """Yield the ids of the records that are not exported."""
     after = ""
     while found := queries.all("exports.hidden", after=after, limit=rows.PAGE):
         yield from (row["id"] for row in found)
@@ -121,7 +121,7 @@ def _hidden(queries: Queries) -> Iterator[str]:
 
 
 def _successors(queries: Queries) -> dict[str, str]:
-    """The living memory at the end of each succession, by the ids of all that came before it."""
+    """Return the memory at the end of each succession, by the id of each memory that it replaced."""
     after = {row["id"]: row["superseded_by"] for row in queries.all("exports.successions")}
     ends = {key: _end(after, key) for key in after}
     living = {row["id"] for row in queries.all("exports.living", ids=json.dumps(sorted(set(ends.values()))))}

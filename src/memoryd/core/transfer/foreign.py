@@ -1,7 +1,7 @@
-"""What comes from elsewhere: the import of other memories' files.
+"""Import files of other memory servers into the graph.
 
 A file is read as a stream, entities first and relations in a second pass, and written in batches, each of them whole or
-not at all. What is there already stays untouched, so an import that was interrupted is simply run again.
+not at all. Existing rows stay untouched, so an import that was interrupted is simply run again.
 """
 
 from collections import Counter
@@ -23,16 +23,16 @@ from memoryd.core.transfer import jsonl
 from memoryd.core.transfer.server_memory import FORMATS, UNKNOWN, Fault, Hint, Item, brief
 from memoryd.errors import InvalidInputError
 
-BATCH = 500  # entities, observations and relations a transaction; the one entity with more stays whole
-REMARKS = 20  # of a sort that are told in full; of more, only the number
-LOAD = 3600.0  # seconds that a model may take: a provider may have to fetch it
+BATCH = 500  # entities, observations and relations per transaction; a larger entity stays whole
+REMARKS = 20  # maximum remarks of a kind that are kept; the others are only counted
+LOAD = 3600.0  # seconds to wait for a model: a provider may have to download it
 
 
 # the file ------------------------------------------------------------------------------------------------------------
 
 
 class ForeignFile:
-    """An open file of a format, which can be read again and again."""
+    """An open file of a foreign format, which can be read several times."""
 
     def __init__(self, source: jsonl.LineFile, form: str) -> None:
         self.path = source.path
@@ -42,7 +42,7 @@ class ForeignFile:
         self._read = FORMATS[form]
 
     def items(self, report: Progress = ignore_progress) -> Iterator[tuple[int, Item]]:
-        """What the file holds, each with the number of its line."""
+        """Yield the items of the file, each with its line number."""
         for number, line in self._source.lines(report):
             for item in self._read(line):
                 yield number, item
@@ -50,7 +50,7 @@ class ForeignFile:
 
 @contextmanager
 def opened(path: Path, form: str) -> Iterator[ForeignFile]:
-    """A file to import. Raises InvalidInputError where there is nothing in it that could be."""
+    """Open a file to import; raise InvalidInputError if nothing in it can be imported."""
     if form not in FORMATS:
         raise InvalidInputError(f"There is no format {form!r} to import from. There are: {', '.join(FORMATS)}.")
     with jsonl.opened(path) as file:
@@ -75,14 +75,14 @@ def _check_some(source: ForeignFile, form: str) -> None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GraphCounts:
-    """How much of each."""
+    """Numbers of entities, observations and relations."""
 
     entities: int = 0
     observations: int = 0
     relations: int = 0
 
     def __add__(self, other: "GraphCounts") -> "GraphCounts":
-        """Both together."""
+        """Return the sums."""
         return GraphCounts(
             entities=self.entities + other.entities,
             observations=self.observations + other.observations,
@@ -92,21 +92,21 @@ class GraphCounts:
 
 @dataclass(frozen=True, slots=True)
 class Remark:
-    """Something about a line."""
+    """A remark about a line."""
 
     line: int
     text: str
 
 
 class Remarks:
-    """The first of a sort, and how many there are."""
+    """The first REMARKS remarks of a kind, and the number of all."""
 
     def __init__(self) -> None:
         self.number = 0
         self.first: list[Remark] = []
 
     def add(self, line: int, text: str) -> None:
-        """One more."""
+        """Add a remark."""
         self.number += 1
         if self.number <= REMARKS:
             self.first.append(Remark(line, text))
@@ -114,33 +114,33 @@ class Remarks:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ImportSummary:
-    """What an import has come to. What was read and is not new was there already."""
+    """The result of an import. What was read and is not new existed already."""
 
     read: GraphCounts
     new: GraphCounts
     placeholders: int
-    """Entities that were made because relations name them and nothing else does."""
+    """Entities that were created only because relations name them."""
     empty: int
-    """Observations without a text, which are left out."""
+    """Observations without text, which were left out."""
     faults: int
     """Lines, or parts of them, that were not imported."""
     hints: int
     changed: bool
-    """Whether somebody wrote to the file meanwhile: then something may be missing."""
+    """Whether the file changed during the import, so that something may be missing."""
     first_faults: tuple[Remark, ...]
     first_hints: tuple[Remark, ...]
     masked: tuple[str, ...]
     """The kinds of the secrets that were masked."""
 
     def as_dict(self) -> dict[str, Any]:
-        """For JSON."""
+        """Return the result for JSON."""
         return asdict(self) | {"masked": dict(Counter(self.masked))}
 
 
 def load(graph: Graph, source: ForeignFile, report: StepProgress) -> ImportSummary:
-    """Import a file into a graph, without its secrets. Raises MemorydError; what was imported until then stays.
+    """Import a file into a graph, without its secrets. Raise MemorydError; what was imported until then stays.
 
-    Where secrets are refused, all of it is read first: InvalidInputError names the line, and nothing was imported.
+    If secrets are refused, the whole file is checked first: InvalidInputError names the line, and nothing is imported.
     """
     loading = _Loading(graph)
     if graph.engine.secrets.mode == "refuse":
@@ -150,7 +150,7 @@ def load(graph: Graph, source: ForeignFile, report: StepProgress) -> ImportSumma
 
 
 class _Loading:
-    """An import under way."""
+    """An import in progress."""
 
     def __init__(self, graph: Graph) -> None:
         self._graph = graph
@@ -196,7 +196,7 @@ class _Loading:
         )  # fmt: skip
 
     def _entities(self, items: Iterable[tuple[int, Item]]) -> Iterator[tuple[int, NewEntity]]:
-        """The entities among all items; of what else there is, this pass takes note."""
+        """Yield the entities among all items; count relations, and record faults and hints."""
         for number, item in items:
             match item:
                 case Fault(reason):
@@ -206,10 +206,10 @@ class _Loading:
                 case Edge():
                     self._read += GraphCounts(relations=1)
                 case NewEntity():
-                    said = tuple(filter(None, item.observations))
-                    self._empty += len(item.observations) - len(said)
-                    self._read += GraphCounts(entities=1, observations=len(said))
-                    yield number, NewEntity(name=item.name, type=item.type, observations=said)
+                    contents = tuple(filter(None, item.observations))
+                    self._empty += len(item.observations) - len(contents)
+                    self._read += GraphCounts(entities=1, observations=len(contents))
+                    yield number, NewEntity(name=item.name, type=item.type, observations=contents)
 
     def _put_entities(self, batch: list[tuple[int, NewEntity]]) -> None:
         news = [new for _, new in batch]
@@ -246,9 +246,9 @@ def _ends(edges: Iterable[Edge]) -> set[str]:
 
 
 def embed(engine: Engine, report: StepProgress) -> str:
-    """Make the vectors that are missing. Returns why they cannot be made, if so: where the model's files are not there.
+    """Embed the records of all workspaces that lack vectors; return '', or why the model is not available.
 
-    In every workspace, as all backfills.
+    As any backfill, this is done for every workspace.
     """
     engine.helpers.embedder.start()
     if engine.helpers.embedder.get(LOAD) is None:

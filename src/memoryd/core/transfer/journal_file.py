@@ -1,6 +1,6 @@
-"""The journal as a file of JSON lines, written and read: ours, and the export files of Neo.mjs.
+"""The journal as a file of JSON lines: write memoryd's, read these and the export files of Neo.mjs.
 
-A line is a turn or a summary, in the metadata of seed e; those of Neo.mjs say the same, with a vector and a document.
+A line is a turn or a summary in the metadata of seed e; lines of Neo.mjs have a vector and a document as well.
 """
 
 import json
@@ -24,12 +24,12 @@ from memoryd.store.journal import COLLECTIONS, JournalStore
 T = TypeVar("T")
 
 FORMAT = {"format": "journal", "version": 1}
-BATCH = 500  # turns or summaries a transaction of a merge
+BATCH = 500  # turns or summaries per transaction of a merge
 
 
 @dataclass(frozen=True, slots=True)
 class CollectionCounts:
-    """How many of each collection."""
+    """The numbers of turns (`memories`) and summaries."""
 
     memories: int = 0
     summaries: int = 0
@@ -37,7 +37,7 @@ class CollectionCounts:
 
 @dataclass(frozen=True, slots=True)
 class Imported:
-    """What a file held, what of it was not there yet, and the kinds of the secrets that were masked in it."""
+    """What a file held, how much of it was new, and the kinds of the secrets that were masked in it."""
 
     read: CollectionCounts
     new: CollectionCounts
@@ -50,7 +50,7 @@ class Imported:
 def export(
     kept: JournalStore, path: Path, include: Sequence[CollectionName], report: Progress
 ) -> tuple[Written, CollectionCounts]:
-    """Write the collections to a new file."""
+    """Write collections to a new file; return what was written. Raise InvalidInputError if the file exists."""
     numbers = kept.numbers()
     total = max(sum(numbers[name] for name in include), 1)
     counts = dict.fromkeys(include, 0)
@@ -82,10 +82,10 @@ def _summary_line(kept: SessionSummary) -> dict[str, Any]:
 
 
 def load(kept: JournalStore, source: LineFile, mode: ImportMode, report: Progress, secrets: Secrets) -> Imported:
-    """Import a file without its secrets: add what is not there yet, or replace the collections that it holds.
+    """Import a file without its secrets: add what is missing, or replace the collections that it holds.
 
-    All of it is read and checked first; InvalidInputError names a bad line, and nothing was changed. A merge is written
-    in batches: what was added until something went wrong stays, and is found again by the next import.
+    The whole file is checked first: InvalidInputError names a bad line, and nothing is changed. A merge is written in
+    batches: after an error the finished ones stay, and the next import skips what they added.
     """
     held = (source.head() or {}).get(jsonl.HEAD, {})
     if held and (held.get("format"), held.get("version")) != (FORMAT["format"], FORMAT["version"]):
@@ -117,7 +117,7 @@ def load(kept: JournalStore, source: LineFile, mode: ImportMode, report: Progres
 
 
 class _Reading:
-    """A file that is read once: its turns and its summaries wait in files of their own until all lines are known."""
+    """Reads a file once; its turns and summaries wait in temporary files until all lines are checked."""
 
     def __init__(self, waiting: Mapping[type, IO[str]], report: Progress) -> None:
         self.numbers: Counter[type] = Counter()
@@ -133,7 +133,12 @@ class _Reading:
             self.masked += cleaned.found
             try:
                 kind = type(_item(cleaned.value))
-            except (InvalidInputError, ValueError, OverflowError, OSError) as error:  # the latter: no time
+            except (
+                InvalidInputError,
+                ValueError,
+                OverflowError,
+                OSError,
+            ) as error:  # OverflowError, OSError: not a time
                 raise source.fault(number, f"is no turn or summary: {str(error).rstrip('.')}") from None
             self._waiting[kind].write(json.dumps(cleaned.value) + "\n")
             self.numbers[kind] += 1
@@ -141,7 +146,7 @@ class _Reading:
             raise InvalidInputError(f"Somebody wrote to {source.path.name} while it was read. Import it again.")
 
     def items(self, kind: type[T]) -> Iterator[T]:
-        """Give the turns, or the summaries."""
+        """Yield the turns, or the summaries."""
         self._waiting[kind].seek(0)
         for line in self._waiting[kind]:
             self._done += 1
@@ -154,8 +159,8 @@ def _item(value: Mapping[str, Any]) -> Interaction | SessionSummary:
     metadata = value.get("metadata")
     if not isinstance(metadata, Mapping):
         raise InvalidInputError("it has no metadata")
-    said = metadata.get("type") == AGENT_INTERACTION or "prompt" in metadata
-    if value.get("collection", COLLECTIONS["memories"] if said else "") == COLLECTIONS["memories"]:
+    is_turn = metadata.get("type") == AGENT_INTERACTION or "prompt" in metadata
+    if value.get("collection", COLLECTIONS["memories"] if is_turn else "") == COLLECTIONS["memories"]:
         return turn(value, metadata)
     if value.get("collection") == COLLECTIONS["summaries"] or {"title", "memoryCount"} & metadata.keys():
         return summary(value, metadata)

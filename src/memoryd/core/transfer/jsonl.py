@@ -1,7 +1,7 @@
-"""Files of lines: what is read from elsewhere, and what is written so that it says of itself whether it is whole.
+"""Files of JSON lines: read those of any program, write memoryd's own, which show whether they are complete.
 
-A file of ours begins with a head and ends with how many lines there are before and their SHA-256. Equal contents are
-equal files, so nothing in it tells when or where it was written.
+A file of memoryd begins with a head and ends with the number and the SHA-256 of all lines before. Equal contents give
+equal files: nothing depends on when or where a file was written.
 """
 
 import hashlib
@@ -19,30 +19,30 @@ from memoryd.core.security.secrets import Cleaned, SecretRefusedError, Secrets
 from memoryd.errors import InvalidInputError, StoreError
 from memoryd.text import unstorable
 
-HEADBYTES = 4096  # by which a binary file is known
-BLOCK = 1 << 18  # bytes that are read at a time from the middle of a file
-TICK = 100  # lines between reports
+HEADBYTES = 4096  # bytes that are checked for a binary file
+BLOCK = 1 << 18  # bytes that are read together from the middle of a file
+TICK = 100  # lines between progress reports
 HEAD, END = "memoryd", "end"
 
 ImportMode = Literal["merge", "replace"]
-"""Whether what a file holds is added to what is there, or comes in its place."""
+"""Whether the contents of a file are added to those of the store, or replace them."""
 
 
 # reading -------------------------------------------------------------------------------------------------------------
 
 
 class LineFile:
-    """An open file, which can be read again and again."""
+    """An open file of lines, which can be read several times."""
 
     def __init__(self, path: Path, file: IO[bytes]) -> None:
         self.path = path
         self.position = 0
-        """Where the line begins that lines() gave last."""
+        """The offset of the line that lines() yielded last, in bytes."""
         self._file = file
         self._began = self._state()
 
     def lines(self, report: Progress = ignore_progress) -> Iterator[tuple[int, bytes]]:
-        """The lines that are not blank, each with its number."""
+        """Yield the lines that are not blank, each with its number."""
         size, done = max(os.fstat(self._file.fileno()).st_size, 1), 0
         self._file.seek(0)
         for number, line in enumerate(self._file, 1):
@@ -55,7 +55,7 @@ class LineFile:
                 yield number, whole
 
     def onward(self, position: int, block: int = BLOCK) -> Iterator[tuple[int, bytes]]:
-        """The lines that are not blank from a position on, each with its own; several may be read side by side."""
+        """Yield the lines that are not blank from an offset on, each with its own; several iterators may alternate."""
         while True:
             self._file.seek(position)
             if not (found := self._file.readlines(block)):
@@ -66,9 +66,9 @@ class LineFile:
                 position += len(line)
 
     def objects(self, report: Progress = ignore_progress) -> Iterator[tuple[int, dict[str, Any]]]:
-        """The JSON objects of the lines; of a file of ours without its head and its end, by which it is checked.
+        """Yield the JSON objects of the lines with their numbers, without the head and the end of a file of memoryd.
 
-        Raises InvalidInputError that names the line.
+        Raise InvalidInputError that names the line, or says that a file of memoryd is not complete.
         """
         digest, ended = hashlib.sha256(), False
         ours = self.head() is not None
@@ -88,24 +88,24 @@ class LineFile:
             )
 
     def head(self) -> dict[str, Any] | None:
-        """What a file of ours says of itself at its beginning; None of another file."""
+        """Return the first line of a file of memoryd; None for any other file."""
         for number, line in self.lines():
             return self._object(number, line) if line.startswith(f'{{"{HEAD}"'.encode()) else None
         return None
 
     def clean(self, number: int, value: Any, secrets: Secrets) -> Cleaned:
-        """What a line holds without its secrets. Where they are refused: raises InvalidInputError that names it."""
+        """Return a value without its secrets; raise InvalidInputError that names the line if they are refused."""
         try:
             return secrets.clean(value)
         except SecretRefusedError as error:
             raise self.fault(number, f"cannot be taken: {str(error).rstrip('.')}") from None
 
     def changed(self) -> bool:
-        """Whether somebody has written to the file since it was opened."""
+        """Return whether the file has changed since it was opened."""
         return self._state() != self._began
 
     def fault(self, number: int, what: str) -> InvalidInputError:
-        """What is wrong with a line, to raise."""
+        """Return the error about a line, to be raised."""
         return InvalidInputError(
             f"Line {number} of {self.path.name} {what}. Nothing was imported; mend the file and import it again."
         )
@@ -127,8 +127,8 @@ class LineFile:
             raise self.fault(number, f"holds U+{ord(bad.group()):04X}, which is no text")
         return value
 
-    def _check(self, number: int, said: Any, before: int, sha256: str) -> None:
-        if said != {"lines": before, "sha256": sha256}:
+    def _check(self, number: int, stated: Any, before: int, sha256: str) -> None:
+        if stated != {"lines": before, "sha256": sha256}:
             raise self.fault(number, f"does not fit the {before} lines before: some were changed or lost")
 
     def _state(self) -> tuple[int, int]:
@@ -138,7 +138,7 @@ class LineFile:
 
 @contextmanager
 def opened(path: Path) -> Iterator[LineFile]:
-    """A file to read. Raises InvalidInputError where it is none, or no text."""
+    """Open a file to read; raise InvalidInputError if it is not a text file."""
     if not path.exists():
         raise InvalidInputError(f"There is no file {path}. Check its path.")
     if not path.is_file():
@@ -156,7 +156,7 @@ def _check_text(path: Path, head: bytes) -> None:
 
 
 def _texts(value: Any) -> Iterator[str]:
-    """Every text in a JSON value, names too."""
+    """Yield every text in a JSON value, names included."""
     if isinstance(value, str):
         yield value
     elif isinstance(value, dict):
@@ -173,7 +173,7 @@ def _texts(value: Any) -> Iterator[str]:
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """A file that was written: how many lines between its head and its end, how many bytes in all."""
+    """A file that was written: lines between head and end, and size in bytes."""
 
     path: Path
     lines: int
@@ -181,7 +181,7 @@ class Written:
 
 
 class Target:
-    """A file that is being written."""
+    """A file that is being written, head first."""
 
     def __init__(self, file: IO[bytes], head: Mapping[str, Any]) -> None:
         self._file = file
@@ -190,19 +190,19 @@ class Target:
         self.put({HEAD: head})
 
     def put(self, value: Mapping[str, Any]) -> None:
-        """One more line."""
+        """Write a line."""
         line = json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode() + b"\n"
         self._digest.update(line)
         self._file.write(line)
         self.number += 1
 
     def end(self) -> None:
-        """The last line."""
+        """Write the last line, with the number and checksum of those before."""
         self.put({END: {"lines": self.number, "sha256": self._digest.hexdigest()}})
 
 
 def write(path: Path, head: Mapping[str, Any], fill: Callable[[Target], None]) -> Written:
-    """Write a new file, which gets its name only when it is whole. Raises InvalidInputError where there is one."""
+    """Write a new file, which appears only when complete; raise InvalidInputError if it exists."""
     if path.exists():
         raise InvalidInputError(f"{path} exists already. Nothing was written; choose a new file name.")
     try:

@@ -1,7 +1,7 @@
 """Add what a file holds and a workspace does not, in batches, each whole or not at all; overwrite nothing.
 
-What is there already is found again by its id, by the name of an entity, the key or the words of a memory, the text of
-an observation. So a merge that was interrupted is simply run again.
+Existing rows are recognized by id, by the name of an entity, the key or text of a memory, the text of an observation.
+So a merge that was interrupted is simply run again.
 """
 
 import json
@@ -33,7 +33,7 @@ TABLE = {kind: table for table, kind in DETAILS.items()}
 
 @dataclass(frozen=True, slots=True)
 class Bundle:
-    """A record with all that is its own."""
+    """A record with its details and vectors."""
 
     record: Row
     detail: Row
@@ -41,38 +41,38 @@ class Bundle:
 
     @property
     def id(self) -> str:
-        """Of the record."""
+        """The id of the record."""
         return str(self.record["id"])
 
     @property
     def kind(self) -> Kind:
-        """Of the record."""
+        """The kind of the record."""
         return Kind(self.record["kind"])
 
     @property
     def is_deleted(self) -> bool:
-        """Whether it is kept only for what took its place."""
+        """Whether the record is deleted, and kept only for the one that replaced it."""
         return self.record["deleted_at"] is not None
 
 
 @dataclass(slots=True)
 class Put:
-    """What a batch has come to. It is believed once the batch is committed: a store may run it twice."""
+    """The result of a batch. It counts only after the commit: a store may run a batch twice."""
 
     added: list[Bundle] = field(default_factory=list)
     remarks: list[str] = field(default_factory=list)
     moved: dict[str, str] = field(default_factory=dict)
-    """Records of the file that another one of the workspace stands for."""
+    """The ids of records of the workspace that stand for records of the file, by the latter's ids."""
     old: set[int] = field(default_factory=set)
-    """The entities that were there under the same id, by hash."""
+    """Hashes of the ids of entities that existed under the same id."""
     gone: set[str] = field(default_factory=set)
-    """Records that were deleted, which make room."""
+    """Ids of deleted records that are erased so that imported rows can take them."""
 
 
 class Merging:
-    """One workspace of a file on its way into a workspace of the store.
+    """Merges one workspace of a file into a workspace of the store.
 
-    What is kept in memory meanwhile are the entities and memories that were there already, by their ids.
+    Only the ids of entities and memories that existed before are kept in memory.
     """
 
     def __init__(self, engine: Engine, workspace: Workspace, file: str, part: Part, report: Progress) -> None:
@@ -86,7 +86,7 @@ class Merging:
         self._done, self._size = 0, part.size()
 
     def run(self) -> None:
-        """Add what is not there. Raises MemorydError; what was added until then stays."""
+        """Add what is missing. Raise MemorydError; what was added until then stays."""
         self._usable, kept = self._write(self._perspectives)
         self.remarks += kept
         self._put(self._place, self._bundles(lambda r: r["kind"] != Kind.OBSERVATION and r["deleted_at"] is None))
@@ -114,7 +114,7 @@ class Merging:
         self._report(min(self._done / max(self._size, 1), 1.0))
 
     def _bundles(self, wanted: Callable[[Row], bool]) -> Iterator[Bundle]:
-        """Give the records that are wanted, each with its details and vectors."""
+        """Yield the records that are wanted, each with its details and vectors."""
         for page in rows.pages(self._part.queries, "records"):
             records = [record for record in page if wanted(record)]
             vectors = defaultdict[str, list[Row]](list)
@@ -129,7 +129,7 @@ class Merging:
                 yield Bundle(record, details[record["id"]], vectors[record["id"]])
 
     def _of_known(self, later: list[tuple[str, int, str]]) -> Iterator[Bundle]:
-        """Give what is observed of entities that have the same id here."""
+        """Yield the observations of entities that have the same id here; append the others to `later`."""
         for bundle in self._bundles(lambda record: record["kind"] == Kind.OBSERVATION):
             entity, ordinal = bundle.detail["entity_id"], bundle.detail["ordinal"]
             if entity in self._moved:
@@ -138,7 +138,7 @@ class Merging:
                 yield bundle
 
     def _again(self, later: Iterable[tuple[str, int, str]]) -> Iterator[Bundle]:
-        """Give the observations of entities that have another id here. Their vectors are computed again."""
+        """Yield the observations of entities that have another id here, without vectors: they are computed again."""
         for batch in batches(later, reader.BATCH):
             records = {row["id"]: row for row in rows.of(self._part.queries, "records", [key for *_, key in batch])}
             for entity, ordinal, key in batch:
@@ -175,14 +175,14 @@ class Merging:
         rows.put(queries, "embeddings", [vector for bundle in put.added for vector in self._vectors(bundle)])
 
     def _vectors(self, bundle: Bundle) -> list[Row]:
-        """Those that say here what they said there: what is around an entity that was there is another thing."""
+        """Return the vectors that stay valid: those with context do not if the entity existed here before."""
         usable = self._usable
         if bundle.kind is Kind.OBSERVATION and hash(bundle.detail["entity_id"]) in self._old:
             usable &= {GENERAL, CLIENT}
         return [vector | {"id": bundle.id} for vector in bundle.vectors if vector["perspective"] in usable]
 
     def _perspectives(self, queries: Queries) -> tuple[frozenset[str], list[str]]:
-        """Which perspectives of the file look at things as those of the workspace do, and what is to be said."""
+        """Return the perspectives of the file that equal those of the workspace, and remarks."""
         theirs = self._part.queries.all("perspectives.all")
         if theirs and queries.one("imports.empty"):
             rows.put(queries, "perspectives", theirs)
@@ -195,7 +195,7 @@ class Merging:
     # records ---------------------------------------------------------------------------------------------------------
 
     def _place(self, queries: Queries, batch: Sequence[Bundle], put: Put) -> None:
-        """Add what is neither there nor said in other words: all but observations."""
+        """Add new records of all kinds but observations, without duplicates."""
         new = self._unknown(queries, batch, put)
         by_kind = {kind: [bundle for bundle in new if bundle.kind is kind] for kind in Kind}
         self._place_memories(queries, by_kind[Kind.MEMORY], put)
@@ -211,7 +211,7 @@ class Merging:
         put.added += [b for b in by_kind[Kind.SUMMARY] if b.record["session_id"] not in summarized]
 
     def _unknown(self, queries: Queries, batch: Sequence[Bundle], put: Put) -> list[Bundle]:
-        """Those whose ids nothing living has."""
+        """Return the bundles whose ids no record that is not deleted has."""
         known = {row["id"]: row for row in queries.all("imports.known", ids=listed(bundle.id for bundle in batch))}
         new, there = [], []
         for bundle in batch:
@@ -257,7 +257,7 @@ class Merging:
     # observations ----------------------------------------------------------------------------------------------------
 
     def _observe(self, queries: Queries, batch: Sequence[Bundle], put: Put) -> None:
-        """Those of entities with the same id keep their ordinals, unless something else has them."""
+        """Add observations of entities with the same id; they keep their ordinals unless those are taken."""
         new = self._unknown(queries, batch, put)
         entities = listed(bundle.detail["entity_id"] for bundle in new)
         ordinals = listed(bundle.detail["ordinal"] for bundle in new)
@@ -275,7 +275,7 @@ class Merging:
         )
 
     def _observe_moved(self, queries: Queries, batch: Sequence[Bundle], put: Put) -> None:
-        """Those of entities with another id here get ordinals of their own, in the same order."""
+        """Add observations of entities with another id here, at new ordinals in the same order."""
         new = self._unknown(queries, batch, put)
         ours = [replace(b, detail=b.detail | {"entity_id": self._moved[b.detail["entity_id"]]}) for b in new]
         put.added += self._numbered(queries, ours)
@@ -283,14 +283,14 @@ class Merging:
         queries.run("entities.touch", ids=touched, now=self._engine.clock.now())
 
     def _numbered(self, queries: Queries, bundles: Sequence[Bundle]) -> list[Bundle]:
-        """Those that say something new, at the next ordinals of their entities."""
+        """Return the observations with new texts, at the next ordinals of their entities."""
         entities = list(dict.fromkeys(bundle.detail["entity_id"] for bundle in bundles))
-        said = observations.same(queries, entities, [bundle.record["body"] for bundle in bundles])
+        existing = observations.same(queries, entities, [bundle.record["body"] for bundle in bundles])
         found = []
         for bundle in bundles:
             entity, text = bundle.detail["entity_id"], bundle.record["body"]
-            if text not in said[entity]:
-                said[entity].add(text)
+            if text not in existing[entity]:
+                existing[entity].add(text)
                 taken = queries.one("observations.number", entity=entity, count=1)
                 assert taken is not None
                 found.append(replace(bundle, detail=bundle.detail | {"ordinal": taken["first"]}))
@@ -299,7 +299,7 @@ class Merging:
     # relations -------------------------------------------------------------------------------------------------------
 
     def _relate(self, batch: Sequence[Row], queries: Queries) -> int:
-        """Add the relations that are not there; how many. What reads differently now is embedded anew."""
+        """Add the missing relations; return how many. Drop the vectors that they make stale."""
         ours = [
             row | {end: self._moved.get(row[end], row[end]) for end in ("from_entity", "to_entity")} for row in batch
         ]
@@ -318,7 +318,7 @@ class Merging:
         return len(new)
 
     def _ends_that_were_there(self, batch: Sequence[Row], new: Sequence[Row]) -> dict[str, str]:
-        """The entities of new relations that this run has not made, and when they change by that."""
+        """Return the entities of new relations that existed before this run, and when they changed."""
         added, now, found = {row["id"] for row in new}, self._engine.clock.now(), dict[str, str]()
         for row in batch:
             for end in (row["from_entity"], row["to_entity"]) if row["id"] in added else ():
@@ -333,13 +333,13 @@ class Merging:
 
 
 def usable(same: dict[str, str], part: Part, workspace: Workspace) -> frozenset[str]:
-    """The perspectives whose vectors stay true in a workspace, whose name may be another one."""
+    """Return the perspectives whose vectors stay valid in a workspace, which may have another name."""
     renamed = perspectives.naming(same, "workspace") if part.name != workspace.name else []
     return frozenset({*same, GENERAL, CLIENT}.difference(renamed))
 
 
 def _by_time(events: Iterable[Row]) -> Iterator[list[Row]]:
-    """Events in lists of BATCH or more: what happened at the same time is not parted."""
+    """Yield events in lists of BATCH or more; events of the same time stay together."""
     batch: list[Row] = []
     for event in events:
         if len(batch) >= reader.BATCH and batch[-1]["at"] != event["at"]:
@@ -351,9 +351,9 @@ def _by_time(events: Iterable[Row]) -> Iterator[list[Row]]:
 
 
 def _happen(events: Sequence[Row], queries: Queries) -> int:
-    """Add the events that are not there as often; how many."""
-    told = queries.all("imports.events", times=listed(event["at"] for event in events))
-    there = Counter({(row["at"], row["operation"], row["subject"]): row["number"] for row in told})
+    """Add the events that occur more often in the file than here; return how many."""
+    stored = queries.all("imports.events", times=listed(event["at"] for event in events))
+    there = Counter({(row["at"], row["operation"], row["subject"]): row["number"] for row in stored})
     new = []
     for event in events:
         key = (event["at"], event["operation"], event["subject"])
@@ -369,7 +369,7 @@ def _differs(bundle: Bundle, there: Row) -> bool:
 
 
 def _renamed(queries: Queries, bundle: Bundle) -> list[Bundle]:
-    """A turn whose id another one has, under the next id; nothing where it is there under that."""
+    """Return a turn whose id is taken under the next free id; nothing if it exists under one."""
     number = 2
     while known := queries.one("journal.known", id=f"{bundle.id}-{number}"):
         if not known["deleted_at"] and not _differs(bundle, known):

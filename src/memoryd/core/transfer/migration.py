@@ -1,7 +1,7 @@
-"""A whole memory from one database to another, SQLite or Postgres, and proof that it has arrived.
+"""Copy a whole memory from one database to another, SQLite or Postgres, and verify the copy.
 
-Each workspace is copied from one snapshot, in transactions of a page of rows. What is there already is left alone, so a
-run that was killed is simply run again. The registry learns of a workspace last: nobody meets a half of one.
+Each workspace is copied from one snapshot, in transactions of a page of rows. Existing rows are left alone, so a run
+that was killed is simply run again. A workspace is registered last, so an incomplete one is never visible.
 """
 
 from collections.abc import Iterator, Sequence
@@ -28,21 +28,21 @@ from memoryd.store.sqlite.store import SqliteStore
 
 SESSIONS = ("sessions", "session_holders")
 SERVER = ("postgresql:", "postgres:")
-LISTED = 10  # differences in one sentence
+LISTED = 10  # maximum differences in an error
 
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """A table of a workspace that is not the same on both sides."""
+    """A table of a workspace that differs between source and target."""
 
     workspace: str
     table: str
     source: int
     target: int
-    """How many rows there are."""
+    """The number of rows in the target."""
 
     def __str__(self) -> str:
-        """Within a sentence."""
+        """Return the difference as a part of a sentence."""
         numbers = f"{self.source} in the source, {self.target} in the target"
         same = f"{self.source} on both sides, but not the same"
         return f"{self.table} of {self.workspace}: {same if self.source == self.target else numbers}"
@@ -50,7 +50,7 @@ class Difference:
 
 @dataclass(frozen=True, slots=True)
 class Moved:
-    """A workspace that was moved: how many rows of each table it has, and how many of all were written by this run."""
+    """A workspace that was copied: its rows by table, and the number of rows that this run wrote."""
 
     name: str
     status: str
@@ -60,13 +60,13 @@ class Moved:
 
 @dataclass(frozen=True, slots=True)
 class MigrationOutcome:
-    """What a migration has come to."""
+    """The result of a migration."""
 
     moved: Sequence[Moved]
     differences: Sequence[Difference]
 
     def as_dict(self) -> dict[str, Any]:
-        """For JSON."""
+        """Return the result for JSON."""
         return {"workspaces": list(map(asdict, self.moved)), "differences": list(map(asdict, self.differences))}
 
     def demand_same(self) -> None:
@@ -84,7 +84,7 @@ class MigrationOutcome:
 
 
 def at(place: str, settings: Settings) -> Settings:
-    """The settings that name a place: the URL of a database, a file, or a data directory."""
+    """Return settings for a place: the URL of a database, a file, or a data directory."""
     if place.startswith(SERVER):
         return settings.model_copy(update={"database_url": place, "db_path": None})
     path = Path(place).expanduser().absolute()
@@ -95,13 +95,13 @@ def at(place: str, settings: Settings) -> Settings:
 
 @contextmanager
 def opened(place: str, settings: Settings) -> Iterator[Store]:
-    """The store at a place."""
+    """Open the store at a place."""
     with closing(open_store(at(place, settings))) as store:
         yield store
 
 
 def migrate(source: str, target: str, settings: Settings, report: StepProgress) -> MigrationOutcome:
-    """Move everything from one place to another. Raises MemorydError; what was written until then stays."""
+    """Copy everything from one place to another. Raise MemorydError; what was written until then stays."""
     if at(source, settings) == at(target, settings):
         raise InvalidInputError("Source and target are the same place. Name two.")
     with opened(source, settings) as here, opened(target, settings) as there:
@@ -109,7 +109,7 @@ def migrate(source: str, target: str, settings: Settings, report: StepProgress) 
 
 
 def backup(engine: Engine, target: Path, report: StepProgress) -> int:
-    """Write everything as one consistent SQLite file while others go on writing; how many records it holds.
+    """Write everything to one consistent SQLite file while others go on writing; return the number of records.
 
     The file is checked before it gets its name.
     """
@@ -134,10 +134,10 @@ def _into_file(engine: Engine, file: Path, report: StepProgress) -> MigrationOut
 
 
 class Migration:
-    """Everything of one store to another.
+    """Copies everything of one store to another.
 
-    `steady`: what was copied is verified against the snapshot that it was copied from, so that others may go on
-    writing. Else against what the source holds at the end.
+    `steady`: verify against the snapshot that was copied, so that others may go on writing. Otherwise verify against
+    the source at the end.
     """
 
     def __init__(self, source: Store, target: Store, report: StepProgress, *, steady: bool = False) -> None:
@@ -151,7 +151,7 @@ class Migration:
         self._total = self._done = 0
 
     def run(self) -> MigrationOutcome:
-        """Copy, register, verify. Raises MemorydError before anything is written where a name is taken."""
+        """Copy, register and verify. Raise InvalidInputError before anything is written if a name is taken."""
         every = self._from.all()
         if not every:
             raise NotFoundError(
@@ -173,7 +173,7 @@ class Migration:
     # before anything is written --------------------------------------------------------------------------------------
 
     def _check_places(self, every: Sequence[Workspace]) -> None:
-        """A file of a data directory is no target for the rest of it."""
+        """Raise InvalidInputError if the target is a file of the source."""
         file = self._target.placement.path(None)
         if file and file in [self._source.placement.path(workspace) for workspace in (None, *every)]:
             raise InvalidInputError(f"{file} is a part of the source. Choose another target.")
@@ -194,7 +194,9 @@ class Migration:
     def _move(self, workspace: Workspace) -> None:
         known = self._to.by_id(workspace.id)
         place = known or self._place(workspace)
-        complete = known is not None and known.status == ARCHIVED  # that is done last, and it takes no more rows
+        complete = (
+            known is not None and known.status == ARCHIVED
+        )  # archiving comes last, and an archived workspace takes no rows
         self._written[workspace.id] = 0
 
         def work(queries: Queries) -> None:
@@ -207,7 +209,7 @@ class Migration:
         self._source.read(workspace, work)
 
     def _place(self, workspace: Workspace) -> Workspace:
-        """Make room for a workspace in the target; return it as it will be there."""
+        """Create the place of a workspace in the target; return the workspace with that place."""
         place = replace(workspace, db_path=self._target.placement.own_path(workspace.id))
         self._target.placement.create(place)
         # A workspace of this id may have been deleted there before.
@@ -226,14 +228,14 @@ class Migration:
         self._written[place.id] += self._target.read(place, partial(rows.number, table=table)) - before
 
     def _register(self, workspace: Workspace, place: Workspace) -> None:
-        """Make the workspace known; an archived one is put away."""
-        row = {**_said(workspace), "id": workspace.id, "db_path": place.db_path}
+        """Add the workspace to the registry of the target; archive it if it is archived."""
+        row = {**_described(workspace), "id": workspace.id, "db_path": place.db_path}
         self._target.write(None, partial(_put, "projects", [row]))
         if workspace.status == ARCHIVED:
             self._to.settle_one(place)
 
     def _move_sessions(self, queries: Queries) -> None:
-        """The sessions that the target does not know; one that it does know may have chosen anew."""
+        """Copy the sessions that the target lacks; one that it has may have another project by now."""
         for table in SESSIONS:
             for page in rows.pages(queries, table):
                 self._target.write(None, partial(_put, table, page))
@@ -244,7 +246,7 @@ class Migration:
     # verifying -------------------------------------------------------------------------------------------------------
 
     def _lacking_sessions(self, queries: Queries, table: str) -> Difference:
-        """The target may have more sessions: how many of the source's it has as they are."""
+        """Compare the sessions of the source with those of the target, which may have more."""
         wanted = {rows.fingerprint(table, row) for page in rows.pages(queries, table) for row in page}
 
         def held(there: Queries) -> int:
@@ -253,7 +255,7 @@ class Migration:
         return Difference("all workspaces", table, len(wanted), self._target.read(None, held))
 
     def _verify(self, workspace: Workspace, queries: Queries) -> None:
-        """Compare each table by number and sum, and what the registries say."""
+        """Compare the number and checksum of each table, and the entries of the registries."""
         place = self._to.by_id(workspace.id) or workspace
         now = workspace if self._steady else self._from.by_id(workspace.id) or workspace
         sums = self._sums[workspace.id] = {}
@@ -262,7 +264,7 @@ class Migration:
             theirs = self._target.read(place, partial(self._sum, workspace=workspace, table=table))
             if ours != theirs:
                 self._differences.append(Difference(workspace.name, table, ours.number, theirs.number))
-        if _said(place) != _said(now):
+        if _described(place) != _described(now):
             self._differences.append(Difference(workspace.name, "name, description, status or times", 1, 1))
 
     def _sum(self, queries: Queries, workspace: Workspace, table: str) -> Sum:
@@ -289,8 +291,8 @@ def _size(queries: Queries) -> int:
     return sum(rows.number(queries, table) for table in OF_WORKSPACE)
 
 
-def _said(workspace: Workspace) -> dict[str, str]:
-    """What is listed of a workspace, wherever it lies."""
+def _described(workspace: Workspace) -> dict[str, str]:
+    """Return the fields of a workspace that must match in source and target."""
     return {
         "name": workspace.name, "description": workspace.description, "status": workspace.status,
         "created_at": workspace.created_at, "updated_at": workspace.updated_at,

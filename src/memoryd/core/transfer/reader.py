@@ -1,6 +1,6 @@
-"""Read a file of workspaces into a scratch database: all of it is checked before anything is imported.
+"""Read a file of workspaces into a scratch database, to check all of it before anything is imported.
 
-Each line is read once. What its row refers to is looked up in the database, whose keys find what is there twice.
+Each line is read once. References are looked up in the database, whose keys detect duplicates.
 """
 
 import json
@@ -28,7 +28,7 @@ from memoryd.store.columns import DETAILS, EXPORTED
 from memoryd.store.sqlite.scratch import Scratch, scratch
 
 BATCH = 500  # rows that are written together
-HEAVY = 8_000  # characters of text that count as one row more
+HEAVY = 8_000  # characters of text that count as one more row
 ORDER = {table: place for place, table in enumerate(EXPORTED)}
 
 
@@ -37,18 +37,18 @@ class Part:
     """One workspace of a file."""
 
     about: dict[str, str]
-    """Its WORKSPACE_FIELDS."""
+    """The values of WORKSPACE_FIELDS."""
     queries: Queries
     """Its rows, in the scratch database."""
     numbers: Numbers = field(default_factory=Numbers)
     masked: Counter[str] = field(default_factory=Counter)
     """The kinds of the secrets that were masked in it."""
     fingerprints: dict[str, str] = field(default_factory=dict)
-    """Of the records in which secrets were masked: they have no vectors here."""
+    """Fingerprints of the records in which secrets were masked, by id; their vectors are left out."""
 
     @property
     def name(self) -> str:
-        """What the workspace was called."""
+        """The name of the workspace in the file."""
         return self.about["name"]
 
     def size(self) -> int:
@@ -65,7 +65,7 @@ class _Line(NamedTuple):
 
 @contextmanager
 def unpacked(source: LineFile, secrets: Secrets, report: Progress) -> Iterator[list[Part]]:
-    """Give the workspaces of a file; raise InvalidInputError that names the line that is wrong."""
+    """Yield the workspaces of a file; raise InvalidInputError that names a wrong line."""
     _check_head(source)
     with scratch() as database:
         reading = _Reading(source, secrets, database)
@@ -74,12 +74,12 @@ def unpacked(source: LineFile, secrets: Secrets, report: Progress) -> Iterator[l
 
 
 def weight(row: Row) -> int:
-    """Return what a row counts as in a batch: long texts are written few at a time."""
+    """Return the weight of a row in a batch: of long texts, fewer are written together."""
     return 1 + len(row.get("body", "")) // HEAVY
 
 
 def listed(values: Iterable[object]) -> str:
-    """Return each value once, as statements take lists."""
+    """Return the distinct values as a JSON list, as statements take them."""
     return json.dumps(list(dict.fromkeys(values)), ensure_ascii=False)
 
 
@@ -95,7 +95,7 @@ def _check_head(source: LineFile) -> None:
 
 
 class _Reading:
-    """A file on its way into the scratch database."""
+    """Reads a file into the scratch database."""
 
     def __init__(self, source: LineFile, secrets: Secrets, database: Scratch) -> None:
         self.parts: list[Part] = []
@@ -120,7 +120,7 @@ class _Reading:
     # lines -----------------------------------------------------------------------------------------------------------
 
     def _lines(self, report: Progress) -> Iterator[_Line]:
-        """Give the rows, without their secrets."""
+        """Yield the rows, without their secrets."""
         for number, value in self._source.objects(report):
             free = {name: schema.texts(name, given) for name, given in value.items()}
             cleaned = self._source.clean(number, free, self._secrets)
@@ -165,7 +165,7 @@ class _Reading:
         self._last = ("", ())
 
     def _follow(self, table: str, row: Row) -> None:
-        """Tables stand in their order, and rows in that of their keys."""
+        """Raise InvalidInputError unless tables are in their order, and rows in the order of their keys."""
         last, before = self._last
         if last and ORDER[table] < ORDER[last]:
             raise InvalidInputError(f"holds {table}, which stand before {last}")
@@ -179,7 +179,7 @@ class _Reading:
     # rows ------------------------------------------------------------------------------------------------------------
 
     def _put(self, batch: Sequence[_Line]) -> None:
-        """Add rows of one table, which refer to records that are there."""
+        """Add rows of one table; raise InvalidInputError if a record that they refer to is missing."""
         _, part, table, _ = batch[0]
         references = [name for name, column in EXPORTED[table].columns.items() if column.refers]
         ids = listed(line.row[name] for line in batch for name in (*references, *_SUCCESSOR.get(table, ())))
@@ -195,7 +195,7 @@ class _Reading:
                 part.numbers[counted] += 1
 
     def _check_whole(self, part: Part) -> None:
-        """Raise InvalidInputError where something is missing."""
+        """Raise InvalidInputError if something is missing."""
         file, again = self._source.path.name, "Nothing was imported; export it again."
         records = {row["kind"]: row["number"] for row in part.queries.all("scratch.kinds")}
         for table, kind in DETAILS.items():
@@ -214,7 +214,7 @@ _SUCCESSOR = {"memory_details": ("superseded_by",)}
 
 
 def _missing(table: str, row: Row, known: Mapping[str, Row]) -> str:
-    """Return which record a row refers to that is not there; '' if they all are."""
+    """Return the missing record that a row refers to; '' if none is missing."""
     for name, column in EXPORTED[table].columns.items():
         record = known.get(row[name]) if column.refers else None
         if column.refers and (record is None or record["kind"] not in column.refers):
@@ -226,7 +226,7 @@ def _missing(table: str, row: Row, known: Mapping[str, Row]) -> str:
 
 
 def _named(table: str, row: Row) -> str:
-    """Return what of a row no second one may have."""
+    """Return the unique key of a row, for an error."""
     parts = {
         "records": ("the", row.get("kind"), row.get("name")),
         "observation_details": ("the ordinal", row.get("ordinal"), "of", row.get("entity_id")),
@@ -236,7 +236,7 @@ def _named(table: str, row: Row) -> str:
 
 
 def _check_row(table: str, row: Row) -> None:
-    """Raise InvalidInputError for what no row of an export says."""
+    """Raise InvalidInputError for a row that no export contains."""
     if table == "records" and row["deleted_at"] and row["kind"] != Kind.MEMORY:
         raise InvalidInputError("holds a record that is deleted and no memory")
     if table == "records" and row["kind"] == Kind.ENTITY and not (row["name"] or "").strip():

@@ -18,25 +18,25 @@ from memoryd.store import rows
 from memoryd.store.base import Queries
 from memoryd.store.columns import EXPORTED
 
-REMARKS = 20  # that are told in full
+REMARKS = 20  # maximum remarks that are shown
 
 
 @dataclass(frozen=True, slots=True)
 class RestoredWorkspace:
-    """What the import of a workspace has come to."""
+    """The result of importing a workspace."""
 
     workspace: str
     made: bool
-    """Whether there was none of that name before."""
+    """Whether the workspace was created by the import."""
     read: Numbers
     new: Numbers
     remarks: Sequence[str]
-    """What did not become as it is in the file, and why."""
+    """What differs from the file, and why."""
     masked: Mapping[str, int]
-    """How many secrets of each kind were masked."""
+    """The number of masked secrets of each kind."""
 
     def as_dict(self) -> dict[str, Any]:
-        """For JSON."""
+        """Return the result for JSON."""
         first = {"remarks": len(self.remarks), "first_remarks": list(self.remarks[:REMARKS])}
         numbers = {"read": dict(self.read), "new": {noun: self.new[noun] for noun in self.read}}
         return {"workspace": self.workspace, "made": self.made, **numbers, **first, "masked": dict(self.masked)}
@@ -45,11 +45,11 @@ class RestoredWorkspace:
 def load(
     engine: Engine, source: LineFile, name: str | None, mode: ImportMode, report: StepProgress
 ) -> list[RestoredWorkspace]:
-    """Import the workspaces of a file, under the names that it gives or the one of them as `name`.
+    """Import the workspaces of a file under their own names, or its only one as `name`; return the results.
 
-    All of it is read and checked first: InvalidInputError names what is wrong, and nothing was changed. `merge` adds
-    what is not there, in batches: what was added until something goes wrong is found again by the next import.
-    `replace` is one transaction a workspace.
+    The whole file is checked first: InvalidInputError names what is wrong, and nothing is changed. `merge` adds what
+    is missing, in batches: after an error the finished ones stay, and the next import skips what they added. `replace`
+    is one transaction per workspace.
     """
     with unpacked(source, engine.secrets, lambda done: report("checking", done)) as parts:
         if name is not None and len(parts) > 1:
@@ -94,7 +94,7 @@ def _load(
 
 
 def _replace(queries: Queries, workspace: Workspace, part: Part, report: Progress) -> Numbers:
-    """Put the rows of a file in place of those of a workspace, which go for good; return how many there are now."""
+    """Replace the rows of a workspace by those of a file, for good; return the new numbers."""
     while rows.empty_some(queries):
         pass
     queries.run("perspectives.clear")

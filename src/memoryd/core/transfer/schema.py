@@ -1,4 +1,4 @@
-"""The rows of a workspace as lines of a file: how each column is written there, and what is demanded of it."""
+"""The rows of a workspace as lines of a file: the form of each column, and its checks."""
 
 import base64
 import json
@@ -20,9 +20,9 @@ from memoryd.store.columns import EXPORTED, Column, Holds
 FORMAT, VERSION = "workspaces", 2
 WORKSPACE = "workspace"
 WORKSPACE_FIELDS = ("name", "description", "created_at", "updated_at")
-KEY_LENGTH = 2_000  # characters of an id at most
-DIM_MOST = 1 << 16  # components of a vector at most
-COUNT = 1 << 31  # what a number stays below
+KEY_LENGTH = 2_000  # maximum characters of an id
+DIM_MOST = 1 << 16  # maximum components of a vector
+COUNT = 1 << 31  # the limit below which numbers stay
 
 _TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z")
 _KINDS = {str(kind) for kind in Kind}
@@ -115,7 +115,7 @@ def _nothing(value: Any) -> str:
 
 
 def time(value: Any) -> str:
-    """Return a time as every row keeps it; raise InvalidInputError for anything else."""
+    """Return a time in the form of all rows; raise InvalidInputError for anything else."""
     if not _TIME.fullmatch(_text(value)):
         raise InvalidInputError("is no time such as 2026-03-04T05:06:07.089Z")
     moment(value)
@@ -165,4 +165,4 @@ _CHECKS: Mapping[Holds, Callable[[Any], Any]] = {
     Holds.KEY: _key, Holds.TEXT: _text, Holds.KIND: _kind, Holds.TEXTS: _texts, Holds.EMPTY: _nothing,
     Holds.TIME: time, Holds.NUMBER: _number, Holds.SHARE: _share, Holds.DIM: _dim, Holds.VECTOR: _text,
 }  # fmt: skip
-"""What the value of a file is in a row, by what its column holds."""
+"""The function that checks and converts a value of a file, by what its column holds."""

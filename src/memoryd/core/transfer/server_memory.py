@@ -1,4 +1,4 @@
-"""The files that other memories write: what each line of them holds."""
+"""The files of other memory servers: the items that each line holds."""
 
 import json
 import re
@@ -10,9 +10,9 @@ from memoryd.core.graph.entities import NewEntity
 from memoryd.core.graph.relations import Edge
 from memoryd.text import unstorable
 
-LOOKED_UP = 10_000  # characters of a name or type at most: the tools take no longer ones
+LOOKED_UP = 10_000  # maximum characters of a name or type, as in the tools
 UNKNOWN = "unknown"
-"""The type of an entity that nothing states a type of."""
+"""The type of an entity without a stated type."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +24,7 @@ class Fault:
 
 @dataclass(frozen=True, slots=True)
 class Hint:
-    """What somebody may want to know about a line that was imported."""
+    """A remark about a line that was imported."""
 
     text: str
 
@@ -33,10 +33,10 @@ Item: TypeAlias = NewEntity | Edge | Fault | Hint
 
 
 def server_memory(line: bytes) -> Iterator[Item]:
-    """What a line of @modelcontextprotocol/server-memory's memory.jsonl holds: as a rule one entity or relation.
+    """Yield the items of a line of memory.jsonl (@modelcontextprotocol/server-memory): usually one.
 
-    Two processes that write the file at once leave lines where something follows the object; then all whole objects
-    count. Older versions wrote whatever fields a client sent.
+    Concurrent writers leave lines with more than one object; all complete objects count. Older versions wrote whatever
+    fields a client sent.
     """
     try:
         text = line.decode()
@@ -58,14 +58,14 @@ def server_memory(line: bytes) -> Iterator[Item]:
 
 
 FORMATS: Mapping[str, Callable[[bytes], Iterator[Item]]] = {"server-memory": server_memory}
-"""How a line of each format is read."""
+"""The reader of a line, by format."""
 
-_DECODER = json.JSONDecoder(strict=False, parse_int=float)  # an integer of any length is no error here, nor of any use
+_DECODER = json.JSONDecoder(strict=False, parse_int=float)  # integers of any length are accepted; none is used
 _SPACE = re.compile(r"\s*")
 
 
 def _values(text: str) -> Iterator[Any]:
-    """The JSON values that stand in a text one after the other, and a Fault where that ends early."""
+    """Yield the consecutive JSON values of a text, and a Fault if the rest is not JSON."""
     at, end = 0, len(text.rstrip())
     while at < end:
         try:
@@ -109,7 +109,7 @@ def _extras(value: Mapping[str, Any], *fields: str) -> Iterator[Hint]:
 
 
 def _unfit(value: Mapping[str, Any], *fields: str) -> str | None:
-    """What is wrong with fields by which something is looked up: they must be storable text that the tools take."""
+    """Return what is wrong with name fields, or None: they must be storable text that the tools accept."""
     for field in fields:
         given = value.get(field)
         if not isinstance(given, str):
@@ -128,6 +128,6 @@ def _is_text(value: object) -> bool:
 
 
 def brief(value: object) -> str:
-    """A value of any length and kind within a sentence."""
+    """Return a value of any kind for a sentence, at most 60 characters of it."""
     text = str(value)
     return repr(text if len(text) <= 60 else f"{text[:60]}...")
