@@ -133,7 +133,7 @@ def test_a_journal_that_the_tool_has_exported_is_imported(home: Path, file: Path
 
 def test_that_the_journal_lies_elsewhere_is_said(filled: Path, file: Path) -> None:
     said = run(filled, "export", file, MEMORY_JOURNAL_STORE="chroma")
-    assert said.stderr.startswith("The journal lies on ChromaDB (MEMORY_JOURNAL_STORE)")
+    assert said.stderr.startswith("The journal is in ChromaDB (MEMORY_JOURNAL_STORE)")
 
 
 @pytest.mark.parametrize(

@@ -77,7 +77,7 @@ def test_a_torn_line_is_told_and_the_command_fails_though_the_rest_is_there(home
     said = imported(home, file, code=1)
     assert "Line 2 is torn or no JSON" in said.stderr
     assert "... and 6 more like that." in said.stderr
-    assert "not wholly: 26." in said.stderr
+    assert "only in part: 26." in said.stderr
     assert "climbs" in run(home, "recall", "climbs").stdout
     script = imported(home, file, "--json", code=1)
     assert json.loads(script.stdout)["faults"] == 26

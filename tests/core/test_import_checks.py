@@ -113,7 +113,7 @@ WRONG: list[tuple[Lines, str]] = [
     ),
     ([event("2026-03-04T05:06:07.001Z"), event(NOW)], "Line 4 .* holds events out of the order of at"),
     ([WORKSPACE], "Line 3 .* holds the workspace 'default' for the second time"),
-    ([{"workspace": {"name": "x"}}], "Line 3 .* holds a workspace that does not tell name, description"),
+    ([{"workspace": {"name": "x"}}], "Line 3 .* holds a workspace that must have exactly name, description"),
 ]
 
 
@@ -179,7 +179,7 @@ def test_a_file_that_grows_while_it_is_read_is_told(
         with file.open("ab") as more:
             more.write(b"\n")
 
-    with jsonl.opened(file) as source, pytest.raises(InvalidInputError, match="Somebody wrote to"):
+    with jsonl.opened(file) as source, pytest.raises(InvalidInputError, match="changed while it was read"):
         restore.load(other, source, None, mode, grow)
     assert memories(other).stats()["total"] == 1
 

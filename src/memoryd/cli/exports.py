@@ -25,12 +25,12 @@ from memoryd.settings import Settings
 
 MODES = ("merge", "replace")
 CHROMA = (
-    "The journal lies on ChromaDB (MEMORY_JOURNAL_STORE): it is not part of the export. The tool export_database "
+    "The journal is in ChromaDB (MEMORY_JOURNAL_STORE): it is not part of the export. The tool export_database "
     "exports it."
 )
 BESIDE = (
-    "The journal lies on ChromaDB (MEMORY_JOURNAL_STORE): recall finds the turns that were imported, the tools of the "
-    "journal do not."
+    "The journal is in ChromaDB (MEMORY_JOURNAL_STORE): recall finds the turns that were imported, the journal tools "
+    "do not."
 )
 Every = Annotated[bool, typer.Option("--all", help="Every workspace that is not archived.")]
 
@@ -41,7 +41,7 @@ def export(
     file: Annotated[Path, typer.Argument(help="The new file.")],
     *,
     every: Every = False,
-    vectors: Annotated[bool, typer.Option("--vectors", help="Take all vectors along.")] = False,
+    vectors: Annotated[bool, typer.Option("--vectors", help="Include all vectors.")] = False,
     as_json: AsJson = False,
 ) -> None:
     """Write a workspace, or all of them, into one file of JSON lines, which `memoryd import` reads."""
@@ -105,8 +105,8 @@ def _form(source: LineFile, formats: str) -> object:
         empty = next(source.lines(), None) is None
         what = "is empty" if empty else "is no export of memoryd's own"
         raise InvalidInputError(
-            f"{source.path.name} {what}. Nothing was imported. Of another memory's file say with --from which format "
-            f"it has: {formats}."
+            f"{source.path.name} {what}. Nothing was imported. For the file of another memory server, name its "
+            f"format with --from: {formats}."
         )
     return form
 
@@ -160,4 +160,4 @@ def embed(engine: Engine) -> None:
     with reported() as report:
         reason = foreign.embed(engine, report)
     if reason:
-        note(f"It is found by words for now, without meaning; a running server makes the vectors. {reason}")
+        note(f"The import is found by words only until a running server makes the vectors. {reason}")

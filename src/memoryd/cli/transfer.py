@@ -95,6 +95,6 @@ def _end(summary: ImportSummary) -> None:
     """End the command as a failure if something was not imported."""
     again = "and import the file again: what is there already stays as it is."
     if summary.changed:
-        raise fail(f"Somebody wrote to the file meanwhile. End the server that uses it, {again}", FAILED)
+        raise fail(f"The file changed during the import. Stop the server that uses it, {again}", FAILED)
     if summary.faults:
-        raise fail(f"Lines that were not imported, or not wholly: {summary.faults}. Mend them {again}", FAILED)
+        raise fail(f"Lines that were not imported, or only in part: {summary.faults}. Correct them {again}", FAILED)

@@ -143,7 +143,9 @@ class _Reading:
             self._waiting[kind].write(json.dumps(cleaned.value) + "\n")
             self.numbers[kind] += 1
         if source.changed():
-            raise InvalidInputError(f"Somebody wrote to {source.path.name} while it was read. Import it again.")
+            raise InvalidInputError(
+                f"{source.path.name} changed while it was read. Nothing was imported; import it again."
+            )
 
     def items(self, kind: type[T]) -> Iterator[T]:
         """Yield the turns, or the summaries."""

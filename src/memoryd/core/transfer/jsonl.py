@@ -84,7 +84,7 @@ class LineFile:
             digest.update(line)
         if ours and not ended:
             raise InvalidInputError(
-                f"{self.path.name} is not whole: its end is missing. Nothing was imported; export or copy it again."
+                f"{self.path.name} is not complete: its end is missing. Nothing was imported; export or copy it again."
             )
 
     def head(self) -> dict[str, Any] | None:
@@ -107,7 +107,7 @@ class LineFile:
     def fault(self, number: int, what: str) -> InvalidInputError:
         """Return the error about a line, to be raised."""
         return InvalidInputError(
-            f"Line {number} of {self.path.name} {what}. Nothing was imported; mend the file and import it again."
+            f"Line {number} of {self.path.name} {what}. Nothing was imported; correct the file and import it again."
         )
 
     def _object(self, number: int, line: bytes) -> dict[str, Any]:

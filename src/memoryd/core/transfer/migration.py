@@ -76,7 +76,7 @@ class MigrationOutcome:
             listed = "; ".join([*map(str, self.differences[:LISTED]), *more])
             raise StoreError(
                 f"Source and target differ: {listed}. Stop what writes to them and run this again, which adds what is "
-                "missing; where rows have changed since they were copied, begin with an empty target."
+                "missing; if rows have changed since they were copied, start with an empty target."
             )
 
 
@@ -126,7 +126,7 @@ def _into_file(engine: Engine, file: Path, report: StepProgress) -> MigrationOut
     with opened(str(file), engine.settings) as store:
         outcome = Migration(engine.store, store, report, steady=True).run()
         if problems := store.upkeep.problems(None):
-            raise StoreError(f"The copy is not whole: {'; '.join(problems)}. It was thrown away. Back up again.")
+            raise StoreError(f"The copy is damaged: {'; '.join(problems)}. It was deleted. Back up again.")
     return outcome
 
 

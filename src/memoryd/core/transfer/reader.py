@@ -86,7 +86,7 @@ def listed(values: Iterable[object]) -> str:
 def _check_head(source: LineFile) -> None:
     head = (source.head() or {}).get(HEAD)
     if not isinstance(head, Mapping) or head.get("format") != FORMAT:
-        raise InvalidInputError(f"{source.path.name} is no export of memoryd's. Say with --from which format it has.")
+        raise InvalidInputError(f"{source.path.name} is no export of memoryd's. Name its format with --from.")
     if head.get("version") not in range(1, VERSION + 1):
         raise InvalidInputError(
             f"{source.path.name} has the version {head.get('version')!r}; this memoryd reads 1 to {VERSION}. "
@@ -110,7 +110,7 @@ class _Reading:
                 self._put(batch)
         if self._source.changed():
             raise InvalidInputError(
-                f"Somebody wrote to {self._source.path.name} while it was read. Nothing was imported; import it again."
+                f"{self._source.path.name} changed while it was read. Nothing was imported; import it again."
             )
         if not self.parts:
             raise InvalidInputError(f"{self._source.path.name} holds no workspace: there is nothing to import.")
@@ -258,9 +258,7 @@ def _about(given: Any) -> dict[str, str]:
         or set(given) != set(WORKSPACE_FIELDS)
         or not all(isinstance(one, str) for one in given.values())
     ):
-        raise InvalidInputError(
-            f"holds a workspace that does not tell {', '.join(WORKSPACE_FIELDS)}, each as text and nothing else"
-        )
+        raise InvalidInputError(f"holds a workspace that must have exactly {', '.join(WORKSPACE_FIELDS)}, each a text")
     schema.time(given["created_at"])
     schema.time(given["updated_at"])
     return {name: given[name] for name in WORKSPACE_FIELDS}
