@@ -8,9 +8,9 @@ BIN := $(VENV)/bin
 # Tests that follow each other stay together, since they share servers; who has no more to do takes from the others.
 PYTEST := $(BIN)/python -m pytest -n auto --dist worksteal
 
-# What is kept where: prompts and language models keep nothing, and tests/core/test_changes.py hears changes on both.
+# What is kept where: prompts and language models keep nothing, and tests/core/records/test_change_feed.py hears changes on both.
 ON_POSTGRES := tests/seeds tests/faults/test_kill.py tests/faults/test_graph_writers.py \
-	tests/core/test_history.py tests/core/test_maintenance.py \
+	tests/core/maintenance/test_history.py tests/core/maintenance/test_scheduler.py \
 	--ignore tests/seeds/test_vault_prompts.py --ignore tests/seeds/test_vault_notices.py \
 	--ignore tests/seeds/test_recall_llm.py --ignore tests/seeds/test_graph_llm.py
 

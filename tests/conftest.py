@@ -21,10 +21,6 @@ from memoryd.settings import Settings
 from tests.clients import POSTGRES, Agent, agent, environment, process_agent, until
 from tests.wires import ProcessWire, StreamWire, Wire
 
-IN_MEMORY, ROOM = Path("/dev/shm"), 4 << 30
-if os.access(IN_MEMORY, os.W_OK) and shutil.disk_usage(IN_MEMORY).free > ROOM:
-    tempfile.tempdir = str(IN_MEMORY)  # no test can tell whether what was synced is on a disk
-
 T = TypeVar("T")
 Start = Callable[..., Agent]
 """Starts a server with settings; `mode` names the client's era, `arguments` go to the command line."""

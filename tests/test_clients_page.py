@@ -10,10 +10,10 @@ from typing import Any, cast
 import pytest
 
 from memoryd.cli.clients.catalog import CLIENTS, ClientName
+from tests.cli.test_install import WITH_URL, entry, prepared
 from tests.clients import agent, environment
 from tests.commands import run
 from tests.http import HttpServer, granted, remote, serving
-from tests.test_cli_install import WITH_URL, entry, prepared
 from tests.test_docs import ROOT, fences
 from tests.test_docs import commands as commands_of
 

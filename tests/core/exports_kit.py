@@ -23,7 +23,7 @@ from memoryd.settings import Settings
 from memoryd.store import rows
 from memoryd.store.base import Queries
 from tests.clients import environment
-from tests.core.test_migrate import UNICODE, all_kinds
+from tests.core.transfer.test_migration import UNICODE, all_kinds
 from tests.store.kit import EVERY, LATER, NOW, by_words, put
 
 Lines = list[dict[str, Any]]

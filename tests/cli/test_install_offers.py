@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from tests.cli.test_commands import Run, data, run, told
+from tests.cli.test_install import at_home, entry, every_client, foreign, held, prepared
 from tests.clients import PATIENCE, environment
-from tests.test_cli import Run, data, run, told
-from tests.test_cli_install import at_home, entry, every_client, foreign, held, prepared
 
 __all__ = ["at_home", "data", "run"]  # fixtures
 

@@ -38,7 +38,7 @@ Ended = subprocess.CompletedProcess[str]
 def transcript(home: Path) -> Path:
     path = home / ".claude" / "projects" / "-srv-shop" / f"{SESSION}.jsonl"
     path.parent.mkdir(parents=True)
-    shutil.copy(Path(__file__).parents[1] / "hooks" / "session.jsonl", path)
+    shutil.copy(Path(__file__).parents[2] / "hooks" / "session.jsonl", path)
     return path
 
 

@@ -15,7 +15,7 @@ from memoryd.core.agents.transcript_import import ReadPosition, Tally
 from memoryd.errors import InvalidInputError
 from memoryd.model import Workspace
 
-HOOKS = Path(__file__).parents[1] / "hooks"
+HOOKS = Path(__file__).parents[2] / "hooks"
 HOME = Workspace(id="w1", name="default")
 OTHER = Workspace(id="w2", name="other")
 

@@ -219,7 +219,7 @@ def test_no_hook_and_no_transcript_stores_a_secret(engine: Engine, home: Path, t
 def transcript(tmp_path: Path, said: str) -> Path:
     path = tmp_path / "transcripts" / "5f0c.jsonl"
     path.parent.mkdir()
-    shutil.copy(Path(__file__).parents[1] / "hooks" / "session.jsonl", path)
+    shutil.copy(Path(__file__).parents[2] / "hooks" / "session.jsonl", path)
     path.write_text(path.read_text().replace("Which port does staging use?", said))
     return path
 

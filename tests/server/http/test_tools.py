@@ -22,7 +22,7 @@ from tests.http import SESSION, WORKSPACE, HttpServer, beside, remote, serving
 
 pytestmark = pytest.mark.process
 
-KEPT = Path(__file__).parents[2] / "docs/openapi.json"
+KEPT = Path(__file__).parents[3] / "docs/openapi.json"
 JSON = {"Content-Type": "application/json"}
 LARGEST = 4 * 1024 * 1024
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from memoryd.models import helpers, pull, weights
-from tests.test_cli import Run, run, stored, told
+from tests.cli.test_commands import Run, run, stored, told
 
 __all__ = ["run"]
 

@@ -15,9 +15,9 @@ import pytest
 
 from memoryd import __version__
 from memoryd.cli.clients.catalog import CLIENTS
+from tests.cli.test_commands import NOBODY, Run, data, run, script, told
 from tests.clients import PATIENCE, environment
 from tests.commands import process
-from tests.test_cli import NOBODY, Run, data, run, script, told
 
 __all__ = ["data", "run"]  # fixtures
 

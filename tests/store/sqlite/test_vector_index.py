@@ -352,7 +352,7 @@ class Other:
 
     def __init__(self, file: Path, place: Workspace) -> None:
         environ = environment(file.parent / "other")
-        environ["PYTHONPATH"] += f":{Path(__file__).parents[2]}"
+        environ["PYTHONPATH"] += f":{Path(__file__).parents[3]}"
         self.process = subprocess.Popen(
             [sys.executable, "-c", OTHER, str(file), place.id],
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environ,

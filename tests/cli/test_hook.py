@@ -22,7 +22,7 @@ from memoryd.settings import Settings
 from tests.clients import PATIENCE, Agent, environment, rows_of
 from tests.conftest import Open, Start
 
-HOOKS = Path(__file__).parent / "hooks"
+HOOKS = Path(__file__).parent.parent / "hooks"
 SESSION = "5f0c1c52-7d3e-4b57-9a55-0c7b6f6f2a01"
 Ended = subprocess.CompletedProcess[str]
 

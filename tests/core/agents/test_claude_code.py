@@ -11,7 +11,7 @@ from memoryd.core.agents.claude_code import CONTINUED, Reader, Turn
 from memoryd.errors import InvalidInputError
 from memoryd.model import Interaction
 
-HOOKS = Path(__file__).parents[1] / "hooks"
+HOOKS = Path(__file__).parents[2] / "hooks"
 FIRST, SECOND = "5f0c1c52-7d3e-4b57-9a55-0c7b6f6f2a01", "9b2e7a10-1c44-4e0f-8d21-3b1d8c9e5b02"
 
 

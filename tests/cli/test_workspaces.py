@@ -5,8 +5,8 @@ from typing import Any
 
 from typer.testing import Result
 
-from tests.test_cli import Run, data, run, stored
-from tests.test_cli import told as line
+from tests.cli.test_commands import Run, data, run, stored
+from tests.cli.test_commands import told as line
 
 __all__ = ["data", "run"]  # fixtures
 
