@@ -41,9 +41,7 @@ def test_it_loads_once_in_the_background() -> None:
 
 
 def test_it_does_not_wait_for_what_was_not_started() -> None:
-    began = time.monotonic()
-    assert Loader(Attempts()).get(5) is None
-    assert time.monotonic() - began < 2
+    assert Loader(Attempts()).get(3_600) is None
 
 
 def test_a_failure_is_kept_with_its_reason_until_the_pause_is_over() -> None:
@@ -120,8 +118,8 @@ def test_who_comes_late_or_waits_for_two_waits_no_longer() -> None:
     for loader in loaders:
         loader.start()
     began = time.monotonic()
-    assert [loader.get(0.6) for loader in loaders * 3] == [None] * 6
-    assert 0.5 < time.monotonic() - began < 1.1
+    assert [loader.get(0.6) for loader in loaders * 50] == [None] * 100
+    assert time.monotonic() - began < 30, "a wait each would be a minute"
     load.go.set()
 
 

@@ -154,7 +154,7 @@ def test_where_the_model_hangs_each_call_is_answered_in_time_without_it(
     llm.hangs(60)
     began = time.monotonic()
     assert expected in json.dumps(hanging.ok(tool, **arguments))
-    assert time.monotonic() - began < 5
+    assert time.monotonic() - began < 45, "the model would answer after a minute"
 
 
 # e -------------------------------------------------------------------------------------------------------------------

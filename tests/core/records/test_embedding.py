@@ -127,11 +127,11 @@ def test_a_service_that_hangs_costs_one_wait(tmp_path: Path, server: Ollama, mon
     monkeypatch.setattr(service, "HURRY", 0.5)
     hangs = threading.Event()
     with with_ollama(tmp_path, server) as here:
-        server.fails = lambda _text: hangs.wait(30)
+        server.fails = lambda _text: hangs.wait(60)
         try:
             began = time.monotonic()
             memories(here).store("Bread needs yeast.")
-            assert 0.4 < time.monotonic() - began < 5
+            assert time.monotonic() - began < 45, "the service would answer after a minute"
             server.asked.clear()
             for _ in range(3):
                 memories(here).store("Jazz began in New Orleans.")
@@ -142,7 +142,7 @@ def test_a_service_that_hangs_costs_one_wait(tmp_path: Path, server: Ollama, mon
             began = time.monotonic()
             for _ in range(3):
                 assert "yeast" in memories(here).recall("yeast", 500).text
-            assert time.monotonic() - began < 5, "it is tried in the background, and nobody waits"
+            assert time.monotonic() - began < 45, "it is tried in the background, and nobody waits"
         finally:
             hangs.set()
 
@@ -156,9 +156,9 @@ def test_two_models_that_are_loaded_cost_one_wait(tmp_path: Path, monkeypatch: p
         try:
             memories(here).store("Bread needs yeast.")
             began = time.monotonic()
-            for _ in range(3):
+            for _ in range(40):
                 assert "yeast" in memories(here).recall("yeast", 500).text
-            assert time.monotonic() - began < 2.7
+            assert time.monotonic() - began < 45, "a wait each would be a minute"
         finally:
             go.set()
 

@@ -181,7 +181,7 @@ def test_a_call_that_takes_too_long_is_answered_all_the_same(tmp_path: Path) -> 
             for mode in ("auto", "legacy", "sse"):
                 with remote(server, mode) as agent:
                     assert "goes on without an answer" in agent.refused("memory_store", content=f"during {mode}")
-            assert time.monotonic() - began < 20
+            assert time.monotonic() - began < 100, "four waits for the lock would be two minutes"
             assert server.tool("memory_inspect").status_code == 200, "reading goes on"
         assert server.tool("memory_store", content="after").status_code == 200
     assert {"before", "after"} <= {row["body"] for row in rows_of(tmp_path)}
