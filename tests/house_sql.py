@@ -92,7 +92,7 @@ def check_queries_are_used(root: Path) -> list[str]:
     """Every named query occurs in the package as a string."""
     literals = {node.value for _, node, _ in nodes(root) if isinstance(node, ast.Constant)}
     return [
-        f"{query.place} {query.name} is used by nobody."
+        f"{query.place} {query.name} is not used."
         for query in _statements(root)
         if query.name and query.name not in literals
     ]

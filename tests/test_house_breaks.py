@@ -183,7 +183,7 @@ ADDED = [
     ("queries_are_well_formed", f"{SQL}/things.sql", "-- name: things.get\n-- Once more.\nSELECT 1\n"),
     ("queries_are_well_formed", f"{SQL}/sqlite/more.sql", "SELECT 1;\n"),
     ("queries_are_well_formed", f"{SQL}/things.sql", "-- name: unexpected\n-- No noun.\nSELECT 1\n"),
-    ("queries_are_used", f"{SQL}/things.sql", "-- name: things.nobody\n-- For no one.\nSELECT 1\n"),
+    ("queries_are_used", f"{SQL}/things.sql", "-- name: things.unused\n-- For no one.\nSELECT 1\n"),
     ("queries_are_used", f"{SQL}/postgres/a.sql", "-- name: things.elsewhere\n-- For no one.\nSELECT 1\n"),
     ("queries_exist", f"{SRC}/core/base/a.py", "def f(q):\n    q.all('things.lost', id=1)\n"),
     ("queries_exist", f"{SRC}/core/base/a.py", "def f(q):\n    q.value('things.get' if q else 'things.lost')\n"),
@@ -252,8 +252,8 @@ def test_a_break_names_its_line(root: Path) -> None:
     _write(root / SRC / "core/base/a.py", "\n\ndef f():\n    import json\n")
     assert _broken(root) == {"imports_stand_on_top": [f"{SRC}/core/base/a.py:4 imports inside a function or class."]}
     _write(root / SRC / "core/base/a.py", "")
-    _write(root / SQL / "more.sql", "-- For later.\n\n-- name: things.nobody\n-- For no one.\nSELECT 1\n")
-    assert _broken(root) == {"queries_are_used": [f"{SQL}/more.sql:3 things.nobody is used by nobody."]}
+    _write(root / SQL / "more.sql", "-- For later.\n\n-- name: things.unused\n-- For no one.\nSELECT 1\n")
+    assert _broken(root) == {"queries_are_used": [f"{SQL}/more.sql:3 things.unused is not used."]}
 
 
 @pytest.mark.parametrize("text", ["import memoryd.model\n", "if TYPE_CHECKING:\n    from . import model\n"])
