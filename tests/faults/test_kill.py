@@ -143,6 +143,7 @@ STORE = """
 import json, sys
 from memoryd.core.engine import Engine
 from memoryd.core.memories.memories import Memories
+from memoryd.core.scope import Scope
 from memoryd.settings import Settings
 
 name, count = sys.argv[1], int(sys.argv[2])
