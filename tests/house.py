@@ -279,7 +279,7 @@ def check_settings_alone_read_the_environment(root: Path) -> list[str]:
 def check_nothing_is_left_over(root: Path) -> list[str]:
     """No tracked text names a path of one machine, a package index, or work left undone."""
     found = []
-    for path in _tracked(root):
+    for path in tracked(root):
         lines = path.read_text(encoding="utf-8", errors="replace").split("\n")
         found += [
             f"{path.relative_to(root).as_posix()}:{number} holds {what}: {match[0]}"
@@ -290,7 +290,7 @@ def check_nothing_is_left_over(root: Path) -> list[str]:
     return found
 
 
-def _tracked(root: Path) -> list[Path]:
+def tracked(root: Path) -> list[Path]:
     """What git tracks or would track; without git, every file outside of hidden folders."""
     # A hook hands its own repository down in GIT_*, which must not answer for another tree.
     environment = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}

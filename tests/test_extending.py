@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.house import CHECKS
+from tests.house import CHECKS, tracked
 
 ROOT = Path(__file__).parents[1]
 PAGE = (ROOT / "docs" / "extending.md").read_text(encoding="utf-8")
@@ -43,10 +43,10 @@ def follow(root: Path) -> None:
 def extended(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A copy of the repository after the recipes."""
     root = tmp_path_factory.mktemp("extended")
-    listed = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
-    for name in filter(None, listed.split("\0")):
-        (root / name).parent.mkdir(parents=True, exist_ok=True)
-        shutil.copy(ROOT / name, root / name)
+    for path in tracked(ROOT):
+        copy = root / path.relative_to(ROOT)
+        copy.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(path, copy)
     follow(root)
     run(root, "docs/tables.py")
     document = run(root, "-m", "memoryd", "openapi")
