@@ -10,6 +10,7 @@ import typer
 
 from memoryd.cli import results, show
 from memoryd.cli.frame import PLACE, AsJson, command, err, note
+from memoryd.core.base.batches import batches
 from memoryd.core.engine import Engine
 from memoryd.core.memories.view import ForgottenMemories, InspectedMemories, RecalledMemories
 from memoryd.core.security import secrets
@@ -45,7 +46,7 @@ class Tools:
     def whole(self, ids: Sequence[str]) -> list[dict[str, Any]]:
         """Return memories with all their fields."""
         found: list[dict[str, Any]] = []
-        for part in _parts(ids):
+        for part in batches(ids, IDS):
             result: InspectedMemories = self.run("memory_inspect", ids=part).result
             found += result["memories"]
         return found
@@ -219,15 +220,9 @@ def _ask(preview: ForgottenMemories) -> None:
 def _forgotten(tools: Tools, ids: Sequence[str]) -> ForgottenMemories:
     """Forget exactly the memories that were shown, even if others match by now."""
     gone: list[str] = []
-    for part in _parts(ids):
+    for part in batches(ids, IDS):
         gone += tools.run("memory_forget", ids=part).result["ids"]
     return {"forgotten": len(gone), "ids": gone, "dry_run": False}
-
-
-def _parts(ids: Sequence[str]) -> Iterator[list[str]]:
-    """Yield the ids in batches of the size that a tool accepts."""
-    for start in range(0, len(ids), IDS):
-        yield list(ids[start : start + IDS])
 
 
 def _tell(answer: Answer[Any], *, as_json: bool) -> None:

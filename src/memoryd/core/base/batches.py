@@ -1,6 +1,6 @@
 """Splits many items into batches."""
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable
 from typing import TypeVar
 
 T = TypeVar("T")
@@ -10,7 +10,7 @@ def _one(_item: object) -> int:
     return 1
 
 
-def batches(items: Iterable[T], most: int, weigh: Callable[[T], int] = _one) -> Iterator[list[T]]:
+def batches(items: Iterable[T], most: int, weigh: Callable[[T], int] = _one) -> Generator[list[T]]:
     """Yield the items in lists that weigh `most` or, by their last item, a little more; the last may weigh less."""
     batch: list[T] = []
     weight = 0

@@ -18,6 +18,7 @@ from typing import TypeVar
 
 import numpy as np
 
+from memoryd.core.base.batches import batches
 from memoryd.core.base.leases import TERM, Leases
 from memoryd.core.records import perspectives
 from memoryd.core.records.backlog import Backlog, Lacking
@@ -318,9 +319,9 @@ class Embedding:
         """Embed what one workspace lacks; if the model refused too much, look through all of it next time."""
         with self._lock:
             ids = self._lacking.pop(workspace.id, None)
-        shared = self._shared(workspace, embedder.name, wait) if ids is None else _batches(sorted(ids))
-        with closing(shared) as batches:  # a pass that gives up leaves no lease behind
-            done = self._embed_all(workspace, embedder, batches, stopping)
+        shared = self._shared(workspace, embedder.name, wait) if ids is None else batches(sorted(ids), BATCH)
+        with closing(shared) as some:  # a pass that gives up leaves no lease behind
+            done = self._embed_all(workspace, embedder, some, stopping)
         if not done:
             with self._lock:
                 self._lacking[workspace.id] = None
@@ -478,10 +479,6 @@ def _sets(queries: Queries) -> dict[str, int]:
 def _length(texts: Texts) -> int:
     """Return how many characters are embedded of a record."""
     return sum(map(len, texts.values()))
-
-
-def _batches(ids: Sequence[str]) -> Generator[Sequence[str]]:
-    return (ids[start : start + BATCH] for start in range(0, len(ids), BATCH))
 
 
 def _drop(made: Row, queries: Queries) -> int:

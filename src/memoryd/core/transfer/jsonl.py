@@ -15,6 +15,7 @@ from typing import IO, Any, Literal
 
 from memoryd import disk
 from memoryd.core.base.progress import Progress, ignore_progress
+from memoryd.core.base.results import compact
 from memoryd.core.security.secrets import Cleaned, SecretRefusedError, Secrets
 from memoryd.errors import InvalidInputError, StoreError
 from memoryd.text import unstorable
@@ -191,7 +192,7 @@ class Target:
 
     def put(self, value: Mapping[str, Any]) -> None:
         """Write a line."""
-        line = json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode() + b"\n"
+        line = compact(value).encode() + b"\n"
         self._digest.update(line)
         self._file.write(line)
         self.number += 1
