@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Callable, Coroutine, Mapping
+from contextlib import suppress
 from typing import Any
 
 from mcp import types
@@ -23,24 +24,36 @@ Send = Callable[[bool, list[str]], Coroutine[Any, Any, None]]
 
 
 class _Gathered:
-    """The pending notices of a client: changes within a moment, e.g. of a large deletion, are sent together."""
+    """The pending notices of a client: changes within a moment, e.g. of a large deletion, are sent together.
 
-    def __init__(self, send: Send) -> None:
+    Its methods are called in the thread of the loop only.
+    """
+
+    def __init__(self, loop: asyncio.AbstractEventLoop, send: Send) -> None:
+        self._loop = loop
         self._send = send
         self._listed = False
         self._uris: dict[str, None] = {}
         self._waiting = False
+        self._sending: set[asyncio.Task[None]] = set()
 
-    async def tell(self, listed: bool, uris: list[str]) -> None:
+    def add(self, listed: bool, uris: list[str]) -> None:
         self._listed |= listed
         self._uris |= dict.fromkeys(uris)
-        if self._waiting or not (self._listed or self._uris):
-            return
-        self._waiting = True
-        await asyncio.sleep(MOMENT)
-        gathered = self._listed, list(self._uris)
-        self._listed, self._uris, self._waiting = False, {}, False  # later changes go into the next notice
-        await self._send(*gathered)
+        if not self._waiting and (self._listed or self._uris):
+            self._waiting = True
+            self._loop.call_later(MOMENT, self._flush)
+
+    def _flush(self) -> None:
+        sending = self._loop.create_task(self._send(self._listed, list(self._uris)))
+        self._listed, self._uris, self._waiting = False, {}, False
+        self._sending.add(sending)  # the loop itself holds tasks weakly
+        sending.add_done_callback(self._sent)
+
+    def _sent(self, sending: asyncio.Task[None]) -> None:
+        self._sending.discard(sending)
+        if not sending.cancelled():
+            sending.exception()  # a client that is gone needs no notice
 
 
 class Notices:
@@ -129,18 +142,17 @@ class Notices:
 
     def _watch(self, ctx: Any, whose: object, wanted: Wanted, send: Send) -> Callable[[], None]:
         """Send changes in the sender's current workspace and own session; return a function that ends this."""
-        loop, gathered = asyncio.get_running_loop(), _Gathered(send)
+        loop = asyncio.get_running_loop()
+        gathered = _Gathered(loop, send)
 
         def heard(changed: Changed) -> None:
             caller = self._callers.caller(ctx)
             own = self._calls.session(caller)
             keys = [(caller.session_id if scope else "", key) for scope, key in changed.keys if scope in ("", own)]
             listed = changed.listed and (bool(keys) or not changed.keys or changed.unknown)
-            sending = gathered.tell(listed, _concerned(resources.changed(keys), wanted, every=changed.unknown))
-            try:
-                asyncio.run_coroutine_threadsafe(sending, loop)
-            except RuntimeError:  # the loop is closed, since the client is gone
-                sending.close()
+            uris = _concerned(resources.changed(keys), wanted, every=changed.unknown)
+            with suppress(RuntimeError):  # the loop is closed, since the client is gone
+                loop.call_soon_threadsafe(gathered.add, listed, uris)
 
         end = self._calls.engine.changes.watch(lambda: self._calls.watched(self._callers.caller(ctx)), heard)
         self._heard[whose] = heard
