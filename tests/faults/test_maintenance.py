@@ -108,7 +108,7 @@ def test_tools_answer_while_a_model_hangs_and_the_log_says_why_once(
     environ: dict[str, str], llm: Model, tmp_path: Path
 ) -> None:
     llm.hangs(30)
-    with process_agent(environ | {"MEMORY_LLM_TIMEOUT": "2"}, log=tmp_path / "log") as server:
+    with process_agent(environ | {"MEMORY_LLM_TIMEOUT": "10"}, log=tmp_path / "log") as server:
         until(lambda: llm.asked, "the model is asked")
         assert server.found("Where does Ann live?")
         server.store("Maintenance holds nobody up.")
