@@ -6,6 +6,8 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 # Tests that follow each other stay together, since they share servers; who has no more to do takes from the others.
+# To rewrite the assertions of all tests takes longer than to import them.
+unexport PYTHONDONTWRITEBYTECODE
 PYTEST := $(BIN)/python -m pytest -n auto --dist worksteal
 
 # What is kept where: prompts and language models keep nothing, and tests/core/records/test_change_feed.py hears changes on both.
