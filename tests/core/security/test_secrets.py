@@ -28,7 +28,7 @@ from memoryd.core.journal.journal import Journal
 from memoryd.core.memories.memories import Criteria, Memories
 from memoryd.core.memories.vault import Vault
 from memoryd.core.scope import Scope
-from memoryd.core.security import secret_rules, secrets  # fmt: skip
+from memoryd.core.security import secret_rules, secret_search, secrets  # fmt: skip
 from memoryd.core.security.secrets import Secrets
 from memoryd.core.transfer import export, foreign, journal_file, jsonl, restore
 from memoryd.errors import InvalidInputError
@@ -420,8 +420,8 @@ def test_each_rule_takes_linear_time_on_what_it_needs(rule: int) -> None:
         assert times[1] < 10 * max(times[0], 0.005), (one, part, times)
 
 
-def _of_rule(rule: secret_rules.Rule, text: str) -> float:
-    both = secret_rules.Text(text, text.lower())
+def _of_rule(rule: secret_search.Rule, text: str) -> float:
+    both = secret_search.Text(text, text.lower())
     began = time.process_time()
     for _ in rule.spans(both):
         pass

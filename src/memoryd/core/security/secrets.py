@@ -10,7 +10,7 @@ from functools import cache, wraps
 from inspect import BoundArguments, signature
 from typing import Any, Concatenate, Literal, ParamSpec, Protocol, TypeVar
 
-from memoryd.core.security import secret_rules
+from memoryd.core.security import secret_rules, secret_search
 from memoryd.errors import InvalidInputError
 from memoryd.hidden import seen
 
@@ -204,14 +204,14 @@ def _within(text: str) -> list[Secret]:
         return []
     plain, places = seen(text)
     folded = plain.replace("İ", "I").lower()  # the one letter whose small one is longer
-    both = secret_rules.Text(plain, folded)
+    both = secret_search.Text(plain, folded)
     spans = [(rule.kind, start, end) for rule in _rules_for(folded) for start, end in rule.spans(both)]
     if places is not None:
         spans = [(kind, places[start], places[end - 1] + 1) for kind, start, end in spans]
     return _apart([Secret(*span) for span in spans])
 
 
-def _rules_for(folded: str) -> list[secret_rules.Rule]:
+def _rules_for(folded: str) -> list[secret_search.Rule]:
     """Return the rules that a text in small letters may match, in their order; each need is looked for once."""
     rules = secret_rules.rules()
     places = {place for need, places in _places_by_need().items() if need in folded for place in places}

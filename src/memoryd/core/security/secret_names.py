@@ -1,0 +1,61 @@
+"""What secrets are called, in which syntax a value follows, and how it is quoted."""
+
+from memoryd.core.security.secret_search import VALUE, Names
+
+
+def _behind(words: str) -> str:
+    """Behind one of some words, with or without a sign between."""
+    return "(?:" + "|".join(f"(?<={word})|(?<={word}[ _-])" for word in words.split()) + ")"
+
+
+_HOLDERS = (*(word + sign for word in "db key root store sudo bind require".split() for sign in ("", "_")), "[a-z]_")
+_USES = (
+    "api auth service account access private preshared client signing encryption master deploy hmac aes session "
+    "webhook secret jwt app crypt storage consumer write admin nonce logged_in license"
+)
+
+
+PASSWORDS = Names(
+    ("mot de passe", *("pass pw mdp kennwort contrase clave senha wachtwoord hasło haslo парол "
+                       "パスワード 暗証番号 密码 密碼 "
+                       "口令 비밀번호 psk heslo jelszó parol şifre lösenord adgangskode salasana κωδικ كلمة סיסמ "
+                       "पासवर्ड รหัสผ่าน sandi パスコード パスフレーズ 암호 패스워드").split(), "mật khẩu"),
+    rf"pass(?:word|wd|phrase|wort|code)|pass(?:(?<![a-z]pass)|(?<={'pass)|(?<='.join(_HOLDERS)}pass))(?![a-z])"
+    r"|(?<![a-z])(?:pwd?|mdp|psk)(?![a-z])|kennwort|mot de passe|contrase[nñ]a|clave(?: de acceso)?\b|senha\b"
+    r"|wachtwoord|has[lł]o\b|парол[ьяюеі]\b|パスワード|暗証番号|密码|密碼|口令|비밀번호|heslo\b|jelszó|parol[aă](?:sı)?\b"
+    r"|(?<!\w)şifre(?:si|niz)?\b|lösenord(?:et)?\b|adgangskoden?\b|passord(?:et)?\b|salasana(?: on)?\b"
+    r"|κωδικός(?: πρόσβασης)?|كلمة (?:المرور|السر)|סיסמ[הת]|पासवर्ड|รหัสผ่าน|mật khẩu|(?:kata )?sandi\b"
+    r"|contrasenya\b|パスコード|パスフレーズ|암호|패스워드",
+)  # fmt: skip
+KEYS = Names(
+    tuple("key salt secret token credential jeton schlüssel トークン 秘密鍵 令牌 密钥 密鑰".split()),
+    rf"{_behind(_USES)}(?:keys?|salt)(?! ?id)"
+    r"|secret|token|credentials?|jeton\b|schlüssel|トークン|秘密鍵|令牌|密钥|密鑰",
+)
+KEY = Names(("key",), r"(?<![\w-])(?<!public )(?<!public-)key")
+MORE = r"(?:[ _-]?(?:access|key|base|value|token|pass|phrase)){0,3}\d?"  # secret_access_key, SECRET_KEY_BASE
+FOR = (
+    r"(?: (?:for|of|to|on|at|in|from|für|von|vom|zum|zur|der|des|im|am|pour|de|du|del|della|do|da|para|per|dla"
+    r"|till|för|til|voor|van|untuk|của|pro|do|k|od|pre|ke|auf|sur|sul|от|для|к|на|до|від)"
+    r" (?:[^\n:=\"'.,]|(?<=\w)'(?=\w)){1,60}?)?"
+)
+VERB = (
+    r"(?: (?:is|was|are|ist|war|lautet|heißt|est|es|é|è|era|être|será|är|er|je|este|jest|είναι|là|adalah|هي|היא|คือ|है)\b"
+    r"(?: (?:now|still|currently|jetzt|set to|changed to|reset to))?:?"
+    r"|(?: was| is| has been)? (?:set|changed|reset|updated) to\b| to\b|\s?[はは是为為]|은|는)\s?"
+)
+IS = (
+    r"(?:\\?[\"'\]`]{0,2}\s{0,3}(?::=|=>|={1,3}|[:：＝→]|->)\s{0,3}"  # JSON, YAML, TOML, environment
+    # <add key="Password" value="...">, - name: PASSWORD, value: ...
+    r"|[\"']?\s?(?:,|\n)?\s{0,40}[\"']?(?<![a-z])(?:value|text)[\"']?\s?[=:]\s?"
+    rf"|{FOR}(?:{VERB}|\s?[:：]\s?))"
+)
+BARE = rf"([!#-&(-;=?-_a-~¡-ɏ]{{4,{VALUE}}}+)"
+QUOTED = (
+    r"[bru]{0,2}(?:\\?\"([^\"\n\\]{4,400}+)\\?\"|\\?'([^'\n\\]{4,400}+)\\?'|`([^`\n\\]{4,400}+)`"
+    r"|[“「『«]([^”」』»\n\\]{4,400}+)[”」』»])"
+)
+AFTER_FLAG = r"[\"']?([^\s\"'|;&<>]{4,200}+)"
+FLAG = (
+    r"(?<![\w-])--?[a-z-]{0,30}(?:password|passwd|passphrase|pass|token|secret|api-?key|access-key|secret-key)(?: |=)"
+)
