@@ -15,6 +15,8 @@ COMMANDS = (
         "",
         r"\s-p[ =]",
     ),
+    ("steghide rdesktop isql", "", r"\s-p\s"),
+    ("dotnet nuget", r"[^\n|;]{0,40}\bpush\b", r"\s-k\s"),
     ("az", r"\s{1,3}login\b", r"\s-p[ =]"),
     ("curl lftp", "", r"\s(?:-u|--user|--proxy-user)[ =]?[\"']?[^\s:\"'$,]{1,100}[:,]"),
     ("redis-cli", "", r"\s-a\s"),
@@ -28,7 +30,7 @@ COMMANDS = (
     ("7z unrar rar", "", r"\s-(?:h)?p"),
     ("http https xh ab", "", r"\s(?:-a|-A|--auth)[ =]?[\"']?[^\s:\"'$,]{1,100}:"),
     ("plink pscp psftp winscp kitty", "", r"\s-pw\s"),
-    ("sqlplus rman expdp impdp", "", r"\s[\"']?[a-z]\w{1,30}/(?=[^\s@/]{4,100}@|[^\s@/]{4,100}\s*$)"),
+    ("sqlplus rman expdp impdp", "", r"\s[\"']?[a-z]\w{1,30}/(?=[^\s@/]{4,100}(?:[@\s]|$))"),
     ("wpa_passphrase", "", r"\s[^\s]{1,40}\s"),
     ("rabbitmqctl", r"\s{1,3}(?:add_user|change_password|authenticate_user)\b", r"\s\w{1,20}\s[\w.@-]{1,60}\s"),
     ("mc", r"\s{1,3}(?:alias\s{1,3}set|config\s{1,3}host\s{1,3}add)\b", r"\shttps?://\S{1,200}\s\S{1,60}\s"),
@@ -54,7 +56,7 @@ COMMANDS = (
     ("influx", "", r"\s-password\s"),
     ("aws", "", r"\saws_secret_access_key\s"),
     ("npm pnpm yarn", "", r":_(?:authToken|password)[ =]"),
-    ("net", r"\s{1,3}(?:use|user)\b", r"\s(?:use\s\S{1,10}\s\\\\\S{1,200}\s|user\s\S{1,60}\s)(?!/)"),
+    ("net", r"\s{1,3}(?:use|user)\b", r"\s(?:use\s\S{1,10}\s\\\\\S{1,200}\s(?:/user:\S{1,60}\s)?|user\s\S{1,60}\s)(?!/)"),
 )
 """How the names of commands begin, what follows in those that take a password, and what stands before it."""
 

@@ -11,26 +11,34 @@ def _behind(words: str) -> str:
 _HOLDERS = (*(word + sign for word in "db key root store sudo bind require".split() for sign in ("", "_")), "[a-z]_")
 _USES = (
     "api auth service account access private preshared client signing encryption master deploy hmac aes session "
-    "webhook secret jwt app crypt storage consumer write admin nonce logged_in license"
+    "webhook secret jwt app crypt storage consumer write admin nonce logged_in license licence shared recovery unseal role "
+    "fernet bearer subscription secretbox cookie ssh vault user root join registration product activation rails host "
+    "clé clave chiave ключ llave chave"
 )
 
 
 PASSWORDS = Names(
     ("mot de passe", *("pass pw mdp kennwort contrase clave senha wachtwoord hasło haslo парол "
                        "パスワード 暗証番号 密码 密碼 "
-                       "口令 비밀번호 psk heslo jelszó parol şifre lösenord adgangskode salasana κωδικ كلمة סיסמ "
-                       "पासवर्ड รหัสผ่าน sandi パスコード パスフレーズ 암호 패스워드").split(), "mật khẩu"),
-    rf"pass(?:word|wd|phrase|wort|code)|pass(?:(?<![a-z]pass)|(?<={'pass)|(?<='.join(_HOLDERS)}pass))(?![a-z])"
-    r"|(?<![a-z])(?:pwd?|mdp|psk)(?![a-z])|kennwort|mot de passe|contrase[nñ]a|clave(?: de acceso)?\b|senha\b"
-    r"|wachtwoord|has[lł]o\b|парол[ьяюеі]\b|パスワード|暗証番号|密码|密碼|口令|비밀번호|heslo\b|jelszó|parol[aă](?:sı)?\b"
+                       "口令 비밀번호 psk heslo jelsz parol şifre lösenord adgangskode salasana κωδικ كلمة סיסמ "
+                       "पासवर्ड รหัสผ่าน sandi パスコード パスフレーズ 암호 패스워드 비번 合言葉 暗証 lozink slaptažod "
+                       "parool nenosiri geslo lykilorð পাসওয়ার্ড கடவுச்சொல் პაროლ գաղտնաբառ redis_auth").split(),
+     "mật khẩu", "kata laluan", "palavra-passe", "رمز عبور", "پاس ورڈ", "құпия сөз"),
+    rf"pass(?:word|wd|[ -]?phrase|wort|code)|pass(?:(?<![a-z]pass)|(?<={'pass)|(?<='.join(_HOLDERS)}pass))(?![a-z])"
+    r"|pwd(?![a-z])|(?<![a-z])(?:pw|mdp|psk)(?![a-z])|(?<=bind|root|user|sudo)pw(?![a-z])|kennwort|mot de passe|contrase[nñ]a|clave(?: de acceso)?\b|senha\b"
+    r"|wachtwoord|has[lł]o\b|парол(?:[ьяюеі]|ата)\b|パスワード|暗証番号|密码|密碼|口令|비밀번호|heslo\b|jelsz(?:ó|ava)|parol(?:[aăe]|asa|ası|a lui|a d'ordine)\b"
     r"|(?<!\w)şifre(?:si|niz)?\b|lösenord(?:et)?\b|adgangskoden?\b|passord(?:et)?\b|salasana(?: on)?\b"
     r"|κωδικός(?: πρόσβασης)?|كلمة (?:المرور|السر)|סיסמ[הת]|पासवर्ड|รหัสผ่าน|mật khẩu|(?:kata )?sandi\b"
-    r"|contrasenya\b|パスコード|パスフレーズ|암호|패스워드",
+    r"|contrasenya\b|パスコード|パスフレーズ|암호|패스워드|비번|合言葉|暗証|lozink[aeu]\b|slaptažod\w{1,3}\b|parool\b|nenosiri\b"
+    r"|geslo\b|lykilorð\w{0,2}\b|পাসওয়ার্ড|கடவுச்சொல்|პაროლი|գաղտնաբառ\w?|kata laluan|palavra-passe|رمز عبور|پاس ورڈ"
+    r"|құпия сөз|(?<=redis_)auth\b",
 )  # fmt: skip
 KEYS = Names(
-    tuple("key salt secret token credential jeton schlüssel トークン 秘密鍵 令牌 密钥 密鑰".split()),
+    tuple("key salt secret token credential jeton schlüssel clé clave chiave ключ klucz トークン 秘密鍵 キー 令牌 密钥 密鑰 토큰 키 "
+          "segreta secreta secrète".split()),
     rf"{_behind(_USES)}(?:keys?|salt)(?! ?id)"
-    r"|secret|token|credentials?|jeton\b|schlüssel|トークン|秘密鍵|令牌|密钥|密鑰",
+    r"|secret|token|credentials?|jeton\b|schlüssel|トークン|秘密鍵|(?<=api)キー|(?<=api )キー|令牌|密钥|密鑰|토큰|(?<=api)키|(?<=api )키"
+    r"|(?:clé|clave|chiave|ключ|klucz|llave|chave) api\b|(?:segreta|secreta|secrète)\b",
 )
 KEY = Names(("key",), r"(?<![\w-])(?<!public )(?<!public-)key")
 MORE = r"(?:[ _-]?(?:access|key|base|value|token|pass|phrase)){0,3}\d?"  # secret_access_key, SECRET_KEY_BASE
@@ -45,17 +53,19 @@ VERB = (
     r"|(?: was| is| has been)? (?:set|changed|reset|updated) to\b| to\b|\s?[はは是为為]|은|는)\s?"
 )
 IS = (
-    r"(?:\\?[\"'\]`]{0,2}\s{0,3}(?::=|=>|={1,3}|[:：＝→]|->)\s{0,3}"  # JSON, YAML, TOML, environment
+    r"(?:\\?[\"'\]`]{0,2}\s{0,3}(?::=|=>|={1,3}|[:：＝→]|->|[?]=|[?|]{1,2})\s{0,3}"  # JSON, YAML, TOML, environment
     # <add key="Password" value="...">, - name: PASSWORD, value: ...
     r"|[\"']?\s?(?:,|\n)?\s{0,40}[\"']?(?<![a-z])(?:value|text)[\"']?\s?[=:]\s?"
+    r"|\s?:\s?&?[\w<>']{1,20}[?!]?\s?=\s?|:\s?(?:!!?\w{2,9}\s|[|>]-?\s{1,9})"  # a type, a tag, a block
+    r"|[^\n=:]{0,50}?\s--(?:value|body|secret-string|data)[ =]|[\"']\s?,\s?default\s?=\s?|[\"'`]?\s{1,3}=?\s?convertto-securestring\s(?:-\w{1,9}\s)?|:-"
     rf"|{FOR}(?:{VERB}|\s?[:：]\s?))"
 )
 BARE = rf"([!#-&(-;=?-_a-~¡-ɏ]{{4,{VALUE}}}+)"
 QUOTED = (
-    r"[bru]{0,2}(?:\\?\"([^\"\n\\]{4,400}+)\\?\"|\\?'([^'\n\\]{4,400}+)\\?'|`([^`\n\\]{4,400}+)`"
+    r"[bru]{0,2}(?:\\?\"(?:\"\")?([^\"\n\\]{4,400}+)\\?\"|\\?'([^'\n\\]{4,400}+)\\?'|`([^`\n\\]{4,400}+)`"
     r"|[“「『«]([^”」』»\n\\]{4,400}+)[”」』»])"
 )
 AFTER_FLAG = r"[\"']?([^\s\"'|;&<>]{4,200}+)"
 FLAG = (
-    r"(?<![\w-])--?[a-z-]{0,30}(?:password|passwd|passphrase|pass|token|secret|api-?key|access-key|secret-key)(?: |=)"
+    r"(?<![\w-])--?[a-z-]{0,30}(?:password|passwd|passphrase|pass|token|secret|api-?key|authkey|(?:access|secret|auth|shared|account|license|recovery)-?key|(?:bind|root|user)-?pwd?)(?: |=)"
 )

@@ -9,7 +9,7 @@ from functools import cache
 from memoryd.core.security import key_phrases, secret_commands, secret_sentences, secret_tables, secret_tokens
 from memoryd.core.security import secret_values as values
 from memoryd.core.security.secret_names import AFTER_FLAG, BARE, FLAG, FOR, IS, KEY, KEYS, MORE, PASSWORDS, QUOTED, VERB
-from memoryd.core.security.secret_search import Names, Rule, Spans, Text, between, found, inside, named, token, trimmed
+from memoryd.core.security.secret_search import Names, Rule, Spans, Text, between, found, inside, named, token, trim
 
 # PEM (RFC 7468), OpenPGP (RFC 9580)
 _PEM = (
@@ -43,43 +43,79 @@ def _is_hexadecimal(value: str) -> bool:
     return len(value.removeprefix("0x")) in {64, 128}
 
 
+_DIGESTS = (
+    "hash", "sha", "sha256", "s256", "sha512", "digest", "blickey", "blic_key", "blic-key", "blic key", "rity", "sum", "print",
+    "etag", "cert", "peer", "md5", "mac", "tag", "data", "signature", r"\Wiv", r"\Wbh", "nonce", "wrapped",
+)
+"""How names end of what is 32 bytes long, too, and no secret."""
 Make = Callable[[], Callable[[Text], Spans]]
+_SEEDS = ("seed", "semilla", "mnemo", "mnémo", "récup", "seme", "graine", "wiederherst", "сид", "助记词", "助記詞", "ニーモニック", "シード", "시드", "복구")
 _LOCKS = "keypad door gate alarm lock safe garage entrance tastenfeld tür tresor digicode clavier portail teclado"
 _CALLS = "open( getconnection( jwt. createhmac( hmac. set_password( auth=( convertto-securestring basicauth"
 OWN: tuple[tuple[str, str | tuple[str, ...], Make], ...] = (
     ("private key", "private", lambda: between(_PEM, _PEM_END)),
     ("private key", "putty", lambda: between(r"PuTTY-User-Key-File-\d:", r"Private-MAC: \w+")),
     ("JSON web token", "eyj", lambda: found(
-        r"(?<![\w-])eyJ[\w-]{8,}+\.eyJ[\w-]{8,}+(?:\.[\w-]++)?", _is_web_token, 0)),
+        r"(?<![\w-])eyJ[\w-]{8,}+(?:\.[\w-]{16,}+(?:\.[\w-]*+){0,3}|\.\.[\w-]{16,}+\.[\w-]++\.[\w-]++)", _is_web_token, 0)),
     # RFC 3986: the user's part of an authority; the user may be missing
     ("URL password", "://", lambda: found(
         r"://(?<=[a-zA-Z0-9]://)[^\s:/?#@\[\]\"'<>]{0,200}+:([^\s/?#@\[\]\"'<>]{1,400}+)@")),
     # RFC 6750, RFC 7617
     ("Authorization header", "authorization", lambda: found(
-        r"authorization[\"']?\s{0,3}[:=]\s{0,3}[\"']?(?:bearer|basic|token|apikey|digest|bot)\s{1,3}([\w.~+/=-]{16,}+)",
-        folded=True)),
+        r"authorization[\"']?\s{0,3}[:=]\s{0,3}[\"']?(?:[\w-]{2,20}\s{1,3})?([\w.~+/=-]{16,}+)",
+        values.has_digit, folded=True)),
     ("Authorization header", "bearer", lambda: found(
         r"bearer\s{1,3}([\w.~+/=-]{20,}+)", values.has_digit, folded=True)),
     ("session cookie", "cookie", lambda: inside(
         "cookie", r"cookie[\"']?\s?[:=][^\n]{1,1000}+",
-        r"(?<![\w.%-])(?=([\w.-]{1,60}+)=)(?i:[\w.-]*?(?:sess|sid|auth|jwt))[\w.-]*+=([^;\s\"'<>]{16,}+)",
+        r"(?<![\w.%-])(?=([\w.-]{1,60}+)=)(?i:[\w.-]*?(?:sess|sid|auth|jwt|token|cookies))[\w.-]*+=([^;\s\"'<>]{16,}+)",
         values.has_digit)),
+    ("session cookie", "li_at sess sid= remember_", lambda: found(
+        r"(?:li_at|sess(?:ion|data)?(?:[_-]?(?:id|token|key))?|(?<![a-z])sid|remember_\w{1,30}+)=([^;\s\"'<>&]{20,}+)",
+        secret_sentences.is_chance, folded=True)),
     ("URL secret", "? &", lambda: found(
         rf"[?&](?:{_IN_URL})=([^&\s\"'<>#]{{12,}}+)", _is_in_url, folded=True)),
     ("webhook", "hook", lambda: inside(
-        "http", r"https?://[^\s\"'<>]{0,200}?hook[^\s\"'<>]{1,300}+", r"(?<=/)([A-Za-z0-9_-]{20,}+)(?![^/?\"'\s,;)])",
-        _is_in_url)),
+        "http", r"https?://[^\s\"'<>]{0,200}?hook[^\s\"'<>]{1,300}+", r"(?<=/)([A-Za-z0-9_-]{20,}+)(?![^/?\"'`>\s,;)])",
+        values.has_digit)),
+    ("URL secret", "/invite /reset /magic /private /verify /confirm /join /share mcp", lambda: found(
+        r"https?://[^\s\"'<>]{1,200}?(?:/(?:invit\w{1,8}|reset[\w-]{0,20}|magic[\w-]{0,20}|verify|confirm|join|shared?)/"
+        r"|/private-|/mcp/\w{1,8}/)([\w+/-]{20,}+)", _is_in_url)),
+    ("URL secret", "://", lambda: found(r"://([\w-]{16,200}+)@", secret_sentences.is_chance)),
+    ("URL password", "thin: oci:", lambda: found(r"(?:thin|oci):[\w$]{1,30}+/([^\s@/]{4,100}+)@", values.is_flagged)),
+    ("URL password", "@tcp( @unix(", lambda: found(  # DSN of Go
+        r"(?<![\w/:-])[\w-]{1,40}+:([^\s@:/]{4,100}+)@(?:tcp|unix)\(", values.is_flagged)),
     ("AWS secret key", "aws access", lambda: inside(
         "aws secret", r"(?:(?<!\w)aws|secret_?access_?key)[^\n]{0,100}+", r"(?<![\w+/])([A-Za-z0-9+/]{40})(?![\w+/=])",
         lambda value: values.is_given(value) and (values.classes(value) > 2 or "+" in value or "/" in value))),
     # hexadecimal and base32 keys after a word that says so
-    ("secret key", "key seed", lambda: inside(
-        "private priv wallet eth aes hmac master encryption signing secret symmetric",
-        r"(?:private|priv|wallet|eth|aes|hmac|master|encryption|signing|secret|symmetric)[ _-]?(?:key|seed)"
-        r"[^\n]{0,100}+", r"(?<![\w-])((?:0x)?[0-9a-fA-F]{64,128}+)(?!\w)", _is_hexadecimal)),
+    ("secret key", "key seed accounts", lambda: inside(
+        "private priv wallet eth aes hmac master encryption signing secret symmetric ed25519 deployer accounts",
+        r"(?:(?:private|priv|wallet|eth|aes|hmac|master|encryption|signing|secret|symmetric|ed25519|deployer)"
+        r"[ _-]?(?:key|seed|pair)|accounts[\"']?\s?[:=]\s?\[)[^\n]{0,100}+", r"(?<![\w-])((?:0x)?[0-9a-fA-F]{64,128}+)(?!\w)", _is_hexadecimal)),
     ("secret key", "otp 2fa mfa", lambda: inside(
         "otp 2fa mfa", r"(?:otp|2fa|mfa)[ _-]?(?:secret|seed|key|auth)[^\n]{0,100}+",
         r"(?<![A-Za-z0-9])([A-Z2-7]{16,64})(?![A-Za-z0-9])", values.has_digit)),
+    ("secret key", "otp 2fa mfa authenticator", lambda: inside(
+        "otp 2fa mfa authenticator", r"(?:otp|2fa|mfa|authenticator)[^\n]{1,140}+",
+        r"(?<![a-z0-9])((?:[a-z2-7]{4}[ -]){3,15}[a-z2-7]{4})(?![a-z0-9])",
+        lambda value: sum(map(str.isdigit, value)) > 1, re.IGNORECASE)),
+    ("secret key", '"kty"', lambda: found(r"\"(?:d|k|p|q|dp|dq|qi)\"\s?:\s?\"([\w-]{22,}+)\"")),  # RFC 7517
+    ("secret key", "lo0tls1crudjti ls0tls1crudjti", lambda: found(  # PEM in base64
+        r"LS0tLS1CRUdJTi[A-Za-z0-9+/]{20,}+={0,2}", lambda value: b"PRIVATE KEY" in base64.b64decode(value[:64]), 0)),
+    ("secret key", "=", lambda: found(  # 32 or 64 bytes that a file assigns
+        rf"(?<=\w){''.join(f'(?<!{name})' for name in _DIGESTS)}"
+        r"[\"']?\s?[:=]\s?[\"']?([A-Za-z0-9+/]{43}=|[A-Za-z0-9+/]{86}==)(?![A-Za-z0-9+/=])", folded=True)),
+    ("secret key", "keypair solana wallet private secret", lambda: inside(
+        "keypair solana wallet private secret", r"(?:keypair|solana|wallet|private|secret)[^\[\n]{0,60}\[[\d, ]{60,400}+",
+        r"\[((?:\d{1,3}, ?){31,63}\d{1,3})", values.always)),
+    ("license key", "licen product activation recovery emergency", lambda: found(
+        r"(?:licen[cs]e(?: key)?|(?:product|activation|registration|recovery|emergency|secret)[ _-]key)\b[^\n]{0,30}?"
+        r"(?<![a-z0-9])((?:[a-z0-9]{4,6}-){3,9}[a-z0-9]{4,6})(?![a-z0-9-])", values.has_digit, folded=True)),
+    ("key phrase", _SEEDS, lambda: found(  # in any language
+        r"(?:seed|semilla|mnemonic|mnémo|phrase de récup|seme|graine|wiederherstellung|сид|助记词|助記詞|ニーモニック|シード"
+        r"|시드|복구)[^\n:：]{0,60}[:：]\s?((?:[^\s\d,.;:]{1,14}[ ,　]{1,2}){11,23}[^\s\d,.;:]{1,14})(?=[.\n]|$)",
+        lambda value: len(re.split(r"[ ,　]+", value)) in key_phrases.LENGTHS, folded=True)),
     ("recovery code", "code", lambda: inside(
         "recovery backup rescue", r"(?:recovery|backup|rescue)[ -]codes?[^.]{1,300}+",
         r"(?<![\w-])([a-zA-Z0-9]{4,8}(?:-[a-zA-Z0-9]{4,8}){1,3}|\d{4,10}(?: \d{4,10}){0,15}+)(?![\w-])",
@@ -99,32 +135,40 @@ OWN: tuple[tuple[str, str | tuple[str, ...], Make], ...] = (
         r"(?<![a-z])(?:keypad|door|gate|alarm(?! clock)|lock(?:box)?|safe|garage|entrance|tastenfeld|tür|tresor"
         r"|digicode|clavier|portail|teclado)(?![a-rt-z])[^\n]{1,120}+",
         r"(?i)(?<![a-z])(?:type|enter|press|dial|punch in|key in|combination|combo|tippe|tapez|composez|marca|digite"
-        r"|(?:door|gate|alarm|access|entry|the|its) code)(?: in)?(?: is| ist| est| es|:|=)? ?[*#]?"
+        r"|(?:door|gate|alarm|access|entry|the|its) code|(?:keypad|tastenfeld|digicode)\b[^\n\d:]{0,40}(?=:))(?: in)?(?: is| ist| est| es|:|=)? ?[*#]?"
         r"((?!(?:19|20)\d\d(?!\d))\d{4,8}|\d{1,2}(?:-\d{1,2}){2,3})(?![\w.,-]?\w)", values.always)),
     ("password", "wifi:", lambda: found(r"wifi:[^\n]{0,200}?;p:([^;\n]{8,63}+);", folded=True)),  # a QR code
     ("password", "wi-fi wifi wlan ssid hotspot", lambda: inside(
         "wi-fi wifi wlan ssid hotspot", r"(?:wi-?fi|wlan|ssid|hotspot)[^\n]{1,120}+",
         r"(?i)(?:(?<![\w-])(?:key|schlüssel|cl[ée]|clave|chiave|chave|ключ|code|psk)(?: is| ist| est| es|\s?[:=])?\s?"
         r"|\s[/–—|]\s(?!\d[.\d]{0,2}\s?ghz))[\"']?([^\s\"',;]{8,63}+)",
-        lambda value: values.is_given(value) and secret_sentences.is_picked(trimmed(value)))),
+        lambda value: values.is_given(value) and secret_sentences.is_picked(trim(value)))),
     ("password", "account login user konten zugänge comptes cuentas", lambda: inside(
         "account login user konten zugänge comptes cuentas",
         r"(?:accounts|logins|users|konten|zugänge|comptes|cuentas)(?![a-z])[^\n:]{0,60}:(?:\n[^\n]{1,100}+){1,10}+",
         r"^[ *•+-]{0,6}[\w.@+-]{2,40}+\s?[–—:/|,=-]\s?(\S{8,60}+)",
-        lambda value: values.is_given(value) and secret_sentences.is_picked(trimmed(value)), re.MULTILINE)),
+        lambda value: values.is_given(value) and secret_sentences.is_picked(trim(value)), re.MULTILINE)),
     ("password", "app", lambda: found(
         r"app(?:lication)?s?[ -]?(?:specific )?pass\w{2,5}[^\n]{0,60}?(?<![a-z])((?:[a-z]{4} ){3}[a-z]{4})(?![a-z])",
         lambda value: values.is_unsaid(value.replace(" ", "")), folded=True)),
     # command lines
     ("password", "echo printf", lambda: found(
         r"(?:echo|printf)\s{1,3}(?:-\w{1,3}\s)?[\"']?(?:[\w.-]{1,40}:)?([^\s\"'|$:]{4,100}+)[\"']?\s{0,3}(?:\||>{1,2})"
-        r"[^\n;|]{0,80}?(?:sudo\s{1,3}-S|stdin|passwd|cryptsetup|luks|passphrase|secrets?\b(?!\.\w)|[\W_]pw\b|[\W_]pass(?:word)?\b"
+        r"[^\n;|]{0,80}?(?:sudo\s{1,3}-S|env add|stdin|passwd|cryptsetup|luks|passphrase|secrets?\b(?!\.\w)|[\W_]pw\b|[\W_]pass(?:word)?\b"
         r"|token|\.key\b|credentials)", values.is_flagged)),
     ("password", "<<<", lambda: found(
         r"(?:stdin|sudo\s{1,3}-S|passwd|passphrase-fd|cryptsetup|login)\b[^\n|;<]{0,80}<<<\s?[\"']?([^\s\"'$]{4,100}+)",
         values.is_flagged)),
-    ("password", "creds", lambda: found(
-        r"(?<![\w-])--?[a-z-]{0,30}creds?[ =][\"']?[^\s:\"']{1,60}+:([^\s\"']{4,200}+)", values.is_flagged,
+    ("secret", " login unseal authtoken activate", lambda: found(
+        r"(?<=\w )(?:login|unseal|(?:add-)?authtoken|activate)\s{1,3}([\w+/=-]{16,200}+)(?![\w./:@])", values.is_chance)),
+    ("password", " -u  -l ", lambda: found(
+        r"\s-[uUl][ =]?[^\s-]\S{0,60}\s-[pP][ =]?[\"']?([^\s\"'|;&<>]{5,200}+)", values.is_in_sentence)),
+    ("password", "assword", lambda: found(
+        r"assword[^\n]{0,40}\bsend(?:line)?\b[^\n\"']{0,6}[\"']([^\"'\n\\]{4,100}+)(?:\\[rn])?[\"']", values.is_flagged)),
+    ("password", '"auth" _auth', lambda: found(
+        r"(?:\"auth\"\s?:|_auth\s?=)\s?\"?([A-Za-z0-9+/_-]{12,}+={0,2})", values.has_digit)),
+    ("password", "creds -auth", lambda: found(
+        r"(?<![\w-])--?[a-z-]{0,30}(?:creds?|auth)[ =][\"']?[^\s:\"']{1,60}+:([^\s\"']{4,200}+)", values.is_flagged,
         folded=True)),
     ("password", "--pass -pass --http-pass", lambda: named(Names(("-",), FLAG), AFTER_FLAG, values.is_flagged)),
     # files and statements
@@ -155,17 +199,17 @@ OWN: tuple[tuple[str, str | tuple[str, ...], Make], ...] = (
         lambda value: secret_sentences.is_chance(value.replace("/", "")))),
     ("password", "use user login account", lambda: found(
         r"(?:use|user(?:name)?|using|log ?in|account|with)[ :=]{1,2}[\w.@+-]{2,40}+ ?/ ?([^\s/\"',;]{6,60}+)",
-        lambda value: secret_sentences.is_chosen(trimmed(value)), folded=True)),
+        lambda value: secret_sentences.is_chosen(trim(value)), folded=True)),
     ("password", "passphrase", lambda: found(
         r"passphrase(?: is|\s?[:=])\s?([a-z0-9]{2,12}(?:[ -][a-z0-9]{2,12}){3,9}+)(?=[.,;\n]|$)", folded=True)),
     ("password", "identified password", lambda: found(
         r"(?:identified\s{1,3}by|password)\s{1,3}[\"']([^\"'\n]{4,100}+)[\"']", values.is_quoted, folded=True)),
-    ("password", "log credential zugang anmeld sign", lambda: found(
-        r"(?:credentials?|log ?in(?: as| with|:)?|zugangsdaten|anmeldung|sign in as)[ :=(\"']{1,4}[\w.@+-]{2,60}+"
+    ("password", "log cred zugang anmeld sign", lambda: found(
+        r"(?:credentials?|creds|log ?in(?: as| with|:)?|zugangsdaten|anmeldung|sign in as)[ :=(\"']{1,4}[\w.@+-]{2,60}+"
         r"[\"']?\s?[/,|]\s?[\"']?([!#-&(-;=?-_a-~]{5,100}+)",
-        lambda value: values.is_in_sentence(trimmed(value)), folded=True)),
+        lambda value: values.is_in_sentence(trim(value)), folded=True)),
     ("password", "</", lambda: found(
-        r"(?:password|passwd|pwd|secret|token|api_?key|private_?key)[a-z_-]{0,10}[\"']?>\s?([^<>\s]{5,200}+)\s?</",
+        r"(?:password|passwd|pwd|psk|secret|token|passphrase|[a-z]_?key)[a-z_-]{0,10}[\"']?>\s?(?:<!\[cdata\[)?([^<>\s\]]{5,200}+)(?:\]\]>)?\s?</",
         values.is_bare, folded=True)),
     ("password", PASSWORDS.stems, lambda: named(PASSWORDS.before(MORE + IS), QUOTED, values.is_quoted_password)),
     ("password", PASSWORDS.stems, lambda: named(
@@ -176,6 +220,10 @@ OWN: tuple[tuple[str, str | tuple[str, ...], Make], ...] = (
     ("password", PASSWORDS.stems, lambda: named(PASSWORDS.before(r"\s"), QUOTED, values.is_quoted_in_sentence)),
     ("password", PASSWORDS.stems, lambda: named(
         PASSWORDS.before(r"(?: (?:от|для|to|for) \w{1,20}+)?\s"), BARE, values.is_strong, trimmed=True)),
+    ("password", PASSWORDS.stems, lambda: named(PASSWORDS.before(r"=(?=[\"'])"), QUOTED, values.is_spoken)),
+    ("secret", KEYS.stems, lambda: named(
+        KEYS.before(r"\s?\((?:\[\]byte\()?"), QUOTED, lambda value: secret_sentences.is_chance(value.replace("/", "")))),
+    ("secret", "key", lambda: named(KEY.before(IS), BARE, secret_sentences.is_chance, trimmed=True)),
     ("secret", "--", lambda: named(Names(("-",), FLAG), AFTER_FLAG, values.is_flagged)),
     ("secret", KEYS.stems, lambda: named(KEYS.before(MORE + IS), QUOTED, values.is_quoted)),
     ("secret", KEYS.stems, lambda: named(KEYS.before(MORE + IS), BARE, values.is_key, trimmed=True)),

@@ -115,7 +115,7 @@ _NEXT = re.compile(r"&[\w-]+=")
 _REST = re.compile(r"[^\s\"'`<>]*")
 
 
-def trimmed(value: str) -> str:
+def trim(value: str) -> str:
     """A value without the marks of the sentence that it ends, or the next parameter of its URL."""
     return _NEXT.split(value, maxsplit=1)[0].rstrip(".,;:([{)]}」』”’")
 
@@ -138,7 +138,7 @@ def named(names: Names, value: str, is_secret: Check, *, trimmed: bool = False) 
             start, end = match.span(match.lastindex or 0)
             if start >= until:
                 until, tries = end, 0
-            given = trimmed(text.whole[start:end]) if trimmed else text.whole[start:end]
+            given = trim(text.whole[start:end]) if trimmed else text.whole[start:end]
             if is_secret(given):
                 after = _rest(text.whole, end) if trimmed and end - start >= VALUE else start + len(given)
                 yield start, after

@@ -14,17 +14,18 @@ CUES = (
     "logged in", "logs in", "logging in", "vpn pass", "wifi pass", "identifiant", "heslo", "jelszó", "parola", "şifre",
     "lösenord", "adgangskode", "passord", "salasana", "κωδικ", "كلمة", "סיסמ", "पासवर्ड", "รหัสผ่าน", "mật khẩu",
     "kata sandi", "contrasenya", "パスコード", "パスフレーズ", "암호", "패스워드", "logins for", "opens with", "unlock",
-    "decrypt", "open with", "opened with", "öffne", "entsperr", "entschlüssel", "s'ouvre avec", "se abre con",
+    "lozink", "slaptažod", "parool", "nenosiri", "geslo", "lykilorð", "비번", "合言葉", "暗証", "رمز عبور", "jelsz", "unseal",
+    "api-key", "apikey", "clé api", "ключ", "chiave", "klucz", "x_auth", "_auth", "auth_", "cookie", "private", "decrypt", "open with", "opened with", "öffne", "entsperr", "entschlüssel", "s'ouvre avec", "se abre con",
     "si apre con", "abre com", "открывается",
 )  # fmt: skip
 """How the words begin that say so, in small letters."""
 BEFORE, AFTER = 60, 100  # characters before and after the word in which the value may stand
 
-_VALUE = re.compile(r"[^\s\"'`<>()\[\]{}|,;“”‘’「」『』，。、；][^\s\"'`<>|,;“”‘’「」『』，。、；]{7,63}+")
+_VALUE = re.compile(r"(?<![\w+/=-])[^\s\"'`<>()\[\]{}|,;“”‘’「」『』，。、；][^\s\"'`<>|,;“”‘’「」『』，。、；]{7,199}+")
 _SPLIT = re.compile(r"[-_./:]")
 _STRONG = re.compile(r"[!#$%&*@^~+?]")
 _NO_VALUE = re.compile(
-    r"[\w.+-]+@[\w-]+(?:\.[a-z.-]+$|:|$)|@|\w+://|[~./\\]|[$%&#?]\w+$|.{0,64}(?:\(.*\)|\[.*\]|\{.*\}|[(\[{][?*^]|\\[a-zA-Z])|(?i:x?chacha|aes|sha|argon|pbkdf|hmac|rsa|ed25519|x25519|curve|bcrypt)\d*|\$|\w+\.\w{2,4}$|[\w.-]+(?:[=?]|&[\w.-]*=)|\w*[(\[]|\w+(?:::|->|/)|[\w-]+@\d"
+    r"(?![A-Z][a-z]+@\w+\d$)[\w.+-]+@[\w-]+(?:\.[a-z.-]+$|:|$)|@|\w+://|[~./\\]|AAAA[BCE]3|(?:data|iv|tag|mac|type):|[$%&#?]\w+$|.{0,64}(?:\(.*\)|\[.*\]|\{.*\}|[(\[{][?*^]|\\[a-zA-Z])|(?i:x?chacha|aes|sha|argon|pbkdf|hmac|rsa|ed25519|x25519|curve|bcrypt)\d*|\$|\w+\.\w{2,4}$|[\w.-]+(?:[=?]|&[\w.-]*=)|[\w.]*[(\[]|\w+(?:::|->|/)|[\w-]+@\d"
     r"|[*_]{1,2}\w+[*_]{1,2}$|[#!]?\d[\d.,:-]*\w{0,3}$|[A-Z][a-z]+#\d+$"
 )
 """Addresses, paths, variables, files, assignments, names of code, versions, what Markdown stresses, numbers."""

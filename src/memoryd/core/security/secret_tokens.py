@@ -109,6 +109,29 @@ BY_PREFIX: tuple[tuple[str, str, str], ...] = (
     ("access token", "cio", rf"cio(?=[A-Za-z]{{0,32}}\d){_A}{{32}}{_NO_W}"),  # crates.io
     ("access token", "dnkey-", rf"dnkey-{_W}{{70,}}+"),  # Defined Networking
     ("access token", "eaa igqv", rf"(?:EAA|IGQV)(?=[A-Za-z]{{0,40}}\d){_A}{{90,}}+"),  # Meta
+    ("AWS session token", "iqojb3jpz2lux2vj fwogzxivyxdz", r"(?:IQoJb3JpZ2luX2Vj|FwoGZXIvYXdz)[A-Za-z0-9+/=%]{60,}+"),
+    ("AWS access key", "absk", r"ABSK[A-Za-z0-9+/=]{60,}+"),  # Bedrock
+    ("Google OAuth token", "1//0", rf"1//0{_W}{{30,}}+"),
+    ("access token", "azdo", rf"{_A}{{76}}AZDO{_A}{{4}}{_NO_A}"),  # Azure DevOps
+    ("access token", "aaaaaaaaaaaaaaaaaaaaa", rf"A{{20,24}}[A-Za-z0-9%]{{60,}}+"),  # X
+    ("access token", "atctt3", rf"ATCTT3{_W}{{28,}}+(?:=[0-9A-F]{{8}})?"),  # Bitbucket
+    ("access token", "y0_ t1. aqv", rf"(?:y0_|t1\.|AQV){_W}{{40,}}+"),  # Yandex, LinkedIn
+    ("access token", "akid", rf"AKID{_A}{{32}}{_NO_A}"),  # Tencent
+    ("access token", "bce-v3", rf"bce-v3/ALTAK-{_A}{{20,24}}/{_H}{{40}}"),  # Baidu
+    ("access token", "ver:", rf"ver:\d-hint:\d{{1,20}}-ETMs[A-Za-z0-9+/=]{{40,}}+"),  # Snowflake
+    ("access token", "cmvmdgtuoj dg9ro", rf"(?:cmVmdGtuOj|dG9rO)[A-Za-z0-9+/=]{{32,}}+"),  # JFrog, Intercom
+    ("access token", "cflt", r"cflt[A-Za-z0-9+/=]{60,}+"),  # Confluent
+    ("access token", "ops_eyj", r"ops_eyJ[A-Za-z0-9+/=_-]{40,}+"),  # 1Password
+    ("access token", "aq", r"AQ[A-D][A-Za-z0-9+/]{35}==(?![A-Za-z0-9+/=])"),  # Ceph
+    ("access token", "sk", rf"sk{_A}{{120,}}+{_NO_W}"),  # Sanity
+    ("access token", "sdk- key- api- mob- tok-", rf"(?:sdk|key|api|mob|tok)-{_UUID}"),  # LaunchDarkly
+    ("access token", ":", rf"(?<!{_A}){_H}{{24}}:{_H}{{64}}{_NO_A}"),  # Ghost
+    ("access token", "/", rf"(?<!{_A})\d/\d{{15,16}}/\d{{15,16}}:{_H}{{32}}{_NO_A}"),  # Asana
+    ("access token", "oauth:", rf"oauth:[a-z0-9]{{30}}{_NO_A}"),  # Twitch
+    ("access token", "0.", rf"0\.{_UUID}\.{_A}{{30}}:[A-Za-z0-9+/]{{22}}=="),  # Bitwarden
+    ("secret key", "s", rf"(?<!{_W})S[A-D][A-Z2-7]{{54}}{_NO_W}"),  # Stellar
+    ("recovery code", "-", r"(?<![\d-])\d{6}(?:-\d{6}){7}(?![\d-])"),  # BitLocker
+    ("password hash", "$", r"(?<=\w:)\$(?:[1567y]|2[abxy]|apr1|argon2\w{1,2}|scrypt|sha1|pbkdf2[\w-]{0,12})\$[\w./$=,+-]{20,}+"),  # crypt(5)
     ("secret key", "age-secret-key-1", r"AGE-SECRET-KEY-1[A-Z0-9]{58}"),
     ("secret key", "nsec1", r"nsec1[02-9ac-hj-np-z]{58}"),
     ("secret key", "prv", r"[xyztuv]prv[1-9A-HJ-NP-Za-km-z]{90,112}+"),  # BIP 32
@@ -123,16 +146,38 @@ _NO_SECRETS = (
     "acct acs bs call chatcmpl chunk cmpl container cs cus evt file gen in index item md msg pi pk price prod pub req "
     "resp run seti sha si sub thread toolu txn user webpack"
 ).split()
-_ANY = re.compile(rf"[_-](?=[A-Za-z]*+\d)(?=[a-z0-9]*+[A-Z])(?=[A-Z0-9]*+[a-z]){_A}{{28,}}+(?![A-Za-z0-9/+=])")
+_MIXED = re.compile(rf"[_-](?=[A-Za-z]*+\d)(?=[a-z0-9]*+[A-Z])(?=[A-Z0-9]*+[a-z]){_A}{{28,}}+(?![A-Za-z0-9/+=])")
 _PREFIX = re.compile(
-    rf"(?<![A-Za-z0-9_/+=.-])(?!(?:{'|'.join(_NO_SECRETS)})\d*(?:[_-]|\Z))"
-    r"[a-z][a-z0-9]{1,11}(?:[_-][a-z0-9]{1,8}){0,2}\Z"
+    rf"(?<![A-Za-z0-9_/+.-])(?!(?:{'|'.join(_NO_SECRETS)})\d*(?:[_-]|\Z))"
+    r"[A-Za-z][A-Za-z0-9]{1,11}(?:[_-][a-z0-9]{1,8}){0,2}\Z"
 )
+_SAID = re.compile(
+    r"[_-](?:(?<=[ra-s]k[_-])|(?<=(?:key|pat|tok|uat|sat|pnu)[_-])|(?<=(?:live|auth)[_-])|(?<=token[_-])"
+    r"|(?<=(?:secret|access)[_-])|(?<=v[12]_)|(?<=e2b_)|(?<=(?:api|svc|cli)_)|(?<=(?:prod|test)_)|(?<=production_))"
+    rf"({_W}{{16,}}+)(?![/+=])"
+)
+_SAYS = re.compile(
+    rf"(?<![A-Za-z0-9_/+.-])(?!(?:{'|'.join(_NO_SECRETS)})[_-])(?:[A-Za-z][A-Za-z0-9]{{0,11}}[_.-]){{0,2}}"
+    r"[A-Za-z0-9]{2,10}\Z"
+)
+_POD = re.compile(r"(?:[a-z]+-)*[a-z0-9]{8,10}-[a-z0-9]{5}")
+_KINDS = re.compile(r"[a-z]+|[A-Z]+|\d+")
+_RUN = 3.3  # characters of a kind beside each other, on average, at most where chance chose them
 
 
 def of_any_vendor(text: str) -> Iterator[tuple[int, int]]:
-    """Where a short word and a long id of chance stand, as most vendors' tokens are."""
-    for match in _ANY.finditer(text):
-        first = max(0, match.start() - 32)
-        if prefix := _PREFIX.search(text[first : match.start()]):
-            yield first + prefix.start(), match.end()
+    """Where an id of chance stands behind a short word, as in most vendors' tokens, or behind `live`, `key`, `pat`."""
+    for form, before in ((_MIXED, _PREFIX), (_SAID, _SAYS)):
+        for match in form.finditer(text):
+            first = max(0, match.start() - 32)
+            if form is _SAID and not _is_chance(match[1]):
+                continue
+            if prefix := before.search(text[first : match.start()]):
+                yield first + prefix.start(), match.end()
+
+
+def _is_chance(tail: str) -> bool:
+    """Whether letters and digits change as often as by chance, and it is no name of a container."""
+    runs = _KINDS.findall(tail)
+    digits = sum(map(str.isdigit, tail))
+    return digits > 1 and len(tail) - tail.count("-") <= _RUN * len(runs) and not _POD.fullmatch(tail)

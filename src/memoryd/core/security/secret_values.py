@@ -3,7 +3,7 @@
 import re
 
 PLACEHOLDER = re.compile(
-    r"""<[\w\ .:-]*>|[<{]\w*$|\{[\w\ .:-]*\}|\{\{|\$[A-Za-z_({]|^%|%\(|%s|\*{3}|\.{3}|…|\[masked:
+    r"""<[\w\ .:-]*>|[<{]\w*$|\{[\w\ .:-]*\}|\{\{|^\$[A-Za-z_]|\$[({]|\$(?:[A-Z_]{3,}|[a-z_]{3,})(?![A-Za-z0-9])|^ENC\[|^%|%\(|%s|\*{3}|\.{3}|…|\[masked:
     |^(?:\$|@\w*$|![a-z]+$|(.)\1*$)|([^\n])\2{5}
     |(?i:your|example|change_?me|placeholder|redacted|hidden|dummy|replace[_-]?(?:me|this|with)|insert[_-]|fill[_-]?(?:me|in)|to[_-]?be[_-]|fixme|todo
     |^(?:1password|keepass\w*|bitwarden|lastpass|dashlane|vaultwarden|keychain)\b
@@ -19,6 +19,7 @@ CODE = re.compile(
     r"|(?![A-Z][a-z]+\.[A-Za-z_]{3,}\d{2,}$)[A-Za-z_][\w]*\.[A-Za-z_][\w.]*$"
 )
 """A call, an index, an attribute; `Walnut.Tree19` is none."""
+_DIGEST = re.compile(r"(?:sha\d+|md5)[:-]", re.IGNORECASE)
 HASH = re.compile(r"\A(?:[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|(?:sha\d+|md5)[:-].*)\Z", re.IGNORECASE)
 _SMALL, _CAPITAL, _DIGIT, _SIGN = (re.compile(one) for one in ("[a-z]", "[A-Z]", r"\d", r"[^\w]|_"))
 _WORD = re.compile(r"[^\W\d_]+(?:[-_.:|'’][^\W\d_]+)*")
@@ -53,7 +54,7 @@ def is_bare(value: str) -> bool:
     """Without quotes: letters and digits or signs too, and no code, path or word."""
     return (
         is_quoted(value) and not CODE.match(value) and classes(value) > 1
-        and (not _WORD.fullmatch(value) or bool(_PHRASE.fullmatch(value))) and not HASH.match(value)
+        and (not _WORD.fullmatch(value) or bool(_PHRASE.fullmatch(value))) and not _DIGEST.match(value)
     )  # fmt: skip
 
 
@@ -81,7 +82,9 @@ def is_quoted_in_sentence(value: str) -> bool:
 
 def is_in_sentence(value: str) -> bool:
     """In a sentence: with a digit, and a letter."""
-    return has_digit(value) and is_bare(value) and bool(re.search(r"[^\W\d_]", value))
+    return (
+        has_digit(value) and is_bare(value) and not HASH.match(value) and bool(re.search(r"[^\W\d_]", value))
+    )  # fmt: skip
 
 
 def is_strong(value: str) -> bool:
@@ -107,6 +110,11 @@ def is_flagged(value: str) -> bool:
     return len(value) >= 4 and is_given(value) and not value.startswith("-") and not PATHLIKE.match(value) and (
         classes(value) > 1 and not re.fullmatch(r"[a-z]+(?:[_-][a-z]+)+", value)
     )  # fmt: skip
+
+
+def is_spoken(value: str) -> bool:
+    """In quotes, assigned: words and a digit."""
+    return is_given(value) and value.count(" ") > 1 and has_digit(value)
 
 
 def always(_value: str) -> bool:
