@@ -45,7 +45,7 @@ def _is_hexadecimal(value: str) -> bool:
 
 _DIGESTS = (
     "hash", "sha", "sha256", "s256", "sha512", "digest", "blickey", "blic_key", "blic-key", "blic key", "rity", "sum", "print",
-    "etag", "cert", "peer", "md5", "mac", "tag", "data", "signature", r"\Wiv", r"\Wbh", "nonce", "wrapped",
+    "etag", "cert", "peer", "md5", "mac", "tag", "data", "signature", r"\Wiv", r"\Wbh", "nonce", "wrapped", r"\Wh1",
 )
 """How names end of what is 32 bytes long, too, and no secret."""
 Make = Callable[[], Callable[[Text], Spans]]
@@ -115,7 +115,7 @@ OWN: tuple[tuple[str, str | tuple[str, ...], Make], ...] = (
     ("key phrase", _SEEDS, lambda: found(  # in any language
         r"(?:seed|semilla|mnemonic|mnémo|phrase de récup|seme|graine|wiederherstellung|сид|助记词|助記詞|ニーモニック|シード"
         r"|시드|복구)[^\n:：]{0,60}[:：]\s?((?:[^\s\d,.;:]{1,14}[ ,　]{1,2}){11,23}[^\s\d,.;:]{1,14})(?=[.\n]|$)",
-        lambda value: len(re.split(r"[ ,　]+", value)) in key_phrases.LENGTHS, folded=True)),
+        folded=True)),
     ("recovery code", "code", lambda: inside(
         "recovery backup rescue", r"(?:recovery|backup|rescue)[ -]codes?[^.]{1,300}+",
         r"(?<![\w-])([a-zA-Z0-9]{4,8}(?:-[a-zA-Z0-9]{4,8}){1,3}|\d{4,10}(?: \d{4,10}){0,15}+)(?![\w-])",

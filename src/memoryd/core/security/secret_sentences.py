@@ -126,4 +126,4 @@ def is_chance(value: str) -> bool:
         return False
     kinds = [(one.islower(), one.isupper(), one.isdigit()) for one in value]
     changes = sum(before != after for before, after in pairwise(kinds))
-    return changes >= _CHANGES and not re.search(r"[a-z]{5}", value)
+    return changes >= _CHANGES and not re.search(r"[a-z]{7}" if changes * 2 >= len(value) else "[a-z]{5}", value)

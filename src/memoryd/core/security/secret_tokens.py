@@ -149,15 +149,15 @@ _NO_SECRETS = (
 _MIXED = re.compile(rf"[_-](?=[A-Za-z]*+\d)(?=[a-z0-9]*+[A-Z])(?=[A-Z0-9]*+[a-z]){_A}{{28,}}+(?![A-Za-z0-9/+=])")
 _PREFIX = re.compile(
     rf"(?<![A-Za-z0-9_/+.-])(?!(?:{'|'.join(_NO_SECRETS)})\d*(?:[_-]|\Z))"
-    r"[A-Za-z][A-Za-z0-9]{1,11}(?:[_-][a-z0-9]{1,8}){0,2}\Z"
+    r"(?:[a-z][a-z0-9]{1,11}|[A-Z][A-Z0-9]{1,9})(?:[_-][a-z0-9]{1,8}){0,2}\Z"
 )
 _SAID = re.compile(
-    r"[_-](?:(?<=[ra-s]k[_-])|(?<=(?:key|pat|tok|uat|sat|pnu)[_-])|(?<=(?:live|auth)[_-])|(?<=token[_-])"
+    r"[_-](?:(?<=[ras]k[_-])|(?<=(?:key|pat|tok|uat|sat|pnu)[_-])|(?<=(?:live|auth)[_-])|(?<=token[_-])"
     r"|(?<=(?:secret|access)[_-])|(?<=v[12]_)|(?<=e2b_)|(?<=(?:api|svc|cli)_)|(?<=(?:prod|test)_)|(?<=production_))"
     rf"({_W}{{16,}}+)(?![/+=])"
 )
 _SAYS = re.compile(
-    rf"(?<![A-Za-z0-9_/+.-])(?!(?:{'|'.join(_NO_SECRETS)})[_-])(?:[A-Za-z][A-Za-z0-9]{{0,11}}[_.-]){{0,2}}"
+    rf"(?<![A-Za-z0-9_/+.-])(?!(?:{'|'.join(_NO_SECRETS)})(?:[_-]|\\Z))(?:[A-Za-z][A-Za-z0-9]{{0,11}}[_.-]){{0,2}}"
     r"[A-Za-z0-9]{2,10}\Z"
 )
 _POD = re.compile(r"(?:[a-z]+-)*[a-z0-9]{8,10}-[a-z0-9]{5}")
