@@ -28,7 +28,7 @@ COMMANDS = (
     ("htpasswd", "", r"\s-[a-zA-Z]{0,3}b[a-zA-Z]{0,3}\s\S{1,200}\s\S{1,100}\s"),
     ("zip unzip sqlcmd mosquitto_ ipmitool bcp", "", r"\s-P\s?"),
     ("7z unrar rar", "", r"\s-(?:h)?p"),
-    ("http https xh ab", "", r"\s(?:-a|-A|--auth)[ =]?[\"']?[^\s:\"'$,]{1,100}:"),
+    ("http https xh", "", r"\s(?:-a|--auth)[ =]?[\"']?[^\s:\"'$,]{1,100}:"),
     ("plink pscp psftp winscp kitty", "", r"\s-pw\s"),
     ("sqlplus rman expdp impdp", "", r"\s[\"']?[a-z]\w{1,30}/(?=[^\s@/]{4,100}(?:[@\s]|$))"),
     ("wpa_passphrase", "", r"\s[^\s]{1,40}\s"),

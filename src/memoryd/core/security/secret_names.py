@@ -66,6 +66,7 @@ QUOTED = (
     r"|[“「『«]([^”」』»\n\\]{4,400}+)[”」』»])"
 )
 AFTER_FLAG = r"[\"']?([^\s\"'|;&<>]{4,200}+)"
-FLAG = (
+FLAGS = Names(
+    ("-",),
     r"(?<![\w-])--?[a-z-]{0,30}(?:password|passwd|passphrase|pass|token|secret|api-?key|authkey|(?:access|secret|auth|shared|account|license|recovery)-?key|(?:bind|root|user)-?pwd?)(?: |=)"
 )

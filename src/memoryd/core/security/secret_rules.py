@@ -8,8 +8,20 @@ from functools import cache
 
 from memoryd.core.security import key_phrases, secret_commands, secret_sentences, secret_tables, secret_tokens
 from memoryd.core.security import secret_values as values
-from memoryd.core.security.secret_names import AFTER_FLAG, BARE, FLAG, FOR, IS, KEY, KEYS, MORE, PASSWORDS, QUOTED, VERB
-from memoryd.core.security.secret_search import Names, Rule, Spans, Text, between, found, inside, named, token, trim
+from memoryd.core.security.secret_names import (
+    AFTER_FLAG,
+    BARE,
+    FLAGS,
+    FOR,
+    IS,
+    KEY,
+    KEYS,
+    MORE,
+    PASSWORDS,
+    QUOTED,
+    VERB,
+)
+from memoryd.core.security.secret_search import Rule, Spans, Text, between, found, inside, named, token, trim
 
 # PEM (RFC 7468), OpenPGP (RFC 9580)
 _PEM = (
@@ -45,11 +57,11 @@ def _is_hexadecimal(value: str) -> bool:
 
 _DIGESTS = (
     "hash", "sha", "sha256", "s256", "sha512", "digest", "blickey", "blic_key", "blic-key", "blic key", "rity", "sum", "print",
-    "etag", "cert", "peer", "md5", "mac", "tag", "data", "signature", r"\Wiv", r"\Wbh", "nonce", "wrapped", r"\Wh1",
+    "etag", "cert", "peer", "md5", "mac", "tag", "data", "signature", r"\biv", r"\bbh", r"\bh1", "nonce", "wrapped",
 )
 """How names end of what is 32 bytes long, too, and no secret."""
 Make = Callable[[], Callable[[Text], Spans]]
-_SEEDS = ("seed", "semilla", "mnemo", "mnémo", "récup", "seme", "graine", "wiederherst", "сид", "助记词", "助記詞", "ニーモニック", "シード", "시드", "복구")
+_SEEDS = ("phrase", "frase", "words", "wörter", "mnemo", "сид", "助记词", "助記詞", "ニーモニック", "シード", "복구", "니모닉")
 _LOCKS = "keypad door gate alarm lock safe garage entrance tastenfeld tür tresor digicode clavier portail teclado"
 _CALLS = "open( getconnection( jwt. createhmac( hmac. set_password( auth=( convertto-securestring basicauth"
 OWN: tuple[tuple[str, str | tuple[str, ...], Make], ...] = (
@@ -104,8 +116,10 @@ OWN: tuple[tuple[str, str | tuple[str, ...], Make], ...] = (
     ("secret key", "lo0tls1crudjti ls0tls1crudjti", lambda: found(  # PEM in base64
         r"LS0tLS1CRUdJTi[A-Za-z0-9+/]{20,}+={0,2}", lambda value: b"PRIVATE KEY" in base64.b64decode(value[:64]), 0)),
     ("secret key", "=", lambda: found(  # 32 or 64 bytes that a file assigns
-        rf"(?<=\w){''.join(f'(?<!{name})' for name in _DIGESTS)}"
-        r"[\"']?\s?[:=]\s?[\"']?([A-Za-z0-9+/]{43}=|[A-Za-z0-9+/]{86}==)(?![A-Za-z0-9+/=])", folded=True)),
+        r"(?<![\w.-])[\w.-]{2,40}+(?=[\"']?\s?[:=]\s?[\"']?[a-z0-9+/]{43})" + "".join(f"(?<!{name})" for name in _DIGESTS)
+        + r"[\"']?\s?[:=]\s?[\"']?([a-z0-9+/]{43}=|[a-z0-9+/]{86}==)(?![a-z0-9+/=])", folded=True)),
+    ("access token", ":", lambda: found(  # Ghost, Asana
+        r":([0-9a-f]{64}(?<=[0-9a-f]{24}:.{64})|[0-9a-f]{32}(?<=\d{15}:.{32}))(?![0-9a-zA-Z])")),
     ("secret key", "keypair solana wallet private secret", lambda: inside(
         "keypair solana wallet private secret", r"(?:keypair|solana|wallet|private|secret)[^\[\n]{0,60}\[[\d, ]{60,400}+",
         r"\[((?:\d{1,3}, ?){31,63}\d{1,3})", values.always)),
@@ -113,8 +127,9 @@ OWN: tuple[tuple[str, str | tuple[str, ...], Make], ...] = (
         r"(?:licen[cs]e(?: key)?|(?:product|activation|registration|recovery|emergency|secret)[ _-]key)\b[^\n]{0,30}?"
         r"(?<![a-z0-9])((?:[a-z0-9]{4,6}-){3,9}[a-z0-9]{4,6})(?![a-z0-9-])", values.has_digit, folded=True)),
     ("key phrase", _SEEDS, lambda: found(  # in any language
-        r"(?:seed|semilla|mnemonic|mnémo|phrase de récup|seme|graine|wiederherstellung|сид|助记词|助記詞|ニーモニック|シード"
-        r"|시드|복구)[^\n:：]{0,60}[:：]\s?((?:[^\s\d,.;:]{1,14}[ ,　]{1,2}){11,23}[^\s\d,.;:]{1,14})(?=[.\n]|$)",
+        r"(?:(?:seed|recovery|wiederherstellungs|mnemo\w{2,6})[ -]?(?:phrase|words|wörter|frase)|mnemonic|frase (?:semilla|seme"
+        r"|de recupera|di recupero)|phrase (?:de récup|secrète|mnémo|graine)|сид[- ]?фраз|助记词|助記詞|ニーモニック"
+        r"|シードフレーズ|복구 구문|니모닉)[^\n:：]{0,60}[:：]\s?((?:[^\s\d,.;:]{1,14}[ ,　]{1,2}){11,23}[^\s\d,.;:]{1,14})(?=[.\n]|$)",
         folded=True)),
     ("recovery code", "code", lambda: inside(
         "recovery backup rescue", r"(?:recovery|backup|rescue)[ -]codes?[^.]{1,300}+",
@@ -170,7 +185,7 @@ OWN: tuple[tuple[str, str | tuple[str, ...], Make], ...] = (
     ("password", "creds -auth", lambda: found(
         r"(?<![\w-])--?[a-z-]{0,30}(?:creds?|auth)[ =][\"']?[^\s:\"']{1,60}+:([^\s\"']{4,200}+)", values.is_flagged,
         folded=True)),
-    ("password", "--pass -pass --http-pass", lambda: named(Names(("-",), FLAG), AFTER_FLAG, values.is_flagged)),
+    ("password", "--pass -pass --http-pass", lambda: named(FLAGS, "", AFTER_FLAG, values.is_flagged)),
     # files and statements
     ("password", "machine", lambda: found(
         r"machine\s{1,3}\S{1,100}+\s{1,3}login\s{1,3}\S{1,100}+\s{1,3}password\s{1,3}(\S{4,100}+)", folded=True)),
@@ -192,10 +207,10 @@ OWN: tuple[tuple[str, str | tuple[str, ...], Make], ...] = (
         r"variable\s{1,3}\"[\w-]{0,40}?(?:password|secret|token|key)[\w-]{0,20}\"\s{0,3}\{[^}]{0,300}?"
         r"default\s{1,9}=\s{1,3}\"([^\"\n]{4,200}+)\"", values.is_quoted, folded=True)),
     ("password", PASSWORDS.stems, lambda: named(
-        PASSWORDS.before(MORE + r"[\"']\s?,\s?"), QUOTED, values.is_quoted_in_sentence)),
-    ("secret", KEYS.stems, lambda: named(KEYS.before(MORE + r"[\"']\s?,\s?"), QUOTED, values.is_strong)),
+        PASSWORDS, MORE + r"[\"']\s?,\s?", QUOTED, values.is_quoted_in_sentence)),
+    ("secret", KEYS.stems, lambda: named(KEYS, MORE + r"[\"']\s?,\s?", QUOTED, values.is_strong)),
     ("secret", KEYS.stems, lambda: named(
-        KEYS.before(MORE + r"\s?[:=][^\"'\n]{1,80}"), QUOTED,
+        KEYS, MORE + r"\s?[:=][^\"'\n]{1,80}", QUOTED,
         lambda value: secret_sentences.is_chance(value.replace("/", "")))),
     ("password", "use user login account", lambda: found(
         r"(?:use|user(?:name)?|using|log ?in|account|with)[ :=]{1,2}[\w.@+-]{2,40}+ ?/ ?([^\s/\"',;]{6,60}+)",
@@ -211,24 +226,24 @@ OWN: tuple[tuple[str, str | tuple[str, ...], Make], ...] = (
     ("password", "</", lambda: found(
         r"(?:password|passwd|pwd|psk|secret|token|passphrase|[a-z]_?key)[a-z_-]{0,10}[\"']?>\s?(?:<!\[cdata\[)?([^<>\s\]]{5,200}+)(?:\]\]>)?\s?</",
         values.is_bare, folded=True)),
-    ("password", PASSWORDS.stems, lambda: named(PASSWORDS.before(MORE + IS), QUOTED, values.is_quoted_password)),
+    ("password", PASSWORDS.stems, lambda: named(PASSWORDS, MORE + IS, QUOTED, values.is_quoted_password)),
     ("password", PASSWORDS.stems, lambda: named(
-        PASSWORDS.before(MORE + IS), BARE, values.is_password, trimmed=True)),
+        PASSWORDS, MORE + IS, BARE, values.is_password, trimmed=True)),
     ("password", PASSWORDS.stems, lambda: named(
-        PASSWORDS.before(r"[\"']?\)?\s?(?:\.(?:type|fill|send_?keys|value)\s?)?\(|[\"']\)\.\w{2,12}\("), QUOTED,
+        PASSWORDS, r"[\"']?\)?\s?(?:\.(?:type|fill|send_?keys|value)\s?)?\(|[\"']\)\.\w{2,12}\(", QUOTED,
         values.is_quoted_in_sentence)),
-    ("password", PASSWORDS.stems, lambda: named(PASSWORDS.before(r"\s"), QUOTED, values.is_quoted_in_sentence)),
+    ("password", PASSWORDS.stems, lambda: named(PASSWORDS, r"\s", QUOTED, values.is_quoted_in_sentence)),
     ("password", PASSWORDS.stems, lambda: named(
-        PASSWORDS.before(r"(?: (?:от|для|to|for) \w{1,20}+)?\s"), BARE, values.is_strong, trimmed=True)),
-    ("password", PASSWORDS.stems, lambda: named(PASSWORDS.before(r"=(?=[\"'])"), QUOTED, values.is_spoken)),
+        PASSWORDS, r"(?: (?:от|для|to|for) \w{1,20}+)?\s", BARE, values.is_strong, trimmed=True)),
+    ("password", PASSWORDS.stems, lambda: named(PASSWORDS, r"=(?=[\"'])", QUOTED, values.is_spoken)),
     ("secret", KEYS.stems, lambda: named(
-        KEYS.before(r"\s?\((?:\[\]byte\()?"), QUOTED, lambda value: secret_sentences.is_chance(value.replace("/", "")))),
-    ("secret", "key", lambda: named(KEY.before(IS), BARE, secret_sentences.is_chance, trimmed=True)),
-    ("secret", "--", lambda: named(Names(("-",), FLAG), AFTER_FLAG, values.is_flagged)),
-    ("secret", KEYS.stems, lambda: named(KEYS.before(MORE + IS), QUOTED, values.is_quoted)),
-    ("secret", KEYS.stems, lambda: named(KEYS.before(MORE + IS), BARE, values.is_key, trimmed=True)),
-    ("secret", "key", lambda: named(KEY.before(FOR + VERB), BARE, values.is_chance, trimmed=True)),
-    ("secret", KEYS.stems, lambda: named(KEYS.before(MORE + r"\s"), BARE, values.is_chance, trimmed=True)),
+        KEYS, r"\s?\((?:\[\]byte\()?", QUOTED, lambda value: secret_sentences.is_chance(value.replace("/", "")))),
+    ("secret", "key", lambda: named(KEY, IS, BARE, secret_sentences.is_chance, trimmed=True)),
+    ("secret", "--", lambda: named(FLAGS, "", AFTER_FLAG, values.is_flagged)),
+    ("secret", KEYS.stems, lambda: named(KEYS, MORE + IS, QUOTED, values.is_quoted)),
+    ("secret", KEYS.stems, lambda: named(KEYS, MORE + IS, BARE, values.is_key, trimmed=True)),
+    ("secret", "key", lambda: named(KEY, FOR + VERB, BARE, values.is_chance, trimmed=True)),
+    ("secret", KEYS.stems, lambda: named(KEYS, MORE + r"\s", BARE, values.is_chance, trimmed=True)),
 )  # fmt: skip
 
 

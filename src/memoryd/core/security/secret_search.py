@@ -8,6 +8,7 @@ that was looked at in vain is not looked at again for each name within it.
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 
 from memoryd.core.security import secret_tokens
 from memoryd.core.security import secret_values as values
@@ -27,6 +28,7 @@ class Text:
     whole: str
     folded: str
     _places: dict[str, list[int]] = field(default_factory=dict)
+    _named: dict["Names", list[tuple[int, int]]] = field(default_factory=dict)
 
     def places(self, stems: Sequence[str]) -> list[int]:
         """Where one of some words stands in small letters: a search for a word is faster than one for a pattern."""
@@ -37,6 +39,13 @@ class Text:
         if len(stems) == 1:
             return self._places[stems[0]]
         return sorted({place for stem in stems for place in self._places[stem]})
+
+    def named(self, names: "Names") -> list[tuple[int, int]]:
+        """Where some names begin and end, which several rules ask for."""
+        if names not in self._named:
+            matches = map(partial(re.compile(names.pattern).match, self.folded), self.places(names.stems))
+            self._named[names] = [match.span() for match in matches if match]
+        return self._named[names]
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,10 +64,6 @@ class Names:
 
     stems: tuple[str, ...]
     pattern: str
-
-    def before(self, following: str) -> "Names":
-        """The same names with something after them."""
-        return Names(self.stems, f"(?:{self.pattern}){following}")
 
 
 def found(
@@ -120,20 +125,20 @@ def trim(value: str) -> str:
     return _NEXT.split(value, maxsplit=1)[0].rstrip(".,;:([{)]}」』”’")
 
 
-def named(names: Names, value: str, is_secret: Check, *, trimmed: bool = False) -> Callable[[Text], Spans]:
-    """The values after some names, in small letters.
+def named(
+    names: Names, following: str, value: str, is_secret: Check, *, trimmed: bool = False
+) -> Callable[[Text], Spans]:
+    """The values after some names and what follows these, in small letters.
 
     A value that is none may hold a name and a value; but only some of these are looked at, so that a text of names
     alone takes no longer than another.
     """
-    name, following = re.compile(names.pattern), re.compile(value)
+    behind = re.compile(following + value)
 
     def spans(text: Text) -> Spans:
         after = until = tries = 0
-        for place in text.places(names.stems):
-            if place < after or not (there := name.match(text.folded, place)):
-                continue
-            if not (match := following.match(text.folded, there.end())):
+        for place, over in text.named(names):
+            if place < after or not (match := behind.match(text.folded, over)):
                 continue
             start, end = match.span(match.lastindex or 0)
             if start >= until:

@@ -113,29 +113,27 @@ BY_PREFIX: tuple[tuple[str, str, str], ...] = (
     ("AWS access key", "absk", r"ABSK[A-Za-z0-9+/=]{60,}+"),  # Bedrock
     ("Google OAuth token", "1//0", rf"1//0{_W}{{30,}}+"),
     ("access token", "azdo", rf"{_A}{{76}}AZDO{_A}{{4}}{_NO_A}"),  # Azure DevOps
-    ("access token", "aaaaaaaaaaaaaaaaaaaaa", rf"A{{20,24}}[A-Za-z0-9%]{{60,}}+"),  # X
+    ("access token", "aaaaaaaaaaaaaaaaaaaaa", r"A{20,24}[A-Za-z0-9%]{60,}+"),  # X
     ("access token", "atctt3", rf"ATCTT3{_W}{{28,}}+(?:=[0-9A-F]{{8}})?"),  # Bitbucket
     ("access token", "y0_ t1. aqv", rf"(?:y0_|t1\.|AQV){_W}{{40,}}+"),  # Yandex, LinkedIn
     ("access token", "akid", rf"AKID{_A}{{32}}{_NO_A}"),  # Tencent
     ("access token", "bce-v3", rf"bce-v3/ALTAK-{_A}{{20,24}}/{_H}{{40}}"),  # Baidu
-    ("access token", "ver:", rf"ver:\d-hint:\d{{1,20}}-ETMs[A-Za-z0-9+/=]{{40,}}+"),  # Snowflake
-    ("access token", "cmvmdgtuoj dg9ro", rf"(?:cmVmdGtuOj|dG9rO)[A-Za-z0-9+/=]{{32,}}+"),  # JFrog, Intercom
+    ("access token", "ver:", r"ver:\d-hint:\d{1,20}-ETMs[A-Za-z0-9+/=]{40,}+"),  # Snowflake
+    ("access token", "cmvmdgtuoj dg9ro", r"(?:cmVmdGtuOj|dG9rO)[A-Za-z0-9+/=]{32,}+"),  # JFrog, Intercom
     ("access token", "cflt", r"cflt[A-Za-z0-9+/=]{60,}+"),  # Confluent
     ("access token", "ops_eyj", r"ops_eyJ[A-Za-z0-9+/=_-]{40,}+"),  # 1Password
     ("access token", "aq", r"AQ[A-D][A-Za-z0-9+/]{35}==(?![A-Za-z0-9+/=])"),  # Ceph
     ("access token", "sk", rf"sk{_A}{{120,}}+{_NO_W}"),  # Sanity
     ("access token", "sdk- key- api- mob- tok-", rf"(?:sdk|key|api|mob|tok)-{_UUID}"),  # LaunchDarkly
-    ("access token", ":", rf"(?<!{_A}){_H}{{24}}:{_H}{{64}}{_NO_A}"),  # Ghost
-    ("access token", "/", rf"(?<!{_A})\d/\d{{15,16}}/\d{{15,16}}:{_H}{{32}}{_NO_A}"),  # Asana
     ("access token", "oauth:", rf"oauth:[a-z0-9]{{30}}{_NO_A}"),  # Twitch
     ("access token", "0.", rf"0\.{_UUID}\.{_A}{{30}}:[A-Za-z0-9+/]{{22}}=="),  # Bitwarden
-    ("secret key", "s", rf"(?<!{_W})S[A-D][A-Z2-7]{{54}}{_NO_W}"),  # Stellar
-    ("recovery code", "-", r"(?<![\d-])\d{6}(?:-\d{6}){7}(?![\d-])"),  # BitLocker
+    ("secret key", "s", rf"S[A-D][A-Z2-7]{{54}}{_NO_W}"),  # Stellar
+    ("recovery code", "recovery bitlocker", r"(?<![\d-])\d{6}(?:-\d{6}){7}(?![\d-])"),  # BitLocker
     ("password hash", "$", r"(?<=\w:)\$(?:[1567y]|2[abxy]|apr1|argon2\w{1,2}|scrypt|sha1|pbkdf2[\w-]{0,12})\$[\w./$=,+-]{20,}+"),  # crypt(5)
     ("secret key", "age-secret-key-1", r"AGE-SECRET-KEY-1[A-Z0-9]{58}"),
     ("secret key", "nsec1", r"nsec1[02-9ac-hj-np-z]{58}"),
     ("secret key", "prv", r"[xyztuv]prv[1-9A-HJ-NP-Za-km-z]{90,112}+"),  # BIP 32
-    ("secret key", "", rf"(?<!{_A})(?:5[1-9A-HJ-NP-Za-km-z]{{50}}|[KL][1-9A-HJ-NP-Za-km-z]{{51}}){_NO_W}"),  # WIF
+    ("secret key", "", rf"(?:5[1-9A-HJ-NP-Za-km-z]{{50}}|[KL][1-9A-HJ-NP-Za-km-z]{{51}}){_NO_W}"),  # WIF
     # private keys without the lines around them: PKCS 8 of Ed25519, OpenSSH
     ("private key", "mc4caqawbqydk2vwbcie", r"MC4CAQAwBQYDK2VwBCIEI[A-Za-z0-9+/]{20,}+={0,2}"),
     ("private key", "b3blbnnzac1rzxktdj", r"b3BlbnNzaC1rZXktdjEA[A-Za-z0-9+/]{20,}+={0,2}"),
