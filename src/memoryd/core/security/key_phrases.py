@@ -11,6 +11,7 @@ LENGTHS = (24, 21, 18, 15, 12)  # words of a phrase
 LONGEST = 60  # words beside each other from the list: more of them are the list itself
 _RUN = re.compile(r"(?<![^\W\d_])[a-z]{3,8}(?![^\W\d_])(?:[\s,]{1,3}(?:\d\d?[.)]?\s)?[a-z]{3,8}(?![^\W\d_])){11,}+")
 _WORD = re.compile("[a-z]+")
+_NO_MARKS = str.maketrans("", "", "\"'`,.;:")
 _CUE = re.compile(r"(?:seed|recovery|backup|mnemonic|wallet|secret|key)[ -]?(?:phrase|words?|seed)|mnemonic|\bseed\b")
 BEFORE = 60  # characters before a phrase in which a cue may stand
 
@@ -36,15 +37,8 @@ def _may_hold(folded: str) -> bool:
     """Whether twelve words of the list, with commas and numbers, stand beside each other: faster than a pattern."""
     if folded.count(" ") + folded.count("\n") < min(LENGTHS) - 1:
         return False
-    known, run = _numbers(), 0
-    for word in folded.split():
-        if word in known or word.strip("\"'`,.;:") in known:
-            run += 1
-            if run == min(LENGTHS):
-                return True
-        elif not word[0].isdigit():
-            run = 0
-    return False
+    words = [word for word in folded.translate(_NO_MARKS).split() if not word[0].isdigit()]
+    return b"\1" * min(LENGTHS) in bytes(map(_numbers().__contains__, words))
 
 
 def _listed(numbers: list[int | None]) -> Iterator[tuple[int, int]]:

@@ -11,8 +11,8 @@ def _behind(words: str) -> str:
 _HOLDERS = (*(word + sign for word in "db key root store sudo bind require".split() for sign in ("", "_")), "[a-z]_")
 _USES = (
     "api auth service account access private preshared client signing encryption master deploy hmac aes session "
-    "webhook secret jwt app crypt storage consumer write admin nonce logged_in license licence shared recovery unseal role "
-    "fernet bearer subscription secretbox cookie ssh vault user root join registration product activation rails host "
+    "webhook secret jwt app crypt storage consumer write admin nonce logged_in license licence shared recovery "
+    "unseal role fernet bearer subscription secretbox cookie ssh vault user root join registration product activation rails host "
     "clé clave chiave ключ llave chave"
 )
 
@@ -50,15 +50,17 @@ FOR = (
 VERB = (
     r"(?: (?:is|was|are|ist|war|lautet|heißt|est|es|é|è|era|être|será|är|er|je|este|jest|είναι|là|adalah|هي|היא|คือ|है)\b"
     r"(?: (?:now|still|currently|jetzt|set to|changed to|reset to))?:?"
-    r"|(?: was| is| has been)? (?:set|changed|reset|updated) to\b| to\b|\s?[はは是为為]|은|는)\s?"
+    r"|(?: was| is| has been)? (?:set|changed|reset|updated) to\b| to\b|\s?[はは是为為]|은|는|คือ)\s?"
 )
 IS = (
-    r"(?:\\?[\"'\]`]{0,2}\s{0,3}(?::=|=>|={1,3}|[:：＝→]|->|[?]=|[?|]{1,2})\s{0,3}"  # JSON, YAML, TOML, environment
+    r"(?::\s?(?:!!?\w{2,9}\s|[|>]-?\s{1,9})|\s?:\s?&?[\w<>']{1,20}[?!]?\s?=\s?"  # a tag, a block, a type
+    # JSON, YAML, TOML, environment, Markdown
+    r"|\\?[\"'\]`*]{0,3}\s{0,3}(?::=|=>|={1,3}|[:：＝→]|->|[?]=|[?|]{1,2}|:-)[*]{0,2}\s{0,3}"
     # <add key="Password" value="...">, - name: PASSWORD, value: ...
-    r"|[\"']?\s?(?:,|\n)?\s{0,40}[\"']?(?<![a-z])(?:value|text)[\"']?\s?[=:]\s?"
-    r"|\s?:\s?&?[\w<>']{1,20}[?!]?\s?=\s?|:\s?(?:!!?\w{2,9}\s|[|>]-?\s{1,9})"  # a type, a tag, a block
-    r"|[^\n=:]{0,50}?\s--(?:value|body|secret-string|data)[ =]|[\"']\s?,\s?default\s?=\s?|[\"'`]?\s{1,3}=?\s?convertto-securestring\s(?:-\w{1,9}\s)?|:-"
-    rf"|{FOR}(?:{VERB}|\s?[:：]\s?))"
+    r"|[\"']?\s?(?:,|\n)?\s{0,40}[\"']?(?<![a-z])(?:value|text|default)[\"']?\s?[=:]\s?"
+    r"|(?: --[\w-]{1,20} \w{1,20})? --(?:value|body|secret-string|data)[ =]"
+    r"|[\"'`]?\s{0,3}=?\s?convertto-securestring\s(?:-\w{1,9}\s)?"
+    rf"|[\"'`]?{FOR}(?:{VERB}|\s?[:：]\s?))"
 )
 BARE = rf"([!#-&(-;=?-_a-~¡-ɏ]{{4,{VALUE}}}+)"
 QUOTED = (

@@ -118,8 +118,7 @@ OWN: tuple[tuple[str, str | tuple[str, ...], Make], ...] = (
     ("secret key", "=", lambda: found(  # 32 or 64 bytes that a file assigns
         r"(?<![\w.-])[\w.-]{2,40}+(?=[\"']?\s?[:=]\s?[\"']?[a-z0-9+/]{43})" + "".join(f"(?<!{name})" for name in _DIGESTS)
         + r"[\"']?\s?[:=]\s?[\"']?([a-z0-9+/]{43}=|[a-z0-9+/]{86}==)(?![a-z0-9+/=])", folded=True)),
-    ("access token", ":", lambda: found(  # Ghost, Asana
-        r":([0-9a-f]{64}(?<=[0-9a-f]{24}:.{64})|[0-9a-f]{32}(?<=\d{15}:.{32}))(?![0-9a-zA-Z])")),
+    ("access token", "/1", lambda: found(r"/1\d{14,15}:([0-9a-f]{32})(?![0-9a-zA-Z])")),  # Asana
     ("secret key", "keypair solana wallet private secret", lambda: inside(
         "keypair solana wallet private secret", r"(?:keypair|solana|wallet|private|secret)[^\[\n]{0,60}\[[\d, ]{60,400}+",
         r"\[((?:\d{1,3}, ?){31,63}\d{1,3})", values.always)),
@@ -243,6 +242,7 @@ OWN: tuple[tuple[str, str | tuple[str, ...], Make], ...] = (
     ("secret", KEYS.stems, lambda: named(KEYS, MORE + IS, QUOTED, values.is_quoted)),
     ("secret", KEYS.stems, lambda: named(KEYS, MORE + IS, BARE, values.is_key, trimmed=True)),
     ("secret", "key", lambda: named(KEY, FOR + VERB, BARE, values.is_chance, trimmed=True)),
+    ("secret", KEYS.stems, lambda: named(KEYS, MORE + r"\s", QUOTED, values.is_chance)),
     ("secret", KEYS.stems, lambda: named(KEYS, MORE + r"\s", BARE, values.is_chance, trimmed=True)),
 )  # fmt: skip
 

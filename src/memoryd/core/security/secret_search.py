@@ -133,7 +133,7 @@ def named(
     A value that is none may hold a name and a value; but only some of these are looked at, so that a text of names
     alone takes no longer than another.
     """
-    behind = re.compile(following + value)
+    behind = re.compile(f"(?:{following}){value}")
 
     def spans(text: Text) -> Spans:
         after = until = tries = 0

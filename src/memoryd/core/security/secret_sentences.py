@@ -22,6 +22,7 @@ CUES = (
 BEFORE, AFTER = 60, 100  # characters before and after the word in which the value may stand
 
 _VALUE = re.compile(r"(?<![\w+/=-])[^\s\"'`<>()\[\]{}|,;“”‘’「」『』，。、；][^\s\"'`<>|,;“”‘’「」『』，。、；]{7,199}+")
+_DIGIT = re.compile(r"\d")
 _SPLIT = re.compile(r"[-_./:]")
 _STRONG = re.compile(r"[!#$%&*@^~+?]")
 _NO_VALUE = re.compile(
@@ -52,6 +53,8 @@ def spans(whole: str, folded: str, places: Sequence[int]) -> Iterator[tuple[int,
     """Where such values begin and end in a text, also given in small letters; CUES stand at these places of it."""
     for first, last in _windows(folded, places):
         for match in _VALUE.finditer(whole, first, last):
+            if not _DIGIT.search(match[0]):  # as most words: each kind of value has one
+                continue
             value = _ended(match[0])
             if is_chosen(value) or is_chance(value) or (
                 is_picked(value) and _INTRODUCED.search(whole[max(0, match.start() - _INTRODUCTION) : match.start()])

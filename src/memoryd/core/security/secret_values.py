@@ -25,6 +25,8 @@ _SMALL, _CAPITAL, _DIGIT, _SIGN = (re.compile(one) for one in ("[a-z]", "[A-Z]",
 _WORD = re.compile(r"[^\W\d_]+(?:[-_.:|'’][^\W\d_]+)*")
 _PHRASE = re.compile(r"[a-z]{3,12}(?:-[a-z]{3,12}){3,}|[a-z]{2,12}(?: [a-z]{2,12}){3,}")
 _SPOKEN = re.compile(r"(?![A-ZÀ-Þ])[^\W\d_]{2,14}(?: [^\W\d_]{2,14}){3,7}")
+_BASE64 = re.compile(r"(?=[^/]*[0-9+][A-Za-z])(?=.*[a-z][A-Z])(?=.*[A-Z][A-Z0-9])(?!.*[a-z]{6})[A-Za-z0-9+/]{24,}={0,2}")
+_LONG = re.compile(r"[0-9a-f]{32,}|[A-Z0-9]{18,}|[a-z0-9]{28,}")
 _LETTERS = re.compile(r"[a-z]{12,32}")
 _UNSAID = re.compile(
     r"[bcdfghjklmnpqrstvwxz]{5}|[bcdfghjkmnpqtvwxz]{4}|q(?!u)|[jvwx][bcdfgkmnpqtvxz]|[bcdfgkmpqt][jvwxq]"
@@ -47,7 +49,12 @@ def has_digit(value: str) -> bool:
 
 def is_quoted(value: str) -> bool:
     """In quotes after the name of a secret: whatever is no placeholder, path or sentence."""
-    return len(value) >= 5 and is_given(value) and not re.search(r"\s", value) and not PATHLIKE.match(value)
+    return len(value) >= 5 and is_given(value) and not re.search(r"\s", value) and not _is_path(value)
+
+
+def _is_path(value: str) -> bool:
+    """Whether it looks like a path or an address; base64 may, too."""
+    return bool(PATHLIKE.match(value)) and not _BASE64.fullmatch(value)
 
 
 def is_bare(value: str) -> bool:
@@ -88,8 +95,10 @@ def is_in_sentence(value: str) -> bool:
 
 
 def is_strong(value: str) -> bool:
-    """After the mere word: small and capital letters, digits, signs, three of them at least."""
-    return len(value) >= 8 and classes(value) > 2 and is_in_sentence(value)
+    """After the mere word: small and capital letters, digits, signs, three of them at least, or many of two."""
+    return is_in_sentence(value) and (
+        (len(value) >= 8 and classes(value) > 2) or (bool(_LONG.fullmatch(value)) and len(_DIGIT.findall(value)) > 3)
+    )
 
 
 def is_key(value: str) -> bool:
