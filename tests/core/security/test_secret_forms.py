@@ -58,12 +58,41 @@ Lösenord till NAS: «Brook5Tulip»
 Şifre: «Brook5Tulip»
 mật khẩu là «Brook5Tulip»
 كلمة المرور: «Brook5Tulip»
+# syntaxes
+let api_key: &str = "«¦8414e4b7d88b768cabb010027a6eb320»";
+app_key ?= «Brook5Tulip»
+<psk><![CDATA[«Brook5Tulip»]]></psk>
+**API_KEY:** `«Brook5Tulip»`
+Server=db;User ID=app;Password=«V7q$wJby3Oqo»;Encrypt=True;
+RESTIC_PASSWORD="«mauve Otter 91 climbs!»" restic snapshots
+app:«Brook5Tulip»@tcp(db:3306)/orders
+wandb login «¦ac9ddb0d2092cf7716dfe44ac721648472fc5a48»
+# forms of keys
+{"kty":"EC","crv":"P-256","d":"«¦Uf3rB8d4G4k31I5ArzsWqulqMyatJRRvu6S7YghnWfc»"}
+{"auths":{"box.lan":{"auth":"«¦cm9ib3QkY2k6SXNxR2tZZW4yMXVITmlZMGIyTUk=»"}}}
+encrypt = "«¦mWTPEPJWnaiaTxn/WCpcMCv5DdIG4DWupkUvi5F+JyE=»"
+Bitlocker recovery: «349074-482625-383614-281600-344619-059334-687071-178541»
+root:«$6$wkppQOwhw0MYK8k.$ZoIucDhc6b1YKgLg3gHIjfpCL3sYRBJyGwUMQ6l7MK48c»:20511:0:99999:7:::
+Add the MFA key by hand: «i3b5 5aoa kbdq 24db 55a2 jy5i jces alcy»
+tr_live_«¦4f9a1c07e2b85d3690fbc41d» starts jobs
+# more languages
+lozinka je «Brook5Tulip»
+kata laluan: «Brook5Tulip»
+რა არის პაროლი: «Brook5Tulip»
+合言葉は「«Brook5Tulip»」
 # vendors
 «fc-¦65618f6b2bca87ae21be87b243953bf4» reads pages
 «pat-¦na1-3f2b8a1c-9d4e-4b7a-8c1f-2e5d6a7b8c9d» reads contacts
 «xkeysib-¦6814a1ee1f5cc4aac4cfa8175ba92aa2ea1e25b98a7421bc8b546d083c5568c5-0gqggWTllx7Yq2Za» sends mail
 """
 HONEST = """
+go.sum: example.org/pgx/v5 v5.7.5 h1:W7SPbDlN9yZspcZAWQJA7MUAF95gN9EzwQg/2Njn/DI=
+PublicKey = mWTPEPJWnaiaTxn/WCpcMCv5DdIG4DWupkUvi5F+JyE=
+password_hash = $2b$12$7iFZ2g20tUojktZC93nAdKLKfLg0Cg86u5rHJXecjxXSgTlbD44BX
+password: ENC[AES256_GCM,data:vn0iahg0mpzu5YC7,iv:Sttp12tZOaz0GXpjHpicfBHxo5kALgTs=,type:str]
+Nuts and seeds: rich in protein and fats and good for you at any time of the day
+pk_live_9uShN0IYYzh4ZQjrWzZiwOCT is the publishable key
+pod api-7d9f8b6c5d-x2x9z restarted
 client_secret: "REPLACE_ME"
 パスワードは1Passwordで管理しています。
 ^(?=.*[A-Z])(?=.*\\\\d)[A-Za-z\\\\d!@#$%^&*]{12,}$ is the password policy

@@ -56,7 +56,14 @@ COMMANDS = (
     ("influx", "", r"\s-password\s"),
     ("aws", "", r"\saws_secret_access_key\s"),
     ("npm pnpm yarn", "", r":_(?:authToken|password)[ =]"),
-    ("net", r"\s{1,3}(?:use|user)\b", r"\s(?:use\s\S{1,10}\s\\\\\S{1,200}\s(?:/user:\S{1,60}\s)?|user\s\S{1,60}\s)(?!/)"),
+    (
+        "net",
+        r"\s{1,3}(?:use|user)\b",
+        (
+            r"\s(?:use\s\S{1,10}\s\\\\\S{1,200}\s(?:/user:\S{1,60}\s)?"
+            r"|user\s\S{1,60}\s)(?!/)"
+        ),
+    ),
 )
 """How the names of commands begin, what follows in those that take a password, and what stands before it."""
 

@@ -12,7 +12,8 @@ _HOLDERS = (*(word + sign for word in "db key root store sudo bind require".spli
 _USES = (
     "api auth service account access private preshared client signing encryption master deploy hmac aes session "
     "webhook secret jwt app crypt storage consumer write admin nonce logged_in license licence shared recovery "
-    "unseal role fernet bearer subscription secretbox cookie ssh vault user root join registration product activation rails host "
+    "unseal role fernet bearer subscription secretbox cookie ssh vault user root join registration "
+    "product activation rails host "
     "clé clave chiave ключ llave chave"
 )
 
@@ -25,8 +26,10 @@ PASSWORDS = Names(
                        "parool nenosiri geslo lykilorð পাসওয়ার্ড கடவுச்சொல் პაროლ գաղտնաբառ redis_auth").split(),
      "mật khẩu", "kata laluan", "palavra-passe", "رمز عبور", "پاس ورڈ", "құпия сөз"),
     rf"pass(?:word|wd|[ -]?phrase|wort|code)|pass(?:(?<![a-z]pass)|(?<={'pass)|(?<='.join(_HOLDERS)}pass))(?![a-z])"
-    r"|pwd(?![a-z])|(?<![a-z])(?:pw|mdp|psk)(?![a-z])|(?<=bind|root|user|sudo)pw(?![a-z])|kennwort|mot de passe|contrase[nñ]a|clave(?: de acceso)?\b|senha\b"
-    r"|wachtwoord|has[lł]o\b|парол(?:[ьяюеі]|ата)\b|パスワード|暗証番号|密码|密碼|口令|비밀번호|heslo\b|jelsz(?:ó|ava)|parol(?:[aăe]|asa|ası|a lui|a d'ordine)\b"
+    r"|pwd(?![a-z])|(?<![a-z])(?:pw|mdp|psk)(?![a-z])|(?<=bind|root|user|sudo)pw(?![a-z])|kennwort|mot de passe"
+    r"|contrase[nñ]a|clave(?: de acceso)?\b|senha\b"
+    r"|wachtwoord|has[lł]o\b|парол(?:[ьяюеі]|ата)\b|パスワード|暗証番号|密码|密碼|口令|비밀번호|heslo\b"
+    r"|jelsz(?:ó|ava)|parol(?:[aăe]|asa|ası|a lui|a d'ordine)\b"
     r"|(?<!\w)şifre(?:si|niz)?\b|lösenord(?:et)?\b|adgangskoden?\b|passord(?:et)?\b|salasana(?: on)?\b"
     r"|κωδικός(?: πρόσβασης)?|كلمة (?:المرور|السر)|סיסמ[הת]|पासवर्ड|รหัสผ่าน|mật khẩu|(?:kata )?sandi\b"
     r"|contrasenya\b|パスコード|パスフレーズ|암호|패스워드|비번|合言葉|暗証|lozink[aeu]\b|slaptažod\w{1,3}\b|parool\b|nenosiri\b"
@@ -34,10 +37,14 @@ PASSWORDS = Names(
     r"|құпия сөз|(?<=redis_)auth\b",
 )  # fmt: skip
 KEYS = Names(
-    tuple("key salt secret token credential jeton schlüssel clé clave chiave ключ klucz トークン 秘密鍵 キー 令牌 密钥 密鑰 토큰 키 "
-          "segreta secreta secrète".split()),
+    tuple(
+        "key salt secret token credential jeton schlüssel clé clave chiave ключ klucz トークン "
+        " 秘密鍵 キー 令牌 密钥 密鑰 토큰 키 "
+        "segreta secreta secrète".split()
+    ),
     rf"{_behind(_USES)}(?:keys?|salt)(?! ?id)"
-    r"|secret|token|credentials?|jeton\b|schlüssel|トークン|秘密鍵|(?<=api)キー|(?<=api )キー|令牌|密钥|密鑰|토큰|(?<=api)키|(?<=api )키"
+    r"|secret|token|credentials?|jeton\b|schlüssel|トークン|秘密鍵|(?<=api)キー|(?<=api )キー|令牌|密钥|密鑰"
+    r"|토큰|(?<=api)키|(?<=api )키"
     r"|(?:clé|clave|chiave|ключ|klucz|llave|chave) api\b|(?:segreta|secreta|secrète)\b",
 )
 KEY = Names(("key",), r"(?<![\w-])(?<!public )(?<!public-)key")
@@ -70,5 +77,6 @@ QUOTED = (
 AFTER_FLAG = r"[\"']?([^\s\"'|;&<>]{4,200}+)"
 FLAGS = Names(
     ("-",),
-    r"(?<![\w-])--?[a-z-]{0,30}(?:password|passwd|passphrase|pass|token|secret|api-?key|authkey|(?:access|secret|auth|shared|account|license|recovery)-?key|(?:bind|root|user)-?pwd?)(?: |=)"
+    r"(?<![\w-])--?[a-z-]{0,30}(?:password|passwd|passphrase|pass|token|secret|api-?key|authkey|(?:access"
+    r"|secret|auth|shared|account|license|recovery)-?key|(?:bind|root|user)-?pwd?)(?: |=)",
 )

@@ -56,19 +56,57 @@ def _is_hexadecimal(value: str) -> bool:
 
 
 _DIGESTS = (
-    "hash", "sha", "sha256", "s256", "sha512", "digest", "blickey", "blic_key", "blic-key", "blic key", "rity", "sum", "print",
-    "etag", "cert", "peer", "md5", "mac", "tag", "data", "signature", r"\biv", r"\bbh", r"\bh1", "nonce", "wrapped",
+    "hash",
+    "sha",
+    "sha256",
+    "s256",
+    "sha512",
+    "digest",
+    "blickey",
+    "blic_key",
+    "blic-key",
+    "blic key",
+    "rity",
+    "sum",
+    "print",
+    "etag",
+    "cert",
+    "peer",
+    "md5",
+    "mac",
+    "tag",
+    "data",
+    "signature",
+    r"\biv",
+    r"\bbh",
+    r"\bh1",
+    "nonce",
+    "wrapped",
 )
 """How names end of what is 32 bytes long, too, and no secret."""
 Make = Callable[[], Callable[[Text], Spans]]
-_SEEDS = ("phrase", "frase", "words", "wörter", "mnemo", "сид", "助记词", "助記詞", "ニーモニック", "シード", "복구", "니모닉")
+_SEEDS = (
+    "phrase",
+    "frase",
+    "words",
+    "wörter",
+    "mnemo",
+    "сид",
+    "助记词",
+    "助記詞",
+    "ニーモニック",
+    "シード",
+    "복구",
+    "니모닉",
+)
 _LOCKS = "keypad door gate alarm lock safe garage entrance tastenfeld tür tresor digicode clavier portail teclado"
 _CALLS = "open( getconnection( jwt. createhmac( hmac. set_password( auth=( convertto-securestring basicauth"
 OWN: tuple[tuple[str, str | tuple[str, ...], Make], ...] = (
     ("private key", "private", lambda: between(_PEM, _PEM_END)),
     ("private key", "putty", lambda: between(r"PuTTY-User-Key-File-\d:", r"Private-MAC: \w+")),
     ("JSON web token", "eyj", lambda: found(
-        r"(?<![\w-])eyJ[\w-]{8,}+(?:\.[\w-]{16,}+(?:\.[\w-]*+){0,3}|\.\.[\w-]{16,}+\.[\w-]++\.[\w-]++)", _is_web_token, 0)),
+        r"(?<![\w-])eyJ[\w-]{8,}+(?:\.[\w-]{16,}+(?:\.[\w-]*+){0,3}"
+        r"|\.\.[\w-]{16,}+\.[\w-]++\.[\w-]++)", _is_web_token, 0)),
     # RFC 3986: the user's part of an authority; the user may be missing
     ("URL password", "://", lambda: found(
         r"://(?<=[a-zA-Z0-9]://)[^\s:/?#@\[\]\"'<>]{0,200}+:([^\s/?#@\[\]\"'<>]{1,400}+)@")),
@@ -104,7 +142,9 @@ OWN: tuple[tuple[str, str | tuple[str, ...], Make], ...] = (
     ("secret key", "key seed accounts", lambda: inside(
         "private priv wallet eth aes hmac master encryption signing secret symmetric ed25519 deployer accounts",
         r"(?:(?:private|priv|wallet|eth|aes|hmac|master|encryption|signing|secret|symmetric|ed25519|deployer)"
-        r"[ _-]?(?:key|seed|pair)|accounts[\"']?\s?[:=]\s?\[)[^\n]{0,100}+", r"(?<![\w-])((?:0x)?[0-9a-fA-F]{64,128}+)(?!\w)", _is_hexadecimal)),
+        r"[ _-]?(?:key|seed|pair)"
+        r"|accounts[\"']?\s?[:=]\s?\[)[^\n]{0,100}+",
+        r"(?<![\w-])((?:0x)?[0-9a-fA-F]{64,128}+)(?!\w)", _is_hexadecimal)),
     ("secret key", "otp 2fa mfa", lambda: inside(
         "otp 2fa mfa", r"(?:otp|2fa|mfa)[ _-]?(?:secret|seed|key|auth)[^\n]{0,100}+",
         r"(?<![A-Za-z0-9])([A-Z2-7]{16,64})(?![A-Za-z0-9])", values.has_digit)),
@@ -116,19 +156,23 @@ OWN: tuple[tuple[str, str | tuple[str, ...], Make], ...] = (
     ("secret key", "lo0tls1crudjti ls0tls1crudjti", lambda: found(  # PEM in base64
         r"LS0tLS1CRUdJTi[A-Za-z0-9+/]{20,}+={0,2}", lambda value: b"PRIVATE KEY" in base64.b64decode(value[:64]), 0)),
     ("secret key", "=", lambda: found(  # 32 or 64 bytes that a file assigns
-        r"(?<![\w.-])[\w.-]{2,40}+(?=[\"']?\s?[:=]\s?[\"']?[a-z0-9+/]{43})" + "".join(f"(?<!{name})" for name in _DIGESTS)
+        r"(?<![\w.-])[\w.-]{2,40}+(?=[\"']?\s?[:=]\s?[\"']?[a-z0-9+/]{43})"
+        + "".join(f"(?<!{name})" for name in _DIGESTS)
         + r"[\"']?\s?[:=]\s?[\"']?([a-z0-9+/]{43}=|[a-z0-9+/]{86}==)(?![a-z0-9+/=])", folded=True)),
     ("access token", "/1", lambda: found(r"/1\d{14,15}:([0-9a-f]{32})(?![0-9a-zA-Z])")),  # Asana
     ("secret key", "keypair solana wallet private secret", lambda: inside(
-        "keypair solana wallet private secret", r"(?:keypair|solana|wallet|private|secret)[^\[\n]{0,60}\[[\d, ]{60,400}+",
+        "keypair solana wallet private secret", r"(?:keypair|solana|wallet|private"
+        r"|secret)[^\[\n]{0,60}\[[\d, ]{60,400}+",
         r"\[((?:\d{1,3}, ?){31,63}\d{1,3})", values.always)),
     ("license key", "licen product activation recovery emergency", lambda: found(
         r"(?:licen[cs]e(?: key)?|(?:product|activation|registration|recovery|emergency|secret)[ _-]key)\b[^\n]{0,30}?"
         r"(?<![a-z0-9])((?:[a-z0-9]{4,6}-){3,9}[a-z0-9]{4,6})(?![a-z0-9-])", values.has_digit, folded=True)),
     ("key phrase", _SEEDS, lambda: found(  # in any language
-        r"(?:(?:seed|recovery|wiederherstellungs|mnemo\w{2,6})[ -]?(?:phrase|words|wörter|frase)|mnemonic|frase (?:semilla|seme"
+        r"(?:(?:seed|recovery|wiederherstellungs|mnemo\w{2,6})[ -]?(?:phrase|words|wörter|frase)|mnemonic"
+        r"|frase (?:semilla|seme"
         r"|de recupera|di recupero)|phrase (?:de récup|secrète|mnémo|graine)|сид[- ]?фраз|助记词|助記詞|ニーモニック"
-        r"|シードフレーズ|복구 구문|니모닉)[^\n:：]{0,60}[:：]\s?((?:[^\s\d,.;:]{1,14}[ ,　]{1,2}){11,23}[^\s\d,.;:]{1,14})(?=[.\n]|$)",
+        r"|シードフレーズ|복구 구문"
+        r"|니모닉)[^\n:：]{0,60}[:：]\s?((?:[^\s\d,.;:]{1,14}[ ,　]{1,2}){11,23}[^\s\d,.;:]{1,14})(?=[.\n]|$)",
         folded=True)),
     ("recovery code", "code", lambda: inside(
         "recovery backup rescue", r"(?:recovery|backup|rescue)[ -]codes?[^.]{1,300}+",
@@ -149,7 +193,8 @@ OWN: tuple[tuple[str, str | tuple[str, ...], Make], ...] = (
         r"(?<![a-z])(?:keypad|door|gate|alarm(?! clock)|lock(?:box)?|safe|garage|entrance|tastenfeld|tür|tresor"
         r"|digicode|clavier|portail|teclado)(?![a-rt-z])[^\n]{1,120}+",
         r"(?i)(?<![a-z])(?:type|enter|press|dial|punch in|key in|combination|combo|tippe|tapez|composez|marca|digite"
-        r"|(?:door|gate|alarm|access|entry|the|its) code|(?:keypad|tastenfeld|digicode)\b[^\n\d:]{0,40}(?=:))(?: in)?(?: is| ist| est| es|:|=)? ?[*#]?"
+        r"|(?:door|gate|alarm|access|entry|the|its) code|(?:keypad|tastenfeld"
+        r"|digicode)\b[^\n\d:]{0,40}(?=:))(?: in)?(?: is| ist| est| es|:|=)? ?[*#]?"
         r"((?!(?:19|20)\d\d(?!\d))\d{4,8}|\d{1,2}(?:-\d{1,2}){2,3})(?![\w.,-]?\w)", values.always)),
     ("password", "wifi:", lambda: found(r"wifi:[^\n]{0,200}?;p:([^;\n]{8,63}+);", folded=True)),  # a QR code
     ("password", "wi-fi wifi wlan ssid hotspot", lambda: inside(
@@ -168,17 +213,20 @@ OWN: tuple[tuple[str, str | tuple[str, ...], Make], ...] = (
     # command lines
     ("password", "echo printf", lambda: found(
         r"(?:echo|printf)\s{1,3}(?:-\w{1,3}\s)?[\"']?(?:[\w.-]{1,40}:)?([^\s\"'|$:]{4,100}+)[\"']?\s{0,3}(?:\||>{1,2})"
-        r"[^\n;|]{0,80}?(?:sudo\s{1,3}-S|env add|stdin|passwd|cryptsetup|luks|passphrase|secrets?\b(?!\.\w)|[\W_]pw\b|[\W_]pass(?:word)?\b"
+        r"[^\n;|]{0,80}?(?:sudo\s{1,3}-S|env add|stdin|passwd|cryptsetup|luks|passphrase|secrets?\b(?!\.\w)"
+        r"|[\W_]pw\b|[\W_]pass(?:word)?\b"
         r"|token|\.key\b|credentials)", values.is_flagged)),
     ("password", "<<<", lambda: found(
         r"(?:stdin|sudo\s{1,3}-S|passwd|passphrase-fd|cryptsetup|login)\b[^\n|;<]{0,80}<<<\s?[\"']?([^\s\"'$]{4,100}+)",
         values.is_flagged)),
     ("secret", " login unseal authtoken activate", lambda: found(
-        r"(?<=\w )(?:login|unseal|(?:add-)?authtoken|activate)\s{1,3}([\w+/=-]{16,200}+)(?![\w./:@])", values.is_chance)),
+        r"(?<=\w )(?:login|unseal|(?:add-)?authtoken"
+        r"|activate)\s{1,3}([\w+/=-]{16,200}+)(?![\w./:@])", values.is_chance)),
     ("password", " -u  -l ", lambda: found(
         r"\s-[uUl][ =]?[^\s-]\S{0,60}\s-[pP][ =]?[\"']?([^\s\"'|;&<>]{5,200}+)", values.is_in_sentence)),
     ("password", "assword", lambda: found(
-        r"assword[^\n]{0,40}\bsend(?:line)?\b[^\n\"']{0,6}[\"']([^\"'\n\\]{4,100}+)(?:\\[rn])?[\"']", values.is_flagged)),
+        r"assword[^\n]{0,40}\bsend(?:line)?\b[^\n\"']{0,6}[\"']([^\"'\n\\]{4,100}+)(?:\\[rn])?[\"']",
+        values.is_flagged)),
     ("password", '"auth" _auth', lambda: found(
         r"(?:\"auth\"\s?:|_auth\s?=)\s?\"?([A-Za-z0-9+/_-]{12,}+={0,2})", values.has_digit)),
     ("password", "creds -auth", lambda: found(

@@ -14,14 +14,20 @@ CUES = (
     "logged in", "logs in", "logging in", "vpn pass", "wifi pass", "identifiant", "heslo", "jelszó", "parola", "şifre",
     "lösenord", "adgangskode", "passord", "salasana", "κωδικ", "كلمة", "סיסמ", "पासवर्ड", "รหัสผ่าน", "mật khẩu",
     "kata sandi", "contrasenya", "パスコード", "パスフレーズ", "암호", "패스워드", "logins for", "opens with", "unlock",
-    "lozink", "slaptažod", "parool", "nenosiri", "geslo", "lykilorð", "비번", "合言葉", "暗証", "رمز عبور", "jelsz", "unseal",
-    "api-key", "apikey", "clé api", "ключ", "chiave", "klucz", "x_auth", "_auth", "auth_", "cookie", "private", "decrypt", "open with", "opened with", "öffne", "entsperr", "entschlüssel", "s'ouvre avec", "se abre con",
+    "lozink", "slaptažod", "parool", "nenosiri", "geslo", "lykilorð",
+    "비번", "合言葉", "暗証", "رمز عبور", "jelsz", "unseal",
+    "api-key", "apikey", "clé api", "ключ", "chiave", "klucz", "x_auth", "_auth", "auth_",
+    "cookie", "private", "decrypt", "open with", "opened with", "öffne", "entsperr", "entschlüssel",
+    "s'ouvre avec", "se abre con",
     "si apre con", "abre com", "открывается",
 )  # fmt: skip
 """How the words begin that say so, in small letters."""
 BEFORE, AFTER = 60, 100  # characters before and after the word in which the value may stand
 
-_VALUE = re.compile(r"(?<![\w+/=-])[^\s\"'`<>()\[\]{}|,;“”‘’「」『』，。、；][^\s\"'`<>|,;“”‘’「」『』，。、；]{7,199}+")
+_VALUE = re.compile(
+    r"(?<![\w+/=-])[^\s\"'`<>()\[\]{}"
+    r"|,;“”‘’「」『』，。、；][^\s\"'`<>|,;“”‘’「」『』，。、；]{7,199}+"
+)
 _DIGIT = re.compile(r"\d")
 _SPLIT = re.compile(r"[-_./:]")
 _STRONG = re.compile(r"[!#$%&*@^~+?]")

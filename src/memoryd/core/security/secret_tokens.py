@@ -129,7 +129,8 @@ BY_PREFIX: tuple[tuple[str, str, str], ...] = (
     ("access token", "0.", rf"0\.{_UUID}\.{_A}{{30}}:[A-Za-z0-9+/]{{22}}=="),  # Bitwarden
     ("secret key", "s", rf"S[A-D][A-Z2-7]{{54}}{_NO_W}"),  # Stellar
     ("recovery code", "recovery bitlocker", r"(?<![\d-])\d{6}(?:-\d{6}){7}(?![\d-])"),  # BitLocker
-    ("password hash", "$", r"(?<=\w:)\$(?:[1567y]|2[abxy]|apr1|argon2\w{1,2}|scrypt|sha1|pbkdf2[\w-]{0,12})\$[\w./$=,+-]{20,}+"),  # crypt(5)
+    ("password hash", "$",  # crypt(5)
+     r"(?<=\w:)\$(?:[1567y]|2[abxy]|apr1|argon2\w{1,2}|scrypt|sha1|pbkdf2[\w-]{0,12})\$[\w./$=,+-]{20,}+"),
     ("secret key", "age-secret-key-1", r"AGE-SECRET-KEY-1[A-Z0-9]{58}"),
     ("secret key", "nsec1", r"nsec1[02-9ac-hj-np-z]{58}"),
     ("secret key", "prv", r"[xyztuv]prv[1-9A-HJ-NP-Za-km-z]{90,112}+"),  # BIP 32

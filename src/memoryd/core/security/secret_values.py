@@ -3,7 +3,8 @@
 import re
 
 PLACEHOLDER = re.compile(
-    r"""<[\w\ .:-]*>|[<{]\w*$|\{[\w\ .:-]*\}|\{\{|^\$[A-Za-z_]|\$[({]|\$(?:[A-Z_]{3,}|[a-z_]{3,})(?![A-Za-z0-9])|^ENC\[|^%|%\(|%s|\*{3}|\.{3}|…|\[masked:
+    r"""<[\w\ .:-]*>|[<{]\w*$|\{[\w\ .:-]*\}|\{\{|^\$[A-Za-z_]|\$[({]|\$(?:[A-Z_]{3,}|[a-z_]{3,})(?![A-Za-z0-9])
+    |^ENC\[|^%|%\(|%s|\*{3}|\.{3}|…|\[masked:
     |^(?:\$|@\w*$|![a-z]+$|(.)\1*$)|([^\n])\2{5}
     |(?i:your|example|change_?me|placeholder|redacted|hidden|dummy|replace[_-]?(?:me|this|with)|insert[_-]|fill[_-]?(?:me|in)|to[_-]?be[_-]|fixme|todo
     |^(?:1password|keepass\w*|bitwarden|lastpass|dashlane|vaultwarden|keychain)\b
@@ -25,7 +26,10 @@ _SMALL, _CAPITAL, _DIGIT, _SIGN = (re.compile(one) for one in ("[a-z]", "[A-Z]",
 _WORD = re.compile(r"[^\W\d_]+(?:[-_.:|'’][^\W\d_]+)*")
 _PHRASE = re.compile(r"[a-z]{3,12}(?:-[a-z]{3,12}){3,}|[a-z]{2,12}(?: [a-z]{2,12}){3,}")
 _SPOKEN = re.compile(r"(?![A-ZÀ-Þ])[^\W\d_]{2,14}(?: [^\W\d_]{2,14}){3,7}")
-_BASE64 = re.compile(r"(?=[^/]*[0-9+][A-Za-z])(?=.*[a-z][A-Z])(?=.*[A-Z][A-Z0-9])(?!.*[a-z]{6})[A-Za-z0-9+/]{24,}={0,2}")
+_BASE64 = re.compile(
+    r"(?=[^/]*[0-9+][A-Za-z])(?=.*[a-z][A-Z])(?=.*[A-Z][A-Z0-9])(?!.*[a-z]{6})"
+    r"[A-Za-z0-9+/]{24,}={0,2}"
+)
 _LONG = re.compile(r"[0-9a-f]{32,}|[A-Z0-9]{18,}|[a-z0-9]{28,}")
 _LETTERS = re.compile(r"[a-z]{12,32}")
 _UNSAID = re.compile(
