@@ -1,6 +1,5 @@
 """A server over real HTTP, and clients of it: the SDK's over each transport, and plain requests."""
 
-import asyncio
 import json
 import socket
 import subprocess
@@ -16,12 +15,13 @@ from anyio.from_thread import start_blocking_portal
 from mcp import Client
 from mcp.client.sse import sse_client
 from mcp.client.streamable_http import streamable_http_client
+from typer.main import get_command
 from typer.testing import CliRunner, Result
 
 from memoryd.cli import app
+from memoryd.cli.frame import overrides
 from memoryd.core.engine import Engine
-from memoryd.server.http.admission import Door
-from memoryd.server.http.app import application, prepared
+from memoryd.server.http.app import prepared
 from memoryd.settings import Settings
 from tests.clients import LEGACY, MODERN, PATIENCE, Agent, Json, environment, until
 from tests.wires import envelope
@@ -29,7 +29,7 @@ from tests.wires import envelope
 WORKSPACE, SESSION = "X-Memory-Workspace", "X-Memory-Session"
 
 
-class Served:
+class HttpServer:
     """A server, wherever it runs, and plain requests to it."""
 
     def __init__(self, url: str, environ: Mapping[str, str]) -> None:
@@ -49,7 +49,32 @@ class Served:
         return self.request("POST", f"/tools/{tool}", json=arguments, headers=headers)
 
 
-class HttpServer(Served):
+class HttpThread(HttpServer):
+    """A server in a thread of this process, on a free port, with the arguments and the environment of a process."""
+
+    def __init__(self, environ: Mapping[str, str], *arguments: str) -> None:
+        super().__init__("", environ)
+        given = get_command(app).commands["serve"].make_context("serve", ["--port", "0", *arguments]).params
+        certificate, key = given.pop("certificate"), given.pop("key")
+        engine = Engine(Settings.read(self.environ, **overrides(**given)))
+        self._server = prepared(engine, certificate, key)
+        self.door = self._server.door
+        self._thread = threading.Thread(target=self._server.run, name="memoryd-http")
+        self._thread.start()
+        until(lambda: self._server.started or not self._thread.is_alive(), "the server")
+        assert self._server.started
+        host, port = self._server.servers[0].sockets[0].getsockname()[:2]
+        self.url = f"{'https' if self.door.tls else 'http'}://{host}:{port}"
+
+    def stop(self) -> None:
+        """End as at SIGTERM."""
+        self.client.close()
+        self._server.should_exit = True
+        self._thread.join(PATIENCE)
+        assert not self._thread.is_alive()
+
+
+class HttpProcess(HttpServer):
     """A server process on a free port."""
 
     def __init__(self, environ: Mapping[str, str], *arguments: str, log: Path) -> None:
@@ -73,16 +98,29 @@ class HttpServer(Served):
         self.client.close()
         if self.process.poll() is None:
             self.process.terminate()
-        code = self.process.wait(20)
+        code = self.process.wait(PATIENCE)
         if self.process.stdout:
             self.process.stdout.close()
         return code
 
 
 @contextmanager
-def serving(home: Path, *arguments: str, models: Path | None = None, **settings: str) -> Iterator[HttpServer]:
-    """A server that is stopped at the end, cleanly; its log must hold no traceback."""
-    server = HttpServer(environment(home, models, **settings), *arguments, log=home / "http.log")
+def serving(home: Path, *arguments: str, **settings: str) -> Iterator[HttpThread]:
+    """A server of this process that is stopped at the end: for all that is not about processes.
+
+    What it logs is in `caplog`, and holds no traceback: see tests/conftest.py.
+    """
+    server = HttpThread(environment(home, **settings), *arguments)
+    try:
+        yield server
+    finally:
+        server.stop()
+
+
+@contextmanager
+def process_serving(home: Path, *arguments: str, models: Path | None = None, **settings: str) -> Iterator[HttpProcess]:
+    """A server process that is stopped at the end, cleanly; its log must hold no traceback."""
+    server = HttpProcess(environment(home, models, **settings), *arguments, log=home / "http.log")
     try:
         yield server
     finally:
@@ -126,45 +164,24 @@ def memoryd(environ: Mapping[str, str], *arguments: str, code: int = 0) -> Resul
 
 
 def refused(environ: Mapping[str, str], *arguments: str) -> str:
-    """What a server says that does not start, for it is told something wrong."""
+    """What a server process says that does not start, for it is told something wrong."""
     command = [sys.executable, "-m", "memoryd", "serve", "--transport", "http", "--port", "0", *arguments]
-    ended = subprocess.run(
-        command, env=dict(environ), capture_output=True, text=True, timeout=4 * PATIENCE, check=False
-    )
+    ended = subprocess.run(command, env=dict(environ), capture_output=True, text=True, timeout=PATIENCE, check=False)
     assert (ended.returncode, ended.stdout) == (2, ""), ended
     return ended.stderr
 
 
 @contextmanager
-def beside(server: Served) -> Iterator[Engine]:
+def beside(server: HttpServer) -> Iterator[Engine]:
     """The engine of another process on the same memories."""
     with Engine(Settings.read(server.environ), fetch=False) as engine:
         yield engine
 
 
-def granted(server: Served, name: str, *arguments: Any, **more: Any) -> str:
+def granted(server: HttpServer, name: str, *arguments: Any, **more: Any) -> str:
     """A new token."""
     with beside(server) as engine:
         return engine.tokens.create(name, *arguments, **more)
-
-
-@contextmanager
-def served_here(home: Path, **settings: str) -> Iterator[tuple[Served, Door]]:
-    """A server in a thread, for tests that change what a process would not let them; and its connections."""
-    environ = environment(home, None, MEMORY_PORT="0", MEMORY_NAMESPACE="default", **settings)
-    engine = Engine(Settings.read(environ), fetch=False)
-    server = prepared(engine, application(engine))
-    thread = threading.Thread(target=lambda: asyncio.run(server.serve()))
-    thread.start()
-    try:
-        until(lambda: server.started, "the server")
-        port = server.servers[0].sockets[0].getsockname()[1]
-        served = Served(f"http://127.0.0.1:{port}", environ)
-        yield served, server.door
-        served.client.close()
-    finally:
-        server.should_exit = True
-        thread.join(PATIENCE)
 
 
 def bearer(token: str, **headers: str) -> dict[str, str]:
@@ -175,7 +192,7 @@ def bearer(token: str, **headers: str) -> dict[str, str]:
 class Ears:
     """A client whose stream stays open, on the wire: it gathers what it is told."""
 
-    def __init__(self, server: Served, era: str, headers: Mapping[str, str], session: str = "") -> None:
+    def __init__(self, server: HttpServer, era: str, headers: Mapping[str, str], session: str = "") -> None:
         self._server = server
         self._meta = envelope() | ({"memoryd/session": session} if session else {})
         self._era = era

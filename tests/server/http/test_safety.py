@@ -31,9 +31,19 @@ from memoryd.server.http.app import assembled
 from memoryd.settings import Settings
 from memoryd.toolsets.registry import Answer, Call
 from tests.clients import LEGACY, MODERN, PATIENCE, environment, rows_of, until
-from tests.http import SESSION, WORKSPACE, Ears, HttpServer, bearer, beside, granted, memoryd, remote, serving
-
-pytestmark = pytest.mark.process
+from tests.http import (
+    SESSION,
+    WORKSPACE,
+    Ears,
+    HttpServer,
+    bearer,
+    beside,
+    granted,
+    memoryd,
+    process_serving,
+    remote,
+    serving,
+)
 
 PATHS = (
     ("POST", "/mcp"), ("GET", "/sse"), ("POST", "/sse/messages/"), ("POST", "/tools/memory_inspect"),
@@ -49,7 +59,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[HttpServer]:
     home = tmp_path_factory.mktemp("safety")
     allowed = "memory.example.org, 10.1.2.3:8765"
     with serving(
-        home, "--toolsets", "recall,vault", MEMORY_LOG_LEVEL="info", MEMORY_ALLOWED_HOSTS=allowed
+        home, "--toolsets", "recall,vault", MEMORY_ALLOWED_HOSTS=allowed
     ) as server:  # fmt: skip
         with beside(server) as engine:
             engine.workspaces.ensure("one")
@@ -134,8 +144,9 @@ def test_behind_a_proxy_every_request_needs_a_token(server: HttpServer, header: 
         memoryd(server.environ, "token", "revoke", f"behind {header}")
 
 
-def test_what_is_missing_for_a_proxy_is_said_at_the_start(server: HttpServer) -> None:
-    assert "There is no token yet: requests by the name memory.example.org" in server.told()
+def test_what_is_missing_for_a_proxy_is_said_at_the_start(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    with serving(tmp_path, MEMORY_ALLOWED_HOSTS="memory.example.org"):
+        assert "There is no token yet: requests by the name memory.example.org" in caplog.text
 
 
 def test_no_host_leads_past_the_entrance(server: HttpServer) -> None:
@@ -236,9 +247,10 @@ def test_when_too_many_calls_wait_others_are_told_to_come_later(
 # the end -------------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.process
 @pytest.mark.files
 def test_calls_that_run_are_finished_before_the_end(tmp_path: Path) -> None:
-    with serving(tmp_path, "--toolsets", "recall,vault", "--workspace", "default") as server:
+    with process_serving(tmp_path, "--toolsets", "recall,vault", "--workspace", "default") as server:
         server.tool("memory_store", content="first")
         listeners = [Ears(server, era, {}).listen() for era in ERAS]
         clients = [httpx2.Client(base_url=server.url, timeout=60) for _ in range(8)]
@@ -258,12 +270,14 @@ def test_calls_that_run_are_finished_before_the_end(tmp_path: Path) -> None:
         for client, ears in zip_longest(clients, listeners):
             client.close()
             if ears:
+                assert ears.ended.wait(PATIENCE)
                 ears.close()
     assert len(rows_of(tmp_path)) == 9
 
 
+@pytest.mark.process
 def test_many_calls_that_wait_for_the_models_do_not_keep_it_from_ending(tmp_path: Path, model_dir: Path) -> None:
-    with serving(tmp_path, "--workspace", "default", models=model_dir) as server:
+    with process_serving(tmp_path, "--workspace", "default", models=model_dir) as server:
         for number in range(12):
             server.tool("memory_store", content=f"Fact {number}: harbour {number} has {number} ships. " * 20)
         until(lambda: "loading" not in server.tool("memory_inspect").text, "the models")
@@ -281,20 +295,21 @@ def test_many_calls_that_wait_for_the_models_do_not_keep_it_from_ending(tmp_path
             assert server.process.wait(PATIENCE) == 0
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
-def test_open_streams_do_not_keep_it_from_ending(tmp_path: Path, number: signal.Signals) -> None:
-    with serving(tmp_path, "--toolsets", "vault", "--workspace", "default") as server:
+@pytest.mark.process
+def test_open_streams_do_not_keep_it_from_ending(tmp_path: Path) -> None:
+    with process_serving(tmp_path, "--toolsets", "vault", "--workspace", "default") as server:
         listeners = [Ears(server, era, {}).listen("memory://vault/k") for era in ERAS]
-        server.process.send_signal(number)
+        server.process.send_signal(signal.SIGINT)
         assert server.process.wait(PATIENCE) == 0
         for ears in listeners:
             assert ears.ended.wait(PATIENCE)
             ears.close()
 
 
+@pytest.mark.process
 def test_what_was_acknowledged_survives_a_kill(tmp_path: Path) -> None:
     told: list[str] = []
-    with serving(tmp_path, "--workspace", "default") as server:
+    with process_serving(tmp_path, "--workspace", "default") as server:
 
         def write(name: str) -> None:
             with httpx2.Client(base_url=server.url, timeout=20) as client:
@@ -364,7 +379,8 @@ def test_a_server_that_only_reads(tmp_path: Path) -> None:
     assert rows_of(tmp_path) == before
 
 
-def test_tls(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.process
+def test_tls(tmp_path: Path) -> None:
     authority = trustme.CA()
     issued = authority.issue_cert("localhost", "127.0.0.1")
     certificate, key = tmp_path / "server.crt", tmp_path / "server.key"
@@ -372,7 +388,7 @@ def test_tls(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for number, blob in enumerate(issued.cert_chain_pems):
         blob.write_to_path(str(certificate), append=number > 0)
     arguments = ("--workspace", "default", "--certificate", str(certificate), "--key", str(key))
-    with serving(tmp_path, *arguments) as server:
+    with process_serving(tmp_path, *arguments) as server:
         assert server.url.startswith("https://127.0.0.1:")
         with pytest.raises(httpx2.ConnectError, match="certificate"):
             server.request("GET", "/health")
@@ -386,25 +402,28 @@ def test_tls(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
             httpx2.get(server.url.replace("https", "http") + "/health")
 
 
-def test_a_request_is_one_line_without_what_it_held(server: HttpServer) -> None:
+@pytest.mark.process
+def test_a_request_is_one_line_without_what_it_held(tmp_path: Path) -> None:
     secret = "geheim-4711"
-    (token,) = memoryd(server.environ, "token", "create", "logged").stdout.splitlines()
-    before = len(server.told())
-    named = {"Authorization": f"Bearer {token}", WORKSPACE: "one", SESSION: f"session {secret}"}
-    server.tool("memory_store", named, content=secret)
-    server.tool("memory_recall", named, query=secret)
-    server.tool("memory_recall", named, **{secret: secret})
-    server.request("POST", f"/tools/memory_recall?q={secret}", headers=named, content=secret)
-    server.request("GET", f"/health?{secret}")
-    for mode in ("auto", "legacy", "sse"):
-        with remote(server, mode, Authorization=f"Bearer {token}", X_Memory_Workspace="one") as agent:
-            assert agent.found(secret)
-            result: CallToolResult = agent.call("commit_memory", {"scope": secret})
-            assert result.is_error
-    with closing(Ears(server, "sse", named)) as ears:
-        assert ears.post({"jsonrpc": "2.0", "wrong": secret}).status_code == 400
-    memoryd(server.environ, "token", "revoke", "logged")
-    written = until(lambda: server.told()[before:], "the log")
+    with process_serving(tmp_path, "--toolsets", "recall,vault", MEMORY_LOG_LEVEL="info") as server:
+        with beside(server) as engine:
+            engine.workspaces.ensure("one")
+        (token,) = memoryd(server.environ, "token", "create", "logged").stdout.splitlines()
+        before = len(server.told())
+        named = {"Authorization": f"Bearer {token}", WORKSPACE: "one", SESSION: f"session {secret}"}
+        server.tool("memory_store", named, content=secret)
+        server.tool("memory_recall", named, query=secret)
+        server.tool("memory_recall", named, **{secret: secret})
+        server.request("POST", f"/tools/memory_recall?q={secret}", headers=named, content=secret)
+        server.request("GET", f"/health?{secret}")
+        for mode in ("auto", "legacy", "sse"):
+            with remote(server, mode, Authorization=f"Bearer {token}", X_Memory_Workspace="one") as agent:
+                assert agent.found(secret)
+                result: CallToolResult = agent.call("commit_memory", {"scope": secret})
+                assert result.is_error
+        with closing(Ears(server, "sse", named)) as ears:
+            assert ears.post({"jsonrpc": "2.0", "wrong": secret}).status_code == 400
+    written = server.told()[before:]
     assert secret not in written
     assert token.split("_", 2)[2] not in written
     lines = [line for line in map(json.loads, written.splitlines()) if line["logger"] == "memoryd.requests"]

@@ -20,8 +20,6 @@ from memoryd.toolsets import TOOLSETS
 from tests.clients import Json
 from tests.http import SESSION, WORKSPACE, HttpServer, beside, remote, serving
 
-pytestmark = pytest.mark.process
-
 KEPT = Path(__file__).parents[3] / "docs/openapi.json"
 JSON = {"Content-Type": "application/json"}
 LARGEST = 4 * 1024 * 1024
@@ -219,6 +217,7 @@ def both(operation: Any) -> Any:
     )
 
 
+@pytest.mark.slow
 def test_what_answers_is_as_the_document_says(server: HttpServer) -> None:
     document = server.request("GET", "/openapi.json").json()
     document["paths"] = {path: what for path, what in document["paths"].items() if path not in KEEPING}
