@@ -2,6 +2,7 @@
 
 import json
 import socket
+import ssl
 import subprocess
 import sys
 import threading
@@ -23,10 +24,12 @@ from memoryd.cli.frame import overrides
 from memoryd.core.engine import Engine
 from memoryd.server.http.app import prepared
 from memoryd.settings import Settings
-from tests.clients import LEGACY, MODERN, PATIENCE, Agent, Json, environment, until
+from tests.clients import LEGACY, MODERN, NO_MODELS, PATIENCE, Agent, Json, environment, until
 from tests.wires import envelope
 
 WORKSPACE, SESSION = "X-Memory-Workspace", "X-Memory-Session"
+TRUSTING_NOBODY = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+"""For clients that need no certificate: to read all authorities takes longer than most tests do."""
 
 
 class HttpServer:
@@ -35,7 +38,7 @@ class HttpServer:
     def __init__(self, url: str, environ: Mapping[str, str]) -> None:
         self.url = url
         self.environ = dict(environ)
-        self.client = httpx2.Client(timeout=PATIENCE)
+        self.client = httpx2.Client(timeout=PATIENCE, verify=TRUSTING_NOBODY)
 
     @property
     def port(self) -> int:
@@ -43,6 +46,10 @@ class HttpServer:
 
     def request(self, method: str, path: str, **options: Any) -> httpx2.Response:
         return self.client.request(method, f"{self.url}{path}", **options)
+
+    def connect(self) -> httpx2.Client:
+        """Another client."""
+        return httpx2.Client(base_url=self.url, timeout=PATIENCE, verify=TRUSTING_NOBODY)
 
     def tool(self, tool: str, headers: Mapping[str, str] | None = None, /, **arguments: Any) -> httpx2.Response:
         """POST /tools/{name}."""
@@ -52,10 +59,11 @@ class HttpServer:
 class HttpThread(HttpServer):
     """A server in a thread of this process, on a free port, with the arguments and the environment of a process."""
 
-    def __init__(self, environ: Mapping[str, str], *arguments: str) -> None:
+    def __init__(
+        self, environ: Mapping[str, str], *arguments: str, certificate: str | None = None, key: str | None = None
+    ) -> None:
         super().__init__("", environ)
-        given = get_command(app).commands["serve"].make_context("serve", ["--port", "0", *arguments]).params
-        certificate, key = given.pop("certificate"), given.pop("key")
+        given = get_command(app).make_context("memoryd", ["--port", "0", *arguments]).params
         engine = Engine(Settings.read(self.environ, **overrides(**given)))
         self._server = prepared(engine, certificate, key)
         self.door = self._server.door
@@ -105,12 +113,14 @@ class HttpProcess(HttpServer):
 
 
 @contextmanager
-def serving(home: Path, *arguments: str, **settings: str) -> Iterator[HttpThread]:
+def serving(
+    home: Path, *arguments: str, certificate: str | None = None, key: str | None = None, **settings: str
+) -> Iterator[HttpThread]:
     """A server of this process that is stopped at the end: for all that is not about processes.
 
     What it logs is in `caplog`, and holds no traceback: see tests/conftest.py.
     """
-    server = HttpThread(environment(home, **settings), *arguments)
+    server = HttpThread(environment(home, None, **settings), *arguments, certificate=certificate, key=key)
     try:
         yield server
     finally:
@@ -118,9 +128,9 @@ def serving(home: Path, *arguments: str, **settings: str) -> Iterator[HttpThread
 
 
 @contextmanager
-def process_serving(home: Path, *arguments: str, models: Path | None = None, **settings: str) -> Iterator[HttpProcess]:
+def process_serving(home: Path, *arguments: str, **settings: Any) -> Iterator[HttpProcess]:
     """A server process that is stopped at the end, cleanly; its log must hold no traceback."""
-    server = HttpProcess(environment(home, models, **settings), *arguments, log=home / "http.log")
+    server = HttpProcess(environment(home, **settings), *arguments, log=home / "http.log")
     try:
         yield server
     finally:
@@ -136,24 +146,20 @@ def remote(server: HttpServer, mode: str = "auto", **headers: str) -> Iterator[A
     named = {name.replace("_", "-"): value for name, value in headers.items()}
     with start_blocking_portal() as portal:
         if mode == "sse":
-            client = Client(sse_client(f"{server.url}/sse", headers=named), mode="legacy")
+            client = Client(sse_client(f"{server.url}/sse", named, httpx_client_factory=_client), mode="legacy")
             with portal.wrap_async_context_manager(client) as connected:
                 yield Agent(portal, connected, server.environ)
             return
-        with portal.wrap_async_context_manager(httpx2.AsyncClient(headers=named, timeout=30)) as http:
+        with portal.wrap_async_context_manager(_client(named)) as http:
             client = Client(streamable_http_client(f"{server.url}/mcp", http_client=http), mode=mode)
             with portal.wrap_async_context_manager(client) as connected:
                 yield Agent(portal, connected, server.environ)
 
 
-def gone(server: HttpServer, count: int, workspace: str) -> None:
-    """Wait until so many memories with a key are left of all sessions and the vault."""
-    until(lambda: _number(server, workspace) == count, "the end of a session")
-
-
-def _number(server: HttpServer, workspace: str) -> int:
-    answer = server.tool("search_memories", {WORKSPACE: workspace}, query="", tags=["t"]).json()
-    return int(answer["total_searched"])
+def _client(
+    headers: dict[str, str] | None = None, timeout: httpx2.Timeout | None = None, auth: httpx2.Auth | None = None
+) -> httpx2.AsyncClient:
+    return httpx2.AsyncClient(headers=headers, timeout=timeout or PATIENCE, auth=auth, verify=TRUSTING_NOBODY)
 
 
 def memoryd(environ: Mapping[str, str], *arguments: str, code: int = 0) -> Result:
@@ -173,8 +179,8 @@ def refused(environ: Mapping[str, str], *arguments: str) -> str:
 
 @contextmanager
 def beside(server: HttpServer) -> Iterator[Engine]:
-    """The engine of another process on the same memories."""
-    with Engine(Settings.read(server.environ), fetch=False) as engine:
+    """The engine of another process on the same memories, without models."""
+    with Engine(Settings.read(server.environ | NO_MODELS), fetch=False) as engine:
         yield engine
 
 
@@ -203,7 +209,8 @@ class Ears:
         """Every message that came over the stream."""
         self.ended = threading.Event()
         self._sockets: list[socket.socket] = []
-        self._client = httpx2.Client(base_url=server.url, timeout=httpx2.Timeout(PATIENCE, read=None))
+        self._client = server.connect()
+        self._client.timeout = httpx2.Timeout(PATIENCE, read=None)
         if era == "sse":
             self._open("GET", "/sse")
             until(lambda: self._post_to != "/mcp", "the endpoint")

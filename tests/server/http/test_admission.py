@@ -92,13 +92,13 @@ class Place:
 @contextmanager
 def placed(home: Path, security: str) -> Iterator[Place]:
     """A server without a key or with one, and a token."""
-    arguments, trusting = [], None
+    certificate, trusting = None, None
     if security == "tls":
         authority, trusting = trustme.CA(), ssl.create_default_context()
         authority.configure_trust(trusting)
-        (home / "server.pem").write_bytes(authority.issue_cert("127.0.0.1").private_key_and_cert_chain_pem.bytes())
-        arguments = ["--certificate", str(home / "server.pem")]
-    with serving(home, "--workspace", "default", *arguments) as server:
+        certificate = str(home / "server.pem")
+        Path(certificate).write_bytes(authority.issue_cert("127.0.0.1").private_key_and_cert_chain_pem.bytes())
+    with serving(home, "--workspace", "default", certificate=certificate) as server:
         granted(server, "somebody")
         yield Place(server, trusting)
 

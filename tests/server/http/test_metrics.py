@@ -17,7 +17,7 @@ from memoryd.server.http import metrics as operations
 from memoryd.server.http.metrics import Metrics
 from memoryd.settings import Settings
 from tests.clients import environment, until
-from tests.http import HttpServer, bearer, granted, process_serving, remote, serving
+from tests.http import HttpServer, bearer, granted, remote, serving
 from tests.store.clusters import cluster
 
 Sample = tuple[str, tuple[tuple[str, str], ...]]
@@ -54,24 +54,6 @@ def test_it_lives_and_is_ready(server: HttpServer) -> None:
         refused = server.request("POST", path)
         assert (refused.status_code, refused.json()) == (405, {"error": "Method Not Allowed"})
         assert "GET" in refused.headers["Allow"]
-
-
-@pytest.mark.process  # a log keeps quiet about passwords only where it is set up
-def test_who_has_a_token_is_told_what_is_ready_and_of_one_workspace_no_figures_of_all(tmp_path: Path) -> None:
-    models = {"MEMORY_EMBEDDER": "openai:x", "OPENAI_BASE_URL": "http://user:geheim@127.0.0.1:9/geheim/v1"}
-    with process_serving(tmp_path, "--workspace", "default", **models) as server:
-        assert server.tool("memory_store", content="text").status_code == 200
-        admin, bound = bearer(granted(server, "admin")), bearer(granted(server, "one", workspace="default"))
-        for headers in ({}, bearer("none that there is")):
-            assert server.request("GET", "/health", headers=headers).json() == {"live": True, "ready": True}
-
-        def health() -> str:
-            return server.request("GET", "/health", headers=admin).text
-
-        until(lambda: "127.0.0.1:9" in health(), "the model")
-        assert "geheim" not in health() + server.told()
-        assert server.request("GET", "/metrics", headers=admin).status_code == 200
-        assert server.request("GET", "/metrics", headers=bound).status_code == 403
 
 
 def test_calls_are_counted_by_tool_and_outcome_whichever_way_they_come(server: HttpServer) -> None:

@@ -1,6 +1,5 @@
 """What stands against pages, strangers, too much at once, and ends that nobody planned."""
 
-import json
 import signal
 import socket
 import ssl
@@ -21,7 +20,6 @@ import httpx2
 import pytest
 import trustme
 from anyio import to_thread
-from mcp.types import CallToolResult
 
 from memoryd.core.engine import Engine
 from memoryd.server import calls as serving_calls
@@ -253,7 +251,7 @@ def test_calls_that_run_are_finished_before_the_end(tmp_path: Path) -> None:
     with process_serving(tmp_path, "--toolsets", "recall,vault", "--workspace", "default") as server:
         server.tool("memory_store", content="first")
         listeners = [Ears(server, era, {}).listen() for era in ERAS]
-        clients = [httpx2.Client(base_url=server.url, timeout=60) for _ in range(8)]
+        clients = [server.connect() for _ in range(8)]
         with ThreadPoolExecutor(8) as pool, locked(server, "default"):
             work = [
                 pool.submit(client.post, "/tools/memory_store", json={"content": f"number {number}"})
@@ -283,7 +281,10 @@ def test_many_calls_that_wait_for_the_models_do_not_keep_it_from_ending(tmp_path
         until(lambda: "loading" not in server.tool("memory_inspect").text, "the models")
 
         def recall(number: int) -> None:
-            with suppress(httpx2.HTTPError), httpx2.Client(base_url=server.url, timeout=60) as client:
+            with (
+                suppress(httpx2.HTTPError),
+                server.connect() as client,
+            ):
                 for _ in range(100):
                     client.post("/tools/memory_recall", json={"query": f"Which harbour has {number} ships? " * 10})
 
@@ -291,16 +292,14 @@ def test_many_calls_that_wait_for_the_models_do_not_keep_it_from_ending(tmp_path
             for number in range(20):
                 pool.submit(recall, number)
             time.sleep(0.5)
-            server.process.send_signal(signal.SIGTERM)
+            server.process.send_signal(signal.SIGINT)
             assert server.process.wait(PATIENCE) == 0
 
 
-@pytest.mark.process
 def test_open_streams_do_not_keep_it_from_ending(tmp_path: Path) -> None:
-    with process_serving(tmp_path, "--toolsets", "vault", "--workspace", "default") as server:
+    with serving(tmp_path, "--toolsets", "vault", "--workspace", "default") as server:
         listeners = [Ears(server, era, {}).listen("memory://vault/k") for era in ERAS]
-        server.process.send_signal(signal.SIGINT)
-        assert server.process.wait(PATIENCE) == 0
+        server.stop()
         for ears in listeners:
             assert ears.ended.wait(PATIENCE)
             ears.close()
@@ -312,7 +311,7 @@ def test_what_was_acknowledged_survives_a_kill(tmp_path: Path) -> None:
     with process_serving(tmp_path, "--workspace", "default") as server:
 
         def write(name: str) -> None:
-            with httpx2.Client(base_url=server.url, timeout=20) as client:
+            with server.connect() as client:
                 for number in count():
                     content = f"{name} {number}"
                     try:
@@ -361,7 +360,7 @@ def test_notices_stay_in_their_workspace_and_session(server: HttpServer, era: st
         assert elsewhere.notices() == [changed, uris[1]]
 
 
-# reading only, TLS, the log ------------------------------------------------------------------------------------------
+# reading only, TLS ---------------------------------------------------------------------------------------------------
 
 
 def test_a_server_that_only_reads(tmp_path: Path) -> None:
@@ -379,17 +378,15 @@ def test_a_server_that_only_reads(tmp_path: Path) -> None:
     assert rows_of(tmp_path) == before
 
 
-@pytest.mark.process
-def test_tls(tmp_path: Path) -> None:
+def test_tls(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     authority = trustme.CA()
     issued = authority.issue_cert("localhost", "127.0.0.1")
     certificate, key = tmp_path / "server.crt", tmp_path / "server.key"
     issued.private_key_pem.write_to_path(str(key))
     for number, blob in enumerate(issued.cert_chain_pems):
         blob.write_to_path(str(certificate), append=number > 0)
-    arguments = ("--workspace", "default", "--certificate", str(certificate), "--key", str(key))
-    with process_serving(tmp_path, *arguments) as server:
-        assert server.url.startswith("https://127.0.0.1:")
+    with serving(tmp_path, "--workspace", "default", certificate=str(certificate), key=str(key)) as server:
+        assert capsys.readouterr().out == f"memoryd serves https://127.0.0.1:{server.port}/mcp\n"
         with pytest.raises(httpx2.ConnectError, match="certificate"):
             server.request("GET", "/health")
         trusting = ssl.create_default_context()
@@ -400,39 +397,3 @@ def test_tls(tmp_path: Path) -> None:
             assert about["resource"] == f"{server.url}/mcp"
         with pytest.raises(httpx2.HTTPError):
             httpx2.get(server.url.replace("https", "http") + "/health")
-
-
-@pytest.mark.process
-def test_a_request_is_one_line_without_what_it_held(tmp_path: Path) -> None:
-    secret = "geheim-4711"
-    with process_serving(tmp_path, "--toolsets", "recall,vault", MEMORY_LOG_LEVEL="info") as server:
-        with beside(server) as engine:
-            engine.workspaces.ensure("one")
-        (token,) = memoryd(server.environ, "token", "create", "logged").stdout.splitlines()
-        before = len(server.told())
-        named = {"Authorization": f"Bearer {token}", WORKSPACE: "one", SESSION: f"session {secret}"}
-        server.tool("memory_store", named, content=secret)
-        server.tool("memory_recall", named, query=secret)
-        server.tool("memory_recall", named, **{secret: secret})
-        server.request("POST", f"/tools/memory_recall?q={secret}", headers=named, content=secret)
-        server.request("GET", f"/health?{secret}")
-        for mode in ("auto", "legacy", "sse"):
-            with remote(server, mode, Authorization=f"Bearer {token}", X_Memory_Workspace="one") as agent:
-                assert agent.found(secret)
-                result: CallToolResult = agent.call("commit_memory", {"scope": secret})
-                assert result.is_error
-        with closing(Ears(server, "sse", named)) as ears:
-            assert ears.post({"jsonrpc": "2.0", "wrong": secret}).status_code == 400
-    written = server.told()[before:]
-    assert secret not in written
-    assert token.split("_", 2)[2] not in written
-    lines = [line for line in map(json.loads, written.splitlines()) if line["logger"] == "memoryd.requests"]
-    lines = [line for line in lines if line["message"] not in ("GET /sse", "GET /mcp")]  # the ends of older streams
-    assert [line["message"] for line in lines[:5]] == [
-        "POST /tools/memory_store", *["POST /tools/memory_recall"] * 3, "GET /health",
-    ]  # fmt: skip
-    assert [line["status"] for line in lines[:5]] == [200, 200, 400, 400, 200]
-    for line in lines[:4]:
-        assert (line["workspace"], line["token"]) == ("one", token.split("_")[1])
-        assert 0 <= line["ms"] < 60_000
-    assert lines[4]["token"] is None

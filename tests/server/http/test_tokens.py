@@ -25,7 +25,6 @@ from tests.http import (
     beside,
     granted,
     memoryd,
-    process_serving,
     refused,
     remote,
     serving,
@@ -165,32 +164,10 @@ def test_tokens_that_are_none(server: HttpServer, tokens: Tokens) -> None:
         f"memoryd_' OR 1=1 --_{secret}", f"{prefix}_{token_id}_{'x' * 20_000}", f'"{token}"',
     ]  # fmt: skip
     for text in [*(each.encode() for each in wrong), "memoryd_é_ü☃".encode(), b"memoryd_\xff\xfe_\x80"]:
-        with httpx2.Client(base_url=server.url, timeout=20) as client:
-            headers = [(b"Authorization", b"Bearer " + text), (b"X-Memory-Workspace", b"team")]
-            answer = client.post("/tools/memory_inspect", headers=headers, json={})
+        headers = [(b"Authorization", b"Bearer " + text), (b"X-Memory-Workspace", b"team")]
+        answer = server.request("POST", "/tools/memory_inspect", headers=headers, json={})
         assert answer.status_code == 401, text
     assert inspect(server, bearer(token)) == 200
-
-
-@pytest.mark.process
-def test_no_log_holds_a_secret(tmp_path: Path) -> None:
-    with process_serving(tmp_path, "--toolsets", "all", "--workspace", "default", MEMORY_LOG_LEVEL="debug") as server:
-        made = {name: granted(server, name, "admin") for name in ("good", "gone", "wrong")}
-        made["few"] = granted(server, "few", tools=ALLOWED)
-        for name in ("good", "few"):
-            for mode in MODES:
-                with remote(server, mode, **bearer(made[name])) as agent:
-                    agent.store(f"stored over {mode}")
-        memoryd(server.environ, "token", "revoke", "gone")
-        for token in (made["gone"], made["wrong"][:-1], f"{made['wrong']}x"):
-            for method, path in CLOSED:
-                query = f"{path}?access_token={token}"
-                assert server.request(method, query, headers=bearer(token), json={}).status_code == 401, path
-        assert server.tool("memory_store", bearer(made["few"]), content=3).status_code == 400
-        log = until(lambda: "401" in server.told() and server.told(), "the log")
-    for token in made.values():
-        assert token.split("_", 2)[2][:-1] not in log
-        assert not [path for path in files(server.environ) if token.split("_", 2)[2].encode() in path.read_bytes()]
 
 
 @pytest.mark.parametrize("mode", MODES)
