@@ -75,11 +75,11 @@ def hook(
     transcript: Path,
     *arguments: str,
     code: int = 0,
-    by: Callable[..., Ended] = run,
+    runs: Callable[..., Ended] = run,
     **more: Any,
 ) -> Ended:
     """A hook that keeps turns: it prints nothing, or one line of complaint."""
-    ended = by(home, "hook", event, *arguments, stdin=handed(event, transcript, **more), code=code)
+    ended = runs(home, "hook", event, *arguments, stdin=handed(event, transcript, **more), code=code)
     assert (ended.stdout, ended.stderr.count("\n")) == ("", code)
     return ended
 
@@ -111,7 +111,7 @@ def test_the_turns_of_a_session_are_kept_once_and_found_over_mcp(home: Path, tra
     data = (HOOKS / "session.jsonl").read_bytes()
     first = data.index(b'{"parentUuid":"a5"')  # when the agent stops for the first time
     transcript.write_bytes(data[:first])
-    hook(home, "stop", transcript, by=process, last_assistant_message="Staging listens on port 5433.")
+    hook(home, "stop", transcript, runs=process, last_assistant_message="Staging listens on port 5433.")
     agent = start("--toolsets", "journal")
     (turn,) = agent.ok("get_session_memories", sessionId=SESSION)["memories"]
     assert turn == {
@@ -148,7 +148,7 @@ def test_hooks_beside_each_other_and_beside_a_server_that_writes_double_nothing(
 
     with ThreadPoolExecutor(4) as pool:
         writing = pool.submit(write)
-        events = [pool.submit(hook, home, event, transcript, by=process) for event in ("stop", "stop", "pre-compact")]
+        events = [pool.submit(hook, home, event, transcript, runs=process) for event in ("stop", "stop", "pre-compact")]
         for event in events:
             event.result()
         done.set()
