@@ -13,23 +13,23 @@ from tests.clients import PATIENCE, environment
 Ended = subprocess.CompletedProcess[str]
 
 
-def run(home: Path, *arguments: object, code: int = 0, **settings: str) -> Ended:
+def run(home: Path, *arguments: object, stdin: str | bytes = "", code: int = 0, **settings: str) -> Ended:
     """A command in this process, with the environment that a process of its own would have.
 
     A start costs more than most commands do: a process of its own is for what shows in one alone.
     """
     given = list(map(str, arguments))
     environ: dict[str, str | None] = {**dict.fromkeys(os.environ), **environment(home), **settings}
-    ended = CliRunner().invoke(app, given, env=environ)
+    ended = CliRunner().invoke(app, given, input=stdin, env=environ)
     if ended.exception is not None and not isinstance(ended.exception, SystemExit):
         raise ended.exception
     return as_expected(Ended(given, ended.exit_code, ended.stdout, ended.stderr), code)
 
 
-def process(home: Path, *arguments: object, code: int = 0, **settings: str) -> Ended:
+def process(home: Path, *arguments: object, stdin: str = "", code: int = 0, **settings: str) -> Ended:
     """The same in a process of its own."""
     ended = subprocess.run(
-        [sys.executable, "-m", "memoryd", *map(str, arguments)], env=environment(home) | settings,
+        [sys.executable, "-m", "memoryd", *map(str, arguments)], env=environment(home) | settings, input=stdin,
         capture_output=True, text=True, timeout=PATIENCE, check=False,
     )  # fmt: skip
     return as_expected(ended, code)

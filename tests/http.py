@@ -1,8 +1,8 @@
 """A server over real HTTP, and clients of it: the SDK's over each transport, and plain requests."""
 
-import asyncio
 import json
 import socket
+import ssl
 import subprocess
 import sys
 import threading
@@ -16,26 +16,29 @@ from anyio.from_thread import start_blocking_portal
 from mcp import Client
 from mcp.client.sse import sse_client
 from mcp.client.streamable_http import streamable_http_client
+from typer.main import get_command
 from typer.testing import CliRunner, Result
 
 from memoryd.cli import app
+from memoryd.cli.frame import overrides
 from memoryd.core.engine import Engine
-from memoryd.server.http.admission import Door
-from memoryd.server.http.app import application, prepared
+from memoryd.server.http.app import prepared
 from memoryd.settings import Settings
-from tests.clients import LEGACY, MODERN, PATIENCE, Agent, Json, environment, until
+from tests.clients import LEGACY, MODERN, NO_MODELS, PATIENCE, Agent, Json, environment, until
 from tests.wires import envelope
 
 WORKSPACE, SESSION = "X-Memory-Workspace", "X-Memory-Session"
+TRUSTING_NOBODY = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+"""For clients that need no certificate: to read all authorities takes longer than most tests do."""
 
 
-class Served:
+class HttpServer:
     """A server, wherever it runs, and plain requests to it."""
 
     def __init__(self, url: str, environ: Mapping[str, str]) -> None:
         self.url = url
         self.environ = dict(environ)
-        self.client = httpx2.Client(timeout=PATIENCE)
+        self.client = httpx2.Client(timeout=PATIENCE, verify=TRUSTING_NOBODY)
 
     @property
     def port(self) -> int:
@@ -44,12 +47,42 @@ class Served:
     def request(self, method: str, path: str, **options: Any) -> httpx2.Response:
         return self.client.request(method, f"{self.url}{path}", **options)
 
+    def connect(self) -> httpx2.Client:
+        """Another client."""
+        return httpx2.Client(base_url=self.url, timeout=PATIENCE, verify=TRUSTING_NOBODY)
+
     def tool(self, tool: str, headers: Mapping[str, str] | None = None, /, **arguments: Any) -> httpx2.Response:
         """POST /tools/{name}."""
         return self.request("POST", f"/tools/{tool}", json=arguments, headers=headers)
 
 
-class HttpServer(Served):
+class HttpThread(HttpServer):
+    """A server in a thread of this process, on a free port, with the arguments and the environment of a process."""
+
+    def __init__(
+        self, environ: Mapping[str, str], *arguments: str, certificate: str | None = None, key: str | None = None
+    ) -> None:
+        super().__init__("", environ)
+        given = get_command(app).make_context("memoryd", ["--port", "0", *arguments]).params
+        engine = Engine(Settings.read(self.environ, **overrides(**given)))
+        self._server = prepared(engine, certificate, key)
+        self.door = self._server.door
+        self._thread = threading.Thread(target=self._server.run, name="memoryd-http")
+        self._thread.start()
+        until(lambda: self._server.started or not self._thread.is_alive(), "the server")
+        assert self._server.started
+        host, port = self._server.servers[0].sockets[0].getsockname()[:2]
+        self.url = f"{'https' if self.door.tls else 'http'}://{host}:{port}"
+
+    def stop(self) -> None:
+        """End as at SIGTERM."""
+        self.client.close()
+        self._server.should_exit = True
+        self._thread.join(PATIENCE)
+        assert not self._thread.is_alive()
+
+
+class HttpProcess(HttpServer):
     """A server process on a free port."""
 
     def __init__(self, environ: Mapping[str, str], *arguments: str, log: Path) -> None:
@@ -73,16 +106,31 @@ class HttpServer(Served):
         self.client.close()
         if self.process.poll() is None:
             self.process.terminate()
-        code = self.process.wait(20)
+        code = self.process.wait(PATIENCE)
         if self.process.stdout:
             self.process.stdout.close()
         return code
 
 
 @contextmanager
-def serving(home: Path, *arguments: str, models: Path | None = None, **settings: str) -> Iterator[HttpServer]:
-    """A server that is stopped at the end, cleanly; its log must hold no traceback."""
-    server = HttpServer(environment(home, models, **settings), *arguments, log=home / "http.log")
+def serving(
+    home: Path, *arguments: str, certificate: str | None = None, key: str | None = None, **settings: str
+) -> Iterator[HttpThread]:
+    """A server of this process that is stopped at the end: for all that is not about processes.
+
+    What it logs is in `caplog`, and holds no traceback: see tests/conftest.py.
+    """
+    server = HttpThread(environment(home, None, **settings), *arguments, certificate=certificate, key=key)
+    try:
+        yield server
+    finally:
+        server.stop()
+
+
+@contextmanager
+def process_serving(home: Path, *arguments: str, **settings: Any) -> Iterator[HttpProcess]:
+    """A server process that is stopped at the end, cleanly; its log must hold no traceback."""
+    server = HttpProcess(environment(home, **settings), *arguments, log=home / "http.log")
     try:
         yield server
     finally:
@@ -98,24 +146,20 @@ def remote(server: HttpServer, mode: str = "auto", **headers: str) -> Iterator[A
     named = {name.replace("_", "-"): value for name, value in headers.items()}
     with start_blocking_portal() as portal:
         if mode == "sse":
-            client = Client(sse_client(f"{server.url}/sse", headers=named), mode="legacy")
+            client = Client(sse_client(f"{server.url}/sse", named, httpx_client_factory=_client), mode="legacy")
             with portal.wrap_async_context_manager(client) as connected:
                 yield Agent(portal, connected, server.environ)
             return
-        with portal.wrap_async_context_manager(httpx2.AsyncClient(headers=named, timeout=30)) as http:
+        with portal.wrap_async_context_manager(_client(named)) as http:
             client = Client(streamable_http_client(f"{server.url}/mcp", http_client=http), mode=mode)
             with portal.wrap_async_context_manager(client) as connected:
                 yield Agent(portal, connected, server.environ)
 
 
-def gone(server: HttpServer, count: int, workspace: str) -> None:
-    """Wait until so many memories with a key are left of all sessions and the vault."""
-    until(lambda: _number(server, workspace) == count, "the end of a session")
-
-
-def _number(server: HttpServer, workspace: str) -> int:
-    answer = server.tool("search_memories", {WORKSPACE: workspace}, query="", tags=["t"]).json()
-    return int(answer["total_searched"])
+def _client(
+    headers: dict[str, str] | None = None, timeout: httpx2.Timeout | None = None, auth: httpx2.Auth | None = None
+) -> httpx2.AsyncClient:
+    return httpx2.AsyncClient(headers=headers, timeout=timeout or PATIENCE, auth=auth, verify=TRUSTING_NOBODY)
 
 
 def memoryd(environ: Mapping[str, str], *arguments: str, code: int = 0) -> Result:
@@ -126,45 +170,24 @@ def memoryd(environ: Mapping[str, str], *arguments: str, code: int = 0) -> Resul
 
 
 def refused(environ: Mapping[str, str], *arguments: str) -> str:
-    """What a server says that does not start, for it is told something wrong."""
+    """What a server process says that does not start, for it is told something wrong."""
     command = [sys.executable, "-m", "memoryd", "serve", "--transport", "http", "--port", "0", *arguments]
-    ended = subprocess.run(
-        command, env=dict(environ), capture_output=True, text=True, timeout=4 * PATIENCE, check=False
-    )
+    ended = subprocess.run(command, env=dict(environ), capture_output=True, text=True, timeout=PATIENCE, check=False)
     assert (ended.returncode, ended.stdout) == (2, ""), ended
     return ended.stderr
 
 
 @contextmanager
-def beside(server: Served) -> Iterator[Engine]:
-    """The engine of another process on the same memories."""
-    with Engine(Settings.read(server.environ), fetch=False) as engine:
+def beside(server: HttpServer) -> Iterator[Engine]:
+    """The engine of another process on the same memories, without models."""
+    with Engine(Settings.read(server.environ | NO_MODELS), fetch=False) as engine:
         yield engine
 
 
-def granted(server: Served, name: str, *arguments: Any, **more: Any) -> str:
+def granted(server: HttpServer, name: str, *arguments: Any, **more: Any) -> str:
     """A new token."""
     with beside(server) as engine:
         return engine.tokens.create(name, *arguments, **more)
-
-
-@contextmanager
-def served_here(home: Path, **settings: str) -> Iterator[tuple[Served, Door]]:
-    """A server in a thread, for tests that change what a process would not let them; and its connections."""
-    environ = environment(home, None, MEMORY_PORT="0", MEMORY_NAMESPACE="default", **settings)
-    engine = Engine(Settings.read(environ), fetch=False)
-    server = prepared(engine, application(engine))
-    thread = threading.Thread(target=lambda: asyncio.run(server.serve()))
-    thread.start()
-    try:
-        until(lambda: server.started, "the server")
-        port = server.servers[0].sockets[0].getsockname()[1]
-        served = Served(f"http://127.0.0.1:{port}", environ)
-        yield served, server.door
-        served.client.close()
-    finally:
-        server.should_exit = True
-        thread.join(PATIENCE)
 
 
 def bearer(token: str, **headers: str) -> dict[str, str]:
@@ -175,7 +198,7 @@ def bearer(token: str, **headers: str) -> dict[str, str]:
 class Ears:
     """A client whose stream stays open, on the wire: it gathers what it is told."""
 
-    def __init__(self, server: Served, era: str, headers: Mapping[str, str], session: str = "") -> None:
+    def __init__(self, server: HttpServer, era: str, headers: Mapping[str, str], session: str = "") -> None:
         self._server = server
         self._meta = envelope() | ({"memoryd/session": session} if session else {})
         self._era = era
@@ -186,7 +209,8 @@ class Ears:
         """Every message that came over the stream."""
         self.ended = threading.Event()
         self._sockets: list[socket.socket] = []
-        self._client = httpx2.Client(base_url=server.url, timeout=httpx2.Timeout(PATIENCE, read=None))
+        self._client = server.connect()
+        self._client.timeout = httpx2.Timeout(PATIENCE, read=None)
         if era == "sse":
             self._open("GET", "/sse")
             until(lambda: self._post_to != "/mcp", "the endpoint")

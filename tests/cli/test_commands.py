@@ -22,6 +22,7 @@ from memoryd.core.engine import Engine
 from memoryd.core.memories.memories import Memories
 from memoryd.core.scope import Scope
 from memoryd.settings import Settings
+from memoryd.toolsets import TOOLSETS
 from tests.clients import NO_MODELS, PATIENCE, environment
 from tests.wires import ProcessWire
 
@@ -284,25 +285,38 @@ def test_a_place_that_is_no_directory(run: Run, tmp_path: Path) -> None:
     assert "cannot be opened" in told(run("--data-dir", str(tmp_path / "file"), "store", "x", code=1))
 
 
+WITHOUT_RIGHTS = f"""
+import json, os, sys, typer.main
+from typer.testing import CliRunner
+from memoryd.cli import app
+dict(typer.main.get_command(app).commands)  # imports them while that is allowed
+commands = json.loads(sys.argv[1])
+if os.getuid() == 0:
+    os.setuid({NOBODY})
+ended = [CliRunner().invoke(app, command) for command in commands]
+print(json.dumps([(each.exit_code, each.output) for each in ended]))
+"""
+
+
 @pytest.mark.process
-@pytest.mark.parametrize(
-    ("arguments", "said"),
-    [
-        (("store", "x"), "Permission denied"),
-        (("recall", "x"), "There is no database yet"),
-        (("doctor",), "this user cannot write it"),
-        (("models", "pull"), "choose another directory with MEMORY_MODEL_DIR"),
-    ],
-)
-def test_a_directory_that_may_not_be_written(home: Path, arguments: tuple[str, ...], said: str) -> None:
+def test_a_directory_that_may_not_be_written(home: Path) -> None:
+    said: dict[tuple[str, ...], str] = {
+        ("store", "x"): "Permission denied",
+        ("recall", "x"): "There is no database yet",
+        ("doctor",): "this user cannot write it",
+        ("models", "pull"): "choose another directory with MEMORY_MODEL_DIR",
+    }
     with tempfile.TemporaryDirectory() as folder:
         Path(folder).chmod(0o555)
-        ended = script(
-            f"if os.getuid() == 0: os.setuid({NOBODY})", *arguments, home=home, MEMORY_DATA_DIR=f"{folder}/x"
-        )
-    assert ended.returncode == 1
-    assert said in ended.stdout + ended.stderr
-    assert "Traceback" not in ended.stderr
+        ended = subprocess.run(
+            [sys.executable, "-c", WITHOUT_RIGHTS, json.dumps(list(said))],
+            env=environment(home) | {"MEMORY_DATA_DIR": f"{folder}/x"},
+            capture_output=True, text=True, timeout=PATIENCE, check=True,
+        )  # fmt: skip
+    for (arguments, expected), (code, output) in zip(said.items(), json.loads(ended.stdout), strict=True):
+        assert code == 1, arguments
+        assert expected in output, arguments
+        assert "Traceback" not in output
 
 
 @pytest.mark.process
@@ -399,12 +413,11 @@ def test_a_backup_while_others_write(run: Run, home: Path, tmp_path: Path) -> No
 
 
 @pytest.mark.process
-@pytest.mark.parametrize("arguments", [("--read-only",), ("serve", "--read-only"), ("--read-only", "serve")])
-def test_the_server_takes_its_options_before_and_after_serve(home: Path, arguments: tuple[str, ...]) -> None:
-    with ProcessWire(environment(home), *arguments) as wire:
+def test_the_server_takes_its_options_before_and_after_serve(home: Path) -> None:
+    with ProcessWire(environment(home), "--read-only", "serve", "--toolsets", "vault") as wire:
         wire.handshake()
         names = {tool["name"] for tool in wire.result("tools/list")["tools"]}
-    assert names == {"memory_recall", "memory_context", "memory_inspect"}
+    assert names == {tool.name for tool in TOOLSETS["vault"] if tool.capability == "read"}
 
 
 @pytest.mark.process

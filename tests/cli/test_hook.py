@@ -1,30 +1,30 @@
-"""`memoryd hook` as a coding agent runs it, and `memoryd import --from claude-code`: real processes, read over MCP."""
+"""`memoryd hook` as a coding agent runs it, and `memoryd import --from claude-code`, read over MCP."""
 
 import json
+import logging
 import os
 import pty
 import subprocess
 import sys
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
 import pytest
-from typer.testing import CliRunner
 
-from memoryd.cli import app
+from memoryd.cli import hook as cli_hook
 from memoryd.core.engine import Engine
 from memoryd.core.memories.memories import Memories
 from memoryd.core.scope import Scope
 from memoryd.settings import Settings
 from tests.clients import PATIENCE, Agent, environment, rows_of
+from tests.commands import Ended, process, run
 from tests.conftest import Open, Start
 
 HOOKS = Path(__file__).parent.parent / "hooks"
 SESSION = "5f0c1c52-7d3e-4b57-9a55-0c7b6f6f2a01"
-Ended = subprocess.CompletedProcess[str]
 
 ASKED = {
     "mem_u1": "Which port does staging use?",
@@ -51,16 +51,14 @@ def transcript(projects: Path) -> Path:
     return Path(projects / f"{SESSION}.jsonl")
 
 
-def run(home: Path, *arguments: object, stdin: str | bytes = "", code: int = 0, **settings: str) -> Ended:
-    """A command in a process of its own."""
-    data = stdin.encode() if isinstance(stdin, str) else stdin
-    ended = subprocess.run(
-        [sys.executable, "-m", "memoryd", *map(str, arguments)], input=data, env=environment(home) | settings,
-        capture_output=True, timeout=PATIENCE, check=False,
-    )  # fmt: skip
-    told = subprocess.CompletedProcess(ended.args, ended.returncode, ended.stdout.decode(), ended.stderr.decode())
-    assert told.returncode == code, (told.stdout, told.stderr)
-    return told
+@pytest.fixture(autouse=True)
+def _unhurried(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """A hook leaves its process as it likes, and ends it if it must wait: here it is the test's."""
+    for limit in ("ASKING", "READING"):
+        monkeypatch.setattr(cli_hook, limit, PATIENCE)
+    monkeypatch.setattr(sys, "excepthook", sys.excepthook)
+    yield
+    logging.disable(logging.NOTSET)
 
 
 def handed(event: str, transcript: Path | str = "", client: str = "claude-code", **more: Any) -> str:
@@ -71,9 +69,17 @@ def handed(event: str, transcript: Path | str = "", client: str = "claude-code",
     return json.dumps(recorded | more)
 
 
-def hook(home: Path, event: str, transcript: Path | str, *arguments: str, code: int = 0, **more: Any) -> Ended:
+def hook(
+    home: Path,
+    event: str,
+    transcript: Path,
+    *arguments: str,
+    code: int = 0,
+    runs: Callable[..., Ended] = run,
+    **more: Any,
+) -> Ended:
     """A hook that keeps turns: it prints nothing, or one line of complaint."""
-    ended = run(home, "hook", event, *arguments, stdin=handed(event, transcript, **more), code=code)
+    ended = runs(home, "hook", event, *arguments, stdin=handed(event, transcript, **more), code=code)
     assert (ended.stdout, ended.stderr.count("\n")) == ("", code)
     return ended
 
@@ -105,7 +111,7 @@ def test_the_turns_of_a_session_are_kept_once_and_found_over_mcp(home: Path, tra
     data = (HOOKS / "session.jsonl").read_bytes()
     first = data.index(b'{"parentUuid":"a5"')  # when the agent stops for the first time
     transcript.write_bytes(data[:first])
-    hook(home, "stop", transcript, last_assistant_message="Staging listens on port 5433.")
+    hook(home, "stop", transcript, runs=process, last_assistant_message="Staging listens on port 5433.")
     agent = start("--toolsets", "journal")
     (turn,) = agent.ok("get_session_memories", sessionId=SESSION)["memories"]
     assert turn == {
@@ -142,7 +148,7 @@ def test_hooks_beside_each_other_and_beside_a_server_that_writes_double_nothing(
 
     with ThreadPoolExecutor(4) as pool:
         writing = pool.submit(write)
-        events = [pool.submit(hook, home, event, transcript) for event in ("stop", "stop", "pre-compact")]
+        events = [pool.submit(hook, home, event, transcript, runs=process) for event in ("stop", "stop", "pre-compact")]
         for event in events:
             event.result()
         done.set()
@@ -151,7 +157,6 @@ def test_hooks_beside_each_other_and_beside_a_server_that_writes_double_nothing(
     assert agent.ok("get_session_memories", sessionId="server", limit=1)["total"] == number > 0
 
 
-@pytest.mark.process
 def test_a_session_that_is_resumed_under_another_id_repeats_no_turn(home: Path, transcript: Path) -> None:
     transcript.write_bytes((HOOKS / "resumed.jsonl").read_bytes())
     hook(home, "stop", transcript)
@@ -165,7 +170,6 @@ def test_a_session_that_is_resumed_under_another_id_repeats_no_turn(home: Path, 
     }  # fmt: skip
 
 
-@pytest.mark.process
 def test_each_workspace_keeps_what_its_own_hooks_read(home: Path, transcript: Path, start: Start) -> None:
     transcript.write_text(line("user", "u", "Which port?") + line("assistant", "a", "5433."))
     hook(home, "stop", transcript, "--workspace", "shop")
@@ -175,7 +179,6 @@ def test_each_workspace_keeps_what_its_own_hooks_read(home: Path, transcript: Pa
     assert list(kept(start("--toolsets", "journal", "--workspace", "shop"))) == ["mem_u"]
 
 
-@pytest.mark.process
 def test_the_tools_and_hooks_of_one_conversation_share_its_session(home: Path, transcript: Path, wire: Open) -> None:
     transcript.write_text(line("user", "u", "Which port?") + line("assistant", "a", "5433."))
     given = {"CLAUDE_CODE_SESSION_ID": SESSION}
@@ -192,7 +195,6 @@ def test_the_tools_and_hooks_of_one_conversation_share_its_session(home: Path, t
     assert sessions["Fact number 2"] == "mine"
 
 
-@pytest.mark.process
 def test_bad_lines_are_told_in_one_line_and_the_rest_is_kept(home: Path, transcript: Path) -> None:
     transcript.write_text(line("user", "u", "Which port?") + "torn\n" * 3 + line("assistant", "a", "5433."))
     said = hook(home, "stop", transcript, code=1).stderr
@@ -203,7 +205,6 @@ def test_bad_lines_are_told_in_one_line_and_the_rest_is_kept(home: Path, transcr
 # never in the way ----------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.process
 @pytest.mark.parametrize(
     ("arguments", "stdin", "said"),
     [
@@ -227,7 +228,6 @@ def test_whatever_goes_wrong_is_one_line_and_never_the_code_that_blocks(
     assert (ended.stdout, ended.stderr.count("\n")) == ("", 1)
 
 
-@pytest.mark.process
 @pytest.mark.files
 def test_wrong_settings_and_a_broken_database_block_nothing_either(home: Path, transcript: Path) -> None:
     transcript.write_text(line("user", "u", "Which port?") + line("assistant", "a", "5433."))
@@ -280,14 +280,12 @@ def briefing(home: Path, source: str = "startup", client: str = "claude-code", *
     return str(told["additionalContext"])
 
 
-@pytest.mark.process
 @pytest.mark.files
 def test_without_a_memory_nothing_is_said_and_nothing_is_made(home: Path) -> None:
     assert briefing(home) == ""
     assert not (home / "data").exists()
 
 
-@pytest.mark.process
 def test_a_session_is_told_what_it_was_not_told_yet(home: Path) -> None:
     remember(home, "Staging listens on port 5433.")
     assert "port 5433" in briefing(home)
@@ -299,7 +297,6 @@ def test_a_session_is_told_what_it_was_not_told_yet(home: Path) -> None:
     assert "5433" in briefing(home, "compact")  # its context is gone, and with it what it was told
 
 
-@pytest.mark.process
 def test_a_briefing_keeps_to_its_budget_and_counts_as_no_recall(home: Path) -> None:
     remember(home, *(f"Fact {number}: " + "words and more words " * 8 for number in range(4)))
     assert len(briefing(home, "startup", "claude-code", "--budget", "80")) <= 4 * 80
@@ -307,7 +304,6 @@ def test_a_briefing_keeps_to_its_budget_and_counts_as_no_recall(home: Path) -> N
     assert {row["access_count"] for row in rows_of(home, "memory_details")} == {0}
 
 
-@pytest.mark.process
 def test_other_clients_are_told_in_the_same_form_but_for_cursor(home: Path) -> None:
     remember(home, "Staging listens on port 5433.")
     assert "port 5433" in briefing(home, client="codex")
@@ -320,7 +316,6 @@ def test_other_clients_are_told_in_the_same_form_but_for_cursor(home: Path) -> N
 # import --------------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.process
 def test_all_transcripts_below_a_directory_are_imported_once(home: Path, projects: Path, transcript: Path) -> None:
     transcript.write_bytes((HOOKS / "session.jsonl").read_bytes())
     (projects / "short.jsonl").write_text(line("user", "u", "Which port?") + line("assistant", "a", "5433."))
@@ -336,7 +331,6 @@ def test_all_transcripts_below_a_directory_are_imported_once(home: Path, project
     assert {row["id"] for row in rows_of(home)} == {*ASKED, "mem_u"}
 
 
-@pytest.mark.process
 def test_what_goes_on_in_a_transcript_of_long_ago_is_over(home: Path, transcript: Path) -> None:
     transcript.write_bytes((HOOKS / "session.jsonl").read_bytes())
     os.utime(transcript, (0, 0))
@@ -344,7 +338,6 @@ def test_what_goes_on_in_a_transcript_of_long_ago_is_over(home: Path, transcript
     assert {row["id"] for row in rows_of(home)} == {*ASKED, "mem_u7"}
 
 
-@pytest.mark.process
 def test_a_bad_line_is_told_with_its_file_and_the_command_fails_though_the_rest_is_there(
     home: Path, projects: Path
 ) -> None:
@@ -365,8 +358,7 @@ def test_a_bad_line_is_told_with_its_file_and_the_command_fails_though_the_rest_
 )
 def test_what_cannot_be_imported_is_said_and_nothing_is_written(home: Path, arguments: list[str], said: str) -> None:
     given = [one.format(home=home) for one in arguments]
-    ended = CliRunner().invoke(app, given, env=environment(home))
-    assert ended.exit_code == 2
+    ended = run(home, *given, code=2)
     assert said in ended.stderr
     assert (ended.stdout, ended.stderr.count("\n")) == ("", 1)
     assert not (home / "data").exists()

@@ -1,6 +1,7 @@
 """`memoryd install` and `memoryd uninstall` on the configuration files of a home of the test's own."""
 
 import json
+import os
 import re
 import subprocess
 import sys
@@ -18,6 +19,7 @@ from memoryd.cli.clients.catalog import CLIENTS
 from tests.cli.test_commands import NOBODY, Run, data, run, script, told
 from tests.clients import PATIENCE, environment
 from tests.commands import process
+from tests.commands import run as run_at
 
 __all__ = ["data", "run"]  # fixtures
 
@@ -110,23 +112,34 @@ def beside(file: Path) -> list[Path]:
 # every client --------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.process
 @every_client
 def test_the_first_configuration_of_a_client(home: Path, client: str) -> None:
     file = prepared(home, client)
-    said = process(home, "install", client, "--workspace", "atlas", "--toolsets", "recall,graph")
+    said = run_at(home, "install", client, "--workspace", "atlas", "--toolsets", "recall,graph")
     assert str(file) in said.stdout
     assert beside(file) == []
     assert file.stat().st_mode & 0o777 == 0o600
     made = entry(file, client)
     types = {"claude-code": "stdio", "vscode": "stdio", "opencode": "local"}
     assert made.get("type") == types.get(client)
-    command = made["command"] if client == "opencode" else [made["command"], *made["args"]]
+    command = command_of(made)
     assert Path(command[0]).is_absolute()
+    assert os.access(command[0], os.X_OK)
     for words in (["--workspace", "atlas"], ["--toolsets", "recall,graph"], ["--data-dir", str(home / "data")]):
         assert " ".join(words) in " ".join(command)
+
+
+def command_of(made: dict[str, Any]) -> list[str]:
+    """The command of an entry, in one list."""
+    return [*made["command"]] if isinstance(made["command"], list) else [made["command"], *made["args"]]
+
+
+@pytest.mark.process
+def test_what_is_configured_starts(home: Path) -> None:
+    file = prepared(home, "claude-code")
+    process(home, "install", "claude-code", "--workspace", "atlas")
     shown = subprocess.run(
-        [*command, "--version"],
+        [*command_of(entry(file, "claude-code")), "--version"],
         env=environment(home), capture_output=True, text=True, timeout=PATIENCE, check=True,
     )  # fmt: skip
     assert shown.stdout == f"memoryd {__version__}\n"
@@ -270,36 +283,33 @@ def test_a_directory_that_is_none(at_home: Run, home: Path) -> None:
     assert "cannot be read" in at_home("install", "cursor", "--force", code=1).stderr
 
 
-WRITES_BETWEEN = """
-import os, pathlib
-file, sync, times = pathlib.Path({file!r}), os.fsync, {times}
-def fsync(handle):
-    global times
-    if times:
-        times -= 1
-        file.write_text(file.read_text() + chr(10))
-    sync(handle)
-os.fsync = fsync
-"""
+def written_between(monkeypatch: pytest.MonkeyPatch, file: Path, times: int) -> None:
+    """Let another program add to a file whenever ours is just written, so many times."""
+    sync, left = os.fsync, list(range(times))
+
+    def fsync(handle: int) -> None:
+        if left:
+            left.pop()
+            file.write_text(file.read_text(encoding="utf-8") + "\n", encoding="utf-8")
+        sync(handle)
+
+    monkeypatch.setattr(os, "fsync", fsync)
 
 
-@pytest.mark.process
-def test_what_another_writes_meanwhile_is_kept(home: Path) -> None:
+def test_what_another_writes_meanwhile_is_kept(at_home: Run, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     file = prepared(home, "cursor", foreign("cursor"))
-    ended = script(WRITES_BETWEEN.format(file=str(file), times=1), "install", "cursor", home=home)
-    assert ended.returncode == 0, ended
+    written_between(monkeypatch, file, 1)
+    at_home("install", "cursor")
     assert file.read_text(encoding="utf-8").endswith("}\n\n")
     assert "command" in entry(file, "cursor")
     (backup,) = beside(file)
     assert backup.read_text(encoding="utf-8") == foreign("cursor") + "\n"
 
 
-@pytest.mark.process
-def test_a_file_that_never_rests_is_left_alone(home: Path) -> None:
+def test_a_file_that_never_rests_is_left_alone(at_home: Run, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     file = prepared(home, "cursor", foreign("cursor"))
-    ended = script(WRITES_BETWEEN.format(file=str(file), times=1_000), "install", "cursor", home=home)
-    assert ended.returncode == 1
-    assert "close the client first" in ended.stderr
+    written_between(monkeypatch, file, 1_000)
+    assert "close the client first" in at_home("install", "cursor", code=1).stderr
     assert "memoryd" not in file.read_text(encoding="utf-8")
     assert beside(file) == []
 

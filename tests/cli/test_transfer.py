@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from tests.clients import PATIENCE, environment
-from tests.commands import Ended, process, run
+from tests.commands import Ended, run
 
 LINES: list[dict[str, Any]] = [
     {"type": "entity", "name": "Ann", "entityType": "person", "observations": ["Ann climbs on Tuesdays.", ""]},
@@ -31,9 +31,8 @@ def imported(home: Path, file: Path, *arguments: str, code: int = 0, **settings:
     return run(home, "import", "--from", "server-memory", file, *arguments, code=code, **settings)
 
 
-@pytest.mark.process
 def test_what_was_imported_is_counted_and_found(home: Path, file: Path) -> None:
-    said = process(home, "import", "--from", "server-memory", file)
+    said = imported(home, file)
     assert re.findall(r"^(\w+) +(\d+) +(\d+) +(\d+)", said.stdout, re.MULTILINE) == [
         ("entities", "1", "1", "0"),
         ("observations", "1", "1", "0"),
@@ -84,7 +83,6 @@ def test_a_torn_line_is_told_and_the_command_fails_though_the_rest_is_there(home
     assert script.stderr.count("\n") == 1
 
 
-@pytest.mark.process
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from memoryd.cli.clients.catalog import CLIENTS
 from memoryd.cli.clients.edit_json import is_toml, parsed
 from memoryd.text import estimate_tokens
-from tests.http import HttpServer
+from tests.http import HttpProcess
 from tests.real_clients.agents import Agent, ClaudeCode
 from tests.real_clients.callers import Caller
 from tests.real_clients.dialects import Call, Json, compact, text_of
@@ -149,7 +149,7 @@ def _documented(file: str) -> Json:
 
 def _http(agent: Agent, place: Place, model: Model) -> Outcome:
     """The first example of docs/clients.md: a server on this machine, and no more said than its URL."""
-    server = HttpServer(place.environment, log=place.root / "server.log")
+    server = HttpProcess(place.environment, log=place.root / "server.log")
     try:
         place.memoryd("install", agent.name, "--http", f"{server.url}/mcp")
         problem = _session(agent, place, model, RECALL, prompt="Who services the station?")

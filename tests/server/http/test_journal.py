@@ -8,8 +8,6 @@ import pytest
 from tests.clients import Json
 from tests.http import HttpServer, bearer, beside, granted, remote, serving
 
-pytestmark = pytest.mark.process
-
 TURN = {"prompt": "p", "thought": "t", "response": "r"}
 
 

@@ -1,17 +1,13 @@
 """One server, one port, the same tools over every transport and era; sessions and workspaces as the seeds have them."""
 
-import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from mcp import MCPError, types
 
-from tests.clients import rows_of, until
-from tests.http import WORKSPACE, HttpServer, remote, serving
-
-pytestmark = pytest.mark.process
+from tests.clients import until
+from tests.http import WORKSPACE, HttpServer, beside, remote, serving
 
 MODES = ("auto", "legacy", "sse")
 
@@ -30,9 +26,10 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[HttpServer]:
 
 @pytest.fixture(scope="module", autouse=True)
 def _workspaces(server: HttpServer) -> None:
-    for name in ("one", "two", "old"):
-        subprocess.run([sys.executable, "-m", "memoryd", "workspace", "create", name], env=server.environ, check=True)
-    subprocess.run([sys.executable, "-m", "memoryd", "workspace", "archive", "old"], env=server.environ, check=True)
+    with beside(server) as engine:
+        for name in ("one", "two", "old"):
+            engine.workspaces.ensure(name)
+        engine.workspaces.archive("old")
 
 
 @pytest.mark.parametrize("mode", MODES)
@@ -122,16 +119,6 @@ def test_b_an_active_project_a_session(tmp_path: Path) -> None:
 
 
 def test_a_workspace_of_the_settings_needs_no_header(tmp_path: Path) -> None:
-    with serving(tmp_path, "--toolsets", "vault", "--workspace", "mine") as server:
-        with remote(server) as agent:
-            agent.ok("commit_memory", scope="vault", key="k", content="text")
-            assert place_of(agent.call("search_memories", {"query": "text"})) == "mine"
-        assert server.stop() == 0
-
-
-def test_what_was_acknowledged_survives_and_the_process_ends_cleanly(tmp_path: Path) -> None:
-    with serving(tmp_path, "--workspace", "default") as server:
-        for number in range(5):
-            assert server.tool("memory_store", content=f"number {number}").status_code == 200
-        assert server.stop() == 0
-    assert len(rows_of(tmp_path)) == 5
+    with serving(tmp_path, "--toolsets", "vault", "--workspace", "mine") as server, remote(server) as agent:
+        agent.ok("commit_memory", scope="vault", key="k", content="text")
+        assert place_of(agent.call("search_memories", {"query": "text"})) == "mine"

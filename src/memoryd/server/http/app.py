@@ -66,18 +66,27 @@ def serve(
     made: Callable[[Engine], Starlette] | None = None,
 ) -> None:
     """Serve until SIGTERM or SIGINT; then finish running calls and close the engine. `made`: another application."""
+    server = prepared(engine, certificate, key, made)
+    for number in (signal.SIGTERM, signal.SIGINT):  # uvicorn raises them again when it is done
+        signal.signal(number, lambda *_: None)
+    server.ending.append(partial(end_soon, engine, last_calls=LAST_CALLS + ORDERLY))
+    server.run()
+
+
+def prepared(
+    engine: Engine,
+    certificate: str | None = None,
+    key: str | None = None,
+    made: Callable[[Engine], Starlette] | None = None,
+) -> "_Server":
+    """Return the server of an engine, configured by its settings. `made`: see `serve`.
+
+    Raise InvalidInputError if a token, the certificate or its key is missing.
+    """
     _look_for_token(engine)
     if not engine.settings.read_only:
         _make_default(engine)
-    for number in (signal.SIGTERM, signal.SIGINT):  # uvicorn raises them again when it is done
-        signal.signal(number, lambda *_: None)
     app = (made or application)(engine)
-    app.state.ending.append(partial(end_soon, engine, last_calls=LAST_CALLS + ORDERLY))
-    prepared(engine, app, certificate, key).run()
-
-
-def prepared(engine: Engine, app: Starlette, certificate: str | None = None, key: str | None = None) -> "_Server":
-    """Return a server for an application of `assembled`, configured by the settings."""
     door = Door(_tls(certificate, key) if certificate or key else None)
     config = uvicorn.Config(
         app, host=engine.settings.host, port=engine.settings.port, log_config=None, access_log=False,
@@ -85,7 +94,7 @@ def prepared(engine: Engine, app: Starlette, certificate: str | None = None, key
         http=partial(HttpConnection, door),  # type: ignore[arg-type]  # called like a class
         loop="asyncio" if door.tls else "auto",  # uvloop may read the client's first bytes before it can be paused
     )  # fmt: skip
-    return _Server(config, door)
+    return _Server(config, door, app.state.ending)
 
 
 def _tls(certificate: str | None, key: str | None) -> ssl.SSLContext:
@@ -133,9 +142,11 @@ def _make_default(engine: Engine) -> None:
 class _Server(uvicorn.Server):
     """uvicorn's server, which prints its address once it listens, and ends endless streams at its end."""
 
-    def __init__(self, config: uvicorn.Config, door: Door) -> None:
+    def __init__(self, config: uvicorn.Config, door: Door, ending: list[Callable[[], None]]) -> None:
         super().__init__(config)
         self.door = door
+        self.ending = ending
+        """What runs when the end begins."""
 
     async def startup(self, sockets: Any = None) -> None:
         await super().startup(sockets)
@@ -147,7 +158,7 @@ class _Server(uvicorn.Server):
                 print(f"memoryd serves {scheme}://{name}:{port}/mcp", flush=True)  # noqa: T201 - for people and programs
 
     async def shutdown(self, sockets: Any = None) -> None:
-        for end in self.config.app.state.ending:  # type: ignore[union-attr]
+        for end in self.ending:
             end()
         self.door.close()
         await super().shutdown(sockets)
