@@ -16,7 +16,10 @@ from multiprocessing.connection import Connection, wait
 from pathlib import Path
 from typing import Any, AnyStr
 
-IMPORTED = ["anyio._backends._asyncio", "memoryd.cli.serve", "memoryd.server.stdio", "memoryd.store.sqlite.store"]
+IMPORTED = [
+    "anyio._backends._asyncio", "memoryd.cli.serve", "memoryd.server.stdio", "memoryd.store.postgres.store",
+    "memoryd.store.sqlite.store",
+]  # fmt: skip
 """What every server imports; the other commands import less."""
 
 STREAMS = ("r", "surrogateescape", -1), ("w", "surrogateescape", -1), ("w", "backslashreplace", 1)
@@ -91,6 +94,9 @@ def _run(command: list[str], environ: Mapping[str, str], cwd: str, pipes: Sequen
         else:
             sys.argv = ["-c", *arguments]
             exec(compile(what, "<string>", "exec"), {"__name__": "__main__"})  # as `python -c` does
+    except Exception:  # noqa: BLE001 - as Python's own end tells it
+        sys.excepthook(*sys.exc_info())
+        sys.exit(1)
     finally:
         threading._shutdown()  # type: ignore[attr-defined] # the threads first, as at Python's own end
         atexit._run_exitfuncs()
