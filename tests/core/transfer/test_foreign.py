@@ -259,10 +259,13 @@ def rows(graph: Graph) -> list[Any]:
     return [changed, there(graph), edges(graph), events]
 
 
-MANY = [
-    *(entity(f"E{number}", *(f"{number} says {said}" for said in range(3))) for number in range(70)),
-    *(relation(f"E{number}", f"E{number * 7 % 70}") for number in range(70)),
-]
+def many(count: int) -> list[str]:
+    """So many entities and relations."""
+    nodes = [entity(f"E{number}", *(f"{number} says {said}" for said in range(3))) for number in range(count)]
+    return nodes + [relation(f"E{number}", f"E{number * 7 % count}") for number in range(count)]
+
+
+MANY = many(70)
 
 
 @pytest.fixture
@@ -323,9 +326,8 @@ def test_a_file_that_is_written_to_meanwhile_is_told(graph: Graph, file: Path) -
     assert not load(graph, file).changed
 
 
-@pytest.mark.usefixtures("_small_batches")
 def test_progress_goes_from_start_to_end_twice(graph: Graph, file: Path) -> None:
-    file.write_text("\n".join(MANY))
+    file.write_text("\n".join(many(700)))
     told: dict[str, list[float]] = {}
     with foreign.opened(file, "server-memory") as source:
         foreign.load(graph, source, lambda what, done: told.setdefault(what, []).append(done))
