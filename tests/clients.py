@@ -4,18 +4,20 @@ import hashlib
 import json
 import sys
 import time
-from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
+from contextlib import asynccontextmanager, contextmanager
 from functools import cache
 from pathlib import Path
-from typing import Any, Self, TypeVar
+from subprocess import PIPE
+from typing import IO, Any, Self, TypeVar
 
 import anyio
 import psycopg
 from anyio.from_thread import BlockingPortal, start_blocking_portal
-from mcp import Client, StdioServerParameters, types
+from mcp import Client, types
 from mcp.client._memory import InMemoryTransport
-from mcp.client.stdio import get_default_environment, stdio_client
+from mcp.client.stdio import get_default_environment
+from mcp.server.stdio import stdio_server
 from typer.main import get_command
 
 import memoryd
@@ -28,6 +30,7 @@ from memoryd.server.app import MemoryServer
 from memoryd.server.calls import Calls
 from memoryd.settings import Settings
 from memoryd.store.base import Queries, Row
+from tests.forks import Fork
 
 T = TypeVar("T")
 Json = dict[str, Any]
@@ -324,13 +327,30 @@ def agent(environ: Mapping[str, str], *arguments: str, mode: str = "auto") -> It
             yield Agent(portal, connected, environ)
 
 
+@asynccontextmanager
+async def piped(command: Sequence[str], environ: Mapping[str, str], errors: IO[str]) -> AsyncIterator[Any]:
+    """A server process behind its pipes, as the SDK's client wants a transport."""
+    with Fork[str](command, env=environ, stdin=PIPE, stdout=PIPE, stderr=errors, encoding="utf-8") as process:
+        assert process.stdin
+        assert process.stdout
+        ends = anyio.wrap_file(process.stdout), anyio.wrap_file(process.stdin)
+        async with stdio_server(*ends) as (read, write), read.clone() as rest:  # a pipe is the same from both sides
+            try:
+                yield read, write
+            finally:
+                process.stdin.close()
+                async for _ in rest:
+                    pass  # until its end, what the client no longer reads
+                await write.aclose()
+
+
 @contextmanager
 def process_agent(environ: Mapping[str, str], *arguments: str, mode: str = "auto", log: Path) -> Iterator[Agent]:
     """Start a server process and connect to it; its stderr goes to `log` and must hold no traceback."""
-    server = StdioServerParameters(command=sys.executable, args=["-m", "memoryd", *arguments], env=dict(environ))
+    command = [sys.executable, "-m", "memoryd", *arguments]
     try:
         with log.open("a", encoding="utf-8") as errors, start_blocking_portal() as portal:
-            client = Client(stdio_client(server, errors), mode=mode)
+            client = Client(piped(command, environ, errors), mode=mode)
             with portal.wrap_async_context_manager(client) as connected:
                 yield Agent(portal, connected, environ)
     finally:

@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from tests import house_language, house_secrets, house_sql
-from tests.house_tree import PACKAGE, Located, imports, nodes, own_imports, package, parse, read
+from tests.house_tree import PACKAGE, Located, imports, located, nodes, own_imports, package, parse, read
 
 _PLAIN = {"errors", "hidden", "model", "text", "query_syntax", "prompts", "extras", "disk", "private", "loopback"}
 _GROUND = _PLAIN | {"settings"}
@@ -258,7 +258,7 @@ def check_files_and_functions_are_short(root: Path) -> list[str]:
                 found.append(f"{place}:1 has {lines} lines; {MAX_FILE} is the limit.")
             found += [
                 f"{place}:{node.lineno} {node.name} has {length} lines; {MAX_FUNCTION} is the limit."
-                for node in (ast.walk(parse(text)) if path.suffix == ".py" else ())
+                for node in (located(parse(text)) if path.suffix == ".py" else ())
                 if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
                 and (length := (node.end_lineno or node.lineno) - node.lineno + 1) > MAX_FUNCTION
             ]

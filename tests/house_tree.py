@@ -37,6 +37,12 @@ class Module:
 parse = cache(ast.parse)
 
 
+@cache
+def located(tree: ast.Module) -> list[Located]:
+    """The nodes of a tree that have a place, from the top to the bottom: each rule reads them, of each module."""
+    return sorted((node for node in ast.walk(tree) if isinstance(node, Located)), key=lambda node: node.lineno)
+
+
 def read(path: Path) -> str:
     return path.read_text(encoding="utf-8")
 
@@ -50,8 +56,7 @@ def package(root: Path) -> Iterator[Module]:
 def nodes(root: Path) -> Iterator[tuple[Module, Located, str]]:
     """Every node of the package with its module and its place, `path:line`."""
     for module in package(root):
-        located = (node for node in ast.walk(module.tree) if isinstance(node, Located))
-        for node in sorted(located, key=lambda node: node.lineno):
+        for node in located(module.tree):
             yield module, node, f"{module.path}:{node.lineno}"
 
 

@@ -16,6 +16,7 @@ from mcp import types
 from mcp.shared.message import SessionMessage
 
 from tests.clients import LEGACY, MODERN, PATIENCE, Json, transport_to
+from tests.forks import Fork
 
 
 class Wire(ABC):
@@ -139,7 +140,7 @@ class ProcessWire(Wire):
 
     def __init__(self, environ: Mapping[str, str], *arguments: str) -> None:
         super().__init__()
-        self.process = subprocess.Popen(
+        self.process = Fork[bytes](
             [sys.executable, "-m", "memoryd", *arguments],
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=dict(environ),
         )  # fmt: skip

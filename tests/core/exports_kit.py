@@ -34,9 +34,9 @@ def opened(home: Path) -> Engine:
     return Engine(Settings.read(environment(home)), fetch=False)
 
 
-def everything(engine: Engine, name: str = "default") -> Workspace:
+def everything(engine: Engine, name: str = "default", long: str = "long enough") -> Workspace:
     """A workspace with rows of every kind, also such as no export may tell of."""
-    all_kinds(engine, name)
+    all_kinds(engine, name, long)
     workspace = engine.workspaces.find(name)
     vault = Vault(Scope(engine, workspace, "s1"))
     vault.commit("vault", "notes/ü", UNICODE, tags=("a", "b"), vector=[3.0, 4.0])

@@ -374,7 +374,7 @@ def test_no_acknowledged_write_is_lost_to_archiving(tmp_path: Path, place: str) 
     writers = [python(WRITES, tmp_path, place, f"writer{n}") for n in range(3)]
     with opened(tmp_path, place) as engine:
         until(lambda: len(memories(engine, name="p").recent(2)) > 1, "a first write")
-    toggler = python(TOGGLES, tmp_path, place, 25)
+    toggler = python(TOGGLES, tmp_path, place, 10)
     try:
         paths = output(toggler).split()
     finally:

@@ -25,7 +25,7 @@ from tests.wires import ProcessWire
 
 pytestmark = [pytest.mark.process, pytest.mark.slow]
 
-MANY = 3_000  # turns of an import that is killed
+MANY = 1_200  # turns of an import that is killed
 
 
 class Adder:

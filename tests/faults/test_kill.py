@@ -29,6 +29,7 @@ from memoryd.store.sqlite.connection import SqliteQueries
 from memoryd.store.sqlite.layout import SingleFile
 from memoryd.store.sqlite.store import SqliteStore
 from tests.clients import NO_MODELS, environment, problems, rows_of, until
+from tests.forks import Fork
 from tests.store.kit import made, put, together, words, workspace
 from tests.wires import ProcessWire
 
@@ -157,9 +158,9 @@ engine.close()
 """
 
 
-def script(code: str, environ: dict[str, str], *arguments: object, **options: Any) -> subprocess.Popen[str]:
+def script(code: str, environ: dict[str, str], *arguments: object, **options: Any) -> Fork[str]:
     """A process that says `ready`, then waits for a line."""
-    process = subprocess.Popen(
+    process = Fork[str](
         [sys.executable, "-c", code, *map(str, arguments)],
         stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environ, **options,
     )  # fmt: skip
@@ -341,6 +342,7 @@ from pathlib import Path
 from memoryd.errors import StoreError
 from memoryd.model import Workspace
 from memoryd.store.sqlite.layout import SingleFile
+from tests.forks import Fork
 from tests.store.kit import made, put, words
 
 here, store = Workspace(id=sys.argv[2], name="one"), made(SingleFile(Path(sys.argv[1])), "full")

@@ -69,8 +69,11 @@ def outcome(environ: dict[str, str]) -> tuple[list[str], list[HistoryEntry]]:
         return living, entries(Graph(Scope(one, place)), 100)
 
 
-def is_done(environ: dict[str, str]) -> bool:
-    return len(outcome(environ)[0]) == len(FACTS) // 2
+def await_end(environ: dict[str, str]) -> None:
+    """Wait until maintenance has been done."""
+    with opened(environ) as one:
+        kept = Memories(Scope(one, one.workspaces.ensure("default")))
+        until(lambda: len(kept.recent(100)) == len(FACTS) // 2, "maintenance")
 
 
 def check(environ: dict[str, str], home: Path) -> None:
@@ -91,7 +94,7 @@ def test_a_pass_that_was_killed_is_done_by_the_next_server(environ: dict[str, st
     with closing(apsw.Connection(str(tmp_path / "data" / "_meta.db"))) as registry:
         registry.execute("DELETE FROM leases")  # that of the dead one would be over in a minute
     with process_agent(environ, log=tmp_path / "log"):
-        until(lambda: is_done(environ), "maintenance")
+        await_end(environ)
     check(environ, tmp_path)
 
 
@@ -99,7 +102,7 @@ def test_two_servers_that_start_together_do_it_once(environ: dict[str, str], llm
     with ExitStack() as ends:
         for number in range(2):
             ends.enter_context(process_agent(environ, log=tmp_path / f"log{number}"))
-        until(lambda: is_done(environ), "maintenance")
+        await_end(environ)
     check(environ, tmp_path)
     assert len(llm.asked) == 1
 

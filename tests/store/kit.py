@@ -25,6 +25,7 @@ from memoryd.query_syntax import WordQuery, parse_query
 from memoryd.store.base import Queries, Scored, Store, Vector
 from memoryd.store.sqlite.layout import Layout
 from memoryd.store.sqlite.store import SqliteStore
+from tests.forks import Fork
 
 SOURCE = Path(memoryd.__file__).parents[1]
 NOW = "2026-03-04T05:06:07.000Z"
@@ -167,9 +168,9 @@ def schema(file: Path) -> list[tuple[object, ...]]:
         return connection.execute("SELECT type, name, sql FROM sqlite_schema ORDER BY type, name").fetchall()
 
 
-def python(code: str, *arguments: object) -> subprocess.Popen[str]:
+def python(code: str, *arguments: object) -> Fork[str]:
     """Another process of ours."""
-    return subprocess.Popen(
+    return Fork[str](
         [sys.executable, "-c", code, *map(str, arguments)], text=True, cwd="/",
         stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
         env={**os.environ, "PYTHONPATH": f"{SOURCE}:{SOURCE.parent}", "PYTHONDONTWRITEBYTECODE": "1"},

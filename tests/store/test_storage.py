@@ -41,7 +41,7 @@ from tests.store.kit import (
     workspace,
 )
 
-MANY = 5_000
+MANY = 2_000
 NOTS = "a" + " NOT b" * 300
 
 

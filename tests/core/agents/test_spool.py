@@ -26,6 +26,7 @@ from memoryd.model import Interaction
 from memoryd.settings import Settings
 from tests.clients import PATIENCE, environment, rows_of, until
 from tests.conftest import Start
+from tests.forks import run
 
 SESSION = "5f0c1c52-7d3e-4b57-9a55-0c7b6f6f2a01"
 TURNS = {"mem_u1", "mem_u2", "mem_c5", "mem_u3", "mem_u4", "mem_u6", "mem_w1", "mem_w2"}
@@ -46,7 +47,7 @@ def hook(home: Path, transcript: Path, event: str = "stop", first: str = "", cod
     """A hook as a process in which something happens first."""
     lines = f"import os, sys, memoryd.cli\n{first}\nsys.argv = ['memoryd', 'hook', {event!r}]\nmemoryd.cli.main()"
     handed = json.dumps({"session_id": SESSION, "transcript_path": str(transcript), "source": "startup"})
-    ended = subprocess.run(
+    ended = run(
         [sys.executable, "-c", lines], input=handed, env=environment(home) | settings, capture_output=True, text=True,
         timeout=PATIENCE * 2, check=False,
     )  # fmt: skip

@@ -240,7 +240,7 @@ def test_nothing_is_skipped_or_shown_twice_when_something_is_deleted_between_two
 Names = st.text(min_size=1, max_size=8).filter(lambda name: "\x00" not in name and name.isprintable())
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=12, deadline=None)
 @given(
     st.dictionaries(Names, st.lists(st.sampled_from(["a", "bb" * 20, "ß" * 90]), max_size=6), min_size=1, max_size=12),
     st.integers(1, 400),
@@ -261,7 +261,7 @@ def test_the_pages_are_the_graph(nodes: dict[str, list[str]], tokens: int) -> No
         assert view.page(graph, 0)["next_cursor"] is None
 
 
-@settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=10, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(st.randoms(use_true_random=False), st.integers(1, 150))
 def test_what_lives_through_the_whole_reading_is_shown_exactly_once(random: Any, tokens: int) -> None:
     names = list("abcd")
@@ -282,7 +282,7 @@ def test_what_lives_through_the_whole_reading_is_shown_exactly_once(random: Any,
                 observations.delete(graph, [Deletion(entity=name, contents=(gone,))])
             if related:
                 relations.delete(graph, [related.pop(random.randrange(len(related)))])
-            if len(pages) < 20:
+            if len(pages) < 10:
                 observations.add(graph, [(name, ["new"])])
                 relations.create(graph, [Edge(name, random.choice(names), f"new {len(pages)}")])
             assert len(pages) < 1_000

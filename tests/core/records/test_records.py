@@ -1,13 +1,13 @@
 """The write side: workspaces, records, memories that merge, recalls that ride along, the purge."""
 
 import json
-import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import closing
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from pathlib import Path
+from subprocess import PIPE
 from typing import Any
 
 import apsw
@@ -27,6 +27,7 @@ from memoryd.store.base import Queries
 from memoryd.store.sqlite.placement import SqlitePlacement
 from tests.clients import environment, until
 from tests.core.kit import engine, memories, never
+from tests.forks import Fork
 from tests.store.kit import together
 
 
@@ -59,8 +60,7 @@ engine.close()
 @pytest.mark.process
 def test_two_processes_that_use_a_workspace_first_make_one(tmp_path: Path) -> None:
     processes = [
-        subprocess.Popen([sys.executable, "-c", ENSURE], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
-                         env=environment(tmp_path))
+        Fork[str]([sys.executable, "-c", ENSURE], stdin=PIPE, stdout=PIPE, text=True, env=environment(tmp_path))
         for _ in range(2)
     ]  # fmt: skip
     for process in processes:

@@ -1,7 +1,6 @@
 """What was just stored is found by meaning at once, or the answer says why not."""
 
 import json
-import subprocess
 import sys
 import threading
 import time
@@ -25,6 +24,7 @@ from memoryd.settings import Settings
 from memoryd.text import estimate_tokens
 from tests.clients import environment
 from tests.core.kit import NOMIC, Ollama, embedded, memories, never
+from tests.forks import run
 
 FACTS = [
     "The staging database listens on port 5433.", "Maria Lopez leads the billing team.",
@@ -100,7 +100,7 @@ def test_what_another_process_stored_without_a_model_is_found(tmp_path: Path, mo
     with with_models(tmp_path, model_dir) as here:
         assert FACTS[1] not in memories(here).recall("Who heads accounting?", 500).text
         command = [sys.executable, "-m", "memoryd", "store", FACTS[1]]
-        subprocess.run(command, env=environment(tmp_path), check=True, capture_output=True)
+        run(command, env=environment(tmp_path), check=True, capture_output=True)
         assert FACTS[1] in memories(here).recall("Who heads accounting?", 500).text
 
 

@@ -31,6 +31,7 @@ from tests.core.exports_kit import (
     values,
 )
 from tests.core.kit import memories
+from tests.core.transfer.test_migration import LONG
 from tests.store.kit import EVERY, NOW, SET, axis, nearest, put
 
 
@@ -38,7 +39,7 @@ from tests.store.kit import EVERY, NOW, SET, axis, nearest, put
 def test_what_was_imported_is_exported_as_the_same_bytes(
     engine: Engine, other: Engine, file: Path, tmp_path: Path, mode: ImportMode
 ) -> None:
-    everything(engine)
+    everything(engine, long=LONG)
     everything(engine, "second")
     first = export(engine, file, "default", "second")
     outcomes = load(other, file, mode)
@@ -55,7 +56,7 @@ def test_what_was_imported_is_exported_as_the_same_bytes(
 def test_sqlite_and_postgres_export_the_same_bytes(
     engine: Engine, file: Path, tmp_path: Path, postgres: str, mode: ImportMode
 ) -> None:
-    everything(engine)
+    everything(engine, long=LONG)
     first = export(engine, file)
     url = database(postgres, tmp_path / f"there {mode}")
     with Engine(Settings.read(environment(tmp_path / "x") | {"MEMORY_DATABASE_URL": url}), fetch=False) as there:

@@ -259,12 +259,22 @@ def rows(graph: Graph) -> list[Any]:
     return [changed, there(graph), edges(graph), events]
 
 
-MANY = [
-    *(entity(f"E{number}", *(f"{number} says {said}" for said in range(3))) for number in range(700)),
-    *(relation(f"E{number}", f"E{number * 7 % 700}") for number in range(700)),
-]
+def many(count: int) -> list[str]:
+    """So many entities and relations."""
+    nodes = [entity(f"E{number}", *(f"{number} says {said}" for said in range(3))) for number in range(count)]
+    return nodes + [relation(f"E{number}", f"E{number * 7 % count}") for number in range(count)]
 
 
+MANY = many(70)
+
+
+@pytest.fixture
+def _small_batches(monkeypatch: pytest.MonkeyPatch) -> None:
+    """MANY are some batches of entities, and two of relations."""
+    monkeypatch.setattr(foreign, "BATCH", 50)
+
+
+@pytest.mark.usefixtures("_small_batches")
 def test_the_second_time_nothing_changes(
     engine: Engine, graph: Graph, file: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -284,6 +294,7 @@ def test_only_what_is_missing_is_added(graph: Graph, file: Path) -> None:
     assert summary.new == foreign.GraphCounts(entities=1, observations=1, relations=1)
 
 
+@pytest.mark.usefixtures("_small_batches")
 @pytest.mark.parametrize("batches", range(1, 12))
 def test_an_import_that_fails_under_way_is_finished_by_the_next(
     graph: Graph, file: Path, monkeypatch: pytest.MonkeyPatch, batches: int
@@ -304,7 +315,7 @@ def test_an_import_that_fails_under_way_is_finished_by_the_next(
             kept = there(graph)
             assert all(len(said) == 3 for _, said in kept.values())
     load(graph, file)
-    assert len(there(graph)) == len(edges(graph)) == 700
+    assert len(there(graph)) == len(edges(graph)) == 70
 
 
 def test_a_file_that_is_written_to_meanwhile_is_told(graph: Graph, file: Path) -> None:
@@ -316,7 +327,7 @@ def test_a_file_that_is_written_to_meanwhile_is_told(graph: Graph, file: Path) -
 
 
 def test_progress_goes_from_start_to_end_twice(graph: Graph, file: Path) -> None:
-    file.write_text("\n".join(MANY))
+    file.write_text("\n".join(many(700)))
     told: dict[str, list[float]] = {}
     with foreign.opened(file, "server-memory") as source:
         foreign.load(graph, source, lambda what, done: told.setdefault(what, []).append(done))

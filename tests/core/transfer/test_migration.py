@@ -53,10 +53,10 @@ def opened(place: object) -> Engine:
     return Engine(migration.at(str(place), SETTINGS))
 
 
-def all_kinds(engine: Engine, name: str) -> None:
-    """A workspace with every kind of row, some of them deleted."""
+def all_kinds(engine: Engine, name: str, long: str = "long enough") -> None:
+    """A workspace with every kind of row, some of them deleted, and a text of some length."""
     here, place = memories(engine, "s1", name), engine.workspaces.ensure(name)
-    for text in ("Bread needs yeast.", UNICODE, LONG, "obsolete"):
+    for text in ("Bread needs yeast.", UNICODE, long, "obsolete"):
         here.store(text, tags=("a", "ü"), importance=0.7)
     here.recall("bread", 500)
     here.forget(Criteria(query="obsolete"), confirm=True)
@@ -96,7 +96,7 @@ def journal(queries: Queries) -> None:
 def _made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     root = tmp_path_factory.mktemp("made") / "source"
     with opened(root) as engine:
-        all_kinds(engine, "default")
+        all_kinds(engine, "default", LONG)
         engine.workspaces.create("web-site", "what it is about, ünd how")
         all_kinds(engine, "web-site")
         engine.sessions.switch("s1", "web-site")

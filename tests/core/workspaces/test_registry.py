@@ -284,7 +284,7 @@ from memoryd.errors import InvalidInputError, NotFoundError
 from tests.core.kit import engine
 
 with engine(Path(sys.argv[1])) as here:
-    for _ in range(40):
+    for _ in range(15):
         for verb in sys.argv[2:]:
             try:
                 getattr(here.workspaces, verb)("p")

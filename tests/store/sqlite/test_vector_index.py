@@ -1,12 +1,12 @@
 """The vector index: exact where it is small, nearly so where it is large, and always as of the file's own state."""
 
 import json
-import subprocess
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import closing
 from functools import partial
 from pathlib import Path
+from subprocess import PIPE
 from typing import Any
 
 import numpy as np
@@ -23,6 +23,7 @@ from memoryd.store.sqlite.layout import SingleFile
 from memoryd.store.sqlite.store import SqliteStore
 from memoryd.store.sqlite.vector_index import VectorIndex
 from tests.clients import environment
+from tests.forks import Fork
 from tests.store.kit import (
     EVERY,
     MODEL,
@@ -353,9 +354,9 @@ class Other:
     def __init__(self, file: Path, place: Workspace) -> None:
         environ = environment(file.parent / "other")
         environ["PYTHONPATH"] += f":{Path(__file__).parents[3]}"
-        self.process = subprocess.Popen(
+        self.process = Fork[str](
             [sys.executable, "-c", OTHER, str(file), place.id],
-            stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environ,
+            stdin=PIPE, stdout=PIPE, text=True, env=environ,
         )  # fmt: skip
 
     def __call__(self, line: str) -> str:

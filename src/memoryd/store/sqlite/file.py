@@ -318,11 +318,9 @@ def _raised(work: Callable[[], object]) -> BaseException | None:
 
 
 def _foreign(connection: apsw.Connection) -> bool:
-    """Whether another program made this database; in one snapshot, since another process may be creating it."""
-    with connection:
-        tables = connection.execute("SELECT name FROM sqlite_schema").fetchall()
-        owner = connection.pragma("application_id")
-    return bool(tables) and owner != APPLICATION_ID
+    """Whether another program made this database; in one statement, since another process may be creating it."""
+    ours = "SELECT NOT EXISTS (SELECT 1 FROM sqlite_schema) OR application_id = ? FROM pragma_application_id"
+    return not connection.execute(ours, (APPLICATION_ID,)).get
 
 
 def _log_ahead(connection: apsw.Connection) -> None:

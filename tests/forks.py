@@ -1,0 +1,123 @@
+"""Python processes that need not import memoryd: they are forked off one that has.
+
+Starting Python, the SDK and memoryd takes a second of a processor; the suite starts hundreds of processes, and few of
+its tests are about their start. What is forked has its own memory, files and locks, and dies like any other process.
+"""
+
+import atexit
+import multiprocessing
+import os
+import runpy
+import subprocess
+import sys
+import threading
+from collections.abc import Mapping, Sequence
+from multiprocessing.connection import Connection, wait
+from pathlib import Path
+from typing import Any, AnyStr
+
+IMPORTED = [
+    "anyio._backends._asyncio", "memoryd.cli.serve", "memoryd.server.stdio", "memoryd.store.postgres.store",
+    "memoryd.store.sqlite.store",
+]  # fmt: skip
+"""What every server imports; the other commands import less."""
+
+STREAMS = ("r", "surrogateescape", -1), ("w", "surrogateescape", -1), ("w", "backslashreplace", 1)
+"""How Python opens stdin, stdout and stderr: for what, what it does with bytes that are not text, its buffer."""
+
+
+class Fork(subprocess.Popen[AnyStr]):
+    """A `Popen` of this Python with `-m module` or `-c code`; it takes pipes, files, `cwd` and `env`, no more."""
+
+    _process: Any
+    _asking = threading.Lock()
+    """Held where the library asks which of its processes have ended: it reads the answer of each once."""
+
+    if sys.platform != "win32":  # which cannot fork: there it is started
+
+        def _execute_child(  # in place of fork and exec; called with the ends of the pipes
+            self, args: Sequence[str], _executable: object, _preexec: object, _close: object, _pass: object,
+            cwd: str | Path | None, env: Mapping[str, str] | None, _info: object, _flags: object, _shell: object,
+            theirs_in: int, ours_in: int, ours_out: int, theirs_out: int, ours_err: int, theirs_err: int, *_: object,
+        ) -> None:  # fmt: skip
+            assert args[0] == sys.executable
+            sys.audit("subprocess.Popen", args[0], args, cwd, env)
+            context = multiprocessing.get_context("forkserver")
+            context.set_forkserver_preload(IMPORTED)
+            pipes = [
+                Connection(os.dup(number if given == -1 else given), writable=bool(number), readable=not number)
+                for number, given in enumerate((theirs_in, theirs_out, theirs_err))
+            ]
+            what = (list(args[1:]), dict(os.environ if env is None else env), str(cwd or Path.cwd()), pipes)
+            self._process = context.Process(target=_run, args=what, daemon=True)
+            with self._asking:
+                self._process.start()
+            self.pid = self._process.pid
+            self._child_created = True
+            self._close_pipe_fds(  # type: ignore[attr-defined]
+                theirs_in, ours_in, ours_out, theirs_out, ours_err, theirs_err
+            )
+            for pipe in pipes:
+                pipe.close()
+
+        def _internal_poll(self, *_: object, **__: object) -> int | None:
+            with self._asking:
+                code: int | None = self._process.exitcode
+            self.returncode = code
+            return code
+
+        def _wait(self, timeout: float | None) -> int:
+            wait([self._process.sentinel], timeout)
+            code = self.poll()
+            if code is None:
+                raise subprocess.TimeoutExpired(self.args, timeout or 0)
+            return code
+
+
+def _run(command: list[str], environ: Mapping[str, str], cwd: str, pipes: Sequence[Connection]) -> None:
+    """Become what the command says, in the new process."""
+    for number, pipe in enumerate(pipes):
+        os.dup2(pipe.fileno(), number)
+        pipe.close()
+    sys.stdin, sys.stdout, sys.stderr = (
+        os.fdopen(number, mode, encoding="utf-8", errors=errors, buffering=buffering, closefd=False)
+        for number, (mode, errors, buffering) in enumerate(STREAMS)
+    )
+    os.environ.clear()
+    os.environ.update(environ)
+    os.chdir(cwd)
+    option, what, *arguments = command
+    try:
+        if option == "-m":
+            sys.argv = ["", *arguments]
+            runpy.run_module(what, run_name="__main__", alter_sys=True)
+        else:
+            sys.argv = ["-c", *arguments]
+            exec(compile(what, "<string>", "exec"), {"__name__": "__main__"})  # as `python -c` does
+    except Exception:  # noqa: BLE001 - as Python's own end tells it
+        sys.excepthook(*sys.exc_info())
+        sys.exit(1)
+    finally:
+        threading._shutdown()  # type: ignore[attr-defined] # the threads first, as at Python's own end
+        atexit._run_exitfuncs()
+
+
+def run(
+    command: Sequence[str], *, input: AnyStr | None = None, capture_output: bool = False, timeout: float | None = None,  # noqa: A002
+    check: bool = False, **options: Any,
+) -> subprocess.CompletedProcess[AnyStr]:  # fmt: skip
+    """`subprocess.run`, by a `Fork`."""
+    if input is not None:
+        options["stdin"] = subprocess.PIPE
+    if capture_output:
+        options |= {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    with Fork[AnyStr](command, **options) as process:
+        try:
+            out, errors = process.communicate(input, timeout)
+        except BaseException:
+            process.kill()
+            raise
+    done = subprocess.CompletedProcess(command, process.returncode, out, errors)
+    if check:
+        done.check_returncode()
+    return done
