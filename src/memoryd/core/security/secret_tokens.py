@@ -150,12 +150,12 @@ _PREFIX = re.compile(
     rf"(?<![A-Za-z0-9_/+.-])(?!(?:{'|'.join(_NO_SECRETS)})\d*(?:[_-]|\Z))"
     r"(?:[a-z][a-z0-9]{1,11}|[A-Z][A-Z0-9]{1,9})(?:[_-][a-z0-9]{1,8}){0,2}\Z"
 )
-_SAID = re.compile(
+_MARKED = re.compile(
     r"[_-](?:(?<=[ras]k[_-])|(?<=(?:key|pat|tok|uat|sat|pnu)[_-])|(?<=(?:live|auth)[_-])|(?<=token[_-])"
     r"|(?<=(?:secret|access)[_-])|(?<=v[12]_)|(?<=e2b_)|(?<=(?:api|svc|cli)_)|(?<=(?:prod|test)_)|(?<=production_))"
     rf"({_W}{{16,}}+)(?![/+=])"
 )
-_SAYS = re.compile(
+_MARK = re.compile(
     rf"(?<![A-Za-z0-9_/+.-])(?!(?:{'|'.join(_NO_SECRETS)})(?:[_-]|\\Z))(?:[A-Za-z][A-Za-z0-9]{{0,11}}[_.-]){{0,2}}"
     r"[A-Za-z0-9]{2,10}\Z"
 )
@@ -166,10 +166,10 @@ _RUN = 3.3  # characters of a kind beside each other, on average, at most where 
 
 def of_any_vendor(text: str) -> Iterator[tuple[int, int]]:
     """Where an id of chance stands behind a short word, as in most vendors' tokens, or behind `live`, `key`, `pat`."""
-    for form, before in ((_MIXED, _PREFIX), (_SAID, _SAYS)):
+    for form, before in ((_MIXED, _PREFIX), (_MARKED, _MARK)):
         for match in form.finditer(text):
             first = max(0, match.start() - 32)
-            if form is _SAID and not _is_chance(match[1]):
+            if form is _MARKED and not _is_chance(match[1]):
                 continue
             if prefix := before.search(text[first : match.start()]):
                 yield first + prefix.start(), match.end()
