@@ -402,7 +402,7 @@ AGAINST = [
     "%3D", "\u200b", "pass\u200b", "ö",
 ]  # fmt: skip
 """What is repeated: beginnings of what the rules look for, and long runs of each kind of character in them."""
-LONG = 4_000
+LONG = 2_000
 
 
 ATTEMPTS = 5  # a busy machine disturbs one; what is quadratic fails each
