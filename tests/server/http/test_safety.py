@@ -292,14 +292,16 @@ def test_many_calls_that_wait_for_the_models_do_not_keep_it_from_ending(tmp_path
             for number in range(20):
                 pool.submit(recall, number)
             time.sleep(0.5)
-            server.process.send_signal(signal.SIGINT)
+            server.process.send_signal(signal.SIGTERM)
             assert server.process.wait(PATIENCE) == 0
 
 
+@pytest.mark.process
 def test_open_streams_do_not_keep_it_from_ending(tmp_path: Path) -> None:
-    with serving(tmp_path, "--toolsets", "vault", "--workspace", "default") as server:
+    with process_serving(tmp_path, "--toolsets", "vault", "--workspace", "default") as server:
         listeners = [Ears(server, era, {}).listen("memory://vault/k") for era in ERAS]
-        server.stop()
+        server.process.send_signal(signal.SIGINT)
+        assert server.process.wait(PATIENCE) == 0
         for ears in listeners:
             assert ears.ended.wait(PATIENCE)
             ears.close()
