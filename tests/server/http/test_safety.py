@@ -281,10 +281,7 @@ def test_many_calls_that_wait_for_the_models_do_not_keep_it_from_ending(tmp_path
         until(lambda: "loading" not in server.tool("memory_inspect").text, "the models")
 
         def recall(number: int) -> None:
-            with (
-                suppress(httpx2.HTTPError),
-                server.connect() as client,
-            ):
+            with suppress(httpx2.HTTPError), httpx2.Client(base_url=server.url, timeout=60) as client:
                 for _ in range(100):
                     client.post("/tools/memory_recall", json={"query": f"Which harbour has {number} ships? " * 10})
 
