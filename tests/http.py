@@ -3,12 +3,12 @@
 import json
 import socket
 import ssl
-import subprocess
 import sys
 import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from subprocess import PIPE
 from typing import Any, Self
 
 import httpx2
@@ -25,6 +25,7 @@ from memoryd.core.engine import Engine
 from memoryd.server.http.app import prepared
 from memoryd.settings import Settings
 from tests.clients import LEGACY, MODERN, NO_MODELS, PATIENCE, Agent, Json, environment, until
+from tests.forks import Fork, run
 from tests.wires import envelope
 
 WORKSPACE, SESSION = "X-Memory-Workspace", "X-Memory-Session"
@@ -74,6 +75,10 @@ class HttpThread(HttpServer):
         host, port = self._server.servers[0].sockets[0].getsockname()[:2]
         self.url = f"{'https' if self.door.tls else 'http'}://{host}:{port}"
 
+    def running(self) -> int:
+        """How many requests are not answered yet."""
+        return len(self._server.server_state.tasks)
+
     def stop(self) -> None:
         """End as at SIGTERM."""
         self.client.close()
@@ -89,9 +94,9 @@ class HttpProcess(HttpServer):
         super().__init__("", environ)
         self._log = log
         with log.open("a", encoding="utf-8") as errors:
-            self.process = subprocess.Popen(
+            self.process = Fork[str](
                 [sys.executable, "-m", "memoryd", "serve", "--transport", "http", "--port", "0", *arguments],
-                stdout=subprocess.PIPE, stderr=errors, text=True, env=self.environ,
+                stdout=PIPE, stderr=errors, text=True, env=self.environ,
             )  # fmt: skip
         assert self.process.stdout
         line = self.process.stdout.readline()
@@ -172,7 +177,7 @@ def memoryd(environ: Mapping[str, str], *arguments: str, code: int = 0) -> Resul
 def refused(environ: Mapping[str, str], *arguments: str) -> str:
     """What a server process says that does not start, for it is told something wrong."""
     command = [sys.executable, "-m", "memoryd", "serve", "--transport", "http", "--port", "0", *arguments]
-    ended = subprocess.run(command, env=dict(environ), capture_output=True, text=True, timeout=PATIENCE, check=False)
+    ended = run(command, env=dict(environ), capture_output=True, text=True, timeout=PATIENCE)
     assert (ended.returncode, ended.stdout) == (2, ""), ended
     return ended.stderr
 

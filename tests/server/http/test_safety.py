@@ -25,6 +25,7 @@ from memoryd.core.engine import Engine
 from memoryd.server import calls as serving_calls
 from memoryd.server.app import MemoryServer
 from memoryd.server.calls import Calls
+from memoryd.server.http import app as http_app
 from memoryd.server.http.app import assembled
 from memoryd.settings import Settings
 from memoryd.toolsets.registry import Answer, Call
@@ -194,6 +195,20 @@ def test_a_call_that_takes_too_long_is_answered_all_the_same(tmp_path: Path) -> 
             assert server.tool("memory_inspect").status_code == 200, "reading goes on"
         assert server.tool("memory_store", content="after").status_code == 200
     assert {"before", "after"} <= {row["body"] for row in rows_of(tmp_path)}
+
+
+@pytest.mark.files
+def test_a_call_that_outlives_the_server_is_answered(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(http_app, "LAST_CALLS", 0)
+    with serving(tmp_path, "--workspace", "default") as server, ThreadPoolExecutor(2) as pool:
+        assert server.tool("memory_store", content="before").status_code == 200
+        with locked(server, "default"), server.connect() as client:
+            late = pool.submit(client.post, "/tools/memory_store", json={"content": "late"})
+            until(server.running, "the call")
+            pool.submit(server.stop)
+            answer = late.result(PATIENCE)
+    assert answer.status_code == 503
+    assert "unknown whether the call took effect" in answer.json()["error"]
 
 
 def test_when_too_many_calls_wait_others_are_told_to_come_later(

@@ -5,6 +5,7 @@ import signal
 import ssl
 import time
 import uuid
+from asyncio import CancelledError
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from functools import partial
@@ -55,6 +56,9 @@ from memoryd.settings import DEFAULT_WORKSPACE
 log = logging.getLogger(__name__)
 requests = logging.getLogger("memoryd.requests")
 
+GIVEN_UP = JSONResponse(
+    {"error": "The server ended before this call did. It is unknown whether the call took effect."}, 503
+)
 LAST_CALLS = 10  # seconds that running calls may still take after SIGTERM
 ORDERLY = 2  # further seconds for uvicorn to end by itself
 
@@ -270,6 +274,9 @@ class Logged:
 
         try:
             await self._app(scope, receive, watched)
+        except CancelledError:  # uvicorn gives up what still runs at its end
+            if not status:
+                await GIVEN_UP(scope, receive, watched)
         finally:
             admission: Admission = scope.get(ADMISSION, Admission())
             requests.info(
