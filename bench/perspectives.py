@@ -19,7 +19,7 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
-from bench.quality import rows
+from bench.questions import rows
 from memoryd.core.engine import Engine
 from memoryd.core.graph import entities, observations, relations
 from memoryd.core.graph.entities import NewEntity

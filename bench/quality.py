@@ -1,91 +1,76 @@
 """Evidence recall through the real pipeline: does a search bring back what answers the question?
 
-    python -m bench.quality DATA [SET ...] [--half dev] [--one-session] [--keep DIRECTORY] [--database-url URL]
+    python -m bench.quality DATA [SET ...] [--half dev] [--one-session] [--sample N] [--keep DIRECTORY]
+                            [--write FILE] [--against FILE] [--database-url URL]
 
 DATA holds SET/HALF/{corpus,haystacks,queries,qrels}.jsonl.gz: one row a turn {conv?, id, session, text, speaker?,
 caption?}, a store's sessions {conv, sessions: [[session, time], ...]} (none: all of the corpus, without sessions), a
-question {conv, qid, query, abstain?, adversarial?}, its evidence {conv, qid, doc}. Every turn is stored as a memory in
-its session, then each question is searched in four ways: by words, with vectors, with the context of the session, with
-the cross-encoder. `--one-session` stores all of a conversation in one session, as a careless client would.
-`--keep` keeps the stores, so that a second run need not embed again. `--database-url` (or MEMORY_DATABASE_URL) names an
-empty Postgres database, to be asked beside SQLite: with the same records and vectors, so that only the stores differ.
+question {conv, qid, query, category?, language?, abstain?, adversarial?}, its evidence {conv, qid, doc}. Every turn is
+stored as a memory in its session, then each question is searched in four ways: by words, with vectors, with the context
+of the session, with the cross-encoder. Tables show recall and the reciprocal rank, evidence within 300 and 2,000 tokens
+of a summary, the hits and the CPU a question; the last way also by class and language; and what a store answers to
+questions of another one, on which nothing in it bears.
+
+`--sample` asks so many questions of each set, the same in every run. `--one-session` stores all of a conversation in
+one session, as a careless client would. `--keep` keeps the stores, so that a second run need not embed again. `--write`
+writes what each question got to a file, and `--against` compares with such a file, question by question: run it on two
+commits. `--database-url` (or MEMORY_DATABASE_URL) names an empty Postgres database, to be asked beside SQLite: with the
+same records and vectors, so that only the stores differ.
 """
 
 import argparse
-import gzip
+import hashlib
 import json
 import tempfile
 import time
-from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
 
 from rich.console import Console
 from rich.progress import track
 from rich.table import Table
 
+from bench.questions import BUDGETS, MEASURES, Answer, Asked, Store, interval, load, measure
 from memoryd.core.engine import Engine
 from memoryd.core.records import records
 from memoryd.core.scope import Scope
 from memoryd.core.search import ranking
+from memoryd.core.search.briefing import SummaryLayout, brief
 from memoryd.core.search.pipeline import Search
 from memoryd.model import GENERAL, Filter, Kind, Record, VectorSet, Workspace
 from memoryd.settings import Settings
 from memoryd.store.base import Queries
 
-CUTS = (1, 5, 10)
 WAYS = {
     "words": None,
     "+ vectors": replace(ranking.RECALL, lift=0.0, head=0),
     "+ context": replace(ranking.RECALL, head=0),
     "+ reranker": ranking.RECALL,
 }
+Written = dict[str, dict[str, list[float]]]
+"""What is written of a set: the figures of each question, by way and key."""
+STRANGE = 20  # questions of another store that each store is asked
 
 
 @dataclass
-class Store:
-    """One conversation: what is stored, in order, and what is asked."""
+class Result:
+    """What one way of searching got for each question, by its key."""
 
-    name: str
-    turns: list[tuple[str, str, str | None]] = field(default_factory=list)
-    """(id, text, session)"""
-    questions: list[tuple[str, set[str]]] = field(default_factory=list)
-    """(question, ids of its evidence)"""
-
-
-def rows(folder: Path, name: str) -> Iterator[dict[str, Any]]:
-    with gzip.open(folder / f"{name}.jsonl.gz", "rt", encoding="utf-8") as file:
-        yield from map(json.loads, file)
+    measured: dict[str, list[float]] = field(default_factory=dict)
+    """MEASURES, then the number of hits and milliseconds of CPU."""
+    strange: list[tuple[int, int]] = field(default_factory=list)
+    """Hits, and tokens within the largest budget, for each question on which nothing bears."""
 
 
-def text(row: dict[str, Any]) -> str:
-    caption = f" [shared image: {row['caption']}]" if row.get("caption") else ""
-    speaker = f"{row['speaker']}: " if row.get("speaker") else ""
-    return f"{speaker}{row['text']}{caption}"
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a store's turns are, and what it is asked."""
 
-
-def load(folder: Path) -> list[Store]:
-    corpus, by_session = list(rows(folder, "corpus")), defaultdict(list)
-    for row in corpus:
-        by_session[row.get("conv"), row["session"]].append(row)
-    evidence = defaultdict(set)
-    for row in rows(folder, "qrels"):
-        if row["doc"] is not None:
-            evidence[row["qid"]].add(row["doc"])
-    stores = {}
-    for hay in rows(folder, "haystacks"):
-        store = stores[hay["conv"]] = Store(str(hay["conv"]))
-        if not hay["sessions"]:
-            store.turns = [(row["id"], text(row), None) for row in corpus if row.get("conv") in (hay["conv"], None)]
-        for session, _ in hay["sessions"]:
-            found = by_session.get((hay["conv"], session)) or by_session[None, session]
-            store.turns += [(row["id"], text(row), session) for row in found]
-    for row in rows(folder, "queries"):
-        if evidence[row["qid"]] and not row.get("abstain") and not row.get("adversarial"):
-            stores[row["conv"]].questions.append((row["query"], evidence[row["qid"]]))
-    return list(stores.values())
+    settings: Settings
+    workspace: str
+    store: Store
+    strange: Sequence[Asked]
 
 
 def fill(engine: Engine, workspace: Workspace, store: Store, *, one_session: bool) -> None:
@@ -96,12 +81,6 @@ def fill(engine: Engine, workspace: Workspace, store: Store, *, one_session: boo
         vectors = records.Embedded(embedder.name, embedder.embed_passage(body))
         record = Record(id=key, kind=Kind.MEMORY, body=body, session_id="one" if one_session else session)
         engine.store.write(workspace, lambda q: records.add(q, record, vectors, engine.clock.now()))  # noqa: B023
-
-
-def measure(found: list[str], evidence: set[str]) -> list[float]:
-    """Recall at each cut, then the reciprocal rank."""
-    recalls = [len(evidence.intersection(found[:cut])) / len(evidence) for cut in CUTS]
-    return [*recalls, next((1 / rank for rank, key in enumerate(found, 1) if key in evidence), 0.0)]
 
 
 def copy(source: Engine, target: Engine, workspace: Workspace, store: Store, *, one_session: bool) -> None:
@@ -119,59 +98,156 @@ def copy(source: Engine, target: Engine, workspace: Workspace, store: Store, *, 
     target.store.write(workspace, work)
 
 
-def ask(base: Settings, asked: list[tuple[Settings, str, Store]], profile: ranking.Profile, title: str) -> list[str]:
-    """One row of the table: the means over every question, the hits a question and its milliseconds of CPU."""
-    scores, hits, spent = [], 0, 0.0
-    for place, name, store in asked:
+def asked(search: Search, question: str) -> tuple[Answer, float, int]:
+    """What one question finds, the milliseconds of CPU of the search, the tokens of its longest briefing."""
+    before = time.process_time()
+    hits = search.hits(question, Filter()).best
+    spent = 1e3 * (time.process_time() - before)
+    briefings = [brief(hits, budget, SummaryLayout(question)) for budget in BUDGETS]
+    within = [[hit.record.id for hit in briefing.hits] for briefing in briefings]
+    used = briefings[-1].tokens_used if hits else 0
+    return Answer([hit.record.id for hit in hits], within), spent, used
+
+
+def ask(base: Settings, places: Sequence[Place], profile: ranking.Profile, title: str) -> Result:
+    """Ask every question of every store in one way."""
+    result = Result()
+    for place in places:
         chosen = {key: getattr(base, key) for key in ("embedder", "reranker")}
-        with Engine(place.model_copy(update=chosen)) as engine:
-            search = Search(Scope(engine, engine.workspaces.ensure(name)), profile)
+        with Engine(place.settings.model_copy(update=chosen)) as engine:
+            search = Search(Scope(engine, engine.workspaces.ensure(place.workspace)), profile)
             search.hits("warm up", Filter())
-            for question, evidence in track(store.questions, f"{store.name}: {title}", transient=True):
-                before = time.process_time()
-                found = [hit.record.id for hit in search.hits(question, Filter()).best]
-                spent += time.process_time() - before
-                scores.append(measure(found, evidence))
-                hits += len(found)
-    number = len(scores)
-    means = [sum(column) / number for column in zip(*scores, strict=True)]
-    return [title, *(f"{mean:.3f}" for mean in means), f"{hits / number:.0f}", f"{1e3 * spent / number:.0f}"]
+            for question in track(place.store.questions, f"{place.store.name}: {title}", transient=True):
+                answer, spent, _ = asked(search, question.text)
+                figures = [*measure(answer, question.evidence), len(answer.found), spent]
+                result.measured[f"{place.store.name} {question.key}"] = figures
+            for question in place.strange:
+                answer, _, used = asked(search, question.text)
+                result.strange.append((len(answer.found), used))
+    return result
 
 
 def filled(
-    settings: Settings, url: str | None, stores: dict[Path, Store], *, one_session: bool
-) -> dict[str, list[tuple[Settings, str, Store]]]:
+    settings: Settings, url: str | None, stores: Mapping[Path, tuple[Store, Sequence[Asked]]], *, one_session: bool
+) -> dict[str, list[Place]]:
     """The stores of each backend, with all that is stored in them."""
-    backends: dict[str, list[tuple[Settings, str, Store]]] = {name: [] for name in ("", ", Postgres" * bool(url))}
-    for path, store in stores.items():
+    backends: dict[str, list[Place]] = {name: [] for name in ("", ", Postgres" * bool(url))}
+    for path, (store, strange) in stores.items():
         here = settings.model_copy(update={"db_path": path, "database_url": None})
         made = path.exists()
         with Engine(here) as engine:
             if not made:
                 engine.helpers.start()
                 fill(engine, engine.workspaces.ensure("default"), store, one_session=one_session)
-            backends[""].append((here, "default", store))
+            backends[""].append(Place(here, "default", store, strange))
             if url:
                 there = settings.model_copy(update={"database_url": url})
                 with Engine(there) as target:
                     if target.workspaces.get(path.stem) is None:
                         copy(engine, target, target.workspaces.ensure(path.stem), store, one_session=one_session)
-                backends[", Postgres"].append((there, path.stem, store))
+                backends[", Postgres"].append(Place(there, path.stem, store, strange))
     return backends
 
 
-def run(folder: Path, name: str, directory: Path, url: str | None, *, one_session: bool) -> None:
-    suffix = "-one" if one_session else ""
-    stores = {directory / f"{name}-{store.name}{suffix}.db": store for store in load(folder)}
-    settings = Settings.read(model_dir=Settings.read().models, durability="normal")
-    backends = filled(settings, url, stores, one_session=one_session)
-    table = Table("", "R@1", "R@5", "R@10", "MRR", "hits", "CPU ms", title_justify="left",
-                  title=f"{name}: {sum(len(s.questions) for s in stores.values())} questions")  # fmt: skip
-    for title, profile in WAYS.items():
-        used = settings if profile else settings.model_copy(update={"embedder": "none", "reranker": "none"})
-        for backend, asked in backends.items():
-            table.add_row(*ask(used, asked, profile or ranking.RECALL, title + backend))
-    Console().print(table)
+# tables --------------------------------------------------------------------------------------------------------------
+
+
+def means(figures: Sequence[Sequence[float]]) -> list[float]:
+    return [sum(column) / len(figures) for column in zip(*figures, strict=True)]
+
+
+def row(figures: Sequence[Sequence[float]]) -> list[str]:
+    *measures, hits, spent = means(figures)
+    return [*(f"{measure:.3f}" for measure in measures), f"{hits:.0f}", f"{spent:.0f}"]
+
+
+def grid(title: str, *columns: str) -> Table:
+    return Table(*columns, title=title, title_justify="left")
+
+
+def by_class(stores: Sequence[Store], result: Result) -> Iterator[list[str]]:
+    """A row for each class of questions, the largest first."""
+    members: dict[str, list[list[float]]] = {}
+    for store in stores:
+        for question in store.questions:
+            for name in question.classes:
+                members.setdefault(name, []).append(result.measured[f"{store.name} {question.key}"])
+    for name, figures in sorted(members.items(), key=lambda item: -len(item[1])):
+        yield [name, str(len(figures)), *row(figures)]
+
+
+def compared(now: Mapping[str, Sequence[float]], then: Mapping[str, Sequence[float]]) -> list[str]:
+    """For each measure the mean of its differences on the questions of both, with its interval."""
+    both = [key for key in now if key in then]
+    return [str(len(both)), *(interval([now[key][n] - then[key][n] for key in both]) for n in range(len(MEASURES)))]
+
+
+def show(name: str, stores: Sequence[Store], results: Mapping[str, Result], before: Written) -> None:
+    """Print the tables of one set; `before` has what --write wrote of it."""
+    console = Console()
+    table = grid(f"{name}: {sum(len(s.questions) for s in stores)} questions", "", *MEASURES, "hits", "CPU ms")
+    for title, result in results.items():
+        table.add_row(title, *row(list(result.measured.values())))
+    console.print(table)
+    *_, last = results
+    table = grid(f"{name}, {last}, by class", "", "n", *MEASURES, "hits", "CPU ms")
+    for cells in by_class(stores, results[last]):
+        table.add_row(*cells)
+    console.print(table)
+    if results[last].strange:
+        table = grid(f"{name}: questions of another store", "", "n", "no hit", "hits", f"tokens of {BUDGETS[-1]:,}")
+        for title, result in results.items():
+            number, empty = len(result.strange), sum(not hits for hits, _ in result.strange)
+            hits, tokens = means(result.strange)
+            table.add_row(title, str(number), f"{empty / number:.2f}", f"{hits:.1f}", f"{tokens:.0f}")
+        console.print(table)
+    if before:
+        table = grid(f"{name}: against the file, by question", "", "n", *MEASURES)
+        for title in results.keys() & before.keys():
+            table.add_row(title, *compared(results[title].measured, before[title]))
+        console.print(table)
+
+
+# the run -------------------------------------------------------------------------------------------------------------
+
+
+def sampled(stores: Sequence[Store], number: int) -> None:
+    """Leave `number` questions of all stores, chosen by their keys."""
+    drawn = sorted((hashlib.sha256(q.key.encode()).digest(), q.key) for store in stores for q in store.questions)
+    kept = {key for _, key in drawn[:number]}
+    for store in stores:
+        store.questions = [question for question in store.questions if question.key in kept]
+
+
+def stranger(sets: Mapping[str, Sequence[Store]]) -> dict[tuple[str, str], Sequence[Asked]]:
+    """For each store the first questions of the next one, if there are two."""
+    flat = [(name, store) for name, stores in sets.items() for store in stores]
+    following = [*flat[1:], *flat[:1]] if len(flat) > 1 else []
+    return {
+        (name, store.name): other.questions[:STRANGE]
+        for (name, store), (_, other) in zip(flat, following, strict=False)
+    }
+
+
+def run(given: argparse.Namespace, sets: Mapping[str, Sequence[Store]], directory: Path) -> dict[str, Written]:
+    """Fill the stores, ask them in each way and print the tables; return what is to be written."""
+    before = json.loads(given.against.read_text()) if given.against else {}
+    settings, strange = Settings.read(model_dir=Settings.read().models, durability="normal"), stranger(sets)
+    suffix, written = "-one" if given.one_session else "", {}
+    for name, stores in sets.items():
+        paths = {
+            directory / f"{name}-{store.name}{suffix}.db": (store, strange.get((name, store.name), ()))
+            for store in stores
+        }
+        backends = filled(settings, given.database_url, paths, one_session=given.one_session)
+        results = {}
+        for title, profile in WAYS.items():
+            used = settings if profile else settings.model_copy(update={"embedder": "none", "reranker": "none"})
+            for backend, places in backends.items():
+                results[title + backend] = ask(used, places, profile or ranking.RECALL, title + backend)
+        show(name, stores, results, before.get(name, {}))
+        written[name] = {title: result.measured for title, result in results.items()}
+    return written
 
 
 def main() -> None:
@@ -180,13 +256,20 @@ def main() -> None:
     parser.add_argument("sets", nargs="*")
     parser.add_argument("--half", default="dev")
     parser.add_argument("--one-session", action="store_true")
+    parser.add_argument("--sample", type=int, default=10_000)
     parser.add_argument("--keep", type=Path)
+    parser.add_argument("--write", type=Path)
+    parser.add_argument("--against", type=Path)
     parser.add_argument("--database-url", default=Settings.read().database_url)
     given = parser.parse_args()
+    names = given.sets or sorted(path.name for path in given.data.iterdir() if (path / given.half).is_dir())
+    sets = {name: load(given.data / name / given.half) for name in names}
+    for stores in sets.values():
+        sampled(stores, given.sample)
     with tempfile.TemporaryDirectory() as temporary:
-        for name in given.sets or sorted(path.name for path in given.data.iterdir() if (path / given.half).is_dir()):
-            folder, directory = given.data / name / given.half, given.keep or Path(temporary)
-            run(folder, name, directory, given.database_url, one_session=given.one_session)
+        written = run(given, sets, given.keep or Path(temporary))
+    if given.write:
+        given.write.write_text(json.dumps(written))
 
 
 if __name__ == "__main__":

@@ -9,7 +9,8 @@ from memoryd.core.graph.transaction import Graph, demand, named
 from memoryd.core.records import records
 from memoryd.core.records.embedding import Question
 from memoryd.core.search import ranking
-from memoryd.core.search.pipeline import Candidates, Mode, Search, similarities, spread
+from memoryd.core.search.candidates import Candidates, similarities, spread
+from memoryd.core.search.pipeline import Mode, Search
 from memoryd.model import Entity, Filter, Findings, Kind, Record
 from memoryd.store.base import Queries
 

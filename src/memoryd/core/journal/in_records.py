@@ -10,7 +10,8 @@ from memoryd.core.records import records
 from memoryd.core.records.embedding import Question
 from memoryd.core.scope import Scope
 from memoryd.core.search import ranking
-from memoryd.core.search.pipeline import Found, Search
+from memoryd.core.search.candidates import Found
+from memoryd.core.search.pipeline import Search
 from memoryd.core.security.secrets import cleaned
 from memoryd.errors import StoreBusyError, StoreError
 from memoryd.model import AGENT_INTERACTION, Filter, Findings, Interaction, Kind, Record, SessionSummary
@@ -76,7 +77,7 @@ class JournalRows:
             return self._found(question, Kind.INTERACTION, among, "journal.cuts")
 
         found, cuts = self._scope.ask(query, work)
-        ranked = self._search.ranked(found)
+        ranked = self._search.ranked(found, fill=True)
         best = [(_turn_of(hit.record, cuts[hit.record.id]), hit.score) for hit in ranked.best[:number]]
         return Findings(best, ranked.degraded)
 
@@ -130,7 +131,7 @@ class JournalRows:
             return self._found(question, Kind.SUMMARY, among, "summaries.some")
 
         found, rows = self._scope.ask(query, work)
-        ranked = self._search.ranked(found)
+        ranked = self._search.ranked(found, fill=True)
         return Findings([(_summary(rows[hit.record.id]), hit.score) for hit in ranked.best[:number]], ranked.degraded)
 
     def delete_summaries(self) -> int:

@@ -14,7 +14,8 @@ from memoryd.core.records.deduplication import fingerprint
 from memoryd.core.records.embedding import Question
 from memoryd.core.scope import Scope
 from memoryd.core.search.briefing import LAYOUTS, Briefing, Format, SectionsLayout, annotated, brief, pack, room
-from memoryd.core.search.pipeline import Found, Search
+from memoryd.core.search.candidates import Found
+from memoryd.core.search.pipeline import Search
 from memoryd.core.security.secrets import cleaned, matched
 from memoryd.errors import InvalidInputError, ModelError, NotFoundError
 from memoryd.model import Filter, Findings, Hit, Kind, Record
@@ -145,7 +146,7 @@ class Memories:
             return found, short_ids.shorten(question.queries, found.ids) if LAYOUTS[form].shows_ids else {}
 
         read, named = self._scope.ask(query, work)
-        found, layout = self._search.ranked(read), LAYOUTS[form](query, named)
+        found, layout = self._search.ranked(read, fill=True), LAYOUTS[form](query, named)
         left = room(budget, found.degraded, layout)
         written = self._written(query, found.best, left, form) if form in WRITTEN and found.best else None
         return self._noted(annotated(written or brief(found.best, left, layout), budget, found.degraded, layout))

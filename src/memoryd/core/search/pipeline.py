@@ -2,8 +2,8 @@
 
 import json
 import logging
-from collections.abc import Container, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Literal
 
@@ -18,10 +18,11 @@ from memoryd.core.scope import Scope
 from memoryd.core.search import as_of as past
 from memoryd.core.search import ranking
 from memoryd.core.search.as_of import Past
-from memoryd.core.search.ranking import Neighbours, Profile
+from memoryd.core.search.candidates import Candidates, Found, around, lengths, similarities, spread, unrelated
+from memoryd.core.search.ranking import Profile
+from memoryd.core.search.reranking import Reranked, Reranking
 from memoryd.errors import ModelError
 from memoryd.model import GENERAL, Filter, Findings, Hit, Record, VectorSet
-from memoryd.models.embedders import Embedder
 from memoryd.query_syntax import WordQuery, literal_query, parse_query
 from memoryd.store.base import Queries, Vector
 
@@ -33,58 +34,20 @@ Mode = Literal["auto", "embedding", "text"]
 COMPARED = 50  # hits that are compared with each other for near-duplicates
 
 
-@dataclass(frozen=True, slots=True)
-class Candidates:
-    """The candidates by words and by vectors: BM25 and cosine by id, and the embedder of the vectors, if any."""
-
-    words: Mapping[str, float]
-    vectors: Mapping[str, float] = field(default_factory=dict)
-    embedder: Embedder | None = None
-    vector: Vector = field(default_factory=lambda: np.empty(0, np.float32))
-    """The question's vector; empty without an embedder."""
-    nearest_from: Mapping[str, str] = field(default_factory=dict)
-    """The perspective from which a record came nearest."""
-    closed: bool = False
-    """True if the query has operators: only records that match it are returned."""
-    degraded: str = ""
-    """What could not be searched by meaning, in one sentence; '' where nothing is amiss."""
-
-
-@dataclass(frozen=True, slots=True)
-class Found:
-    """All that ranking needs from one snapshot: the models that rank run after it was closed."""
-
-    query: str
-    candidates: Candidates
-    records: Mapping[str, Record]
-    vectors: Mapping[str, Vector]
-    """Of the records, from the general perspective; empty without an embedder."""
-    beside: Mapping[str, Sequence[str]] = field(default_factory=dict)
-    """The neighbours of some records in their sessions, by id."""
-    hits: Sequence[Hit] = ()
-    """The candidates by composite score; empty for a question about another time."""
-    past: Past | None = None
-    """The records of the time that the question is about, if that is not now."""
-
-    @property
-    def ids(self) -> list[str]:
-        """Return the ids of all records that may be among the hits."""
-        return [*self.records, *(self.past.others if self.past else ())]
-
-
 class Search:
     """Finds records of one workspace: `find` inside a snapshot, then `ranked` or `meant`."""
 
     def __init__(self, scope: Scope, profile: Profile = ranking.RECALL) -> None:
         self._scope = scope
         self._profile = profile
+        self._reranking = Reranking(scope.engine.helpers, profile)
 
     def hits(self, query: str, allowed: Filter, as_of: str = "") -> Findings[Hit]:
         """Return the records that bear on a query, best first, each with the parts of its score.
 
         With `as_of`, a time, return those that existed then, as they were.
         """
-        return self.ranked(self._scope.ask(query, lambda question: self.find(question, allowed, as_of)))
+        return self.ranked(self._scope.ask(query, lambda question: self.find(question, allowed, as_of)), fill=True)
 
     def find(self, question: Question, allowed: Filter, as_of: str = "") -> Found:
         """Return the records that may bear on a question, with all that ranking needs of them."""
@@ -95,12 +58,12 @@ class Search:
         fused = self._fused(candidates)
         lifting = [] if apart else _best(fused, self._profile.lifting)
         beside = self._beside(queries, lifting, allowed)
-        around = (key for near in beside.values() for key in near)
-        ids = list(dict.fromkeys([*_best(fused, self._profile.depth), *around]))
+        near = (key for keys in beside.values() for key in keys)
+        ids = list(dict.fromkeys([*_best(fused, self._profile.depth), *near]))
         records, vectors = self._fetch(queries, ids, allowed), self._vectors(queries, ids, candidates)
         found = Found(question.text, candidates, records, vectors, beside)
         hits = self._scored(found)
-        further = [] if apart else [_id(hit) for hit in hits[: self._head(hits)] if _id(hit) not in lifting]
+        further = [] if apart else [_id(hit) for hit in hits[: self._reranking.head(hits)] if _id(hit) not in lifting]
         return replace(found, hits=hits, beside={**beside, **self._beside(queries, further, allowed)})
 
     def _find_then(self, question: Question, allowed: Filter, as_of: str) -> Found:
@@ -112,26 +75,30 @@ class Search:
         records = self._fetch(question.queries, ids, allowed)
         return Found(question.text, candidates, records, self._vectors(question.queries, ids, candidates), past=then)
 
-    def ranked(self, found: Found) -> Findings[Hit]:
-        """Return the hits, best first, each with the parts of its score, without near-duplicates of better ones."""
-        hits, found = self._ordered(found)
-        return replace(hits, best=self._distinct(hits.best, found))
+    def ranked(self, found: Found, *, fill: bool = False) -> Findings[Hit]:
+        """Return the hits, best first, each with the parts of its score, without near-duplicates of better ones.
+
+        With `fill` also those that the cross-encoder puts far behind, for what a budget leaves.
+        """
+        hits, found = self._reranked(found)
+        best = self._distinct([*hits.close, *(hits.far if fill else ())], found)
+        return Findings(best, hits.degraded)
 
     def meant(self, found: Found) -> Findings[Hit]:
         """Return only hits that have a word of the query or are near it in meaning, with near-duplicates."""
-        hits, found = self._ordered(found)
+        hits, found = self._reranked(found)
         words, near = found.candidates.words, similarities(found.candidates)
-        meant = [hit for hit in hits.best if _id(hit) in words or near.get(_id(hit), 0.0) >= self._profile.near]
-        return replace(hits, best=meant)
+        meant = [hit for hit in hits.close if _id(hit) in words or near.get(_id(hit), 0.0) >= self._profile.near]
+        return Findings(meant, hits.degraded)
 
-    def _ordered(self, found: Found) -> tuple[Findings[Hit], Found]:
+    def _reranked(self, found: Found) -> tuple[Reranked, Found]:
         """Return the hits in order, and `found` completed by what has changed since the time in question."""
         if found.past:
             found = self._with_past(found, found.past)
         if found.candidates.closed:
-            return Findings(list(found.hits)), found
-        ordered = self._rerank(found.hits, found)
-        return replace(ordered, degraded=found.candidates.degraded or ordered.degraded), found
+            return Reranked(found.hits), found
+        hits = self._reranking.rerank(found.hits, found)
+        return replace(hits, degraded=found.candidates.degraded or hits.degraded), found
 
     # candidates ------------------------------------------------------------------------------------------------------
 
@@ -227,8 +194,8 @@ class Search:
         profile, records = self._profile, found.records
         words, vectors = spread(found.candidates, profile.depth)
         fused = ranking.fuse(words, vectors, profile.alpha)
-        around = self._around(found, _best(fused, profile.lifting), records)
-        lifted = ranking.lift(fused, around, _lengths(records), profile)
+        near = around(found, _best(fused, profile.lifting), records, profile)
+        lifted = ranking.lift(fused, near, lengths(records.values()), profile)
         now = datetime.now(UTC)
         hits = []
         for key, fusion in ranking.gate({key: lifted[key] for key in lifted if key in records}, profile.gate).items():
@@ -248,84 +215,6 @@ class Search:
             "access": ranking.access(record.access_count, recalled, profile),
         }
 
-    def _around(self, found: Found, keys: Iterable[str], known: Container[str]) -> Neighbours:
-        """Return the known neighbours of each of `keys`, and how closely they are related."""
-        vectors = found.vectors
-
-        def related(one: str, other: str) -> float:
-            cosine = float(vectors[one][0] @ vectors[other][0])
-            return ranking.related(ranking.rescale(cosine, _unrelated(found.candidates)), self._profile)
-
-        return {
-            key: {other: related(key, other) for other in found.beside[key] if other in known and other in vectors}
-            for key in keys if key in found.beside and key in vectors
-        }  # fmt: skip
-
-    # the cross-encoder -----------------------------------------------------------------------------------------------
-
-    def _rerank(self, hits: Sequence[Hit], found: Found) -> Findings[Hit]:
-        """Return the head as the cross-encoder orders it, then the rest, unless some of the head was cut off."""
-        profile = self._profile
-        head = {_id(hit): hit for hit in hits[: self._head(hits)]}
-        logits = self._read(head, found)
-        if not logits:
-            why_not = self._scope.engine.helpers.why_not("reranker") if head else ""
-            return Findings(list(hits), f"Not reranked: {why_not}." if why_not else "")
-        around = self._around(found, head, head)
-        lengths = _lengths({key: hit.record for key, hit in head.items()})
-        lifted = ranking.lift(logits, around, lengths, profile)
-        scores = ranking.blend(lifted, {key: hit.score for key, hit in head.items()}, profile)
-        order = sorted(scores, key=lambda key: -scores[key])
-        kept = ranking.close_gap(order, lifted, similarities(found.candidates), profile)
-        reranked = [
-            replace(head[key], score=ranking.sigmoid(scores[key]), why={**head[key].why, "reranker": logits[key]})
-            for key in kept
-        ]
-        if len(kept) < len(order):
-            return Findings(reranked)
-        below = reranked[-1].score  # the rest goes on where the head ends
-        return Findings(reranked + [replace(hit, score=hit.score * below) for hit in hits[len(head) :]])
-
-    def _head(self, hits: Sequence[Hit]) -> int:
-        """Return how many of the hits the cross-encoder reads."""
-        number, left = 0, self._profile.reading
-        for hit in hits[: self._profile.head]:
-            left -= self._part(len(hit.record.body))
-            if left < 0 and number:
-                break
-            number += 1
-        return number
-
-    def _part(self, length: int) -> int:
-        """Return how many characters are read of a text: its beginning, or one chunk of a long one."""
-        read = self._profile.read
-        return min(length, read) if length <= 2 * read else 2 * read
-
-    def _read(self, head: Mapping[str, Hit], found: Found) -> dict[str, float]:
-        """Return the cross-encoder's logit of each hit; empty without one, or if it fails."""
-        if not head:
-            return {}
-        helpers = self._scope.engine.helpers
-        helpers.reranker.start()
-        reranker = helpers.reranker.get(helpers.patience)
-        if reranker is None:
-            return {}
-        try:
-            return dict(zip(head, reranker.score(found.query, self._passages(head, found)), strict=True))
-        except ModelError as error:
-            log.warning("not reranked: %s", error)
-            return {}
-
-    def _passages(self, head: Mapping[str, Hit], found: Found) -> list[str]:
-        """Return the beginning of each text, or the chunk nearest to the question if it was embedded in chunks."""
-        return [self._passage(full_text(hit.record), found.vectors.get(key), found) for key, hit in head.items()]
-
-    def _passage(self, text: str, chunks: Vector | None, found: Found) -> str:
-        read = self._profile.read
-        if chunks is None or len(text) <= 2 * read:
-            return text[:read]
-        return _nearest_part(text, chunks @ found.candidates.vector)
-
     # near-duplicates -------------------------------------------------------------------------------------------------
 
     def _distinct(self, hits: Sequence[Hit], found: Found) -> list[Hit]:
@@ -335,7 +224,7 @@ class Search:
         if len(compared) < 2:
             return list(hits)
         whole = np.stack([ranking.whole(vectors[_id(hit)]) for hit in compared])
-        near = ranking.rescale(whole @ whole.T, _unrelated(found.candidates)) >= self._profile.same
+        near = ranking.rescale(whole @ whole.T, unrelated(found.candidates)) >= self._profile.same
         repeated: set[str] = set()
         for better, worse in np.argwhere(np.triu(near, 1)).tolist():
             one, other = compared[better], compared[worse]
@@ -347,36 +236,9 @@ class Search:
 _PLACES = ("before_id", "before_that_id", "after_id", "after_that_id")
 
 
-def _unrelated(candidates: Candidates) -> float:
-    return candidates.embedder.unrelated if candidates.embedder else 0.0
-
-
-def spread(candidates: Candidates, depth: int) -> tuple[dict[str, float], dict[str, float]]:
-    """Return the scores by words and by vectors, each spread to [0, 1]; a list as long as `depth` was cut off."""
-    return (
-        ranking.spread(candidates.words, 0.0, cut=len(candidates.words) >= depth),
-        ranking.spread(candidates.vectors, _unrelated(candidates), cut=len(candidates.vectors) >= depth),
-    )
-
-
-def similarities(candidates: Candidates) -> dict[str, float]:
-    """Return the rescaled cosines of query and record."""
-    return {key: ranking.rescale(cosine, _unrelated(candidates)) for key, cosine in candidates.vectors.items()}
-
-
-def _nearest_part(text: str, cosines: Vector) -> str:
-    """Return the part of a text whose chunk has the best cosine; chunks are equally long."""
-    size, best = len(text) / len(cosines), int(cosines.argmax())
-    return text[int(best * size) : int((best + 1) * size) + 1]
-
-
 def _id(hit: Hit) -> str:
     return hit.record.id
 
 
 def _best(scores: Mapping[str, float], number: int) -> list[str]:
     return sorted(scores, key=lambda key: -scores[key])[:number]
-
-
-def _lengths(records: Mapping[str, Record]) -> dict[str, int]:
-    return {key: len(record.body) for key, record in records.items()}

@@ -1,0 +1,111 @@
+"""Sets of questions with their evidence, and what a list of hits is worth for them; bench/quality.py has the files."""
+
+import gzip
+import json
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+CUTS = (1, 5, 10)
+BUDGETS = (300, 2_000)
+MEASURES = [*(f"R@{cut}" for cut in CUTS), "MRR", *(f"in {budget:,}" for budget in BUDGETS)]
+DRAWS = 2_000  # of the bootstrap
+
+CLASSES = {
+    "single-hop": "single", "single-session-user": "single", "single-session-assistant": "single",
+    "single-session-preference": "single", "multi-session": "multi-hop", "temporal-reasoning": "temporal",
+    "open-domain": "open",
+}  # fmt: skip
+"""Other names of the classes that the tables have; a class that is not here keeps its own name."""
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A question, the ids of its evidence, and what kind of question it is."""
+
+    key: str
+    text: str
+    evidence: frozenset[str]
+    classes: tuple[str, ...]
+
+
+@dataclass
+class Store:
+    """One conversation: what is stored, in order, and what is asked."""
+
+    name: str
+    turns: list[tuple[str, str, str | None]] = field(default_factory=list)
+    """(id, text, session)"""
+    questions: list[Asked] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What a search found for one question: its hits in order, and those that fit into each of BUDGETS."""
+
+    found: Sequence[str]
+    within: Sequence[Sequence[str]]
+
+
+def rows(folder: Path, name: str) -> Iterator[dict[str, Any]]:
+    with gzip.open(folder / f"{name}.jsonl.gz", "rt", encoding="utf-8") as file:
+        yield from map(json.loads, file)
+
+
+def text(row: dict[str, Any]) -> str:
+    caption = f" [shared image: {row['caption']}]" if row.get("caption") else ""
+    speaker = f"{row['speaker']}: " if row.get("speaker") else ""
+    return f"{speaker}{row['text']}{caption}"
+
+
+def load(folder: Path) -> list[Store]:
+    corpus, by_session = list(rows(folder, "corpus")), defaultdict(list)
+    for row in corpus:
+        by_session[row.get("conv"), row["session"]].append(row)
+    evidence = defaultdict(set)
+    for row in rows(folder, "qrels"):
+        if row["doc"] is not None:
+            evidence[row["qid"]].add(row["doc"])
+    stores = {}
+    for hay in rows(folder, "haystacks"):
+        store = stores[hay["conv"]] = Store(str(hay["conv"]))
+        if not hay["sessions"]:
+            store.turns = [(row["id"], text(row), None) for row in corpus if row.get("conv") in (hay["conv"], None)]
+        for session, _ in hay["sessions"]:
+            found = by_session.get((hay["conv"], session)) or by_session[None, session]
+            store.turns += [(row["id"], text(row), session) for row in found]
+    for row in rows(folder, "queries"):
+        if evidence[row["qid"]] and not row.get("abstain") and not row.get("adversarial"):
+            asked = Asked(row["qid"], row["query"], frozenset(evidence[row["qid"]]), tuple(classes(row)))
+            stores[row["conv"]].questions.append(asked)
+    return list(stores.values())
+
+
+def classes(row: dict[str, Any]) -> Iterator[str]:
+    """The classes of a question: its category in the tables' words, and its language."""
+    if category := row.get("category"):
+        yield CLASSES.get(category, category)
+    if language := row.get("language"):
+        yield f"in {language}"
+
+
+def measure(answer: Answer, evidence: frozenset[str]) -> list[float]:
+    """Recall at each cut, the reciprocal rank of the first evidence, recall within each budget."""
+
+    def recall(keys: Sequence[str]) -> float:
+        return len(evidence.intersection(keys)) / len(evidence)
+
+    rank = next((1 / rank for rank, key in enumerate(answer.found, 1) if key in evidence), 0.0)
+    return [*(recall(answer.found[:cut]) for cut in CUTS), rank, *map(recall, answer.within)]
+
+
+def interval(differences: Sequence[float]) -> str:
+    """The mean of paired differences with its 95 % interval by bootstrap."""
+    values = np.array(differences)
+    picks = np.random.default_rng(0).integers(0, len(values), (DRAWS, len(values)))
+    low, high = np.percentile(values[picks].mean(1), [2.5, 97.5])
+    return f"{values.mean():+.3f} [{low:+.3f}, {high:+.3f}]"

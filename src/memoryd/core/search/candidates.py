@@ -1,0 +1,89 @@
+"""What the stages of a search hand on to each other: the candidates, and all that ranking needs of them."""
+
+from collections.abc import Container, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from memoryd.core.search import ranking
+from memoryd.core.search.as_of import Past
+from memoryd.core.search.ranking import Neighbours, Profile
+from memoryd.model import Hit, Record
+from memoryd.models.embedders import Embedder
+from memoryd.store.base import Vector
+
+
+@dataclass(frozen=True, slots=True)
+class Candidates:
+    """The candidates by words and by vectors: BM25 and cosine by id, and the embedder of the vectors, if any."""
+
+    words: Mapping[str, float]
+    vectors: Mapping[str, float] = field(default_factory=dict)
+    embedder: Embedder | None = None
+    vector: Vector = field(default_factory=lambda: np.empty(0, np.float32))
+    """The question's vector; empty without an embedder."""
+    nearest_from: Mapping[str, str] = field(default_factory=dict)
+    """The perspective from which a record came nearest."""
+    closed: bool = False
+    """True if the query has operators: only records that match it are returned."""
+    degraded: str = ""
+    """What could not be searched by meaning, in one sentence; '' where nothing is amiss."""
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """All that ranking needs from one snapshot: the models that rank run after it was closed."""
+
+    query: str
+    candidates: Candidates
+    records: Mapping[str, Record]
+    vectors: Mapping[str, Vector]
+    """Of the records, from the general perspective; empty without an embedder."""
+    beside: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    """The neighbours of some records in their sessions, by id."""
+    hits: Sequence[Hit] = ()
+    """The candidates by composite score; empty for a question about another time."""
+    past: Past | None = None
+    """The records of the time that the question is about, if that is not now."""
+
+    @property
+    def ids(self) -> list[str]:
+        """Return the ids of all records that may be among the hits."""
+        return [*self.records, *(self.past.others if self.past else ())]
+
+
+def spread(candidates: Candidates, depth: int) -> tuple[dict[str, float], dict[str, float]]:
+    """Return the scores by words and by vectors, each spread to [0, 1]; a list as long as `depth` was cut off."""
+    return (
+        ranking.spread(candidates.words, 0.0, cut=len(candidates.words) >= depth),
+        ranking.spread(candidates.vectors, unrelated(candidates), cut=len(candidates.vectors) >= depth),
+    )
+
+
+def similarities(candidates: Candidates) -> dict[str, float]:
+    """Return the rescaled cosines of query and record."""
+    return {key: ranking.rescale(cosine, unrelated(candidates)) for key, cosine in candidates.vectors.items()}
+
+
+def around(found: Found, keys: Iterable[str], known: Container[str], profile: Profile) -> Neighbours:
+    """Return the known neighbours of each of `keys`, and how closely they are related."""
+    vectors = found.vectors
+
+    def related(one: str, other: str) -> float:
+        cosine = float(vectors[one][0] @ vectors[other][0])
+        return ranking.related(ranking.rescale(cosine, unrelated(found.candidates)), profile)
+
+    return {
+        key: {other: related(key, other) for other in found.beside[key] if other in known and other in vectors}
+        for key in keys if key in found.beside and key in vectors
+    }  # fmt: skip
+
+
+def lengths(records: Iterable[Record]) -> dict[str, int]:
+    """Return the length of each record's body, by id."""
+    return {record.id: len(record.body) for record in records}
+
+
+def unrelated(candidates: Candidates) -> float:
+    """Return the mean cosine of unrelated texts; 0 without an embedder."""
+    return candidates.embedder.unrelated if candidates.embedder else 0.0

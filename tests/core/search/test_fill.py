@@ -1,0 +1,63 @@
+"""What the cross-encoder puts far behind fills what a budget leaves, unless it does not bear on the question."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from memoryd.core.engine import Engine
+from memoryd.core.memories.memories import Criteria
+from memoryd.core.search import ranking
+from memoryd.settings import Settings
+from tests.clients import environment
+from tests.core.kit import memories
+
+COAST = [
+    "Anselm: The lamp in the lighthouse has to be cleaned every morning before the boats go out.",
+    "Anselm: There are two hundred and twelve steps up to the lamp room.",
+    "Marit: The farmer at the coast road has sown rapeseed again, the whole hill is yellow.",
+    "Marit: When the fog came in we could hear the horn, but the lighthouse itself was gone.",
+    "Anselm: I walked down to the harbour to buy bread and a new pair of gloves.",
+]
+ASKED = "lighthouse lamp rapeseed steps fog Anselm"
+
+
+@pytest.fixture(scope="module")
+def coast(tmp_path_factory: pytest.TempPathFactory, model_dir: Path) -> Iterator[Engine]:
+    models = {"MEMORY_EMBEDDER": "bundled", "MEMORY_RERANKER": "bundled", "MEMORY_MODEL_DIR": str(model_dir)}
+    with Engine(Settings.read(environment(tmp_path_factory.mktemp("coast")) | models)) as here:
+        here.helpers.start()
+        assert here.helpers.embedder.get(60)
+        assert here.helpers.reranker.get(60)
+        for turn in COAST:
+            memories(here, "one").store(turn)
+        yield here
+
+
+def test_what_lies_far_behind_the_best_fills_the_budget(coast: Engine) -> None:
+    whole = memories(coast).recall(ASKED, 2_000)
+    assert [turn for turn in COAST[:4] if turn not in whole.text] == []
+    shown = [hit.record.body for hit in whole.hits]
+    assert set(shown[:2]) == set(COAST[:2]), "what answers comes first"
+    scores = [hit.score for hit in whole.hits]
+    assert scores == sorted(scores, reverse=True)
+    first = memories(coast).recall(ASKED, 40).hits[0]
+    assert first.record.body == shown[0], "a small budget gets the best"
+
+
+def test_nothing_is_forgotten_that_only_fills(coast: Engine) -> None:
+    asked = "How many steps are there up to the lamp room?"
+    assert len(memories(coast).recall(asked, 2_000).hits) > 1
+    gone = memories(coast).forget(Criteria(query=asked), dry_run=True).best
+    assert [memory.body for memory in gone] == [COAST[1]]
+
+
+def test_a_question_that_nothing_bears_on_gets_nothing(coast: Engine) -> None:
+    assert memories(coast).recall("Which TLS version does the billing API require?", 2_000).hits == ()
+
+
+def test_only_what_bears_on_a_question_is_close() -> None:
+    logits = {"best": 4.0, "near": 0.0, "far": -7.0, "hopeless": -11.2, "meant": -11.2}
+    bearing = ranking.bearing(list(logits), logits, {"meant": 0.2}, ranking.RECALL)
+    assert bearing == ["best", "near", "far", "meant"]
+    assert ranking.close(bearing, logits, ranking.RECALL) == ["best", "near"]
