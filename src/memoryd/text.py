@@ -26,6 +26,8 @@ _WORD = re.compile(rf"\w+(?:[{SIGNS}]+\w*)*")  # an index that splits words at m
 _MARKED = re.compile(r"\w[\u0300-\u036f]+")
 # The marks that FTS5 drops. It splits words at all others, and so does this module.
 _DROPPED = re.compile(r"[\u0300-\u0304\u0306-\u030c\u030f\u0311\u031b\u0323-\u0328\u032d\u032e\u0330\u0331]")
+_SPEAKER = re.compile(r"([^\W\d_]\w*(?: \w+){0,2}): ")
+_ASKS = re.compile("[?\u037e\u061f\uff1f]")
 _UNSTORABLE = re.compile("[\0\ud800-\udfff]")
 _SENTENCE = re.compile(r"(?<=[.!?…])\s+(?=\S)|\n+")
 
@@ -62,6 +64,17 @@ def content_words(text: str) -> list[str]:
     """Return the words of a text that are not stop words, each once; all of them if it has only stop words."""
     every = dict.fromkeys(words(text))
     return [word for word in every if word not in STOP_WORDS] or list(every)
+
+
+def speaker(text: str) -> str:
+    """Return the name in front of what somebody said (`Anna Lee: ...`), at most three words; '' if there is none."""
+    match = _SPEAKER.match(text)
+    return match[1] if match else ""
+
+
+def asks(text: str) -> bool:
+    """Return whether a text contains a question mark."""
+    return bool(_ASKS.search(text))
 
 
 # extracts ------------------------------------------------------------------------------------------------------------

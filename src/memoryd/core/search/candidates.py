@@ -39,8 +39,8 @@ class Found:
     records: Mapping[str, Record]
     vectors: Mapping[str, Vector]
     """Of the records, from the general perspective; empty without an embedder."""
-    beside: Mapping[str, Sequence[str]] = field(default_factory=dict)
-    """The neighbours of some records in their sessions, by id."""
+    beside: Mapping[str, Mapping[int, str]] = field(default_factory=dict)
+    """The neighbours of some records in their sessions, by id and place: 1 is the next one, -1 the one before."""
     hits: Sequence[Hit] = ()
     """The candidates by composite score; empty for a question about another time."""
     past: Past | None = None
@@ -74,7 +74,7 @@ def around(found: Found, keys: Iterable[str], known: Container[str], profile: Pr
         return ranking.related(ranking.rescale(cosine, unrelated(found.candidates)), profile)
 
     return {
-        key: {other: related(key, other) for other in found.beside[key] if other in known and other in vectors}
+        key: {other: related(key, other) for other in found.beside[key].values() if other in known and other in vectors}
         for key in keys if key in found.beside and key in vectors
     }  # fmt: skip
 

@@ -25,6 +25,7 @@ from memoryd.errors import ModelError
 from memoryd.model import GENERAL, Filter, Findings, Hit, Record, VectorSet
 from memoryd.query_syntax import WordQuery, literal_query, parse_query
 from memoryd.store.base import Queries, Vector
+from memoryd.text import asks, content_words, speaker
 
 log = logging.getLogger(__name__)
 
@@ -58,12 +59,12 @@ class Search:
         fused = self._fused(candidates)
         lifting = [] if apart else _best(fused, self._profile.lifting)
         beside = self._beside(queries, lifting, allowed)
-        near = (key for keys in beside.values() for key in keys)
+        near = (key for keys in beside.values() for key in keys.values())
         ids = list(dict.fromkeys([*_best(fused, self._profile.depth), *near]))
         records, vectors = self._fetch(queries, ids, allowed), self._vectors(queries, ids, candidates)
         found = Found(question.text, candidates, records, vectors, beside)
         hits = self._scored(found)
-        further = [] if apart else [_id(hit) for hit in hits[: self._reranking.head(hits)] if _id(hit) not in lifting]
+        further = [] if apart else [_id(hit) for hit in hits[: self._profile.lifting] if _id(hit) not in lifting]
         return replace(found, hits=hits, beside={**beside, **self._beside(queries, further, allowed)})
 
     def _find_then(self, question: Question, allowed: Filter, as_of: str) -> Found:
@@ -81,8 +82,7 @@ class Search:
         With `fill` also those that the cross-encoder puts far behind, for what a budget leaves.
         """
         hits, found = self._reranked(found)
-        best = self._distinct([*hits.close, *(hits.far if fill else ())], found)
-        return Findings(best, hits.degraded)
+        return Findings(self._distinct(hits.filling if fill else hits.close, found), hits.degraded)
 
     def meant(self, found: Found) -> Findings[Hit]:
         """Return only hits that have a word of the query or are near it in meaning, with near-duplicates."""
@@ -96,7 +96,7 @@ class Search:
         if found.past:
             found = self._with_past(found, found.past)
         if found.candidates.closed:
-            return Reranked(found.hits), found
+            return Reranked(found.hits, found.hits), found
         hits = self._reranking.rerank(found.hits, found)
         return replace(hits, degraded=found.candidates.degraded or hits.degraded), found
 
@@ -177,12 +177,12 @@ class Search:
             return {}
         return self._scope.index.vectors(queries, VectorSet(GENERAL, candidates.embedder.name), ids)
 
-    def _beside(self, queries: Queries, ids: Sequence[str], allowed: Filter) -> dict[str, list[str]]:
-        """Return the neighbours of each of `ids` in its session."""
+    def _beside(self, queries: Queries, ids: Sequence[str], allowed: Filter) -> dict[str, dict[int, str]]:
+        """Return the neighbours of each of `ids` in its session, by place."""
         if not ids:
             return {}
         rows = queries.all("records.neighbours", ids=json.dumps(ids), session=allowed.session)
-        return {row["id"]: [row[place] for place in _PLACES if row[place]] for row in rows}
+        return {row["id"]: {place: row[name] for place, name in _PLACES.items() if row[name]} for row in rows}
 
     # scores ----------------------------------------------------------------------------------------------------------
 
@@ -194,8 +194,7 @@ class Search:
         profile, records = self._profile, found.records
         words, vectors = spread(found.candidates, profile.depth)
         fused = ranking.fuse(words, vectors, profile.alpha)
-        near = around(found, _best(fused, profile.lifting), records, profile)
-        lifted = ranking.lift(fused, near, lengths(records.values()), profile)
+        lifted = self._lifted(fused, found)
         now = datetime.now(UTC)
         hits = []
         for key, fusion in ranking.gate({key: lifted[key] for key in lifted if key in records}, profile.gate).items():
@@ -204,6 +203,22 @@ class Search:
                    "context": lifted[key] - fused.get(key, 0.0)} | parts  # fmt: skip
             hits.append(Hit(record=records[key], score=ranking.composite(parts, profile), why=why))
         return sorted(hits, key=lambda hit: -hit.score)
+
+    def _lifted(self, fused: Mapping[str, float], found: Found) -> dict[str, float]:
+        """Return the fused scores, raised by what is known of who speaks, of neighbours and of sessions."""
+        if not found.beside:
+            return dict(fused)
+        profile, records = self._profile, found.records
+        asked = set(content_words(found.query))
+        named = {key for key, record in records.items() if asked.intersection(content_words(speaker(record.body)))}
+        spoken = ranking.favour(fused, named, profile.speaker)
+        near = around(found, _best(spoken, profile.lifting), records, profile)
+        asking = {key for key in near if asks(records[key].body)}
+        after = {key: found.beside[key].get(1, "") for key in near}
+        sizes = lengths(records.values())
+        lifted = ranking.lift(spoken, ranking.answered(near, asking, after, profile), sizes, profile)
+        sessions = {key: record.session_id for key, record in records.items()}
+        return ranking.lift_in_sessions(lifted, sessions, sizes, profile)
 
     def _circumstances(self, record: Record, now: datetime) -> dict[str, float]:
         """Return the parts of a record's score that do not depend on the question."""
@@ -233,7 +248,7 @@ class Search:
         return [hit for hit in hits if _id(hit) not in repeated]
 
 
-_PLACES = ("before_id", "before_that_id", "after_id", "after_that_id")
+_PLACES = {-1: "before_id", -2: "before_that_id", 1: "after_id", 2: "after_that_id"}
 
 
 def _id(hit: Hit) -> str:

@@ -1,7 +1,7 @@
 """The cross-encoder: which of the hits it reads, what of each, and the order that follows."""
 
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from memoryd.core.records.records import full_text
@@ -18,10 +18,12 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Reranked:
-    """The hits that answer, then those that lie far behind them, each best first."""
+    """Hits, best first."""
 
     close: Sequence[Hit]
-    far: Sequence[Hit] = ()
+    """Those that answer."""
+    filling: Sequence[Hit]
+    """Those that answer, and what lies far behind them and still bears on the question."""
     degraded: str = ""
     """Why nothing was reranked, in one sentence; '' where nothing is amiss."""
 
@@ -34,42 +36,65 @@ class Reranking:
         self._profile = profile
 
     def rerank(self, hits: Sequence[Hit], found: Found) -> Reranked:
-        """Return the hits as the cross-encoder orders them; those that it did not read are far if something answers."""
-        profile = self._profile
-        head = {hit.record.id: hit for hit in hits[: self.head(hits)]}
-        logits = self._read(head, found)
-        if not logits:
-            why_not = self._helpers.why_not("reranker") if head else ""
-            return Reranked(hits, degraded=f"Not reranked: {why_not}." if why_not else "")
-        near = around(found, head, head, profile)
-        lifted = ranking.lift(logits, near, lengths(hit.record for hit in head.values()), profile)
-        totals = ranking.blend(lifted, {key: hit.score for key, hit in head.items()}, profile)
-        order = sorted(totals, key=lambda key: -totals[key])
-        bearing = ranking.bearing(order, lifted, similarities(found.candidates), profile)
-        if not bearing:
-            return Reranked(())
-        scored = {
-            key: replace(head[key], score=ranking.sigmoid(totals[key]), why={**head[key].why, "reranker": logits[key]})
-            for key in bearing
-        }
-        close = set(ranking.close(bearing, lifted, profile))
-        far = [scored[key] for key in bearing if key not in close]
-        if max(lifted.values()) < profile.sure:
-            far = [hit for hit in far if hit.why["words"] >= profile.worded]
-        else:
-            below = scored[bearing[-1]].score  # what was not read goes on where the head ends
-            far += [replace(hit, score=hit.score * below) for hit in hits[len(head) :]]
-        return Reranked([scored[key] for key in bearing if key in close], far)
+        """Return the hits in the order of their totals: of what the cross-encoder says, and what was known before.
 
-    def head(self, hits: Sequence[Hit]) -> int:
-        """Return how many of the hits the cross-encoder reads."""
-        number, left = 0, self._profile.reading
-        for hit in hits[: self._profile.head]:
-            left -= self._part(len(hit.record.body))
-            if left < 0 and number:
+        It reads the best few, then what this brings among the first: an unread hit counts as hopeless until its
+        neighbours lift it.
+        """
+        profile = self._profile
+        by_id = {hit.record.id: hit for hit in hits}
+        logits: dict[str, float] = {}
+        lifted: dict[str, float] = {}
+        order = list(by_id)[: profile.head]
+        while read := self._read(self._unread(order[: profile.reach], by_id, logits), found):
+            logits |= read
+            lifted = self._lifted(logits, by_id, found)
+            totals = ranking.blend(lifted, {key: hit.score for key, hit in by_id.items()}, profile)
+            order = sorted(totals, key=lambda key: -totals[key])
+        if not logits:
+            why_not = self._helpers.why_not("reranker") if order else ""
+            return Reranked(hits, hits, f"Not reranked: {why_not}." if why_not else "")
+        scored = [_scored(by_id[key], lifted[key], logits.get(key), totals[key]) for key in order]
+        return self._parted(scored, similarities(found.candidates))
+
+    def _parted(self, hits: Sequence[Hit], near: Mapping[str, float]) -> Reranked:
+        """Return the hits that answer and those that fill a budget. `near` are rescaled cosines with the question."""
+        profile = self._profile
+        lifted = {hit.record.id: hit.why["lifted"] for hit in hits if "reranker" in hit.why}
+        bearing = ranking.bearing(list(lifted), lifted, near, profile)
+        close, hopeless = set(ranking.close(bearing, lifted, profile)), lifted.keys() - set(bearing)
+        sure = max(lifted.values()) >= profile.sure
+
+        def fills(hit: Hit) -> bool:
+            if hit.record.id in hopeless:
+                return False
+            if not sure:
+                return "reranker" in hit.why and hit.why["words"] >= profile.worded
+            return hit.why["words"] > 0 or near.get(hit.record.id, 0.0) >= profile.near
+
+        filling = [hit for hit in hits if hit.record.id in close or (bearing and fills(hit))]
+        return Reranked([hit for hit in hits if hit.record.id in close], filling)
+
+    # reading ---------------------------------------------------------------------------------------------------------
+
+    def _unread(self, order: Sequence[str], hits: Mapping[str, Hit], read: Collection[str]) -> dict[str, Hit]:
+        """Return what of `order` is to be read beside what was `read`, as far as that may be."""
+        left = self._profile.reading - sum(self._part(len(hits[key].record.body)) for key in read)
+        more: dict[str, Hit] = {}
+        for key in order:
+            if key in read:
+                continue
+            left -= self._part(len(hits[key].record.body))
+            if len(read) + len(more) >= self._profile.most or (left < 0 and (read or more)):
                 break
-            number += 1
-        return number
+            more[key] = hits[key]
+        return more
+
+    def _lifted(self, logits: Mapping[str, float], hits: Mapping[str, Hit], found: Found) -> dict[str, float]:
+        """Return the logit of each hit, lifted by those of its neighbours."""
+        known = {key: logits.get(key, self._profile.hopeless) for key in hits}
+        near = around(found, logits, hits, self._profile)
+        return ranking.lift(known, near, lengths(hit.record for hit in hits.values()), self._profile)
 
     def _part(self, length: int) -> int:
         """Return how many characters are read of a text: its beginning, or one chunk of a long one."""
@@ -99,6 +124,12 @@ class Reranking:
         if chunks is None or len(text) <= 2 * read:
             return text[:read]
         return _nearest_part(text, chunks @ found.candidates.vector)
+
+
+def _scored(hit: Hit, lifted: float, logit: float | None, total: float) -> Hit:
+    """Return a hit with its final score; `logit` is None if it was not read."""
+    why = {**hit.why, "composite": hit.score, "lifted": lifted} | ({} if logit is None else {"reranker": logit})
+    return replace(hit, score=ranking.sigmoid(total), why=why)
 
 
 def _nearest_part(text: str, cosines: Vector) -> str:
