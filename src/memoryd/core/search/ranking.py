@@ -59,9 +59,9 @@ class Profile:
     """Recalls from which on more do not count."""
     gate: float = 0.05
     """Below this part of the best fusion a candidate is dropped (d); level up to .1."""
-    head: int = 8
+    head: int = 12
     """How many the cross-encoder reads at first."""
-    reach: int = 10
+    reach: int = 12
     """It reads on until it has read all of the first so many, as what it has read so far orders them ..."""
     most: int = 16
     """... or so many in all."""
@@ -78,7 +78,7 @@ class Profile:
     hopeless: float = -11.0
     """At this logit the cross-encoder is as sure as it can be (its floor is -11.3) that a record does not bear on the
     query. It is dropped, unless its own vector says otherwise: paraphrases of few words fool the cross-encoder."""
-    sure: float = 0.0
+    sure: float = -4.0
     """The best logit from which on something rather answers than not, so that what lies far behind fills a budget. Of
     questions of one conversation 90 % reach it, of the same ones asked of another 5 %."""
     worded: float = 0.5

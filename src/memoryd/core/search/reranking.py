@@ -62,15 +62,12 @@ class Reranking:
         profile = self._profile
         lifted = {hit.record.id: hit.why["lifted"] for hit in hits if "reranker" in hit.why}
         bearing = ranking.bearing(list(lifted), lifted, near, profile)
-        close, hopeless = set(ranking.close(bearing, lifted, profile)), lifted.keys() - set(bearing)
-        sure = max(lifted.values()) >= profile.sure
+        close, sure = set(ranking.close(bearing, lifted, profile)), max(lifted.values()) >= profile.sure
 
         def fills(hit: Hit) -> bool:
-            if hit.record.id in hopeless:
-                return False
-            if not sure:
-                return "reranker" in hit.why and hit.why["words"] >= profile.worded
-            return hit.why["words"] > 0 or near.get(hit.record.id, 0.0) >= profile.near
+            if sure:
+                return hit.why["words"] > 0 or near.get(hit.record.id, 0.0) >= profile.near
+            return hit.record.id in bearing and hit.why["words"] >= profile.worded
 
         filling = [hit for hit in hits if hit.record.id in close or (bearing and fills(hit))]
         return Reranked([hit for hit in hits if hit.record.id in close], filling)
