@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from memoryd.core.records.deduplication import fingerprint, may_differ
 from memoryd.query_syntax import parse_query
 from memoryd.settings import address
-from memoryd.text import content_words, cut, estimate_tokens, extract, sentences, words
+from memoryd.text import asks, content_words, cut, estimate_tokens, extract, sentences, speaker, words
 
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=300)
 QUERIES = st.lists(
@@ -277,3 +277,10 @@ def test_a_cut_ends_between_words() -> None:
 )
 def test_a_url_is_shown_as_its_host_and_port(url: str, shown: str) -> None:
     assert address(url) == shown
+
+
+def test_who_speaks_stands_in_front() -> None:
+    assert [speaker(text) for text in ("Anna Lee: yes", "Zoë: ja", "10 at: x", "no name", "one two three four: x")] == [
+        "Anna Lee", "Zoë", "", "", "",
+    ]  # fmt: skip
+    assert [asks(text) for text in ("Why? Because.", "なぜ？", "So.")] == [True, True, False]

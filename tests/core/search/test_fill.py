@@ -7,7 +7,10 @@ import pytest
 
 from memoryd.core.engine import Engine
 from memoryd.core.memories.memories import Criteria
+from memoryd.core.scope import Scope
 from memoryd.core.search import ranking
+from memoryd.core.search.pipeline import Search
+from memoryd.model import Filter
 from memoryd.settings import Settings
 from tests.clients import environment
 from tests.core.kit import memories
@@ -54,6 +57,45 @@ def test_nothing_is_forgotten_that_only_fills(coast: Engine) -> None:
 
 def test_a_question_that_nothing_bears_on_gets_nothing(coast: Engine) -> None:
     assert memories(coast).recall("Which TLS version does the billing API require?", 2_000).hits == ()
+
+
+@pytest.mark.parametrize("profile", [ranking.RECALL, ranking.fast(ranking.RECALL)])
+def test_reading_ends_when_all_of_the_first_are_read(coast: Engine, profile: ranking.Profile) -> None:
+    scope = Scope(coast, coast.workspaces.ensure("many"), "one")
+    if not Search(scope).hits("harbour", Filter()).best:
+        for number in range(24):
+            memories(coast, "one", "many").store(
+                f"Anselm: I counted {number + 3} boats from the harbour wall {number}."
+            )
+    hits = Search(scope, profile).hits("How many boats did Anselm count from the wall?", Filter()).best
+    read = [hit for hit in hits if "reranker" in hit.why]
+    assert profile.head <= len(read) <= profile.most < len(hits)
+    assert len(read) == profile.most or all("reranker" in hit.why for hit in hits[: profile.head])
+
+
+def test_the_parts_explain_the_score(coast: Engine) -> None:
+    profile = ranking.RECALL
+    for hit in Search(Scope(coast, coast.workspaces.ensure("default"))).hits(ASKED, Filter()).best:
+        why = hit.why
+        assert why["composite"] == pytest.approx(ranking.composite(why, profile))
+        total = why["lifted"] + profile.prior * why["composite"] / profile.fusion
+        assert hit.score == pytest.approx(ranking.sigmoid(total))
+
+
+def test_what_is_said_around_a_record_raises_it() -> None:
+    lengths = dict.fromkeys("abcd", 100)
+    named = ranking.favour({"a": 0.5, "b": 0.5}, {"b"}, 0.1)
+    assert named == {"a": 0.5, "b": 0.6}
+    beside = {"a": {"b": 0.5, "c": 0.5}}
+    assert ranking.answered(beside, set(), {"a": "b"}, ranking.RECALL) == beside
+    answered = ranking.answered(beside, {"a"}, {"a": "b"}, ranking.RECALL)
+    lifted = ranking.lift({"a": 1.0}, answered, lengths, ranking.RECALL)
+    assert 1.0 > lifted["b"] > lifted["c"] > 0, "what follows a question answers it"
+    sessions = {"a": "one", "b": "one", "c": "two", "d": None}
+    scores = {"a": 1.0, "b": 0.5, "c": 0.5, "d": 0.5}
+    raised = ranking.lift_in_sessions(scores, sessions, lengths, ranking.RECALL)
+    assert (raised["a"], raised["c"], raised["d"]) == (1.0, 0.5, 0.5)
+    assert raised["b"] > 0.5
 
 
 def test_only_what_bears_on_a_question_is_close() -> None:

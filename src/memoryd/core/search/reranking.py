@@ -45,14 +45,14 @@ class Reranking:
         by_id = {hit.record.id: hit for hit in hits}
         logits: dict[str, float] = {}
         lifted: dict[str, float] = {}
-        order = list(by_id)[: profile.head]
-        while read := self._read(self._unread(order[: profile.reach], by_id, logits), found):
+        order = list(by_id)
+        while read := self._read(self._unread(order[: profile.head], by_id, logits), found):
             logits |= read
             lifted = self._lifted(logits, by_id, found)
             totals = ranking.blend(lifted, {key: hit.score for key, hit in by_id.items()}, profile)
             order = sorted(totals, key=lambda key: -totals[key])
         if not logits:
-            why_not = self._helpers.why_not("reranker") if order else ""
+            why_not = self._helpers.why_not("reranker") if hits and profile.head else ""
             return Reranked(hits, hits, f"Not reranked: {why_not}." if why_not else "")
         scored = [_scored(by_id[key], lifted[key], logits.get(key), totals[key]) for key in order]
         return self._parted(scored, similarities(found.candidates))
