@@ -65,8 +65,8 @@ class Profile:
     """... so many in all. Reading 30 is level, at more than twice the cost."""
     read: int = 1_000
     """Characters of each that it reads, about 256 tokens; half of that costs .07 of MRR on abstracts."""
-    reading: int = 20_000
-    """Characters that it reads in all: a second at most. Fewer long texts are reranked than short ones."""
+    reading: int = 10_000
+    """Characters that it reads in all: half a second at most. Fewer long texts are reranked than short ones."""
     prior: float = 3.0
     """Logits that the best composite is worth beside the cross-encoder's own; 2 to 6 are level."""
     gap: float = 5.0
