@@ -67,7 +67,7 @@ def content_words(text: str) -> list[str]:
 
 
 def speaker(text: str) -> str:
-    """Return the name in front of what somebody said (`Anna Lee: ...`), at most three words; '' if there is none."""
+    """Return the name at the beginning of a text (`Anna Lee: ...`), at most three words; '' if there is none."""
     match = _SPEAKER.match(text)
     return match[1] if match else ""
 
