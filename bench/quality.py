@@ -6,8 +6,8 @@
 DATA holds SET/HALF/{corpus,haystacks,queries,qrels}.jsonl.gz: one row a turn {conv?, id, session, text, speaker?,
 caption?}, a store's sessions {conv, sessions: [[session, time], ...]} (none: all of the corpus, without sessions), a
 question {conv, qid, query, category?, language?, abstain?, adversarial?}, its evidence {conv, qid, doc}. Every turn is
-stored as a memory in its session, then each question is searched in five ways: by words, with vectors, with the context
-of the session, with a cross-encoder that reads little, with one that reads more. Tables show recall and the reciprocal
+stored as a memory in its session, then each question is searched in four ways: by words, with vectors, with the context
+of the session, with the cross-encoder. Tables show recall and the reciprocal
 rank, evidence within 300 and 2,000 tokens of a summary, the hits and the CPU a question; the last way also by class and
 language; and what a store answers to questions of another one, on which nothing in it bears.
 
@@ -46,7 +46,6 @@ WAYS = {
     "words": None,
     "+ vectors": replace(ranking.RECALL, lift=0.0, head=0),
     "+ context": replace(ranking.RECALL, head=0),
-    "+ reranker, fast": ranking.fast(ranking.RECALL),
     "+ reranker": ranking.RECALL,
 }
 Written = dict[str, dict[str, list[float]]]

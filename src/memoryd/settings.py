@@ -24,7 +24,6 @@ from memoryd.text import unstorable
 DEFAULT_WORKSPACE = "default"
 SESSION_LENGTH = 200
 URLS = frozenset({"chroma_url", "llm_base_url", "ollama_host", "openai_base_url"})  # they may hold a password
-FAST, FULL = "fast", "full"  # how much the bundled reranker reads
 SHOWN = 100  # characters of a wrong value that an error repeats
 
 
@@ -183,8 +182,7 @@ class Settings(BaseModel):
     reranker: str = Field(
         "bundled",
         validation_alias=_names("MEMORY_RERANKER", "MEMORY_RERANKER_MODEL"),
-        description="The model that reranks the best hits: `full` or `bundled`, `fast` (which reads a third), "
-        "`fastembed:NAME`, `OWNER/NAME`, or `none`.",
+        description="The model that reranks the best hits: `bundled`, `fastembed:NAME`, `OWNER/NAME`, or `none`.",
     )
     reranker_enabled: bool = Field(
         True,
@@ -333,13 +331,7 @@ class Settings(BaseModel):
     @property
     def reranker_spec(self) -> str:
         """The `provider:model` of the reranker; `none` if it is disabled."""
-        spec = "bundled" if self.reranker.strip().lower() in {FAST, FULL} else self.reranker
-        return spec if self.reranker_enabled else "none"
-
-    @property
-    def reranks_fast(self) -> bool:
-        """Whether the reranker reads few texts."""
-        return self.reranker.strip().lower() == FAST
+        return self.reranker if self.reranker_enabled else "none"
 
     @property
     def client_sessions(self) -> dict[str, str | None]:

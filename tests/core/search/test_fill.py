@@ -59,8 +59,8 @@ def test_a_question_that_nothing_bears_on_gets_nothing(coast: Engine) -> None:
     assert memories(coast).recall("Which TLS version does the billing API require?", 2_000).hits == ()
 
 
-@pytest.mark.parametrize("profile", [ranking.RECALL, ranking.fast(ranking.RECALL)])
-def test_reading_ends_when_all_of_the_first_are_read(coast: Engine, profile: ranking.Profile) -> None:
+def test_reading_ends_when_all_of_the_first_are_read(coast: Engine) -> None:
+    profile = ranking.RECALL
     scope = Scope(coast, coast.workspaces.ensure("many"), "one")
     if not Search(scope).hits("harbour", Filter()).best:
         for number in range(24):

@@ -40,8 +40,8 @@ class Search:
 
     def __init__(self, scope: Scope, profile: Profile = ranking.RECALL) -> None:
         self._scope = scope
-        self._profile = ranking.fast(profile) if scope.engine.settings.reranks_fast else profile
-        self._reranking = Reranking(scope.engine.helpers, self._profile)
+        self._profile = profile
+        self._reranking = Reranking(scope.engine.helpers, profile)
 
     def hits(self, query: str, allowed: Filter, as_of: str = "") -> Findings[Hit]:
         """Return the records that bear on a query, best first, each with the parts of its score.

@@ -5,7 +5,7 @@ words + vectors -> fuse -> favour, lift -> gate -> composite -> (cross-encoder: 
 
 import math
 from collections.abc import Container, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TypeVar
 
 import numpy as np
@@ -87,9 +87,6 @@ class Profile:
     """Rescaled cosine from which on two texts are near-duplicates (d)."""
 
 
-FAST_HEAD, FAST_MOST = 5, 8
-"""`head` and `most` where little shall be spent on reading (MEMORY_RERANKER=fast)."""
-
 RECALL = Profile()
 """Seed d's retrieval pipeline."""
 
@@ -100,12 +97,6 @@ first, 22 at .8, 23 without words; but of 154 rare words 108 without them, 132 a
 
 JOURNAL = Profile(same=math.inf)
 """Seed e asks for vector and words; the rest is as for memories, but a turn that repeats another one is a turn too."""
-
-
-def fast(profile: Profile) -> Profile:
-    """Return a profile with which the cross-encoder reads a third."""
-    return replace(profile, head=min(profile.head, FAST_HEAD), most=FAST_MOST)
-
 
 FAINT = 0.01
 """At most this is a match worth whose list has nothing in common with the query: less than the gate asks for."""
