@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Literal
 
-from memoryd.text import SIGNS, STOP_WORDS, composed, content_words, words
+from memoryd.text import SIGNS, STOP_WORDS, composed, content_words, ends_run, is_letter, words
 
 SHOUTED = 3  # words in capitals; more than that, two of them adjacent, are a sentence rather than operators
 _TOKEN = re.compile(  # a quote after a digit opens no phrase: it stands for inches
@@ -96,7 +96,14 @@ def parse_query(text: str) -> WordQuery | None:
 def literal_query(text: str) -> WordQuery | None:
     """Return a query for any of the content words of a text, or None if it has no words."""
     terms = content_words(text)
-    return WordQuery(_any([Phrase(term) for term in terms])) if terms else None
+    return WordQuery(_any([_phrase([term]) for term in terms])) if terms else None
+
+
+def _phrase(found: Sequence[str], *, prefix: bool = False) -> Phrase:
+    """Return adjacent words as a phrase, which may end inside of a run of letters: there every letter begins a word."""
+    if len(found) > 1 and ends_run(found[-2], found[-1]):
+        return Phrase(" ".join(found[:-1]))
+    return Phrase(" ".join(found), prefix=prefix or (bool(found) and is_letter(found[-1])))
 
 
 def _any(parts: Sequence[Expression]) -> Expression:
@@ -227,8 +234,8 @@ class _Parser:
             raise _NotParsedError
         match = self._tokens[self._place]
         self._place += 1
-        inner = " ".join(words(match["phrase"] if match["phrase"] is not None else match["word"]))
-        return Phrase(inner, prefix=bool(match["begins"] or match["star"]))
+        inner = words(match["phrase"] if match["phrase"] is not None else match["word"])
+        return _phrase(inner, prefix=bool(match["begins"] or match["star"]))
 
 
 class _NotParsedError(Exception):

@@ -252,6 +252,41 @@ class Storage(ABC):
         assert words(store, here, query) == [text]
 
     @pytest.mark.parametrize(
+        ("query", "found"),
+        [
+            ("数据库", "数据库端口是5433。"), ("端口", "数据库端口是5433。"),
+            ("5433", "数据库端口是5433。"), ("是", "数据库端口是5433。"), ("数据*", "数据库端口是5433。"),
+            ('"库端口"', "数据库端口是5433。"), ("色は何ですか", "私の好きな色は青色です"),
+            ("青", "私の好きな色は青色です"), ("私の好", "私の好きな色は青色です"),
+            ("日本語", "日本語とEnglishの文"), ('"とEnglish"', "日本語とEnglishの文"),
+            ("english", "日本語とEnglishの文"), ("日本語 AND English", "日本語とEnglishの文"),
+            ("文 NOT 端口", "日本語とEnglishの文"), ("서울", "우리는 서울에서 만났다"),
+            ("서울에서 만나", "우리는 서울에서 만났다"), ("에서", "우리는 서울에서 만났다"),
+            ("ที่", "ประชุมที่กรุงเทพ"), ("กรุงเทพ", "ประชุมที่กรุงเทพ"), ('"ที่กรุงเทพ"', "ประชุมที่กรุงเทพ"),
+            ("ﾃﾞｰﾀ", "データを消す"), ("テ\u3099ータ", "データを消す"), ("ວຽງຈັນ", "ຂ້ອຍຢູ່ວຽງຈັນ"), ("ភ្នំពេញ", "ខ្ញុំនៅភ្នំពេញ"),
+            ("ရန်ကုန်", "ကျွန်တော်ရန်ကုန်မှာနေတယ်"), ("京都府", None), ('"据端"', None), ("黄色", None), ('"口 是"', None),
+        ],
+    )  # fmt: skip
+    def test_words_of_texts_without_blanks(self, store: Store, here: Workspace, query: str, found: str | None) -> None:
+        for text in (
+            "数据库端口是5433。", "私の好きな色は青色です", "日本語とEnglishの文", "우리는 서울에서 만났다",
+            "ประชุมที่กรุงเทพ", "データを消す", "ຂ້ອຍຢູ່ວຽງຈັນ", "ខ្ញុំនៅភ្នំពេញ", "ကျွန်တော်ရန်ကုန်မှာနေတယ်", "plain other", "東京",
+        ):  # fmt: skip
+            put(store, here, text)
+        assert words(store, here, query)[:1] == ([found] if found else [])
+
+    def test_names_types_and_tags_without_blanks(self, store: Store, here: Workspace) -> None:
+        put(store, here, "x", name="東京都庁", tags=("会議室",), type="打ち合わせ")
+        record_id = put(store, here, "会議室 会議室 会議室")
+        assert words(store, here, "京都") == words(store, here, "合わせ") == ["x"]
+        assert words(store, here, "会議") == ["会議室 会議室 会議室", "x"]
+        change(store, here, record_id, "消した")
+        assert words(store, here, "会議") == ["x"]
+        forget(store, here, record_id)
+        assert words(store, here, "消し") == []
+        assert store.upkeep.problems(here) == []
+
+    @pytest.mark.parametrize(
         "text",
         ["👩‍👩‍👧‍👦 family 🏳️‍🌈", "مرحبا \u202bRTL\u202c", "漢字かな交じり文", "a\u0301 vs á", "  spaces  ",
          "line\nline\r\n\ttab ",

@@ -14,6 +14,7 @@ from memoryd.model import Workspace
 from memoryd.store.base import Row
 from memoryd.store.base.rows import uncertain
 from memoryd.store.sql import load, moving
+from memoryd.text import segmented
 
 BUSY_MS = 30_000  # eight processes that write at once exceed five seconds now and then
 
@@ -63,8 +64,18 @@ def connect(path: Path, durability: str, *, readonly: bool = False) -> apsw.Conn
     connection.pragma("secure_delete", True)  # what is purged is overwritten
     connection.pragma("synchronous", durability)
     connection.pragma("query_only", readonly)
-    connection.convert_binding = as_blob
+    return equipped(connection)
+
+
+def equipped(connection: apsw.Connection) -> apsw.Connection:
+    """Give a connection what the schema and its statements take beside SQL; return it."""
+    connection.convert_binding = _as_blob
+    connection.create_scalar_function("segmented", _segmented, 1, deterministic=True, flags=apsw.SQLITE_INNOCUOUS)
     return connection
+
+
+def _segmented(*values: Any) -> str:
+    return segmented(values[0])
 
 
 def _opened(path: Path) -> apsw.Connection:
@@ -108,7 +119,7 @@ def rows(connection: apsw.Connection, sql: str, parameters: Mapping[str, Any] | 
         yield dict(zip(names, values, strict=True))
 
 
-def as_blob(_cursor: apsw.Cursor, _place: int, value: Any) -> bytes:
+def _as_blob(_cursor: apsw.Cursor, _place: int, value: Any) -> bytes:
     """Return the bytes of a vector, which is given as an array."""
     return bytes(value.data)
 
