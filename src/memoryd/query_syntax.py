@@ -26,8 +26,14 @@ class Phrase:
     def matches(self, text: Sequence[str]) -> bool:
         """Return whether these words contain the phrase."""
         *first, last = self.words.split() or [""]
+        if not first and not self.prefix:
+            return last in text
         ends = (place for place, word in enumerate(text) if word == last or (self.prefix and word.startswith(last)))
         return any(place >= len(first) and list(text[place - len(first) : place]) == first for place in ends)
+
+    def fts5(self) -> str:
+        """Return the phrase in FTS5's syntax."""
+        return f'"{self.words}"' + ("*" if self.prefix else "")
 
     def tsquery(self, label: str = "") -> str:
         """Return the phrase in Postgres' syntax; with a `label` it matches only text of that weight."""
@@ -122,7 +128,7 @@ def _fts5(expression: Expression) -> str:
         if isinstance(expression.left, Both) and expression.left.operator != expression.operator:
             return f"({_fts5(expression.left)})" + "".join(reversed(tail))
         expression = expression.left
-    return f'"{expression.words}"' + ("*" if expression.prefix else "") + "".join(reversed(tail))
+    return expression.fts5() + "".join(reversed(tail))
 
 
 _SIGNS = {"AND": "&", "OR": "|", "NOT": "& !"}

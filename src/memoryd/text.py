@@ -109,8 +109,9 @@ def content_words(text: str) -> list[str]:
 
 def in_common(wanted: Collection[str], text: str) -> int:
     """Return how many of `wanted`, the content words of a question, a text has."""
-    there = set(words(text))
-    return sum(word in there or (is_letter(word) and any(one.startswith(word) for one in there)) for word in wanted)
+    there, asked = set(words(text)), set(wanted)
+    letters = filter(is_letter, asked - there)
+    return len(asked & there) + sum(any(word.startswith(letter) for word in there) for letter in letters)
 
 
 # extracts ------------------------------------------------------------------------------------------------------------
@@ -129,8 +130,7 @@ def extract(text: str, about: Collection[str], tokens: int) -> str:
     if estimate_tokens(text) <= tokens:
         return text
     parts = sentences(text)
-    wanted = frozenset(about)
-    by_worth = sorted(range(len(parts)), key=lambda i: (-in_common(wanted, parts[i]), i))
+    by_worth = sorted(range(len(parts)), key=lambda i: (-in_common(about, parts[i]), i))
     kept: set[int] = set()
     room = tokens * CHARACTERS_PER_TOKEN - 4
     for i in by_worth:

@@ -183,9 +183,9 @@ class Vault:
         terms = parsed.terms()
         if len(terms) < 2 or not scores:
             return ranking.bm25_norm(scores, dict.fromkeys(scores, 1.0))
-        having = [self._scope.index.matching(queries, WordQuery(term), list(scores)) for term in terms[:TERMS]]
-        covered = {key: sum(key in ids for ids in having) / len(having) for key in scores}
-        return ranking.bm25_norm(scores, covered)
+        terms = terms[:TERMS]
+        having = self._scope.index.coverage(queries, terms, list(scores))
+        return ranking.bm25_norm(scores, {key: having[key] / len(terms) for key in scores})
 
     def _cosines(
         self, queries: Queries, question: Embedded, allowed: Filter, scores: Mapping[str, float], depth: int

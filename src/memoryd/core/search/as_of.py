@@ -48,7 +48,7 @@ def by_words(past: Past, query: str, best: float, *, closed: bool) -> dict[str, 
     if closed:
         parsed = parse_query(query)
         return {key: best for key, old in past.others.items() if parsed and parsed.matches(words(full_text(old)))}
-    wanted = frozenset(content_words(query))
+    wanted = content_words(query)
     shares = {key: in_common(wanted, full_text(old)) / max(len(wanted), 1) for key, old in past.others.items()}
     return {key: best * share for key, share in shares.items() if share}
 
