@@ -143,7 +143,7 @@ class Vault:
         allowed = Filter(tags=tuple(tags), session=self._scope.session, shelf=shelf)
 
         def work(queries: Queries) -> tuple[list[Match], int]:
-            total = queries.one("vault.number", **self._asked(shelf, tags))
+            total = queries.one("vault.tagged" if tags else "vault.number", **self._asked(shelf, tags))
             if parsed is None and question is None:
                 scores = self._tagged(queries, query, shelf, tags, limit)
             else:
