@@ -77,6 +77,12 @@ def _pairs(run: re.Match[str]) -> str:
     return f" {' '.join(letters[place : place + 2] for place in range(len(letters)))} "
 
 
+def is_latin(text: str) -> bool:
+    """Return whether at least half of the letters of a text are Latin; True if it has none."""
+    letters = [letter for letter in text if letter.isalpha()]
+    return 2 * sum(unicodedata.name(letter, "").startswith("LATIN") for letter in letters) >= len(letters)
+
+
 def words(text: str) -> list[str]:
     """Return the words of a text in lower case, as the index has them (it keeps ß)."""
     return _WORD.findall(composed(segmented(text).lower()))
