@@ -28,11 +28,13 @@ class SqliteIndex:
 
     def words(self, queries: Queries, query: WordQuery, allowed: Filter, limit: int) -> Scored:
         """Return the records that match by words, scored by BM25 over title, type, body and tags."""
-        scope = [f"w{queries.workspace_id.replace('-', '')}"] if queries.one("search.shared") else []
+        extent = queries.one("search.extent") or {}
+        scope = [f"w{queries.workspace_id.replace('-', '')}"] if extent["shared"] else []
         scope += [f"({' OR '.join(f'k{kind}' for kind in allowed.kinds)})"] if allowed.kinds else []
         within = f"scope_tokens : ({' AND '.join(scope)}) AND {TEXT}" if scope else TEXT
         found: dict[str, float] = {}
-        for match, times in _matches(queries, query, within, allowed, limit):
+        large = extent["most"] > DRIVEN * limit
+        for match, times in _narrowing(queries, query, within, allowed, limit) if large else [(query.fts5(), 1)]:
             rows = queries.all(
                 "search.words", match=f"{within} : ({match})", **_visible(allowed), limit=limit,
                 title=TITLE_WEIGHT, type=TYPE_WEIGHT, body=BODY_WEIGHT, tag=TAGS_WEIGHT,
@@ -87,7 +89,9 @@ class SqliteIndex:
         return means(queries, among)
 
 
-def _matches(queries: Queries, query: WordQuery, within: str, allowed: Filter, limit: int) -> Iterator[tuple[str, int]]:
+def _narrowing(
+    queries: Queries, query: WordQuery, within: str, allowed: Filter, limit: int
+) -> Iterator[tuple[str, int]]:
     """Yield what must match, narrow at first, and how many times it counts each word.
 
     A question finds by its rare words, then by its common ones together: a record with only one of those is not among

@@ -1,7 +1,9 @@
--- name: search.shared
--- Whether the file holds other workspaces too: if not, no word need tell them apart, which takes half the time.
-SELECT 1 AS yes WHERE EXISTS (SELECT 1 FROM records WHERE workspace_id < :workspace)
-  OR EXISTS (SELECT 1 FROM records WHERE workspace_id > :workspace)
+-- name: search.extent
+-- Whether the file holds other workspaces too: if not, no word need tell them apart, which takes half the time. And how
+-- many records it holds at most.
+SELECT EXISTS (SELECT 1 FROM records WHERE workspace_id < :workspace)
+    OR EXISTS (SELECT 1 FROM records WHERE workspace_id > :workspace) AS shared,
+  (SELECT coalesce(max(rid), 0) FROM records) AS most
 
 -- name: search.words
 -- The best matches by words. bm25 is spelled out because ORDER BY rank is slower; scope_tokens weighs nothing.
