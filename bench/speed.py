@@ -2,6 +2,7 @@
 
     python -m bench.speed start            spawn to tools/list: seconds and memory
     python -m bench.speed calls            store and recall at 100, 1,000 and 10,000 memories, beside an empty call
+    python -m bench.speed words [SIZE ...] by words alone: recall, the vault, the index beside one pass over all words
     python -m bench.speed served           memory_recall in a server process, beside an empty tool and one embedding
     python -m bench.speed vectors [ROWS]   nearest neighbours against an exact scan: CPU, recall, catching up, deletes
     python -m bench.speed writes           commits a second: one and sixteen callers, durability full and normal
@@ -17,8 +18,11 @@ import sys
 import tempfile
 import time
 import uuid
+from collections import Counter
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from pydoc_data.topics import topics
 
@@ -31,12 +35,15 @@ from rich.table import Table
 
 from memoryd.core.engine import Engine
 from memoryd.core.memories.memories import Memories
+from memoryd.core.memories.vault import Vault
 from memoryd.core.records import records
 from memoryd.core.records.records import Embedded
 from memoryd.core.scope import Scope
 from memoryd.model import GENERAL, Filter, Kind, Record, VectorSet, Workspace
+from memoryd.query_syntax import parse_query
 from memoryd.settings import Settings, subprocess_environment
-from memoryd.store.base import Queries
+from memoryd.store.base import Queries, Scored
+from memoryd.text import STOP_WORDS
 
 SIZES = (100, 1_000, 10_000)
 DIM, TOP = 384, 10
@@ -99,6 +106,9 @@ WORDS = np.array(re.findall(r"[A-Za-z]{2,}", " ".join(topics.values())))
 """Running words of Python's own documentation, so that common and rare ones come as often as in English."""
 
 
+COMMON = " ".join(word for word, _ in Counter(w.lower() for w in WORDS if w.lower() not in STOP_WORDS).most_common(5))
+
+
 def fact(number: int) -> str:
     """A text of fourteen words; no two say the same."""
     return f"{' '.join(np.random.default_rng(number).choice(WORDS, 14))}, ticket {number}"
@@ -133,6 +143,44 @@ def calls() -> None:
                              f"{recall / first[1]:.2f}", f"{recall / embed:.2f}"])  # fmt: skip
     show(f"calls, median ms (one query embedding: {embed:.1f} ms)",
          ["memories", "store", "growth", "recall", "growth", "recall / embedding"], rows)  # fmt: skip
+
+
+def words(*sizes: int) -> None:
+    """Without models: growth against the first size, and what rare words first leave of the ten best of all words."""
+    rows = []
+    for size in sizes or SIZES:
+        with tempfile.TemporaryDirectory() as directory:
+            settings = Settings.read(db_path=f"{directory}/one.db", embedder="none", reranker="none")
+            with Engine(settings) as engine:
+                scope = Scope(engine, engine.workspaces.ensure("default"))
+                scope.write(partial(_named, size, engine.clock.now()))
+                memories, vault = Memories(scope), Vault(scope)
+                times = [median_ms(work, 100)[1] for work in (
+                    lambda n: memories.recall(question(n), 500), lambda n: vault.search(question(n)),  # noqa: B023
+                    lambda n: _found(scope, question(n)), lambda n: _found(scope, question(n), narrow=False),  # noqa: B023
+                    lambda _: _found(scope, COMMON), lambda _: _found(scope, COMMON, narrow=False),  # noqa: B023
+                )]  # fmt: skip
+                both = [(_found(scope, question(n)), _found(scope, question(n), narrow=False)) for n in range(200)]
+                kept = [len({key for key, _ in one[:10]} & {key for key, _ in all_[:10]}) / 10 for one, all_ in both]
+        rows.append([f"{size:,}", *(f"{time:.2f}" for time in times), f"{statistics.mean(kept):.3f}"])
+    show("words, median ms of CPU", ["memories", "recall", "vault", "question", "in one pass", "five common words",
+         "in one pass", "of the ten best"], rows)  # fmt: skip
+
+
+def _named(size: int, now: str, queries: Queries) -> None:
+    """Facts, every second of which has a key."""
+    for number in range(size):
+        name = f"key {number}" if number % 2 else None
+        record = Record(id=str(uuid.uuid4()), kind=Kind.MEMORY, body=fact(number), name=name)
+        records.add(queries, record, None, now)
+        queries.run("memories.add", id=record.id, fingerprint="", importance=0.5, consolidated=1)
+
+
+def _found(scope: Scope, text: str, *, narrow: bool = True) -> Scored:
+    parsed = parse_query(text)
+    assert parsed
+    asked = parsed if narrow else replace(parsed, syntax=True)  # an expression is taken at its word, in one pass
+    return scope.read(lambda q: scope.index.words(q, asked, Filter(), 100))
 
 
 def _fill(engine: Engine, workspace: Workspace, start: int, end: int) -> None:
@@ -297,7 +345,7 @@ def _rate(durability: str, callers: int, number: int = 1_600) -> float:
 
 def main() -> None:
     benches: dict[str, Callable[..., None]] = {
-        "start": start, "calls": calls, "served": served, "vectors": vectors, "writes": writes,
+        "start": start, "calls": calls, "words": words, "served": served, "vectors": vectors, "writes": writes,
     }  # fmt: skip
     if len(sys.argv) < 2 or sys.argv[1] not in benches:
         sys.exit(__doc__)

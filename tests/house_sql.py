@@ -9,6 +9,7 @@ from pathlib import Path
 import apsw
 
 from memoryd.store.columns import TABLES
+from memoryd.store.sqlite.connection import equipped
 from tests.house_tree import PACKAGE, Located, nodes, read
 
 SQL = f"{PACKAGE}/store/sql"
@@ -121,7 +122,7 @@ def _asked(node: Located) -> list[str]:
 
 def check_migrations_apply(root: Path, database: apsw.Connection | None = None) -> list[str]:
     """Migrations are numbered 0001, 0002, ... without a gap, and apply to an empty database."""
-    database = database or apsw.Connection(":memory:")
+    database = database or equipped(apsw.Connection(":memory:"))
     paths = sorted((root / MIGRATIONS).glob("*.sql"))
     found = [] if paths else [f"{MIGRATIONS}:1 holds no migration."]
     for number, path in enumerate(paths, 1):
@@ -137,7 +138,7 @@ def check_migrations_apply(root: Path, database: apsw.Connection | None = None) 
 
 def check_queries_prepare(root: Path) -> list[str]:
     """Every query of SQLite compiles on a database with all migrations."""
-    database = apsw.Connection(":memory:")
+    database = equipped(apsw.Connection(":memory:"))
     check_migrations_apply(root, database)
     found = []
     for query in queries(root, "sqlite").values():
@@ -151,7 +152,7 @@ def check_queries_prepare(root: Path) -> list[str]:
 
 def check_shared_tables_agree(root: Path) -> list[str]:
     """Each table of SHARED_TABLES has these columns and no others."""
-    database = apsw.Connection(":memory:")
+    database = equipped(apsw.Connection(":memory:"))
     check_migrations_apply(root, database)
     found = []
     for table, columns in SHARED_TABLES.items():

@@ -19,6 +19,7 @@ from typer.main import get_command
 from memoryd.cli import app
 from memoryd.server.http.openapi import document
 from memoryd.settings import Settings, variables
+from memoryd.store.sqlite.connection import equipped
 from memoryd.toolsets import chosen
 from tests import house_sql
 
@@ -79,7 +80,7 @@ def test_every_table_is_shown() -> None:
 
 
 def test_the_architecture_names_every_table_of_the_schema() -> None:
-    database = apsw.Connection(":memory:")
+    database = equipped(apsw.Connection(":memory:"))
     for migration in sorted((ROOT / house_sql.MIGRATIONS).glob("*.sql")):
         database.execute(migration.read_text(encoding="utf-8"))
     names = {str(name) for (name,) in database.execute("SELECT name FROM pragma_table_list WHERE type != 'shadow'")}

@@ -1,5 +1,6 @@
 """Queries by words, what two texts have in common, extracts."""
 
+import re
 import unicodedata
 
 import apsw
@@ -10,7 +11,18 @@ from hypothesis import strategies as st
 from memoryd.core.records.deduplication import fingerprint, may_differ
 from memoryd.query_syntax import parse_query
 from memoryd.settings import address
-from memoryd.text import asks, content_words, cut, estimate_tokens, extract, sentences, speaker, words
+from memoryd.text import (
+    LETTERS,
+    asks,
+    content_words,
+    cut,
+    estimate_tokens,
+    extract,
+    segmented,
+    sentences,
+    speaker,
+    words,
+)  # fmt: skip
 
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=300)
 QUERIES = st.lists(
@@ -39,7 +51,7 @@ QUERIES = st.lists(
         ('27" and 32" monitors', '"27" OR "32" OR "monitors"'),
         ('"" staging ""', '"staging"'),
         ('"port 27" monitor', '"port 27" AND "monitor"'),
-        ('文件"数据库"', '"文件" AND "数据库"'),
+        ('文件"数据库"', '"文件" AND "数据 据库"'),
         ("WHAT DID ALICE AND BOB DECIDE TODAY", '"alice" OR "bob" OR "decide" OR "today"'),  # a sentence
         ("HOW DO I RUN LINT AND TESTS", '"run" OR "lint" OR "tests"'),
         ("DID ALICE (CEO) AND BOB DECIDE", '"alice" OR "ceo" OR "bob" OR "decide"'),
@@ -58,6 +70,16 @@ QUERIES = st.lists(
         ("NEAR(a b)", '"near" OR "b"'),
         ("Café ПРИВЕТ 東京", '"café" OR "привет" OR "東京"'),
         ("x x X", '"x"'),
+        ("東京都の天気", '"東京" OR "京都" OR "都の" OR "の天" OR "天気"'),  # the last letter is in the last pair
+        ("猫", '"猫"*'),  # every letter begins a word of the index
+        ("日本語とEnglish", '"日本" OR "本語" OR "語と" OR "english"'),
+        ("port猫 AND 犬*", '"port 猫"* AND "犬"*'),
+        ('"東京 大阪府"', '"東京 京 大阪 阪府"'),  # within a phrase a run ends where it ends
+        ('"Tokyo 東"', '"tokyo 東"*'),
+        ('데이터베이스* NOT "서울"', '"데이 이터 터베 베이 이스" NOT "서울"'),
+        ("ﾃﾞｰﾀ か\u3099く", '"デー" OR "ータ" OR "がく"'),  # half-width and decomposed letters
+        ("กรุงเทพ", '"กร" OR "รง" OR "งเ" OR "เท" OR "ทพ"'),  # without vowel signs
+        ("葛\U000e0100城", '"葛城"'),
     ],
 )
 def test_queries(query: str, emitted: str) -> None:
@@ -105,10 +127,14 @@ def index() -> apsw.Connection:
 def finds(index: apsw.Connection, text: str, query: str) -> bool:
     parsed = parse_query(query)
     assert parsed, query
+    return indexed(index, text, " AND ".join(f'"{w}"' for w in words(query)), parsed.fts5())
+
+
+def indexed(index: apsw.Connection, text: str, *matches: str) -> bool:
+    """Whether an index of this one text finds it by all of `matches`."""
     index.execute("DELETE FROM t")
-    index.execute("INSERT INTO t VALUES (?)", (text,))
-    matches = index.execute("SELECT 1 FROM t WHERE t MATCH ?", (" AND ".join(f'"{w}"' for w in words(query)),))
-    return bool(list(matches)) and bool(list(index.execute("SELECT 1 FROM t WHERE t MATCH ?", (parsed.fts5(),))))
+    index.execute("INSERT INTO t VALUES (?)", (segmented(text),))
+    return all(list(index.execute("SELECT 1 FROM t WHERE t MATCH ?", (match,))) for match in matches)
 
 
 MANY_SCRIPTS = """résumé naïve Straße STRAẞE İstanbul ISPARTA ılık Łódź Çeşme Ångström œuvre tiếng Ðuro þorn ΟΔΟΣ
@@ -137,6 +163,24 @@ def test_a_decomposed_query_finds_the_composed_text(index: apsw.Connection, word
 def test_every_accent_parts_words_as_in_the_index(index: apsw.Connection) -> None:
     marks = set(range(0x300, 0x370)) - {0x340, 0x341, 0x344}  # deprecated: NFC makes others of them
     assert [hex(mark) for mark in marks if not finds(index, f"q{chr(mark)}z", f"q{chr(mark)}z")] == []
+
+
+def test_texts_without_blanks_are_indexed_as_overlapping_pairs() -> None:
+    assert segmented("東京都に住む。Tokyo 3区x") == " 東京 京都 都に に住 住む む 。Tokyo 3 区 x"
+    assert segmented("naïve Straße 🚀, no change") == "naïve Straße 🚀, no change"
+    assert words("日本語とEnglish") == ["日本", "本語", "語と", "と", "english"]
+    assert content_words("日本語の日本") == ["日本", "本語", "語の", "の日"]
+
+
+@pytest.mark.parametrize("found", re.findall(r"\w-\w|\w", LETTERS), ids=ascii)
+def test_every_letter_of_a_script_without_blanks_is_found(index: apsw.Connection, found: str) -> None:
+    for letter in (found[0], found[-1]):
+        text = f"before {letter * 3} after"
+        for query in (letter, letter * 2, f'"{letter * 3} after"'):
+            parsed = parse_query(query)
+            assert parsed
+            assert indexed(index, text, parsed.fts5()), (hex(ord(letter)), query)
+            assert parsed.matches(words(text))
 
 
 def test_words_as_the_index_folds_them() -> None:
@@ -236,6 +280,17 @@ def test_sentences() -> None:
     assert sentences("One. Two!  Three?\nfour\n\n five… six e.g.this") == [
         "One.", "Two!", "Three?", "four", "five…", "six e.g.this",
     ]  # fmt: skip
+
+
+def test_sentences_that_no_blank_parts() -> None:
+    assert sentences("雨だ。傘は？「ない。」と言う。終わり") == ["雨だ。", "傘は？", "「ない。」と言う。", "終わり"]
+
+
+def test_an_extract_of_a_text_without_blanks() -> None:
+    filler = "これは別の話である。" * 12
+    text = f"{filler}猫の名前はタマです。{filler}サーバーは東京都にある。{filler}"
+    assert extract(text, content_words("東京のサーバー"), 5) == "… サーバーは東京都にある。 …"
+    assert extract(text, content_words("猫"), 5) == "… 猫の名前はタマです。 …"
 
 
 def test_an_extract_keeps_what_bears_on_the_question_in_order() -> None:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Literal
 
-from memoryd.text import SIGNS, STOP_WORDS, composed, content_words, words
+from memoryd.text import SIGNS, STOP_WORDS, composed, content_words, ends_run, is_letter, words
 
 SHOUTED = 3  # words in capitals; more than that, two of them adjacent, are a sentence rather than operators
 _TOKEN = re.compile(  # a quote after a digit opens no phrase: it stands for inches
@@ -26,8 +26,14 @@ class Phrase:
     def matches(self, text: Sequence[str]) -> bool:
         """Return whether these words contain the phrase."""
         *first, last = self.words.split() or [""]
+        if not first and not self.prefix:
+            return last in text
         ends = (place for place, word in enumerate(text) if word == last or (self.prefix and word.startswith(last)))
         return any(place >= len(first) and list(text[place - len(first) : place]) == first for place in ends)
+
+    def fts5(self) -> str:
+        """Return the phrase in FTS5's syntax."""
+        return f'"{self.words}"' + ("*" if self.prefix else "")
 
     def tsquery(self, label: str = "") -> str:
         """Return the phrase in Postgres' syntax; with a `label` it matches only text of that weight."""
@@ -96,7 +102,14 @@ def parse_query(text: str) -> WordQuery | None:
 def literal_query(text: str) -> WordQuery | None:
     """Return a query for any of the content words of a text, or None if it has no words."""
     terms = content_words(text)
-    return WordQuery(_any([Phrase(term) for term in terms])) if terms else None
+    return WordQuery(_any([_phrase([term]) for term in terms])) if terms else None
+
+
+def _phrase(found: Sequence[str], *, prefix: bool = False) -> Phrase:
+    """Return adjacent words as a phrase, which may end inside of a run of letters: there every letter begins a word."""
+    if len(found) > 1 and ends_run(found[-2], found[-1]):
+        return Phrase(" ".join(found[:-1]))
+    return Phrase(" ".join(found), prefix=prefix or (bool(found) and is_letter(found[-1])))
 
 
 def _any(parts: Sequence[Expression]) -> Expression:
@@ -115,7 +128,7 @@ def _fts5(expression: Expression) -> str:
         if isinstance(expression.left, Both) and expression.left.operator != expression.operator:
             return f"({_fts5(expression.left)})" + "".join(reversed(tail))
         expression = expression.left
-    return f'"{expression.words}"' + ("*" if expression.prefix else "") + "".join(reversed(tail))
+    return expression.fts5() + "".join(reversed(tail))
 
 
 _SIGNS = {"AND": "&", "OR": "|", "NOT": "& !"}
@@ -227,8 +240,8 @@ class _Parser:
             raise _NotParsedError
         match = self._tokens[self._place]
         self._place += 1
-        inner = " ".join(words(match["phrase"] if match["phrase"] is not None else match["word"]))
-        return Phrase(inner, prefix=bool(match["begins"] or match["star"]))
+        inner = words(match["phrase"] if match["phrase"] is not None else match["word"])
+        return _phrase(inner, prefix=bool(match["begins"] or match["star"]))
 
 
 class _NotParsedError(Exception):

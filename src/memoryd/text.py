@@ -29,7 +29,26 @@ _DROPPED = re.compile(r"[\u0300-\u0304\u0306-\u030c\u030f\u0311\u031b\u0323-\u03
 _SPEAKER = re.compile(r"([^\W\d_]\w*(?: \w+){0,2}): ")
 _ASKS = re.compile("[?\u037e\u061f\uff1f]")
 _UNSTORABLE = re.compile("[\0\ud800-\udfff]")
-_SENTENCE = re.compile(r"(?<=[.!?…])\s+(?=\S)|\n+")
+_SENTENCE = re.compile(r"(?<=[.!?…])\s+(?=\S)|(?<=[。！？｡])\s*(?=[^\s。！？｡」』）”’])|\n+")
+
+# Scripts without blanks between words, and Korean, whose words carry their particles. Both stores index by this (their
+# migrations `segmented`): whoever changes it must have them index again.
+LETTERS = (
+    "\u1100-\u115e\u1161-\u11ff\u3131-\u3163\u3165-\u318e\ua960-\ua97c\uac00-\ud7a3\ud7b0-\ud7fb"  # Korean
+    "\u3041-\u3096\u309d-\u309f\u30a1-\u30fa\u30fc-\u30ff\u31f0-\u31ff\uff66-\uff9d"  # Japanese
+    "\u3005-\u3007\u3105-\u312f\u31a0-\u31bf\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0002fa1f"  # Chinese
+    "\u0e01-\u0e30\u0e32\u0e33\u0e40-\u0e46\u0e81-\u0eb0\u0eb2\u0eb3\u0ebd-\u0ec6\u0edc-\u0edf"  # Thai, Lao
+    "\u1000-\u102a\u103f\u1050-\u1055\u105a-\u105d\u1061\u1065\u1066\u106e-\u1070\u1075-\u1081\u108e"  # Myanmar
+    "\u1780-\u17b3\u17d7\u17dc"  # Khmer
+)
+# What stands between such letters and is left out: vowel signs, tones, variants, and blanks that have no width.
+MARKS = (
+    "\u0e31\u0e34-\u0e3a\u0e47-\u0e4e\u0eb1\u0eb4-\u0ebc\u0ec8-\u0ece\u102b-\u103e\u1056-\u1059\u105e-\u1060"
+    "\u1062-\u1064\u1067-\u106d\u1071-\u1074\u1082-\u108d\u108f\u109a-\u109d\u17b4-\u17d3\u17dd\u200b-\u200d\u2060"
+    "\u302a-\u302f\u3099\u309a\ufe00-\ufe0f\uff9e\uff9f\U000e0100-\U000e01ef"
+)
+_RUN = re.compile(f"[{LETTERS}][{LETTERS}{MARKS}]*")
+_BETWEEN = re.compile(f"[{MARKS}]+")
 
 
 def unstorable(text: str) -> re.Match[str] | None:
@@ -47,9 +66,38 @@ def estimate_tokens(text: str) -> int:
     return math.ceil(len(text) / CHARACTERS_PER_TOKEN)
 
 
+def segmented(text: str) -> str:
+    """Return a text as it is indexed: runs of LETTERS are cut into overlapping pairs, all else is as it was.
+
+    A run's last letter follows its last pair, so that every letter begins a word: `東京都` yields `東京 京都 都`.
+    """
+    return text if text.isascii() else _RUN.sub(_pairs, text)
+
+
+def _pairs(run: re.Match[str]) -> str:
+    letters = _BETWEEN.sub("", unicodedata.normalize("NFKC", run[0]))
+    return f" {' '.join(letters[place : place + 2] for place in range(len(letters)))} "
+
+
+def is_latin(text: str) -> bool:
+    """Return whether at least half of the letters of a text are Latin; True if it has none."""
+    letters = [letter for letter in text if letter.isalpha()]
+    return 2 * sum(unicodedata.name(letter, "").startswith("LATIN") for letter in letters) >= len(letters)
+
+
 def words(text: str) -> list[str]:
     """Return the words of a text in lower case, as the index has them (it keeps ß)."""
-    return _WORD.findall(composed(text.lower()))
+    return _WORD.findall(composed(segmented(text).lower()))
+
+
+def is_letter(word: str) -> bool:
+    """Return whether a word is a single one of LETTERS, with which words of the index begin."""
+    return len(word) == 1 and bool(_RUN.match(word))
+
+
+def ends_run(before: str, word: str) -> bool:
+    """Return whether a word is the last letter of a run, which the pair `before` holds already."""
+    return len(before) == 2 and before.endswith(word) and is_letter(word)
 
 
 def composed(text: str) -> str:
@@ -62,7 +110,8 @@ def composed(text: str) -> str:
 
 def content_words(text: str) -> list[str]:
     """Return the words of a text that are not stop words, each once; all of them if it has only stop words."""
-    every = dict.fromkeys(words(text))
+    found = words(text)
+    every = dict.fromkeys(word for before, word in zip(["", *found], found, strict=False) if not ends_run(before, word))
     return [word for word in every if word not in STOP_WORDS] or list(every)
 
 
@@ -75,6 +124,13 @@ def speaker(text: str) -> str:
 def asks(text: str) -> bool:
     """Return whether a text contains a question mark."""
     return bool(_ASKS.search(text))
+
+
+def in_common(wanted: Collection[str], text: str) -> int:
+    """Return how many of `wanted`, the content words of a question, a text has."""
+    there, asked = set(words(text)), set(wanted)
+    letters = filter(is_letter, asked - there)
+    return len(asked & there) + sum(any(word.startswith(letter) for word in there) for letter in letters)
 
 
 # extracts ------------------------------------------------------------------------------------------------------------
@@ -93,8 +149,7 @@ def extract(text: str, about: Collection[str], tokens: int) -> str:
     if estimate_tokens(text) <= tokens:
         return text
     parts = sentences(text)
-    wanted = frozenset(about)
-    by_worth = sorted(range(len(parts)), key=lambda i: (-len(wanted.intersection(words(parts[i]))), i))
+    by_worth = sorted(range(len(parts)), key=lambda i: (-in_common(about, parts[i]), i))
     kept: set[int] = set()
     room = tokens * CHARACTERS_PER_TOKEN - 4
     for i in by_worth:

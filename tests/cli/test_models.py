@@ -9,6 +9,7 @@ import pytest
 
 from memoryd.models import helpers, pull, weights
 from tests.cli.test_commands import Run, run, stored, told
+from tests.core.kit import NOMIC, ollama
 
 __all__ = ["run"]
 
@@ -85,3 +86,18 @@ def test_a_dry_run_counts_what_a_language_model_would_be_asked(run: Run, model_d
     counted = json.loads(run("maintain", "--dry-run", "--json", **nobody).stdout)
     assert counted["prompts"] == 1
     assert f"1 at most, with about {counted['tokens']:,} tokens" in run("maintain", "--dry-run", **nobody).stderr
+
+
+def test_all_that_is_stored_is_embedded_with_another_model(run: Run) -> None:
+    run("store", "the cat sleeps")
+    run("store", "el gato duerme", "--workspace", "casa")
+    with ollama() as server:
+        given = {"OLLAMA_HOST": server.url}
+        said = run("models", "use", NOMIC, **given).stdout
+        assert f"MEMORY_EMBEDDER={NOMIC}" in said
+        for workspace in ("default", "casa"):
+            stats = json.loads(run("inspect", "--json", "--workspace", workspace, **given).stdout)["stats"]
+            assert stats["embedded"] == {NOMIC: 1}
+        server.fails = lambda _text: True
+        assert "out of memory" in run("models", "use", NOMIC, **given, code=1).stderr
+    assert "Name one" in run("models", "use", "none", code=1).stderr

@@ -12,6 +12,7 @@ import pytest
 from memoryd.core.engine import Engine
 from memoryd.errors import InvalidInputError, NotFoundError, StoreBusyError, StoreError
 from memoryd.model import Workspace
+from memoryd.store.sqlite.connection import equipped
 from tests.clients import environment, process_agent, until
 from tests.core.kit import memories, never
 from tests.faults.places import PLACES, leftovers, opened, texts
@@ -33,7 +34,7 @@ def prepare(home: Path, place: str) -> Workspace:
 
 def integrity(home: Path) -> None:
     for file in home.rglob("*.db"):
-        with closing(apsw.Connection(str(file))) as connection:
+        with closing(equipped(apsw.Connection(str(file)))) as connection:
             assert connection.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
             assert connection.execute("PRAGMA foreign_key_check").fetchall() == []
             connection.execute("INSERT INTO records_fts(records_fts, rank) VALUES ('integrity-check', 1)")
@@ -45,6 +46,7 @@ DIES = """
 import os, signal, sys
 from pathlib import Path
 from memoryd.store.sqlite import placement
+from memoryd.store.sqlite.connection import equipped
 from memoryd.store.sqlite.placement import SqlitePlacement
 from tests.faults.places import opened
 

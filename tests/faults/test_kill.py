@@ -25,7 +25,7 @@ from memoryd.settings import Settings
 from memoryd.store.base import Queries
 from memoryd.store.sqlite import connection as sqlite_connection
 from memoryd.store.sqlite import file as sqlite_file
-from memoryd.store.sqlite.connection import SqliteQueries
+from memoryd.store.sqlite.connection import SqliteQueries, equipped
 from memoryd.store.sqlite.layout import SingleFile
 from memoryd.store.sqlite.store import SqliteStore
 from tests.clients import NO_MODELS, environment, problems, rows_of, until
@@ -40,7 +40,7 @@ PATIENCE = 60.0
 
 def integrity(file: Path) -> None:
     """The pages, the foreign keys and the words are as they should be."""
-    with closing(apsw.Connection(str(file))) as connection:
+    with closing(equipped(apsw.Connection(str(file)))) as connection:
         assert connection.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
         assert connection.execute("PRAGMA foreign_key_check").fetchall() == []
         connection.execute("INSERT INTO records_fts(records_fts, rank) VALUES ('integrity-check', 1)")

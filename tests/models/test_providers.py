@@ -24,6 +24,7 @@ NOTHING = Settings.read({})
         ("openai:BAAI/bge-m3", ("openai", "BAAI/bge-m3")),
         ("Xenova/bge-base-en-v1.5", ("fastembed", "Xenova/bge-base-en-v1.5")),
         ("fastembed:BAAI/bge-base-en-v1.5", ("fastembed", "BAAI/bge-base-en-v1.5")),
+        ("Multilingual", ("fastembed", "Xenova/multilingual-e5-small@q8")),
         ("none", ("none", "")),
     ],
 )

@@ -9,6 +9,7 @@ import psycopg
 from memoryd.store.columns import DETAILS, EXPORTED, TABLES, Table
 from memoryd.store.postgres.store import PostgresStore
 from memoryd.store.sql import migrations
+from memoryd.store.sqlite.connection import equipped
 from tests.clients import database
 
 Columns = dict[str, bool]
@@ -24,7 +25,7 @@ def expected(table: Table) -> Columns:
 
 
 def test_the_tables_of_sqlite() -> None:
-    with closing(apsw.Connection(":memory:")) as file:
+    with closing(equipped(apsw.Connection(":memory:"))) as file:
         for script in migrations("sqlite"):
             file.execute(script)
         tables = {

@@ -2,11 +2,8 @@
 
 import json
 import threading
-from abc import ABC, abstractmethod
-from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -15,7 +12,6 @@ from memoryd.core.records import records
 from memoryd.core.records.records import Embedded
 from memoryd.errors import StoreError
 from memoryd.model import GENERAL, Filter, Kind, VectorSet, Workspace
-from memoryd.query_syntax import parse_query
 from memoryd.store.base import Queries, Store
 from memoryd.store.sqlite.layout import SingleFile
 from tests.store.kit import (
@@ -26,7 +22,6 @@ from tests.store.kit import (
     add,
     axis,
     bodies,
-    by_words,
     change,
     cosines,
     forget,
@@ -40,25 +35,13 @@ from tests.store.kit import (
     words,
     workspace,
 )
+from tests.store.test_words import Words
 
 MANY = 2_000
-NOTS = "a" + " NOT b" * 300
 
 
-class Storage(ABC):
+class Storage(Words):
     """The suite; a subclass says how to open a store at a place, which is empty at first."""
-
-    @abstractmethod
-    def open(self, place: Path) -> Store: ...
-
-    @pytest.fixture
-    def store(self, tmp_path: Path) -> Iterator[Store]:
-        with closing(self.open(tmp_path)) as store:
-            yield store
-
-    @pytest.fixture
-    def here(self) -> Workspace:
-        return workspace()
 
     # transactions ----------------------------------------------------------------------------------------------------
 
@@ -172,101 +155,6 @@ class Storage(ABC):
         assert forget(store, here, *ids[:2]) == 0
         assert purge(store, here) == 2
         assert purge(store, here) == 0
-
-    # words -----------------------------------------------------------------------------------------------------------
-
-    def test_what_matches_better_comes_first(self, store: Store, here: Workspace) -> None:
-        put(store, here, "the river and the long road and the old mill and many other things")
-        put(store, here, "river river road")
-        put(store, here, "a hill")
-        for n in range(10):
-            put(store, here, f"filler {n}")
-        assert words(store, here, "river road")[0] == "river river road"
-        scores = [score for _, score in by_words(store, here, parsed("river road"), Filter(), 10)]
-        assert scores == sorted(scores, reverse=True)
-        assert all(score > 0 for score in scores)
-        assert len(words(store, here, "filler", limit=3)) == 3
-
-    @pytest.mark.parametrize(
-        ("text", "query"),
-        [
-            ("she was running home", "run"),
-            ("the connections dropped", "connected"),
-            ("studies of cities", "city study"),
-        ],
-    )
-    def test_words_are_found_by_their_stems(self, store: Store, here: Workspace, text: str, query: str) -> None:
-        put(store, here, text)
-        put(store, here, "something else")
-        assert words(store, here, query) == [text]
-
-    def test_title_type_and_tags_are_searched_too(self, store: Store, here: Workspace) -> None:
-        put(store, here, "by name", name="Amsterdam")
-        put(store, here, "by type", type="locomotive", kind=Kind.ENTITY, name="E")
-        put(store, here, "by tag", tags=("marzipan",))
-        assert words(store, here, "amsterdam") == ["by name"]
-        assert words(store, here, "locomotives") == ["by type"]
-        assert words(store, here, "marzipan") == ["by tag"]
-
-    @pytest.mark.parametrize(
-        ("query", "found"),
-        [
-            ("apple banana", {"apple banana", "apple cherry", "banana apple split"}),
-            ("apple AND banana", {"apple banana", "banana apple split"}),
-            ('"apple banana"', {"apple banana"}),
-            ("apple NOT banana", {"apple cherry"}),
-            ("cher*", {"apple cherry"}),
-            ("(cherry OR split) AND apple", {"apple cherry", "banana apple split"}),
-            ("nothing", set()),
-        ],
-    )
-    def test_operators(self, store: Store, here: Workspace, query: str, found: set[str]) -> None:
-        for text in ("apple banana", "apple cherry", "banana apple split", "date"):
-            put(store, here, text)
-        assert set(words(store, here, query)) == found
-
-    @pytest.mark.parametrize(
-        "query",
-        ['"', "a AND", "NEAR(a b)", "title: x", "{a}", "-b", "a* b^2", "' OR 1=1 --", "(((", "AND OR NOT", "x" * 2000,
-         "a" + " OR b" * 400, "a" + " AND b" * 400, NOTS, '"un"balanced"', "body : y", "\u202etxt", "a\tb\n",
-         "%s %d {0}", "\\", "w00 kmemory"],
-    )  # fmt: skip
-    def test_no_query_fails(self, store: Store, here: Workspace, query: str) -> None:
-        put(store, here, "a b x y un txt")
-        query_ = parse_query(query)
-        if query_:
-            by_words(store, here, query_, Filter(kinds=(Kind.MEMORY,), tags=("t",)), 10)
-
-    @pytest.mark.parametrize(
-        ("text", "query"),
-        [
-            ("café crème", "cafe"), ("ЖЁЛТЫЙ дом", "жёлтый"), ("naïve façade", "NAÏVE"), ("שלום עולם", "שלום"),
-            ("مرحبا بالعالم", "مرحبا"), ("東京 タワー", "東京"), ("서울 날씨", "날씨"), ("tiếng Việt", "tieng"),
-            ("tiê\u0301ng Viê\u0323t", "tiếng"), ("rocket 🚀 launch", "rocket"), ("snake_case name", "snake_case"),
-            ("C3PO r2d2", "c3po"),
-        ],
-    )  # fmt: skip
-    def test_words_of_many_scripts(self, store: Store, here: Workspace, text: str, query: str) -> None:
-        put(store, here, text)
-        put(store, here, "plain other")
-        assert words(store, here, query) == [text]
-
-    @pytest.mark.parametrize(
-        "text",
-        ["👩‍👩‍👧‍👦 family 🏳️‍🌈", "مرحبا \u202bRTL\u202c", "漢字かな交じり文", "a\u0301 vs á", "  spaces  ",
-         "line\nline\r\n\ttab ",
-         "quote ' \" ; -- /* */", "\U0010ffff", "%00 \\0 {}", "'); DROP TABLE records; --"],
-    )  # fmt: skip
-    def test_texts_are_kept_verbatim(self, store: Store, here: Workspace, text: str) -> None:
-        record_id = put(store, here, text, tags=(text,), name=text)
-        memory = store.read(here, lambda q: records.fetch(q, [record_id], ""))[record_id]
-        assert (memory.body, memory.tags, memory.name) == (text, (text,), text)
-
-    def test_a_megabyte_is_kept_and_found(self, store: Store, here: Workspace) -> None:
-        text = "lorem ipsum dolor 🚀 " * 60_000 + "needle"
-        assert len(text) > 2**20
-        put(store, here, text)
-        assert words(store, here, "needle") == [text]
 
     # filters ---------------------------------------------------------------------------------------------------------
 
@@ -480,12 +368,6 @@ class Storage(ABC):
         for access in (lambda: words(store, here, "kept"), lambda: put(store, here, "more"), lambda: create(here)):
             with pytest.raises(StoreError, match="closed"):
                 access()
-
-
-def parsed(query: str) -> Any:
-    found = parse_query(query)
-    assert found
-    return found
 
 
 def neighbours(

@@ -1,4 +1,4 @@
-"""`memoryd models`: fetch the bundled models, list them, and carry them to another machine."""
+"""`memoryd models`: fetch the bundled models, list them, carry them to another machine, or use another embedder."""
 
 from pathlib import Path
 from typing import Annotated, Any
@@ -6,9 +6,12 @@ from typing import Annotated, Any
 import typer
 
 from memoryd.cli import show
-from memoryd.cli.frame import AsJson, command, out, reported
+from memoryd.cli.frame import FILES, AsJson, command, out, reported
+from memoryd.core.engine import Engine
+from memoryd.errors import ModelError
 from memoryd.models import archive, weights
-from memoryd.models.providers import Spec
+from memoryd.models.helpers import LOADING
+from memoryd.models.providers import BY_NAME, Spec
 from memoryd.models.pull import pull as fetch
 from memoryd.settings import Settings
 
@@ -44,6 +47,27 @@ def import_(settings: Settings, file: Annotated[Path, typer.Argument(help="As `m
     """Install the models of an archive after verifying them; any other file is refused, and nothing is changed."""
     archive.import_archive(file.expanduser().absolute(), settings.models)
     out.print(f"The models in {settings.models} are verified.", soft_wrap=True)
+
+
+@models.command()
+@command(*FILES)
+def use(
+    settings: Settings,
+    model: Annotated[str, typer.Argument(help="`multilingual`, or any value of MEMORY_EMBEDDER.")],
+) -> None:
+    """Fetch an embedding model and embed all that is stored; until that is done, searches use the old vectors."""
+    with Engine(settings.model_copy(update={"embedder": model, "reranker": "none"})) as engine, reported() as report:
+        engine.demand_database()
+        report(f"loading {model}", 0.0)
+        engine.helpers.embedder.start()
+        embedder = engine.helpers.embedder.get(LOADING)
+        if embedder is None:
+            raise ModelError(engine.helpers.embedder.reason or f"{model} is no embedding model. Name one.")
+        engine.embedding.complete(lambda done: report(f"embedding with {embedder.name}", done))
+    out.print(f"All that is stored has vectors of {embedder.name}.", soft_wrap=True)
+    out.print(f"Now set MEMORY_EMBEDDER={model} for every client of this database.", soft_wrap=True)
+    if model in BY_NAME:
+        out.print("The bundled reranker is English: MEMORY_RERANKER=none leaves it out.", soft_wrap=True)
 
 
 @models.command(name="list")

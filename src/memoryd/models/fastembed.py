@@ -26,8 +26,14 @@ _XENOVA = "Xenova/"
 """The owner of the model conversions that seed d names; their files are called:"""
 _FILES = {"q8": "onnx/model_quantized.onnx", "fp16": "onnx/model_fp16.onnx", "fp32": "onnx/model.onnx"}
 
-_POOLING = {"bge-": PoolingType.CLS, "all-minilm-": PoolingType.MEAN, "gte-": PoolingType.MEAN}
+_POOLING = {
+    "bge-": PoolingType.CLS, "all-minilm-": PoolingType.MEAN, "gte-": PoolingType.MEAN,
+    "multilingual-e5-": PoolingType.MEAN,
+}  # fmt: skip
 """The pooling of model families, by the start of their names; from their model cards."""
+
+_DIMS = {"multilingual-e5-small": 384}
+"""The dimensions of models that fastembed does not list; from their model cards."""
 
 _ERRORS = (OSError, ValueError, RuntimeError, KeyError, *GRAPH_ERRORS)
 _NEXT = "Check the model's name, the network and the free disk space."
@@ -119,12 +125,13 @@ def _with_dtype(model: str, dtype: str) -> str:
         return str(twin["model"])
     tail = model.removeprefix(_XENOVA).lower()
     pooling = next((pooling for start, pooling in _POOLING.items() if tail.startswith(start)), None)
-    if twin is None or pooling is None or not model.startswith(_XENOVA):
+    dim = twin["dim"] if twin else _DIMS.get(tail)
+    if dim is None or pooling is None or not model.startswith(_XENOVA):
         raise ModelError(
             f"fastembed has {model!r} with one dtype only. Unset MEMORY_EMBEDDING_DTYPE, or use a conversion whose "
             f"dtypes are known, such as Xenova/bge-base-en-v1.5."
         )
-    return _register(model, dtype, pooling, twin["dim"])
+    return _register(model, dtype, pooling, dim)
 
 
 def _register(model: str, dtype: str, pooling: PoolingType, dim: int) -> str:

@@ -14,6 +14,9 @@ _BUNDLED = "bundled"
 _HUB = "fastembed"
 """The provider of models that are named as on a hub, `owner/name`."""
 
+BY_NAME = {"multilingual": "fastembed:Xenova/multilingual-e5-small@q8"}
+"""What a short name stands for."""
+
 _EXTRAS = {"fastembed": "fastembed", "openai": "openai"}
 _FETCHERS = {_BUNDLED: "memoryd.models.pull:pull"}
 """The function that fetches the files of a provider's models."""
@@ -28,7 +31,8 @@ class Spec:
 
     @classmethod
     def parse(cls, text: str) -> "Spec":
-        """Parse `provider:model`, `provider` or `owner/name`. Whether the provider exists is checked on loading."""
+        """Parse `provider:model`, `provider`, `owner/name` or a name of BY_NAME. The provider is checked on loading."""
+        text = BY_NAME.get(text.strip().lower(), text)
         provider, _, model = text.strip().partition(":")
         if "/" in provider:
             return cls(_HUB, text.strip())

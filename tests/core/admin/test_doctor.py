@@ -19,6 +19,7 @@ from memoryd.errors import InvalidInputError, StoreError
 from memoryd.models import weights
 from memoryd.settings import Settings
 from memoryd.store.sqlite import checks
+from memoryd.store.sqlite.connection import equipped
 from tests.clients import NO_MODELS
 
 
@@ -39,7 +40,7 @@ class Patient:
                 memories.store(text)
 
     def sql(self, statement: str, *values: Any, file: str = "memory.db") -> list[Any]:
-        database = apsw.Connection(str(self.data / file))
+        database = equipped(apsw.Connection(str(self.data / file)))
         try:
             return database.execute(statement, values).fetchall()
         finally:
@@ -106,6 +107,12 @@ def test_facts(patient: Patient) -> None:
     ]
     assert [Path(path).name for path in facts["files"]] == ["_meta.db", "memory.db"]
     assert diagnosis.as_dict()["facts"] == facts
+
+
+def test_who_writes_another_script_learns_that_the_embedder_is_english(embedded: Patient) -> None:
+    assert "hint" not in embedded.examine().facts
+    embedded.store("データベースのポートは五四三三", "猫は机の下で眠る", "会議は月曜日", "鍵は灰色の箱")
+    assert "memoryd models use multilingual" in embedded.examine().facts["hint"]
 
 
 def test_changed_settings_go_by_their_variables_and_keep_secrets() -> None:

@@ -1,18 +1,24 @@
 """The storage suite on Postgres."""
 
+import re
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 
 import psycopg
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from memoryd.errors import UncertainError
+from memoryd.store import sql
 from memoryd.store.base import Queries, Store
+from memoryd.store.postgres import schema
 from memoryd.store.postgres.queries import PostgresQueries
 from memoryd.store.postgres.store import PostgresStore
+from memoryd.text import LETTERS, MARKS, segmented
 from tests.clients import database
-from tests.store.kit import add, put, workspace
+from tests.store.kit import LATER, add, change, forget, put, words, workspace
 from tests.store.test_storage import Storage
 
 
@@ -34,6 +40,41 @@ def url(postgres: str, tmp_path: Path) -> str:
 def store(url: str) -> Iterator[PostgresStore]:
     with closing(PostgresStore(url)) as store:
         yield store
+
+
+def test_texts_without_blanks_are_indexed_again(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    here = workspace()
+    with monkeypatch.context() as patch:
+        patch.setattr(schema, "migrations", lambda dialect: sql.migrations(dialect)[:4])
+        with closing(PostgresStore(url)) as store:
+            old = [put(store, here, "数据库端口是5433", name="東京都庁"), put(store, here, "red plain")]
+            put(store, here, "消えた文", id="gone")
+            forget(store, here, "gone")
+            assert words(store, here, "端口") == []
+    with closing(PostgresStore(url)) as store:
+        assert words(store, here, "端口") == words(store, here, "京都") == ["数据库端口是5433"]
+        assert words(store, here, "red") == ["red plain"]
+        change(store, here, old[0], "变了")
+        store.write(here, lambda q: q.run("records.restore", ids='["gone"]', now=LATER))
+        assert (words(store, here, "端口"), words(store, here, "变"), words(store, here, "えた")) == (
+            [],
+            ["变了"],
+            ["消えた文"],
+        )
+        assert store.upkeep.problems(here) == []
+
+
+@given(st.lists(st.sampled_from([*re.findall(r"\w", LETTERS), *MARKS, *"a 1。-é\U000e0100"])).map("".join))
+@settings(max_examples=200, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_texts_are_segmented_as_on_sqlite(segmenting: psycopg.Connection[tuple[str]], text: str) -> None:
+    assert segmenting.execute("SELECT segmented(%s)", (text,)).fetchone() == (segmented(text),)
+
+
+@pytest.fixture
+def segmenting(store: PostgresStore, url: str) -> Iterator[psycopg.Connection[tuple[str]]]:
+    store.placement.create(None)
+    with psycopg.connect(url) as connection:
+        yield connection
 
 
 LISTENERS = """SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity

@@ -88,6 +88,28 @@ def test_a_script_that_fails_leaves_the_version_before_it(
         assert words(store, here, "kept") == ["kept"]
 
 
+def test_texts_without_blanks_are_indexed_again(file: Path, here: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
+    with monkeypatch.context() as patch:
+        patch.setattr(sqlite_file, "migrations", lambda dialect: sql.migrations(dialect)[:7])
+        with closing(made(SingleFile(file))) as store:
+            old = [put(store, here, "数据库端口是5433", name="東京都庁"), put(store, here, "red plain")]
+            put(store, here, "消えた文", id="gone")
+            forget(store, here, "gone")
+            assert words(store, here, "端口") == []
+    with closing(SqliteStore(SingleFile(file))) as store:
+        assert words(store, here, "端口") == words(store, here, "京都") == ["数据库端口是5433"]
+        assert words(store, here, "red") == ["red plain"]
+        assert store.upkeep.problems(here) == []
+        change(store, here, old[0], "变了")
+        store.write(here, lambda q: q.run("records.restore", ids='["gone"]', now=LATER))
+        assert (words(store, here, "端口"), words(store, here, "变"), words(store, here, "えた")) == (
+            [],
+            ["变了"],
+            ["消えた文"],
+        )
+        assert store.upkeep.problems(here) == []
+
+
 def test_a_newer_version_is_refused_and_not_touched(file: Path, here: Workspace) -> None:
     with closing(made(SingleFile(file))) as store:
         put(store, here, "kept")

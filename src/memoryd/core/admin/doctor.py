@@ -19,12 +19,15 @@ from memoryd.models.llm import described
 from memoryd.models.loader import Loader
 from memoryd.models.providers import Spec
 from memoryd.settings import Settings, shown, subprocess_environment, variables
-from memoryd.store.base import StoredFile
+from memoryd.store.base import Queries, Row, StoredFile
 from memoryd.store.sqlite.store import SqliteStore
+from memoryd.text import is_latin
 
 LOAD = 60.0  # seconds to wait for a model: a provider may have to download it
 LISTED = 5  # maximum paths readable by others in a report
 LITTLE_SPACE = 100 * 2**20  # bytes
+SAMPLE = 200  # texts of a workspace whose script is looked at
+ENGLISH = "most texts are not in Latin script, and the embedding model is English; `memoryd models use multilingual`"
 ALIKE = 0.8  # minimum similarity of an unknown variable to a known one that makes it a misspelling
 
 
@@ -109,11 +112,23 @@ class Doctor:
             "secrets": self._settings.secrets,
             "models": str(weights.place(self._settings)),
             **self._engine.helpers.states(),
+            **self._hint(),
             "language model": described(self._settings),
             "settings": changed(self._settings),
             "files": {place.name: place.size for place in self._places()},
             "workspaces": [dict(self._counts(workspace)) for workspace in self._workspaces],
         }
+
+    def _hint(self) -> dict[str, str]:
+        """Return a line about the embedder where it is the English one, and most texts are in another script."""
+        if not Spec.parse(self._settings.embedder).bundled:
+            return {}
+        try:
+            rows = [row for place in self._workspaces for row in self._store.read(place, _sample)]
+        except StoreError:
+            return {}
+        others = sum(not is_latin(row["text"]) for row in rows)
+        return {"hint": ENGLISH} if 2 * others > len(rows) else {}
 
     def _described(self) -> str:
         try:
@@ -278,6 +293,10 @@ def changed(settings: Settings) -> dict[str, str]:
         for name, field in Settings.model_fields.items()
         if getattr(settings, name) != field.get_default(call_default_factory=True)
     }
+
+
+def _sample(queries: Queries) -> list[Row]:
+    return queries.all("doctor.sample", limit=SAMPLE)
 
 
 def _guarded(subject: str, check: Iterable[Finding]) -> list[Finding]:

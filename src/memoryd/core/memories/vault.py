@@ -143,7 +143,7 @@ class Vault:
         allowed = Filter(tags=tuple(tags), session=self._scope.session, shelf=shelf)
 
         def work(queries: Queries) -> tuple[list[Match], int]:
-            total = queries.one("vault.number", **self._asked(shelf, tags))
+            total = queries.one("vault.tagged" if tags else "vault.number", **self._asked(shelf, tags))
             if parsed is None and question is None:
                 scores = self._tagged(queries, query, shelf, tags, limit)
             else:
@@ -183,9 +183,9 @@ class Vault:
         terms = parsed.terms()
         if len(terms) < 2 or not scores:
             return ranking.bm25_norm(scores, dict.fromkeys(scores, 1.0))
-        having = [self._scope.index.matching(queries, WordQuery(term), list(scores)) for term in terms[:TERMS]]
-        covered = {key: sum(key in ids for ids in having) / len(having) for key in scores}
-        return ranking.bm25_norm(scores, covered)
+        terms = terms[:TERMS]
+        having = self._scope.index.coverage(queries, terms, list(scores))
+        return ranking.bm25_norm(scores, {key: having[key] / len(terms) for key in scores})
 
     def _cosines(
         self, queries: Queries, question: Embedded, allowed: Filter, scores: Mapping[str, float], depth: int

@@ -12,7 +12,7 @@ from memoryd.model import Filter, Record
 from memoryd.models.embedders import Embedder
 from memoryd.query_syntax import parse_query
 from memoryd.store.base import Queries, Vector
-from memoryd.text import content_words, words
+from memoryd.text import content_words, in_common, words
 
 READ = 20_000  # changed or deleted records that are read, the latest ones; older ones are not found
 EMBEDDED = 40  # of them that are compared by meaning, which takes a quarter of a second
@@ -48,10 +48,8 @@ def by_words(past: Past, query: str, best: float, *, closed: bool) -> dict[str, 
     if closed:
         parsed = parse_query(query)
         return {key: best for key, old in past.others.items() if parsed and parsed.matches(words(full_text(old)))}
-    wanted = frozenset(content_words(query))
-    shares = {
-        key: len(wanted.intersection(words(full_text(old)))) / max(len(wanted), 1) for key, old in past.others.items()
-    }
+    wanted = content_words(query)
+    shares = {key: in_common(wanted, full_text(old)) / max(len(wanted), 1) for key, old in past.others.items()}
     return {key: best * share for key, share in shares.items() if share}
 
 

@@ -70,6 +70,10 @@ class BriefingLayout(ABC):
     def line(self, hit: Hit, tokens: int | None = None) -> Line:
         """Return the line of a hit; with `tokens` an extract of about that many."""
 
+    def least(self, hit: Hit) -> int:
+        """Return the tokens that the line of a hit takes at least: to lay one out costs more than all the rest."""
+        return len(hit.record.body.rstrip()) // CHARACTERS_PER_TOKEN
+
     def text(self, lines: Sequence[Line]) -> str:
         """Return the text of some lines."""
         return "\n".join(line.text for line in lines)
@@ -98,6 +102,11 @@ class QuotesLayout(ListLayout):
         """Return the line of a list, `content` reduced to LONGEST tokens."""
         return super().line(hit, min(tokens or LONGEST, LONGEST))
 
+    def least(self, hit: Hit) -> int:
+        """Return the tokens of a text, or SHORTEST of one that is reduced."""
+        whole = super().least(hit)
+        return whole if whole < LONGEST else SHORTEST
+
 
 class SummaryLayout(BriefingLayout):
     """Extractive clusters (d): bullets under the tag that several of them share, long texts reduced."""
@@ -106,6 +115,11 @@ class SummaryLayout(BriefingLayout):
         """Return `- content (2026-03-04)`."""
         content = _content(hit, self.about, min(tokens or LONGEST, LONGEST))
         return Line(hit, f"- {content} ({hit.record.created_at[:10]})")
+
+    def least(self, hit: Hit) -> int:
+        """Return the tokens of a text, or SHORTEST of one that is reduced."""
+        whole = super().least(hit)
+        return whole if whole < LONGEST else SHORTEST
 
     def text(self, lines: Sequence[Line]) -> str:
         """Return the clusters in the order of their best hits."""
@@ -201,6 +215,8 @@ def pack(hits: Sequence[Hit], budget: int, layout: BriefingLayout) -> list[Line]
     lines: list[Line] = []
     spent = 0
     for hit in hits:
+        if spent + layout.least(hit) > budget:
+            continue
         line = layout.line(hit)
         if spent + len(line.text) // CHARACTERS_PER_TOKEN > budget:
             continue

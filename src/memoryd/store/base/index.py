@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from memoryd.model import Filter, VectorSet
-from memoryd.query_syntax import WordQuery
+from memoryd.query_syntax import Phrase, WordQuery
 from memoryd.store.base.rows import Queries
 
 Vector = NDArray[np.float32]
@@ -24,6 +24,9 @@ class Index(Protocol):
 
     def matching(self, queries: Queries, query: WordQuery, ids: Sequence[str]) -> set[str]:
         """Return those of some records that match by words."""
+
+    def coverage(self, queries: Queries, terms: Sequence[Phrase], ids: Sequence[str]) -> dict[str, int]:
+        """Return how many of some terms each of some records has."""
 
     def nearest(
         self, queries: Queries, sets: Sequence[VectorSet], vector: Vector, allowed: Filter, limit: int

@@ -13,7 +13,7 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 
 from memoryd.model import Filter, VectorSet
-from memoryd.query_syntax import WordQuery
+from memoryd.query_syntax import Phrase, WordQuery
 from memoryd.store.base import Queries, Row, Scored, Vector
 
 FILTERS = ("kinds", "tags", "entity", "shelf", "among")  # what sets records apart, but for their session
@@ -111,6 +111,12 @@ class PostgresIndex:
         """Return those of some records that match by words."""
         rows = queries.all("search.matching", ids=json.dumps(list(ids)), match=query.tsquery())
         return {row["id"] for row in rows}
+
+    def coverage(self, queries: Queries, terms: Sequence[Phrase], ids: Sequence[str]) -> dict[str, int]:
+        """Return how many of some terms each of some records has."""
+        asked = json.dumps([term.tsquery() for term in terms])
+        rows = queries.all("search.coverage", ids=json.dumps(list(ids)), terms=asked)
+        return {row["id"]: row["number"] for row in rows}
 
     def nearest(
         self, queries: Queries, sets: Sequence[VectorSet], vector: Vector, allowed: Filter, limit: int

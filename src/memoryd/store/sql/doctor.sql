@@ -16,3 +16,7 @@ WHERE r.workspace_id = :workspace AND r.deleted_at IS NULL
     WHERE e.workspace_id = r.workspace_id AND e.id = r.id AND e.model = :model AND e.chunk = 0
       AND e.perspective IN (SELECT value FROM json_each(:perspectives))
   ) < CASE WHEN r.kind = 'observation' THEN :many ELSE 1 END
+
+-- name: doctor.sample
+-- The beginnings of some living texts.
+SELECT substr(body, 1, 200) AS text FROM records WHERE workspace_id = :workspace AND deleted_at IS NULL LIMIT :limit

@@ -14,7 +14,14 @@ WHERE r.workspace_id = :workspace AND r.deleted_at IS NULL AND r.kind = 'memory'
 ORDER BY r.updated_at DESC, r.id LIMIT :limit
 
 -- name: vault.number
--- How many memories with a key are on a shelf, and have ALL tags.
+-- How many memories with a key are on a shelf; what the index of names holds, so that no record is read.
+SELECT count(*) AS number FROM records r
+WHERE r.workspace_id = :workspace AND r.deleted_at IS NULL AND r.kind IN ('memory', 'entity') AND r.kind = 'memory'
+  AND r.name IS NOT NULL AND (r.scope = '' OR r.scope = :session)
+  AND (:shelf = 'all' OR (:shelf = 'session') = (r.scope <> ''))
+
+-- name: vault.tagged
+-- How many of them have ALL tags.
 SELECT count(*) AS number FROM records r
 WHERE r.workspace_id = :workspace AND r.deleted_at IS NULL AND r.kind = 'memory' AND r.name IS NOT NULL
   AND (r.scope = '' OR r.scope = :session) AND (:shelf = 'all' OR (:shelf = 'session') = (r.scope <> ''))

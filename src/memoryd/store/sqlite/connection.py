@@ -1,7 +1,7 @@
 """Connections to SQLite, through apsw: how they are opened and queried, and what their errors mean."""
 
 import os
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from functools import cache
 from pathlib import Path
@@ -14,6 +14,7 @@ from memoryd.model import Workspace
 from memoryd.store.base import Row
 from memoryd.store.base.rows import uncertain
 from memoryd.store.sql import load, moving
+from memoryd.text import segmented
 
 BUSY_MS = 30_000  # eight processes that write at once exceed five seconds now and then
 
@@ -63,8 +64,31 @@ def connect(path: Path, durability: str, *, readonly: bool = False) -> apsw.Conn
     connection.pragma("secure_delete", True)  # what is purged is overwritten
     connection.pragma("synchronous", durability)
     connection.pragma("query_only", readonly)
-    connection.convert_binding = as_blob
+    return equipped(connection)
+
+
+def equipped(connection: apsw.Connection) -> apsw.Connection:
+    """Give a connection what the schema and its statements take beside SQL; return it."""
+    connection.convert_binding = _as_blob
+    connection.create_scalar_function("segmented", _segmented, 1, deterministic=True, flags=apsw.SQLITE_INNOCUOUS)
     return connection
+
+
+def _segmented(*values: Any) -> str:
+    return segmented(values[0])
+
+
+def stemmer(connection: apsw.Connection) -> Callable[[str], list[str]]:
+    """Return the function that makes words of a segmented text as the index does."""
+    tokenizer = connection.fts5_tokenizer("porter", ["unicode61", "remove_diacritics", "2"])
+
+    def words(text: str) -> list[str]:
+        found: Any = tokenizer(
+            text.encode(), apsw.FTS5_TOKENIZE_DOCUMENT, None, include_offsets=False, include_colocated=False
+        )
+        return list(found)
+
+    return words
 
 
 def _opened(path: Path) -> apsw.Connection:
@@ -108,7 +132,7 @@ def rows(connection: apsw.Connection, sql: str, parameters: Mapping[str, Any] | 
         yield dict(zip(names, values, strict=True))
 
 
-def as_blob(_cursor: apsw.Cursor, _place: int, value: Any) -> bytes:
+def _as_blob(_cursor: apsw.Cursor, _place: int, value: Any) -> bytes:
     """Return the bytes of a vector, which is given as an array."""
     return bytes(value.data)
 

@@ -13,7 +13,7 @@ from memoryd.model import Workspace
 from memoryd.store import rows
 from memoryd.store.base import Queries, Row
 from memoryd.store.sql import migrations
-from memoryd.store.sqlite.connection import SqliteQueries, as_blob, explained
+from memoryd.store.sqlite.connection import SqliteQueries, equipped, explained
 
 PLACE = Path("the directory for temporary files (SQLITE_TMPDIR, TMPDIR or /var/tmp)")
 """Where it is, for people: SQLite chooses."""
@@ -41,8 +41,7 @@ class Scratch:
 @contextmanager
 def scratch() -> Iterator[Scratch]:
     """Give an empty one; raise StoreError where the directory for temporary files cannot take it."""
-    with explained(PLACE), closing(apsw.Connection("")) as connection:
-        connection.convert_binding = as_blob
+    with explained(PLACE), closing(equipped(apsw.Connection(""))) as connection:
         connection.pragma("journal_mode", "off")  # nothing is ever rolled back
         for script in migrations("sqlite"):
             connection.execute(script)

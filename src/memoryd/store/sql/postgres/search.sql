@@ -51,6 +51,12 @@ SELECT r.id FROM records r
 WHERE r.workspace_id = :workspace AND r.deleted_at IS NULL AND r.words @@ to_tsquery('memoryd', :match)
   AND r.id IN (SELECT value FROM json_each(:ids))
 
+-- name: search.coverage
+-- How many of :terms each of some records has.
+WITH terms AS MATERIALIZED (SELECT to_tsquery('memoryd', value) AS term FROM json_each(:terms))
+SELECT r.id, (SELECT count(*) FROM terms t WHERE r.words @@ t.term) AS number FROM records r
+WHERE r.workspace_id = :workspace AND r.deleted_at IS NULL AND r.id IN (SELECT value FROM json_each(:ids))
+
 -- name: events.latest
 -- The last event of the workspace.
 SELECT coalesce(max(seq), 0) AS seq FROM events WHERE workspace_id = :workspace

@@ -1,7 +1,9 @@
--- name: search.shared
--- Whether the file holds other workspaces too: if not, no word need tell them apart, which takes half the time.
-SELECT 1 AS yes WHERE EXISTS (SELECT 1 FROM records WHERE workspace_id < :workspace)
-  OR EXISTS (SELECT 1 FROM records WHERE workspace_id > :workspace)
+-- name: search.extent
+-- Whether the file holds other workspaces too: if not, no word need tell them apart, which takes half the time. And how
+-- many records it holds at most.
+SELECT EXISTS (SELECT 1 FROM records WHERE workspace_id < :workspace)
+    OR EXISTS (SELECT 1 FROM records WHERE workspace_id > :workspace) AS shared,
+  (SELECT coalesce(max(rid), 0) FROM records) AS most
 
 -- name: search.words
 -- The best matches by words. bm25 is spelled out because ORDER BY rank is slower; scope_tokens weighs nothing.
@@ -18,6 +20,11 @@ WHERE records_fts MATCH :match AND (r.scope = '' OR r.scope = :session)
   AND (:among = '' OR r.id IN (SELECT value FROM json_each(nullif(:among, ''))))
 ORDER BY bm25(records_fts, 0, :title, :type, :body, :tag) LIMIT :limit
 
+-- name: search.having
+-- How many records match each of :terms, in their order; counted up to :most.
+SELECT (SELECT count(*) FROM (SELECT 1 FROM records_fts WHERE records_fts MATCH t.value LIMIT :most + 1)) AS number
+FROM json_each(:terms) t ORDER BY t.key
+
 -- name: search.tagged
 -- The records that have ALL tags, as one JSON list: rows one by one would take longer than the search.
 SELECT json_group_array(rid) AS rids FROM (
@@ -31,6 +38,13 @@ SELECT r.id FROM json_each(:ids) wanted
 CROSS JOIN records r ON r.workspace_id = :workspace AND r.id = wanted.value AND r.deleted_at IS NULL
 CROSS JOIN records_fts ON records_fts.rowid = r.rid
 WHERE records_fts MATCH :match
+
+-- name: search.texts
+-- What the index holds of some records.
+SELECT r.id, t.title, t.type, t.body, t.tags
+FROM json_each(:ids) wanted
+CROSS JOIN records r ON r.workspace_id = :workspace AND r.id = wanted.value
+CROSS JOIN live_text t ON t.rid = r.rid
 
 -- name: search.shelf
 -- The memories with a key, as one JSON list: :shelf is `session`, `vault` or `all`.

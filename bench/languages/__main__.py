@@ -1,0 +1,125 @@
+"""Ten questions in other words and ten keywords a language, asked of thirty facts; hits at rank 1 / among the first 5.
+
+    python -m bench.languages [LANGUAGE ...]
+
+The facts are the same in every language (LANGUAGE.jsonl here), so that questions of one can be asked of another: the
+last two rows of each table ask in English of the language's facts, and in the language of the English facts. MEMORY_*
+choose the models. At last it prints the size of the index of words, against that of one which takes a run of letters
+for one word; the texts of a language are drawn from its facts.
+"""
+
+import json
+import random
+import sys
+import tempfile
+from collections.abc import Sequence
+from contextlib import closing
+from dataclasses import replace
+from pathlib import Path
+
+import apsw
+from rich.console import Console
+from rich.table import Table
+
+from memoryd.core.engine import Engine
+from memoryd.core.records import records
+from memoryd.core.scope import Scope
+from memoryd.core.search import ranking
+from memoryd.core.search.pipeline import Search
+from memoryd.model import Filter, Kind, Record
+from memoryd.settings import Settings
+from memoryd.text import segmented
+
+HERE = Path(__file__).parent
+LANGUAGES = ("en", "de", "es", "fr", "ru", "zh", "ja", "hi", "ar")
+WAYS = {"words": None, "+ vectors": replace(ranking.RECALL, lift=0.0, head=0), "+ reranker": ranking.RECALL}
+TEXTS, SENTENCES = 10_000, 4  # of the index that is measured, and of each text
+COLUMNS = "x, content='', tokenize='porter unicode61 remove_diacritics 2'"
+
+
+def facts(language: str) -> list[dict[str, str]]:
+    return [json.loads(line) for line in (HERE / f"{language}.jsonl").read_text(encoding="utf-8").splitlines()]
+
+
+def fill(engine: Engine, language: str) -> Scope:
+    embedder = engine.helpers.embedder.get(60)
+    assert embedder is not None, "run `memoryd models pull` first"
+    scope = Scope(engine, engine.workspaces.ensure(language))
+    for number, fact in enumerate(facts(language)):
+        vectors = records.Embedded(embedder.name, embedder.embed_passage(fact["text"]))
+        record = Record(id=str(number), kind=Kind.MEMORY, body=fact["text"])
+        scope.write(lambda q: records.add(q, record, vectors, engine.clock.now()))  # noqa: B023
+    return scope
+
+
+def hits(engine: Engine, stored: str, asked: Sequence[str], profile: ranking.Profile) -> str:
+    """How many questions find the fact of their own number first, and among the first five."""
+    search = Search(Scope(engine, engine.workspaces.ensure(stored)), profile)
+    found = [[hit.record.id for hit in search.hits(question, Filter()).best[:5]] for question in asked]
+    return f"{sum(f[:1] == [str(n)] for n, f in enumerate(found))}/{sum(str(n) in f for n, f in enumerate(found))}"
+
+
+def questions(language: str, kind: str = "question") -> list[str]:
+    return [fact[kind] for fact in facts(language) if kind in fact]
+
+
+def quality(languages: Sequence[str], path: Path) -> None:
+    base = Settings.read(db_path=path, durability="normal")
+    with Engine(base) as engine:
+        engine.helpers.start()
+        for language in {*languages, "en"}:
+            fill(engine, language)
+    for title, profile in WAYS.items():
+        used = base if profile else base.model_copy(update={"embedder": "none", "reranker": "none"})
+        table = Table(title, *languages, title_justify="left")
+        with Engine(used) as engine:
+            rows = {
+                "questions": [hits(engine, one, questions(one), profile or ranking.RECALL) for one in languages],
+                "keywords": [
+                    hits(engine, one, questions(one, "keyword"), profile or ranking.RECALL) for one in languages
+                ],
+                "asked in English": [
+                    hits(engine, one, questions("en"), profile or ranking.RECALL) for one in languages
+                ],
+                "asked of English": [
+                    hits(engine, "en", questions(one), profile or ranking.RECALL) for one in languages
+                ],
+            }
+        for row, cells in rows.items():
+            table.add_row(row, *cells)
+        Console().print(table)
+
+
+def size(texts: Sequence[str]) -> int:
+    with closing(apsw.Connection(":memory:")) as connection:
+        connection.execute(f"CREATE VIRTUAL TABLE t USING fts5({COLUMNS})")
+        connection.executemany("INSERT INTO t (rowid, x) VALUES (?, ?)", list(enumerate(texts)))
+        connection.execute("INSERT INTO t (t) VALUES ('optimize')")
+        return int(connection.execute("SELECT sum(length(block)) FROM t_data").get)
+
+
+def growth(languages: Sequence[str]) -> None:
+    table = Table("bytes a text", *languages, title_justify="left")
+    dice, texts = random.Random(1), {}
+    for language in languages:
+        bodies = [fact["text"] for fact in facts(language)]
+        texts[language] = ["".join(dice.sample(bodies, SENTENCES)) for _ in range(TEXTS)]
+    cells = {
+        "text": [sum(len(text.encode()) for text in texts[one]) for one in languages],
+        "index of runs": [size(texts[one]) for one in languages],
+        "index of pairs": [size([segmented(text) for text in texts[one]]) for one in languages],
+    }
+    for row, sizes in cells.items():
+        table.add_row(row, *(str(round(one / TEXTS)) for one in sizes))
+    Console().print(table)
+
+
+def main() -> None:
+    languages = sys.argv[1:] or list(LANGUAGES)
+    with tempfile.TemporaryDirectory() as temporary:
+        quality(languages, Path(temporary) / "languages.db")
+    growth(languages)
+
+
+if __name__ == "__main__":
+    main()
