@@ -75,6 +75,21 @@ Bitlocker recovery: «349074-482625-383614-281600-344619-059334-687071-178541»
 root:«$6$wkppQOwhw0MYK8k.$ZoIucDhc6b1YKgLg3gHIjfpCL3sYRBJyGwUMQ6l7MK48c»:20511:0:99999:7:::
 Add the MFA key by hand: «i3b5 5aoa kbdq 24db 55a2 jy5i jces alcy»
 tr_live_«¦4f9a1c07e2b85d3690fbc41d» starts jobs
+# passwords of apps
+notarytool submit a.zip --apple-id ann@example.org --password «¦bqzs-gikc-mvhh-jpxs» --wait
+smtp.gmail.com:587, user ann@gmail.com, app password «¦fqlhmvzpllmxbyks»
+# dots, capitals and digits
+DB_PASSWORD=«amber.Otter.1973»
+Bağlantı: kullanıcı ann, şifre «Çınar.Kapı58».
+пароль от роутера — «Moor1968kran», логин ann
+# accounts and keys among arguments
+Authorization: Basic «¦YW5uOlRyYXZlcnRpbmVfUm9vZg==»
+requests.get(url, auth=('ann.bell', '«Gr4n-Mill-2017»'), verify=False)
+client = Client('AC1', '«¦7629fea5039b96abde8f654505479dfa»')
+[redis]\\nauth = "«¦941ca3430f2540698dd8bbbbec483263»"
+the demo login is ann@example.org // «CopperKettle7»
+config/master.key must contain «¦ea3fff4d734850d751d1f8902ac38a19», says Ann
+oathtool --totp -b «¦7WRZZGD4P365OEKWDPYWPNI2RKC7BI3Q»
 # more languages
 lozinka je «Brook5Tulip»
 kata laluan: «Brook5Tulip»
@@ -95,6 +110,31 @@ pk_live_9uShN0IYYzh4ZQjrWzZiwOCT is the publishable key
 pod api-7d9f8b6c5d-x2x9z restarted
 client_secret: "REPLACE_ME"
 パスワードは1Passwordで管理しています。
+# code that handles tokens
+const token = req.headers.authorization?.split(' ')[1];
+credentials = _get_credentials(settings)
+private_key: Ed25519PrivateKey | None
+Argument "token" to "connect" has incompatible type "str | None"
+if token == "integer": return int
+GRANT_TYPE_REFRESH_TOKEN = 'refresh_token'
+client = Client(api_key="incorrect-api-key")
+(r'(token|name|variable|body)\\b', Keyword)
+if not isinstance(other, V1TokenReview): return False
+def generate_key() -> x448.X448PrivateKey: ...
+if method == socks.SOCKS5AuthMethod.USERNAME_PASSWORD
+<assembly publicKeyToken="¦1fc8b3b9a1e18e3b" />
+# marks of tokenizers, colors, models
+stop_token: "<|endoftext|>"
+tokenizer.pad_token = "[PAD]"
+Token: "#ddd0c0"
+The token limit of Llama-2-70b-hf is 4096.
+# what is made to be public, elided, or the place of a secret
+mapboxgl.accessToken = '¦pk.eyJ1IjoiYW5uIiwiYSI6ImNseDAwIn0.HxMy7bqjSIaFX0B2no0clV'
+project key ¦phc_6s1NIhqhlm3lWEfzcnfjl7qJt1OFrfjtv2ZZkGFRwPW
+Incorrect API key provided: sk-proj-********************************3fQA.
+secrets: arn:aws:secretsmanager:eu-west-1:483333872328:secret:prod/ledger/db-a8KqLm
+Auth0 client_id is ¦vbliaZUG6Jlmp5hN9OWaiNrSRavkSxrw (PKCE, so no secret)
+postgres://readonly@db.lan:5432/shop?sslmode=verify-full (no password)
 ^(?=.*[A-Z])(?=.*\\\\d)[A-Za-z\\\\d!@#$%^&*]{12,}$ is the password policy
 export PGPASSWORD=$(pass show db/orders)
 The alarm clock is set, press 0700 to confirm.

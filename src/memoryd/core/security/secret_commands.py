@@ -52,6 +52,7 @@ COMMANDS = (
     ("winrm secedit", "", r"\s-(?:p|password)[:= ]"),
     ("gh", r"\s{1,3}secret\b", r"\s(?:--body|-b)[ =]"),
     ("rclone", "", r"\sobscure\s"),
+    ("oathtool", "", r"\s(?:-b|--base32)\s(?:--?\w{1,20}\s){0,3}"),
     ("keytool jarsigner", "", r"\s-(?:store|key)pass\s"),
     ("influx", "", r"\s-password\s"),
     ("aws", "", r"\saws_secret_access_key\s"),

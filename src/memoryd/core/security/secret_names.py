@@ -43,7 +43,8 @@ KEYS = Names(
         "segreta secreta secrète".split()
     ),
     rf"{_behind(_USES)}(?:keys?|salt)(?! ?id)"
-    r"|secret|token|credentials?|jeton\b|schlüssel|トークン|秘密鍵|(?<=api)キー|(?<=api )キー|令牌|密钥|密鑰"
+    r"|secret|(?<!publickey)token|credentials?"
+    r"|jeton\b|schlüssel|トークン|秘密鍵|(?<=api)キー|(?<=api )キー|令牌|密钥|密鑰"
     r"|토큰|(?<=api)키|(?<=api )키"
     r"|(?:clé|clave|chiave|ключ|klucz|llave|chave) api\b|(?:segreta|secreta|secrète)\b",
 )
@@ -67,8 +68,10 @@ IS = (
     r"|[\"']?\s?(?:,|\n)?\s{0,40}[\"']?(?<![a-z])(?:value|text|default)[\"']?\s?[=:]\s?"
     r"|(?: --[\w-]{1,20} \w{1,20})? --(?:value|body|secret-string|data)[ =]"
     r"|[\"'`]?\s{0,3}=?\s?convertto-securestring\s(?:-\w{1,9}\s)?"
-    rf"|[\"'`]?{FOR}(?:{VERB}|\s?[:：]\s?))"
+    rf"|[\"'`]?{FOR}(?:{VERB}|\s?[:：]\s?| [—–] ))"
 )
+OF_TOKENS = "(?:(?<=token)|(?<=credential)|(?<=credentials))"
+OF_OTHERS = "(?<!token)(?<!credential)(?<!credentials)"
 BARE = rf"([!#-&(-;=?-_a-~¡-ɏ]{{4,{VALUE}}}+)"
 QUOTED = (
     r"[bru]{0,2}(?:\\?\"(?:\"\")?([^\"\n\\]{4,400}+)\\?\"|\\?'([^'\n\\]{4,400}+)\\?'|`([^`\n\\]{4,400}+)`"

@@ -17,6 +17,8 @@ from memoryd.core.security.secret_names import (
     KEY,
     KEYS,
     MORE,
+    OF_OTHERS,
+    OF_TOKENS,
     PASSWORDS,
     QUOTED,
     VERB,
@@ -40,6 +42,16 @@ def _is_web_token(value: str) -> bool:
         return False
 
 
+def _is_account(value: str) -> bool:
+    """Whether it is a name and a password in base64."""
+    try:
+        name, sign, password = base64.urlsafe_b64decode(value.translate(_URLSAFE)).decode().partition(":")
+    except ValueError:
+        return False
+    return bool(name and sign and len(password) > 2) and f"{name}{password}".isprintable() and values.is_given(password)
+
+
+_URLSAFE = str.maketrans("+/", "-_")
 _IN_URL = (
     r"access_token|id_token|refresh_token|auth_token|token|api_?key|key|client_secret|secret|password|passwd|pass|pwd"
     r"|sig|signature|code|auth|session|sid|jwt|appid|app_key|access_key|subscription-key|x-amz-signature"
@@ -53,6 +65,10 @@ def _is_in_url(value: str) -> bool:
 
 def _is_hexadecimal(value: str) -> bool:
     return len(value.removeprefix("0x")) in {64, 128}
+
+
+def _is_chance_or_base64(value: str) -> bool:
+    return values.is_given(value) and secret_sentences.is_chance(value.replace("/", ""))
 
 
 _DIGESTS = (
@@ -105,7 +121,7 @@ OWN: tuple[tuple[str, str | tuple[str, ...], Make], ...] = (
     ("private key", "private", lambda: between(_PEM, _PEM_END)),
     ("private key", "putty", lambda: between(r"PuTTY-User-Key-File-\d:", r"Private-MAC: \w+")),
     ("JSON web token", "eyj", lambda: found(
-        r"(?<![\w-])eyJ[\w-]{8,}+(?:\.[\w-]{16,}+(?:\.[\w-]*+){0,3}"
+        r"(?<![\w-])(?<!pk\.)eyJ[\w-]{8,}+(?:\.[\w-]{16,}+(?:\.[\w-]*+){0,3}"
         r"|\.\.[\w-]{16,}+\.[\w-]++\.[\w-]++)", _is_web_token, 0)),
     # RFC 3986: the user's part of an authority; the user may be missing
     ("URL password", "://", lambda: found(
@@ -114,6 +130,8 @@ OWN: tuple[tuple[str, str | tuple[str, ...], Make], ...] = (
     ("Authorization header", "authorization", lambda: found(
         r"authorization[\"']?\s{0,3}[:=]\s{0,3}[\"']?(?:[\w-]{2,20}\s{1,3})?([\w.~+/=-]{16,}+)",
         values.has_digit, folded=True)),
+    ("Authorization header", "basic ", lambda: found(
+        r"basic\s{1,3}([\w+/-]{8,}+={0,2})(?![\w=])", _is_account, folded=True)),
     ("Authorization header", "bearer", lambda: found(
         r"bearer\s{1,3}([\w.~+/=-]{20,}+)", values.has_digit, folded=True)),
     ("session cookie", "cookie", lambda: inside(
@@ -208,8 +226,9 @@ OWN: tuple[tuple[str, str | tuple[str, ...], Make], ...] = (
         r"^[ *•+-]{0,6}[\w.@+-]{2,40}+\s?[–—:/|,=-]\s?(\S{8,60}+)",
         lambda value: values.is_given(value) and secret_sentences.is_picked(trim(value)), re.MULTILINE)),
     ("password", "app", lambda: found(
-        r"app(?:lication)?s?[ -]?(?:specific )?pass\w{2,5}[^\n]{0,60}?(?<![a-z])((?:[a-z]{4} ){3}[a-z]{4})(?![a-z])",
-        lambda value: values.is_unsaid(value.replace(" ", "")), folded=True)),
+        r"app(?:lication)?s?[ -]?(?:specific )?pass\w{2,5}[^\n]{0,60}?"
+        r"(?<![a-z])([a-z]{4}([ -]?)(?:[a-z]{4}\2){2}[a-z]{4})(?![a-z-])",
+        values.is_of_app, folded=True)),
     # command lines
     ("password", "echo printf", lambda: found(
         r"(?:echo|printf)\s{1,3}(?:-\w{1,3}\s)?[\"']?(?:[\w.-]{1,40}:)?([^\s\"'|$:]{4,100}+)[\"']?\s{0,3}(?:\||>{1,2})"
@@ -229,6 +248,20 @@ OWN: tuple[tuple[str, str | tuple[str, ...], Make], ...] = (
         values.is_flagged)),
     ("password", '"auth" _auth', lambda: found(
         r"(?:\"auth\"\s?:|_auth\s?=)\s?\"?([A-Za-z0-9+/_-]{12,}+={0,2})", values.has_digit)),
+    ("password", "auth", lambda: found(
+        r"(?<![\w.-])auth\s?=\s?[\"']([\w+/=-]{16,}+)[\"']", values.is_chance, folded=True)),
+    ("password", "auth", lambda: found(  # HTTP in Python
+        r"auth(?:\s?=\s?)?\(\s?[\"'][^\"'\n]{1,60}+[\"'],\s?[\"']([^\"'\n]{4,100}+)[\"']\s?\)",
+        values.is_quoted_password, folded=True)),
+    ("secret", "client(", lambda: found(
+        r"client\(\s?[\"'][^\"'\n]{1,60}+[\"'],\s?[\"']([^\"'\n]{16,100}+)[\"']", values.is_chance, folded=True)),
+    ("secret", ".key", lambda: found(
+        r"\w\.key[\"'`]?(?=\s)[^\n]{0,30}?\b(?:contains?|holds?|has|is|was) [\"'`]?([\w+/=-]{20,}+)", values.is_chance,
+        folded=True)),
+    ("password", "creds credentials login account", lambda: inside(
+        "creds credentials login account", r"(?:creds|credentials|login|account)[^\n]{1,120}+",
+        r"[\w.+-]{1,40}@[\w.-]{3,60}+ ?(?://?|\|) ?([^\s\"',;/|]{8,60}+)",
+        lambda value: values.is_in_sentence(trim(value)))),
     ("password", "creds -auth", lambda: found(
         r"(?<![\w-])--?[a-z-]{0,30}(?:creds?|auth)[ =][\"']?[^\s:\"']{1,60}+:([^\s\"']{4,200}+)", values.is_flagged,
         folded=True)),
@@ -258,7 +291,7 @@ OWN: tuple[tuple[str, str | tuple[str, ...], Make], ...] = (
     ("secret", KEYS.stems, lambda: named(KEYS, MORE + r"[\"']\s?,\s?", QUOTED, values.is_strong)),
     ("secret", KEYS.stems, lambda: named(
         KEYS, MORE + r"\s?[:=][^\"'\n]{1,80}", QUOTED,
-        lambda value: secret_sentences.is_chance(value.replace("/", "")))),
+        _is_chance_or_base64)),
     ("password", "use user login account", lambda: found(
         r"(?:use|user(?:name)?|using|log ?in|account|with)[ :=]{1,2}[\w.@+-]{2,40}+ ?/ ?([^\s/\"',;]{6,60}+)",
         lambda value: secret_sentences.is_chosen(trim(value)), folded=True)),
@@ -284,10 +317,11 @@ OWN: tuple[tuple[str, str | tuple[str, ...], Make], ...] = (
         PASSWORDS, r"(?: (?:от|для|to|for) \w{1,20}+)?\s", BARE, values.is_strong, trimmed=True)),
     ("password", PASSWORDS.stems, lambda: named(PASSWORDS, r"=(?=[\"'])", QUOTED, values.is_spoken)),
     ("secret", KEYS.stems, lambda: named(
-        KEYS, r"\s?\((?:\[\]byte\()?", QUOTED, lambda value: secret_sentences.is_chance(value.replace("/", "")))),
+        KEYS, r"\s?\((?:\[\]byte\()?", QUOTED, _is_chance_or_base64)),
     ("secret", "key", lambda: named(KEY, IS, BARE, secret_sentences.is_chance, trimmed=True)),
     ("secret", "--", lambda: named(FLAGS, "", AFTER_FLAG, values.is_flagged)),
-    ("secret", KEYS.stems, lambda: named(KEYS, MORE + IS, QUOTED, values.is_quoted)),
+    ("secret", KEYS.stems, lambda: named(KEYS, OF_OTHERS + MORE + IS, QUOTED, values.is_quoted_key)),
+    ("secret", KEYS.stems, lambda: named(KEYS, OF_TOKENS + MORE + IS, QUOTED, values.is_quoted_token)),
     ("secret", KEYS.stems, lambda: named(KEYS, MORE + IS, BARE, values.is_key, trimmed=True)),
     ("secret", "key", lambda: named(KEY, FOR + VERB, BARE, values.is_chance, trimmed=True)),
     ("secret", KEYS.stems, lambda: named(KEYS, MORE + r"\s", QUOTED, values.is_chance)),

@@ -6,6 +6,7 @@
 import re
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
+from string import ascii_letters, digits, punctuation
 
 CUES = (
     "passw", "passphrase", "passcode", "credential", "creds", "secret", "token", "api key", "access key", " pw",
@@ -24,6 +25,8 @@ CUES = (
 """How the words begin that say so, in small letters."""
 BEFORE, AFTER = 60, 100  # characters before and after the word in which the value may stand
 
+LONGEST = 200  # characters of a value
+_PRINTED = ascii_letters + digits + punctuation
 _VALUE = re.compile(
     r"(?<![\w+/=-])[^\s\"'`<>()\[\]{}"
     r"|,;“”‘’「」『』，。、；][^\s\"'`<>|,;“”‘’「」『』，。、；]{7,199}+"
@@ -32,7 +35,9 @@ _DIGIT = re.compile(r"\d")
 _SPLIT = re.compile(r"[-_./:]")
 _STRONG = re.compile(r"[!#$%&*@^~+?]")
 _NO_VALUE = re.compile(
-    r"(?![A-Z][a-z]+@\w+\d$)[\w.+-]+@[\w-]+(?:\.[a-z.-]+$|:|$)|@|\w+://|[~./\\]|AAAA[BCE]3|(?:data|iv|tag|mac|type):|[$%&#?]\w+$|.{0,64}(?:\(.*\)|\[.*\]|\{.*\}|[(\[{][?*^]|\\[a-zA-Z])|(?i:x?chacha|aes|sha|argon|pbkdf|hmac|rsa|ed25519|x25519|curve|bcrypt)\d*|\$|\w+\.\w{2,4}$|[\w.-]+(?:[=?]|&[\w.-]*=)|[\w.]*[(\[]|\w+(?:::|->|/)|[\w-]+@\d"
+    r".{0,64}?(?:\*{3}|…)|pk\.eyJ|phc_|(?![A-Z][a-z]+@\w+\d$)[\w.+-]+@[\w-]+(?:\.[a-z.-]+$|:|$)|@|\w+://|[~./\\]|AAAA[BCE]3|(?:data|iv|tag|mac|type|arn|urn|pkg):|[$%&#?]\w+$|[\w+]+://|#/|(?:projects|secrets?|kv|ssm|vault|op|sm):?/|(?:RFC|CVE|PEP)-?\d|.{0,64}(?:\(.*\)|\[.*\]|\{.*\}|[(\[{][?*^]|\\[a-zA-Z])|(?i:x?chacha|aes|sha|argon|pbkdf|hmac|rsa|ed25519|x25519|curve|bcrypt)\d*|\$|\w+\.\w{2,4}$|[\w.%-]+(?:[=?]|&[\w.-]*=)|[\w.]*[(\[]|\w+(?:::|->|/)|[\w-]+@\d"
+    r"|(?=\S*(?i:token|key|passw|secret|auth|credential))[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+$|[a-z_]+\+1$"
+    r"|[A-Za-z][\w.-]*-\d+(?:\.\d+)?[bBM](?:-|$)"
     r"|[*_]{1,2}\w+[*_]{1,2}$|[#!]?\d[\d.,:-]*\w{0,3}$|[A-Z][a-z]+#\d+$"
 )
 """Addresses, paths, variables, files, assignments, names of code, versions, what Markdown stresses, numbers."""
@@ -49,6 +54,7 @@ _INTRODUCED = re.compile(
 )
 """What stands before a value where a sentence refers to what was named before, or after the name of an account."""
 _INTRODUCTION = 60  # characters of it at most
+_ID = re.compile(r"(?i:client|app|tenant|project|object)[ _-]?(?i:id)[\"'`]?(?: is|\s?[:=])?\s?[\"'`]?\Z")
 _CHANGES = 7  # of the class of character, in a value that chance made of letters and digits
 _PICKED = 8  # characters of what is introduced at least
 _WORDS = re.compile(r"[a-z]{4,}+[-_.!][a-z]{4,}+.{0,20}\d|[a-z]{4,}+\d+[!#*?+]")
@@ -62,6 +68,8 @@ def spans(whole: str, folded: str, places: Sequence[int]) -> Iterator[tuple[int,
             if not _DIGIT.search(match[0]):  # as most words: each kind of value has one
                 continue
             value = _ended(match[0])
+            if _ID.search(whole, max(0, match.start() - _INTRODUCTION), match.start()):
+                continue
             if is_chosen(value) or is_chance(value) or (
                 is_picked(value) and _INTRODUCED.search(whole[max(0, match.start() - _INTRODUCTION) : match.start()])
             ):  # fmt: skip
@@ -70,8 +78,13 @@ def spans(whole: str, folded: str, places: Sequence[int]) -> Iterator[tuple[int,
 
 def _ended(value: str) -> str:
     """A value without the marks of the sentence that it ends, and brackets that close what began before it."""
+    value = _without_marks(value)
     while value[-1:] in {")", "]", "}"} and value.count(value[-1]) > value.count("([{"[")]}".index(value[-1])]):
-        value = value[:-1].rstrip(".:")
+        value = _without_marks(value[:-1])
+    return value
+
+
+def _without_marks(value: str) -> str:
     return value.rstrip(".:!?" if value[-1:] in {".", ":"} else ".:")
 
 
@@ -80,6 +93,8 @@ def _windows(folded: str, places: Sequence[int]) -> Iterator[tuple[int, int]]:
     first = last = -1
     for place in places:
         begin = max(folded.rfind("\n", max(0, place - BEFORE), place) + 1, place - BEFORE, 0)
+        cut = folded[max(0, begin - LONGEST) : begin]  # of what the window would begin in the middle of
+        begin -= len(cut) - len(cut.rstrip(_PRINTED))
         end = folded.find("\n", place, place + AFTER)
         if end > 0 and folded[end - 1] in "?？":  # the answer stands on the next line
             end = folded.find("\n", end + 1, place + AFTER)

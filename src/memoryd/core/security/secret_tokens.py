@@ -85,7 +85,7 @@ BY_PREFIX: tuple[tuple[str, str, str], ...] = (
     ("access token", "q~", rf"(?<!{_A}){_A}{{3}}\dQ~[\w~.-]{{31,}}+"),  # Entra
     ("access token", "sk_", rf"sk_{_H}{{48}}{_NO_W}"),  # ElevenLabs
     ("access token", "fw_ csk- llx-", rf"(?:fw_|csk-|llx-){_A}{{24,}}+{_NO_W}"),  # Fireworks, Cerebras, LlamaIndex
-    ("access token", "-lf-", rf"[sp]k-lf-{_UUID}"),  # Langfuse
+    ("access token", "-lf-", rf"sk-lf-{_UUID}"),  # Langfuse
     ("access token", "pcsk_", rf"pcsk_{_A}{{5,6}}_{_A}{{50,}}+"),  # Pinecone
     ("access token", "fc- sgp_ rdme_ clojars_ shippo_",
      rf"(?:fc-|sgp_(?:{_H}{{16}}_|local_)?|rdme_|CLOJARS_|shippo_(?:live|test)_){_H}{{32,}}+{_NO_W}"),
@@ -142,8 +142,8 @@ BY_PREFIX: tuple[tuple[str, str, str], ...] = (
 """Kind; what a text must hold for it, one of them, in small letters; the pattern of the secret."""
 
 _NO_SECRETS = (
-    "acct acs bs call chatcmpl chunk cmpl container cs cus evt file gen in index item md msg pi pk price prod pub req "
-    "resp run seti sha si sub thread toolu txn user webpack"
+    "acct acs bs call chatcmpl chunk cmpl container cs cus evt file gen in index item md msg phc pi pk price prod pub "
+    "req resp run seti sha si sub thread toolu txn user webpack"
 ).split()
 _MIXED = re.compile(rf"[_-](?=[A-Za-z]*+\d)(?=[a-z0-9]*+[A-Z])(?=[A-Z0-9]*+[a-z]){_A}{{28,}}+(?![A-Za-z0-9/+=])")
 _PREFIX = re.compile(

@@ -3,7 +3,9 @@
 import re
 
 PLACEHOLDER = re.compile(
-    r"""<[\w\ .:-]*>|[<{]\w*$|\{[\w\ .:-]*\}|\{\{|^\$[A-Za-z_]|\$[({]|\$(?:[A-Z_]{3,}|[a-z_]{3,})(?![A-Za-z0-9])
+    r"""<[\w\ .:|-]*>|^<[^<>]{0,60}>$|^\[/?[A-Za-z_]+\d*\]$|[<{]\w*$
+    |\{[\w\ .:-]*\}|\{\{|^\$[A-Za-z_]|\$[({]|\$(?:[A-Z_]{3,}|[a-z_]{3,})(?![A-Za-z0-9])
+    |^(?:pk[._-](?:eyJ|live_|test_|lf-)|phc_|sb_publishable_)  # made to be public
     |^ENC\[|^%|%\(|%s|\*{3}|\.{3}|…|\[masked:
     |^(?:\$|@\w*$|![a-z]+$|(.)\1*$)|([^\n])\2{5}
     |(?i:your|example|change_?me|placeholder|redacted|hidden|dummy|replace[_-]?(?:me|this|with)|insert[_-]|fill[_-]?(?:me|in)|to[_-]?be[_-]|fixme|todo
@@ -17,9 +19,15 @@ PATHLIKE = re.compile(
 )
 CODE = re.compile(
     r"[A-Za-z_][\w.]*(?:\(|\[)|.*\($"
-    r"|(?![A-Z][a-z]+\.[A-Za-z_]{3,}\d{2,}$)[A-Za-z_][\w]*\.[A-Za-z_][\w.]*$"
+    r"|(?![A-Z][a-z]+\.[^\W\d_]{3,}\d{2,}$)[(!&*]{0,3}[A-Za-z_$][\w$]*(?:[?!]?\.[A-Za-z_]\w*)+[?!]?$"
+    r"|_[A-Za-z_]+$|[A-Z]\w*(?:Key|Token|Secret|Password|Credentials?|Type)$"
+    r"|(?:[\w\\*-]+\|){2}|\(?\[[^\]]{1,60}\][+*]|\(\?"
 )
-"""A call, an index, an attribute; `Walnut.Tree19` is none."""
+"""A call, an index, an attribute, a type, a regular expression; `Walnut.Tree19` and `blue.Heron.1987` are none."""
+_NAME = re.compile(
+    r"(?=.*(?i:token|secret|key|passw|credential|auth|bearer))[A-Za-z_]+(?:[._:-][A-Za-z_]+)*(?:[_-]\d{1,3})?"
+)
+_COLOR = re.compile(r"#(?:[0-9a-fA-F]{3,4}){1,2}")
 _DIGEST = re.compile(r"(?:sha\d+|md5)[:-]", re.IGNORECASE)
 HASH = re.compile(r"\A(?:[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|(?:sha\d+|md5)[:-].*)\Z", re.IGNORECASE)
 _SMALL, _CAPITAL, _DIGIT, _SIGN = (re.compile(one) for one in ("[a-z]", "[A-Z]", r"\d", r"[^\w]|_"))
@@ -31,6 +39,7 @@ _BASE64 = re.compile(
     r"[A-Za-z0-9+/]{24,}={0,2}"
 )
 _LONG = re.compile(r"[0-9a-f]{32,}|[A-Z0-9]{18,}|[a-z0-9]{28,}")
+_OF_APP = re.compile("[a-z]{4}([ -]?)(?:[a-z]{4}\\1){2}[a-z]{4}")
 _LETTERS = re.compile(r"[a-z]{12,32}")
 _UNSAID = re.compile(
     r"[bcdfghjklmnpqrstvwxz]{5}|[bcdfghjkmnpqtvwxz]{4}|q(?!u)|[jvwx][bcdfgkmnpqtvxz]|[bcdfgkmpqt][jvwxq]"
@@ -56,6 +65,18 @@ def is_quoted(value: str) -> bool:
     return len(value) >= 5 and is_given(value) and not re.search(r"\s", value) and not _is_path(value)
 
 
+def is_quoted_key(value: str) -> bool:
+    """In quotes after what names a key: no name of a key itself, as `client-secret`."""
+    return is_quoted(value) and not (_NAME.fullmatch(value) and re.search(r"[^A-Za-z]", value))
+
+
+def is_quoted_token(value: str) -> bool:
+    """In quotes after the word token, which code has for words and marks, too: no words, name or color."""
+    return is_quoted_key(value) and not CODE.match(value) and not _COLOR.fullmatch(value) and (
+        not _WORD.fullmatch(value) or bool(_PHRASE.fullmatch(value)) or is_unsaid(value)
+    )  # fmt: skip
+
+
 def _is_path(value: str) -> bool:
     """Whether it looks like a path or an address; base64 may, too."""
     return bool(PATHLIKE.match(value)) and not _BASE64.fullmatch(value)
@@ -71,9 +92,15 @@ def is_bare(value: str) -> bool:
 
 def is_password(value: str) -> bool:
     """A password, which may be digits alone."""
-    return (((value.isdecimal() and len(value) >= 6) or is_unsaid(value)) and is_given(value)) or (
+    return (((value.isdecimal() and len(value) >= 6) or is_unsaid(value) or is_of_app(value)) and is_given(value)) or (
         is_bare(value) and (bool(_DIGIT.search(value)) or classes(value) > 2 or bool(_PHRASE.fullmatch(value)))
     )
+
+
+def is_of_app(value: str) -> bool:
+    """Whether it is a password that Google or Apple made for an app: four groups of four letters."""
+    letters = re.sub("[ -]", "", value)
+    return bool(_OF_APP.fullmatch(value)) and bool(_UNSAID.search(letters))
 
 
 def is_unsaid(value: str) -> bool:
@@ -121,7 +148,7 @@ def is_chance(value: str) -> bool:
 def is_flagged(value: str) -> bool:
     """The value of a flag that takes a password."""
     return len(value) >= 4 and is_given(value) and not value.startswith("-") and not PATHLIKE.match(value) and (
-        classes(value) > 1 and not re.fullmatch(r"[a-z]+(?:[_-][a-z]+)+", value)
+        is_of_app(value) or (classes(value) > 1 and not re.fullmatch(r"[a-z]+(?:[_-][a-z]+)+", value))
     )  # fmt: skip
 
 
