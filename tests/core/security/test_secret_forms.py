@@ -113,6 +113,9 @@ client_secret: "REPLACE_ME"
 # code that handles tokens
 const token = req.headers.authorization?.split(' ')[1];
 credentials = _get_credentials(settings)
+Token(refresh_token=refresh_token).load_and_set(client2)
+key_or_pass = r'(?:key|pwd|password|pass|token)'
+Further arguments to pass to `subprocess.run`.
 private_key: Ed25519PrivateKey | None
 Argument "token" to "connect" has incompatible type "str | None"
 if token == "integer": return int

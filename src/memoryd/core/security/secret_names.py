@@ -25,7 +25,8 @@ PASSWORDS = Names(
                        "पासवर्ड รหัสผ่าน sandi パスコード パスフレーズ 암호 패스워드 비번 合言葉 暗証 lozink slaptažod "
                        "parool nenosiri geslo lykilorð পাসওয়ার্ড கடவுச்சொல் პაროლ գաղտնաբառ redis_auth").split(),
      "mật khẩu", "kata laluan", "palavra-passe", "رمز عبور", "پاس ورڈ", "құпия сөз"),
-    rf"pass(?:word|wd|[ -]?phrase|wort|code)|pass(?:(?<![a-z]pass)|(?<={'pass)|(?<='.join(_HOLDERS)}pass))(?![a-z])"
+    rf"pass(?:word|wd|[ -]?phrase|wort|code)|pass(?:(?<![a-z]pass)|(?<={'pass)|(?<='.join(_HOLDERS)}pass))"
+    r"(?![a-z]| to `)"
     r"|pwd(?![a-z])|(?<![a-z])(?:pw|mdp|psk)(?![a-z])|(?<=bind|root|user|sudo)pw(?![a-z])|kennwort|mot de passe"
     r"|contrase[nñ]a|clave(?: de acceso)?\b|senha\b"
     r"|wachtwoord|has[lł]o\b|парол(?:[ьяюеі]|ата)\b|パスワード|暗証番号|密码|密碼|口令|비밀번호|heslo\b"

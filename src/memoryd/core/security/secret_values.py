@@ -6,7 +6,7 @@ PLACEHOLDER = re.compile(
     r"""<[\w\ .:|-]*>|^<[^<>]{0,60}>$|^\[/?[A-Za-z_]+\d*\]$|[<{]\w*$
     |\{[\w\ .:-]*\}|\{\{|^\$[A-Za-z_]|\$[({]|\$(?:[A-Z_]{3,}|[a-z_]{3,})(?![A-Za-z0-9])
     |^(?:pk[._-](?:eyJ|live_|test_|lf-)|phc_|sb_publishable_)  # made to be public
-    |^ENC\[|^%|%\(|%s|\*{3}|\.{3}|…|\[masked:
+    |^ENC\[|^\(\?|^%|%\(|%s|\*{3}|\.{3}|…|\[masked:
     |^(?:\$|@\w*$|![a-z]+$|(.)\1*$)|([^\n])\2{5}
     |(?i:your|example|change_?me|placeholder|redacted|hidden|dummy|replace[_-]?(?:me|this|with)|insert[_-]|fill[_-]?(?:me|in)|to[_-]?be[_-]|fixme|todo
     |^(?:1password|keepass\w*|bitwarden|lastpass|dashlane|vaultwarden|keychain)\b
@@ -19,7 +19,7 @@ PATHLIKE = re.compile(
 )
 CODE = re.compile(
     r"[A-Za-z_][\w.]*(?:\(|\[)|.*\($"
-    r"|(?![A-Z][a-z]+\.[^\W\d_]{3,}\d{2,}$)[(!&*]{0,3}[A-Za-z_$][\w$]*(?:[?!]?\.[A-Za-z_]\w*)+[?!]?$"
+    r"|(?![A-Z][a-z]+\.[^\W\d_]{3,}\d{2,}$)[(!&*]{0,3}[A-Za-z_$][\w$]*(?:[?!)\]]{0,2}\.[A-Za-z_]\w*)+[?!]?(?:$|\()"
     r"|_[A-Za-z_]+$|[A-Z]\w*(?:Key|Token|Secret|Password|Credentials?|Type)$"
     r"|(?:[\w\\*-]+\|){2}|\(?\[[^\]]{1,60}\][+*]|\(\?"
 )
