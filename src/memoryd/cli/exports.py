@@ -24,6 +24,7 @@ from memoryd.model import Workspace
 from memoryd.settings import Settings
 
 MODES = ("merge", "replace")
+BEGINNING = 64  # bytes that tell a file of memoryd's own
 CHROMA = (
     "The journal is in ChromaDB (MEMORY_JOURNAL_STORE): it is not part of the export. The tool export_database "
     "exports it."
@@ -74,16 +75,11 @@ def _chosen(engine: Engine, every: bool) -> list[Workspace]:
 # importing -----------------------------------------------------------------------------------------------------------
 
 
-def import_own(
-    settings: Settings, file: Path, mode: str, *, every: bool, formats: str, vectors: bool, as_json: bool
-) -> None:
+def import_own(settings: Settings, path: Path, mode: str, *, every: bool, vectors: bool, as_json: bool) -> None:
     """Import a file that `export` or the tool export_database wrote."""
-    if mode not in MODES:
-        raise InvalidInputError(f"There is no mode {mode[:50]!r}. There are: {', '.join(MODES)}.")
     chosen: ImportMode = "merge" if mode == "merge" else "replace"
-    path = file.expanduser().absolute()
     with jsonl.opened(path) as source, Engine(settings, fetch=False) as engine:
-        form = _form(source, formats)
+        form = _form(source)
         if form == journal_file.FORMAT["format"]:
             _import_journal(engine, source, chosen, as_json=as_json)
         else:
@@ -97,17 +93,20 @@ def import_own(
             embed(engine)
 
 
-def _form(source: LineFile, formats: str) -> object:
+def is_own(path: Path) -> bool:
+    """Return whether a file begins as memoryd's own do."""
+    if not path.is_file():
+        return False
+    with path.open("rb") as file:
+        return file.read(BEGINNING).startswith(f'{{"{HEAD}"'.encode())
+
+
+def _form(source: LineFile) -> object:
     """Return the format of a file of memoryd; raise InvalidInputError for any other file."""
     head = (source.head() or {}).get(HEAD)
     form = head.get("format") if isinstance(head, dict) else None
     if form not in (FORMAT, journal_file.FORMAT["format"]):
-        empty = next(source.lines(), None) is None
-        what = "is empty" if empty else "is no export of memoryd's own"
-        raise InvalidInputError(
-            f"{source.path.name} {what}. Nothing was imported. For the file of another memory server, name its "
-            f"format with --from: {formats}."
-        )
+        raise InvalidInputError(f"{source.path.name} is no export of memoryd's own. Nothing was imported.")
     return form
 
 
@@ -134,7 +133,12 @@ def _import_journal(engine: Engine, source: LineFile, mode: ImportMode, *, as_js
 def _print(path: Path, done: list[RestoredWorkspace], *, as_json: bool) -> None:
     if as_json:
         show.as_json({"file": str(path), "workspaces": [outcome.as_dict() for outcome in done]})
-        return
+    else:
+        print_restored(done)
+
+
+def print_restored(done: Iterable[RestoredWorkspace]) -> None:
+    """Print what was imported into each workspace, and how much of it was new."""
     for outcome in done:
         nouns = [noun for noun in exports.NOUNS.values() if outcome.read[noun]]
         read, new = outcome.read, outcome.new

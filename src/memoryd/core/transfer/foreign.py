@@ -20,7 +20,8 @@ from memoryd.core.graph.entities import NewEntity
 from memoryd.core.graph.relations import Edge
 from memoryd.core.graph.transaction import Change, Graph, named
 from memoryd.core.transfer import jsonl
-from memoryd.core.transfer.server_memory import FORMATS, UNKNOWN, Fault, Hint, Item, brief
+from memoryd.core.transfer.formats.items import Fault, Hint
+from memoryd.core.transfer.server_memory import FORMATS, UNKNOWN, Item, brief
 from memoryd.errors import InvalidInputError
 
 BATCH = 500  # entities, observations and relations per transaction; a larger entity stays whole

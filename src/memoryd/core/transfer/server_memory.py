@@ -3,30 +3,16 @@
 import json
 import re
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from memoryd.core.graph.entities import NewEntity
 from memoryd.core.graph.relations import Edge
+from memoryd.core.transfer.formats.items import Fault, Hint
 from memoryd.text import unstorable
 
 LOOKED_UP = 10_000  # maximum characters of a name or type, as in the tools
 UNKNOWN = "unknown"
 """The type of an entity without a stated type."""
-
-
-@dataclass(frozen=True, slots=True)
-class Fault:
-    """Why a line, or a part of it, cannot be imported."""
-
-    reason: str
-
-
-@dataclass(frozen=True, slots=True)
-class Hint:
-    """A remark about a line that was imported."""
-
-    text: str
 
 
 Item: TypeAlias = NewEntity | Edge | Fault | Hint
