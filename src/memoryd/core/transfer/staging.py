@@ -32,6 +32,7 @@ from memoryd.core.transfer.formats.items import (
 from memoryd.core.transfer.formats.splitting import parts
 from memoryd.core.transfer.reader import Part
 from memoryd.core.transfer.server_memory import UNKNOWN
+from memoryd.errors import InvalidInputError
 from memoryd.model import AGENT_INTERACTION, Kind
 from memoryd.settings import SESSION_LENGTH
 from memoryd.store import rows
@@ -155,16 +156,11 @@ class Staging:
 
     def take(self, items: Iterable[Yielded]) -> None:
         """Add what a reader yields."""
-        for item in items:
-            match item:
-                case Fault(reason):
-                    self.found.faults.add(storable(reason))
-                case Hint(text):
-                    self.found.hints.add(storable(text))
-                case LeftOut(what, number):
-                    self.found.left_out[what] += number
-                case SourceItem():
-                    self._take(item)
+        try:
+            for item in items:
+                self._one(item)
+        except InvalidInputError as error:  # the source cannot be read further; what was read until then is kept
+            self.found.faults.add(str(error).rstrip("."))
 
     def end(self) -> list[Part]:
         """Write what had to wait for the end; return the workspaces with anything in them."""
@@ -178,6 +174,17 @@ class Staging:
                 f"{self._without_time} items say no time; they get {self._undated}, when the source last changed"
             )
         return [room.part for room in self._rooms.values() if room.part.numbers]
+
+    def _one(self, item: Yielded) -> None:
+        match item:
+            case Fault(reason):
+                self.found.faults.add(storable(reason))
+            case Hint(text):
+                self.found.hints.add(storable(text))
+            case LeftOut(what, number):
+                self.found.left_out[what] += number
+            case SourceItem():
+                self._take(item)
 
     # items -----------------------------------------------------------------------------------------------------------
 

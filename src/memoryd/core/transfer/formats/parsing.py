@@ -29,6 +29,7 @@ _NEXT = re.compile(r"[\s,]*")
 _HEAD = re.compile(r'\{\s*"(?:[^"\\]|\\.)*"\s*:')
 _EMPTY_BESIDE_FULL = ("results", "memories", "items", "data", "conversations")
 """The names under which exports keep their list; the first that is not empty counts."""
+_LIST = re.compile(rf'"(?:{"|".join(_EMPTY_BESIDE_FULL)})"\s*:\s*\[')
 
 
 def value_of(text: str) -> Any:
@@ -56,16 +57,38 @@ def listed(value: Any) -> list[dict[str, Any]]:
 
 def values(file: SourceFile) -> Iterator[dict[str, Any] | Fault]:
     """Yield the objects of a file: the elements of an array, or one object a line, or those that one object lists."""
+    try:
+        yield from _values(file)
+    except InvalidInputError as error:
+        yield Fault(f"{file.name}: {error}")
+
+
+def _values(file: SourceFile) -> Iterator[dict[str, Any] | Fault]:
     with file.open() as opened:
         first = opened.read(CHUNK).lstrip(b"\xef\xbb\xbf \t\r\n")
     if first.startswith(b"["):
         with file.open() as opened:
-            yield from _Array(opened, file.name).elements()
+            yield from _Array(opened, file.name).elements("[")
     elif _is_one_object(first):
-        found = loaded(file)
-        yield from listed(found) or [found]
+        yield from _of_one(file, first)
     else:
         yield from lines(file)
+
+
+def _of_one(file: SourceFile, first: bytes) -> Iterator[dict[str, Any] | Fault]:
+    """Yield what one object lists; of a torn one, the elements that are whole."""
+    try:
+        found = loaded(file)
+    except InvalidInputError as error:
+        begins = _LIST.search(first.decode("utf-8", "replace"))
+        if not begins:
+            yield from lines(file)
+            return
+        yield Fault(str(error).rstrip("."))
+        with file.open() as opened:
+            yield from _Array(opened, file.name).elements(begins[0])
+    else:
+        yield from listed(found) or [found]
 
 
 def _is_one_object(first: bytes) -> bool:
@@ -76,12 +99,19 @@ def _is_one_object(first: bytes) -> bool:
     try:
         whole = value_of(line)
     except ValueError:
-        return not line.endswith("}")
+        return not line.endswith("}") or b"\n" not in first.strip()
     return bool(listed(whole)) or len(line) == len(first.decode("utf-8", "replace").strip())
 
 
 def lines(file: SourceFile) -> Iterator[dict[str, Any] | Fault]:
     """Yield the object of each line that is not blank."""
+    try:
+        yield from _lines(file)
+    except InvalidInputError as error:
+        yield Fault(f"{file.name}: {error}")
+
+
+def _lines(file: SourceFile) -> Iterator[dict[str, Any] | Fault]:
     with file.open() as opened:
         for number, line in enumerate(iter(lambda: opened.readline(ELEMENT), b""), 1):
             if line.isspace():
@@ -109,10 +139,10 @@ class _Array:
         self._head: re.Pattern[str] | None = None
         self._number = 0
 
-    def elements(self) -> Iterator[dict[str, Any] | Fault]:
-        """Yield the objects; a Fault for each element that is broken or no object."""
+    def elements(self, begins: str) -> Iterator[dict[str, Any] | Fault]:
+        """Yield the objects of the array that a text begins; a Fault for each that is broken or no object."""
         self._fill()
-        self._at = self._text.index("[") + 1
+        self._at = self._text.index(begins) + len(begins)
         while self._skip():
             self._number += 1
             try:

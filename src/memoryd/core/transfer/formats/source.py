@@ -7,6 +7,7 @@ import io
 import os
 import stat
 import zipfile
+import zlib
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -25,7 +26,7 @@ UNPACKED = 16 << 30  # bytes of all members of an archive
 RATIO, SUSPECT = 200, 64 << 20  # a member of more than SUSPECT bytes that shrank to less than 1/RATIO is a bomb
 WHOLE = 512 << 20  # bytes of a file that is read as a whole
 BLOCK = 1 << 16  # bytes that are read from disk together
-HEAD = 4096  # bytes that tell what a file is
+HEAD = 16_384  # bytes that tell what a file is
 SQLITE = b"SQLite format 3\0"
 
 
@@ -39,7 +40,10 @@ class _Metered(io.RawIOBase):
         return True
 
     def readinto(self, buffer: Any) -> int:
-        data = self._file.read(len(buffer))
+        try:
+            data = self._file.read(len(buffer))
+        except (zipfile.BadZipFile, zlib.error, EOFError, OSError) as error:
+            raise InvalidInputError(f"cannot be read ({error})") from error
         buffer[: len(data)] = data
         self._meter["bytes"] += len(data)
         return len(data)
@@ -106,6 +110,10 @@ class Source:
     def named(self, *patterns: str) -> list[SourceFile]:
         """Return the files whose paths, or their ends, match one of some patterns such as `*.md`."""
         return [one for one in self.files if any(PurePosixPath(one.name).match(pattern) for pattern in patterns)]
+
+    def candidates(self, *patterns: str) -> list[SourceFile]:
+        """Return the file that the source is, or the files of a folder or an archive that match some patterns."""
+        return [self.only] if self.only else self.named(*patterns)
 
     @cached_property
     def names(self) -> frozenset[str]:
@@ -217,8 +225,3 @@ class Format:
     """Yields the items of a source; the set names what is imported besides, of `more`."""
     more: Mapping[str, str] = field(default_factory=dict)
     """What `--include` may name, and what that is."""
-
-
-def is_database(file: SourceFile) -> bool:
-    """Return whether a file is a SQLite database."""
-    return file.path is not None and file.head().startswith(SQLITE)
