@@ -237,11 +237,13 @@ class Staging:
 
     def _key(self, room: _Room, item: SourceMemory) -> str | None:
         key = item.key.strip()[:KEY]
+        if not key:
+            return None
         if key in room.keys:
             self.found.hints.add(f"The key {key[:100]!r} is there twice; the second memory gets none")
             return None
         room.keys.add(key)
-        return key or None
+        return key
 
     def _turn(self, room: _Room, item: SourceTurn) -> None:
         prompt, thought, response = (one.strip()[:TURN] for one in (item.prompt, item.thought, item.response))

@@ -66,8 +66,10 @@ def _conversation(value: Mapping[str, Any]) -> Iterator[Yielded]:
 
 def _branch(nodes: Mapping[str, Mapping[str, Any]], leaf: str) -> list[Mapping[str, Any]]:
     """Return the nodes from the root to the current one: a regenerated answer is a sibling, which is not shown."""
-    if leaf not in nodes:  # the one that was written last
-        leaf = max(nodes, key=lambda name: when(mapping(nodes[name].get("message")).get("create_time")))
+    if leaf not in nodes:  # the one that was written last, or stands last
+        order = list(nodes)
+        times = {name: when(mapping(nodes[name].get("message")).get("create_time")) for name in order}
+        leaf = max(order, key=lambda name: (times[name], order.index(name)))
     branch: dict[str, Mapping[str, Any]] = {}
     while leaf in nodes and leaf not in branch:
         branch[leaf] = nodes[leaf]

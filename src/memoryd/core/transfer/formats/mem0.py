@@ -40,8 +40,8 @@ PICKLED = (
 
 
 def _recognizes(source: Source) -> bool:
-    if source.is_archive:
-        return bool(source.named("memories.jsonl.gz")) and bool(source.named("memories.json"))
+    if source.names >= {"memories.json", "memories.jsonl.gz"}:  # OpenMemory
+        return True
     return any(databases(source, _FITS, FILE)) or bool(_qdrant(source)) or bool(source.only and _is_list(source.only))
 
 

@@ -26,6 +26,7 @@ HISTORY = "history"
 DRAWERS = "drawers"
 """How the name of the collection with the texts ends; others only point to it."""
 DOCUMENT = "chroma:document"
+DELETED = 3  # Chroma's number of that operation
 OVERLAP = 400  # characters at most that neighbouring chunks share
 _WRITTEN = frozenset({"mcp", "diary", "tool_add_drawer"})
 _DIARY = "diary"
@@ -60,20 +61,40 @@ def _read(source: Source, more: frozenset[str]) -> Iterator[Yielded]:
 
 
 def _memories(database: ForeignDatabase, more: frozenset[str]) -> Iterator[Yielded]:
-    chunks: dict[str, list[Mapping[str, Any]]] = defaultdict(list)
+    written: dict[str, list[Mapping[str, Any]]] = defaultdict(list)
+    mined: dict[str, list[Mapping[str, Any]]] = defaultdict(list)
     for drawer in _every(database):
-        is_chunk = isinstance(drawer.get("chunk_index"), int) and text(drawer.get("source_file"))
-        if not is_chunk or _is_written(drawer):
-            yield _memory(drawer, text(drawer.get(DOCUMENT)), text(drawer.get("id")))
+        if _is_written(drawer):
+            written[text(drawer.get("parent_drawer_id")) or text(drawer.get("id"))].append(drawer)
         elif MINED in more:
-            chunks[text(drawer.get("source_file"))].append(drawer)
+            mined[text(drawer.get("source_file"))].append(drawer)
         else:
             yield LeftOut("chunks of mined files (import the originals, or --include mined)")
-    for file, found in chunks.items():
-        found.sort(key=lambda drawer: drawer["chunk_index"])
-        yield _memory(found[0], _glued([text(one.get(DOCUMENT)) for one in found]), file, *tagged("file", file))
-    if waiting := sum(1 for _ in database.rows("embeddings_queue")):
-        yield LeftOut("entries that Chroma has queued and not yet stored, unless they are there too", waiting)
+    for place, found in written.items():
+        found.sort(key=_index)
+        yield _memory(found[0], "".join(_document(one) for one in found), place)
+    for file, found in mined.items():
+        found.sort(key=_index)
+        yield _memory(found[0], _glued([_document(one) for one in found]), file, *tagged("file", file))
+    if waiting := _waiting(database):
+        yield LeftOut("entries that Chroma has queued, but not stored (open the palace with MemPalace once)", waiting)
+
+
+def _waiting(database: ForeignDatabase) -> int:
+    """Return how many entries are only in the queue, whose rows stay after they were stored."""
+    stored = {row.get("embedding_id") for row in database.rows("embeddings")}
+    last = {row.get("id"): row.get("operation") for row in database.rows("embeddings_queue", "seq_id")}
+    return sum(operation != DELETED and name not in stored for name, operation in last.items())
+
+
+def _index(drawer: Mapping[str, Any]) -> int:
+    index = drawer.get("chunk_index")
+    return index if isinstance(index, int) else 0
+
+
+def _document(drawer: Mapping[str, Any]) -> str:
+    content = drawer.get(DOCUMENT)
+    return content if isinstance(content, str) else ""
 
 
 def _every(database: ForeignDatabase) -> Iterator[Mapping[str, Any]]:

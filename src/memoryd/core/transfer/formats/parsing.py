@@ -187,7 +187,7 @@ class _Array:
                 self._fill()
                 continue
             if self._head is None and (head := _HEAD.match(self._text, self._at)):
-                self._head = re.compile(r"\}\s*,\s*(?=" + re.escape(head[0]) + ")")
+                self._head = re.compile(r",\s*(?=" + re.escape(head[0]) + ")")
             self._at = end
             return value
 
