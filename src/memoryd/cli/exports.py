@@ -1,7 +1,7 @@
 """Export whole workspaces to a file, and import memoryd's own files."""
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Annotated
 
@@ -14,7 +14,9 @@ from memoryd.core.journal.journal import Journal
 from memoryd.core.scope import Scope
 from memoryd.core.security import secrets
 from memoryd.core.transfer import export as exports
-from memoryd.core.transfer import foreign, journal_file, jsonl, restore
+from memoryd.core.transfer import folder, foreign, journal_file, jsonl, restore
+from memoryd.core.transfer.export import Numbers
+from memoryd.core.transfer.file_names import readable
 from memoryd.core.transfer.jsonl import HEAD, ImportMode, LineFile
 from memoryd.core.transfer.restore import RestoredWorkspace
 from memoryd.core.transfer.schema import FORMAT
@@ -24,6 +26,7 @@ from memoryd.model import Workspace
 from memoryd.settings import Settings
 
 MODES = ("merge", "replace")
+EXPORT_FORMATS = ("jsonl", "markdown")
 BEGINNING = 64  # bytes that tell a file of memoryd's own
 CHROMA = (
     "The journal is in ChromaDB (MEMORY_JOURNAL_STORE): it is not part of the export. The tool export_database "
@@ -39,27 +42,54 @@ Every = Annotated[bool, typer.Option("--all", help="Every workspace that is not 
 @command(*PLACE)
 def export(
     settings: Settings,
-    file: Annotated[Path, typer.Argument(help="The new file.")],
+    file: Annotated[Path, typer.Argument(help="The new file; of Markdown the folder, new or of an earlier export.")],
     *,
+    form: Annotated[
+        str, typer.Option("--format", metavar="jsonl|markdown", help="For memoryd, or for people, Obsidian and git.")
+    ] = "jsonl",
     every: Every = False,
     vectors: Annotated[bool, typer.Option("--vectors", help="Include all vectors.")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Write a workspace, or all of them, into one file of JSON lines, which `memoryd import` reads."""
+    """Write a workspace, or all of them, into one file of JSON lines, or a folder of Markdown; `import` reads both."""
+    if form not in EXPORT_FORMATS:
+        raise InvalidInputError(f"There is no format {form[:50]!r}. There are: {', '.join(EXPORT_FORMATS)}.")
     path = file.expanduser().absolute()
+    if form == "markdown":
+        _notebook(settings, path, every=every, as_json=as_json)
+        return
     with Engine(settings, fetch=False) as engine:
         workspaces = _chosen(engine, every)
         with reported() as report:
             written, numbers = exports.export(engine, path, workspaces, report, vectors=vectors)
     if settings.journal_store == "chroma":
         note(CHROMA)
+    _print_written(path, written.size, numbers, as_json=as_json)
+
+
+def _notebook(settings: Settings, path: Path, *, every: bool, as_json: bool) -> None:
+    """Write a folder of Markdown, or one for each workspace below it."""
+    numbers: dict[str, Numbers] = {}
+    size = 0
+    with Engine(settings, fetch=False) as engine:
+        for workspace in _chosen(engine, every):
+            target = path / readable(workspace.name) if every else path
+            with reported() as report:
+                numbers[workspace.name], count = folder.export(engine, workspace, target, report)
+            size += count
+    if settings.journal_store == "chroma":
+        note(CHROMA)
+    _print_written(path, size, numbers, as_json=as_json)
+
+
+def _print_written(path: Path, size: int, numbers: Mapping[str, Numbers], *, as_json: bool) -> None:
     if as_json:
         listed = [{"workspace": name, **of} for name, of in numbers.items()]
-        show.as_json({"file": str(path), "bytes": written.size, "workspaces": listed})
+        show.as_json({"file": str(path), "bytes": size, "workspaces": listed})
         return
     nouns = [noun for noun in exports.NOUNS.values() if any(of[noun] for of in numbers.values())]
     show.numbers(("workspace", *nouns), [(name, *(of[noun] for noun in nouns)) for name, of in numbers.items()])
-    out.print(f"Wrote {path}: {show.size(written.size)}.", soft_wrap=True)
+    out.print(f"Wrote {path}: {show.size(size)}.", soft_wrap=True)
 
 
 def _chosen(engine: Engine, every: bool) -> list[Workspace]:

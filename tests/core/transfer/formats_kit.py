@@ -22,7 +22,7 @@ def sample(name: str, folder: Path) -> Path:
     shutil.copytree(SAMPLES / name, made)
     for script in made.rglob("*.sql"):
         with closing(sqlite3.connect(script.with_suffix(""))) as database:
-            database.executescript(script.read_text())
+            database.executescript(f"BEGIN;{script.read_text()}COMMIT;")
         script.unlink()
     files = [path for path in made.rglob("*") if path.is_file()]
     return files[0] if len(files) == 1 else made

@@ -85,8 +85,16 @@ class _Node:
 
     item: SourceEntity
     at: str
-    observations: dict[str, str] = field(default_factory=dict)
-    """The time of each text."""
+    observations: list[tuple[str, str]] = field(default_factory=list)
+    """Each text and its time."""
+    texts: set[str] = field(default_factory=set)
+
+    def add(self, at: str, *texts: str) -> None:
+        """Add the observations that are not there yet."""
+        for text in texts:
+            if text not in self.texts:
+                self.texts.add(text)
+                self.observations.append((text, at))
 
 
 class _Room:
@@ -216,7 +224,7 @@ class Staging:
         if not item.text.strip():
             self.found.left_out["empty memories"] += 1
             return
-        texts = parts(item.text.strip(), LONGEST)
+        texts = [item.text] if item.is_record else parts(item.text.strip(), LONGEST)
         key = self._key(room, item) if len(texts) == 1 else None
         for number, text in enumerate(texts, 1):
             same = fingerprint(text)
@@ -246,13 +254,14 @@ class Staging:
         return key
 
     def _turn(self, room: _Room, item: SourceTurn) -> None:
-        prompt, thought, response = (one.strip()[:TURN] for one in (item.prompt, item.thought, item.response))
+        said = (item.prompt, item.thought, item.response)
+        prompt, thought, response = said if item.is_record else (one.strip()[:TURN] for one in said)
         body = BETWEEN.join((prompt, thought, response))
         record_id = self._id(room, item, Kind.INTERACTION, body)
         if not body.strip() or not record_id:
             self.found.left_out["turns that are there twice" if body.strip() else "empty turns"] += 1
             return
-        if max(map(len, (item.prompt, item.thought, item.response))) > TURN:
+        if max(map(len, said)) > TURN and not item.is_record:
             self.found.hints.add(f"{item.id[:100]}: texts of a turn are cut after {TURN:,} characters")
         thought_at = len(prompt) + len(BETWEEN)
         record = self._record(item, record_id, Kind.INTERACTION, None, AGENT_INTERACTION, body)
@@ -270,19 +279,24 @@ class Staging:
         body = parts("\n\n".join(texts), LONGEST)
         if len(body) > 1:
             self.found.hints.add(f"The summary of the session {session[:100]} is cut after {LONGEST:,} characters")
-        last = replace(found[-1], session_id=session)
+        last = found[-1] if found[-1].is_record else replace(found[-1], session_id=session)
         record_id = last.id if last.is_record else _derived("summary", session)
         title = _BLANKS.sub(" ", found[0].title).strip()[:NAME] or session
         record = self._record(last, record_id, Kind.SUMMARY, title, last.category[:TAG], body[0])
-        detail = dict.fromkeys(("quality", "productivity", "impact", "complexity"))
-        room.put(record, "summary_details", {**detail, "memory_count": 0, "technologies": "[]"})
+        detail = {
+            "memory_count": 0,
+            **dict.fromkeys(("quality", "productivity", "impact", "complexity")),
+            **last.scores,
+        }
+        technologies = json.dumps(last.technologies, ensure_ascii=False)
+        room.put(record, "summary_details", detail | {"technologies": technologies})
         self._count(Kind.SUMMARY, last, title)
 
     # graph -----------------------------------------------------------------------------------------------------------
 
     def _entity(self, room: _Room, item: SourceEntity) -> None:
-        name = item.name.strip()[:NAME]
-        if not name:
+        name = item.name if item.is_record else item.name.strip()[:NAME]
+        if not name.strip():
             self.found.left_out["entities without a name"] += 1
             return
         node = room.nodes.setdefault(name, _Node(replace(item, name=name), item.created_at))
@@ -295,12 +309,16 @@ class Staging:
             created_at=min(known.created_at, item.created_at),
             updated_at=max(known.updated_at, item.updated_at),
         )
-        for text in filter(None, map(str.strip, item.observations)):
-            for part in parts(text, LONGEST):
-                node.observations.setdefault(part, item.created_at)
+        if item.is_record:
+            node.observations += [(text, item.created_at) for text in item.observations]
+        else:
+            for text in filter(None, map(str.strip, item.observations)):
+                node.add(item.created_at, *parts(text, LONGEST))
 
     def _relation(self, room: _Room, item: SourceRelation) -> None:
-        ends = (item.source.strip()[:NAME], item.target.strip()[:NAME], item.type.strip()[:TYPE])
+        ends = (item.source, item.target, item.type)
+        if not item.is_record:
+            ends = (item.source.strip()[:NAME], item.target.strip()[:NAME], item.type.strip()[:TYPE])
         if not all(ends):
             self.found.left_out["relations without a name"] += 1
             return
@@ -330,23 +348,21 @@ class Staging:
 
     def _node(self, room: _Room, node: _Node) -> None:
         item, entity_id = node.item, self._entity_id(room, node.item.name)
-        summary = parts(item.summary, LONGEST)
-        if len(summary) > 1:
-            for more in summary[1:]:
-                node.observations.setdefault(more, item.created_at)
-        record = self._record(item, entity_id, Kind.ENTITY, item.name, item.type[:TYPE] or UNKNOWN, summary[0])
-        room.put(
-            record,
-            "entity_details",
-            {
-                "summary_updated_at": record["updated_at"] if summary[0] else None,
-                "next_ordinal": len(node.observations),
-            },
-        )
+        summary = [item.summary] if item.is_record else parts(item.summary, LONGEST)
+        node.add(item.created_at, *summary[1:])
+        ordinals = item.ordinals if len(item.ordinals) == len(node.observations) else range(len(node.observations))
+        type_ = (item.type if item.is_record else item.type[:TYPE]) or UNKNOWN
+        record = self._record(item, entity_id, Kind.ENTITY, item.name, type_, summary[0])
+        summarized_at = record["updated_at"] if summary[0] else None
+        detail = {"summary_updated_at": summarized_at, "next_ordinal": max(ordinals, default=-1) + 1}
+        room.put(record, "entity_details", detail)
         self._count(Kind.ENTITY, item, item.name)
-        for ordinal, (text, at) in enumerate(node.observations.items()):
+        times = Counter[str]()
+        for ordinal, (text, at) in zip(ordinals, node.observations, strict=True):
+            times[text] += 1
+            again = (str(times[text]),) if times[text] > 1 else ()
             about = SourceItem(id=item.id, created_at=at, session_id=item.session_id)
-            record_id = _derived("observation", item.name, text)
+            record_id = _derived("observation", item.name, text, *again)
             record = self._record(about, record_id, Kind.OBSERVATION, item.name, "", text)
             room.put(record, "observation_details", {"entity_id": entity_id, "ordinal": ordinal})
             self._count(Kind.OBSERVATION, None, f"{item.name}: {text}")
@@ -386,7 +402,9 @@ class Staging:
         return {
             "id": record_id, "kind": str(kind), "name": name, "type": type_, "body": body,
             "tags": json.dumps(self._tags(item, more), ensure_ascii=False), "scope": "",
-            "session_id": self._session(item) or None, "client": f"import {self._form}", "tool": TOOL,
+            "session_id": self._session(item) or None,
+            "client": item.client if item.is_record else f"import {self._form}",
+            "tool": item.tool if item.is_record else TOOL,
             "created_at": item.created_at, "updated_at": max(item.created_at, item.updated_at), "deleted_at": None,
         }  # fmt: skip
 
@@ -424,5 +442,5 @@ def _stored(item: Any) -> Any:
         if isinstance(value, str):
             changed[name] = storable(value)
         elif isinstance(value, tuple):
-            changed[name] = tuple(map(storable, value))
+            changed[name] = tuple(storable(one) if isinstance(one, str) else one for one in value)
     return replace(item, **changed)

@@ -2,7 +2,8 @@
 
 import hashlib
 import math
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any, TypeAlias
 
@@ -28,6 +29,9 @@ class SourceItem:
     session_id: str = ""
     is_record: bool = False
     """Whether `id` is the id of a record of memoryd, which an export for people has kept."""
+    client: str = ""
+    tool: str = ""
+    """What wrote the record; of others it is the import."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,6 +51,8 @@ class SourceEntity(SourceItem):
     type: str = ""
     summary: str = ""
     observations: tuple[str, ...] = ()
+    ordinals: tuple[int, ...] = ()
+    """Those of the observations, where the source has kept them; else they are counted from 0."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,6 +80,9 @@ class SourceSummary(SourceItem):
     title: str
     text: str
     category: str = "session"
+    scores: Mapping[str, int] = field(default_factory=dict)
+    """Fields of model.SessionSummary that are numbers."""
+    technologies: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

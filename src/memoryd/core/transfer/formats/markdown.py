@@ -1,11 +1,11 @@
 """Folders and files of Markdown: Claude Code's memory, instructions, basic-memory, Obsidian, plain notes, lists."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import PurePosixPath
 from typing import Any
 
-from memoryd.core.transfer.formats import basic_memory
+from memoryd.core.transfer.formats import basic_memory, own_notes
 from memoryd.core.transfer.formats.items import (
     Fault,
     Hint,
@@ -61,9 +61,14 @@ def _read(source: Source, _more: frozenset[str]) -> Iterator[Yielded]:
     if others := len(files) - len(notes):
         yield LeftOut("files of instructions (AGENTS.md and its like; name the file itself to import it)", others)
     names = basic_memory.NameIndex(_readable(notes))
+    titles = {
+        one.file.name.removesuffix(".md"): str(one.properties.get("title"))
+        for one in _readable(notes)
+        if own_notes.is_own(one)
+    }
     for file in notes:
         try:
-            yield from _items(source, note(file), names)
+            yield from _items(source, note(file), names, titles)
         except (InvalidInputError, OSError) as error:
             yield Fault(f"{file.name}: {error}")
     for file in (one for one in _visible(source) if one.base.endswith(LISTS)):
@@ -79,10 +84,12 @@ def _readable(files: list[SourceFile]) -> Iterator[Note]:
             continue
 
 
-def _items(source: Source, one: Note, names: basic_memory.NameIndex) -> Iterator[Yielded]:
+def _items(source: Source, one: Note, names: basic_memory.NameIndex, titles: Mapping[str, str]) -> Iterator[Yielded]:
     if one.fault:
         yield Hint(f"{one.file.name}: {one.fault}; its text is imported without them")
-    if basic_memory.is_note(one):
+    if own_notes.is_own(one):
+        yield from own_notes.items(one, titles)
+    elif basic_memory.is_note(one):
         yield from basic_memory.items(one, names)
     elif _is_instruction(one.file):
         yield from _instructions(one)

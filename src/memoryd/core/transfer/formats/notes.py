@@ -11,7 +11,7 @@ from memoryd.core.transfer.formats.items import text, texts, when
 from memoryd.core.transfer.formats.source import SourceFile
 
 PROPERTIES = 64_000  # characters of a frontmatter
-_FRONT = re.compile(r"---[ \t]*\r?\n(.*?)(?:^|\n)---[ \t]*(?:\r?\n|\Z)", re.DOTALL)
+_FRONT = re.compile(r"---[ \t]*\r?\n(.*?)^---[ \t]*(?:\r?\n|\Z)", re.DOTALL | re.MULTILINE)
 _CODE = re.compile(r"^ {0,3}(```|~~~).*?(?:^ {0,3}\1[^\n]*$|\Z)|`[^`\n]*`", re.DOTALL | re.MULTILINE)
 _TAG = re.compile(r"(?<![\w#/&])#([^\W\d][\w/-]*)")
 _DAILY = re.compile(r"\d{4}-\d\d-\d\d")
@@ -26,6 +26,8 @@ class Note:
     file: SourceFile
     properties: Mapping[str, Any]
     body: str
+    raw: str
+    """The text as it stands below the properties."""
     fault: str = ""
     """Why the properties could not be read; '' if they could."""
 
@@ -58,24 +60,24 @@ class Note:
 
 def note(file: SourceFile) -> Note:
     """Read a note; raise InvalidInputError if it is too long."""
-    whole = file.whole().replace("\r\n", "\n")
+    whole = file.whole()
     front = _FRONT.match(whole)
     if not front:
-        return Note(file, {}, whole.strip())
-    body = whole[front.end() :].strip()
+        return Note(file, {}, _plain(whole), whole)
+    raw = whole[front.end() :]
+    body = _plain(raw)
     if len(front[1]) > PROPERTIES:
-        return Note(file, {}, body, f"its properties have more than {PROPERTIES:,} characters")
+        return Note(file, {}, body, raw, f"its properties have more than {PROPERTIES:,} characters")
     try:
         properties = yaml.load(front[1], _LOADER)  # noqa: S506 - the loader makes texts, lists and mappings only
     except (yaml.YAMLError, RecursionError, ValueError) as error:
-        return Note(file, {}, body, f"its properties are no YAML ({' '.join(str(error).split())[:200]})")
+        return Note(file, {}, body, raw, f"its properties are no YAML ({' '.join(str(error).split())[:200]})")
     if properties in (None, ""):
-        return Note(file, {}, body)
+        return Note(file, {}, body, raw)
     if not isinstance(properties, dict):
-        return Note(file, {}, whole.strip())
-    return Note(file, {str(name): value for name, value in properties.items()}, body)
+        return Note(file, {}, _plain(whole), whole)
+    return Note(file, {str(name): value for name, value in properties.items()}, body, raw)
 
 
-def without_code(body: str) -> str:
-    """Return a text without its code, where a `#` or a `[[` means something else."""
-    return _CODE.sub("", body)
+def _plain(text: str) -> str:
+    return text.replace("\r\n", "\n").strip()
