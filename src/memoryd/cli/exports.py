@@ -14,7 +14,7 @@ from memoryd.core.journal.journal import Journal
 from memoryd.core.scope import Scope
 from memoryd.core.security import secrets
 from memoryd.core.transfer import export as exports
-from memoryd.core.transfer import folder, foreign, journal_file, jsonl, restore
+from memoryd.core.transfer import folder, foreign, journal_file, jsonl, reader, restore
 from memoryd.core.transfer.export import Numbers
 from memoryd.core.transfer.file_names import readable
 from memoryd.core.transfer.jsonl import HEAD, ImportMode, LineFile
@@ -83,13 +83,18 @@ def _notebook(settings: Settings, path: Path, *, every: bool, as_json: bool) -> 
 
 
 def _print_written(path: Path, size: int, numbers: Mapping[str, Numbers], *, as_json: bool) -> None:
+    _print_numbers(path, numbers, as_json=as_json, bytes=size)
+    if not as_json:
+        out.print(f"Wrote {path}: {show.size(size)}.", soft_wrap=True)
+
+
+def _print_numbers(path: Path, numbers: Mapping[str, Numbers], *, as_json: bool, **more: int) -> None:
     if as_json:
         listed = [{"workspace": name, **of} for name, of in numbers.items()]
-        show.as_json({"file": str(path), "bytes": size, "workspaces": listed})
+        show.as_json({"file": str(path), **more, "workspaces": listed})
         return
     nouns = [noun for noun in exports.NOUNS.values() if any(of[noun] for of in numbers.values())]
     show.numbers(("workspace", *nouns), [(name, *(of[noun] for noun in nouns)) for name, of in numbers.items()])
-    out.print(f"Wrote {path}: {show.size(size)}.", soft_wrap=True)
 
 
 def _chosen(engine: Engine, every: bool) -> list[Workspace]:
@@ -129,6 +134,20 @@ def is_own(path: Path) -> bool:
         return False
     with path.open("rb") as file:
         return file.read(BEGINNING).startswith(f'{{"{HEAD}"'.encode())
+
+
+def preview_own(settings: Settings, path: Path, *, as_json: bool) -> None:
+    """Show what a file of `export` holds, which is checked as by an import; nothing is imported."""
+    with (
+        jsonl.opened(path) as source,
+        Engine(settings, fetch=False) as engine,
+        reported() as report,
+        reader.unpacked(source, engine.secrets, lambda done: report("checking", done)) as parts,
+    ):
+        found = {part.name: part.numbers for part in parts}
+    _print_numbers(path, found, as_json=as_json)
+    if not as_json:
+        out.print("Nothing was imported.")
 
 
 def _form(source: LineFile) -> object:

@@ -35,11 +35,8 @@ def take(
     *, by_project: bool, agreed: bool, vectors: bool, as_json: bool,
 ) -> None:  # fmt: skip
     """Import a source, after a question unless it is `agreed`; the command fails where parts of it are torn."""
-    if not agreed and not sys.stdin.isatty():
-        raise InvalidInputError(
-            f"{source.path.name} is {form.title} ({form.name}). Nothing was imported, as stdin is not a terminal: look "
-            f"at it with --dry-run, import it with --yes or --from {form.name}."
-        )
+    if not sys.stdin.isatty():
+        demand_agreement(source, form, agreed=agreed)
     with Engine(settings, fetch=False) as engine, ExitStack() as stack:
         read = _read(stack, engine, source, form, include, by_project=by_project)
         if not as_json:
@@ -61,6 +58,15 @@ def take(
             f"Parts that were not imported: {read.found.faults.number}. The rest is there; what is there already stays "
             "as it is when this is imported again.", FAILED,
         )  # fmt: skip
+
+
+def demand_agreement(source: Source, form: Format, *, agreed: bool) -> None:
+    """Raise InvalidInputError, which names the recognized format, unless the import is agreed to."""
+    if not agreed:
+        raise InvalidInputError(
+            f"{source.path.name} is {form.title} ({form.name}). Nothing was imported: look at it with --dry-run, "
+            f"import it with --yes or --from {form.name}."
+        )
 
 
 def _read(

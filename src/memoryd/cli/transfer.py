@@ -1,6 +1,6 @@
 """Import exports, and what other memories, agents and notebooks have written: import."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
@@ -9,17 +9,19 @@ import typer
 
 from memoryd.cli import exports, intake, show, transcripts
 from memoryd.cli.frame import FAILED, PLACE, AsJson, command, fail, note, out, reported
+from memoryd.core.agents import transcript_import
 from memoryd.core.engine import Engine
 from memoryd.core.graph.transaction import Graph
 from memoryd.core.scope import Scope
-from memoryd.core.transfer import foreign, formats, server_memory
+from memoryd.core.transfer import foreign, formats
 from memoryd.core.transfer.foreign import ImportSummary, Remark
 from memoryd.core.transfer.formats.source import opened
 from memoryd.core.transfer.intake import recognize
 from memoryd.errors import InvalidInputError
 from memoryd.settings import Settings
 
-FORMATS = (*server_memory.FORMATS, transcripts.CLAUDE_CODE, *formats.FORMATS)
+FORMATS = {form.name: form for form in (foreign.FORMAT, transcript_import.FORMAT, *formats.FORMATS.values())}
+"""What `--from` may name, in the order in which formats are recognized."""
 LISTED = ", ".join(FORMATS)
 
 
@@ -71,22 +73,23 @@ def import_(
     place = path.expanduser().absolute()
     wish = _Wish(frozenset(include or ()), dry_run, yes or form is not None, by_project, not no_vectors, as_json)
     if form is None and exports.is_own(place):
-        exports.import_own(settings, place, mode, every=every, vectors=wish.vectors, as_json=as_json)
+        if dry_run:
+            exports.preview_own(settings, place, as_json=as_json)
+        else:
+            exports.import_own(settings, place, mode, every=every, vectors=wish.vectors, as_json=as_json)
         return
     if mode != "merge":
         raise InvalidInputError("What comes from elsewhere is merged: --mode replace is for memoryd's own exports.")
-    if form == transcripts.CLAUDE_CODE:
-        transcripts.take(settings, place, as_json=as_json, vectors=wish.vectors)
-    elif form is not None and form in server_memory.FORMATS:
-        _graph(settings, place, form, wish)
-    else:
+    if dry_run or form not in OWN_LOADERS:
         _elsewhere(settings, place, form, wish)
+    else:
+        OWN_LOADERS[form](settings, place, wish)
 
 
 def _elsewhere(settings: Settings, path: Path, form: str | None, wish: _Wish) -> None:
-    """Import what a module of `formats` reads."""
+    """Show or import what a format reads, which is recognized unless it is named."""
     with opened(path) as source:
-        known = formats.FORMATS[form] if form else recognize(source)
+        known = FORMATS[form] if form else recognize(source, FORMATS.values())
         if known is None:
             what = (
                 "is no file, and no folder of a known format" if source.is_folder else "is no export of memoryd's own"
@@ -98,18 +101,25 @@ def _elsewhere(settings: Settings, path: Path, form: str | None, wish: _Wish) ->
             )
         if wish.dry_run:
             intake.preview(settings, source, known, wish.include, as_json=wish.as_json)
-            return
-        intake.take(
-            settings, source, known, wish.include,
-            by_project=wish.by_project, agreed=wish.agreed, vectors=wish.vectors, as_json=wish.as_json,
-        )  # fmt: skip
+        elif known.name in OWN_LOADERS:
+            intake.demand_agreement(source, known, agreed=wish.agreed)
+            OWN_LOADERS[known.name](settings, path, wish)
+        else:
+            intake.take(
+                settings, source, known, wish.include,
+                by_project=wish.by_project, agreed=wish.agreed, vectors=wish.vectors, as_json=wish.as_json,
+            )  # fmt: skip
 
 
-# the graph of server-memory ------------------------------------------------------------------------------------------
+# formats with a way of their own into the store ----------------------------------------------------------------------
 
 
-def _graph(settings: Settings, path: Path, form: str, wish: _Wish) -> None:
-    with foreign.opened(path, form) as source, Engine(settings, fetch=False) as engine:
+def _transcripts(settings: Settings, path: Path, wish: _Wish) -> None:
+    transcripts.take(settings, path, as_json=wish.as_json, vectors=wish.vectors)
+
+
+def _graph(settings: Settings, path: Path, wish: _Wish) -> None:
+    with foreign.opened(path, foreign.FORMAT.name) as source, Engine(settings, fetch=False) as engine:
         graph = Graph(Scope(engine, engine.workspace(make=True)))
         with reported() as report:
             summary = foreign.load(graph, source, report)
@@ -155,3 +165,8 @@ def _end(summary: ImportSummary) -> None:
         raise fail(f"The file changed during the import. Stop the server that uses it, {again}", FAILED)
     if summary.faults:
         raise fail(f"Lines that were not imported, or only in part: {summary.faults}. Correct them {again}", FAILED)
+
+
+OWN_LOADERS: Mapping[str, Callable[[Settings, Path, _Wish], None]] = {
+    foreign.FORMAT.name: _graph, transcript_import.FORMAT.name: _transcripts,
+}  # fmt: skip

@@ -33,7 +33,7 @@ def bring(
 ) -> tuple[Intake, list[RestoredWorkspace]]:
     """Import a source, as the format that it is recognized as unless one is named."""
     with opened(path) as source:
-        found = FORMATS[form] if form else intake.recognize(source)
+        found = FORMATS[form] if form else intake.recognize(source, FORMATS.values())
         assert found, f"{path} is not recognized"
         with intake.staged(engine, source, found, frozenset(include), lambda *_: None, by_project=by_project) as read:
             return read, read.load(engine, lambda *_: None)

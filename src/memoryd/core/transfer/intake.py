@@ -1,7 +1,7 @@
 """Import what another memory, agent or notebook has written: recognize it, show what it holds, merge it."""
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -9,7 +9,7 @@ from typing import Any
 
 from memoryd.core.base.progress import StepProgress
 from memoryd.core.engine import Engine
-from memoryd.core.transfer import formats, restore
+from memoryd.core.transfer import restore
 from memoryd.core.transfer.formats.items import Yielded
 from memoryd.core.transfer.formats.source import Format, Source
 from memoryd.core.transfer.reader import Part
@@ -57,9 +57,9 @@ class Intake:
         ]  # fmt: skip
 
 
-def recognize(source: Source) -> Format | None:
-    """Return the format of a source; None if it has none that is known."""
-    return next((form for form in formats.FORMATS.values() if form.recognizes(source)), None)
+def recognize(source: Source, known: Iterable[Format]) -> Format | None:
+    """Return the first of some formats that a source has; None if it has none of them."""
+    return next((form for form in known if form.recognizes(source)), None)
 
 
 @contextmanager

@@ -43,7 +43,8 @@ def server_memory(line: bytes) -> Iterator[Item]:
                 yield Fault("is no JSON object with a type")
 
 
-FORMATS: Mapping[str, Callable[[bytes], Iterator[Item]]] = {"server-memory": server_memory}
+SERVER_MEMORY = "server-memory"
+FORMATS: Mapping[str, Callable[[bytes], Iterator[Item]]] = {SERVER_MEMORY: server_memory}
 """The reader of a line, by format."""
 
 _DECODER = json.JSONDecoder(strict=False, parse_int=float)  # integers of any length are accepted; none is used

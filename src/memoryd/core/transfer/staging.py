@@ -112,21 +112,13 @@ class _Room:
         """The time of each relation."""
         self.summaries: dict[str, list[SourceSummary]] = defaultdict(list)
         self._waiting: dict[str, list[Row]] = defaultdict(list)
-        self._number = 0
 
     def put(self, record: Row, table: str, detail: Row) -> None:
         """Add a record with its detail."""
         self.part.numbers[NOUNS[record["kind"]]] += 1
         self._waiting["records"].append(record)
         self._waiting[table].append({"id": record["id"], **detail})
-        event = {"at": record["created_at"], "operation": f"create_{record['kind']}", "subject": record["id"]}
-        self.event(event)
-
-    def event(self, event: Row) -> None:
-        """Add an event, by which a running server notices the record."""
-        self._waiting["events"].append(event)
-        self._number += 1
-        if self._number % BATCH == 0:
+        if len(self._waiting["records"]) >= BATCH:
             self.flush()
 
     def row(self, table: str, row: Row) -> None:
@@ -375,7 +367,7 @@ class Staging:
             name = "".join(one for one in project if one.isprintable()).strip()[:200] or name
         if name not in self._rooms:
             about = {"name": name, "description": "", "created_at": self._now, "updated_at": self._now}
-            self._rooms[name] = _Room(Part(about, self._database.queries(str(len(self._rooms)))))
+            self._rooms[name] = _Room(Part(about, self._database.queries(str(len(self._rooms))), tells_events=False))
         return self._rooms[name]
 
     def _id(self, room: _Room, item: SourceItem, kind: Kind, text: str, part: str = "") -> str:
