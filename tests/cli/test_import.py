@@ -28,7 +28,7 @@ def test_without_a_word_what_was_found_is_named_and_nothing_is_written(home: Pat
 
 def test_a_dry_run_shows_numbers_projects_and_the_first_of_each(home: Path, file: Path) -> None:
     shown = run(home, "import", file, "--dry-run")
-    assert "memories      1" in shown.stdout
+    assert "memories  1" in shown.stdout
     assert "By project: shop 1." in shown.stdout
     assert "2026-03-15  Ann prefers tea." in shown.stdout
     assert "Nothing was imported." in shown.stdout

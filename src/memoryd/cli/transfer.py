@@ -80,10 +80,11 @@ def import_(
         return
     if mode != "merge":
         raise InvalidInputError("What comes from elsewhere is merged: --mode replace is for memoryd's own exports.")
-    if dry_run or form not in OWN_LOADERS:
-        _elsewhere(settings, place, form, wish)
+    loader = OWN_LOADERS.get(form or "")
+    if loader and not dry_run:
+        loader(settings, place, wish)
     else:
-        OWN_LOADERS[form](settings, place, wish)
+        _elsewhere(settings, place, form, wish)
 
 
 def _elsewhere(settings: Settings, path: Path, form: str | None, wish: _Wish) -> None:
@@ -91,13 +92,10 @@ def _elsewhere(settings: Settings, path: Path, form: str | None, wish: _Wish) ->
     with opened(path) as source:
         known = FORMATS[form] if form else recognize(source, FORMATS.values())
         if known is None:
-            what = (
-                "is no file, and no folder of a known format" if source.is_folder else "is no export of memoryd's own"
-            )
+            what = "is no export of memoryd's own" if source.only else "is no file, and nothing in it is recognized"
             what = "is empty" if source.only and not source.only.size else what
             raise InvalidInputError(
-                f"{path.name} {what}. Nothing was imported. Where its format is known to you, name it with --from: "
-                f"{LISTED}."
+                f"{path.name} {what}. Nothing was imported. Where you know its format, name it with --from: {LISTED}."
             )
         if wish.dry_run:
             intake.preview(settings, source, known, wish.include, as_json=wish.as_json)

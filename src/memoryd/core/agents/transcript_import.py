@@ -16,7 +16,7 @@ from memoryd.core.base.batches import batches
 from memoryd.core.base.progress import Progress, ignore_progress
 from memoryd.core.security.secrets import SecretRefusedError, Secrets
 from memoryd.core.transfer.formats.items import Fault, SourceTurn, Yielded
-from memoryd.core.transfer.formats.source import Format, Source
+from memoryd.core.transfer.formats.source import Format, Source, SourceFile
 from memoryd.errors import InvalidInputError
 from memoryd.model import Interaction
 from memoryd.store.journal import JournalStore
@@ -200,15 +200,19 @@ def _recognizes(source: Source) -> bool:
 def _items(source: Source, _more: frozenset[str]) -> Iterator[Yielded]:
     """Yield the turns of all transcripts in the shape of all formats, to be shown."""
     for file in source.named("*.jsonl"):
-        faults: list[str] = []
-        with file.opener() as lines:
-            for turn in Reader(lines, file.stem, lambda number, text: faults.append(f"line {number} {text}")).turns():
-                one = turn.interaction()
-                yield SourceTurn(
-                    id=one.id, is_record=True, session_id=one.session_id, created_at=one.created_at,
-                    prompt=one.prompt, thought=one.thought, response=one.response,
-                )  # fmt: skip
-        yield from (Fault(f"{file.name}, {fault}") for fault in faults)
+        yield from _turns_of(file)
+
+
+def _turns_of(file: SourceFile) -> Iterator[Yielded]:
+    faults: list[str] = []
+    with file.opener() as lines:
+        for turn in Reader(lines, file.stem, lambda number, text: faults.append(f"line {number} {text}")).turns():
+            one = turn.interaction()
+            yield SourceTurn(
+                id=one.id, is_record=True, session_id=one.session_id, created_at=one.created_at, prompt=one.prompt,
+                thought=one.thought, response=one.response,
+            )  # fmt: skip
+    yield from (Fault(f"{file.name}, {fault}") for fault in faults)
 
 
 FORMAT = Format(CLAUDE_CODE, "a folder of transcripts of Claude Code", _recognizes, _items)
