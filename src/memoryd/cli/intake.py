@@ -10,7 +10,7 @@ from memoryd.cli.frame import FAILED, fail, note, out, reported
 from memoryd.core.engine import Engine
 from memoryd.core.transfer import intake
 from memoryd.core.transfer.export import NOUNS
-from memoryd.core.transfer.formats.source import Format, Source
+from memoryd.core.transfer.formats.source import ForeignFormat, Source
 from memoryd.core.transfer.intake import Intake
 from memoryd.core.transfer.staging import REMARKS, Remarked
 from memoryd.errors import InvalidInputError
@@ -19,7 +19,7 @@ from memoryd.settings import Settings
 PROJECTS = 20  # projects that are listed
 
 
-def preview(settings: Settings, source: Source, form: Format, include: frozenset[str], *, as_json: bool) -> None:
+def preview(settings: Settings, source: Source, form: ForeignFormat, include: frozenset[str], *, as_json: bool) -> None:
     """Show what a source holds; nothing is imported."""
     with Engine(settings, fetch=False) as engine, ExitStack() as stack:
         read = _read(stack, engine, source, form, include, by_project=False)
@@ -31,7 +31,7 @@ def preview(settings: Settings, source: Source, form: Format, include: frozenset
 
 
 def take(
-    settings: Settings, source: Source, form: Format, include: frozenset[str],
+    settings: Settings, source: Source, form: ForeignFormat, include: frozenset[str],
     *, by_project: bool, agreed: bool, vectors: bool, as_json: bool,
 ) -> None:  # fmt: skip
     """Import a source, after a question unless it is `agreed`; the command fails where parts of it are torn."""
@@ -60,7 +60,7 @@ def take(
         )  # fmt: skip
 
 
-def demand_agreement(source: Source, form: Format, *, agreed: bool) -> None:
+def demand_agreement(source: Source, form: ForeignFormat, *, agreed: bool) -> None:
     """Raise InvalidInputError, which names the recognized format, unless the import is agreed to."""
     if not agreed:
         raise InvalidInputError(
@@ -70,7 +70,7 @@ def demand_agreement(source: Source, form: Format, *, agreed: bool) -> None:
 
 
 def _read(
-    stack: ExitStack, engine: Engine, source: Source, form: Format, include: frozenset[str], *, by_project: bool
+    stack: ExitStack, engine: Engine, source: Source, form: ForeignFormat, include: frozenset[str], *, by_project: bool
 ) -> Intake:
     with reported() as report:
         return stack.enter_context(

@@ -16,7 +16,7 @@ from memoryd.core.base.batches import batches
 from memoryd.core.base.progress import Progress, ignore_progress
 from memoryd.core.security.secrets import SecretRefusedError, Secrets
 from memoryd.core.transfer.formats.items import Fault, SourceTurn, Yielded
-from memoryd.core.transfer.formats.source import Format, Source, SourceFile
+from memoryd.core.transfer.formats.source import ForeignFormat, Source, SourceFile
 from memoryd.errors import InvalidInputError
 from memoryd.model import Interaction
 from memoryd.store.journal import JournalStore
@@ -215,5 +215,5 @@ def _turns_of(file: SourceFile) -> Iterator[Yielded]:
     yield from (Fault(f"{file.name}, {fault}") for fault in faults)
 
 
-FORMAT = Format(CLAUDE_CODE, "a folder of transcripts of Claude Code", _recognizes, _items)
+FORMAT = ForeignFormat(CLAUDE_CODE, "a folder of transcripts of Claude Code", _recognizes, _items)
 """To recognize a folder, and to show what it holds; `load` imports it."""

@@ -21,7 +21,7 @@ from memoryd.core.graph.relations import Edge
 from memoryd.core.graph.transaction import Change, Graph, named
 from memoryd.core.transfer import jsonl
 from memoryd.core.transfer.formats.items import Fault, Hint, SourceEntity, SourceRelation, Yielded
-from memoryd.core.transfer.formats.source import Format, Source
+from memoryd.core.transfer.formats.source import ForeignFormat, Source
 from memoryd.core.transfer.server_memory import FORMATS, SERVER_MEMORY, UNKNOWN, Item, brief
 from memoryd.errors import InvalidInputError
 
@@ -100,7 +100,7 @@ def _item(item: Item, number: int) -> Yielded:
             return Hint(f"line {number} {text}")
 
 
-FORMAT = Format(SERVER_MEMORY, "a graph of server-memory", _recognizes, _items)
+FORMAT = ForeignFormat(SERVER_MEMORY, "a graph of server-memory", _recognizes, _items)
 """To recognize a file, and to show what it holds; `load` imports it."""
 
 

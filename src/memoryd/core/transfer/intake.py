@@ -11,10 +11,10 @@ from memoryd.core.base.progress import StepProgress
 from memoryd.core.engine import Engine
 from memoryd.core.transfer import restore
 from memoryd.core.transfer.formats.items import Yielded
-from memoryd.core.transfer.formats.source import Format, Source
+from memoryd.core.transfer.formats.source import ForeignFormat, Source
 from memoryd.core.transfer.reader import Part
 from memoryd.core.transfer.restore import RestoredWorkspace
-from memoryd.core.transfer.staging import Found, Staging
+from memoryd.core.transfer.staging import SourceAccount, Staging
 from memoryd.errors import InvalidInputError
 from memoryd.store.sqlite.scratch import scratch
 
@@ -25,9 +25,9 @@ TICK = 100  # items between progress reports
 class Intake:
     """A source whose items are ready to be merged."""
 
-    form: Format
+    form: ForeignFormat
     path: Path
-    found: Found
+    found: SourceAccount
     parts: list[Part]
     """The workspaces that it will be merged into, with its rows."""
 
@@ -57,14 +57,20 @@ class Intake:
         ]  # fmt: skip
 
 
-def recognize(source: Source, known: Iterable[Format]) -> Format | None:
+def recognize(source: Source, known: Iterable[ForeignFormat]) -> ForeignFormat | None:
     """Return the first of some formats that a source has; None if it has none of them."""
     return next((form for form in known if form.recognizes(source)), None)
 
 
 @contextmanager
 def staged(
-    engine: Engine, source: Source, form: Format, include: frozenset[str], report: StepProgress, *, by_project: bool
+    engine: Engine,
+    source: Source,
+    form: ForeignFormat,
+    include: frozenset[str],
+    report: StepProgress,
+    *,
+    by_project: bool,
 ) -> Iterator[Intake]:
     """Read a source; nothing is imported yet. Raise InvalidInputError if nothing in it can be."""
     if unknown := include - form.more.keys():

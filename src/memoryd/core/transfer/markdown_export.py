@@ -29,7 +29,7 @@ LISTED = 20  # important memories and frequent tags in the index
 _TAG = re.compile(r"[^\w/-]+")
 _DUMPER = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
 
-File = tuple[str, str]
+ExportedFile = tuple[str, str]
 """A path below the folder, and its text."""
 
 
@@ -70,7 +70,7 @@ class _Plan:
                 self.observations[row["entity_id"]].append((row["ordinal"], row["id"]))
 
 
-def files(queries: Queries, workspace: Workspace, numbers: Numbers, report: Progress) -> Iterator[File]:
+def files(queries: Queries, workspace: Workspace, numbers: Numbers, report: Progress) -> Iterator[ExportedFile]:
     """Yield the files of a workspace, from one snapshot, and count what they hold."""
     plan = _Plan(queries)
     total, done = max(1, len(plan.memories) + len(plan.entities) + len(plan.turns)), 0
@@ -97,7 +97,7 @@ def _texts(queries: Queries, ids: Sequence[str]) -> dict[str, Row]:
 # files ---------------------------------------------------------------------------------------------------------------
 
 
-def _memories(queries: Queries, plan: _Plan, workspace: Workspace, numbers: Numbers) -> Iterator[File]:
+def _memories(queries: Queries, plan: _Plan, workspace: Workspace, numbers: Numbers) -> Iterator[ExportedFile]:
     for ids in batches(plan.memories, BATCH):
         details = {row["id"]: row for row in rows.of(queries, "memory_details", ids)}
         texts = _texts(queries, ids)
@@ -109,7 +109,7 @@ def _memories(queries: Queries, plan: _Plan, workspace: Workspace, numbers: Numb
             yield _file(path, title, "memory", row, workspace, own, f"{row['body']}\n")
 
 
-def _entities(queries: Queries, plan: _Plan, workspace: Workspace, numbers: Numbers) -> Iterator[File]:
+def _entities(queries: Queries, plan: _Plan, workspace: Workspace, numbers: Numbers) -> Iterator[ExportedFile]:
     relations: dict[str, list[tuple[str, str]]] = defaultdict(list)
     for page in rows.pages(queries, "relations"):
         for row in page:
@@ -119,9 +119,9 @@ def _entities(queries: Queries, plan: _Plan, workspace: Workspace, numbers: Numb
         texts = _texts(queries, ids)
         for key in ids:
             row, about = texts[key], sorted(plan.observations[key])
-            said = _texts(queries, [one for _, one in about])
-            ordinals = [ordinal for ordinal, one in about if one in said]
-            lines = [_item(said[one]["body"]) for _, one in about if one in said]
+            words = _texts(queries, [one for _, one in about])
+            ordinals = [ordinal for ordinal, one in about if one in words]
+            lines = [_item(words[one]["body"]) for _, one in about if one in words]
             links = [_link(kind, plan.paths[to], plan.entities[to]["name"]) for kind, to in sorted(relations[key])]
             own = {"ordinals": ordinals if ordinals != list(range(len(ordinals))) else None}
             numbers[NOUNS[Kind.ENTITY]] += 1
@@ -147,7 +147,7 @@ def _link(kind: str, path: str, name: str) -> str:
     return f"- {typed} [[{path}|{shown}]]\n"
 
 
-def _sessions(queries: Queries, plan: _Plan, workspace: Workspace, numbers: Numbers) -> Iterator[File]:
+def _sessions(queries: Queries, plan: _Plan, workspace: Workspace, numbers: Numbers) -> Iterator[ExportedFile]:
     names = FileNames()
     details = {row["id"]: row for page in rows.pages(queries, "summary_details") for row in page}
     begins = {name: min(turns)[0] for name, turns in plan.turns.items()}
@@ -165,21 +165,23 @@ def _sessions(queries: Queries, plan: _Plan, workspace: Workspace, numbers: Numb
         row = summary or {"id": "", "tags": "[]", "created_at": at, "updated_at": at, "client": "", "tool": ""}
         numbers[NOUNS[Kind.SUMMARY]] += summary is not None
         numbers[NOUNS[Kind.INTERACTION]] += len(turns)
-        said = f"{summary['body']}\n\n" if summary else ""
+        words = f"{summary['body']}\n\n" if summary else ""
         every = "".join(_turn(texts[one], cuts[one]) for one in turns)
         path = names.free("sessions", f"{at[:10]} {title}")
-        yield _file(path, title, "session", row, workspace, own, f"# {brief(title)}\n\n{said}{TURNS}\n{every}")
+        yield _file(path, title, "session", row, workspace, own, f"# {brief(title)}\n\n{words}{TURNS}\n{every}")
 
 
 def _turn(row: Row, cuts: Row) -> str:
     """Return a turn as quotations, so that nothing in it looks like the structure around it."""
     body, thought, response = row["body"], cuts["thought_at"], cuts["response_at"]
     parts = {"Prompt": body[: thought - 2], "Thought": body[thought : response - 2], "Response": body[response:]}
-    quoted = "".join(f"\n### {name}\n\n> " + said.replace("\n", "\n> ") + "\n" for name, said in parts.items() if said)
+    quoted = "".join(
+        f"\n### {name}\n\n> " + words.replace("\n", "\n> ") + "\n" for name, words in parts.items() if words
+    )
     return f"\n## Turn {json.dumps(row['id'])} {row['created_at']}\n{quoted}"
 
 
-def _index(queries: Queries, plan: _Plan, workspace: Workspace, numbers: Numbers) -> File:
+def _index(queries: Queries, plan: _Plan, workspace: Workspace, numbers: Numbers) -> ExportedFile:
     counts = "".join(f"- {noun}: {numbers[noun]}\n" for noun in NOUNS.values() if numbers[noun])
     weights = {row["id"]: row["importance"] for page in rows.pages(queries, "memory_details") for row in page}
     best = sorted(plan.memories, key=lambda key: (-weights.get(key, 0.0), plan.memories[key]))[:LISTED]
@@ -197,7 +199,7 @@ def _index(queries: Queries, plan: _Plan, workspace: Workspace, numbers: Numbers
 
 def _file(
     path: str, title: str, type_: str, row: Row, workspace: Workspace, own: dict[str, Any], content: str, kind: str = ""
-) -> File:
+) -> ExportedFile:
     """Return a file with its properties: those that others read first, then memoryd's own."""
     tags = json.loads(row["tags"])
     plain = list(dict.fromkeys(map(_tag, tags)))

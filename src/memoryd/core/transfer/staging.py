@@ -67,7 +67,7 @@ class Remarked:
 
 
 @dataclass(slots=True)
-class Found:
+class SourceAccount:
     """The account of a source."""
 
     projects: Counter[str] = field(default_factory=Counter)
@@ -147,7 +147,7 @@ class Staging:
         by_project: bool,
     ) -> None:
         """`undated`: the time of what has none."""
-        self.found = Found()
+        self.found = SourceAccount()
         self._database, self._secrets = database, secrets
         self._form, self._workspace, self._now, self._undated = form, workspace, now, undated
         self._by_project = by_project
@@ -246,14 +246,14 @@ class Staging:
         return key
 
     def _turn(self, room: _Room, item: SourceTurn) -> None:
-        said = (item.prompt, item.thought, item.response)
-        prompt, thought, response = said if item.is_record else (one.strip()[:TURN] for one in said)
+        words = (item.prompt, item.thought, item.response)
+        prompt, thought, response = words if item.is_record else (one.strip()[:TURN] for one in words)
         body = BETWEEN.join((prompt, thought, response))
         record_id = self._id(room, item, Kind.INTERACTION, body)
         if not body.strip() or not record_id:
             self.found.left_out["turns that are there twice" if body.strip() else "empty turns"] += 1
             return
-        if max(map(len, said)) > TURN and not item.is_record:
+        if max(map(len, words)) > TURN and not item.is_record:
             self.found.hints.add(f"{item.id[:100]}: texts of a turn are cut after {TURN:,} characters")
         thought_at = len(prompt) + len(BETWEEN)
         record = self._record(item, record_id, Kind.INTERACTION, None, AGENT_INTERACTION, body)

@@ -17,9 +17,9 @@ from memoryd.core.transfer.formats import (
     mempalace,
     opencode,
 )
-from memoryd.core.transfer.formats.source import Format
+from memoryd.core.transfer.formats.source import ForeignFormat
 
-FORMATS: dict[str, Format] = {
+FORMATS: dict[str, ForeignFormat] = {
     module.FORMAT.name: module.FORMAT
     for module in (
         claude_ai, chatgpt, claude_mem, codex, mempalace, mcp_memory_service, gemini, opencode, cursor, graphiti,

@@ -90,12 +90,12 @@ def _content(body: str) -> _Content:
     for line in body.split("\n"):
         in_code ^= bool(_FENCE.match(line))
         item = None if in_code else _ITEM.match(line)
-        said = item[1].strip() if item else ""
-        if said and (typed := _typed(said)):
+        words = item[1].strip() if item else ""
+        if words and (typed := _typed(words)):
             content.relations.append(typed)
-        elif said and _is_observation(said):
-            content.observations.append(said.removesuffix(" ()").rstrip())
-            content.relations += [(LINK, link) for link in _LINKS.findall(said)]
+        elif words and _is_observation(words):
+            content.observations.append(words.removesuffix(" ()").rstrip())
+            content.relations += [(LINK, link) for link in _LINKS.findall(words)]
         else:
             content.prose.append(line)
             content.relations += [(LINK, link) for link in ([] if in_code else _LINKS.findall(line))]

@@ -16,7 +16,7 @@ from memoryd.core.transfer.formats.items import (
     text,
     when,
 )
-from memoryd.core.transfer.formats.source import Format, Source
+from memoryd.core.transfer.formats.source import ForeignFormat, Source
 
 FILES = ("conversations*.json",)
 SAVED = "bio"
@@ -55,10 +55,10 @@ def _conversation(value: Mapping[str, Any]) -> Iterator[Yielded]:
     begun = begun or when(value.get("update_time"))
     session = f"chatgpt:{place}"
     for one in shown:
-        if one.get("recipient") == SAVED and (said := _text(one)):
+        if one.get("recipient") == SAVED and (words := _text(one)):
             at = when(one.get("create_time")) or begun
             yield SourceMemory(
-                id=f"saved:{one.get('id')}", text=said, tags=("chatgpt",), created_at=at, session_id=session
+                id=f"saved:{one.get('id')}", text=words, tags=("chatgpt",), created_at=at, session_id=session
             )
     talk = (one for one in shown if one.get("recipient") != SAVED)
     yield from turns((_message(one, place, begun) for one in talk), session, tags=tagged("title", value.get("title")))
@@ -89,8 +89,8 @@ def _text(message: Mapping[str, Any]) -> str:
     if content.get("content_type") in _ASIDE:
         return ""
     parts = content.get("parts")
-    said = [one.get("text") if isinstance(one, dict) else one for one in (parts if isinstance(parts, list) else ())]
-    return BETWEEN.join(filter(None, map(text, said))) or text(content.get("text"))
+    words = [one.get("text") if isinstance(one, dict) else one for one in (parts if isinstance(parts, list) else ())]
+    return BETWEEN.join(filter(None, map(text, words))) or text(content.get("text"))
 
 
 def _thoughts(message: Mapping[str, Any]) -> str:
@@ -108,4 +108,4 @@ def _message(message: Mapping[str, Any], place: str, begun: str) -> SourceMessag
     )
 
 
-FORMAT = Format("chatgpt", "a data export of ChatGPT", _recognizes, _read)
+FORMAT = ForeignFormat("chatgpt", "a data export of ChatGPT", _recognizes, _read)

@@ -19,7 +19,7 @@ from memoryd.core.transfer.formats.items import (
     text,
     when,
 )
-from memoryd.core.transfer.formats.source import Format, Source, SourceFile
+from memoryd.core.transfer.formats.source import ForeignFormat, Source, SourceFile
 
 CONVERSATIONS = ("conversations.json", "conversations.jsonl")
 _PARAGRAPH = re.compile(r"\n\s*\n|\n(?=\s*[-*•]\s)")
@@ -66,9 +66,9 @@ def _memories(value: Mapping[str, Any], names: Mapping[str, str], at: str) -> It
             first, _, rest = piece.partition("\n")
             if _HEADING.match(first.strip()):
                 heading = first.strip().strip("*#: ")
-            said = _BULLET.sub("", rest.strip() if _HEADING.match(first.strip()) else piece)
-            if said:
-                headed = f"{heading}: {said}" if heading else said
+            words = _BULLET.sub("", rest.strip() if _HEADING.match(first.strip()) else piece)
+            if words:
+                headed = f"{heading}: {words}" if heading else words
                 yield SourceMemory(
                     id=digest(project, headed), text=headed, tags=("claude-ai",), created_at=at,
                     project=names.get(project) or project,
@@ -127,7 +127,7 @@ def _branch(messages: list[dict[str, Any]], leaf: str) -> list[dict[str, Any]]:
 
 def _message(value: Mapping[str, Any], begun: str) -> SourceMessage:
     parts = mappings(value.get("content"))
-    said = [text(one.get("text")) for one in parts if one.get("type") == "text"]
+    words = [text(one.get("text")) for one in parts if one.get("type") == "text"]
     thought = [text(one.get("thinking")) for one in parts if one.get("type") == "thinking"]
     files = [
         attached(text(one.get("file_name")), text(one.get("extracted_content")))
@@ -135,11 +135,11 @@ def _message(value: Mapping[str, Any], begun: str) -> SourceMessage:
     ]
     return SourceMessage(
         "user" if value.get("sender") == "human" else "assistant",
-        BETWEEN.join(filter(None, (*(said if any(said) else [text(value.get("text"))]), *files))),
+        BETWEEN.join(filter(None, (*(words if any(words) else [text(value.get("text"))]), *files))),
         text(value.get("uuid")) or digest(str(value.get("created_at")), str(value.get("text"))),
         when(value.get("created_at")) or begun,
         BETWEEN.join(filter(None, thought)),
     )
 
 
-FORMAT = Format("claude-ai", "a data export of Claude.ai", _recognizes, _read)
+FORMAT = ForeignFormat("claude-ai", "a data export of Claude.ai", _recognizes, _read)

@@ -16,7 +16,7 @@ from memoryd.core.transfer.formats.items import (
     texts,
     when,
 )
-from memoryd.core.transfer.formats.source import Format, Source
+from memoryd.core.transfer.formats.source import ForeignFormat, Source
 from memoryd.store.base import Row
 from memoryd.store.sqlite.foreign import ForeignDatabase, foreign_database
 
@@ -82,7 +82,7 @@ def _observation(row: Row, sessions: dict[str, Row]) -> SourceMemory:
 
 
 def _summary(row: Row, sessions: dict[str, Row]) -> SourceSummary:
-    sections = (f"{title}: {said}" for name, title in _SECTIONS.items() if (said := text(row.get(name))))
+    sections = (f"{title}: {words}" for name, title in _SECTIONS.items() if (words := text(row.get(name))))
     return SourceSummary(
         id=f"summary:{row.get('id')}", title=text(row.get("request")), text="\n\n".join(sections),
         **_common(row, sessions),
@@ -105,6 +105,6 @@ def _list(row: Row, name: str) -> tuple[str, ...]:
         return ()
 
 
-FORMAT = Format(
+FORMAT = ForeignFormat(
     "claude-mem", "a database of claude-mem", _recognizes, _read, {PROMPTS: "prompts, which have no answers there"}
 )

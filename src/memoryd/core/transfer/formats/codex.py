@@ -7,7 +7,7 @@ from typing import Any
 from memoryd.core.transfer.formats import parsing
 from memoryd.core.transfer.formats.conversations import BETWEEN, SourceMessage, turns
 from memoryd.core.transfer.formats.items import Fault, LeftOut, Yielded, digest, mapping, mappings, text, when
-from memoryd.core.transfer.formats.source import Format, Source, SourceFile
+from memoryd.core.transfer.formats.source import ForeignFormat, Source, SourceFile
 
 FILES = ("rollout-*.jsonl",)
 INJECTED = ("<environment_context>", "<user_instructions>", "<permissions instructions>", "# AGENTS.md instructions")
@@ -48,17 +48,17 @@ def _is_subagent(head: Mapping[str, Any]) -> bool:
 
 
 def _messages(lines: list[Mapping[str, Any]], place: str) -> Iterator[SourceMessage]:
-    """Yield what was said. The file holds it twice; what the model was sent counts only where the other is missing."""
+    """Yield the messages. The file holds them twice; what the model was sent counts only where the other is missing."""
     kinds = {mapping(one.get("payload")).get("type") for one in lines if one.get("type") == "event_msg"}
     missing = {role for kind, role in _SEEN.items() if kind not in kinds}
     for line in lines:
         payload, at = mapping(line.get("payload")), when(line.get("timestamp"))
-        role, said, thought = _said(line.get("type"), payload, missing)
-        if said or thought:
-            yield SourceMessage(role, said, digest(place, at, said, thought), at, thought)
+        role, words, thought = _spoken(line.get("type"), payload, missing)
+        if words or thought:
+            yield SourceMessage(role, words, digest(place, at, words, thought), at, thought)
 
 
-def _said(type_: Any, payload: Mapping[str, Any], missing: set[str]) -> tuple[Any, str, str]:
+def _spoken(type_: Any, payload: Mapping[str, Any], missing: set[str]) -> tuple[Any, str, str]:
     """Return who says what in a line, and what is thought."""
     kind = payload.get("type")
     if type_ == "event_msg" and kind in _SEEN:
@@ -72,4 +72,4 @@ def _said(type_: Any, payload: Mapping[str, Any], missing: set[str]) -> tuple[An
     return "assistant", "", ""
 
 
-FORMAT = Format("codex", "sessions of Codex", _recognizes, _read)
+FORMAT = ForeignFormat("codex", "sessions of Codex", _recognizes, _read)

@@ -16,7 +16,7 @@ from memoryd.core.transfer.formats.items import (
     text,
     when,
 )
-from memoryd.core.transfer.formats.source import Format, Source
+from memoryd.core.transfer.formats.source import ForeignFormat, Source
 
 _ENTITY, _CHUNK = "Entity", "DocumentChunk"
 
@@ -63,10 +63,14 @@ def _edge(one: Mapping[str, Any], names: Mapping[str, str]) -> Yielded:
     if not source or not target:
         return LeftOut("edges that do not connect two entities")
     kind = next(
-        (said for name in ("relationship_name", "relationship", "edge_text", "type") if (said := text(one.get(name)))),
+        (
+            words
+            for name in ("relationship_name", "relationship", "edge_text", "type")
+            if (words := text(one.get(name)))
+        ),
         "",
     )
     return SourceRelation(id=digest(source, target, kind), source=source, target=target, type=kind or "related_to")
 
 
-FORMAT = Format("cognee", "an export of cognee", _recognizes, _read)
+FORMAT = ForeignFormat("cognee", "an export of cognee", _recognizes, _read)

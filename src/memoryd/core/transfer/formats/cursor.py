@@ -8,7 +8,7 @@ from memoryd.core.transfer.formats import parsing
 from memoryd.core.transfer.formats.conversations import BETWEEN, SourceMessage, turns
 from memoryd.core.transfer.formats.databases import databases, has
 from memoryd.core.transfer.formats.items import Fault, LeftOut, Yielded, digest, mapping, mappings, tagged, text, when
-from memoryd.core.transfer.formats.source import Format, Source, SourceFile
+from memoryd.core.transfer.formats.source import ForeignFormat, Source, SourceFile
 from memoryd.store.sqlite.foreign import ForeignDatabase, foreign_database
 
 TRANSCRIPTS = "agent-transcripts"
@@ -51,12 +51,12 @@ def session(file: SourceFile) -> Iterator[Yielded]:
             yield value
         elif value.get("role") in ("user", "assistant"):
             parts = mappings(mapping(value.get("message")).get("content"))
-            said = BETWEEN.join(filter(None, (text(one.get("text")) for one in parts if one.get("type") == "text")))
-            if not said.startswith(_INJECTED):
-                query = _QUERY.search(said)
+            words = BETWEEN.join(filter(None, (text(one.get("text")) for one in parts if one.get("type") == "text")))
+            if not words.startswith(_INJECTED):
+                query = _QUERY.search(words)
                 role = "user" if value["role"] == "user" else "assistant"
-                place = digest(file.stem, str(number), said)
-                messages.append(SourceMessage(role, query[1] if query else said, place, file.modified))  # type: ignore[arg-type]
+                place = digest(file.stem, str(number), words)
+                messages.append(SourceMessage(role, query[1] if query else words, place, file.modified))  # type: ignore[arg-type]
     folders = file.name.split("/")
     project = folders[folders.index(TRANSCRIPTS) - 1] if TRANSCRIPTS in folders[1:] else ""
     yield from turns(messages, f"cursor:{file.stem}", project)
@@ -93,4 +93,4 @@ def _bubble(value: Mapping[str, Any], place: str, begun: str) -> SourceMessage:
     return SourceMessage("user" if value.get("type") == 1 else "assistant", text(value.get("text")), place, at, thought)
 
 
-FORMAT = Format("cursor", "conversations of Cursor", _recognizes, _read)
+FORMAT = ForeignFormat("cursor", "conversations of Cursor", _recognizes, _read)

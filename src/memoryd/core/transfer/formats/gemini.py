@@ -6,7 +6,7 @@ from typing import Any
 from memoryd.core.transfer.formats import parsing
 from memoryd.core.transfer.formats.conversations import BETWEEN, SourceMessage, turns
 from memoryd.core.transfer.formats.items import Fault, LeftOut, SourceSummary, Yielded, mappings, text, when
-from memoryd.core.transfer.formats.source import Format, Source, SourceFile
+from memoryd.core.transfer.formats.source import ForeignFormat, Source, SourceFile
 
 FILES = ("session-*.jsonl", "session-*.json")
 _SPEAKERS = {"user": "user", "gemini": "assistant"}
@@ -73,8 +73,8 @@ def _message(value: Mapping[str, Any], place: str, begun: str) -> SourceMessage:
         ": ".join(filter(None, (text(one.get("subject")), text(one.get("description")))))
         for one in mappings(value.get("thoughts"))
     )
-    said = value.get("displayContent") or value.get("content")
-    parts = [text(said)] if isinstance(said, str) else [text(one.get("text")) for one in mappings(said)]
+    words = value.get("displayContent") or value.get("content")
+    parts = [text(words)] if isinstance(words, str) else [text(one.get("text")) for one in mappings(words)]
     return SourceMessage(
         "user" if value.get("type") == "user" else "assistant",
         BETWEEN.join(filter(None, parts)),
@@ -84,4 +84,4 @@ def _message(value: Mapping[str, Any], place: str, begun: str) -> SourceMessage:
     )
 
 
-FORMAT = Format("gemini", "sessions of Gemini CLI", _recognizes, _read)
+FORMAT = ForeignFormat("gemini", "sessions of Gemini CLI", _recognizes, _read)

@@ -18,7 +18,7 @@ from memoryd.core.transfer.formats.items import (
     texts,
     when,
 )
-from memoryd.core.transfer.formats.source import Format, Source
+from memoryd.core.transfer.formats.source import ForeignFormat, Source
 
 HISTORY = "history"
 
@@ -82,4 +82,4 @@ def _fact(one: Mapping[str, Any], names: Mapping[str, str]) -> Iterator[Yielded]
         yield SourceEntity(id=source, name=source, observations=(fact,), **common)
 
 
-FORMAT = Format("graphiti", "a graph of Graphiti", _recognizes, _read, {HISTORY: "facts that have ended"})
+FORMAT = ForeignFormat("graphiti", "a graph of Graphiti", _recognizes, _read, {HISTORY: "facts that have ended"})

@@ -4,7 +4,7 @@
 {"entity": "Ann", "type": "person", "observations": ["Lives in Berlin."], "summary": "A friend."}
 {"from": "Ann", "to": "Acme", "relation": "works_at"}
 {"session": "s1", "prompt": "hi", "thought": "", "response": "hello"}
-{"session": "s1", "title": "Greetings", "summary": "They said hello."}
+{"session": "s1", "title": "Greetings", "summary": "They words hello."}
 """
 
 from collections.abc import Iterator, Mapping
@@ -25,7 +25,7 @@ from memoryd.core.transfer.formats.items import (
     texts,
     when,
 )
-from memoryd.core.transfer.formats.source import Format, Source
+from memoryd.core.transfer.formats.source import ForeignFormat, Source
 
 CONTENT = ("content", "memory", "text", "data")
 """The names of the text of a memory; the first that is one counts."""
@@ -58,8 +58,8 @@ def _item(value: Mapping[str, Any]) -> Yielded:
     match value:
         case {"entity": str(name)}:
             about: dict[str, Any] = {"type": text(value.get("type")), "summary": text(value.get("summary"))}
-            said = tuple(filter(None, map(text, value.get("observations") or ())))
-            return SourceEntity(id=name, name=name, observations=said, **about, **common)
+            words = tuple(filter(None, map(text, value.get("observations") or ())))
+            return SourceEntity(id=name, name=name, observations=words, **about, **common)
         case {"from": str(source), "to": str(target)}:
             kind = text(value.get("relation")) or text(value.get("type")) or "related_to"
             return SourceRelation(id=source, source=source, target=target, type=kind, **common)
@@ -79,4 +79,6 @@ def _id(value: Mapping[str, Any], name: str) -> str:
     return str(found) if isinstance(found, int) and not isinstance(found, bool) else text(found)
 
 
-FORMAT = Format("jsonl", "a file of JSON objects with memories, entities, relations or turns", _recognizes, _read)
+FORMAT = ForeignFormat(
+    "jsonl", "a file of JSON objects with memories, entities, relations or turns", _recognizes, _read
+)

@@ -6,7 +6,7 @@ from typing import Any
 from memoryd.core.transfer.formats import parsing
 from memoryd.core.transfer.formats.conversations import BETWEEN, SourceMessage, turns
 from memoryd.core.transfer.formats.items import SourceMemory, Yielded, digest, mapping, mappings, text, when
-from memoryd.core.transfer.formats.source import Format, Source
+from memoryd.core.transfer.formats.source import ForeignFormat, Source
 
 _SPEAKERS = ("user", "assistant")
 
@@ -50,10 +50,10 @@ def _block(one: Mapping[str, Any], agent: str, at: str) -> SourceMemory:
 def _message(one: Mapping[str, Any], place: str) -> SourceMessage:
     content = one.get("content")
     parts = [text(content)] if isinstance(content, str) else [text(part.get("text")) for part in mappings(content)]
-    said = BETWEEN.join(filter(None, parts)) or text(one.get("text"))
+    words = BETWEEN.join(filter(None, parts)) or text(one.get("text"))
     at = when(one.get("created_at"))
     role = "user" if one.get("role") == "user" else "assistant"
-    return SourceMessage(role, said, text(one.get("id")) or digest(place, at, said), at)  # type: ignore[arg-type]
+    return SourceMessage(role, words, text(one.get("id")) or digest(place, at, words), at)  # type: ignore[arg-type]
 
 
-FORMAT = Format("letta", "an agent file of Letta", _recognizes, _read)
+FORMAT = ForeignFormat("letta", "an agent file of Letta", _recognizes, _read)

@@ -19,7 +19,7 @@ from memoryd.core.transfer.formats.items import (
     when,
 )
 from memoryd.core.transfer.formats.notes import Note, note
-from memoryd.core.transfer.formats.source import Format, Source, SourceFile
+from memoryd.core.transfer.formats.source import ForeignFormat, Source, SourceFile
 from memoryd.core.transfer.formats.splitting import sections
 from memoryd.errors import InvalidInputError
 
@@ -230,4 +230,4 @@ def _listed(file: SourceFile) -> Iterator[Yielded]:
         yield SourceMemory(id=digest(content), text=content, created_at=at, tags=(f"file:{file.base}",))
 
 
-FORMAT = Format("markdown", "Markdown or a list of texts", _recognizes, _read)
+FORMAT = ForeignFormat("markdown", "Markdown or a list of texts", _recognizes, _read)

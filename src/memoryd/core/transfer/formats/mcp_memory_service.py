@@ -18,7 +18,7 @@ from memoryd.core.transfer.formats.items import (
     texts,
     when,
 )
-from memoryd.core.transfer.formats.source import Format, Source
+from memoryd.core.transfer.formats.source import ForeignFormat, Source
 from memoryd.store.sqlite.foreign import foreign_database
 
 FILE = "sqlite_vec.db"
@@ -66,6 +66,6 @@ def _object(value: Any) -> dict[str, Any]:
         return {}
 
 
-FORMAT = Format(
+FORMAT = ForeignFormat(
     "mcp-memory-service", "memories of mcp-memory-service", _recognizes, _read, {HISTORY: "memories that were deleted"}
 )

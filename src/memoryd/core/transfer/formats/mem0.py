@@ -20,7 +20,7 @@ from memoryd.core.transfer.formats.items import (
     texts,
     when,
 )
-from memoryd.core.transfer.formats.source import Format, Source, SourceFile
+from memoryd.core.transfer.formats.source import ForeignFormat, Source, SourceFile
 from memoryd.errors import InvalidInputError
 from memoryd.store.base import Row
 from memoryd.store.sqlite.foreign import foreign_database
@@ -106,21 +106,21 @@ def _rebuilt(events: Iterator[Row]) -> Iterator[Yielded]:
     found: dict[str, SourceMemory] = {}
     gone = 0
     for row in events:
-        place, said = text(row.get("memory_id")), text(row.get("new_memory"))
+        place, words = text(row.get("memory_id")), text(row.get("new_memory"))
         if row.get("event") == "DELETE" or row.get("is_deleted"):
             gone += found.pop(place, None) is not None
-        elif place and said:
+        elif place and words:
             at = when(row.get("created_at"))
             first = found[place].created_at if place in found else at
             tags = tagged("actor", row.get("actor_id"))
             found[place] = SourceMemory(
-                id=place, text=said, tags=tags, created_at=first, updated_at=when(row.get("updated_at")) or at
+                id=place, text=words, tags=tags, created_at=first, updated_at=when(row.get("updated_at")) or at
             )
     yield from found.values()
     if gone:
         yield LeftOut("deleted or expired memories", gone)
 
 
-FORMAT = Format(
+FORMAT = ForeignFormat(
     "mem0", "memories of mem0", _recognizes, _read, {"history": "memories that were deleted or have expired"}
 )

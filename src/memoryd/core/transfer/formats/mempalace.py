@@ -17,7 +17,7 @@ from memoryd.core.transfer.formats.items import (
     text,
     when,
 )
-from memoryd.core.transfer.formats.source import Format, Source
+from memoryd.core.transfer.formats.source import ForeignFormat, Source
 from memoryd.store.sqlite.foreign import ForeignDatabase, foreign_database
 
 FILES = ("chroma.sqlite3", "knowledge_graph.sqlite3", "knowledge_graph.db")
@@ -164,7 +164,7 @@ def _graph(database: ForeignDatabase, more: frozenset[str]) -> Iterator[Yielded]
         )
 
 
-FORMAT = Format(
+FORMAT = ForeignFormat(
     "mempalace", "a palace of MemPalace", _recognizes, _read,
     {MINED: "chunks of mined files, put together again", HISTORY: "relations that have ended"},
 )  # fmt: skip

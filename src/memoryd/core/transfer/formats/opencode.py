@@ -9,7 +9,7 @@ from memoryd.core.transfer.formats import parsing
 from memoryd.core.transfer.formats.conversations import BETWEEN, SourceMessage, turns
 from memoryd.core.transfer.formats.databases import databases
 from memoryd.core.transfer.formats.items import LeftOut, Yielded, mapping, mappings, tagged, text, when
-from memoryd.core.transfer.formats.source import Format, Source
+from memoryd.core.transfer.formats.source import ForeignFormat, Source
 from memoryd.store.base import Row
 from memoryd.store.sqlite.foreign import ForeignDatabase, foreign_database
 
@@ -83,13 +83,13 @@ def _message(info: Mapping[str, Any], parts: list[dict[str, Any]], time: Mapping
     role = info.get("role")
     if role not in _SPEAKERS:
         return None
-    said = (text(one.get("text")) for one in parts if one.get("type") == "text" and not one.get("synthetic"))
+    words = (text(one.get("text")) for one in parts if one.get("type") == "text" and not one.get("synthetic"))
     thought = (text(one.get("text")) for one in parts if one.get("type") == "reasoning")
     at = when(time.get("created"))
     return SourceMessage(
-        "user" if role == "user" else "assistant", BETWEEN.join(filter(None, said)), text(info.get("id")), at,
+        "user" if role == "user" else "assistant", BETWEEN.join(filter(None, words)), text(info.get("id")), at,
         BETWEEN.join(filter(None, thought)),
     )  # fmt: skip
 
 
-FORMAT = Format("opencode", "sessions of opencode", _recognizes, _read)
+FORMAT = ForeignFormat("opencode", "sessions of opencode", _recognizes, _read)

@@ -93,8 +93,8 @@ def _entity(note: Note, place: str, titles: Mapping[str, str], common: Mapping[s
 
 
 def _observation(item: str) -> str:
-    said = item.replace("\n  ", "\n").removeprefix(PREFIX)
-    return said.removesuffix(SUFFIX) if said.endswith(f"){SUFFIX}") else said
+    words = item.replace("\n  ", "\n").removeprefix(PREFIX)
+    return words.removesuffix(SUFFIX) if words.endswith(f"){SUFFIX}") else words
 
 
 def _session(note: Note, place: str, own: Mapping[str, Any], common: Mapping[str, Any]) -> Iterator[Yielded]:
@@ -111,20 +111,20 @@ def _session(note: Note, place: str, own: Mapping[str, Any], common: Mapping[str
 
 def _turns(listed: str, session: str) -> Iterator[Yielded]:
     head: re.Match[str] | None = None
-    said: dict[str, list[str]] = {}
+    words: dict[str, list[str]] = {}
     part = ""
     for line in [*listed.split("\n"), '## Turn "" -']:
         if line.startswith("> "):
-            said.setdefault(part, []).append(line[2:])
+            words.setdefault(part, []).append(line[2:])
         elif line.startswith("### "):
             part = line[4:]
         elif begun := _TURN.match(line):
             if head:
                 prompt, thought, response = (
-                    "\n".join(said.get(name, ())) for name in ("Prompt", "Thought", "Response")
+                    "\n".join(words.get(name, ())) for name in ("Prompt", "Thought", "Response")
                 )
                 yield SourceTurn(
                     id=json.loads(head[1]), is_record=True, session_id=session, created_at=when(head[2]),
                     prompt=prompt, thought=thought, response=response,
                 )  # fmt: skip
-            head, said = begun, {}
+            head, words = begun, {}

@@ -68,8 +68,12 @@ class SourceFile:
     """Its place on disk, unless it is in an archive."""
 
     def open(self) -> IO[bytes]:
-        """Open it to be read."""
-        return io.BufferedReader(_Metered(self.opener(), self.meter), BLOCK)
+        """Open it to be read; raise InvalidInputError if that cannot be done."""
+        try:
+            opened = self.opener()
+        except (zipfile.BadZipFile, RuntimeError, OSError) as error:  # RuntimeError: compressed by an unknown method
+            raise InvalidInputError(f"{self.name} cannot be opened ({error}).") from error
+        return io.BufferedReader(_Metered(opened, self.meter), BLOCK)
 
     @property
     def stem(self) -> str:
@@ -147,10 +151,11 @@ def opened(path: Path) -> Iterator[Source]:
         raise InvalidInputError(f"{path} is no file. Give the file itself.")
     elif zipfile.is_zipfile(path) and not _begins(path, SQLITE):
         try:
-            with zipfile.ZipFile(path) as archive:
-                yield Source(path, False, True, _of_archive(path, archive, meter), meter=meter)
-        except (zipfile.BadZipFile, NotImplementedError) as error:
+            archive = zipfile.ZipFile(path)
+        except zipfile.BadZipFile as error:
             raise InvalidInputError(f"{path.name} is a damaged archive ({error}). Download it again.") from None
+        with archive:
+            yield Source(path, False, True, _of_archive(path, archive, meter), meter=meter)
     else:
         yield Source(path, False, False, (_of_path(path, path.name, meter),), meter=meter)
 
@@ -213,7 +218,7 @@ def _date(member: zipfile.ZipInfo) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Format:
+class ForeignFormat:
     """A foreign format: how it is recognized, and how it is read."""
 
     name: str
