@@ -114,3 +114,10 @@ def test_every_workspace_gets_a_folder(home: Path, tmp_path: Path) -> None:
     run(home, "store", "Two.", "--workspace", "a/b")
     run(home, "export", tmp_path / "out", "--format", "markdown", "--all")
     assert sorted(path.name for path in (tmp_path / "out").iterdir()) == ["a b", "default"]
+
+
+def test_a_graph_of_server_memory_has_no_projects(home: Path, tmp_path: Path) -> None:
+    path = tmp_path / "memory.jsonl"
+    path.write_text(json.dumps({"type": "entity", "name": "Ann", "entityType": "person", "observations": []}))
+    assert "leave --by-project" in run(home, "import", path, "--yes", "--by-project", code=2).stderr
+    assert not (home / "data").exists()

@@ -80,9 +80,8 @@ def import_(
         return
     if mode != "merge":
         raise InvalidInputError("What comes from elsewhere is merged: --mode replace is for memoryd's own exports.")
-    loader = OWN_LOADERS.get(form or "")
-    if loader and not dry_run:
-        loader(settings, place, wish)
+    if form is not None and form in OWN_LOADERS and not dry_run:
+        _own(settings, place, form, wish)
     else:
         _elsewhere(settings, place, form, wish)
 
@@ -101,7 +100,7 @@ def _elsewhere(settings: Settings, path: Path, form: str | None, wish: _Wish) ->
             intake.preview(settings, source, known, wish.include, as_json=wish.as_json)
         elif known.name in OWN_LOADERS:
             intake.demand_agreement(source, known, agreed=wish.agreed)
-            OWN_LOADERS[known.name](settings, path, wish)
+            _own(settings, path, known.name, wish)
         else:
             intake.take(
                 settings, source, known, wish.include,
@@ -110,6 +109,12 @@ def _elsewhere(settings: Settings, path: Path, form: str | None, wish: _Wish) ->
 
 
 # formats with a way of their own into the store ----------------------------------------------------------------------
+
+
+def _own(settings: Settings, path: Path, form: str, wish: _Wish) -> None:
+    if wish.by_project or wish.include:
+        raise InvalidInputError(f"{form} is imported whole, into one workspace: leave --by-project and --include out.")
+    OWN_LOADERS[form](settings, path, wish)
 
 
 def _transcripts(settings: Settings, path: Path, wish: _Wish) -> None:
