@@ -9,7 +9,7 @@ import typer
 
 from memoryd.cli import exports, intake, show, transcripts
 from memoryd.cli.frame import FAILED, PLACE, AsJson, command, fail, note, out, reported
-from memoryd.core.agents import transcript_import
+from memoryd.core.agents import transcript_source
 from memoryd.core.engine import Engine
 from memoryd.core.graph.transaction import Graph
 from memoryd.core.scope import Scope
@@ -20,7 +20,7 @@ from memoryd.core.transfer.intake import recognize
 from memoryd.errors import InvalidInputError
 from memoryd.settings import Settings
 
-FORMATS = {form.name: form for form in (foreign.FORMAT, transcript_import.FORMAT, *formats.FORMATS.values())}
+FORMATS = {form.name: form for form in (foreign.FORMAT, transcript_source.FORMAT, *formats.FORMATS.values())}
 """What `--from` may name, in the order in which formats are recognized."""
 LISTED = ", ".join(FORMATS)
 
@@ -171,5 +171,5 @@ def _end(summary: ImportSummary) -> None:
 
 
 OWN_LOADERS: Mapping[str, Callable[[Settings, Path, _Wish], None]] = {
-    foreign.FORMAT.name: _graph, transcript_import.FORMAT.name: _transcripts,
+    foreign.FORMAT.name: _graph, transcript_source.FORMAT.name: _transcripts,
 }  # fmt: skip

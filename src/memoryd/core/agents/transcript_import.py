@@ -15,13 +15,10 @@ from memoryd.core.agents.claude_code import LINE, Reader, Turn
 from memoryd.core.base.batches import batches
 from memoryd.core.base.progress import Progress, ignore_progress
 from memoryd.core.security.secrets import SecretRefusedError, Secrets
-from memoryd.core.transfer.formats.items import Fault, SourceTurn, Yielded
-from memoryd.core.transfer.formats.source import ForeignFormat, Source, SourceFile
 from memoryd.errors import InvalidInputError
 from memoryd.model import Interaction
 from memoryd.store.journal import JournalStore
 
-CLAUDE_CODE = "claude-code"
 BATCH = 100  # turns in a transaction
 QUIET = 600.0  # seconds without a new line after which a transcript is considered finished
 LATE = 2.0  # seconds to wait for the last lines of an agent that has stopped
@@ -187,33 +184,3 @@ def _over(path: Path, file: IO[bytes], tally: Tally) -> Iterator[Interaction]:
             yield turn.interaction()
         else:
             tally.open += 1
-
-
-# transcripts as a source ---------------------------------------------------------------------------------------------
-
-
-def _recognizes(source: Source) -> bool:
-    files = source.named("*.jsonl") if source.is_folder else []
-    return any(b'"sessionId"' in head and b'"uuid"' in head for head in (file.head() for file in files))
-
-
-def _items(source: Source, _more: frozenset[str]) -> Iterator[Yielded]:
-    """Yield the turns of all transcripts in the shape of all formats, to be shown."""
-    for file in source.named("*.jsonl"):
-        yield from _turns_of(file)
-
-
-def _turns_of(file: SourceFile) -> Iterator[Yielded]:
-    faults: list[str] = []
-    with file.opener() as lines:
-        for turn in Reader(lines, file.stem, lambda number, text: faults.append(f"line {number} {text}")).turns():
-            one = turn.interaction()
-            yield SourceTurn(
-                id=one.id, is_record=True, session_id=one.session_id, created_at=one.created_at, prompt=one.prompt,
-                thought=one.thought, response=one.response,
-            )  # fmt: skip
-    yield from (Fault(f"{file.name}, {fault}") for fault in faults)
-
-
-FORMAT = ForeignFormat(CLAUDE_CODE, "a folder of transcripts of Claude Code", _recognizes, _items)
-"""To recognize a folder, and to show what it holds; `load` imports it."""
