@@ -26,6 +26,7 @@ MAY_IMPORT = {
     **dict.fromkeys(("memoryd", "store", "models"), _GROUND),  # memoryd: the package's own face
     **dict.fromkeys(("core", "toolsets"), _CORE),
     "server": _CORE | {"toolsets"},
+    "api": _CORE | {"toolsets"},
     "cli": _CORE | {"toolsets", "server"},
     "__main__": _CORE | {"toolsets", "server", "cli"},
 }
@@ -48,8 +49,8 @@ HOMES = {
 }
 """Where a library may be imported; one that is not here may be imported anywhere."""
 
-CHOICES = ("cli/__init__.py", "cli/serve.py", "models/providers.py")
-"""Where a table has a module by name for each choice: commands, transports, providers of models."""
+CHOICES = ("__init__.py", "cli/__init__.py", "cli/serve.py", "models/providers.py")
+"""Where a table has a module by name for each choice: the public class, commands, transports, providers of models."""
 
 BROAD_EXCEPTS = {
     # The server's boundary: an unexpected error is logged with its traceback and answered without internals.

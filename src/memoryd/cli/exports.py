@@ -1,7 +1,7 @@
 """Export whole workspaces to a file, and import memoryd's own files."""
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Annotated
 
@@ -14,7 +14,9 @@ from memoryd.core.journal.journal import Journal
 from memoryd.core.scope import Scope
 from memoryd.core.security import secrets
 from memoryd.core.transfer import export as exports
-from memoryd.core.transfer import foreign, journal_file, jsonl, restore
+from memoryd.core.transfer import folder, foreign, journal_file, jsonl, reader, restore
+from memoryd.core.transfer.export import Numbers
+from memoryd.core.transfer.file_names import readable
 from memoryd.core.transfer.jsonl import HEAD, ImportMode, LineFile
 from memoryd.core.transfer.restore import RestoredWorkspace
 from memoryd.core.transfer.schema import FORMAT
@@ -24,6 +26,8 @@ from memoryd.model import Workspace
 from memoryd.settings import Settings
 
 MODES = ("merge", "replace")
+EXPORT_FORMATS = ("jsonl", "markdown")
+BEGINNING = 64  # bytes that tell a file of memoryd's own
 CHROMA = (
     "The journal is in ChromaDB (MEMORY_JOURNAL_STORE): it is not part of the export. The tool export_database "
     "exports it."
@@ -38,27 +42,59 @@ Every = Annotated[bool, typer.Option("--all", help="Every workspace that is not 
 @command(*PLACE)
 def export(
     settings: Settings,
-    file: Annotated[Path, typer.Argument(help="The new file.")],
+    file: Annotated[Path, typer.Argument(help="The new file; of Markdown the folder, new or of an earlier export.")],
     *,
+    form: Annotated[
+        str, typer.Option("--format", metavar="jsonl|markdown", help="For memoryd, or for people, Obsidian and git.")
+    ] = "jsonl",
     every: Every = False,
     vectors: Annotated[bool, typer.Option("--vectors", help="Include all vectors.")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Write a workspace, or all of them, into one file of JSON lines, which `memoryd import` reads."""
+    """Write a workspace, or all of them, into one file of JSON lines, or a folder of Markdown; `import` reads both."""
+    if form not in EXPORT_FORMATS:
+        raise InvalidInputError(f"There is no format {form[:50]!r}. There are: {', '.join(EXPORT_FORMATS)}.")
     path = file.expanduser().absolute()
+    if form == "markdown":
+        _notebook(settings, path, every=every, as_json=as_json)
+        return
     with Engine(settings, fetch=False) as engine:
         workspaces = _chosen(engine, every)
         with reported() as report:
             written, numbers = exports.export(engine, path, workspaces, report, vectors=vectors)
     if settings.journal_store == "chroma":
         note(CHROMA)
+    _print_written(path, written.size, numbers, as_json=as_json)
+
+
+def _notebook(settings: Settings, path: Path, *, every: bool, as_json: bool) -> None:
+    """Write a folder of Markdown, or one for each workspace below it."""
+    numbers: dict[str, Numbers] = {}
+    size = 0
+    with Engine(settings, fetch=False) as engine:
+        for workspace in _chosen(engine, every):
+            target = path / readable(workspace.name) if every else path
+            with reported() as report:
+                numbers[workspace.name], count = folder.export(engine, workspace, target, report)
+            size += count
+    if settings.journal_store == "chroma":
+        note(CHROMA)
+    _print_written(path, size, numbers, as_json=as_json)
+
+
+def _print_written(path: Path, size: int, numbers: Mapping[str, Numbers], *, as_json: bool) -> None:
+    _print_numbers(path, numbers, as_json=as_json, bytes=size)
+    if not as_json:
+        out.print(f"Wrote {path}: {show.size(size)}.", soft_wrap=True)
+
+
+def _print_numbers(path: Path, numbers: Mapping[str, Numbers], *, as_json: bool, **more: int) -> None:
     if as_json:
         listed = [{"workspace": name, **of} for name, of in numbers.items()]
-        show.as_json({"file": str(path), "bytes": written.size, "workspaces": listed})
+        show.as_json({"file": str(path), **more, "workspaces": listed})
         return
     nouns = [noun for noun in exports.NOUNS.values() if any(of[noun] for of in numbers.values())]
     show.numbers(("workspace", *nouns), [(name, *(of[noun] for noun in nouns)) for name, of in numbers.items()])
-    out.print(f"Wrote {path}: {show.size(written.size)}.", soft_wrap=True)
 
 
 def _chosen(engine: Engine, every: bool) -> list[Workspace]:
@@ -74,16 +110,11 @@ def _chosen(engine: Engine, every: bool) -> list[Workspace]:
 # importing -----------------------------------------------------------------------------------------------------------
 
 
-def import_own(
-    settings: Settings, file: Path, mode: str, *, every: bool, formats: str, vectors: bool, as_json: bool
-) -> None:
+def import_own(settings: Settings, path: Path, mode: str, *, every: bool, vectors: bool, as_json: bool) -> None:
     """Import a file that `export` or the tool export_database wrote."""
-    if mode not in MODES:
-        raise InvalidInputError(f"There is no mode {mode[:50]!r}. There are: {', '.join(MODES)}.")
     chosen: ImportMode = "merge" if mode == "merge" else "replace"
-    path = file.expanduser().absolute()
     with jsonl.opened(path) as source, Engine(settings, fetch=False) as engine:
-        form = _form(source, formats)
+        form = _form(source)
         if form == journal_file.FORMAT["format"]:
             _import_journal(engine, source, chosen, as_json=as_json)
         else:
@@ -97,17 +128,34 @@ def import_own(
             embed(engine)
 
 
-def _form(source: LineFile, formats: str) -> object:
+def is_own(path: Path) -> bool:
+    """Return whether a file begins as memoryd's own do."""
+    if not path.is_file():
+        return False
+    with path.open("rb") as file:
+        return file.read(BEGINNING).startswith(f'{{"{HEAD}"'.encode())
+
+
+def preview_own(settings: Settings, path: Path, *, as_json: bool) -> None:
+    """Show what a file of `export` holds, which is checked as by an import; nothing is imported."""
+    with (
+        jsonl.opened(path) as source,
+        Engine(settings, fetch=False) as engine,
+        reported() as report,
+        reader.unpacked(source, engine.secrets, lambda done: report("checking", done)) as parts,
+    ):
+        found = {part.name: part.numbers for part in parts}
+    _print_numbers(path, found, as_json=as_json)
+    if not as_json:
+        out.print("Nothing was imported.")
+
+
+def _form(source: LineFile) -> object:
     """Return the format of a file of memoryd; raise InvalidInputError for any other file."""
     head = (source.head() or {}).get(HEAD)
     form = head.get("format") if isinstance(head, dict) else None
     if form not in (FORMAT, journal_file.FORMAT["format"]):
-        empty = next(source.lines(), None) is None
-        what = "is empty" if empty else "is no export of memoryd's own"
-        raise InvalidInputError(
-            f"{source.path.name} {what}. Nothing was imported. For the file of another memory server, name its "
-            f"format with --from: {formats}."
-        )
+        raise InvalidInputError(f"{source.path.name} is no export of memoryd's own. Nothing was imported.")
     return form
 
 
@@ -134,7 +182,12 @@ def _import_journal(engine: Engine, source: LineFile, mode: ImportMode, *, as_js
 def _print(path: Path, done: list[RestoredWorkspace], *, as_json: bool) -> None:
     if as_json:
         show.as_json({"file": str(path), "workspaces": [outcome.as_dict() for outcome in done]})
-        return
+    else:
+        print_restored(done)
+
+
+def print_restored(done: Iterable[RestoredWorkspace]) -> None:
+    """Print what was imported into each workspace, and how much of it was new."""
     for outcome in done:
         nouns = [noun for noun in exports.NOUNS.values() if outcome.read[noun]]
         read, new = outcome.read, outcome.new

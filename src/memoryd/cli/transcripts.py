@@ -14,8 +14,6 @@ from memoryd.core.scope import Scope
 from memoryd.errors import InvalidInputError
 from memoryd.settings import Settings
 
-CLAUDE_CODE = "claude-code"
-
 
 def take(settings: Settings, directory: Path, *, as_json: bool, vectors: bool) -> None:
     """Import the transcripts below a directory; the command fails where lines could not be used."""

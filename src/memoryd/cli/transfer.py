@@ -1,35 +1,59 @@
-"""Import exports and the files of other memory servers: import."""
+"""Import exports, and what other memories, agents and notebooks have written: import."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from memoryd.cli import exports, show, transcripts
+from memoryd.cli import exports, intake, show, transcripts
 from memoryd.cli.frame import FAILED, PLACE, AsJson, command, fail, note, out, reported
+from memoryd.core.agents import transcript_source
 from memoryd.core.engine import Engine
 from memoryd.core.graph.transaction import Graph
 from memoryd.core.scope import Scope
-from memoryd.core.transfer import foreign, server_memory
+from memoryd.core.transfer import foreign, formats
 from memoryd.core.transfer.foreign import ImportSummary, Remark
+from memoryd.core.transfer.formats.source import opened
+from memoryd.core.transfer.intake import recognize
 from memoryd.errors import InvalidInputError
 from memoryd.settings import Settings
 
-FORMATS = ", ".join([*server_memory.FORMATS, transcripts.CLAUDE_CODE])
+FORMATS = {form.name: form for form in (foreign.FORMAT, transcript_source.FORMAT, *formats.FORMATS.values())}
+"""What `--from` may name, in the order in which formats are recognized."""
+LISTED = ", ".join(FORMATS)
+
+
+@dataclass(frozen=True, slots=True)
+class _Wish:
+    """How to import."""
+
+    include: frozenset[str]
+    dry_run: bool
+    agreed: bool
+    by_project: bool
+    vectors: bool
+    as_json: bool
 
 
 @command(*PLACE)
 def import_(
     settings: Settings,
-    file: Annotated[
+    path: Annotated[
         Path,
-        typer.Argument(
-            help="What `memoryd export`, or another memory, has written; of an agent's transcripts, their directory."
-        ),
+        typer.Argument(help="What `memoryd export`, another memory or an agent has written: a file, a folder, a zip."),
     ],
     *,
-    form: Annotated[str | None, typer.Option("--from", metavar="FORMAT", help=f"Its format: {FORMATS}.")] = None,
+    form: Annotated[
+        str | None, typer.Option("--from", metavar="FORMAT", help=f"Its format, if it is not to be guessed: {LISTED}.")
+    ] = None,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Show what it holds, and import nothing.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", help="Do not ask whether its format is guessed right.")] = False,
+    by_project: Annotated[bool, typer.Option("--by-project", help="A workspace for each of its projects.")] = False,
+    include: Annotated[
+        list[str] | None, typer.Option(metavar="WHAT", help="What is left out otherwise, such as prompts or history.")
+    ] = None,
     mode: Annotated[
         str, typer.Option(metavar="merge|replace", help="Of memoryd's own: add what is not there, or replace all.")
     ] = "merge",
@@ -39,28 +63,74 @@ def import_(
     no_vectors: Annotated[bool, typer.Option("--no-vectors", help="Leave the vectors to a running server.")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Import an export, or another server's memory. What is there already stays as it is, so it can be repeated."""
+    """Import an export, or another's memory. What is there already stays as it is, so it can be repeated."""
     if settings.read_only:
         raise InvalidInputError("import changes the memory, which --read-only (MEMORY_READ_ONLY) forbids.")
-    if form is None:
-        exports.import_own(settings, file, mode, every=every, formats=FORMATS, vectors=not no_vectors, as_json=as_json)
+    if mode not in exports.MODES:
+        raise InvalidInputError(f"There is no mode {mode[:50]!r}. There are: {', '.join(exports.MODES)}.")
+    if form is not None and form not in FORMATS:
+        raise InvalidInputError(f"There is no format {form!r} to import from. There are: {LISTED}.")
+    place = path.expanduser().absolute()
+    wish = _Wish(frozenset(include or ()), dry_run, yes or form is not None, by_project, not no_vectors, as_json)
+    if form is None and exports.is_own(place):
+        if dry_run:
+            exports.preview_own(settings, place, as_json=as_json)
+        else:
+            exports.import_own(settings, place, mode, every=every, vectors=wish.vectors, as_json=as_json)
         return
     if mode != "merge":
         raise InvalidInputError("What comes from elsewhere is merged: --mode replace is for memoryd's own exports.")
-    if form == transcripts.CLAUDE_CODE:
-        transcripts.take(settings, file, as_json=as_json, vectors=not no_vectors)
-        return
-    if form not in server_memory.FORMATS:
-        raise InvalidInputError(f"There is no format {form!r} to import from. There are: {FORMATS}.")
-    with foreign.opened(file.expanduser().absolute(), form) as source, Engine(settings, fetch=False) as engine:
+    if form is not None and form in OWN_LOADERS and not dry_run:
+        _own(settings, place, form, wish)
+    else:
+        _elsewhere(settings, place, form, wish)
+
+
+def _elsewhere(settings: Settings, path: Path, form: str | None, wish: _Wish) -> None:
+    """Show or import what a format reads, which is recognized unless it is named."""
+    with opened(path) as source:
+        known = FORMATS[form] if form else recognize(source, FORMATS.values())
+        if known is None:
+            what = "is no export of memoryd's own" if source.only else "is no file, and nothing in it is recognized"
+            what = "is empty" if source.only and not source.only.size else what
+            raise InvalidInputError(
+                f"{path.name} {what}. Nothing was imported. Where you know its format, name it with --from: {LISTED}."
+            )
+        if wish.dry_run:
+            intake.preview(settings, source, known, wish.include, as_json=wish.as_json)
+        elif known.name in OWN_LOADERS:
+            intake.demand_agreement(source, known, agreed=wish.agreed)
+            _own(settings, path, known.name, wish)
+        else:
+            intake.take(
+                settings, source, known, wish.include,
+                by_project=wish.by_project, agreed=wish.agreed, vectors=wish.vectors, as_json=wish.as_json,
+            )  # fmt: skip
+
+
+# formats with a way of their own into the store ----------------------------------------------------------------------
+
+
+def _own(settings: Settings, path: Path, form: str, wish: _Wish) -> None:
+    if wish.by_project or wish.include:
+        raise InvalidInputError(f"{form} is imported whole, into one workspace: leave --by-project and --include out.")
+    OWN_LOADERS[form](settings, path, wish)
+
+
+def _transcripts(settings: Settings, path: Path, wish: _Wish) -> None:
+    transcripts.take(settings, path, as_json=wish.as_json, vectors=wish.vectors)
+
+
+def _graph(settings: Settings, path: Path, wish: _Wish) -> None:
+    with foreign.opened(path, foreign.FORMAT.name) as source, Engine(settings, fetch=False) as engine:
         graph = Graph(Scope(engine, engine.workspace(make=True)))
         with reported() as report:
             summary = foreign.load(graph, source, report)
-        if as_json:
+        if wish.as_json:
             show.as_json({"file": str(source.path), "workspace": graph.workspace.name, **summary.as_dict()})
         else:
             _print(summary)
-        if not no_vectors:
+        if wish.vectors:
             exports.embed(engine)
     _end(summary)
 
@@ -98,3 +168,8 @@ def _end(summary: ImportSummary) -> None:
         raise fail(f"The file changed during the import. Stop the server that uses it, {again}", FAILED)
     if summary.faults:
         raise fail(f"Lines that were not imported, or only in part: {summary.faults}. Correct them {again}", FAILED)
+
+
+OWN_LOADERS: Mapping[str, Callable[[Settings, Path, _Wish], None]] = {
+    foreign.FORMAT.name: _graph, transcript_source.FORMAT.name: _transcripts,
+}  # fmt: skip

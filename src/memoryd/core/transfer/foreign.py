@@ -20,7 +20,9 @@ from memoryd.core.graph.entities import NewEntity
 from memoryd.core.graph.relations import Edge
 from memoryd.core.graph.transaction import Change, Graph, named
 from memoryd.core.transfer import jsonl
-from memoryd.core.transfer.server_memory import FORMATS, UNKNOWN, Fault, Hint, Item, brief
+from memoryd.core.transfer.formats.items import Fault, Hint, SourceEntity, SourceRelation, Yielded
+from memoryd.core.transfer.formats.source import ForeignFormat, Source
+from memoryd.core.transfer.server_memory import FORMATS, SERVER_MEMORY, UNKNOWN, Item, brief
 from memoryd.errors import InvalidInputError
 
 BATCH = 500  # entities, observations and relations per transaction; a larger entity stays whole
@@ -68,6 +70,38 @@ def _check_some(source: ForeignFile, form: str) -> None:
         if isinstance(item, Fault) and first is None:
             first = f"Line {number} {item.reason}."
     raise InvalidInputError(f"{source.path} holds nothing of the format {form}. {first or 'It is empty.'}")
+
+
+# the file as a source ------------------------------------------------------------------------------------------------
+
+
+def _recognizes(source: Source) -> bool:
+    head = source.only.head().partition(b"\n")[0] if source.only else b""
+    return any(isinstance(item, NewEntity | Edge) for item in FORMATS[SERVER_MEMORY](head))
+
+
+def _items(source: Source, _more: frozenset[str]) -> Iterator[Yielded]:
+    """Yield what a file holds in the shape of all formats, to be shown."""
+    for file in source.files:
+        with file.open() as lines:
+            for number, line in enumerate(filter(bytes.strip, lines), 1):
+                yield from (_item(item, number) for item in FORMATS[SERVER_MEMORY](line))
+
+
+def _item(item: Item, number: int) -> Yielded:
+    match item:
+        case NewEntity(name=name, type=type_, observations=observations):
+            return SourceEntity(id=name, name=name, type=type_, observations=observations)
+        case Edge(source, target, type_):
+            return SourceRelation(id=source, source=source, target=target, type=type_)
+        case Fault(reason):
+            return Fault(f"line {number} {reason}")
+        case Hint(text):
+            return Hint(f"line {number} {text}")
+
+
+FORMAT = ForeignFormat(SERVER_MEMORY, "a graph of server-memory", _recognizes, _items)
+"""To recognize a file, and to show what it holds; `load` imports it."""
 
 
 # the import ----------------------------------------------------------------------------------------------------------

@@ -17,6 +17,7 @@ from memoryd.core.engine import Engine
 from memoryd.core.graph import observations
 from memoryd.core.graph.transaction import named
 from memoryd.core.records import perspectives
+from memoryd.core.records.records import event as note_event
 from memoryd.core.transfer import reader
 from memoryd.core.transfer.export import NOUNS, Numbers
 from memoryd.core.transfer.reader import Part, listed
@@ -173,6 +174,8 @@ class Merging:
         for table, kind in DETAILS.items():
             rows.put(queries, table, [bundle.detail for bundle in put.added if bundle.kind is kind])
         rows.put(queries, "embeddings", [vector for bundle in put.added for vector in self._vectors(bundle)])
+        if not self._part.tells_events:
+            note_event(queries, "create", [bundle.id for bundle in put.added], self._engine.clock.now())
 
     def _vectors(self, bundle: Bundle) -> list[Row]:
         """Return the vectors that stay valid: those with context do not if the entity existed here before."""

@@ -40,6 +40,8 @@ class Part:
     """The values of WORKSPACE_FIELDS."""
     queries: Queries
     """Its rows, in the scratch database."""
+    tells_events: bool = True
+    """Whether its events say what happened to its records; else an event is written for each that is added."""
     numbers: Numbers = field(default_factory=Numbers)
     masked: Counter[str] = field(default_factory=Counter)
     """The kinds of the secrets that were masked in it."""

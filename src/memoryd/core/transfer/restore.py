@@ -61,12 +61,13 @@ def load(
         targets = [(part, name or part.name) for part in parts]
         for _, target in targets:
             engine.workspaces.usable(target)
-        return [_load(engine, source.path.name, part, target, mode, report) for part, target in targets]
+        return [load_part(engine, source.path.name, part, target, mode, report) for part, target in targets]
 
 
-def _load(
+def load_part(
     engine: Engine, file: str, part: Part, name: str, mode: ImportMode, report: StepProgress
 ) -> RestoredWorkspace:
+    """Import one workspace of a file under a name, which exists or is created; return the result."""
     known = engine.workspaces.usable(name)
     workspace = known or engine.workspaces.adopt(name)
     about = (part.about["description"], part.about["created_at"], part.about["updated_at"])

@@ -3,30 +3,16 @@
 import json
 import re
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from memoryd.core.graph.entities import NewEntity
 from memoryd.core.graph.relations import Edge
+from memoryd.core.transfer.formats.items import Fault, Hint
 from memoryd.text import unstorable
 
 LOOKED_UP = 10_000  # maximum characters of a name or type, as in the tools
 UNKNOWN = "unknown"
 """The type of an entity without a stated type."""
-
-
-@dataclass(frozen=True, slots=True)
-class Fault:
-    """Why a line, or a part of it, cannot be imported."""
-
-    reason: str
-
-
-@dataclass(frozen=True, slots=True)
-class Hint:
-    """A remark about a line that was imported."""
-
-    text: str
 
 
 Item: TypeAlias = NewEntity | Edge | Fault | Hint
@@ -57,7 +43,8 @@ def server_memory(line: bytes) -> Iterator[Item]:
                 yield Fault("is no JSON object with a type")
 
 
-FORMATS: Mapping[str, Callable[[bytes], Iterator[Item]]] = {"server-memory": server_memory}
+SERVER_MEMORY = "server-memory"
+FORMATS: Mapping[str, Callable[[bytes], Iterator[Item]]] = {SERVER_MEMORY: server_memory}
 """The reader of a line, by format."""
 
 _DECODER = json.JSONDecoder(strict=False, parse_int=float)  # integers of any length are accepted; none is used

@@ -69,3 +69,19 @@ def copying(table: str, columns: Iterable[str]) -> str:
     values = ["''" if name == "db_path" else name for name in copied]
     into = f"INSERT INTO main.{table} ({', '.join(copied)})"
     return f"{into} SELECT {', '.join(values)} FROM source.{table}"  # noqa: S608 - names of our own schema
+
+
+def listing_tables() -> str:
+    """Return the statement that lists the ordinary tables of any SQLite file."""
+    return "SELECT name FROM sqlite_master WHERE type = 'table' AND sql LIKE 'CREATE TABLE%' ORDER BY name"
+
+
+def reading(table: str, order: Iterable[str]) -> str:
+    """Return the statement that reads all rows of a table of any SQLite file, whatever its name is."""
+    names = [_quoted(name) for name in (table, *order)]
+    ordered = f" ORDER BY {', '.join(names[1:])}" if names[1:] else ""
+    return f"SELECT * FROM {names[0]}{ordered}"  # noqa: S608 - the names are quoted
+
+
+def _quoted(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'

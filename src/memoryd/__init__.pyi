@@ -1,0 +1,3 @@
+from memoryd.api import Memory as Memory
+
+__version__: str

@@ -1,0 +1,191 @@
+"""The door for Python programs: `from memoryd import Memory`. Nothing else of the package is public."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Literal, Self
+
+from memoryd.core.base.progress import ignore_progress
+from memoryd.core.engine import Engine
+from memoryd.core.graph.entities import DeletedNodes
+from memoryd.core.graph.observations import AddedObservations
+from memoryd.core.graph.relations import CreatedRelations
+from memoryd.core.graph.view import MatchedNodes, OpenedNodes
+from memoryd.core.journal.view import AddedTurn, ShownTurn
+from memoryd.core.memories.view import ForgottenMemories, InspectedMemories, MemoryView, StoredMemory
+from memoryd.core.search.hits import WholeRecord
+from memoryd.core.transfer import export, folder
+from memoryd.errors import InvalidInputError
+from memoryd.settings import Settings
+from memoryd.toolsets import chosen
+from memoryd.toolsets.registry import Call
+
+RECALLED = 2_000
+"""The default token budget of `recall`: a program has more room than a model."""
+
+
+class Memory:
+    """The memory of one workspace, for a Python program. Usable from several threads; a context manager.
+
+    Methods are named after the tools that they run, and return what these return as JSON: dicts and lists. A text is
+    durable when the method that stores it returns. All raise InvalidInputError for what cannot be accepted, and
+    MemorydError for other failures; the message names cause and next step.
+    """
+
+    def __init__(
+        self, workspace: str | None = None, *, data_dir: str | Path | None = None, session: str = "", **settings: Any
+    ) -> None:
+        """Open a memory; its workspace is created when something is stored.
+
+        `settings` are other settings by their names in docs/configuration.md, in lower case and without `MEMORY_`.
+        What is not given comes from the environment, as for the command. Nothing is read or written yet.
+        """
+        given = {"workspace": workspace, "data_dir": str(data_dir) if data_dir else None, **settings}
+        if unknown := given.keys() - Settings.model_fields.keys():
+            raise InvalidInputError(f"There is no setting {min(unknown)!r}. docs/configuration.md lists them.")
+        self._engine = Engine(Settings.read(**given), fetch=False)
+        self._session = session
+        self._tools = chosen(["all"], read_only=self._engine.settings.read_only)
+        self._begun = False
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Finish what was accepted, and close the files. A second call does nothing."""
+        self._engine.close()
+
+    # memories --------------------------------------------------------------------------------------------------------
+
+    def store(
+        self, content: str, *, tags: Sequence[str] = (), importance: float = 0.5, supersedes: Sequence[str] = ()
+    ) -> StoredMemory:
+        """Store one fact; return its id, and whether it is new, merged with an equal one, or replaces others."""
+        return self._run(  # type: ignore[no-any-return]
+            "memory_store", content=content, tags=list(tags), importance=importance, supersedes=list(supersedes)
+        )
+
+    def correct(self, id: str, content: str, *, tags: Sequence[str] = ()) -> StoredMemory:  # noqa: A002 - the tools' name
+        """Store a fact in place of another, which `recall` with an earlier `as_of` still finds. Raise NotFoundError."""
+        return self.store(content, tags=tags, supersedes=[id])
+
+    def recall(
+        self, query: str, *, token_budget: int = RECALLED, tags: Sequence[str] = (), kinds: Sequence[str] = (),
+        as_of: str | None = None,
+    ) -> list[WholeRecord]:  # fmt: skip
+        """Return what bears on a question, best first, each with all its fields, within about `token_budget` tokens.
+
+        `tags`: only what has all of them. `kinds`: memory, entity, observation, interaction, summary. `as_of`: what
+        was believed at that time (ISO 8601).
+        """
+        found = self._run(
+            "memory_recall", query=query, token_budget=token_budget, tags=list(tags), kinds=list(kinds), as_of=as_of,
+            format="raw",
+        )  # fmt: skip
+        return found["memories"]  # type: ignore[no-any-return]
+
+    def context(self, task: str | None = None, *, token_budget: int = 800) -> str:
+        """Return a briefing for the start of a conversation: what bears on a task, is important, or recent."""
+        answer = self._answer("memory_context", task=task, token_budget=token_budget)
+        return answer.text if answer.text is not None else str(answer.result.get("text", ""))
+
+    def inspect(self, view: MemoryView = "stats", *, ids: Sequence[str] = (), limit: int = 20) -> InspectedMemories:
+        """Return records by id, or a view of the memory: stats, recent, important, tags, export."""
+        return self._run("memory_inspect", view=view, ids=list(ids), limit=limit)  # type: ignore[no-any-return]
+
+    def forget(
+        self, ids: Sequence[str] | None = None, *, tags: Sequence[str] = (), query: str | None = None,
+        before: str | None = None, confirm: bool = False, dry_run: bool = False,
+    ) -> ForgottenMemories:  # fmt: skip
+        """Forget memories that match all criteria; they can be restored for a while. More than ids need `confirm`."""
+        return self._run(  # type: ignore[no-any-return]
+            "memory_forget", ids=None if ids is None else list(ids), tags=list(tags), query=query, before=before,
+            confirm=confirm, dry_run=dry_run,
+        )  # fmt: skip
+
+    # memories with a key ---------------------------------------------------------------------------------------------
+
+    def commit_memory(self, key: str, content: str, *, tags: Sequence[str] | None = None) -> None:
+        """Store a text under a key, in place of what is there; without `tags` those that it has stay."""
+        self._run("commit_memory", scope="vault", key=key, content=content, tags=None if tags is None else list(tags))
+
+    def search_memories(self, query: str, *, tags: Sequence[str] = (), limit: int = 10) -> list[dict[str, Any]]:
+        """Return the memories with a key that match words, best first."""
+        found = self._run("search_memories", query=query, scope="vault", tags=list(tags), limit=limit)
+        return list(found["results"])
+
+    # the graph -------------------------------------------------------------------------------------------------------
+
+    def create_entities(self, *entities: dict[str, Any]) -> list[dict[str, Any]]:
+        """Create entities: dicts with name, entity_type and maybe observations, summary, tags; return them."""
+        return list(self._run("create_entities", entities=list(entities))["result"])
+
+    def add_observations(self, entity_name: str, *contents: str) -> AddedObservations:
+        """Add facts to an entity; return them with their ordinals."""
+        wanted = [{"entity_name": entity_name, "contents": list(contents)}]
+        return self._run("add_observations", observations=wanted)  # type: ignore[no-any-return]
+
+    def create_relations(self, *relations: tuple[str, str, str]) -> CreatedRelations:
+        """Create relations, each a source, a type and a target: `("Ann", "works_at", "Acme")`."""
+        wanted = [{"from_entity": one, "relation_type": kind, "to_entity": other} for one, kind, other in relations]
+        return self._run("create_relations", relations=wanted)  # type: ignore[no-any-return]
+
+    def open_nodes(self, *names: str) -> OpenedNodes:
+        """Return entities by name, with their observations and relations, and the names that were not found."""
+        return self._run("open_nodes", names=list(names))  # type: ignore[no-any-return]
+
+    def search_nodes(self, query: str, *, limit: int = 10) -> MatchedNodes:
+        """Return the entities that match words or a meaning, best first."""
+        return self._run("search_nodes", query=query, limit=limit)  # type: ignore[no-any-return]
+
+    def delete_entities(self, *names: str) -> DeletedNodes:
+        """Delete entities with their observations and relations; return which were there."""
+        return self._run("delete_entities", entity_names=list(names))  # type: ignore[no-any-return]
+
+    # the journal -----------------------------------------------------------------------------------------------------
+
+    def add_memory(self, prompt: str, thought: str, response: str, *, session_id: str) -> AddedTurn:
+        """Store one turn of a conversation verbatim; return its id and time."""
+        return self._run(  # type: ignore[no-any-return]
+            "add_memory", prompt=prompt, thought=thought, response=response, sessionId=session_id
+        )
+
+    def get_session_memories(self, session_id: str, *, limit: int = 100, offset: int = 0) -> list[ShownTurn]:
+        """Return the turns of a session, oldest first."""
+        found = self._run("get_session_memories", sessionId=session_id, limit=limit, offset=offset)
+        return found["memories"]  # type: ignore[no-any-return]
+
+    # files -----------------------------------------------------------------------------------------------------------
+
+    def export(self, path: str | Path, *, format: Literal["jsonl", "markdown"] = "jsonl") -> None:  # noqa: A002 - the command's name
+        """Write the workspace into a new file of JSON lines, or a folder of Markdown. Raise NotFoundError if empty."""
+        target = Path(path).expanduser().absolute()
+        workspace = self._engine.workspace(make=False)
+        if format == "markdown":
+            folder.export(self._engine, workspace, target, ignore_progress)
+        else:
+            export.export(self._engine, target, [workspace], ignore_progress)
+
+    # tools -----------------------------------------------------------------------------------------------------------
+
+    def _run(self, name: str, **arguments: Any) -> Any:
+        return self._answer(name, **arguments).result
+
+    def _answer(self, name: str, **arguments: Any) -> Any:
+        """Run a tool with the arguments that are not None."""
+        if name not in self._tools:
+            raise InvalidInputError(f"{name} changes the memory, which read_only (MEMORY_READ_ONLY) forbids.")
+        tool = self._tools[name]
+        if not self._begun:
+            self._begun = True
+            self._engine.begin()
+            self._engine.helpers.embedder.start()
+            self._engine.helpers.embedder.get(self._engine.helpers.patience)
+        workspace = self._engine.workspace(make=tool.capability != "read")
+        given = {field: value for field, value in arguments.items() if value is not None}
+        return tool.run(Call(self._engine, workspace, self._session), given)

@@ -1,0 +1,103 @@
+"""`memoryd import` of what another memory, agent or notebook has written: show it, ask, merge it."""
+
+import sys
+from contextlib import ExitStack
+
+import typer
+
+from memoryd.cli import exports, show
+from memoryd.cli.frame import FAILED, fail, note, out, reported
+from memoryd.core.engine import Engine
+from memoryd.core.transfer import intake
+from memoryd.core.transfer.export import NOUNS
+from memoryd.core.transfer.formats.source import ForeignFormat, Source
+from memoryd.core.transfer.intake import Intake
+from memoryd.core.transfer.staging import REMARKS, Remarked
+from memoryd.errors import InvalidInputError
+from memoryd.settings import Settings
+
+PROJECTS = 20  # projects that are listed
+
+
+def preview(settings: Settings, source: Source, form: ForeignFormat, include: frozenset[str], *, as_json: bool) -> None:
+    """Show what a source holds; nothing is imported."""
+    with Engine(settings, fetch=False) as engine, ExitStack() as stack:
+        read = _read(stack, engine, source, form, include, by_project=False)
+        if as_json:
+            show.as_json(read.as_dict())
+        else:
+            _print(read)
+            out.print("Nothing was imported.")
+
+
+def take(
+    settings: Settings, source: Source, form: ForeignFormat, include: frozenset[str],
+    *, by_project: bool, agreed: bool, vectors: bool, as_json: bool,
+) -> None:  # fmt: skip
+    """Import a source, after a question unless it is `agreed`; the command fails where parts of it are torn."""
+    if not sys.stdin.isatty():
+        demand_agreement(source, form, agreed=agreed)
+    with Engine(settings, fetch=False) as engine, ExitStack() as stack:
+        read = _read(stack, engine, source, form, include, by_project=by_project)
+        if not as_json:
+            _print(read)
+        if not agreed:
+            typer.confirm("Import this?", abort=True, err=True)
+        with reported() as report:
+            done = read.load(engine, report)
+        if as_json:
+            show.as_json(read.as_dict() | {"workspaces": [outcome.as_dict() for outcome in done]})
+        else:
+            exports.print_restored(done)
+        if settings.journal_store == "chroma" and read.numbers["turns"]:
+            note(exports.BESIDE)
+        if vectors:
+            exports.embed(engine)
+    if read.found.faults.number:
+        raise fail(
+            f"Parts that were not imported: {read.found.faults.number}. The rest is there; what is there already stays "
+            "as it is when this is imported again.", FAILED,
+        )  # fmt: skip
+
+
+def demand_agreement(source: Source, form: ForeignFormat, *, agreed: bool) -> None:
+    """Raise InvalidInputError, which names the recognized format, unless the import is agreed to."""
+    if not agreed:
+        raise InvalidInputError(
+            f"{source.path.name} is {form.title} ({form.name}). Nothing was imported: look at it with --dry-run, "
+            f"import it with --yes or --from {form.name}."
+        )
+
+
+def _read(
+    stack: ExitStack, engine: Engine, source: Source, form: ForeignFormat, include: frozenset[str], *, by_project: bool
+) -> Intake:
+    with reported() as report:
+        return stack.enter_context(
+            intake.staged(engine, source, form, include, report, by_project=by_project)
+        )  # fmt: skip
+
+
+def _print(read: Intake) -> None:
+    found = read.found
+    out.print(f"{read.path.name} is {read.form.title} ({read.form.name}). It holds:", soft_wrap=True)
+    show.numbers(("", "found"), [(noun, read.numbers[noun]) for noun in NOUNS.values() if found.first.get(noun)])
+    if set(found.projects) - {""}:
+        listed = [f"{name or 'none'} {number}" for name, number in found.projects.most_common(PROJECTS)]
+        more = f", and {len(found.projects) - PROJECTS} more" if len(found.projects) > PROJECTS else ""
+        show.verbatim(f"By project: {', '.join(listed)}{more}.")
+    for noun, first in found.first.items():
+        show.verbatim(f"First {noun}:")
+        for line in first:
+            show.verbatim(f"  {line}", style="dim")
+    if found.left_out:
+        show.verbatim(f"Left out: {', '.join(f'{number} {what}' for what, number in found.left_out.items())}.")
+    _remark(found.hints)
+    _remark(found.faults)
+
+
+def _remark(remarked: Remarked) -> None:
+    for remark in remarked.first:
+        note(f"{remark}.")
+    if remarked.number > REMARKS:
+        note(f"... and {remarked.number - REMARKS} more like that.")

@@ -1,0 +1,34 @@
+"""Transcripts of Claude Code as a source of an import, to be recognized and shown. Hooks do without this module."""
+
+from collections.abc import Iterator
+
+from memoryd.core.agents.claude_code import Reader
+from memoryd.core.transfer.formats.items import Fault, SourceTurn, Yielded
+from memoryd.core.transfer.formats.source import ForeignFormat, Source, SourceFile
+
+
+def _recognizes(source: Source) -> bool:
+    files = source.named("*.jsonl") if source.is_folder else []
+    return any(b'"sessionId"' in head and b'"uuid"' in head for head in (file.head() for file in files))
+
+
+def _items(source: Source, _more: frozenset[str]) -> Iterator[Yielded]:
+    """Yield the turns of all transcripts in the shape of all formats, to be shown."""
+    for file in source.named("*.jsonl"):
+        yield from _turns_of(file)
+
+
+def _turns_of(file: SourceFile) -> Iterator[Yielded]:
+    faults: list[str] = []
+    with file.opener() as lines:
+        for turn in Reader(lines, file.stem, lambda number, text: faults.append(f"line {number} {text}")).turns():
+            one = turn.interaction()
+            yield SourceTurn(
+                id=one.id, is_record=True, session_id=one.session_id, created_at=one.created_at, prompt=one.prompt,
+                thought=one.thought, response=one.response,
+            )  # fmt: skip
+    yield from (Fault(f"{file.name}, {fault}") for fault in faults)
+
+
+FORMAT = ForeignFormat("claude-code", "a folder of transcripts of Claude Code", _recognizes, _items)
+"""To recognize a folder, and to show what it holds; transcript_import imports it."""

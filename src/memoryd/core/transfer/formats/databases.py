@@ -1,0 +1,22 @@
+"""Find the SQLite file of a source that has the tables of a format."""
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from memoryd.core.transfer.formats.source import SQLITE, Source
+from memoryd.store.sqlite.foreign import ForeignDatabase, foreign_database
+
+
+def databases(source: Source, fits: Callable[[ForeignDatabase], object], *patterns: str) -> Iterator[Path]:
+    """Yield the SQLite files that fit: the source itself, or those of a folder that match a pattern."""
+    for file in source.candidates(*patterns):
+        if file.path and file.head().startswith(SQLITE):
+            with foreign_database(file.path) as database:
+                is_fit = bool(fits(database))
+            if is_fit:
+                yield file.path
+
+
+def has(table: str, *columns: str) -> Callable[[ForeignDatabase], bool]:
+    """Return a condition: that a database has a table with these columns."""
+    return lambda database: table in database.tables and database.tables[table].issuperset(columns)

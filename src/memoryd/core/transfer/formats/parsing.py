@@ -1,0 +1,205 @@
+"""JSON of any origin as a stream of values: arrays, lines, single objects; torn parts are named, and the rest is kept.
+
+An export may have hundreds of megabytes, so an array is never in memory as a whole. Behind a broken element, reading
+goes on at the next one that begins as the first did.
+"""
+
+import codecs
+import json
+import re
+from collections.abc import Iterator
+from typing import IO, Any
+
+from memoryd.core.transfer.formats.items import Fault, mappings
+from memoryd.core.transfer.formats.source import SourceFile
+from memoryd.errors import InvalidInputError
+
+CHUNK = 1 << 20  # bytes that are read together
+ELEMENT = 256 << 20  # maximum characters of one element, or of one line
+NEAR_END = 32  # an error so many characters before the end may be due to what was not read yet
+DIGITS = 18  # of an integer that is kept as one; counters and times have fewer
+
+
+def _integer(digits: str) -> float:
+    return int(digits) if len(digits) <= DIGITS else float(digits)
+
+
+_DECODER = json.JSONDecoder(strict=False, parse_int=_integer)
+_NEXT = re.compile(r"[\s,]*")
+_HEAD = re.compile(r'\{\s*"(?:[^"\\]|\\.)*"\s*:')
+_EMPTY_BESIDE_FULL = ("results", "memories", "items", "data", "conversations")
+"""The names under which exports keep their list; the first that is not empty counts."""
+_LIST = re.compile(rf'"(?:{"|".join(_EMPTY_BESIDE_FULL)})"\s*:\s*\[')
+
+
+def value_of(text: str) -> Any:
+    """Return the value of a JSON text; raise ValueError if it is none."""
+    try:
+        return _DECODER.decode(text)
+    except RecursionError:
+        raise ValueError("it is nested too deeply") from None
+
+
+def loaded(file: SourceFile) -> Any:
+    """Return the value of a file; raise InvalidInputError if it is no JSON."""
+    try:
+        return value_of(file.whole())
+    except ValueError as error:
+        raise InvalidInputError(f"{file.name} is torn or no JSON ({error}). Export it again.") from None
+
+
+def listed(value: Any) -> list[dict[str, Any]]:
+    """Return the objects of a list, or of the first non-empty list that an object holds under a usual name."""
+    if isinstance(value, dict):
+        return next((found for name in _EMPTY_BESIDE_FULL if (found := mappings(value.get(name)))), [])
+    return mappings(value)
+
+
+def values(file: SourceFile) -> Iterator[dict[str, Any] | Fault]:
+    """Yield the objects of a file: the elements of an array, or one object a line, or those that one object lists."""
+    try:
+        yield from _values(file)
+    except InvalidInputError as error:
+        yield Fault(f"{file.name}: {error}")
+
+
+def _values(file: SourceFile) -> Iterator[dict[str, Any] | Fault]:
+    with file.open() as opened:
+        first = opened.read(CHUNK).lstrip(b"\xef\xbb\xbf \t\r\n")
+    if first.startswith(b"["):
+        with file.open() as opened:
+            yield from _Array(opened, file.name).elements("[")
+    elif _is_one_object(first):
+        yield from _of_one(file, first)
+    else:
+        yield from lines(file)
+
+
+def _of_one(file: SourceFile, first: bytes) -> Iterator[dict[str, Any] | Fault]:
+    """Yield what one object lists; of a torn one, the elements that are whole."""
+    try:
+        found = loaded(file)
+    except InvalidInputError as error:
+        begins = _LIST.search(first.decode("utf-8", "replace"))
+        if not begins:
+            yield from lines(file)
+            return
+        yield Fault(str(error).rstrip("."))
+        with file.open() as opened:
+            yield from _Array(opened, file.name).elements(begins[0])
+    else:
+        yield from listed(found) or [found]
+
+
+def _is_one_object(first: bytes) -> bool:
+    """Return whether a file begins with an object that does not end on its first line."""
+    line = first.partition(b"\n")[0].decode("utf-8", "replace").strip()
+    if not line.startswith("{"):
+        return False
+    try:
+        whole = value_of(line)
+    except ValueError:
+        return not line.endswith("}") or b"\n" not in first.strip()
+    return bool(listed(whole)) or len(line) == len(first.decode("utf-8", "replace").strip())
+
+
+def lines(file: SourceFile) -> Iterator[dict[str, Any] | Fault]:
+    """Yield the object of each line that is not blank."""
+    try:
+        yield from _lines(file)
+    except InvalidInputError as error:
+        yield Fault(f"{file.name}: {error}")
+
+
+def _lines(file: SourceFile) -> Iterator[dict[str, Any] | Fault]:
+    with file.open() as opened:
+        for number, line in enumerate(iter(lambda: opened.readline(ELEMENT), b""), 1):
+            if line.isspace():
+                continue
+            try:
+                value = value_of(line.decode("utf-8-sig", "replace"))
+            except ValueError as error:
+                torn = "" if line.endswith(b"\n") else ", and it ends without a line break: it may be torn"
+                yield Fault(f"{file.name}, line {number}: is no JSON ({error}){torn}")
+                continue
+            if isinstance(value, dict):
+                yield value
+            else:
+                yield Fault(f"{file.name}, line {number}: is no JSON object")
+
+
+class _Array:
+    """An array that is read element by element."""
+
+    def __init__(self, file: IO[bytes], name: str) -> None:
+        self._file, self._name = file, name
+        self._decode = codecs.getincrementaldecoder("utf-8-sig")("replace").decode
+        self._text, self._at = "", 0
+        self._ended = False
+        self._head: re.Pattern[str] | None = None
+        self._number = 0
+
+    def elements(self, begins: str) -> Iterator[dict[str, Any] | Fault]:
+        """Yield the objects of the array that a text begins; a Fault for each that is broken or no object."""
+        self._fill()
+        self._at = self._text.index(begins) + len(begins)
+        while self._skip():
+            self._number += 1
+            try:
+                value = self._element()
+            except ValueError as error:
+                yield Fault(f"{self._name}, element {self._number}: is torn or no JSON ({error})")
+                if not self._resume():
+                    return
+                continue
+            if isinstance(value, dict):
+                yield value
+            else:
+                yield Fault(f"{self._name}, element {self._number}: is no JSON object")
+
+    def _fill(self) -> None:
+        """Read on; drop what was used."""
+        block = self._file.read(max(CHUNK, len(self._text) - self._at))
+        self._ended = not block
+        self._text = self._text[self._at :] + self._decode(block, final=self._ended)
+        self._at = 0
+
+    def _skip(self) -> bool:
+        """Go to the next element; return whether there is one."""
+        while True:
+            self._at = _NEXT.match(self._text, self._at).end()  # type: ignore[union-attr]
+            if self._at < len(self._text):
+                return self._text[self._at] != "]"
+            if self._ended:
+                return False
+            self._fill()
+
+    def _element(self) -> Any:
+        while True:
+            try:
+                value, end = _DECODER.raw_decode(self._text, self._at)
+            except RecursionError:
+                raise ValueError("it is nested too deeply") from None
+            except json.JSONDecodeError as error:
+                unfinished = error.pos > len(self._text) - NEAR_END or error.msg.startswith("Unterminated")
+                if self._ended or not unfinished or len(self._text) - self._at > ELEMENT:
+                    raise ValueError(error.msg) from None
+                self._fill()
+                continue
+            if self._head is None and (head := _HEAD.match(self._text, self._at)):
+                self._head = re.compile(r",\s*(?=" + re.escape(head[0]) + ")")
+            self._at = end
+            return value
+
+    def _resume(self) -> bool:
+        """Go to the next element that begins as the first did; return whether there is one."""
+        self._at += 1
+        while self._head:
+            if found := self._head.search(self._text, self._at):
+                self._at = found.end()
+                return True
+            if self._ended:
+                break
+            self._at = max(self._at, len(self._text) - CHUNK)  # an element may begin at the end of the text
+            self._fill()
+        return False

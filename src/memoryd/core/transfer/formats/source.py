@@ -1,0 +1,232 @@
+"""Where an import reads from: a file, a folder or a zip archive, as a list of files that can be opened.
+
+Nothing is unpacked. Symbolic links and special files are skipped, since a folder from elsewhere could point anywhere.
+"""
+
+import io
+import os
+import stat
+import zipfile
+import zlib
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from functools import cached_property
+from pathlib import Path, PurePosixPath
+from typing import IO, Any
+
+from memoryd.core.base.clock import timestamp
+from memoryd.core.transfer.formats.items import Yielded
+from memoryd.errors import InvalidInputError
+
+MEMBERS = 200_000  # files of a folder or an archive
+UNPACKED = 16 << 30  # bytes of all members of an archive
+RATIO, SUSPECT = 200, 64 << 20  # a member of more than SUSPECT bytes that shrank to less than 1/RATIO is a bomb
+WHOLE = 512 << 20  # bytes of a file that is read as a whole
+BLOCK = 1 << 16  # bytes that are read from disk together
+HEAD = 16_384  # bytes that tell what a file is
+SQLITE = b"SQLite format 3\0"
+
+
+class _Metered(io.RawIOBase):
+    """A file whose bytes are counted as they are read."""
+
+    def __init__(self, file: IO[bytes], meter: Counter[str]) -> None:
+        self._file, self._meter = file, meter
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        try:
+            data = self._file.read(len(buffer))
+        except (zipfile.BadZipFile, zlib.error, EOFError, OSError) as error:
+            raise InvalidInputError(f"cannot be read ({error})") from error
+        buffer[: len(data)] = data
+        self._meter["bytes"] += len(data)
+        return len(data)
+
+    def close(self) -> None:
+        self._file.close()
+        super().close()
+
+
+@dataclass(frozen=True, slots=True)
+class SourceFile:
+    """A file of a source."""
+
+    name: str
+    """Its path within the source, with slashes."""
+    size: int
+    modified: str
+    """When it was last changed, in the format of the database."""
+    opener: Callable[[], IO[bytes]]
+    meter: Counter[str]
+    path: Path | None = None
+    """Its place on disk, unless it is in an archive."""
+
+    def open(self) -> IO[bytes]:
+        """Open it to be read; raise InvalidInputError if that cannot be done."""
+        try:
+            opened = self.opener()
+        except (zipfile.BadZipFile, RuntimeError, OSError) as error:  # RuntimeError: compressed by an unknown method
+            raise InvalidInputError(f"{self.name} cannot be opened ({error}).") from error
+        return io.BufferedReader(_Metered(opened, self.meter), BLOCK)
+
+    @property
+    def stem(self) -> str:
+        """The name without folders and the last suffix."""
+        return PurePosixPath(self.name).stem
+
+    @property
+    def base(self) -> str:
+        """The name without folders."""
+        return PurePosixPath(self.name).name
+
+    def head(self) -> bytes:
+        """Return the first bytes."""
+        with self.open() as file:
+            return file.read(HEAD)
+
+    def whole(self) -> str:
+        """Return all of it as text; what is not UTF-8 becomes U+FFFD. Raise InvalidInputError if it is too long."""
+        if self.size > WHOLE:
+            raise InvalidInputError(f"{self.name} has {self.size >> 20} MB; {WHOLE >> 20} MB is the limit.")
+        with self.open() as file:
+            return file.read(WHOLE).decode("utf-8-sig", "replace")
+
+
+@dataclass(frozen=True)
+class Source:
+    """What `memoryd import` was given: its files in the order of their names."""
+
+    path: Path
+    is_folder: bool
+    is_archive: bool
+    files: tuple[SourceFile, ...]
+    skipped: int = 0
+    """How many symbolic links and special files were skipped."""
+    meter: Counter[str] = field(default_factory=Counter)
+    """How many `bytes` have been read."""
+
+    def named(self, *patterns: str) -> list[SourceFile]:
+        """Return the files whose paths, or their ends, match one of some patterns such as `*.md`."""
+        return [one for one in self.files if any(PurePosixPath(one.name).match(pattern) for pattern in patterns)]
+
+    def candidates(self, *patterns: str) -> list[SourceFile]:
+        """Return the file that the source is, or the files of a folder or an archive that match some patterns."""
+        return [self.only] if self.only else self.named(*patterns)
+
+    @cached_property
+    def names(self) -> frozenset[str]:
+        """The names of all files, without folders."""
+        return frozenset(one.base for one in self.files)
+
+    @cached_property
+    def only(self) -> SourceFile | None:
+        """The file, if the source is one and no archive."""
+        return None if self.is_folder or self.is_archive else self.files[0]
+
+    @cached_property
+    def _total(self) -> int:
+        return max(1, sum(one.size for one in self.files))
+
+    def done(self) -> float:
+        """Return the share of the source that has been read, more or less."""
+        return min(1.0, self.meter["bytes"] / self._total)
+
+
+@contextmanager
+def opened(path: Path) -> Iterator[Source]:
+    """Open a source; raise InvalidInputError if there is none, or if it is an archive that must not be unpacked."""
+    if not path.exists():
+        raise InvalidInputError(f"There is no file {path}. Check its path.")
+    meter = Counter[str]()
+    if path.is_dir():
+        files, skipped = _of_folder(path, meter)
+        yield Source(path, True, False, files, skipped, meter=meter)
+    elif not path.is_file():
+        raise InvalidInputError(f"{path} is no file. Give the file itself.")
+    elif zipfile.is_zipfile(path) and not _begins(path, SQLITE):
+        try:
+            archive = zipfile.ZipFile(path)
+        except zipfile.BadZipFile as error:
+            raise InvalidInputError(f"{path.name} is a damaged archive ({error}). Download it again.") from None
+        with archive:
+            yield Source(path, False, True, _of_archive(path, archive, meter), meter=meter)
+    else:
+        yield Source(path, False, False, (_of_path(path, path.name, meter),), meter=meter)
+
+
+def _begins(path: Path, head: bytes) -> bool:
+    with path.open("rb") as file:
+        return file.read(len(head)) == head
+
+
+def _of_path(path: Path, name: str, meter: Counter[str]) -> SourceFile:
+    state = path.stat()
+    modified = timestamp(datetime.fromtimestamp(state.st_mtime, UTC))
+    return SourceFile(name, state.st_size, modified, lambda: path.open("rb"), meter, path)
+
+
+def _of_folder(folder: Path, meter: Counter[str]) -> tuple[tuple[SourceFile, ...], int]:
+    found: list[SourceFile] = []
+    skipped = 0
+    for place, folders, names in os.walk(folder):
+        skipped += sum(Path(place, name).is_symlink() for name in folders)
+        for name in names:
+            path = Path(place, name)
+            if not stat.S_ISREG(path.lstat().st_mode):
+                skipped += 1
+                continue
+            found.append(_of_path(path, path.relative_to(folder).as_posix(), meter))
+            if len(found) > MEMBERS:
+                raise InvalidInputError(f"{folder} holds more than {MEMBERS:,} files. Import its folders one by one.")
+    return tuple(sorted(found, key=lambda one: one.name)), skipped
+
+
+def _of_archive(path: Path, archive: zipfile.ZipFile, meter: Counter[str]) -> tuple[SourceFile, ...]:
+    members = [one for one in archive.infolist() if not one.is_dir()]
+    if len(members) > MEMBERS:
+        raise InvalidInputError(f"{path.name} holds {len(members):,} files; {MEMBERS:,} is the limit.")
+    total = sum(one.file_size for one in members)
+    bombs = [one for one in members if one.file_size > SUSPECT and one.file_size > RATIO * one.compress_size]
+    if bombs or total > UNPACKED:
+        what = f"its member {bombs[0].filename[:100]!r}" if bombs else "it"
+        size = bombs[0].file_size if bombs else total
+        raise InvalidInputError(
+            f"{path.name} looks like a zip bomb: {what} unpacks to {size >> 20:,} MB. Nothing was read; unpack it "
+            "yourself if you trust it, and import the folder."
+        )
+    if locked := [one.filename for one in members if one.flag_bits & 1]:
+        raise InvalidInputError(f"{path.name} is encrypted ({locked[0][:100]!r}). Unpack it, and import the folder.")
+    found = [SourceFile(one.filename, one.file_size, _date(one), _opener(archive, one), meter) for one in members]
+    return tuple(sorted(found, key=lambda one: one.name))
+
+
+def _opener(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> Callable[[], IO[bytes]]:
+    return lambda: archive.open(member)
+
+
+def _date(member: zipfile.ZipInfo) -> str:
+    try:
+        return timestamp(datetime(*member.date_time).astimezone())
+    except (ValueError, OverflowError):
+        return ""
+
+
+@dataclass(frozen=True, slots=True)
+class ForeignFormat:
+    """A foreign format: how it is recognized, and how it is read."""
+
+    name: str
+    """What `--from` calls it."""
+    title: str
+    """What a source of it is, for a sentence that begins with `PATH is`."""
+    recognizes: Callable[[Source], bool]
+    read: Callable[[Source, frozenset[str]], Iterator[Yielded]]
+    """Yields the items of a source; the set names what is imported besides, of `more`."""
+    more: Mapping[str, str] = field(default_factory=dict)
+    """What `--include` may name, and what that is."""

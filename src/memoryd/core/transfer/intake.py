@@ -1,0 +1,102 @@
+"""Import what another memory, agent or notebook has written: recognize it, show what it holds, merge it."""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from memoryd.core.base.progress import StepProgress
+from memoryd.core.engine import Engine
+from memoryd.core.transfer import restore
+from memoryd.core.transfer.formats.items import Yielded
+from memoryd.core.transfer.formats.source import ForeignFormat, Source
+from memoryd.core.transfer.reader import Part
+from memoryd.core.transfer.restore import RestoredWorkspace
+from memoryd.core.transfer.staging import SourceAccount, Staging
+from memoryd.errors import InvalidInputError
+from memoryd.store.sqlite.scratch import scratch
+
+TICK = 100  # items between progress reports
+
+
+@dataclass(frozen=True, slots=True)
+class Intake:
+    """A source whose items are ready to be merged."""
+
+    form: ForeignFormat
+    path: Path
+    found: SourceAccount
+    parts: list[Part]
+    """The workspaces that it will be merged into, with its rows."""
+
+    @property
+    def numbers(self) -> Counter[str]:
+        """How many records of each noun were found."""
+        return sum((part.numbers for part in self.parts), Counter[str]())
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the account for JSON."""
+        found = self.found
+        return {
+            "path": str(self.path), "format": self.form.name, "found": dict(self.numbers),
+            "projects": dict(found.projects.most_common()), "first": dict(found.first),
+            "left_out": dict(found.left_out),
+            "faults": found.faults.number, "first_faults": found.faults.first,
+            "hints": found.hints.number, "first_hints": found.hints.first,
+        }  # fmt: skip
+
+    def load(self, engine: Engine, report: StepProgress) -> list[RestoredWorkspace]:
+        """Merge it; return the results. After an error the finished batches stay, and can be imported again."""
+        for part in self.parts:
+            engine.workspaces.usable(part.name)
+        return [
+            restore.load_part(engine, self.path.name, part, part.name, "merge", report)
+            for part in self.parts
+        ]  # fmt: skip
+
+
+def recognize(source: Source, known: Iterable[ForeignFormat]) -> ForeignFormat | None:
+    """Return the first of some formats that a source has; None if it has none of them."""
+    return next((form for form in known if form.recognizes(source)), None)
+
+
+@contextmanager
+def staged(
+    engine: Engine,
+    source: Source,
+    form: ForeignFormat,
+    include: frozenset[str],
+    report: StepProgress,
+    *,
+    by_project: bool,
+) -> Iterator[Intake]:
+    """Read a source; nothing is imported yet. Raise InvalidInputError if nothing in it can be."""
+    if unknown := include - form.more.keys():
+        there = ", ".join(form.more) or "nothing"
+        raise InvalidInputError(f"{form.name} cannot include {min(unknown)!r}. It can include: {there}.")
+    undated = max((one.modified for one in source.files), default="") or engine.clock.now()
+    with scratch() as database:
+        staging = Staging(
+            database, engine.secrets, form.name, engine.settings.workspace, engine.clock.now(), undated,
+            by_project=by_project,
+        )  # fmt: skip
+        source.meter.clear()
+        staging.take(_metered(source, form.read(source, include), report))
+        parts = staging.end()
+        if source.skipped:
+            staging.found.left_out["symbolic links and special files"] += source.skipped
+        if not parts:
+            first = next(iter(staging.found.faults.first), "")
+            raise InvalidInputError(
+                f"{source.path} holds nothing of the format {form.name} that can be imported. {first}".strip()
+            )
+        yield Intake(form, source.path, staging.found, parts)
+
+
+def _metered(source: Source, items: Iterator[Yielded], report: StepProgress) -> Iterator[Yielded]:
+    for number, item in enumerate(items):
+        if number % TICK == 0:
+            report("reading", source.done())
+        yield item

@@ -1,0 +1,438 @@
+"""What readers of foreign formats yield becomes rows of workspaces, in a scratch database, ready to be merged.
+
+Here stands once what holds for every format: derived ids, limits and splitting, masking of secrets, times, tags, and
+the account of what was found, left out and torn.
+"""
+
+import json
+import re
+import uuid
+from collections import Counter, defaultdict
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from memoryd.core.journal.in_records import BETWEEN
+from memoryd.core.records.deduplication import fingerprint
+from memoryd.core.security.secrets import SecretRefusedError, Secrets
+from memoryd.core.transfer.export import NOUNS
+from memoryd.core.transfer.formats.items import (
+    Fault,
+    Hint,
+    LeftOut,
+    SourceEntity,
+    SourceItem,
+    SourceMemory,
+    SourceRelation,
+    SourceSummary,
+    SourceTurn,
+    Yielded,
+    brief,
+)
+from memoryd.core.transfer.formats.splitting import parts
+from memoryd.core.transfer.reader import Part
+from memoryd.core.transfer.server_memory import UNKNOWN
+from memoryd.errors import InvalidInputError
+from memoryd.model import AGENT_INTERACTION, Kind
+from memoryd.settings import SESSION_LENGTH
+from memoryd.store import rows
+from memoryd.store.base import Row
+from memoryd.store.sqlite.scratch import Scratch
+from memoryd.text import storable
+
+LONGEST = 10_000  # characters of a memory, an observation or a summary, as in the tools
+TURN = 1_000_000  # characters of each text of a turn, as in the tools
+NAME, TYPE, TAG, TAGS, KEY = 500, 200, 100, 50, 500  # as in the tools
+BATCH = 500  # rows that are written together
+FIRST = 5  # items of a kind that a preview shows
+REMARKS = 20  # remarks that are kept; the others are only counted
+TOOL = "memoryd import"
+
+_NAMESPACE = uuid.UUID("7b0c1a52-7d37-5c4e-9a51-2f6d3a0e8c11")
+_BLANKS = re.compile(r"\s+")
+
+
+@dataclass(slots=True)
+class Remarked:
+    """The first remarks of a kind, and the number of all."""
+
+    number: int = 0
+    first: list[str] = field(default_factory=list)
+
+    def add(self, remark: str) -> None:
+        """Add a remark."""
+        self.number += 1
+        if self.number <= REMARKS:
+            self.first.append(remark)
+
+
+@dataclass(slots=True)
+class SourceAccount:
+    """The account of a source."""
+
+    projects: Counter[str] = field(default_factory=Counter)
+    """How many items belong to each project; '' stands for none."""
+    first: dict[str, list[str]] = field(default_factory=lambda: defaultdict(list))
+    """The first items of each of NOUNS, for people."""
+    left_out: Counter[str] = field(default_factory=Counter)
+    faults: Remarked = field(default_factory=Remarked)
+    hints: Remarked = field(default_factory=Remarked)
+
+
+@dataclass(slots=True)
+class _Node:
+    """An entity with all that was found of it."""
+
+    item: SourceEntity
+    at: str
+    observations: list[tuple[str, str]] = field(default_factory=list)
+    """Each text and its time."""
+    texts: set[str] = field(default_factory=set)
+
+    def add(self, at: str, *texts: str) -> None:
+        """Add the observations that are not there yet."""
+        for text in texts:
+            if text not in self.texts:
+                self.texts.add(text)
+                self.observations.append((text, at))
+
+
+class _Room:
+    """The rows of one workspace."""
+
+    def __init__(self, part: Part) -> None:
+        self.part = part
+        self.texts: dict[str, int] = {}
+        """A hash of the text of each id."""
+        self.keys: set[str] = set()
+        self.same: set[str] = set()
+        """The fingerprints of memories without a key."""
+        self.nodes: dict[str, _Node] = {}
+        self.relations: dict[tuple[str, str, str], str] = {}
+        """The time of each relation."""
+        self.summaries: dict[str, list[SourceSummary]] = defaultdict(list)
+        self._waiting: dict[str, list[Row]] = defaultdict(list)
+
+    def put(self, record: Row, table: str, detail: Row) -> None:
+        """Add a record with its detail."""
+        self.part.numbers[NOUNS[record["kind"]]] += 1
+        self._waiting["records"].append(record)
+        self._waiting[table].append({"id": record["id"], **detail})
+        if len(self._waiting["records"]) >= BATCH:
+            self.flush()
+
+    def row(self, table: str, row: Row) -> None:
+        """Add a row that is no record."""
+        self._waiting[table].append(row)
+
+    def flush(self) -> None:
+        """Write what waits."""
+        for table, waiting in self._waiting.items():
+            rows.put(self.part.queries, table, waiting)
+        self._waiting.clear()
+
+
+class Staging:
+    """Turns items into rows: one workspace, or one for each project."""
+
+    def __init__(
+        self,
+        database: Scratch,
+        secrets: Secrets,
+        form: str,
+        workspace: str,
+        now: str,
+        undated: str,
+        *,
+        by_project: bool,
+    ) -> None:
+        """`undated`: the time of what has none."""
+        self.found = SourceAccount()
+        self._database, self._secrets = database, secrets
+        self._form, self._workspace, self._now, self._undated = form, workspace, now, undated
+        self._by_project = by_project
+        self._rooms: dict[str, _Room] = {}
+        self._without_time = 0
+
+    def take(self, items: Iterable[Yielded]) -> None:
+        """Add what a reader yields."""
+        try:
+            for item in items:
+                self._one(item)
+        except InvalidInputError as error:  # the source cannot be read further; what was read until then is kept
+            self.found.faults.add(str(error).rstrip("."))
+
+    def end(self) -> list[Part]:
+        """Write what had to wait for the end; return the workspaces with anything in them."""
+        for room in self._rooms.values():
+            for session, found in room.summaries.items():
+                self._summary(room, session, found)
+            self._graph(room)
+            room.flush()
+        if self._without_time:
+            self.found.hints.add(
+                f"{self._without_time} items say no time; they get {self._undated}, when the source last changed"
+            )
+        return [room.part for room in self._rooms.values() if room.part.numbers]
+
+    def _one(self, item: Yielded) -> None:
+        match item:
+            case Fault(reason):
+                self.found.faults.add(storable(reason))
+            case Hint(text):
+                self.found.hints.add(storable(text))
+            case LeftOut(what, number):
+                self.found.left_out[what] += number
+            case SourceItem():
+                self._take(item)
+
+    # items -----------------------------------------------------------------------------------------------------------
+
+    def _take(self, item: SourceItem) -> None:
+        room = self._room(item.project)
+        try:
+            cleaned = self._secrets.clean(_stored(item))
+        except SecretRefusedError as error:
+            self.found.faults.add(f"{item.id[:100]}: was not imported: {str(error).rstrip('.')}")
+            return
+        room.part.masked.update(cleaned.found)
+        clean: SourceItem = cleaned.value
+        if not clean.created_at:
+            self._without_time += not isinstance(clean, SourceRelation)
+            clean = replace(clean, created_at=self._undated)
+        match clean:
+            case SourceMemory():
+                self._memory(room, clean)
+            case SourceTurn():
+                self._turn(room, clean)
+            case SourceSummary():
+                room.summaries[self._session(clean) or clean.id].append(clean)
+            case SourceEntity():
+                self._entity(room, clean)
+            case SourceRelation():
+                self._relation(room, clean)
+
+    def _memory(self, room: _Room, item: SourceMemory) -> None:
+        if not item.text.strip():
+            self.found.left_out["empty memories"] += 1
+            return
+        texts = [item.text] if item.is_record else parts(item.text.strip(), LONGEST)
+        key = self._key(room, item) if len(texts) == 1 else None
+        for number, text in enumerate(texts, 1):
+            same = fingerprint(text)
+            record_id = self._id(room, item, Kind.MEMORY, text, str(number) if number > 1 else "")
+            if not record_id or (key is None and same in room.same):
+                self.found.left_out["texts that are there twice"] += 1
+                continue
+            room.same.update(() if key else (same,))
+            more = (f"part:{number}/{len(texts)}",) if len(texts) > 1 else ()
+            record = self._record(item, record_id, Kind.MEMORY, key, "", text, more)
+            room.put(
+                record, "memory_details",
+                {"fingerprint": "" if key else same, "importance": item.importance, "access_count": 0,
+                 "accessed_at": None, "consolidated": int(key is not None), "superseded_by": None, "ending": "",
+                 "reason": "", "gist": ""},
+            )  # fmt: skip
+            self._count(Kind.MEMORY, item, text)
+
+    def _key(self, room: _Room, item: SourceMemory) -> str | None:
+        key = item.key.strip()[:KEY]
+        if not key:
+            return None
+        if key in room.keys:
+            self.found.hints.add(f"The key {key[:100]!r} is there twice; the second memory gets none")
+            return None
+        room.keys.add(key)
+        return key
+
+    def _turn(self, room: _Room, item: SourceTurn) -> None:
+        words = (item.prompt, item.thought, item.response)
+        prompt, thought, response = words if item.is_record else (one.strip()[:TURN] for one in words)
+        body = BETWEEN.join((prompt, thought, response))
+        record_id = self._id(room, item, Kind.INTERACTION, body)
+        if not body.strip() or not record_id:
+            self.found.left_out["turns that are there twice" if body.strip() else "empty turns"] += 1
+            return
+        if max(map(len, words)) > TURN and not item.is_record:
+            self.found.hints.add(f"{item.id[:100]}: texts of a turn are cut after {TURN:,} characters")
+        thought_at = len(prompt) + len(BETWEEN)
+        record = self._record(item, record_id, Kind.INTERACTION, None, AGENT_INTERACTION, body)
+        room.put(
+            record,
+            "interaction_details",
+            {"thought_at": thought_at, "response_at": thought_at + len(thought) + len(BETWEEN)},
+        )
+        self._count(Kind.INTERACTION, item, prompt or response)
+
+    def _summary(self, room: _Room, session: str, found: list[SourceSummary]) -> None:
+        """Add the summary of a session; several become one text, in the order of their times."""
+        found.sort(key=lambda item: item.created_at)
+        texts = list(dict.fromkeys(f"{one.title}\n\n{one.text}" if len(found) > 1 else one.text for one in found))
+        body = parts("\n\n".join(texts), LONGEST)
+        if len(body) > 1:
+            self.found.hints.add(f"The summary of the session {session[:100]} is cut after {LONGEST:,} characters")
+        last = found[-1] if found[-1].is_record else replace(found[-1], session_id=session)
+        record_id = last.id if last.is_record else _derived("summary", session)
+        title = _BLANKS.sub(" ", found[0].title).strip()[:NAME] or session
+        record = self._record(last, record_id, Kind.SUMMARY, title, last.category[:TAG], body[0])
+        detail = {
+            "memory_count": 0,
+            **dict.fromkeys(("quality", "productivity", "impact", "complexity")),
+            **last.scores,
+        }
+        technologies = json.dumps(last.technologies, ensure_ascii=False)
+        room.put(record, "summary_details", detail | {"technologies": technologies})
+        self._count(Kind.SUMMARY, last, title)
+
+    # graph -----------------------------------------------------------------------------------------------------------
+
+    def _entity(self, room: _Room, item: SourceEntity) -> None:
+        name = item.name if item.is_record else item.name.strip()[:NAME]
+        if not name.strip():
+            self.found.left_out["entities without a name"] += 1
+            return
+        node = room.nodes.setdefault(name, _Node(replace(item, name=name), item.created_at))
+        known = node.item
+        node.item = replace(
+            known,
+            type=known.type if known.type not in ("", UNKNOWN) else item.type,
+            summary=known.summary or item.summary,
+            tags=tuple(dict.fromkeys((*known.tags, *item.tags))),
+            created_at=min(known.created_at, item.created_at),
+            updated_at=max(known.updated_at, item.updated_at),
+        )
+        if item.is_record:
+            node.observations += [(text, item.created_at) for text in item.observations]
+        else:
+            for text in filter(None, map(str.strip, item.observations)):
+                node.add(item.created_at, *parts(text, LONGEST))
+
+    def _relation(self, room: _Room, item: SourceRelation) -> None:
+        ends = (item.source, item.target, item.type)
+        if not item.is_record:
+            ends = (item.source.strip()[:NAME], item.target.strip()[:NAME], item.type.strip()[:TYPE])
+        if not all(ends):
+            self.found.left_out["relations without a name"] += 1
+            return
+        room.relations.setdefault(ends, item.created_at)
+
+    def _graph(self, room: _Room) -> None:
+        for (source, target, _), at in room.relations.items():
+            for name in (source, target):
+                if name not in room.nodes:
+                    new = SourceEntity(id=name, name=name, type=UNKNOWN, created_at=at)
+                    room.nodes[name] = _Node(new, at)
+                    self.found.hints.add(
+                        f"{name[:100]!r} is related, but is no entity: it is one now, of type {UNKNOWN}"
+                    )
+        for node in room.nodes.values():
+            self._node(room, node)
+        for (source, target, kind), at in room.relations.items():
+            relation = {"id": _derived("relation", source, target, kind), "relation_type": kind}
+            ends = {"from_entity": self._entity_id(room, source), "to_entity": self._entity_id(room, target)}
+            room.row("relations", relation | ends | {"created_at": at, "deleted_at": None})
+            room.part.numbers["relations"] += 1
+            self._show("relations", f"{source} {kind} {target}")
+
+    def _entity_id(self, room: _Room, name: str) -> str:
+        item = room.nodes[name].item
+        return item.id if item.is_record else _derived("entity", name)
+
+    def _node(self, room: _Room, node: _Node) -> None:
+        item, entity_id = node.item, self._entity_id(room, node.item.name)
+        summary = [item.summary] if item.is_record else parts(item.summary, LONGEST)
+        node.add(item.created_at, *summary[1:])
+        ordinals = item.ordinals if len(item.ordinals) == len(node.observations) else range(len(node.observations))
+        type_ = (item.type if item.is_record else item.type[:TYPE]) or UNKNOWN
+        record = self._record(item, entity_id, Kind.ENTITY, item.name, type_, summary[0])
+        summarized_at = record["updated_at"] if summary[0] else None
+        detail = {"summary_updated_at": summarized_at, "next_ordinal": max(ordinals, default=-1) + 1}
+        room.put(record, "entity_details", detail)
+        self._count(Kind.ENTITY, item, item.name)
+        times = Counter[str]()
+        for ordinal, (text, at) in zip(ordinals, node.observations, strict=True):
+            times[text] += 1
+            again = (str(times[text]),) if times[text] > 1 else ()
+            about = SourceItem(id=item.id, created_at=at, session_id=item.session_id)
+            record_id = _derived("observation", item.name, text, *again)
+            record = self._record(about, record_id, Kind.OBSERVATION, item.name, "", text)
+            room.put(record, "observation_details", {"entity_id": entity_id, "ordinal": ordinal})
+            self._count(Kind.OBSERVATION, None, f"{item.name}: {text}")
+
+    # rows ------------------------------------------------------------------------------------------------------------
+
+    def _room(self, project: str) -> _Room:
+        name = self._workspace
+        if self._by_project and project:
+            name = "".join(one for one in project if one.isprintable()).strip()[:200] or name
+        if name not in self._rooms:
+            about = {"name": name, "description": "", "created_at": self._now, "updated_at": self._now}
+            self._rooms[name] = _Room(Part(about, self._database.queries(str(len(self._rooms))), tells_events=False))
+        return self._rooms[name]
+
+    def _id(self, room: _Room, item: SourceItem, kind: Kind, text: str, part: str = "") -> str:
+        """Return the id of a text; '' if it is there already. Where another text has the id, the text is part of it."""
+        place = (kind, self._form, item.id, part)
+        first = item.id if item.is_record and not part else _derived(*place)
+        for tried in (first, _derived(*place, text)):
+            if tried not in room.texts:
+                room.texts[tried] = hash(text)
+                return tried
+            if room.texts[tried] == hash(text):
+                break
+        return ""
+
+    def _session(self, item: SourceItem) -> str:
+        session = item.session_id
+        return session if len(session) <= SESSION_LENGTH else _derived("session", session)
+
+    def _record(
+        self, item: SourceItem, record_id: str, kind: Kind, name: str | None, type_: str, body: str,
+        more: Iterable[str] = (),
+    ) -> Row:  # fmt: skip
+        """Return the row of a record; it has the tags of its item and `more`."""
+        return {
+            "id": record_id, "kind": str(kind), "name": name, "type": type_, "body": body,
+            "tags": json.dumps(self._tags(item, more), ensure_ascii=False), "scope": "",
+            "session_id": self._session(item) or None,
+            "client": item.client if item.is_record else f"import {self._form}",
+            "tool": item.tool if item.is_record else TOOL,
+            "created_at": item.created_at, "updated_at": max(item.created_at, item.updated_at), "deleted_at": None,
+        }  # fmt: skip
+
+    def _tags(self, item: SourceItem, more: Iterable[str]) -> list[str]:
+        project = () if self._by_project or not item.project else (f"project:{item.project}",)
+        tags = dict.fromkeys(_BLANKS.sub(" ", tag).strip()[:TAG] for tag in (*more, *project, *item.tags))
+        tags.pop("", None)
+        if len(tags) > TAGS:
+            self.found.hints.add(f"{item.id[:100]}: has {len(tags)} tags; {TAGS} are kept")
+        return list(tags)[:TAGS]
+
+    # the account -----------------------------------------------------------------------------------------------------
+
+    def _count(self, kind: Kind, item: SourceItem | None, text: str) -> None:
+        noun = NOUNS[kind]
+        if item:
+            self.found.projects[item.project] += 1
+        self._show(noun, f"{item.created_at[:10]}  {brief(text)}" if item else brief(text))
+
+    def _show(self, noun: str, text: str) -> None:
+        if len(self.found.first[noun]) < FIRST:
+            self.found.first[noun].append(text)
+
+
+def _derived(*parts_of_id: str) -> str:
+    """Return an id that the same source always gives."""
+    return str(uuid.uuid5(_NAMESPACE, "\0".join(parts_of_id)))
+
+
+def _stored(item: Any) -> Any:
+    """Return an item whose texts a database can carry."""
+    changed: dict[str, Any] = {}
+    for name in item.__dataclass_fields__:
+        value = getattr(item, name)
+        if isinstance(value, str):
+            changed[name] = storable(value)
+        elif isinstance(value, tuple):
+            changed[name] = tuple(storable(one) if isinstance(one, str) else one for one in value)
+    return replace(item, **changed)

@@ -1,0 +1,58 @@
+"""SQLite files of other programs, read as they are: nothing is written to them, and none of their code runs."""
+
+from collections.abc import Iterator, Mapping
+from contextlib import closing, contextmanager
+from functools import cached_property
+from pathlib import Path
+
+import apsw
+
+from memoryd.errors import InvalidInputError
+from memoryd.store.base import Row
+from memoryd.store.sql import listing_tables, reading
+from memoryd.store.sqlite.connection import rows
+
+BUSY_MS = 5_000  # the program that owns the file may be writing
+
+
+class ForeignDatabase:
+    """An open database, as one snapshot."""
+
+    def __init__(self, connection: apsw.Connection) -> None:
+        self._connection = connection
+
+    @cached_property
+    def tables(self) -> Mapping[str, frozenset[str]]:
+        """The columns of each table."""
+        names = [row["name"] for row in rows(self._connection, listing_tables())]
+        return {
+            name: frozenset(column[1] for column in self._connection.pragma("table_info", name) or ()) for name in names
+        }
+
+    def rows(self, table: str, *order: str) -> Iterator[Row]:
+        """Yield the rows of a table, ordered by those of the columns that it has; none if there is no such table."""
+        if columns := self.tables.get(table):
+            yield from rows(self._connection, reading(table, [name for name in order if name in columns]))
+
+
+@contextmanager
+def foreign_database(path: Path) -> Iterator[ForeignDatabase]:
+    """Open a file to read; raise InvalidInputError if it cannot be read, now or while its rows are."""
+    try:
+        with closing(_opened(path)) as connection:
+            connection.set_busy_timeout(BUSY_MS)
+            connection.config(apsw.SQLITE_DBCONFIG_DEFENSIVE, 1)
+            connection.config(apsw.SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0)
+            connection.config(apsw.SQLITE_DBCONFIG_ENABLE_TRIGGER, 0)
+            connection.config(apsw.SQLITE_DBCONFIG_ENABLE_VIEW, 0)
+            connection.pragma("query_only", True)
+            connection.execute("BEGIN")
+            yield ForeignDatabase(connection)
+    except apsw.Error as error:
+        raise InvalidInputError(
+            f"{path.name} cannot be read ({error}). Close the program that uses it, or restore it."
+        ) from error
+
+
+def _opened(path: Path) -> apsw.Connection:
+    return apsw.Connection(f"{path.absolute().as_uri()}?mode=ro", apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI)

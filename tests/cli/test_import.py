@@ -1,0 +1,123 @@
+"""`memoryd import` of what others have written, and `memoryd export --format markdown`, as a person meets them."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.commands import run
+from tests.core.transfer.formats_kit import sample
+
+MEMORY = {"content": "Ann prefers tea.", "project": "shop", "created_at": "2026-03-15T10:30:00Z"}
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    path = tmp_path / "notes.jsonl"
+    path.write_text(json.dumps(MEMORY) + "\n{torn\n")
+    return path
+
+
+def test_without_a_word_what_was_found_is_named_and_nothing_is_written(home: Path, file: Path) -> None:
+    ended = run(home, "import", file, code=2)
+    assert "notes.jsonl is a file of JSON objects" in ended.stderr
+    assert "--dry-run" in ended.stderr
+    assert "--yes or --from jsonl" in ended.stderr
+    assert not (home / "data").exists()
+
+
+def test_a_dry_run_shows_numbers_projects_and_the_first_of_each(home: Path, file: Path) -> None:
+    shown = run(home, "import", file, "--dry-run")
+    assert "memories  1" in shown.stdout
+    assert "By project: shop 1." in shown.stdout
+    assert "2026-03-15  Ann prefers tea." in shown.stdout
+    assert "Nothing was imported." in shown.stdout
+    assert "notes.jsonl, line 2: is no JSON" in shown.stderr
+    assert not (home / "data").exists()
+
+
+def test_what_is_torn_makes_the_command_fail_though_the_rest_is_there(home: Path, file: Path) -> None:
+    ended = run(home, "import", file, "--yes", code=1)
+    assert "Parts that were not imported: 1." in ended.stderr
+    assert "Ann prefers tea." in run(home, "recall", "tea").stdout
+
+
+def test_as_json_for_a_script(home: Path, file: Path) -> None:
+    told = json.loads(run(home, "import", file, "--from", "jsonl", "--json", code=1).stdout)
+    assert (told["format"], told["found"], told["projects"], told["faults"]) == (
+        "jsonl",
+        {"memories": 1},
+        {"shop": 1},
+        1,
+    )
+    assert told["workspaces"][0]["new"]["memories"] == 1
+    assert json.loads(run(home, "import", file, "--dry-run", "--json").stdout)["first"]["memories"]
+
+
+def test_each_project_can_be_a_workspace(home: Path, file: Path) -> None:
+    run(home, "import", file, "--yes", "--by-project", code=1)
+    assert "Ann prefers tea." in run(home, "recall", "tea", "--workspace", "shop").stdout
+
+
+def test_what_is_left_out_is_said_and_can_be_included(home: Path, tmp_path: Path) -> None:
+    path = sample("claude-mem", tmp_path)
+    assert "Left out: 1 prompts (--include prompts imports them)." in run(home, "import", path, "--yes").stdout
+    run(home, "import", path, "--yes", "--include", "prompts")
+    assert "Which port has staging?" in run(home, "recall", "which port has staging").stdout
+    assert "can include: prompts" in run(home, "import", path, "--yes", "--include", "x", code=2).stderr
+
+
+def test_a_graph_of_server_memory_is_recognized_and_shown(home: Path, tmp_path: Path) -> None:
+    path = tmp_path / "memory.jsonl"
+    path.write_text(json.dumps({"type": "entity", "name": "Ann", "entityType": "person", "observations": ["Climbs."]}))
+    assert "--from server-memory" in run(home, "import", path, code=2).stderr
+    assert "Ann: Climbs." in run(home, "import", path, "--dry-run").stdout
+    assert "observations  1     1" in run(home, "import", path, "--yes").stdout
+
+
+def test_transcripts_of_claude_code_are_recognized_and_shown(home: Path, tmp_path: Path) -> None:
+    common = {"sessionId": "s1", "timestamp": "2026-03-15T10:30:00Z"}
+    lines = [
+        {"type": "user", "uuid": "u1", "message": {"role": "user", "content": "Which port?"}, **common},
+        {"type": "assistant", "uuid": "u2", "message": {"role": "assistant", "stop_reason": "end_turn",
+         "content": [{"type": "text", "text": "5433."}]}, **common},
+    ]  # fmt: skip
+    path = tmp_path / "projects" / "srv-shop" / "s1.jsonl"
+    path.parent.mkdir(parents=True)
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    assert "2026-03-15  Which port?" in run(home, "import", tmp_path / "projects", "--dry-run").stdout
+    run(home, "import", tmp_path / "projects", "--yes")
+    assert "5433." in run(home, "recall", "which port").stdout
+
+
+def test_a_dry_run_of_an_export_of_our_own_imports_nothing(home: Path, tmp_path: Path) -> None:
+    run(home, "store", "Ann prefers tea.")
+    run(home, "export", tmp_path / "own.jsonl")
+    shown = run(home, "import", tmp_path / "own.jsonl", "--dry-run", "--workspace", "copy").stdout
+    assert "Nothing was imported." in shown
+    assert "no workspace 'copy'" in run(home, "recall", "tea", "--workspace", "copy", code=1).stderr
+
+
+def test_a_folder_of_markdown_goes_out_and_comes_back(home: Path, tmp_path: Path) -> None:
+    run(home, "store", "Ann prefers tea.", "--tag", "food")
+    told = json.loads(run(home, "export", tmp_path / "out", "--format", "markdown", "--json").stdout)
+    assert told["workspaces"][0]["memories"] == 1
+    (note,) = (tmp_path / "out" / "memories").rglob("*.md")
+    assert note.read_text().endswith("---\nAnn prefers tea.\n")
+    run(home, "import", tmp_path / "out", "--yes", "--workspace", "copy")
+    assert "Ann prefers tea." in run(home, "recall", "tea", "--workspace", "copy").stdout
+    assert "There is no format 'csv'" in run(home, "export", tmp_path / "x", "--format", "csv", code=2).stderr
+
+
+def test_every_workspace_gets_a_folder(home: Path, tmp_path: Path) -> None:
+    run(home, "store", "One.")
+    run(home, "store", "Two.", "--workspace", "a/b")
+    run(home, "export", tmp_path / "out", "--format", "markdown", "--all")
+    assert sorted(path.name for path in (tmp_path / "out").iterdir()) == ["a b", "default"]
+
+
+def test_a_graph_of_server_memory_has_no_projects(home: Path, tmp_path: Path) -> None:
+    path = tmp_path / "memory.jsonl"
+    path.write_text(json.dumps({"type": "entity", "name": "Ann", "entityType": "person", "observations": []}))
+    assert "leave --by-project" in run(home, "import", path, "--yes", "--by-project", code=2).stderr
+    assert not (home / "data").exists()

@@ -1,0 +1,39 @@
+"""Samples of foreign formats: built where a test needs them, read and imported."""
+
+import shutil
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+
+from memoryd.core.engine import Engine
+from memoryd.core.transfer import intake
+from memoryd.core.transfer.formats import FORMATS
+from memoryd.core.transfer.formats.source import opened
+from memoryd.core.transfer.intake import Intake
+from memoryd.core.transfer.restore import RestoredWorkspace
+
+SAMPLES = Path(__file__).parent / "samples"
+NAMES = sorted(path.name for path in SAMPLES.iterdir() if path.is_dir())
+
+
+def sample(name: str, folder: Path) -> Path:
+    """Return a sample below a folder: its only file, or the folder with all of them. Statements become databases."""
+    made = folder / name
+    shutil.copytree(SAMPLES / name, made)
+    for script in made.rglob("*.sql"):
+        with closing(sqlite3.connect(script.with_suffix(""))) as database:
+            database.executescript(f"BEGIN;{script.read_text()}COMMIT;")
+        script.unlink()
+    files = [path for path in made.rglob("*") if path.is_file()]
+    return files[0] if len(files) == 1 else made
+
+
+def bring(
+    engine: Engine, path: Path, form: str = "", *include: str, by_project: bool = False
+) -> tuple[Intake, list[RestoredWorkspace]]:
+    """Import a source, as the format that it is recognized as unless one is named."""
+    with opened(path) as source:
+        found = FORMATS[form] if form else intake.recognize(source, FORMATS.values())
+        assert found, f"{path} is not recognized"
+        with intake.staged(engine, source, found, frozenset(include), lambda *_: None, by_project=by_project) as read:
+            return read, read.load(engine, lambda *_: None)

@@ -1,0 +1,11 @@
+CREATE TABLE session (id TEXT PRIMARY KEY, parent_id TEXT, directory TEXT, title TEXT, version TEXT, time_created INTEGER, time_updated INTEGER, time_archived INTEGER);
+CREATE TABLE message (id TEXT PRIMARY KEY, session_id TEXT, time_created INTEGER, data TEXT);
+CREATE TABLE part (id TEXT PRIMARY KEY, message_id TEXT, session_id TEXT, data TEXT);
+INSERT INTO session VALUES ('ses_1', NULL, '/srv/shop', 'Ports', '1.2.0', 1771063462000, 1771063470000, NULL);
+INSERT INTO session VALUES ('ses_2', 'ses_1', '/srv/shop', 'Review', '1.2.0', 1771063465000, 1771063470000, NULL);
+INSERT INTO message VALUES ('msg_1', 'ses_1', 1771063462000, '{"role": "user"}');
+INSERT INTO message VALUES ('msg_2', 'ses_1', 1771063463000, '{"role": "assistant", "modelID": "m", "finish": "stop"}');
+INSERT INTO part VALUES ('prt_1', 'msg_1', 'ses_1', '{"type": "text", "text": "Which port?"}');
+INSERT INTO part VALUES ('prt_2', 'msg_1', 'ses_1', '{"type": "text", "text": "injected", "synthetic": true}');
+INSERT INTO part VALUES ('prt_3', 'msg_2', 'ses_1', '{"type": "reasoning", "text": "Look."}');
+INSERT INTO part VALUES ('prt_4', 'msg_2', 'ses_1', '{"type": "text", "text": "5433."}');
