@@ -1,6 +1,5 @@
-"""The settings, from the environment and the command line, as one frozen object. Only this module reads them."""
+"""The settings, from the environment and the command line, as one frozen object."""
 
-import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -18,6 +17,7 @@ from pydantic import (
     model_validator,
 )
 
+from memoryd import environment
 from memoryd.errors import InvalidInputError
 from memoryd.text import unstorable
 
@@ -124,6 +124,19 @@ class Settings(BaseModel):
         validation_alias=_names("MEMORY_RATE_LIMIT"),
         description="The limit of HTTP requests for each token, and of attempts without a valid token for each "
         "address; `none`: no limit.",
+    )
+    service: Literal["on", "off"] = Field(
+        "on",
+        validation_alias=_names("MEMORY_SERVICE"),
+        description="`on`: the clients of a memory share one [service](operations.md#the-service) over stdio; `off`: "
+        "each has a server of its own.",
+    )
+    service_idle: float = Field(
+        60,
+        gt=0,
+        le=7 * 86_400,
+        validation_alias=_names("MEMORY_SERVICE_IDLE"),
+        description="Seconds after its last client until the service ends.",
     )
     call_timeout: float = Field(
         120,
@@ -345,7 +358,7 @@ class Settings(BaseModel):
         Raise InvalidInputError, which names each invalid variable, its value and what is expected.
         """
         known = {name for field in cls.model_fields for name in variables(field)}
-        environ = os.environ if environ is None else environ
+        environ = environment.current() if environ is None else environ
         values: dict[str, Any] = {name: value for name, value in environ.items() if name in known}
         for field, value in overrides.items():
             if value is not None:
@@ -365,7 +378,7 @@ def variables(field: str) -> tuple[str, ...]:
 
 def subprocess_environment() -> dict[str, str]:
     """Return a copy of the environment for a child process."""
-    return dict(os.environ)
+    return environment.current()
 
 
 def _explain(error: ValidationError) -> str:

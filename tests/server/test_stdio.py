@@ -13,7 +13,7 @@ import apsw
 import pytest
 
 from memoryd.server.ending import STORE
-from memoryd.server.stdio import LAST_CALLS
+from memoryd.server.wire import LAST_CALLS
 from tests.clients import LEGACY, NO_MODELS, PATIENCE, SOURCE, environment, rows_of, until
 from tests.conftest import Pipe
 from tests.wires import ProcessWire, envelope
