@@ -351,6 +351,14 @@ class Settings(BaseModel):
         """The session of each client of CLIENT_SESSIONS; empty if one session is set for all clients."""
         return {} if self.session_id else {name: getattr(self, field) for name, field in CLIENT_SESSIONS.items()}
 
+    @property
+    def connection(self) -> dict[str, str]:
+        """The variables that say to a service what these settings do of a connection."""
+        given = ((variables(field)[0], getattr(self, field)) for field in self.model_fields_set)
+        return {
+            name: _as_variable(value) for name, value in given if name in environment.CONNECTION and value is not None
+        }
+
     @classmethod
     def read(cls, environ: Mapping[str, str] | None = None, **overrides: Any) -> "Settings":
         """Return the settings of `environ` (default: the process's) with `overrides` by field name.
@@ -367,6 +375,10 @@ class Settings(BaseModel):
             return cls.model_validate(values)
         except ValidationError as error:
             raise InvalidInputError(_explain(error)) from None
+
+
+def _as_variable(value: object) -> str:
+    return " ".join(value) if isinstance(value, tuple) else str(value)
 
 
 def variables(field: str) -> tuple[str, ...]:

@@ -1,6 +1,7 @@
 """`memoryd service`: the process that serves the clients of a memory, its state, its end, its log."""
 
 import sys
+import uuid
 from contextlib import suppress
 from datetime import timedelta
 from pathlib import Path
@@ -20,6 +21,7 @@ if sys.platform != "win32":
 
 services = typer.Typer(no_args_is_help=True, add_completion=False, help="The process that serves all clients.")
 
+ANSWERING = 10.0  # seconds beyond the time limit of a call in which a service must answer
 HEADS = ("pid", "version", "clients", "memory", "up", "memory of")
 
 
@@ -69,6 +71,22 @@ def logs(
     show.verbatim("\n".join(texts[-lines:]))
 
 
+def greeted(settings: Settings, want: str, **more: Any) -> "tuple[channel.Lines, dict[str, Any]] | None":
+    """Return a connection to a running service of this memory, and how it answered; None without one."""
+    if sys.platform == "win32" or settings.service == "off":
+        return None
+    environ = environment.at(settings.data_dir, settings.db_path)
+    try:
+        place = address({**environ, **settings.connection}, make=False)
+        hello = {"want": want, "environ": settings.connection, "id": str(uuid.uuid4()), **more}
+        found = channel.greet(place.socket, hello) if place else None
+    except OSError:  # none runs, or it is hung: then this process does without
+        return None
+    if found:
+        found[0].socket.settimeout(settings.call_timeout + ANSWERING)
+    return found
+
+
 def found(settings: Settings) -> tuple[list[dict[str, Any]], list[str]]:
     """Return the states of the services that answer, and the sockets of those that are hung."""
     states, silent = [], []
@@ -82,9 +100,29 @@ def found(settings: Settings) -> tuple[list[dict[str, Any]], list[str]]:
     return states, silent
 
 
+def described(settings: Settings) -> str:
+    """Return the state of the service of this memory in a line."""
+    if settings.service == "off":
+        return "off"
+    try:
+        state = channel.state(_address(settings).socket)
+    except TimeoutError:
+        return "does not answer"
+    except (OSError, InvalidInputError):
+        return "none"
+    return f"{state['memoryd']}, process {state['pid']}, {state['clients']} clients, {_memory(state)}, up {_up(state)}"
+
+
 def _row(state: dict[str, Any]) -> tuple[object, ...]:
-    memory, up = show.size(1024 * state["kilobytes"]), timedelta(seconds=state["seconds"])
-    return state["pid"], state["memoryd"], state["clients"], memory, up, state["place"]
+    return state["pid"], state["memoryd"], state["clients"], _memory(state), _up(state), state["place"]
+
+
+def _memory(state: dict[str, Any]) -> str:
+    return show.size(1024 * state["kilobytes"])
+
+
+def _up(state: dict[str, Any]) -> timedelta:
+    return timedelta(seconds=state["seconds"])
 
 
 def _address(settings: Settings) -> "Address":

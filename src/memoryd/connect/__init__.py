@@ -3,17 +3,17 @@
 It needs the standard library alone, so that a client has its memory in a tenth of a second and for a few megabytes.
 """
 
+import io
 import os
 import signal
 import sys
-import uuid
 from collections.abc import Mapping
 from typing import Any, NoReturn
 
 from memoryd import __version__, environment
-from memoryd.connect import launch
+from memoryd.connect import hook, launch
 from memoryd.connect.address import Address, address
-from memoryd.connect.channel import RefusedError, state
+from memoryd.connect.channel import RefusedError, greet, state
 from memoryd.connect.launch import NoServiceError
 from memoryd.connect.relay import Relay
 
@@ -22,21 +22,30 @@ OPTIONS = {
     "--toolsets": "MEMORY_TOOLSETS", "--transport": "MEMORY_TRANSPORT",
 }  # fmt: skip
 FLAGS = {"--read-only": "MEMORY_READ_ONLY"}
-"""The options of bare `memoryd`, as the variables that say the same."""
+"""Options as the variables that say the same."""
+CODES = {signal.SIGTERM: 0, signal.SIGINT: 130}
+"""The exit codes after signals."""
 
 
 def main() -> None:
-    """Connect stdin and stdout to the service until the client closes, then exit.
+    """Be the connector of a client until it closes, or the hook of an agent, and exit.
 
-    Return if this process has to be the server itself: it was asked for something else, or there can be no service.
+    Return if this process has to do the work itself: it was asked for something else, or there can be no service.
     """
-    environ = given(sys.argv[1:], environment.current())
-    if environ is None or not _may_share(environ):
+    environ, others = given(sys.argv[1:], environment.current())
+    if not _may_share(environ):
         return
+    if not others:
+        _connect(environ)
+    elif others[0] == "hook" and (request := hook.request_of(others[1:])):
+        _ask(environ, request)
+
+
+def _connect(environ: Mapping[str, str]) -> None:
     place = address(environ)
     if place is None:
         return
-    hello = greeting("client", environ, id=str(uuid.uuid4()))
+    hello = greeting("client", environ, id=_random_name())
     try:
         service = launch.reach(place, environ, hello)
     except RefusedError:
@@ -52,28 +61,59 @@ def main() -> None:
     ))  # fmt: skip
 
 
+def _random_name() -> str:
+    name = os.urandom(16).hex()
+    return "-".join((name[:8], name[8:12], name[12:16], name[16:20], name[20:]))
+
+
+def _ask(environ: Mapping[str, str], request: Mapping[str, Any]) -> None:
+    """Have a running service do what a hook is for; without one, or if it dies, this process does it."""
+    place = address(environ, make=False)
+    if place is None:
+        return
+    try:
+        service, _ = greet(place.socket, greeting("hook", environ))
+    except OSError:
+        return
+    data = hook.read()
+    if data is None:
+        launch.say(f"nothing came on stdin (given up after {hook.READING:g} seconds).")
+        os._exit(1)
+    try:
+        failed = hook.run(service, request, data)
+    except OSError:
+        sys.stdin = io.TextIOWrapper(io.BytesIO(data))
+        return
+    if failed:
+        launch.say(" ".join(failed.split()))
+    os._exit(1 if failed else 0)
+
+
 def _relay(relay: Relay) -> NoReturn:
-    for number, code in ((signal.SIGTERM, 0), (signal.SIGINT, 130)):
-        signal.signal(number, lambda *_, code=code: os._exit(code))
+    came: list[signal.Signals] = []
+
+    def hang_up(number: int, _frame: object) -> None:
+        came.append(signal.Signals(number))
+        raise InterruptedError
+
+    for number in CODES:
+        signal.signal(number, hang_up)
     relay.run()
-    os._exit(0)
+    os._exit(CODES[came[0]] if came else 0)
 
 
-def given(arguments: list[str], environ: Mapping[str, str]) -> dict[str, str] | None:
-    """Return the environment with the options of a command line as variables; None if it is not bare `memoryd`."""
-    found, rest = dict(environ), iter(arguments)
+def given(arguments: list[str], environ: Mapping[str, str]) -> tuple[dict[str, str], list[str]]:
+    """Return the resolved environment with the options of a command line as variables, and its other arguments."""
+    found, others, rest = dict(environ), list[str](), iter(arguments)
     for argument in rest:
         name, equals, value = argument.partition("=")
         if name in FLAGS and not equals:
             found[FLAGS[name]] = "true"
         elif name in OPTIONS:
-            chosen = value if equals else next(rest, "")
-            if not chosen:
-                return None
-            found[OPTIONS[name]] = chosen
+            found[OPTIONS[name]] = value if equals else next(rest, "")
         else:
-            return None
-    return environment.resolved(found)
+            others.append(argument)
+    return environment.resolved(found), others
 
 
 def _may_share(environ: Mapping[str, str]) -> bool:

@@ -48,8 +48,7 @@ def greet(path: str, hello: Mapping[str, Any], seconds: float = PATIENCE) -> tup
             connection.connect(path)
         except BlockingIOError:
             raise TimeoutError from None  # it accepts no more connections
-        if peer(connection) != os.geteuid():
-            raise StrangerError(path)
+        _demand_own(connection)
         lines = Lines(connection)
         lines.send(hello)
         answer = lines.receive()
@@ -62,8 +61,13 @@ def greet(path: str, hello: Mapping[str, Any], seconds: float = PATIENCE) -> tup
     return lines, answer
 
 
+def _demand_own(connection: socket.socket) -> None:
+    if peer(connection) != os.geteuid():
+        raise StrangerError
+
+
 def state(path: str, want: str = "state") -> dict[str, Any]:
-    """Return the state of the service at a socket; `stop` ends it, too. Raise TimeoutError if it is hung, or OSError."""
+    """Return the state of the service at a socket; `stop` ends it. Raise TimeoutError if it is hung, OSError."""
     lines, answer = greet(path, {"want": want})
     lines.socket.close()
     return answer

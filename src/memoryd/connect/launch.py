@@ -18,6 +18,7 @@ from memoryd.connect.channel import Lines, RefusedError, StrangerError, greet
 START = 60.0
 """Seconds in which a service must have started; an overloaded machine needs many."""
 PAUSE = 0.01
+MOST_FILES = 1 << 16
 ATTEMPTS = 3
 """Services that may end just when a client comes; then it gets a server of its own."""
 BOOT = (
@@ -121,8 +122,8 @@ def _become(command: list[str], environ: Mapping[str, str], streams: tuple[int, 
     """Replace this process by a command with nothing open but its three streams."""
     for number, handle in enumerate([os.dup(handle) if handle < 3 else handle for handle in streams]):
         os.dup2(handle, number)
-    os.closerange(3, os.sysconf("SC_OPEN_MAX") if os.sysconf("SC_OPEN_MAX") < 1 << 16 else 1 << 16)
-    os.execve(command[0], command, dict(environ))
+    os.closerange(3, min(os.sysconf("SC_OPEN_MAX"), MOST_FILES))
+    os.execve(command[0], command, dict(environ))  # noqa: S606 - no shell is wanted
 
 
 def private(arguments: Sequence[str], environ: Mapping[str, str]) -> Lines:

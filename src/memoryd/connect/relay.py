@@ -49,10 +49,13 @@ class Relay:
     def run(self) -> None:
         """Return when the client has gone, or has closed and has its last answers."""
         while not self._over and not (self._end and time.monotonic() > self._end):
-            if self._service is None:
-                self._go_on()
-            if not self._over:
+            try:
+                if self._service is None:
+                    self._go_on()
                 self._turn()
+            except InterruptedError:  # a signal
+                self._requests.clear()
+                self._hang_up()
 
     def _turn(self) -> None:
         """Wait until something can be read or written, and do so."""
@@ -99,14 +102,21 @@ class Relay:
             data = os.read(STDIN, LINE)
             self._requests.extend(self._buffer.feed(data))
             if not data:
-                self._read = False
                 self._requests.extend(filter(None, [self._buffer.rest()]))
-                self._finish()
+                self._hang_up()
         elif event & LOST:
-            self._finish()
+            self._end = self._end or time.monotonic() + LAST
 
-    def _finish(self) -> None:
+    def _hang_up(self) -> None:
+        """Read no more of the client; let the service know once it has what was read."""
+        self._read = False
         self._end = self._end or time.monotonic() + LAST
+        self._let_know()
+
+    def _let_know(self) -> None:
+        if self._service and not (self._read or self._sending or self._requests):
+            with suppress(OSError):  # its death will show
+                self._service.socket.shutdown(socket.SHUT_WR)
 
     def _write_client(self, event: int) -> None:
         if event & LOST:
@@ -135,7 +145,7 @@ class Relay:
             if event & (select.POLLIN | LOST):
                 data = service.socket.recv(LINE)
                 if not data:
-                    raise ConnectionResetError  # noqa: TRY301 - all ends of a connection are one
+                    raise ConnectionResetError
                 self._pass(service.take(data))
         except BlockingIOError:
             pass
@@ -148,8 +158,7 @@ class Relay:
             self._conversation.asked(self._sending)
             self._heard = max(self._heard, time.monotonic())
         self._sending = self._sending[service.socket.send(self._sending) :]
-        if not (self._read or self._sending or self._requests):
-            service.socket.shutdown(socket.SHUT_WR)
+        self._let_know()
 
     def _pass(self, lines: list[bytes]) -> None:
         self._heard = time.monotonic()

@@ -31,6 +31,7 @@ from memoryd.errors import InvalidInputError, MemorydError
 from memoryd.server.app import MemoryServer
 from memoryd.server.calls import Calls
 from memoryd.server.ending import end_soon
+from memoryd.server.requests import HookRequests, ToolRequests
 from memoryd.server.threads import ThreadPools
 from memoryd.server.wire import LAST_CALLS, converse
 from memoryd.settings import Settings
@@ -151,8 +152,8 @@ class Service:
     async def _greeted(self, hello: Mapping[str, Any], lines: "_Lines") -> None:
         """Do what a connection is for."""
         match hello.get("want"):
-            case "client":
-                await self._converse(hello, lines)
+            case "client" | "tools" | "hook":
+                await self._admit(hello, lines)
             case "stop":
                 await lines.say(self._state())
                 self._ending.set()
@@ -161,33 +162,60 @@ class Service:
             case _:
                 await lines.say({"error": "This greeting is unknown to the service."})
 
-    def _state(self) -> dict[str, Any]:
-        """Return what people want to know of a service."""
-        return {
-            "memoryd": __version__, "pid": os.getpid(), "place": self._engine.store.place, "clients": len(self._clients),
-            "seconds": round(time.monotonic() - self._began), "kilobytes": _resident(),
-        }  # fmt: skip
-
-    async def _converse(self, hello: Mapping[str, Any], lines: "_Lines") -> None:
+    async def _admit(self, hello: Mapping[str, Any], lines: "_Lines") -> None:
+        """Give a client what its settings say, until it goes."""
         try:
             settings = Settings.read({**environment.current(), **environment.of_connection(hello["environ"])})
         except InvalidInputError as error:
             await lines.say({"error": str(error)})
             return
-        with self._engine.client(settings, hello["id"]) as engine:
-            calls = Calls(engine, self._pools)
-            self._clients.add(lines)
-            try:
-                if hello.get("again"):
-                    await to_thread.run_sync(_resume, engine)
-                await lines.say(self._state())
-                async with stdio_server(lines, lines) as (lines_in, lines_out):  # type: ignore[arg-type]  # what it uses
-                    await converse(MemoryServer(calls), lines_in, lines_out, lambda: None)
-            finally:
-                self._clients.discard(lines)
-                self._left = time.monotonic()
-                with anyio.CancelScope(shield=True):
-                    await to_thread.run_sync(engine.close)
+        engine = self._engine.client(settings, str(hello.get("id", "")))
+        calls = Calls(engine, self._pools)
+        self._clients.add(lines)
+        try:
+            await SERVED[hello["want"]](calls, hello, lines, self._state())
+        finally:
+            self._clients.discard(lines)
+            self._left = time.monotonic()
+            with anyio.CancelScope(shield=True):
+                await to_thread.run_sync(engine.close)
+
+    def _state(self) -> dict[str, Any]:
+        """Return what people want to know of a service."""
+        return {
+            "memoryd": __version__, "pid": os.getpid(), "place": self._engine.store.place,
+            "clients": len(self._clients), "seconds": round(time.monotonic() - self._began), "kilobytes": _resident(),
+        }  # fmt: skip
+
+
+async def _converse(calls: Calls, hello: Mapping[str, Any], lines: "_Lines", state: Mapping[str, Any]) -> None:
+    """Serve an MCP client."""
+    server = MemoryServer(calls)
+    if hello.get("again"):
+        await to_thread.run_sync(_resume, calls.engine)
+    await lines.say(state)
+    async with stdio_server(lines, lines) as (lines_in, lines_out):  # type: ignore[arg-type]  # what it uses
+        await converse(server, lines_in, lines_out, lambda: None)
+
+
+async def _run_tools(calls: Calls, hello: Mapping[str, Any], lines: "_Lines", state: Mapping[str, Any]) -> None:
+    """Serve a command of a person."""
+    requests = ToolRequests(calls, hello)
+    await lines.say({**state, **await requests.begin()})
+    async for line in lines:
+        await lines.say(await requests.answer(json.loads(line)))
+
+
+async def _run_hook(calls: Calls, _hello: Mapping[str, Any], lines: "_Lines", state: Mapping[str, Any]) -> None:
+    """Serve a hook of an agent."""
+    requests = HookRequests(calls)
+    await lines.say(state)
+    async for line in lines:
+        await lines.say(await requests.answer(json.loads(line)))
+
+
+SERVED = {"client": _converse, "tools": _run_tools, "hook": _run_hook}
+"""What serves a connection, by what it is for."""
 
 
 def _resume(engine: Engine) -> None:
