@@ -10,7 +10,7 @@ from contextlib import suppress
 
 from memoryd.connect.channel import LINE, PATIENCE, LineBuffer, Lines
 from memoryd.connect.conversation import Conversation
-from memoryd.connect.launch import NoServiceError, say
+from memoryd.connect.launch import START, NoServiceError, say
 
 FULL = 1 << 20  # bytes on their way to one side from which on the other is not read
 LAST = 2.6
@@ -52,7 +52,8 @@ class Relay:
             try:
                 if self._service is None:
                     self._go_on()
-                self._turn()
+                if not self._over:
+                    self._turn()
             except InterruptedError:  # a signal
                 self._requests.clear()
                 self._hang_up()
@@ -195,7 +196,11 @@ class Relay:
         if not self._read or not (self._requests or conversation.waits or conversation.watches):
             return
         service = self._next()
-        service.socket.settimeout(PATIENCE)
+        if service is None:
+            say("No server lasts; this client has to start again.")
+            self._over = True
+            return
+        service.socket.settimeout(START if self._alone else PATIENCE)
         try:
             self._pass(conversation.replay(service))
             self._use(service)
@@ -203,7 +208,10 @@ class Relay:
             self._service = service
             self._died()
 
-    def _next(self) -> Lines:
+    def _next(self) -> Lines | None:
+        """Return a connection to a service or, after too many deaths, to a server of this client's own."""
+        if self._deaths > 2 * DEATHS:
+            return None
         self._alone |= self._deaths > DEATHS
         if not self._alone:
             try:

@@ -53,8 +53,7 @@ def serve(settings: Settings, path: Path) -> None:
         return
     with life, Engine(settings) as engine:
         anyio.run(Service(engine, path).run)
-        for suffix in (".start", ".life"):
-            locks.remove(str(path.with_suffix(suffix)))
+        locks.remove(str(path.with_suffix(".start")))
 
 
 def _alone(path: str) -> IO[bytes] | None:
@@ -70,7 +69,7 @@ class Service:
 
     def __init__(self, engine: Engine, path: Path) -> None:
         self._engine = engine
-        self._path = path
+        self._path, self._inode = path, 0
         self._began = self._left = time.monotonic()
         self._pools = ThreadPools()
         self._clients: set[_Lines] = set()
@@ -84,34 +83,41 @@ class Service:
             await anyio.create_unix_listener(self._path, mode=0o600) as listener,
             anyio.create_task_group() as tasks,
         ):
-            inode = self._path.stat().st_ino
+            self._inode = self._path.stat().st_ino
             if not self._engine.settings.read_only:
                 scheduler.begin(self._engine)
             _say_ready()
             tasks.start_soon(listener.serve, self._accept)
-            tasks.start_soon(self._look, inode)
+            tasks.start_soon(self._look)
             await self._ending.wait()
-            with suppress(OSError):
-                if self._path.stat().st_ino == inode:
-                    self._path.unlink()
+            self._let_go()
             await self._finish()
             tasks.cancel_scope.cancel()
 
-    async def _look(self, inode: int) -> None:
+    async def _look(self) -> None:
         """End the service once nobody has needed it for a while, or nobody can find it."""
+        idle = self._engine.settings.service_idle
         while True:
-            await anyio.sleep(min(LOOK, self._engine.settings.service_idle))
-            if self._clients:
-                continue
-            idle = time.monotonic() - self._left >= self._engine.settings.service_idle
-            if idle or not self._is_found(inode):
+            await anyio.sleep(min(LOOK, idle))
+            found = self._is_found()
+            if not found:
+                self._let_go()
+            if not self._clients and (not found or time.monotonic() - self._left >= idle):
                 self._ending.set()
 
-    def _is_found(self, inode: int) -> bool:
+    def _is_found(self) -> bool:
+        """Return whether clients find this service, and its data directory is still there."""
         try:
-            return self._path.stat().st_ino == inode and self._engine.settings.data_dir.is_dir()
+            return self._path.stat().st_ino == self._inode and self._engine.settings.data_dir.is_dir()
         except OSError:
             return False
+
+    def _let_go(self) -> None:
+        """Make way for another service; those who are connected stay."""
+        with suppress(OSError):
+            if self._path.stat().st_ino == self._inode:
+                self._path.with_suffix(".life").unlink(missing_ok=True)
+                self._path.unlink()
 
     async def _finish(self) -> None:
         """Answer what has begun, as if every client had closed."""
@@ -137,6 +143,10 @@ class Service:
     async def _serve(self, stream: SocketStream) -> None:
         if (user := peer(stream.extra(SocketAttribute.raw_socket))) != os.geteuid():  # noqa: S610 - not Django's
             log.warning("a connection of user %s was refused", user)
+            await stream.aclose()
+            return
+        if not self._is_found():
+            self._let_go()
             await stream.aclose()
             return
         try:

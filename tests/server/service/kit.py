@@ -5,7 +5,7 @@ import shutil
 import signal
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import pytest
@@ -18,7 +18,7 @@ if sys.platform == "win32":
     pytest.skip("Python has no Unix sockets there", allow_module_level=True)
 
 from memoryd.connect import channel
-from memoryd.connect.address import Address, address
+from memoryd.connect.address import Address, address, services_of
 
 ON = {"MEMORY_SERVICE": "on", "MEMORY_SERVICE_IDLE": "1"}
 
@@ -36,6 +36,15 @@ def state(home: Path, **settings: str) -> Json:
         return channel.state(place(home, **settings).socket)
     except (FileNotFoundError, ConnectionError):
         return {}
+
+
+def services(home: Path) -> list[Json]:
+    """What the services of all versions and settings report that are about the databases of a home."""
+    found = []
+    for path in services_of(environment_of.resolved(environment(home))):
+        with suppress(OSError):
+            found.append(channel.state(path))
+    return [each for each in found if each["place"].startswith(str(home))]
 
 
 def pid(home: Path, **settings: str) -> int:

@@ -7,18 +7,24 @@ import signal
 import socket
 import subprocess
 import sys
+from contextlib import ExitStack
 from pathlib import Path
-from threading import Thread
 
 import apsw
 import pytest
 
+from memoryd import __version__
 from memoryd.connect.conversation import UNKNOWN
-from tests.clients import PATIENCE, SOURCE, environment, rows_of, until
-from tests.server.service.kit import ON, connected, connector, gone, kill, pid, place, state
+from tests.clients import LEGACY, PATIENCE, SOURCE, environment, rows_of, until
+from tests.server.service.kit import ON, connected, connector, gone, kill, pid, place, services, state
 from tests.wires import ProcessWire, envelope
 
 pytestmark = pytest.mark.process
+
+
+HELLO: dict[str, object] = {
+    "protocolVersion": LEGACY, "capabilities": {}, "clientInfo": {"name": "t", "version": "1"},
+}  # fmt: skip
 
 
 def texts(home: Path) -> list[str]:
@@ -30,26 +36,21 @@ def post(wire: ProcessWire, text: str) -> int:
 
 
 def test_kill_9_in_the_middle_of_calls(home: Path) -> None:
-    wires = [connected(home) for _ in range(3)]
-    posted = {(wire, post(wire, f"{n} text {i}")): f"{n} text {i}" for n, wire in enumerate(wires) for i in range(100)}
-    for wire in wires:
-        wire.answer(1 + 1)
-    kill(pid(home))
-    acknowledged, unknown = list[str](), list[str]()
-    for (wire, number), text in posted.items():
-        answer = wire.answer(number)
-        (acknowledged if "result" in answer else unknown).append(text)
-        assert "result" in answer or answer["error"]["message"] == UNKNOWN
-    assert acknowledged
-    kept = texts(home)
-    assert set(acknowledged) <= set(kept)
-    assert len(kept) == len(set(kept))
-    for wire in wires:
-        assert wire.call("memory_store", content="And it goes on.")["structuredContent"]["id"]
-    assert state(home)["clients"] == 3
-    for wire in wires:
-        wire.close()
-        assert wire.told() == ""
+    with connected(home) as one, connected(home) as two, connected(home) as three:
+        wires = [one, two, three]
+        posted = {(wire, post(wire, f"{n} {i}")): f"{n} {i}" for n, wire in enumerate(wires) for i in range(100)}
+        for wire in wires:
+            wire.answer(2)
+        kill(pid(home))
+        answers = {text: wire.answer(number) for (wire, number), text in posted.items()}
+        assert {answer["error"]["message"] for answer in answers.values() if "error" in answer} <= {UNKNOWN}
+        kept = texts(home)
+        assert {text for text, answer in answers.items() if "result" in answer} <= set(kept)
+        assert len(kept) == len(set(kept))
+        for wire in wires:
+            assert wire.call("memory_store", content="And it goes on.")["structuredContent"]["id"]
+        assert state(home)["clients"] == 3
+    assert {wire.told() for wire in wires} == {""}
 
 
 def test_session_subscriptions_and_handshake_outlive_a_service(home: Path) -> None:
@@ -78,8 +79,7 @@ def test_session_subscriptions_and_handshake_outlive_a_service(home: Path) -> No
 
 
 def test_a_killed_connector_ends_its_session(home: Path) -> None:
-    with connected(home) as stays:
-        wire = connected(home, "--toolsets", "vault")
+    with connected(home) as stays, connected(home, "--toolsets", "vault") as wire:
         wire.call("commit_memory", scope="session", key="k", content="Only here.")
         wire.signal(signal.SIGKILL)
         wire.wait()
@@ -90,20 +90,14 @@ def test_a_killed_connector_ends_its_session(home: Path) -> None:
 
 @pytest.mark.slow
 def test_fifty_at_once_make_one_service(home: Path) -> None:
-    wires = [connector(home) for _ in range(50)]
-    threads = [Thread(target=wire.handshake) for wire in wires]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join(PATIENCE)
-    try:
+    with ExitStack() as ends:
+        wires = [ends.enter_context(connector(home)) for _ in range(50)]
+        for wire in wires:
+            wire.post("initialize", HELLO)
+        for wire in wires:
+            assert "result" in wire.answer(1)
         assert state(home)["clients"] == 50
-    finally:
-        for wire in wires:
-            wire.close_stdin()
-        for wire in wires:
-            assert wire.wait() == 0
-            assert wire.told() == ""
+    assert {wire.told() for wire in wires} == {""}
 
 
 def test_two_services_raced_into_being(home: Path) -> None:
@@ -205,7 +199,8 @@ def test_a_data_directory_that_vanishes(home: Path) -> None:
         shutil.rmtree(home / "data")
         assert wire.result("ping") == {}
         with connected(home) as newcomer:
-            assert newcomer.call("memory_store", content="In another.")["structuredContent"]["id"]
+            answer = newcomer.call("memory_store", content="In another.")
+            assert not answer["isError"], answer
             assert pid(home) != service
     until(lambda: not Path(f"/proc/{service}").exists(), "the end of a service that nobody can find")
 
@@ -219,8 +214,8 @@ def test_an_upgrade_has_its_own_service(home: Path, tmp_path: Path) -> None:
         assert two.handshake()["serverInfo"]["version"] == "99"
         one.call("memory_store", content="Of the older one.")
         assert "older one" in json.dumps(two.call("memory_recall", query="older"))
-        assert len(list((home / "data" / "service").glob("*.sock"))) == 2
-    until(lambda: not list((home / "data" / "service").glob("*.sock")), "the end of both")
+        assert sorted(each["memoryd"] for each in services(home)) == [__version__, "99"]
+    until(lambda: not services(home), "the end of both")
 
 
 def test_a_newer_schema_is_left_alone(home: Path) -> None:
@@ -238,8 +233,7 @@ def test_a_newer_schema_is_left_alone(home: Path) -> None:
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 def test_signals_end_a_connector_and_its_session(home: Path, number: signal.Signals) -> None:
-    with connected(home):
-        wire = connected(home, "--toolsets", "vault")
+    with connected(home), connected(home, "--toolsets", "vault") as wire:
         wire.call("commit_memory", scope="session", key="k", content="Only here.")
         wire.signal(number)
         assert wire.wait() == {signal.SIGTERM: 0, signal.SIGINT: 130}[number]

@@ -108,8 +108,7 @@ def test_what_differs_for_the_engine_has_another_service(home: Path) -> None:
 
 
 def test_half_a_line_concerns_nobody_else(home: Path) -> None:
-    with connected(home) as other:
-        wire = connected(home)
+    with connected(home) as other, connected(home) as wire:
         assert wire.process.stdin
         wire.process.stdin.write(b'{"jsonrpc":"2.0","id":1')
         wire.close_stdin()
@@ -118,14 +117,14 @@ def test_half_a_line_concerns_nobody_else(home: Path) -> None:
 
 
 def test_last_answers_come_after_the_client_has_closed(home: Path) -> None:
-    wire = connected(home)
-    numbers = [
-        wire.post("tools/call", {"name": "memory_store", "arguments": {"content": f"Last words {number}."}})
-        for number in range(40)
-    ]
-    wire.close_stdin()
-    assert wire.wait() == 0
-    assert all(wire.answer(number)["result"]["isError"] is False for number in numbers)
+    with connected(home) as wire:
+        numbers = [
+            wire.post("tools/call", {"name": "memory_store", "arguments": {"content": f"Last words {number}."}})
+            for number in range(40)
+        ]
+        wire.close_stdin()
+        assert wire.wait() == 0
+        assert all(wire.answer(number)["result"]["isError"] is False for number in numbers)
 
 
 def test_long_lines_pass_both_ways(home: Path) -> None:
@@ -174,15 +173,13 @@ def test_the_connector_loads_nothing_but_itself() -> None:
 
 def test_a_service_ends_some_time_after_its_last_client(tmp_path: Path) -> None:
     home = tmp_path / "home"
-    wire = connected(home)
-    shown = process(home, "service", "status", MEMORY_SERVICE="on").stdout
-    assert str(pid(home)) in shown
-    assert "service" in process(home, "doctor", MEMORY_SERVICE="on").stdout
-    stored(wire, "Before the end.")
-    assert "ends" in process(home, "service", "stop", MEMORY_SERVICE="on").stdout
-    gone(home)
-    assert "Before the end" in json.dumps(wire.call("memory_recall", query="end")), "the next call starts another"
-    wire.close()
+    with connected(home) as wire:
+        assert str(pid(home)) in process(home, "service", "status", MEMORY_SERVICE="on").stdout
+        assert f"process {pid(home)}" in process(home, "doctor", MEMORY_SERVICE="on").stdout
+        stored(wire, "Before the end.")
+        assert "ends" in process(home, "service", "stop", MEMORY_SERVICE="on").stdout
+        gone(home)
+        assert "Before the end" in json.dumps(wire.call("memory_recall", query="end")), "the next call starts another"
     gone(home)
     assert [path.name for path in (home / "data" / "service").iterdir() if path.suffix != ".log"] == []
     assert "No service runs" in process(home, "service", "stop", MEMORY_SERVICE="on").stdout
