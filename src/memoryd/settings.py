@@ -125,11 +125,11 @@ class Settings(BaseModel):
         description="The limit of HTTP requests for each token, and of attempts without a valid token for each "
         "address; `none`: no limit.",
     )
-    service: Literal["on", "off"] = Field(
-        "on",
+    service: bool = Field(
+        True,
         validation_alias=_names("MEMORY_SERVICE"),
-        description="`on`: the clients of a memory share one [service](operations.md#the-service) over stdio; `off`: "
-        "each has a server of its own.",
+        description="Whether the clients of a memory share one [service](operations.md#the-service) over stdio; "
+        "`false`: each has a server of its own.",
     )
     service_idle: float = Field(
         60,
@@ -148,7 +148,7 @@ class Settings(BaseModel):
         None,
         max_length=SESSION_LENGTH,
         validation_alias=_names("MEMORY_MCP_SESSION_ID"),
-        description="The session of clients that name none; if unset, each server process has a random one.",
+        description="The session of clients that name none; if unset, each client over stdio has a random one.",
     )
     claude_code_session: str | None = Field(
         None,
@@ -267,7 +267,7 @@ class Settings(BaseModel):
     log_level: Literal["debug", "info", "warning", "error"] = Field(
         "warning",
         validation_alias=_names("MEMORY_LOG_LEVEL"),
-        description="The level of the server's log on stderr: `debug`, `info`, `warning` or `error`.",
+        description="The level of the server's log, on stderr or in the service's file: `debug`, `info`, `warning` or `error`.",
     )
     llm_api_key: str | None = Field(
         None,

@@ -73,7 +73,7 @@ def logs(
 
 def greeted(settings: Settings, want: str, **more: Any) -> "tuple[channel.Lines, dict[str, Any]] | None":
     """Return a connection to a running service of this memory, and how it answered; None without one."""
-    if sys.platform == "win32" or settings.service == "off":
+    if sys.platform == "win32" or not settings.service:
         return None
     environ = environment.at(settings.data_dir, settings.db_path)
     try:
@@ -102,7 +102,7 @@ def found(settings: Settings) -> tuple[list[dict[str, Any]], list[str]]:
 
 def described(settings: Settings) -> str:
     """Return the state of the service of this memory in a line."""
-    if settings.service == "off":
+    if not settings.service:
         return "off"
     try:
         state = channel.state(_address(settings).socket)

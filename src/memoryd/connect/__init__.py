@@ -23,6 +23,8 @@ OPTIONS = {
 }  # fmt: skip
 FLAGS = {"--read-only": "MEMORY_READ_ONLY"}
 """Options as the variables that say the same."""
+YES = {"on", "true", "1", "yes", "t", "y"}
+"""How a switch can be on; what is neither on nor off is refused by the server that this process becomes."""
 CODES = {signal.SIGTERM: 0, signal.SIGINT: 130}
 """The exit codes after signals."""
 
@@ -118,7 +120,7 @@ def given(arguments: list[str], environ: Mapping[str, str]) -> tuple[dict[str, s
 
 def _may_share(environ: Mapping[str, str]) -> bool:
     """Return whether a client can be served by a service at all."""
-    if environ.get("MEMORY_SERVICE", "on") != "on" or os.getpid() == 1:
+    if environ.get("MEMORY_SERVICE", "on").lower() not in YES or os.getpid() == 1:
         return False
     return environ.get("MEMORY_TRANSPORT", "stdio") == "stdio" and _has_streams()
 

@@ -70,6 +70,8 @@ class Service:
     def __init__(self, engine: Engine, path: Path) -> None:
         self._engine = engine
         self._path, self._inode = path, 0
+        self._directory = os.open(engine.settings.data_dir, os.O_RDONLY)
+        """Open, so that another directory cannot get its inode."""
         self._began = self._left = time.monotonic()
         self._pools = ThreadPools()
         self._clients: set[_Lines] = set()
@@ -108,7 +110,8 @@ class Service:
     def _is_found(self) -> bool:
         """Return whether clients find this service, and its data directory is still there."""
         try:
-            return self._path.stat().st_ino == self._inode and self._engine.settings.data_dir.is_dir()
+            ours = os.path.samestat(self._engine.settings.data_dir.stat(), os.fstat(self._directory))
+            return ours and self._path.stat().st_ino == self._inode
         except OSError:
             return False
 

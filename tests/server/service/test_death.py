@@ -196,7 +196,7 @@ def test_a_data_directory_that_vanishes(home: Path) -> None:
     with connected(home) as wire:
         wire.call("memory_store", content="In a directory.")
         service = pid(home)
-        shutil.rmtree(home / "data")
+        (home / "data").rename(home / "away")
         assert wire.result("ping") == {}
         with connected(home) as newcomer:
             answer = newcomer.call("memory_store", content="In another.")
