@@ -258,9 +258,9 @@ def flood(_: Sequence[str] = ()) -> None:
                 one.call("memory_store", content=f"Ferry {number} to island {number} leaves at {number % 24}.")
             time.sleep(3)  # until the models are loaded
             one.call("memory_recall", query="When does ferry 7 leave?")
-            alone, _ = at_once([one], _recall, 60)
+            alone = at_once([one], _recall, 60)[0]
             with _flooding(other):
-                beside, _ = at_once([one], _recall, 60)
+                beside = at_once([one], _recall, 60)[0]
             rows.append([service, *_tails(alone), *_tails(beside)])
     heads = ["service", "alone p50", "alone p99", "beside a flood p50", "p99"]
     show("memory_recall with the bundled models, ms", heads, rows)

@@ -16,7 +16,8 @@ from tests import house_language, house_secrets, house_sql
 from tests.house_tree import PACKAGE, Located, imports, located, nodes, own_imports, package, parse, read
 
 _PLAIN = {
-    "errors", "hidden", "model", "text", "query_syntax", "prompts", "extras", "disk", "private", "loopback", "environment",
+    "errors", "hidden", "model", "text", "query_syntax", "prompts", "extras", "disk", "private", "loopback",
+    "environment",
 }  # fmt: skip
 _GROUND = _PLAIN | {"settings"}
 _CORE = _GROUND | {"store", "models", "core"}

@@ -267,7 +267,8 @@ class Settings(BaseModel):
     log_level: Literal["debug", "info", "warning", "error"] = Field(
         "warning",
         validation_alias=_names("MEMORY_LOG_LEVEL"),
-        description="The level of the server's log, on stderr or in the service's file: `debug`, `info`, `warning` or `error`.",
+        description="The level of the log, on stderr or in the file of a service: `debug`, `info`, `warning` or "
+        "`error`.",
     )
     llm_api_key: str | None = Field(
         None,

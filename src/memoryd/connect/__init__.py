@@ -13,7 +13,7 @@ from typing import Any, NoReturn
 from memoryd import __version__, environment
 from memoryd.connect import hook, launch
 from memoryd.connect.address import Address, address
-from memoryd.connect.channel import RefusedError, greet, state
+from memoryd.connect.channel import DeclinedError, greet, state
 from memoryd.connect.launch import NoServiceError
 from memoryd.connect.relay import Relay
 
@@ -50,8 +50,8 @@ def _connect(environ: Mapping[str, str]) -> None:
     hello = greeting("client", environ, id=_random_name())
     try:
         service = launch.reach(place, environ, hello)
-    except RefusedError:
-        return  # what is wrong is said by the server that this process becomes
+    except DeclinedError:
+        return  # the server that this process becomes explains what is wrong
     except NoServiceError as error:
         launch.say(f"{error} This client gets a server of its own.")
         return

@@ -7,6 +7,7 @@ import struct
 import sys
 from collections import deque
 from collections.abc import Iterator, Mapping
+from contextlib import ExitStack
 from typing import Any
 
 PATIENCE = 5.0
@@ -17,7 +18,7 @@ XUCRED = struct.Struct("2I")  # the beginning of struct xucred: its version and 
 LOCAL_PEERCRED = 1
 
 
-class RefusedError(OSError):
+class DeclinedError(OSError):
     """The service does not take this connection; the message says why."""
 
 
@@ -39,10 +40,10 @@ def peer(connection: socket.socket) -> int | None:
 def greet(path: str, hello: Mapping[str, Any], seconds: float = PATIENCE) -> tuple["Lines", dict[str, Any]]:
     """Return a connection to the service of this user at a socket, and how it answered the greeting.
 
-    Raise TimeoutError if it is hung, RefusedError, StrangerError, or OSError if there is none.
+    Raise TimeoutError if it is hung, DeclinedError, StrangerError, or OSError if there is none.
     """
-    connection = socket.socket(socket.AF_UNIX)
-    try:
+    with ExitStack() as undo:
+        connection = undo.enter_context(socket.socket(socket.AF_UNIX))
         connection.settimeout(seconds)
         try:
             connection.connect(path)
@@ -52,13 +53,10 @@ def greet(path: str, hello: Mapping[str, Any], seconds: float = PATIENCE) -> tup
         lines = Lines(connection)
         lines.send(hello)
         answer = lines.receive()
-    except BaseException:
-        connection.close()
-        raise
-    if "error" in answer:
-        connection.close()
-        raise RefusedError(answer["error"])
-    return lines, answer
+        if "error" in answer:
+            raise DeclinedError(answer["error"])
+        undo.pop_all()
+        return lines, answer
 
 
 def _demand_own(connection: socket.socket) -> None:

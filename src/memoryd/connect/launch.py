@@ -13,7 +13,7 @@ from memoryd import __file__ as package
 from memoryd import environment
 from memoryd.connect import locks
 from memoryd.connect.address import Address
-from memoryd.connect.channel import Lines, RefusedError, StrangerError, greet
+from memoryd.connect.channel import Lines, DeclinedError, StrangerError, greet
 
 START = 60.0
 """Seconds in which a service must have started; an overloaded machine needs many."""
@@ -35,7 +35,7 @@ class NoServiceError(Exception):
 def reach(address: Address, environ: Mapping[str, str], hello: Mapping[str, Any]) -> Lines:
     """Return a connection to the service at an address, which is started if there is none.
 
-    Raise NoServiceError, or RefusedError if the service does not take the client.
+    Raise NoServiceError, or DeclinedError if the service does not take the client.
     """
     try:
         for _ in range(ATTEMPTS):
@@ -47,7 +47,7 @@ def reach(address: Address, environ: Mapping[str, str], hello: Mapping[str, Any]
                 _start(address, environ)
             else:
                 return lines
-    except RefusedError:
+    except DeclinedError:
         raise
     except StrangerError:
         raise NoServiceError(f"The socket {address.socket} belongs to another user.") from None
@@ -84,12 +84,12 @@ def _listens(path: str) -> bool:
 
 def _launch(address: Address, environ: Mapping[str, str], deadline: float) -> None:
     """Start a service; it says on its stdout that it listens."""
-    ready, told = os.pipe()
+    ready, announced = os.pipe()
     log = os.open(address.log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
     nothing = os.open(os.devnull, os.O_RDWR)
     command = _command("serve", "--socket", address.socket)
-    _detached(command, environment.without_connection(environ), (nothing, told, log))
-    for handle in (told, log, nothing):
+    _detached(command, environment.without_connection(environ), (nothing, announced, log))
+    for handle in (announced, log, nothing):
         os.close(handle)
     try:
         readable, _, _ = select.select([ready], [], [], max(0.0, deadline - time.monotonic()))

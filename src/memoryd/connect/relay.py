@@ -90,7 +90,7 @@ class Relay:
         return poll
 
     def _milliseconds(self) -> float | None:
-        """Return how long to wait at most: for ever while nobody expects anything."""
+        """Return how long to wait at most: for ever while no answer is expected."""
         until = [self._end] if self._end else []
         if self._is_watched():
             until.append(self._heard + PATIENCE)
@@ -130,7 +130,7 @@ class Relay:
         self._over = True
 
     def _is_finished(self) -> bool:
-        """Return whether the client has closed, and nothing is left to be said."""
+        """Return whether the client has closed, and nothing is left to be sent."""
         return not self._read and self._service is None and not self._answers
 
     # the service -----------------------------------------------------------------------------------------------------

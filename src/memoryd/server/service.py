@@ -97,7 +97,7 @@ class Service:
             tasks.cancel_scope.cancel()
 
     async def _look(self) -> None:
-        """End the service once nobody has needed it for a while, or nobody can find it."""
+        """End the service once no client has been there for a while, or none can find it."""
         idle = self._engine.settings.service_idle
         while True:
             await anyio.sleep(min(LOOK, idle))
