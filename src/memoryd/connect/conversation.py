@@ -6,7 +6,7 @@ from typing import Any
 
 from memoryd.connect.channel import Lines
 
-Json = dict[str, Any]
+RpcMessage = dict[str, Any]
 
 ACKNOWLEDGED = "notifications/subscriptions/acknowledged"
 CALL, LISTEN = "tools/call", "subscriptions/listen"
@@ -23,11 +23,11 @@ class Conversation:
     """The handshake, the subscriptions and the unanswered requests of a client."""
 
     def __init__(self) -> None:
-        self._hello: Json | None = None
-        self._initialized: Json | None = None
-        self._subscriptions: dict[str, Json] = {}
-        self._named: Json | None = None
-        self._open: dict[int | str, Json] = {}
+        self._hello: RpcMessage | None = None
+        self._initialized: RpcMessage | None = None
+        self._subscriptions: dict[str, RpcMessage] = {}
+        self._named: RpcMessage | None = None
+        self._open: dict[int | str, RpcMessage] = {}
         self._repeated: set[int | str] = set()
 
     @property
@@ -70,7 +70,7 @@ class Conversation:
             case "tools/call" if _parameters(request).get("name") == NAMING and not message["result"].get("isError"):
                 self._named = request
 
-    def _close(self, number: object) -> Json | None:
+    def _close(self, number: object) -> RpcMessage | None:
         if isinstance(number, int | str) and not isinstance(number, bool):
             self._repeated.discard(number)
             return self._open.pop(number, None)
@@ -110,12 +110,12 @@ class Conversation:
         self._repeated |= {number for number, request in self._open.items() if request["method"] != LISTEN}
         return others
 
-    def _lasting(self) -> Iterator[Json]:
+    def _lasting(self) -> Iterator[RpcMessage]:
         yield from filter(None, (self._hello, self._named))
         yield from self._subscriptions.values()
 
 
-def _exchanged(service: Lines, request: Json, until: str) -> list[bytes]:
+def _exchanged(service: Lines, request: RpcMessage, until: str) -> list[bytes]:
     """Send a request; return the lines up to its answer, or to the notification that stands for one."""
     service.send(request)
     others: list[bytes] = []
@@ -129,7 +129,7 @@ def _exchanged(service: Lines, request: Json, until: str) -> list[bytes]:
         others.append(line)
 
 
-def _parsed(line: bytes) -> Json:
+def _parsed(line: bytes) -> RpcMessage:
     """Return a line as a message; an empty one if it is none, which the service answers as it is."""
     try:
         found = json.loads(line)
@@ -143,10 +143,10 @@ def _parameters(message: Mapping[str, Any]) -> Mapping[str, Any]:
     return found if isinstance(found, dict) else {}
 
 
-def _is_small(message: Json) -> bool:
+def _is_small(message: RpcMessage) -> bool:
     """Return whether a request is kept whole: calls are not repeated, and may be large."""
     return message["method"] != CALL or _parameters(message).get("name") == NAMING
 
 
-def _line(message: Json) -> bytes:
+def _line(message: RpcMessage) -> bytes:
     return json.dumps(message).encode() + b"\n"

@@ -13,7 +13,7 @@ from memoryd import __file__ as package
 from memoryd import environment
 from memoryd.connect import locks
 from memoryd.connect.address import Address
-from memoryd.connect.channel import Lines, DeclinedError, StrangerError, greet
+from memoryd.connect.channel import DeclinedError, Lines, StrangerError, greet
 
 START = 60.0
 """Seconds in which a service must have started; an overloaded machine needs many."""
