@@ -221,7 +221,7 @@ def calls(_: Sequence[str] = ()) -> None:
             with home(service) as environ, ExitStack() as ends:
                 clients = [ends.enter_context(Client(environ)).begin() for _ in range(number)]
                 clients[0].call("memory_store", content="The ferry to the island leaves at seven.")
-                times = at_once(clients, lambda client: client.call("memory_inspect", view="recent"), 400 // number)
+                times = at_once(clients, lambda client: client.call("memory_inspect", view="recent"), 160 // number)
                 found.append((len(times[0]) / times[1], 1e3 * statistics.median(times[0])))
         rows.append([str(number), *(f"{rate:.0f}" for rate, _ in found), *(f"{median:.2f}" for _, median in found)])
     heads = ["clients", "off, calls/s", "on, calls/s", "off, median ms", "on, median ms"]
