@@ -89,7 +89,9 @@ def greeted(settings: Settings, want: str, **more: Any) -> "tuple[channel.Lines,
 
 def found(settings: Settings) -> tuple[list[dict[str, Any]], list[str]]:
     """Return the states of the services that answer, and the sockets of those that are hung."""
-    states, silent = [], []
+    states, silent = list[dict[str, Any]](), list[str]()
+    if sys.platform == "win32":
+        return states, silent
     for path in services_of(environment.at(settings.data_dir, settings.db_path)):
         try:
             states.append(channel.state(path))

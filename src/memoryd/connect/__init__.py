@@ -15,7 +15,7 @@ from memoryd.connect import hook, launch
 from memoryd.connect.address import Address, address
 from memoryd.connect.channel import DeclinedError, greet, state
 from memoryd.connect.launch import NoServiceError
-from memoryd.connect.relay import Relay
+from memoryd.connect.relay import Relay, SignalledError
 
 OPTIONS = {
     "--data-dir": "MEMORY_DATA_DIR", "--db": "MEMORY_DB_PATH", "--workspace": "MEMORY_NAMESPACE",
@@ -96,7 +96,7 @@ def _relay(relay: Relay) -> NoReturn:
 
     def hang_up(number: int, _frame: object) -> None:
         came.append(signal.Signals(number))
-        raise InterruptedError
+        raise SignalledError
 
     for number in CODES:
         signal.signal(number, hang_up)

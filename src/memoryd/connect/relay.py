@@ -23,6 +23,10 @@ LOST = select.POLLHUP | select.POLLERR | select.POLLNVAL
 Reach = Callable[[], Lines]
 
 
+class SignalledError(Exception):
+    """A signal came: this client goes, whatever the relay is doing."""
+
+
 class Relay:
     """Connects stdin and stdout with a service until either side ends.
 
@@ -38,6 +42,7 @@ class Relay:
         self._conversation = Conversation()
         self._buffer = LineBuffer()
         self._requests: deque[bytes] = deque()
+        self._queued, self._listens = 0, True
         self._sending = b""
         self._answers = bytearray()
         self._end: float | None = None
@@ -54,7 +59,7 @@ class Relay:
                     self._go_on()
                 if not self._over:
                     self._turn()
-            except InterruptedError:  # a signal
+            except SignalledError:
                 self._requests.clear()
                 self._hang_up()
 
@@ -78,8 +83,8 @@ class Relay:
     def _poll(self) -> select.poll:
         poll = select.poll()
         poll.register(STDOUT, select.POLLOUT if self._answers else 0)
-        waiting = sum(map(len, self._requests)) if len(self._requests) > 1 else 0
-        if self._read and waiting < FULL:
+        self._listens = self._read and self._queued < FULL
+        if self._listens:
             poll.register(STDIN, select.POLLIN)
         elif self._read and self._end is None:
             poll.register(STDIN, 0)  # whether the client has closed
@@ -99,14 +104,20 @@ class Relay:
     # the client ------------------------------------------------------------------------------------------------------
 
     def _read_client(self, event: int) -> None:
-        if event & select.POLLIN or (event & LOST and self._read and not self._requests):
+        if self._listens:
             data = os.read(STDIN, LINE)
-            self._requests.extend(self._buffer.feed(data))
+            for line in self._buffer.feed(data):
+                self._queue(line)
             if not data:
-                self._requests.extend(filter(None, [self._buffer.rest()]))
+                self._queue(self._buffer.rest())
                 self._hang_up()
         elif event & LOST:
             self._end = self._end or time.monotonic() + LAST
+
+    def _queue(self, line: bytes) -> None:
+        if line:
+            self._requests.append(line)
+            self._queued += len(line)
 
     def _hang_up(self) -> None:
         """Read no more of the client; let the service know once it has what was read."""
@@ -155,9 +166,11 @@ class Relay:
 
     def _send(self, service: Lines) -> None:
         if not self._sending:
+            if not self._conversation.waits:
+                self._heard = time.monotonic()
             self._sending = self._requests.popleft()
+            self._queued -= len(self._sending)
             self._conversation.asked(self._sending)
-            self._heard = max(self._heard, time.monotonic())
         self._sending = self._sending[service.socket.send(self._sending) :]
         self._let_know()
 

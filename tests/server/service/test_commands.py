@@ -29,18 +29,20 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
         yield shared
 
 
-def run(home: Path, *arguments: str, stdin: str = "", code: int = 0, **settings: str) -> str:
+def run(home: Path, *arguments: str, stdin: str = "", code: int = 0) -> str:
     """What a command prints; its modules go to stderr."""
     script = (
         "import atexit, json, sys; atexit.register(lambda: print(sorted(sys.modules), file=sys.stderr)); "
         "from memoryd.__main__ import main; main()"
     )
     ended = subprocess.run(
-        [sys.executable, "-c", script, *arguments], input=stdin, env=environment(home) | ON | settings,
+        [sys.executable, "-c", script, *arguments], input=stdin, env=environment(home) | ON,
         capture_output=True, text=True, timeout=PATIENCE, check=False,
-    )  # fmt: skip
+  )  # fmt: skip
     assert ended.returncode == code, ended
-    assert "memoryd.core.engine" not in ended.stderr or arguments[0] != "hook", "the command opened the database itself"
+    assert "memoryd.core.engine" not in ended.stderr or "hook" not in arguments, (
+        "the command opened the database itself"
+    )
     return ended.stdout
 
 
@@ -86,24 +88,24 @@ def test_the_connector_knows_what_the_command_knows() -> None:
 
 def test_commands_ask_the_service(home: Path) -> None:
     service = pid(home)
-    settings = {"MEMORY_NAMESPACE": "commands"}
-    assert "no workspace" in subprocess_error(home, "recall", "ferry", code=1, **settings)
-    assert "Stored" in run(home, "store", "The ferry leaves at seven.", "--tag", "ferry", **settings)
-    assert "seven" in run(home, "recall", "ferry", **settings)
-    found = json.loads(run(home, "recall", "ferry", "--json", **settings))["memories"]
-    assert "seven" in run(home, "context", "ferry", **settings)
-    assert json.loads(run(home, "inspect", "--json", **settings))["stats"]["total"] == 1
-    assert "seven" in run(home, "inspect", found[0]["id"], **settings)
-    assert "--read-only" in subprocess_error(home, "--read-only", "store", "No.", code=2, **settings)
-    assert json.loads(run(home, "forget", "--tag", "ferry", "--yes", "--json", **settings))["forgotten"] == 1
+    place = ("--workspace", "commands")
+    assert "no workspace" in subprocess_error(home, *place, "recall", "ferry", code=1)
+    assert "Stored" in run(home, *place, "store", "The ferry leaves at seven.", "--tag", "ferry")
+    assert "seven" in run(home, *place, "recall", "ferry")
+    found = json.loads(run(home, *place, "recall", "ferry", "--json"))["memories"]
+    assert "seven" in run(home, *place, "context", "ferry")
+    assert json.loads(run(home, *place, "inspect", "--json"))["stats"]["total"] == 1
+    assert "seven" in run(home, *place, "inspect", found[0]["id"])
+    assert "--read-only" in subprocess_error(home, *place, "--read-only", "store", "No.", code=2)
+    assert json.loads(run(home, *place, "forget", "--tag", "ferry", "--yes", "--json"))["forgotten"] == 1
     assert pid(home) == service
     assert state(home)["clients"] == 1
 
 
-def subprocess_error(home: Path, *arguments: str, code: int, **settings: str) -> str:
+def subprocess_error(home: Path, *arguments: str, code: int) -> str:
     ended = subprocess.run(
-        [sys.executable, "-m", "memoryd", *arguments], env=environment(home) | ON | settings,
+        [sys.executable, "-m", "memoryd", *arguments], env=environment(home) | ON,
         capture_output=True, text=True, timeout=PATIENCE, check=False,
-    )  # fmt: skip
+  )  # fmt: skip
     assert ended.returncode == code, ended
     return ended.stderr
