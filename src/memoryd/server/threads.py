@@ -15,8 +15,9 @@ class Threads:
 
     def __init__(self, number: int) -> None:
         self._free = number
-        self._shares: list[ThreadShare] = []
-        """Those with waiting calls, the one that was served last at the end."""
+        self._begun = 0
+        self._shares: set[ThreadShare] = set()
+        """Those with waiting calls."""
 
     def share(self, most: int) -> "ThreadShare":
         """Return the share of a client, which has at most `most` threads at a time."""
@@ -24,8 +25,7 @@ class Threads:
 
     def wait(self, share: "ThreadShare") -> None:
         """Note that a call of a share waits, and let it begin if it can."""
-        if share not in self._shares:
-            self._shares.append(share)
+        self._shares.add(share)
         self._begin()
 
     def give_back(self) -> None:
@@ -34,21 +34,20 @@ class Threads:
         self._begin()
 
     def _begin(self) -> None:
-        """Let calls begin: first of the share with the fewest running ones, else of the one served longest ago."""
+        """Let calls begin: first of the share with the fewest running ones, then of the one served longest ago."""
         while self._free and (able := [share for share in self._shares if share.can_begin]):
-            share = min(able, key=lambda one: one.running)
+            share = min(able, key=lambda one: (one.running, one.served))
             self._free -= 1
-            share.begin()
-            self._shares.remove(share)
-            if share.waiting:
-                self._shares.append(share)
+            self._begun += 1
+            share.begin(self._begun)
+        self._shares = {share for share in self._shares if share.waiting}
 
 
 class ThreadShare:
     """The threads of one client. `async with` waits for one of them and has it until the end of the block."""
 
     def __init__(self, threads: Threads, most: int) -> None:
-        self.running = 0
+        self.running = self.served = 0
         self._threads, self._most = threads, most
         self._waiting: deque[anyio.Event] = deque()
 
@@ -62,9 +61,9 @@ class ThreadShare:
         """Whether a call waits that would be within the share."""
         return bool(self._waiting) and self.running < self._most
 
-    def begin(self) -> None:
-        """Let the call that has waited longest begin."""
-        self.running += 1
+    def begin(self, number: int) -> None:
+        """Let the call that has waited longest begin, as the one with this number."""
+        self.running, self.served = self.running + 1, number
         self._waiting.popleft().set()
 
     async def __aenter__(self) -> Self:

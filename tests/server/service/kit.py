@@ -3,6 +3,7 @@
 import os
 import shutil
 import signal
+import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -51,8 +52,14 @@ def pid(home: Path, **settings: str) -> int:
     return int(state(home, **settings)["pid"])
 
 
+class Connector(ProcessWire):
+    """A client over a process that is started as clients start it: what it imports, and who it is, is the subject."""
+
+    START = subprocess.Popen
+
+
 def connector(home: Path, *arguments: str, **settings: str) -> ProcessWire:
-    return ProcessWire(environment(home) | ON | settings, *arguments)
+    return Connector(environment(home) | ON | settings, *arguments)
 
 
 def connected(home: Path, *arguments: str, **settings: str) -> ProcessWire:

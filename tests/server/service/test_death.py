@@ -16,7 +16,7 @@ import pytest
 from memoryd import __version__
 from memoryd.connect.conversation import UNKNOWN
 from tests.clients import LEGACY, PATIENCE, SOURCE, environment, rows_of, until
-from tests.server.service.kit import ON, connected, connector, gone, kill, pid, place, services, state
+from tests.server.service.kit import ON, Connector, connected, connector, gone, kill, pid, place, services, state
 from tests.wires import ProcessWire, envelope
 
 pytestmark = pytest.mark.process
@@ -210,7 +210,7 @@ def test_an_upgrade_has_its_own_service(home: Path, tmp_path: Path) -> None:
     shutil.copytree(SOURCE / "memoryd", newer / "memoryd")
     package = newer / "memoryd" / "__init__.py"
     package.write_text(package.read_text().replace("__version__ =", '__version__ = "99"\nOLD ='))
-    with connected(home) as one, ProcessWire(environment(home) | ON | {"PYTHONPATH": str(newer)}) as two:
+    with connected(home) as one, Connector(environment(home) | ON | {"PYTHONPATH": str(newer)}) as two:
         assert two.handshake()["serverInfo"]["version"] == "99"
         one.call("memory_store", content="Of the older one.")
         assert "older one" in json.dumps(two.call("memory_recall", query="older"))
