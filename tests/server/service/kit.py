@@ -55,7 +55,7 @@ def pid(home: Path, **settings: str) -> int:
 class Connector(ProcessWire):
     """A client over a process that is started as clients start it: what it imports, and who it is, is the subject."""
 
-    START = subprocess.Popen
+    START = subprocess.Popen[bytes]
 
 
 def connector(home: Path, *arguments: str, **settings: str) -> ProcessWire:
