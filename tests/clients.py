@@ -39,6 +39,8 @@ SOURCE = Path(memoryd.__file__).parents[1]
 PATIENCE = 120.0  # seconds after which what hangs is given up; no test is about time
 POSTGRES: list[str] = []
 """The URL of the server on which all are to keep their memories, where the tests run on Postgres."""
+SERVICE = {"MEMORY_SERVICE": "off"}
+"""Whether processes share a service; what is not about that has its servers to itself."""
 NO_MODELS = {"MEMORY_EMBEDDER": "none", "MEMORY_RERANKER": "none"}
 MODERN, LEGACY = "2026-07-28", "2025-11-25"
 
@@ -53,6 +55,7 @@ def environment(home: Path, models: Path | None = None, **settings: str) -> dict
         "HOME": str(home),
         "PYTHONPATH": str(SOURCE),
         "MEMORY_DATA_DIR": str(home / "data"),
+        **SERVICE,
         **({"MEMORY_MODEL_DIR": str(models)} if models else NO_MODELS),
         **settings,
     }

@@ -19,7 +19,7 @@ from memoryd.models import helpers, weights
 from memoryd.models.providers import Spec
 from memoryd.models.pull import pull
 from memoryd.settings import Settings
-from tests.clients import POSTGRES, Agent, agent, environment, process_agent, until
+from tests.clients import POSTGRES, SERVICE, Agent, agent, environment, process_agent, until
 from tests.wires import ProcessWire, StreamWire, Wire
 
 T = TypeVar("T")
@@ -31,6 +31,7 @@ Pipe = Callable[..., ProcessWire]
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--backend", choices=("sqlite", "postgres"), default="sqlite", help="Where memories are kept.")
+    parser.addoption("--service", choices=("on", "off"), default="off", help="Whether processes share a service.")
 
 
 IN_MEMORY = Path("/dev/shm")
@@ -123,6 +124,7 @@ def chroma(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 
 @pytest.fixture(scope="session", autouse=True)
 def _backend(request: pytest.FixtureRequest) -> None:
+    SERVICE.update(MEMORY_SERVICE=request.config.getoption("service"), MEMORY_SERVICE_IDLE="1")
     if request.config.getoption("backend") == "postgres":
         POSTGRES.append(request.getfixturevalue("postgres"))
 

@@ -15,7 +15,10 @@ from pathlib import Path
 from tests import house_language, house_secrets, house_sql
 from tests.house_tree import PACKAGE, Located, imports, located, nodes, own_imports, package, parse, read
 
-_PLAIN = {"errors", "hidden", "model", "text", "query_syntax", "prompts", "extras", "disk", "private", "loopback"}
+_PLAIN = {
+    "errors", "hidden", "model", "text", "query_syntax", "prompts", "extras", "disk", "private", "loopback",
+    "environment",
+}  # fmt: skip
 _GROUND = _PLAIN | {"settings"}
 _CORE = _GROUND | {"store", "models", "core"}
 
@@ -25,10 +28,11 @@ MAY_IMPORT = {
     "model": {"errors"},
     **dict.fromkeys(("memoryd", "store", "models"), _GROUND),  # memoryd: the package's own face
     **dict.fromkeys(("core", "toolsets"), _CORE),
-    "server": _CORE | {"toolsets"},
+    "connect": {"environment"},
+    "server": _CORE | {"toolsets", "connect"},
     "api": _CORE | {"toolsets"},
-    "cli": _CORE | {"toolsets", "server"},
-    "__main__": _CORE | {"toolsets", "server", "cli"},
+    "cli": _CORE | {"toolsets", "connect", "server"},
+    "__main__": _CORE | {"toolsets", "connect", "server", "cli"},
 }
 """Which layers a layer may import besides itself. Anyone may ask `memoryd` itself for its version."""
 
@@ -49,8 +53,9 @@ HOMES = {
 }
 """Where a library may be imported; one that is not here may be imported anywhere."""
 
-CHOICES = ("__init__.py", "cli/__init__.py", "cli/serve.py", "models/providers.py")
-"""Where a table has a module by name for each choice: the public class, commands, transports, providers of models."""
+CHOICES = ("__init__.py", "__main__.py", "cli/__init__.py", "cli/serve.py", "models/providers.py")
+"""Where a table has a module by name for each choice: the public class, the connector or a command, commands,
+transports, models."""
 
 BROAD_EXCEPTS = {
     # The server's boundary: an unexpected error is logged with its traceback and answered without internals.
@@ -266,14 +271,14 @@ def check_files_and_functions_are_short(root: Path) -> list[str]:
     return found
 
 
-def check_settings_alone_read_the_environment(root: Path) -> list[str]:
-    """Only settings.py reads the environment; letting typer (`envvar=`) or a path (`expandvars`) do it counts."""
+def check_one_module_reads_the_environment(root: Path) -> list[str]:
+    """Only environment.py reads it; letting typer (`envvar=`) or a path (`expandvars`) do it counts."""
     readers = {"environ", "environb", "getenv", "getenvb", "expandvars"}
     return [
-        f"{place} reads the environment: settings.py does that."
+        f"{place} reads the environment: environment.py does that."
         for module, node, place in nodes(root)
         if (getattr(node, "attr", getattr(node, "name", "")) in readers or getattr(node, "arg", "") == "envvar")
-        and not module.lives_in(["settings.py"])
+        and not module.lives_in(["environment.py"])
     ]
 
 

@@ -138,9 +138,11 @@ class StreamWire(Wire):
 class ProcessWire(Wire):
     """A wire to a server process: its three pipes, a line at a time."""
 
+    START: type[subprocess.Popen[bytes]] = Fork
+
     def __init__(self, environ: Mapping[str, str], *arguments: str) -> None:
         super().__init__()
-        self.process = Fork[bytes](
+        self.process = self.START(
             [sys.executable, "-m", "memoryd", *arguments],
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=dict(environ),
         )  # fmt: skip

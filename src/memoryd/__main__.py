@@ -1,13 +1,27 @@
 """The entry point of the process: the `memoryd` command, and `python -m memoryd`."""
 
 import gc
+import sys
 
-gc.disable()  # imports create a million objects that stay; collecting among them takes a fifth of the start-up time
+from memoryd import extras
 
-from memoryd.cli import main  # noqa: E402
+if sys.platform != "win32":
+    from memoryd import connect
 
-gc.freeze()  # the collector skips imported objects from now on
-gc.enable()
+COMMANDS = {"command": "memoryd.cli:main"}
+"""What is imported only by a process that is not the connector."""
+
+
+def main() -> None:
+    """Be the connector of an MCP client, or run a command."""
+    if sys.platform != "win32":  # Python has no Unix sockets there
+        connect.main()
+    gc.disable()  # imports create a million objects that stay; collecting among them takes a fifth of the start-up time
+    run = extras.named(COMMANDS["command"])
+    gc.freeze()  # the collector skips imported objects from now on
+    gc.enable()
+    run()
+
 
 if __name__ == "__main__":
     main()

@@ -1,6 +1,5 @@
-"""The settings, from the environment and the command line, as one frozen object. Only this module reads them."""
+"""The settings, from the environment and the command line, as one frozen object."""
 
-import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -18,6 +17,7 @@ from pydantic import (
     model_validator,
 )
 
+from memoryd import environment
 from memoryd.errors import InvalidInputError
 from memoryd.text import unstorable
 
@@ -125,6 +125,19 @@ class Settings(BaseModel):
         description="The limit of HTTP requests for each token, and of attempts without a valid token for each "
         "address; `none`: no limit.",
     )
+    service: bool = Field(
+        True,
+        validation_alias=_names("MEMORY_SERVICE"),
+        description="Whether the clients of a memory share one [service](operations.md#the-service) over stdio; "
+        "`false`: each has a server of its own.",
+    )
+    service_idle: float = Field(
+        60,
+        gt=0,
+        le=7 * 86_400,
+        validation_alias=_names("MEMORY_SERVICE_IDLE"),
+        description="Seconds after its last client until the service ends.",
+    )
     call_timeout: float = Field(
         120,
         gt=0,
@@ -135,7 +148,7 @@ class Settings(BaseModel):
         None,
         max_length=SESSION_LENGTH,
         validation_alias=_names("MEMORY_MCP_SESSION_ID"),
-        description="The session of clients that name none; if unset, each server process has a random one.",
+        description="The session of clients that name none; if unset, each client over stdio has a random one.",
     )
     claude_code_session: str | None = Field(
         None,
@@ -254,7 +267,8 @@ class Settings(BaseModel):
     log_level: Literal["debug", "info", "warning", "error"] = Field(
         "warning",
         validation_alias=_names("MEMORY_LOG_LEVEL"),
-        description="The level of the server's log on stderr: `debug`, `info`, `warning` or `error`.",
+        description="The level of the log, on stderr or in the file of a service: `debug`, `info`, `warning` or "
+        "`error`.",
     )
     llm_api_key: str | None = Field(
         None,
@@ -338,6 +352,14 @@ class Settings(BaseModel):
         """The session of each client of CLIENT_SESSIONS; empty if one session is set for all clients."""
         return {} if self.session_id else {name: getattr(self, field) for name, field in CLIENT_SESSIONS.items()}
 
+    @property
+    def connection(self) -> dict[str, str]:
+        """The variables that say to a service what these settings do of a connection."""
+        given = ((variables(field)[0], getattr(self, field)) for field in self.model_fields_set)
+        return {
+            name: _as_variable(value) for name, value in given if name in environment.CONNECTION and value is not None
+        }
+
     @classmethod
     def read(cls, environ: Mapping[str, str] | None = None, **overrides: Any) -> "Settings":
         """Return the settings of `environ` (default: the process's) with `overrides` by field name.
@@ -345,7 +367,7 @@ class Settings(BaseModel):
         Raise InvalidInputError, which names each invalid variable, its value and what is expected.
         """
         known = {name for field in cls.model_fields for name in variables(field)}
-        environ = os.environ if environ is None else environ
+        environ = environment.current() if environ is None else environ
         values: dict[str, Any] = {name: value for name, value in environ.items() if name in known}
         for field, value in overrides.items():
             if value is not None:
@@ -354,6 +376,10 @@ class Settings(BaseModel):
             return cls.model_validate(values)
         except ValidationError as error:
             raise InvalidInputError(_explain(error)) from None
+
+
+def _as_variable(value: object) -> str:
+    return " ".join(value) if isinstance(value, tuple) else str(value)
 
 
 def variables(field: str) -> tuple[str, ...]:
@@ -365,7 +391,7 @@ def variables(field: str) -> tuple[str, ...]:
 
 def subprocess_environment() -> dict[str, str]:
     """Return a copy of the environment for a child process."""
-    return dict(os.environ)
+    return environment.current()
 
 
 def _explain(error: ValidationError) -> str:

@@ -13,7 +13,7 @@ import apsw
 import pytest
 
 from memoryd.server.ending import STORE
-from memoryd.server.stdio import LAST_CALLS
+from memoryd.server.wire import LAST_CALLS
 from tests.clients import LEGACY, NO_MODELS, PATIENCE, SOURCE, environment, rows_of, until
 from tests.conftest import Pipe
 from tests.wires import ProcessWire, envelope
@@ -409,7 +409,7 @@ def test_a_client_that_is_gone_is_no_crash(home: Path, tmp_path: Path) -> None:
 
 @pytest.mark.skipif(not Path("/proc/self/maps").exists(), reason="looks into /proc")
 def test_nothing_heavy_is_loaded_for_the_list(pipe: Pipe, model_dir: Path) -> None:
-    server = pipe(models=model_dir)
+    server = pipe(models=model_dir, MEMORY_SERVICE="off")  # it looks into the server's own process
     server.handshake()
     assert len(server.result("tools/list")["tools"]) == 5
     maps = Path(f"/proc/{server.process.pid}/maps").read_text()

@@ -1,6 +1,5 @@
 """The hook of a coding agent. It never blocks the agent: every error is one line and exit code 1."""
 
-import json
 import logging
 import os
 import sys
@@ -16,15 +15,13 @@ import typer
 from typer.core import TyperCommand
 
 from memoryd.cli.frame import FAILED, PLACE, command, fail, printable
-from memoryd.core.agents.hooks import Event, Hooks, parse
+from memoryd.core.agents.hooks import ASKING, READING, Event, Hooks, parse
 from memoryd.core.engine import Engine
 from memoryd.core.search.briefing import BUDGET, CONTEXT_BUDGET
-from memoryd.errors import InvalidInputError, MemorydError
+from memoryd.errors import InvalidInputError
 from memoryd.settings import Settings
 
 INPUT = 16 << 20  # bytes of a hook's JSON at most: it may repeat the agent's last message
-READING = 30.0  # seconds after which a hook gives up a transcript ...
-ASKING = 3.0  # ... and the database, for which a user would wait at every turn
 WITHOUT = {"embedder": "none", "reranker": "none", "llm_api_key": None, "llm_base_url": None}
 """A hook has little time: it uses no model. A server makes the vectors."""
 _WRONG_USAGE: Any = typer.BadParameter.__base__  # typer has no name for it
@@ -103,7 +100,8 @@ def hook(
         _brief(alone.model_copy(update={"read_only": True}), given, client, budget)
     else:  # ChromaDB keeps nothing without a vector
         kept_there = {"embedder": settings.embedder} if settings.journal_store == "chroma" else {}
-        _keep(alone.model_copy(update=kept_there), given, client, event)
+        with Engine(alone.model_copy(update=kept_there), fetch=False) as engine:
+            Hooks(engine, given).run(Path.home(), client, ended=event is HookEvent.SESSION_END, bounded=_bounded)
 
 
 @contextmanager
@@ -136,37 +134,11 @@ def _brief(settings: Settings, event: Event, client: HookClient, budget: int) ->
     with Engine(settings, fetch=False) as engine:
         hooks = Hooks(engine, event)
         with _bounded(ASKING, f"{engine.store.place} does not answer: the session starts without a briefing"):
-            text = hooks.briefing(budget)
+            text = hooks.answer(budget, client)
         if text:
-            sys.stdout.write(json.dumps(_shaped(text, client)) + "\n")
+            sys.stdout.write(text)
             sys.stdout.flush()
             try:
                 hooks.delivered()
             except OSError as error:  # the briefing counts more: to fail now would take it back
                 _say(f"the next briefing of this session may repeat this one: {error}")
-
-
-def _shaped(text: str, client: HookClient) -> dict[str, Any]:
-    if client is HookClient.CURSOR:
-        return {"additional_context": text}
-    return {"hookSpecificOutput": {"hookEventName": "SessionStart", "additionalContext": text}}
-
-
-def _keep(settings: Settings, event: Event, client: HookClient, when: HookEvent) -> None:
-    if settings.read_only:
-        raise InvalidInputError("This hook keeps turns, which --read-only (MEMORY_READ_ONLY) forbids.")
-    if client is not HookClient.CLAUDE_CODE:
-        raise InvalidInputError(f"Turns are kept of claude-code alone; for {client} there is session-start.")
-    with Engine(settings, fetch=False) as engine:
-        hooks = Hooks(engine, event)
-        with _bounded(READING, "the transcript could not be read in time"):
-            kept = hooks.keep(Path.home(), client, ended=when is HookEvent.SESSION_END)
-        waits = f"The turns wait in {hooks.spool.directory}, where the next hook or server takes them in"
-        with _bounded(ASKING, f"{engine.store.place} does not answer. {waits}"):
-            try:
-                hooks.take_in()
-            except MemorydError as error:
-                raise fail(f"{error} {waits}.", FAILED) from None
-    if kept.faults:
-        first = kept.first_faults[0]
-        raise fail(f"Lines of {first.file} that could not be read: {kept.faults}. One {first.text}.", FAILED)

@@ -1,20 +1,22 @@
 """The commands store, recall, context, forget and inspect. They run the same tools that agents call."""
 
 import sys
-from collections.abc import Iterator, Sequence
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from memoryd.cli import results, show
+from memoryd import errors
+from memoryd.cli import results, service, show
 from memoryd.cli.frame import PLACE, AsJson, command, err, note
 from memoryd.core.base.batches import batches
 from memoryd.core.engine import Engine
 from memoryd.core.memories.view import ForgottenMemories, InspectedMemories, RecalledMemories
+from memoryd.core.records.records import origin
 from memoryd.core.security import secrets
-from memoryd.errors import InvalidInputError, NotFoundError
+from memoryd.errors import InvalidInputError, MemorydError, NotFoundError, UncertainError
 from memoryd.model import Workspace
 from memoryd.models.providers import Spec
 from memoryd.settings import Settings
@@ -22,26 +24,26 @@ from memoryd.toolsets import chosen
 from memoryd.toolsets.recall import CONTENT, IDS
 from memoryd.toolsets.registry import Answer, Call
 
+if TYPE_CHECKING:
+    from memoryd.connect.channel import Lines
+
 PREVIEWED = 20  # memories that are shown before they are forgotten
 TagsOption = Annotated[list[str] | None, typer.Option("--tag", metavar="TAG", help="Only with ALL of these tags.")]
 BudgetOption = Annotated[int | None, typer.Option("--budget", metavar="TOKENS", help="Maximum tokens of the answer.")]
 
 
-@dataclass(frozen=True, slots=True)
-class Tools:
+class Tools(ABC):
     """The recall tools for one workspace."""
 
-    engine: Engine
-    workspace: Workspace
+    workspace: str
 
+    @abstractmethod
     def run(self, name: str, **arguments: Any) -> Answer[Any]:
         """Run a tool with the arguments that are not None. Raise MemorydError."""
-        settings = self.engine.settings
-        tool = chosen(["recall"], read_only=settings.read_only).get(name)
-        if tool is None:
-            raise InvalidInputError(f"{name} changes the memory, which --read-only (MEMORY_READ_ONLY) forbids.")
-        given = {field: value for field, value in arguments.items() if value is not None}
-        return tool.run(Call(self.engine, self.workspace, settings.session_id or ""), given)
+
+    @abstractmethod
+    def use_meaning(self) -> None:
+        """Wait for the embedder; print a note if it is not available."""
 
     def whole(self, ids: Sequence[str]) -> list[dict[str, Any]]:
         """Return memories with all their fields."""
@@ -51,20 +53,76 @@ class Tools:
             found += result["memories"]
         return found
 
+
+class OwnTools(Tools):
+    """The tools on an engine of this process."""
+
+    def __init__(self, engine: Engine, workspace: Workspace) -> None:
+        self._engine, self._workspace = engine, workspace
+        self.workspace = workspace.name
+
+    def run(self, name: str, **arguments: Any) -> Answer[Any]:
+        """See Tools."""
+        settings = self._engine.settings
+        tool = chosen(["recall"], read_only=settings.read_only).get(name)
+        if tool is None:
+            raise InvalidInputError(f"{name} changes the memory, which --read-only (MEMORY_READ_ONLY) forbids.")
+        return tool.run(Call(self._engine, self._workspace, settings.session_id or ""), _given(arguments))
+
     def use_meaning(self) -> None:
-        """Wait for the embedder; print a note if it is not available."""
-        helpers = self.engine.helpers
+        """See Tools."""
+        helpers = self._engine.helpers
         helpers.embedder.start()
-        if helpers.embedder.get(helpers.patience) is None and not Spec.parse(self.engine.settings.embedder).off:
+        if helpers.embedder.get(helpers.patience) is None and not Spec.parse(self._engine.settings.embedder).off:
             reason = helpers.embedder.reason or "The model is still being loaded."
             note(f"Words alone are used, without meaning. {reason}")
 
 
+class ServedTools(Tools):
+    """The tools of a service, whose models are loaded."""
+
+    def __init__(self, service: "Lines", workspace: str) -> None:
+        self._service = service
+        self.workspace = workspace
+
+    def run(self, name: str, **arguments: Any) -> Answer[Any]:
+        """See Tools."""
+        try:
+            self._service.send({"tool": name, "arguments": _given(arguments)})
+            answer = answered(self._service.receive())
+        except OSError as error:
+            raise UncertainError(f"The service ended during {name}: check whether it took effect. ({error})") from None
+        return Answer(answer["result"], answer["text"], answer["figures"], masked=tuple(answer["masked"]))
+
+    def use_meaning(self) -> None:
+        """See Tools."""
+
+
+def _given(arguments: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in arguments.items() if value is not None}
+
+
 @contextmanager
 def opened(settings: Settings, *, make: bool = False) -> Iterator[Tools]:
-    """Yield the tools for the configured workspace; with `make`, create it if necessary."""
+    """Yield the tools for the configured workspace, of a running service if there is one.
+
+    With `make`, create the workspace if necessary.
+    """
+    if (found := service.greeted(settings, "tools", make=make, origin=origin()["tool"])) is not None:
+        lines, answer = found
+        with lines.socket:
+            yield ServedTools(lines, answered(answer)["workspace"])
+        return
     with Engine(settings, fetch=False) as engine:
-        yield Tools(engine, engine.workspace(make=make and not settings.read_only))
+        yield OwnTools(engine, engine.workspace(make=make and not settings.read_only))
+
+
+def answered(answer: dict[str, Any]) -> dict[str, Any]:
+    """Return what a service answers; raise the error that it reports."""
+    if "failed" in answer:
+        kind = getattr(errors, answer["kind"], MemorydError)
+        raise kind(answer["failed"])
+    return answer
 
 
 # storing -------------------------------------------------------------------------------------------------------------
@@ -170,7 +228,7 @@ def inspect(
         else:
             results.inspected(result)
         if missing := result.get("not_found"):
-            raise NotFoundError(f"There is no memory {', '.join(missing)} in {tools.workspace.name!r}.")
+            raise NotFoundError(f"There is no memory {', '.join(missing)} in {tools.workspace!r}.")
 
 
 # forgetting ----------------------------------------------------------------------------------------------------------

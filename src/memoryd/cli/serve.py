@@ -1,6 +1,7 @@
 """`memoryd serve`, which bare `memoryd` is too: MCP over stdio or HTTP."""
 
 import sys
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -12,7 +13,10 @@ from memoryd.errors import InvalidInputError
 from memoryd.server import logs
 from memoryd.settings import Settings
 
-TRANSPORTS = {"stdio": "memoryd.server.stdio:serve", "http": "memoryd.server.http.app:serve"}
+TRANSPORTS = {
+    "stdio": "memoryd.server.stdio:serve", "http": "memoryd.server.http.app:serve",
+    "socket": "memoryd.server.service:serve",
+}  # fmt: skip
 """The function that serves each transport: only the one in use is imported."""
 
 AT_A_TERMINAL = (
@@ -24,9 +28,17 @@ Certificate = Annotated[str | None, typer.Option(metavar="FILE", help="TLS over 
 KeyFile = Annotated[str | None, typer.Option(metavar="FILE", help="The certificate's key (PEM).")]
 
 
+Socket = Annotated[Path | None, typer.Option(hidden=True)]
+"""Where connectors want a service."""
+
+
 @command(*OPTIONS)
-def serve(settings: Settings, certificate: Certificate = None, key: KeyFile = None) -> None:
-    """Serve MCP on stdin and stdout, as bare `memoryd` does, or with --transport http to many clients."""
+def serve(settings: Settings, certificate: Certificate = None, key: KeyFile = None, socket: Socket = None) -> None:
+    """Serve MCP on stdin and stdout, in this process, or with --transport http to many clients."""
+    if socket:
+        logs.set_up(settings.log_level, logs.BoundedFile(str(socket.with_suffix(".log"))))
+        extras.named(TRANSPORTS["socket"])(settings, socket)
+        return
     logs.set_up(settings.log_level)
     run = extras.named(TRANSPORTS[settings.transport])
     if settings.transport == "http":

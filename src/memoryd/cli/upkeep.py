@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 from rich.text import Text
 
-from memoryd.cli import show
+from memoryd.cli import service, show
 from memoryd.cli.frame import FAILED, FILES, AsJson, command, out, reported
 from memoryd.core.admin.doctor import Diagnosis, Doctor
 from memoryd.core.engine import Engine
@@ -31,6 +31,7 @@ def doctor(
         if repair and diagnosis.findings:
             examiner.repair()
             diagnosis = examiner.examine()
+    diagnosis.facts["service"] = service.described(settings)
     if as_json:
         show.as_json(diagnosis.as_dict())
     else:

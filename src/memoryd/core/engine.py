@@ -5,7 +5,7 @@ from contextlib import ExitStack, suppress
 from contextvars import copy_context
 from functools import cached_property
 from threading import Lock
-from typing import TYPE_CHECKING, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from memoryd.core.access.sessions import Sessions
 from memoryd.core.access.tokens import Tokens
@@ -58,13 +58,20 @@ class Engine:
         self.accesses = Accesses()
         self._stored = set[str]()
         self.retention = Retention(self.store, self.workspaces, self.clock, self.leases, settings.retention_days)
+        self._clients = set[ClientEngine]()
         seldom: list[Chore] = [
-            self.retention.settle, self.sessions.tend, self.embedding.catch_up, self.retention.tend,
-            self.retention.purge,
+            self.retention.settle, self.sessions.tend, self._renew_clients, self.embedding.catch_up,
+            self.retention.tend, self.retention.purge,
         ]  # fmt: skip
         self.worker = Worker([self.embedding.follow], seldom=seldom)
         self._workers = [self.worker]
         self._closing, self._closed = Lock(), False
+
+    def client(self, settings: Settings, name: str) -> "ClientEngine":
+        """Return this engine as one client of a service uses it, until its close()."""
+        client = ClientEngine(self, settings, name)
+        self._clients.add(client)
+        return client
 
     @cached_property
     def chroma(self) -> "Chroma | None":
@@ -138,6 +145,11 @@ class Engine:
         if not self.settings.retention_days:
             self.retention.purge_workspace(workspace)
 
+    def _renew_clients(self, stopping: Callable[[], bool]) -> None:
+        for client in list(self._clients):
+            if not stopping():
+                client.sessions.renew()
+
     def close(self, wait: float = 1.0) -> None:
         """Finish what was accepted; background work resumes at the next start. A second call waits for the first."""
         with self._closing:
@@ -151,6 +163,8 @@ class Engine:
         self.changes.stop(wait)
         try:
             self._write_accesses()
+            for client in list(self._clients):
+                client.close()
             self.sessions.close()
         finally:
             self.store.close()
@@ -165,3 +179,29 @@ class Engine:
                 with suppress(MemorydError):  # an error in one must not stop the others
                     if workspace.id in waiting:
                         self.write(workspace, lambda _: None)
+
+
+class ClientEngine(Engine):
+    """An engine as one client of a service uses it: with its own settings and sessions; all else is shared."""
+
+    def __init__(self, whole: Engine, settings: Settings, name: str) -> None:
+        self._whole = whole
+        self.settings = settings
+        self.sessions = Sessions(
+            whole.store, whole.workspaces, whole.clock, whole.leases,
+            read_only=settings.read_only, persist=settings.session_persist, name=name,
+        )  # fmt: skip
+
+    def __getattr__(self, name: str) -> Any:
+        """Return what is the whole engine's."""
+        return getattr(self._whole, name)
+
+    @cached_property
+    def chroma(self) -> "Chroma | None":
+        """See Engine."""
+        return self._whole.chroma
+
+    def close(self, wait: float = 1.0) -> None:  # noqa: ARG002 - nothing here runs in the background
+        """End the sessions that only this client holds."""
+        self._clients.discard(self)
+        self.sessions.close()

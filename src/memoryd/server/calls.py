@@ -25,12 +25,12 @@ from memoryd.errors import (
 )
 from memoryd.model import Workspace
 from memoryd.server.connection import Caller
+from memoryd.server.threads import LASTING, THREADS, ThreadPools
 from memoryd.toolsets import PROJECT_TOOLS, chosen
 from memoryd.toolsets.registry import Answer, Call, Needs, Tool
 
 log = logging.getLogger(__name__)
 
-THREADS = 16  # calls that run at the same time; each blocks a thread
 WAITING = 1_000  # calls that may wait for a thread
 SWITCH = "switch_project"
 
@@ -40,9 +40,12 @@ CallObserver = Callable[[str, str, float], None]
 
 
 class Calls:
-    """The tools that a server offers, and how they are called."""
+    """The tools that a server offers, and how they are called.
 
-    def __init__(self, engine: Engine) -> None:
+    `pools`: the threads that it shares with other servers of this process; then its calls get three of four at most.
+    """
+
+    def __init__(self, engine: Engine, pools: ThreadPools | None = None) -> None:
         settings = engine.settings
         self.engine = engine
         self.tools = chosen(settings.toolsets, read_only=settings.read_only)
@@ -51,12 +54,20 @@ class Calls:
         """Callbacks that end endless streams, called before the server waits for running calls."""
         self._named = "workspace" in settings.model_fields_set
         self._timeout = settings.call_timeout
-        self._threads = CapacityLimiter(THREADS)
+        most = THREADS * 3 // 4 if pools else THREADS
+        pools = pools or ThreadPools()
+        self._share, self._lasting = pools.calls.share(most), pools.lasting.share(LASTING)
+        self._unlimited = CapacityLimiter(math.inf)
 
     @property
     def binding(self) -> bool:
         """Whether a request over HTTP must name its workspace: neither a setting nor the session's project does."""
         return not self._named and SWITCH not in self.tools
+
+    @property
+    def busy(self) -> bool:
+        """Whether a call runs or waits for a thread."""
+        return any(share.running or share.waiting for share in (self._share, self._lasting))
 
     def offered(self, grant: Grant) -> dict[str, Tool[Any, Any]]:
         """Return the tools that a caller may use; one that is bound to a workspace gets no project tools."""
@@ -122,8 +133,7 @@ class Calls:
                 return tool.run(call, arguments), call
 
         try:
-            timeout = math.inf if tool.lasting else self._timeout
-            done = await self.hop(lambda: self._guarded(tool.name, work), timeout)
+            done = await self.hop(lambda: self._guarded(tool.name, work), lasting=tool.lasting)
             outcome = "ok"
         except InvalidInputError:
             outcome = "invalid"
@@ -146,16 +156,20 @@ class Calls:
                 f"{name} failed unexpectedly; the server's log has the details. Check whether it took effect."
             ) from error
 
-    async def hop(self, work: Callable[[], T], timeout: float | None = None) -> T:  # noqa: ASYNC109 - anyio's, below
-        """Run work in one of the threads. Raise BusyError if too many calls are waiting, or TimedOutError."""
-        timeout = timeout or self._timeout
-        if self._threads.statistics().tasks_waiting >= WAITING:
+    async def hop(self, work: Callable[[], T], *, lasting: bool = False) -> T:
+        """Run work in one of the threads; lasting work has threads of its own, and no time limit.
+
+        Raise BusyError if too many calls are waiting, or TimedOutError.
+        """
+        share = self._lasting if lasting else self._share
+        if share.waiting >= WAITING:
             raise BusyError
         try:
-            with anyio.fail_after(timeout):
-                return await to_thread.run_sync(work, limiter=self._threads, abandon_on_cancel=True)
+            with anyio.fail_after(None if lasting else self._timeout):
+                async with share:
+                    return await to_thread.run_sync(work, limiter=self._unlimited, abandon_on_cancel=True)
         except TimeoutError:
             raise TimedOutError(
-                f"The call took longer than {timeout:g} s and goes on without an answer. Check whether it took "
+                f"The call took longer than {self._timeout:g} s and goes on without an answer. Check whether it took "
                 "effect, and ask for less."
             ) from None

@@ -1,15 +1,20 @@
-"""The server's log: one JSON object per line on stderr, since stdout belongs to the protocol."""
+"""The server's log: one JSON object per line on stderr, since stdout belongs to the protocol, or in a file."""
 
 import json
 import logging
+import os
 import sys
 import threading
 from datetime import UTC, datetime
+from io import TextIOWrapper
+from logging.handlers import RotatingFileHandler
 from types import TracebackType
 
 from pydantic import ValidationError
 
 log = logging.getLogger(__name__)
+
+FILE = 1 << 20
 
 
 class JsonLines(logging.Formatter):
@@ -29,9 +34,21 @@ class JsonLines(logging.Formatter):
         return json.dumps(line)
 
 
-def set_up(level: str) -> None:
-    """Log to stderr from `level` on, including Python's warnings and uncaught errors."""
-    handler = logging.StreamHandler(sys.stderr)
+class BoundedFile(RotatingFileHandler):
+    """A log file of at most twice FILE bytes, to which stderr goes as well."""
+
+    def __init__(self, path: str) -> None:
+        super().__init__(path, maxBytes=FILE, backupCount=1, encoding="ascii")
+
+    def _open(self) -> TextIOWrapper:
+        stream = super()._open()
+        os.dup2(stream.fileno(), sys.stderr.fileno())
+        return stream
+
+
+def set_up(level: str, handler: logging.Handler | None = None) -> None:
+    """Log to stderr, or to a handler, from `level` on, including Python's warnings and uncaught errors."""
+    handler = handler or logging.StreamHandler(sys.stderr)
     handler.setFormatter(JsonLines())
     handler.addFilter(_discreet)
     logging.basicConfig(level=level.upper(), handlers=[handler], force=True)

@@ -230,7 +230,7 @@ def test_when_too_many_calls_wait_others_are_told_to_come_later(
     app = assembled(served, mcp, mcp.callers)
 
     def waiting(number: int) -> bool:
-        return served._threads.statistics().tasks_waiting >= number
+        return served._share.waiting >= number
 
     async def main() -> None:
         statuses: list[int] = []

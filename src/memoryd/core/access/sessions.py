@@ -30,19 +30,22 @@ Left = dict[str, tuple[Workspace, Mapping[str, str]] | None]
 class Sessions:
     """The active projects, kept in the registry (in memory if read-only), and the holders of sessions.
 
-    A session ends with the last process that holds it. With `persist` this process does not delete its memories.
+    A session ends with its last holder: a process, or one client of a service. With `persist` this holder does not
+    delete its memories. A holder with a `name` gives it to its first new session.
     """
 
     def __init__(
-        self, store: Store, workspaces: Workspaces, clock: Clock, leases: Leases, *, read_only: bool, persist: bool
-    ) -> None:
+        self, store: Store, workspaces: Workspaces, clock: Clock, leases: Leases, *, read_only: bool, persist: bool,
+        name: str = "",
+    ) -> None:  # fmt: skip
         self._store = store
         self._workspaces = workspaces
         self._clock = clock
         self._leases = leases
         self._persist = persist
         self._kept: dict[Session, Workspace] | None = {} if read_only else None
-        self._holder = str(uuid.uuid4())
+        self._holder = name or str(uuid.uuid4())
+        self._unused = name
         self._own: set[str] = set()
         self._switched: set[str] = set()
         self._held: dict[Session, str] = {}
@@ -51,10 +54,16 @@ class Sessions:
         """The number of lasting connections of each session."""
 
     def new(self) -> str:
-        """Return a new session with a random name, which ends with this process."""
-        session = str(uuid.uuid4())
+        """Return a new session with a random name, which ends with this holder."""
+        session, self._unused = self._unused or str(uuid.uuid4()), ""
         self._own.add(session)
         return session
+
+    def resume(self) -> None:
+        """Hold the session that a holder of this name began in a process that has died."""
+        self._own.add(self._holder)
+        if self._store.placement.exists():
+            self.hold(self._holder, writing=True)
 
     # the active project ----------------------------------------------------------------------------------------------
 
@@ -115,9 +124,7 @@ class Sessions:
 
         All other sessions are renewed by their calls only.
         """
-        for principal, session in list(self._held):
-            if self._joined[principal, session] or session in self._own:
-                self.hold(session, principal)
+        self.renew()
         if not self._workspaces.all("active"):
             return
         now = self._clock.now()
@@ -126,6 +133,12 @@ class Sessions:
             with self._leases.alone(name) as mine:
                 if mine and not stopping():
                     self._end_expired((row["principal"], row["id"]), now)
+
+    def renew(self) -> None:
+        """Renew the sessions of lasting connections."""
+        for principal, session in list(self._held):
+            if self._joined[principal, session] or session in self._own:
+                self.hold(session, principal)
 
     def _end_expired(self, session: Session, now: str) -> None:
         who = {"principal": session[0], "session": session[1]}

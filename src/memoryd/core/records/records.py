@@ -43,9 +43,10 @@ def written_by(client: str, tool: str) -> Iterator[None]:
         _ORIGIN.reset(token)
 
 
-def _origin() -> dict[str, str]:
-    origin = _ORIGIN.get()
-    return {"client": origin.client, "tool": origin.tool}
+def origin() -> dict[str, str]:
+    """Return the client and the tool that are noted in what is written now."""
+    noted = _ORIGIN.get()
+    return {"client": noted.client, "tool": noted.tool}
 
 
 def new_id() -> str:
@@ -70,7 +71,7 @@ def add(queries: Queries, record: Record, embedded: Embedded | None, now: str) -
     queries.run(
         "records.add", id=record.id, kind=str(record.kind), name=record.name, type=record.type, body=record.body,
         tags=json.dumps(record.tags, ensure_ascii=False), scope=record.scope, session_id=record.session_id,
-        now=record.created_at or now, **_origin(),
+        now=record.created_at or now, **origin(),
     )  # fmt: skip
     embed(queries, record.id, GENERAL, embedded)
     event(queries, "create", [record.id], now)
@@ -83,7 +84,7 @@ def change(
     queries.run("embeddings.clear", id=record_id)
     values = {"id": record_id, "body": body, "tags": json.dumps(tags, ensure_ascii=False), "now": now}
     queries.run("versions.keep", **values)
-    queries.run("records.change", **values, **_origin())
+    queries.run("records.change", **values, **origin())
     embed(queries, record_id, GENERAL, embedded)
     event(queries, "update", [record_id], now)
 

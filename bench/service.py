@@ -1,0 +1,318 @@
+"""What many clients cost, with one service for all and with a server for each, side by side.
+
+    python -m bench.service                                    # spawn, memory, hook, calls, flood
+    python -m bench.service spawn memory
+    python -m bench.service spawn --official 'npx -y @modelcontextprotocol/server-memory'
+
+CPU is that of all processes of memoryd, memory the proportional set size (PSS, Linux). The bundled models are loaded
+for `memory` and `flood` alone.
+"""
+
+import json
+import os
+import shlex
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import Any, Self
+
+from rich.console import Console
+from rich.table import Table
+
+from memoryd.settings import Settings, subprocess_environment
+
+MEMORYD = [sys.executable, "-m", "memoryd"]
+BOTH = ("off", "on")
+HELLO = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "bench", "version": "1"}}
+TICKS = os.sysconf("SC_CLK_TCK")
+ROUNDS = 3
+HERE = Path(__file__).parents[1]
+
+
+class Client:
+    """A client over the pipes of the process that it starts."""
+
+    def __init__(self, environ: dict[str, str], command: Sequence[str] = MEMORYD) -> None:
+        self.process = subprocess.Popen(
+            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, env=environ
+        )
+        self._number = 0
+
+    def ask(self, method: str, params: dict[str, Any] | None = None) -> dict[str, Any]:
+        self._number += 1
+        self.send({"jsonrpc": "2.0", "id": self._number, "method": method, "params": params or {}})
+        assert self.process.stdout
+        for line in self.process.stdout:
+            answer: dict[str, Any] = json.loads(line)
+            if answer.get("id") == self._number:
+                return answer
+        raise ConnectionError(method)
+
+    def send(self, message: dict[str, Any]) -> None:
+        assert self.process.stdin
+        self.process.stdin.write(json.dumps(message).encode() + b"\n")
+        self.process.stdin.flush()
+
+    def begin(self) -> Self:
+        self.ask("initialize", HELLO)
+        self.send({"jsonrpc": "2.0", "method": "notifications/initialized"})
+        self.ask("tools/list")
+        return self
+
+    def call(self, tool: str, **arguments: object) -> None:
+        answer = self.ask("tools/call", {"name": tool, "arguments": arguments})
+        assert not answer["result"].get("isError"), answer
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.process.communicate()
+
+
+@contextmanager
+def home(service: str, *, models: bool = False) -> Iterator[dict[str, str]]:
+    """The environment of clients with a memory of their own, whose service ends with them."""
+    none = {} if models else {"MEMORY_EMBEDDER": "none", "MEMORY_RERANKER": "none"}
+    with tempfile.TemporaryDirectory() as directory:
+        shutil.copy(HERE / "tests" / "hooks" / "session.jsonl", directory)
+        yield subprocess_environment() | none | {
+            "HOME": directory, "MEMORY_DATA_DIR": f"{directory}/data", "MEMORY_MODEL_DIR": str(Settings.read().models),
+            "MEMORY_SERVICE": service, "MEMORY_SERVICE_IDLE": "2",
+        }  # fmt: skip
+        if service == "on":
+            subprocess.run(
+                [*MEMORYD, "--data-dir", f"{directory}/data", "service", "stop"], capture_output=True, check=False
+            )
+
+
+def processes(environ: dict[str, str], clients: Sequence[Client]) -> list[int]:
+    """The processes that serve these clients."""
+    service = subprocess.run(
+        [*MEMORYD, "service", "status", "--json"], env=environ, capture_output=True, text=True, check=True
+    ).stdout if environ["MEMORY_SERVICE"] == "on" else '{"services": []}'  # fmt: skip
+    here = environ["MEMORY_DATA_DIR"]
+    shared = [each["pid"] for each in json.loads(service)["services"] if each["place"].startswith(here)]
+    return [*shared, *(client.process.pid for client in clients)]
+
+
+def cpu(process: int) -> float:
+    """Seconds of CPU that a process has used."""
+    fields = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / TICKS
+
+
+def megabytes(process: int) -> float:
+    pss = Path(f"/proc/{process}/smaps_rollup").read_text().split("Pss:")[1].split()[0]
+    return int(pss) / 1024
+
+
+def show(title: str, head: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+    table = Table(*head, title=title, title_justify="left")
+    for row in rows:
+        table.add_row(*row)
+    Console().print(table)
+
+
+def least(values: Sequence[float]) -> str:
+    return f"{min(values):.2f}"
+
+
+# spawn ---------------------------------------------------------------------------------------------------------------
+
+
+def spawn(official: Sequence[str] = ()) -> None:
+    """Seconds and CPU seconds from the start of a client's process to tools/list."""
+    rows = []
+    for service in BOTH:
+        first, second, ten = [], [], []
+        for number in range(ROUNDS):
+            with home(service) as environ:
+                first.append(spawned(environ, 1))
+                with Client(environ).begin():
+                    second.append(spawned(environ, 1))
+                    if number == 0:
+                        ten.append(spawned(environ, 10))
+        for name, found in (("first", first), ("second", second), ("ten at once", ten)):
+            rows.append([service, name, least([one[0] for one in found]), least([one[1] for one in found])])
+    if official:
+        found = [spawned(subprocess_environment(), 1, official) for _ in range(ROUNDS)]
+        rows.append(["official", "any", least([one[0] for one in found]), least([one[1] for one in found])])
+    show(f"spawn to tools/list, least of {ROUNDS}", ["service", "client", "s", "CPU s"], rows)
+
+
+def spawned(environ: dict[str, str], number: int, command: Sequence[str] = MEMORYD) -> tuple[float, float]:
+    """Seconds until all of them are there; CPU of their processes, and of a service that is new."""
+    before = time.perf_counter()
+    with ExitStack() as ends:
+        clients = [ends.enter_context(Client(environ, command)) for _ in range(number)]
+        threads = [threading.Thread(target=client.begin) for client in clients]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        seconds = time.perf_counter() - before
+        return seconds, sum(cpu(client.process.pid) for client in clients)
+
+
+# memory --------------------------------------------------------------------------------------------------------------
+
+
+def memory(_: Sequence[str] = ()) -> None:
+    """Memory of clients that have recalled, with the bundled models."""
+    rows = []
+    for number in (1, 4, 10):
+        found = []
+        for service in BOTH:
+            with home(service, models=True) as environ, ExitStack() as ends:
+                clients = [ends.enter_context(Client(environ)).begin() for _ in range(number)]
+                clients[0].call("memory_store", content="The ferry to the island leaves at seven.")
+                for client in clients:
+                    client.call("memory_recall", query="When does the ferry leave?")
+                time.sleep(2)  # until the background has its turn, too
+                found.append(sum(map(megabytes, processes(environ, clients))))
+        rows.append([str(number), *(f"{one:.0f}" for one in found), f"{found[1] / found[0]:.2f}"])
+    show("PSS of clients that have recalled, MB", ["clients", *BOTH, "ratio"], rows)
+
+
+# hooks ---------------------------------------------------------------------------------------------------------------
+
+
+def hook(_: Sequence[str] = ()) -> None:
+    """Seconds and CPU seconds of hooks."""
+    rows = []
+    for event in ("session-start", "stop"):
+        found = []
+        for service in BOTH:
+            with home(service) as environ, Client(environ).begin() as client:
+                client.call("memory_store", content="The ferry to the island leaves at seven.", importance=0.9)
+                found.append([min(part) for part in zip(*(hooked(environ, event) for _ in range(ROUNDS)), strict=True)])
+        ratios = [on / off for off, on in zip(*found, strict=True)]
+        rows.append([event, *(f"{one:.2f}" for pair in found for one in pair), *(f"{one:.2f}" for one in ratios)])
+    heads = ["hook", "off, s", "off, CPU s", "on, s", "on, CPU s", "ratio, s", "ratio, CPU"]
+    show(f"a hook beside a client, least of {ROUNDS}", heads, rows)
+
+
+def hooked(environ: dict[str, str], event: str) -> tuple[float, float]:
+    transcript = f"{environ['HOME']}/session.jsonl"
+    handed = json.dumps({"session_id": os.urandom(8).hex(), "transcript_path": transcript}).encode()
+    before, used = time.perf_counter(), os.times()
+    subprocess.run([*MEMORYD, "hook", event], input=handed, env=environ, capture_output=True, check=False)
+    seconds, now = time.perf_counter() - before, os.times()
+    return seconds, now.children_user + now.children_system - used.children_user - used.children_system
+
+
+# calls ---------------------------------------------------------------------------------------------------------------
+
+
+def calls(_: Sequence[str] = ()) -> None:
+    """Calls a second of clients at once, and the median of a lone one."""
+    rows = []
+    for number in (1, 4, 16):
+        found = []
+        for service in BOTH:
+            with home(service) as environ, ExitStack() as ends:
+                clients = [ends.enter_context(Client(environ)).begin() for _ in range(number)]
+                clients[0].call("memory_store", content="The ferry to the island leaves at seven.")
+                times = at_once(clients, lambda client: client.call("memory_inspect", view="recent"), 160 // number)
+                found.append((len(times[0]) / times[1], 1e3 * statistics.median(times[0])))
+        rows.append([str(number), *(f"{rate:.0f}" for rate, _ in found), *(f"{median:.2f}" for _, median in found)])
+    heads = ["clients", "off, calls/s", "on, calls/s", "off, median ms", "on, median ms"]
+    show("calls of memory_inspect", heads, rows)
+
+
+def at_once(clients: Sequence[Client], call: Callable[[Client], None], number: int) -> tuple[list[float], float]:
+    """The seconds of each call, and of all together."""
+    times: list[float] = []
+
+    def run(client: Client) -> None:
+        for _ in range(number):
+            before = time.perf_counter()
+            call(client)
+            times.append(time.perf_counter() - before)
+
+    threads = [threading.Thread(target=run, args=(client,)) for client in clients]
+    before = time.perf_counter()
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    return times, time.perf_counter() - before
+
+
+# flood ---------------------------------------------------------------------------------------------------------------
+
+
+def flood(_: Sequence[str] = ()) -> None:
+    """A recall alone, and beside a client that has always 50 recalls unanswered."""
+    rows = []
+    for service in BOTH:
+        with home(service, models=True) as environ, Client(environ).begin() as one, Client(environ).begin() as other:
+            for number in range(200):
+                one.call("memory_store", content=f"Ferry {number} to island {number} leaves at {number % 24}.")
+            time.sleep(3)  # until the models are loaded
+            one.call("memory_recall", query="When does ferry 7 leave?")
+            alone = at_once([one], _recall, 60)[0]
+            with _flooding(other):
+                beside = at_once([one], _recall, 60)[0]
+            rows.append([service, *_tails(alone), *_tails(beside)])
+    heads = ["service", "alone p50", "alone p99", "beside a flood p50", "p99"]
+    show("memory_recall with the bundled models, ms", heads, rows)
+
+
+def _recall(client: Client) -> None:
+    client.call("memory_recall", query="When does ferry 7 leave?")
+
+
+@contextmanager
+def _flooding(client: Client) -> Iterator[None]:
+    """Let a client have 50 recalls unanswered at any time."""
+    over = threading.Event()
+    asked = {"name": "memory_recall", "arguments": {"query": "Which ferry leaves at noon?"}}
+
+    def run() -> None:
+        assert client.process.stdout
+        for number in range(50):
+            client.send({"jsonrpc": "2.0", "id": 10_000 + number, "method": "tools/call", "params": asked})
+        number = 10_050
+        for _ in client.process.stdout:
+            if over.is_set():
+                return
+            client.send({"jsonrpc": "2.0", "id": number, "method": "tools/call", "params": asked})
+            number += 1
+
+    thread = threading.Thread(target=run)
+    thread.start()
+    time.sleep(0.5)
+    yield
+    over.set()
+    thread.join()
+
+
+def _tails(times: Sequence[float]) -> list[str]:
+    ordered = sorted(times)
+    return [f"{1e3 * ordered[len(ordered) // 2]:.1f}", f"{1e3 * ordered[int(len(ordered) * 0.99)]:.1f}"]
+
+
+BENCHES = {"spawn": spawn, "memory": memory, "hook": hook, "calls": calls, "flood": flood}
+
+
+def main(arguments: list[str]) -> None:
+    official: list[str] = []
+    if "--official" in arguments:
+        place = arguments.index("--official")
+        official = shlex.split(arguments[place + 1])
+        del arguments[place : place + 2]
+    for name in arguments or BENCHES:
+        BENCHES[name](official)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

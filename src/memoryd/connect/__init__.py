@@ -1,0 +1,150 @@
+"""The connector: what a client starts. It passes lines to the service that all clients of one memory share.
+
+It needs the standard library alone, so that a client has its memory in a tenth of a second and for a few megabytes.
+"""
+
+import io
+import os
+import signal
+import sys
+from collections.abc import Mapping
+from typing import Any, NoReturn
+
+from memoryd import __version__, environment
+from memoryd.connect import hook, launch
+from memoryd.connect.address import Address, address
+from memoryd.connect.channel import DeclinedError, greet, state
+from memoryd.connect.launch import NoServiceError
+from memoryd.connect.relay import Relay, SignalledError
+
+OPTIONS = {
+    "--data-dir": "MEMORY_DATA_DIR", "--db": "MEMORY_DB_PATH", "--workspace": "MEMORY_NAMESPACE",
+    "--toolsets": "MEMORY_TOOLSETS", "--transport": "MEMORY_TRANSPORT",
+}  # fmt: skip
+FLAGS = {"--read-only": "MEMORY_READ_ONLY"}
+"""Options as the variables that say the same."""
+YES = {"on", "true", "1", "yes", "t", "y"}
+"""How a switch can be on; what is neither on nor off is refused by the server that this process becomes."""
+CODES = {signal.SIGTERM: 0, signal.SIGINT: 130}
+"""The exit codes after signals."""
+
+
+def main() -> None:
+    """Be the connector of a client until it closes, or the hook of an agent, and exit.
+
+    Return if this process has to do the work itself: it was asked for something else, or there can be no service.
+    """
+    environ, others = given(sys.argv[1:], environment.current())
+    if not _may_share(environ):
+        return
+    if not others:
+        _connect(environ)
+    elif others[0] == "hook" and (request := hook.request_of(others[1:])):
+        _ask(environ, request)
+
+
+def _connect(environ: Mapping[str, str]) -> None:
+    place = address(environ)
+    if place is None:
+        return
+    hello = greeting("client", environ, id=_random_name())
+    try:
+        service = launch.reach(place, environ, hello)
+    except DeclinedError:
+        return  # the server that this process becomes explains what is wrong
+    except NoServiceError as error:
+        launch.say(f"{error} This client gets a server of its own.")
+        return
+    _relay(Relay(
+        service,
+        lambda: launch.reach(place, environ, {**hello, "again": True}),
+        lambda: launch.private(sys.argv[1:], environ),
+        lambda: _is_alive(place),
+    ))  # fmt: skip
+
+
+def _random_name() -> str:
+    name = os.urandom(16).hex()
+    return "-".join((name[:8], name[8:12], name[12:16], name[16:20], name[20:]))
+
+
+def _ask(environ: Mapping[str, str], request: Mapping[str, Any]) -> None:
+    """Have a running service do what a hook is for; without one, or if it dies, this process does it."""
+    place = address(environ, make=False)
+    if place is None:
+        return
+    try:
+        service, _ = greet(place.socket, greeting("hook", environ))
+    except OSError:
+        return
+    data = hook.read()
+    if data is None:
+        launch.say(f"nothing came on stdin (given up after {hook.READING:g} seconds).")
+        os._exit(1)
+    try:
+        failed = hook.run(service, request, data)
+    except OSError:
+        sys.stdin = io.TextIOWrapper(io.BytesIO(data))
+        return
+    if failed:
+        launch.say(" ".join(failed.split()))
+    os._exit(1 if failed else 0)
+
+
+def _relay(relay: Relay) -> NoReturn:
+    came: list[signal.Signals] = []
+
+    def hang_up(number: int, _frame: object) -> None:
+        came.append(signal.Signals(number))
+        raise SignalledError
+
+    for number in CODES:
+        signal.signal(number, hang_up)
+    relay.run()
+    os._exit(CODES[came[0]] if came else 0)
+
+
+def given(arguments: list[str], environ: Mapping[str, str]) -> tuple[dict[str, str], list[str]]:
+    """Return the resolved environment with the options of a command line as variables, and its other arguments."""
+    found, others, rest = dict(environ), list[str](), iter(arguments)
+    for argument in rest:
+        name, equals, value = argument.partition("=")
+        if name in FLAGS and not equals:
+            found[FLAGS[name]] = "true"
+        elif name in OPTIONS:
+            found[OPTIONS[name]] = value if equals else next(rest, "")
+        else:
+            others.append(argument)
+    return environment.resolved(found), others
+
+
+def _may_share(environ: Mapping[str, str]) -> bool:
+    """Return whether a client can be served by a service at all."""
+    if environ.get("MEMORY_SERVICE", "on").lower() not in YES or os.getpid() == 1:
+        return False
+    return environ.get("MEMORY_TRANSPORT", "stdio") == "stdio" and _has_streams()
+
+
+def _has_streams() -> bool:
+    """Return whether stdin and stdout are open, and stdin is not a terminal, at which a person is helped instead."""
+    try:
+        os.fstat(1)
+        return not os.isatty(0) and bool(os.fstat(0))
+    except OSError:
+        return False
+
+
+def greeting(want: str, environ: Mapping[str, str], **more: Any) -> dict[str, Any]:
+    """Return the first line of a connection: what it is for, and the variables that it depends on."""
+    return {"memoryd": __version__, "want": want, "environ": environment.of_connection(environ), **more}
+
+
+def _is_alive(place: Address) -> bool:
+    """Return whether a service answers, or has died, which its connection will show."""
+    try:
+        state(place.socket)
+    except TimeoutError:
+        return False
+    except OSError:
+        return True
+    return True

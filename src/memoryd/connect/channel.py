@@ -1,0 +1,133 @@
+"""A connection to a service: who is at the other end, the greeting, lines."""
+
+import json
+import os
+import socket
+import struct
+import sys
+from collections import deque
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack
+from typing import Any
+
+PATIENCE = 5.0
+"""Seconds in which a service must answer: one that does not is hung."""
+LINE = 1 << 16
+CREDENTIALS = struct.Struct("3i")  # pid, uid and gid, Linux
+XUCRED = struct.Struct("2I")  # the beginning of struct xucred: its version and the uid, macOS
+LOCAL_PEERCRED = 1
+
+
+class DeclinedError(OSError):
+    """The service does not take this connection; the message says why."""
+
+
+class StrangerError(OSError):
+    """The other end belongs to another user."""
+
+
+def peer(connection: socket.socket) -> int | None:
+    """Return the id of the user at the other end, or None if this system does not say."""
+    if sys.platform == "darwin":
+        version, user = XUCRED.unpack_from(connection.getsockopt(0, LOCAL_PEERCRED, 128))
+        return int(user) if version == 0 else None
+    if sys.platform != "linux":
+        return None
+    _, user, _ = CREDENTIALS.unpack(connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, CREDENTIALS.size))
+    return int(user)
+
+
+def greet(path: str, hello: Mapping[str, Any], seconds: float = PATIENCE) -> tuple["Lines", dict[str, Any]]:
+    """Return a connection to the service of this user at a socket, and how it answered the greeting.
+
+    Raise TimeoutError if it is hung, DeclinedError, StrangerError, or OSError if there is none.
+    """
+    with ExitStack() as undo:
+        connection = undo.enter_context(socket.socket(socket.AF_UNIX))
+        connection.settimeout(seconds)
+        try:
+            connection.connect(path)
+        except BlockingIOError:
+            raise TimeoutError from None  # it accepts no more connections
+        _demand_own(connection)
+        lines = Lines(connection)
+        lines.send(hello)
+        answer = lines.receive()
+        if "error" in answer:
+            raise DeclinedError(answer["error"])
+        undo.pop_all()
+        return lines, answer
+
+
+def _demand_own(connection: socket.socket) -> None:
+    if peer(connection) != os.geteuid():
+        raise StrangerError
+
+
+def state(path: str, want: str = "state") -> dict[str, Any]:
+    """Return the state of the service at a socket; `stop` ends it. Raise TimeoutError if it is hung, OSError."""
+    lines, answer = greet(path, {"want": want})
+    lines.socket.close()
+    return answer
+
+
+class LineBuffer:
+    """Bytes that come in pieces, and leave as whole lines."""
+
+    def __init__(self) -> None:
+        self._received = bytearray()
+
+    def __len__(self) -> int:
+        return len(self._received)
+
+    def feed(self, data: bytes) -> Iterator[bytes]:
+        """Add what was received; yield the lines that are whole, each with its end."""
+        self._received += data
+        while (end := self._received.find(b"\n") + 1) > 0:
+            line = bytes(self._received[:end])
+            del self._received[:end]
+            yield line
+
+    def rest(self) -> bytes:
+        """Return and forget a line that lacks its end."""
+        rest = bytes(self._received)
+        self._received.clear()
+        return rest
+
+
+class Lines:
+    """A socket that carries messages, a line each."""
+
+    def __init__(self, connection: socket.socket) -> None:
+        self.socket = connection
+        self._buffer = LineBuffer()
+        self._lines: deque[bytes] = deque()
+
+    def send(self, message: Mapping[str, Any]) -> None:
+        """Send a message. Raise OSError."""
+        self.socket.sendall(json.dumps(message).encode() + b"\n")
+
+    def line(self) -> bytes:
+        """Return the next line. Raise OSError, ConnectionError at the end of the connection."""
+        while not self._lines:
+            data = self.socket.recv(LINE)
+            if not data:
+                raise ConnectionResetError("the connection has ended")
+            self._lines.extend(self._buffer.feed(data))
+        return self._lines.popleft()
+
+    def receive(self) -> dict[str, Any]:
+        """Return the next line as a message. Raise OSError, ConnectionError if there is none or it is none."""
+        try:
+            found = json.loads(self.line())
+        except (ValueError, RecursionError):
+            found = None
+        if not isinstance(found, dict):
+            raise ConnectionAbortedError("what came is no message")
+        return found
+
+    def take(self, data: bytes) -> list[bytes]:
+        """Return the whole lines that have come up to `data`, which was just received."""
+        lines = [*self._lines, *self._buffer.feed(data)]
+        self._lines.clear()
+        return lines

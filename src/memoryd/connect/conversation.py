@@ -1,0 +1,152 @@
+"""What passes between a client and its service that another service must know if this one dies."""
+
+import json
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from memoryd.connect.channel import Lines
+
+RpcMessage = dict[str, Any]
+
+ACKNOWLEDGED = "notifications/subscriptions/acknowledged"
+CALL, LISTEN = "tools/call", "subscriptions/listen"
+NAMING = "set_session_id"
+"""The tool that changes what a connection is: later calls depend on it."""
+INTERNAL_ERROR = -32603
+UNKNOWN = (
+    "The service of memoryd ended during this call. It is unknown whether the call took effect; check before you "
+    "repeat it."
+)
+
+
+class Conversation:
+    """The handshake, the subscriptions and the unanswered requests of a client."""
+
+    def __init__(self) -> None:
+        self._hello: RpcMessage | None = None
+        self._initialized: RpcMessage | None = None
+        self._subscriptions: dict[str, RpcMessage] = {}
+        self._named: RpcMessage | None = None
+        self._open: dict[int | str, RpcMessage] = {}
+        self._repeated: set[int | str] = set()
+
+    @property
+    def waits(self) -> bool:
+        """Whether a request is unanswered that has an end."""
+        return any(request["method"] != LISTEN for request in self._open.values())
+
+    @property
+    def watches(self) -> bool:
+        """Whether the client expects notices, so that it needs a service even while it is silent."""
+        return bool(self._subscriptions) or any(request["method"] == LISTEN for request in self._open.values())
+
+    def asked(self, line: bytes) -> None:
+        """Note a line of the client that is sent to the service."""
+        message = _parsed(line)
+        method, number = message.get("method"), message.get("id")
+        if not isinstance(method, str):
+            return
+        if isinstance(number, int | str) and not isinstance(number, bool):
+            self._open[number] = message if _is_small(message) else {"id": number, "method": method}
+        elif method == "notifications/initialized":
+            self._initialized = message
+        elif method == "notifications/cancelled":
+            self._close(_parameters(message).get("requestId"))
+
+    def answered(self, line: bytes) -> None:
+        """Note a line of the service that is passed to the client."""
+        message = _parsed(line)
+        request = self._close(message.get("id")) if "method" not in message else None
+        if request is None or "result" not in message:
+            return
+        uri = str(_parameters(request).get("uri"))
+        match request["method"]:
+            case "initialize":
+                self._hello = request
+            case "resources/subscribe":
+                self._subscriptions[uri] = request
+            case "resources/unsubscribe":
+                self._subscriptions.pop(uri, None)
+            case "tools/call" if _parameters(request).get("name") == NAMING and not message["result"].get("isError"):
+                self._named = request
+
+    def _close(self, number: object) -> RpcMessage | None:
+        if isinstance(number, int | str) and not isinstance(number, bool):
+            self._repeated.discard(number)
+            return self._open.pop(number, None)
+        return None
+
+    # after a death ---------------------------------------------------------------------------------------------------
+
+    def broken(self, *, repeating: bool) -> list[bytes]:
+        """Return the answers to requests that will get none: calls, and with `repeating` False all others too.
+
+        A request that was repeated already is answered too, since it may be what kills.
+        """
+        lost = [
+            number for number, request in self._open.items()
+            if request["method"] == CALL or not repeating or number in self._repeated
+        ]  # fmt: skip
+        for number in lost:
+            self._close(number)
+        error = {"code": INTERNAL_ERROR, "message": UNKNOWN}
+        return [_line({"jsonrpc": "2.0", "id": number, "error": error}) for number in lost]
+
+    def replay(self, service: Lines) -> list[bytes]:
+        """Bring another service to where the last one was; return its lines that the client should see.
+
+        Unanswered requests that change nothing are asked again. Raise OSError.
+        """
+        others: list[bytes] = []
+        for request in self._lasting():
+            others += _exchanged(service, {**request, "id": f"memoryd:{request['id']}"}, "")
+            if request is self._hello and self._initialized:
+                service.send(self._initialized)
+        for request in self._open.values():
+            if request["method"] == LISTEN:
+                others += _exchanged(service, request, ACKNOWLEDGED)
+            else:
+                service.send(request)
+        self._repeated |= {number for number, request in self._open.items() if request["method"] != LISTEN}
+        return others
+
+    def _lasting(self) -> Iterator[RpcMessage]:
+        yield from filter(None, (self._hello, self._named))
+        yield from self._subscriptions.values()
+
+
+def _exchanged(service: Lines, request: RpcMessage, until: str) -> list[bytes]:
+    """Send a request; return the lines up to its answer, or to the notification that stands for one."""
+    service.send(request)
+    others: list[bytes] = []
+    while True:
+        line = service.line()
+        answer = _parsed(line)
+        if answer.get("method") == until or (answer.get("id") == request["id"] and "method" not in answer):
+            if "error" in answer:
+                raise ConnectionAbortedError(f"the service refuses to go on: {answer['error']}")
+            return others
+        others.append(line)
+
+
+def _parsed(line: bytes) -> RpcMessage:
+    """Return a line as a message; an empty one if it is none, which the service answers as it is."""
+    try:
+        found = json.loads(line)
+    except (ValueError, RecursionError):
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
+def _parameters(message: Mapping[str, Any]) -> Mapping[str, Any]:
+    found = message.get("params")
+    return found if isinstance(found, dict) else {}
+
+
+def _is_small(message: RpcMessage) -> bool:
+    """Return whether a request is kept whole: calls are not repeated, and may be large."""
+    return message["method"] != CALL or _parameters(message).get("name") == NAMING
+
+
+def _line(message: RpcMessage) -> bytes:
+    return json.dumps(message).encode() + b"\n"

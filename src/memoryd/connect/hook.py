@@ -1,0 +1,60 @@
+"""`memoryd hook` through a running service: an agent at every turn, and its user, wait for it."""
+
+import os
+import select
+import time
+from collections.abc import Mapping
+from typing import Any
+
+from memoryd.connect.channel import Lines
+
+INPUT = 16 << 20  # bytes of a hook's JSON at most, as the command has it
+READING = 30.0  # seconds in which the client must have handed over the JSON
+ANSWER = 35.0  # seconds in which a service answers, whatever it waits for
+OPTIONS = {"--client": "client", "--budget": "budget"}
+DEFAULTS = {"client": "claude-code", "budget": "800"}
+EVENTS = {"session-start", "stop", "pre-compact", "session-end"}
+CLIENTS = {"claude-code", "codex", "cursor", "gemini", "vscode"}
+
+
+def request_of(arguments: list[str]) -> dict[str, Any] | None:
+    """Return the request that the arguments after `hook` make; None if the command itself has to judge them."""
+    found: dict[str, Any] = dict(DEFAULTS)
+    rest = iter(arguments)
+    for argument in rest:
+        name, equals, value = argument.partition("=")
+        if name in OPTIONS:
+            found[OPTIONS[name]] = value if equals else next(rest, "")
+        elif argument in EVENTS and "event" not in found:
+            found["event"] = argument
+        else:
+            return None
+    usable = "event" in found and found["client"] in CLIENTS and found["budget"].isdecimal()
+    return {**found, "budget": int(found["budget"])} if usable else None
+
+
+def read() -> bytes | None:
+    """Return what the client hands over on stdin; None if it takes too long."""
+    until, data = time.monotonic() + READING, bytearray()
+    while len(data) <= INPUT:
+        readable, _, _ = select.select([0], [], [], max(0.0, until - time.monotonic()))
+        if not readable:
+            return None
+        part = os.read(0, 1 << 16)
+        if not part:
+            break
+        data += part
+    return bytes(data)
+
+
+def run(service: Lines, request: Mapping[str, Any], data: bytes) -> str:
+    """Ask the service and print what it answers; return what went wrong, or ''. Raise OSError if it dies."""
+    service.socket.settimeout(ANSWER)
+    service.send({**request, "home": os.path.expanduser("~"), "input": data.decode("utf-8", "surrogateescape")})  # noqa: PTH111
+    answer = service.receive()
+    text = answer.get("print", "")
+    if text:
+        os.write(1, text.encode())
+        service.send({})
+        answer = service.receive()
+    return str(answer.get("failed", ""))

@@ -1,0 +1,82 @@
+"""The environment variables, which this module alone reads, and the cut between an engine's and a connection's.
+
+It needs the standard library alone, since the connector does.
+"""
+
+import os
+import sys
+from collections.abc import Mapping
+
+CONNECTION = frozenset({
+    "CLAUDE_CODE_SESSION_ID", "MEMORY_CALL_TIMEOUT", "MEMORY_DEFAULT_TOKEN_BUDGET", "MEMORY_MCP_EMBEDDING_DIM",
+    "MEMORY_MCP_SESSION_ID", "MEMORY_MCP_SESSION_PERSIST", "MEMORY_NAMESPACE", "MEMORY_READ_ONLY", "MEMORY_TOOLSETS",
+})  # fmt: skip
+"""The variables that say what one client wants. Clients that differ in these alone share a service."""
+
+TRANSPORT = frozenset({
+    "MEMORY_ALLOWED_HOSTS", "MEMORY_HOST", "MEMORY_PORT", "MEMORY_RATE_LIMIT", "MEMORY_SERVICE",
+    "MEMORY_SERVICE_IDLE", "MEMORY_TRANSPORT",
+})  # fmt: skip
+"""The variables that say how clients connect, on which no engine depends."""
+
+BESIDE = ("HOME", "XDG_DATA_HOME", "OLLAMA_HOST", "OPENAI_API_KEY", "OPENAI_BASE_URL")
+"""Variables without a prefix of memoryd's or Postgres's that an engine depends on."""
+
+FILES = ("MEMORY_DATA_DIR", "MEMORY_DB_PATH", "MEMORY_MCP_DB_PATH", "MEMORY_MODEL_DIR")
+"""Paths, which a client may give relative to its own directory."""
+
+
+def current() -> dict[str, str]:
+    """Return a copy of the environment of this process."""
+    return dict(os.environ)
+
+
+def resolved(environ: Mapping[str, str]) -> dict[str, str]:
+    """Return an environment without blank variables, with absolute paths, and with the data directory."""
+    found = {name: value for name, value in environ.items() if value}
+    found.setdefault("MEMORY_DATA_DIR", _user_data(found))
+    for name in FILES:
+        if name in found:
+            found[name] = os.path.abspath(os.path.expanduser(found[name]))  # noqa: PTH100, PTH111 - pathlib is slow
+    other = found.pop("MEMORY_MCP_DB_PATH", "")
+    return {"MEMORY_DB_PATH": other, **found} if other else found
+
+
+def at(data_dir: object, db_path: object) -> dict[str, str]:
+    """Return the resolved environment of this process with these files in place of its own."""
+    files = {"MEMORY_DATA_DIR": str(data_dir), "MEMORY_DB_PATH": str(db_path or ""), "MEMORY_MCP_DB_PATH": ""}
+    return resolved({**current(), **files})
+
+
+def _user_data(environ: Mapping[str, str]) -> str:
+    """Return the platform's data directory, as platformdirs has it. Not on Windows."""
+    home = os.path.expanduser("~")  # noqa: PTH111
+    if sys.platform == "darwin":
+        return f"{home}/Library/Application Support/memoryd"
+    return f"{environ.get('XDG_DATA_HOME', '').strip() or f'{home}/.local/share'}/memoryd"
+
+
+def of_connection(environ: Mapping[str, str]) -> dict[str, str]:
+    """Return the variables that a connection depends on."""
+    return {name: value for name, value in environ.items() if name in CONNECTION}
+
+
+def without_connection(environ: Mapping[str, str]) -> dict[str, str]:
+    """Return what the process of a service gets of the environment of the client that starts it."""
+    kept = {"MEMORY_READ_ONLY"} if _opens_for_reading(environ) else set()
+    dropped = (CONNECTION | {"MEMORY_SERVICE", "MEMORY_TRANSPORT"}) - kept
+    return {name: value for name, value in environ.items() if name not in dropped}
+
+
+def of_engine(environ: Mapping[str, str]) -> dict[str, str]:
+    """Return the variables that an engine depends on."""
+    return {
+        name: value
+        for name, value in without_connection(environ).items()
+        if (name.startswith(("MEMORY_", "PG")) and name not in TRANSPORT) or name in BESIDE
+    }
+
+
+def _opens_for_reading(environ: Mapping[str, str]) -> bool:
+    """Return whether a read-only client needs an engine that is: on Postgres, which may be a replica."""
+    return "MEMORY_DATABASE_URL" in environ

@@ -1,0 +1,303 @@
+"""The service: one process for all clients of a memory, each a connection to its Unix socket.
+
+A connection begins with a greeting, a line of JSON that says what it is for and on which variables it depends; after
+the answer it carries what stdin and stdout of a server would.
+"""
+
+import asyncio
+import json
+import logging
+import os
+import resource
+import signal
+import time
+from collections import deque
+from collections.abc import AsyncIterator, Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import IO, Any
+
+import anyio
+from anyio import to_thread
+from anyio.abc import SocketAttribute, SocketStream
+from mcp.server.stdio import stdio_server
+
+from memoryd import __version__, environment
+from memoryd.connect import locks
+from memoryd.connect.channel import PATIENCE, LineBuffer, peer
+from memoryd.core.engine import Engine
+from memoryd.core.maintenance import scheduler
+from memoryd.errors import InvalidInputError, MemorydError
+from memoryd.server.app import MemoryServer
+from memoryd.server.calls import Calls
+from memoryd.server.ending import end_soon
+from memoryd.server.requests import HookRequests, ToolRequests
+from memoryd.server.threads import ThreadPools
+from memoryd.server.wire import LAST_CALLS, converse
+from memoryd.settings import Settings
+
+log = logging.getLogger(__name__)
+
+LOOK = 1.0  # seconds between looks at whether the service is still wanted
+LINGERING = 5.0  # seconds in which the service before this one, which has just ended, must have let go
+PIECE = 1 << 16
+
+
+def serve(settings: Settings, path: Path) -> None:
+    """Serve the clients of a socket until none has been there for a while, or SIGTERM.
+
+    Print a line once it listens. Return at once if another service is there.
+    """
+    life = _alone(str(path.with_suffix(".life")))
+    if life is None:
+        return
+    with life, Engine(settings) as engine:
+        anyio.run(Service(engine, path).run)
+        locks.remove(str(path.with_suffix(".start")))
+
+
+def _alone(path: str) -> IO[bytes] | None:
+    """Return the lock that this service has as long as it lives; None if another service of the socket lives."""
+    until = time.monotonic() + LINGERING
+    while (life := locks.taken(path)) is None and time.monotonic() < until:
+        time.sleep(0.02)
+    return life
+
+
+class Service:
+    """The connections of a socket to an engine."""
+
+    def __init__(self, engine: Engine, path: Path) -> None:
+        self._engine = engine
+        self._path, self._inode = path, 0
+        self._directory = os.open(engine.settings.data_dir, os.O_RDONLY)
+        """Open, so that another directory cannot get its inode."""
+        self._began = self._left = time.monotonic()
+        self._pools = ThreadPools()
+        self._clients: set[_Lines] = set()
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._ending = anyio.Event()
+
+    async def run(self) -> None:
+        """Serve until the end."""
+        asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, self._ending.set)
+        async with (
+            await anyio.create_unix_listener(self._path, mode=0o600) as listener,
+            anyio.create_task_group() as tasks,
+        ):
+            self._inode = self._path.stat().st_ino
+            if not self._engine.settings.read_only:
+                scheduler.begin(self._engine)
+            _say_ready()
+            tasks.start_soon(listener.serve, self._accept)
+            tasks.start_soon(self._look)
+            await self._ending.wait()
+            self._let_go()
+            await self._finish()
+            tasks.cancel_scope.cancel()
+
+    async def _look(self) -> None:
+        """End the service once no client has been there for a while, or none can find it."""
+        idle = self._engine.settings.service_idle
+        while True:
+            await anyio.sleep(min(LOOK, idle))
+            found = self._is_found()
+            if not found:
+                self._let_go()
+            if not self._clients and (not found or time.monotonic() - self._left >= idle):
+                self._ending.set()
+
+    def _is_found(self) -> bool:
+        """Return whether clients find this service, and its data directory is still there."""
+        try:
+            ours = os.path.samestat(self._engine.settings.data_dir.stat(), os.fstat(self._directory))
+            return ours and self._path.stat().st_ino == self._inode
+        except OSError:
+            return False
+
+    def _let_go(self) -> None:
+        """Make way for another service; those who are connected stay."""
+        with suppress(OSError):
+            if self._path.stat().st_ino == self._inode:
+                self._path.with_suffix(".life").unlink(missing_ok=True)
+                self._path.unlink()
+
+    async def _finish(self) -> None:
+        """Answer what has begun, as if every client had closed."""
+        end_soon(self._engine, last_calls=LAST_CALLS)
+        for lines in self._clients:
+            lines.end()
+        if self._tasks:
+            await asyncio.wait(self._tasks, timeout=LAST_CALLS)
+
+    # connections -----------------------------------------------------------------------------------------------------
+
+    async def _accept(self, stream: SocketStream) -> None:
+        """Serve a connection in a task of its own: what goes wrong there is logged, and does not concern the others."""
+        task = asyncio.create_task(self._serve(stream))
+        self._tasks.add(task)
+        task.add_done_callback(self._served)
+
+    def _served(self, task: asyncio.Task[None]) -> None:
+        self._tasks.discard(task)
+        if not task.cancelled() and (error := task.exception()):
+            log.error("a connection ended: %s", error, exc_info=error)
+
+    async def _serve(self, stream: SocketStream) -> None:
+        if (user := peer(stream.extra(SocketAttribute.raw_socket))) != os.geteuid():  # noqa: S610 - not Django's
+            log.warning("a connection of user %s was refused", user)
+            await stream.aclose()
+            return
+        if not self._is_found():
+            self._let_go()
+            await stream.aclose()
+            return
+        try:
+            async with stream:
+                lines = _Lines(stream)
+                with anyio.move_on_after(PATIENCE) as waiting:
+                    hello = await lines.greeting()
+                if not waiting.cancelled_caught:
+                    await self._greeted(hello, lines)
+        except* (BrokenPipeError, anyio.BrokenResourceError, anyio.ClosedResourceError, anyio.EndOfStream):
+            log.info("a client has closed the connection; the last answers were not read")
+
+    async def _greeted(self, hello: Mapping[str, Any], lines: "_Lines") -> None:
+        """Do what a connection is for."""
+        match hello.get("want"):
+            case "client" | "tools" | "hook":
+                await self._admit(hello, lines)
+            case "stop":
+                await lines.say(self._state())
+                self._ending.set()
+            case "state":
+                await lines.say(self._state())
+            case _:
+                await lines.say({"error": "This greeting is unknown to the service."})
+
+    async def _admit(self, hello: Mapping[str, Any], lines: "_Lines") -> None:
+        """Give a client what its settings say, until it goes."""
+        try:
+            settings = Settings.read({**environment.current(), **environment.of_connection(hello["environ"])})
+        except InvalidInputError as error:
+            await lines.say({"error": str(error)})
+            return
+        engine = self._engine.client(settings, str(hello.get("id", "")))
+        calls = Calls(engine, self._pools)
+        self._clients.add(lines)
+        try:
+            await SERVED[hello["want"]](calls, hello, lines, self._state())
+        finally:
+            self._clients.discard(lines)
+            self._left = time.monotonic()
+            with anyio.CancelScope(shield=True):
+                await to_thread.run_sync(engine.close)
+
+    def _state(self) -> dict[str, Any]:
+        """Return what people want to know of a service."""
+        return {
+            "memoryd": __version__, "pid": os.getpid(), "place": self._engine.store.place,
+            "clients": len(self._clients), "seconds": round(time.monotonic() - self._began), "kilobytes": _resident(),
+        }  # fmt: skip
+
+
+async def _converse(calls: Calls, hello: Mapping[str, Any], lines: "_Lines", state: Mapping[str, Any]) -> None:
+    """Serve an MCP client."""
+    server = MemoryServer(calls)
+    if hello.get("again"):
+        await to_thread.run_sync(_resume, calls.engine)
+    await lines.say(state)
+    async with stdio_server(lines, lines) as (lines_in, lines_out):  # type: ignore[arg-type]  # what it uses
+        await converse(server, lines_in, lines_out, lambda: None)
+
+
+async def _run_tools(calls: Calls, hello: Mapping[str, Any], lines: "_Lines", state: Mapping[str, Any]) -> None:
+    """Serve a command of a person."""
+    requests = ToolRequests(calls, hello)
+    await lines.say({**state, **await requests.begin()})
+    async for line in lines:
+        await lines.say(await requests.answer(json.loads(line)))
+
+
+async def _run_hook(calls: Calls, _hello: Mapping[str, Any], lines: "_Lines", state: Mapping[str, Any]) -> None:
+    """Serve a hook of an agent."""
+    requests = HookRequests(calls)
+    await lines.say(state)
+    async for line in lines:
+        await lines.say(await requests.answer(json.loads(line)))
+
+
+SERVED = {"client": _converse, "tools": _run_tools, "hook": _run_hook}
+"""What serves a connection, by what it is for."""
+
+
+def _resume(engine: Engine) -> None:
+    with suppress(MemorydError):  # the first call that needs the session reports it
+        engine.sessions.resume()
+
+
+def _say_ready() -> None:
+    """Report to the connector that started this process that it can connect, and let go of its pipe."""
+    os.write(1, b"\n")
+    nothing = os.open(os.devnull, os.O_RDWR)
+    os.dup2(nothing, 1)
+    os.close(nothing)
+
+
+def _resident() -> int:
+    """Return the memory of this process in KB."""
+    with suppress(OSError), Path("/proc/self/statm").open(encoding="ascii") as statm:
+        return int(statm.read().split()[1]) * resource.getpagesize() // 1024
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss  # the most it ever was
+
+
+class _Lines:
+    """The lines of a connection, as the SDK's transport reads and writes those of stdin and stdout."""
+
+    def __init__(self, stream: SocketStream) -> None:
+        self._stream = stream
+        self._buffer = LineBuffer()
+        self._whole: deque[bytes] = deque()
+        self._reading, self._ended = anyio.CancelScope(), False
+
+    async def greeting(self) -> dict[str, Any]:
+        """Return the first line. Raise EndOfStream if it is no greeting."""
+        line = await self._next()
+        with suppress(ValueError, RecursionError):
+            found = json.loads(line)
+            if isinstance(found, dict) and isinstance(found.get("environ", {}), dict):
+                return found
+        raise anyio.EndOfStream
+
+    async def say(self, answer: Mapping[str, Any]) -> None:
+        """Answer the greeting."""
+        await self.write(json.dumps(answer) + "\n")
+
+    async def __aiter__(self) -> AsyncIterator[str]:
+        while line := await self._next():
+            # bytes that are not UTF-8 must not become a different text
+            yield line.decode("utf-8", "surrogateescape")
+
+    async def _next(self) -> bytes:
+        """Return the next line; what came without an end before the end of the stream, or nothing, is the last."""
+        while not self._whole:
+            data = b""
+            if not self._ended:
+                with anyio.CancelScope() as self._reading, suppress(anyio.EndOfStream):
+                    data = await self._stream.receive(PIECE)
+            if not data:
+                return self._buffer.rest()
+            self._whole.extend(self._buffer.feed(data))
+        return self._whole.popleft()
+
+    def end(self) -> None:
+        """Read no more, as if the client had closed."""
+        self._ended = True
+        self._reading.cancel()
+
+    async def write(self, text: str) -> None:
+        """Send a text."""
+        await self._stream.send(text.encode())
+
+    async def flush(self) -> None:
+        """Do nothing: everything is sent at once."""

@@ -1,0 +1,123 @@
+"""A client of stdio's kind, on whatever carries its lines: both eras of the protocol, bad lines, a prompt end."""
+
+import json
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import anyio
+from anyio.abc import ObjectReceiveStream, ObjectSendStream
+from mcp import types
+from mcp.shared.jsonrpc_dispatcher import cancelled_request_id_from_params
+from mcp.shared.message import SessionMessage
+from pydantic import ValidationError
+
+from memoryd.server.app import MemoryServer
+from memoryd.server.connection import Opening
+
+LAST_CALLS = 1.8  # seconds that running calls may still take: a client waits three for the end
+
+ENDLESS = "subscriptions/listen"
+CANCELLED = "notifications/cancelled"  # the request it names is never answered
+
+
+async def converse(server: MemoryServer, lines_in: Any, lines_out: Any, closed: Callable[[], None]) -> None:
+    """Serve one client of the SDK's transport until its last answer; call `closed` when it has closed its side."""
+    wire = _Wire(lines_in, lines_out, closed)
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(wire.read)
+        tasks.start_soon(wire.write)
+        async for requests in wire.eras:
+            await server.run(requests, wire.answers.clone(), server.create_initialization_options())
+        tasks.cancel_scope.cancel()
+
+
+class _Wire:
+    """Connects the SDK's transport and server: answers lines that are not messages, and lets last calls finish."""
+
+    def __init__(self, lines_in: Any, lines_out: Any, closed: Callable[[], None]) -> None:
+        self._in, self._out, self._closed = lines_in, lines_out, closed
+        self._requests: ObjectSendStream[SessionMessage | Exception]
+        self.eras: ObjectReceiveStream[ObjectReceiveStream[SessionMessage | Exception]]
+        """A stream of requests for each era of the protocol: the SDK fixes the era of a stream at its beginning."""
+        self._eras, self.eras = anyio.create_memory_object_stream[ObjectReceiveStream[SessionMessage | Exception]](1)
+        self.answers, self._answers = anyio.create_memory_object_stream[SessionMessage](0)
+        self._opening = Opening()
+        self._running: set[types.RequestId] = set()
+        self._idle = anyio.Event()
+
+    async def read(self) -> None:
+        """Forward requests until EOF; then wait for the last answers and close."""
+        await self._begin()
+        async with self._eras:
+            async for line in self._in:
+                if isinstance(line, Exception):
+                    if refusal := _refusal(line):
+                        await self._out.send(SessionMessage(refusal))
+                    continue
+                if self._opening.turns(line.message):
+                    await self._finish()
+                    await self._begin()
+                if isinstance(line.message, types.JSONRPCRequest) and line.message.method != ENDLESS:
+                    self._running.add(line.message.id)
+                await self._requests.send(line)
+                if isinstance(line.message, types.JSONRPCNotification) and line.message.method == CANCELLED:
+                    self._done(cancelled_request_id_from_params(line.message.params))
+            self._closed()
+            await self._finish()
+
+    async def _begin(self) -> None:
+        self._requests, requests = anyio.create_memory_object_stream[SessionMessage | Exception](0)
+        await self._eras.send(requests)
+
+    async def _finish(self) -> None:
+        """Wait for the answers of running calls, and close."""
+        with anyio.move_on_after(LAST_CALLS):
+            while self._running:
+                self._idle = anyio.Event()
+                await self._idle.wait()
+        await self._requests.aclose()
+
+    async def write(self) -> None:
+        """Forward answers."""
+        async with self._answers, self._out:
+            async for answer in self._answers:
+                await self._out.send(answer)
+                if isinstance(answer.message, types.JSONRPCResponse | types.JSONRPCError):
+                    self._done(answer.message.id)
+
+    def _done(self, number: types.RequestId | None) -> None:
+        if number is not None:
+            self._running.discard(number)
+            self._idle.set()
+
+
+def _refusal(error: Exception) -> types.JSONRPCError | None:
+    """Return the answer to a line that is not a message, which the SDK would ignore; None for a blank line."""
+    problems = error.errors() if isinstance(error, ValidationError) else []
+    broken = any(problem["type"] in _BROKEN for problem in problems)
+    whole = next((problem["input"] for problem in problems if broken or _of_whole(problem)), None)
+    if isinstance(whole, str) and not whole.strip():
+        return None
+    code = types.PARSE_ERROR if broken else types.INVALID_REQUEST
+    text = "Parse error: the line is not valid JSON in UTF-8." if broken else "Invalid request: not a JSON-RPC message."
+    return types.JSONRPCError(jsonrpc="2.0", id=_id_of(whole), error=types.ErrorData(code=code, message=text))
+
+
+_BROKEN = {"json_invalid", "string_unicode"}
+
+
+def _of_whole(problem: Mapping[str, Any]) -> bool:
+    """Return whether the input of a validation problem is the whole message: a field is missing at the top level."""
+    return problem["type"] == "missing" and len(problem["loc"]) == 2
+
+
+def _id_of(line: object) -> types.RequestId | None:
+    try:
+        message = json.loads(line) if isinstance(line, str) else line
+    except (ValueError, RecursionError):
+        return None
+    found = message.get("id") if isinstance(message, dict) else None
+    if isinstance(found, str):
+        sendable = found == found.encode("utf-8", "replace").decode()  # a lone surrogate is not
+        return found if sendable else None
+    return found if isinstance(found, int) and not isinstance(found, bool) else None

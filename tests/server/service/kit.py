@@ -1,0 +1,97 @@
+"""Clients that share a service, and the service itself."""
+
+import os
+import shutil
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+import pytest
+
+from memoryd import environment as environment_of
+from tests.clients import PATIENCE, Json, environment, until
+from tests.wires import ProcessWire
+
+if sys.platform == "win32":
+    pytest.skip("Python has no Unix sockets there", allow_module_level=True)
+
+from memoryd.connect import channel
+from memoryd.connect.address import Address, address, services_of
+
+ON = {"MEMORY_SERVICE": "on", "MEMORY_SERVICE_IDLE": "1"}
+
+
+def place(home: Path, **settings: str) -> Address:
+    """Where the service of a home is."""
+    found = address(environment_of.resolved(environment(home) | ON | settings))
+    assert found
+    return found
+
+
+def state(home: Path, **settings: str) -> Json:
+    """What a service reports; nothing where there is none."""
+    try:
+        return channel.state(place(home, **settings).socket)
+    except (FileNotFoundError, ConnectionError):
+        return {}
+
+
+def services(home: Path) -> list[Json]:
+    """What the services of all versions and settings report that are about the databases of a home."""
+    found = []
+    for path in services_of(environment_of.resolved(environment(home))):
+        with suppress(OSError):
+            found.append(channel.state(path))
+    return [each for each in found if each["place"].startswith(str(home))]
+
+
+def pid(home: Path, **settings: str) -> int:
+    return int(state(home, **settings)["pid"])
+
+
+class Connector(ProcessWire):
+    """A client over a process that is started as clients start it: what it imports, and who it is, is the subject."""
+
+    START = subprocess.Popen[bytes]
+
+
+def connector(home: Path, *arguments: str, **settings: str) -> ProcessWire:
+    return Connector(environment(home) | ON | settings, *arguments)
+
+
+def connected(home: Path, *arguments: str, **settings: str) -> ProcessWire:
+    """A client after its handshake."""
+    wire = connector(home, *arguments, **settings)
+    wire.handshake()
+    return wire
+
+
+def kill(service: int) -> None:
+    """kill -9; return when nothing of the process is left that could answer."""
+    os.kill(service, signal.SIGKILL)
+    until(lambda: not _runs(service), "the end of a killed process", PATIENCE)
+
+
+def _runs(process: int) -> bool:
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    return True
+
+
+def gone(home: Path, **settings: str) -> None:
+    """Wait until there is no service, as some time after its last client."""
+    until(lambda: not Path(place(home, **settings).socket).exists(), "the end of the service")
+
+
+@contextmanager
+def homes(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """A home whose service goes on as long as this one client is there."""
+    home = tmp_path_factory.mktemp("shared") / "home"
+    with connected(home):
+        yield home
+    shutil.rmtree(home)  # no service outlives its home

@@ -1,0 +1,111 @@
+"""Hooks and small commands beside a service: it does their work, and without it they do their own."""
+
+import json
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from memoryd.cli import hook as command
+from memoryd.core.search.briefing import CONTEXT_BUDGET
+from tests.clients import PATIENCE, environment, rows_of
+from tests.server.service.kit import ON, connected, homes, pid, state
+
+if sys.platform != "win32":
+    from memoryd.connect import hook
+
+pytestmark = pytest.mark.process
+
+HOOKS = Path(__file__).parents[2] / "hooks"
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    with homes(tmp_path_factory) as shared:
+        yield shared
+
+
+def run(home: Path, *arguments: str, stdin: str = "", code: int = 0) -> str:
+    """What a command prints; its modules go to stderr."""
+    script = (
+        "import atexit, json, sys; atexit.register(lambda: print(sorted(sys.modules), file=sys.stderr)); "
+        "from memoryd.__main__ import main; main()"
+    )
+    ended = subprocess.run(
+        [sys.executable, "-c", script, *arguments], input=stdin, env=environment(home) | ON,
+        capture_output=True, text=True, timeout=PATIENCE, check=False,
+  )  # fmt: skip
+    assert ended.returncode == code, ended
+    assert "memoryd.core.engine" not in ended.stderr or "hook" not in arguments, (
+        "the command opened the database itself"
+    )
+    return ended.stdout
+
+
+def handed(session: str, **more: Any) -> str:
+    return json.dumps({"session_id": session, **more})
+
+
+def test_the_turns_of_a_session_are_kept_once(home: Path) -> None:
+    transcript = home / ".claude" / "projects" / "-srv-shop" / "5f0c1c52-7d3e-4b57-9a55-0c7b6f6f2a01.jsonl"
+    transcript.parent.mkdir(parents=True)
+    shutil.copy(HOOKS / "session.jsonl", transcript)
+    for event in ("stop", "stop", "session-end"):
+        run(home, "hook", event, stdin=handed(transcript.stem, transcript_path=str(transcript)))
+    turns = [row["body"] for row in rows_of(home) if row["kind"] == "interaction"]
+    assert len(turns) == len(set(turns)) == 8
+
+
+def test_a_session_begins_with_what_it_was_not_shown_yet(home: Path) -> None:
+    with connected(home) as wire:
+        wire.call("memory_store", content="Staging listens on port 5433.", importance=0.9)
+    for client, field in (("claude-code", "hookSpecificOutput"), ("cursor", "additional_context")):
+        first, second = (
+            run(home, "hook", "session-start", "--client", client, stdin=handed(client, source="resume")) for _ in "12"
+        )
+        assert "5433" in json.dumps(json.loads(first)[field])
+        assert "5433" not in second
+
+
+def test_what_is_wrong_with_a_hook_is_one_line(home: Path) -> None:
+    given = {
+        "not JSON": ("stop", "not JSON"), "no transcript": ("stop", handed("s")), "no session": ("session-start", "{}"),
+    }  # fmt: skip
+    for event, stdin in given.values():
+        assert run(home, "hook", event, stdin=stdin, code=1) == ""
+    assert run(home, "--read-only", "hook", "stop", stdin=handed("s", transcript_path="/x"), code=1) == ""
+
+
+def test_the_connector_knows_what_the_command_knows() -> None:
+    assert {event.value for event in command.HookEvent} == hook.EVENTS
+    assert {client.value for client in command.HookClient} == hook.CLIENTS
+    assert (command.INPUT, str(CONTEXT_BUDGET)) == (hook.INPUT, hook.DEFAULTS["budget"])
+
+
+def test_commands_ask_the_service(home: Path) -> None:
+    service = pid(home)
+    place = ("--workspace", "commands")
+    assert "no workspace" in subprocess_error(home, *place, "recall", "ferry", code=1)
+    assert "Stored" in run(home, *place, "store", "The ferry leaves at seven.", "--tag", "ferry")
+    assert "seven" in run(home, *place, "recall", "ferry")
+    found = json.loads(run(home, *place, "recall", "ferry", "--json"))["memories"]
+    assert "seven" in run(home, *place, "context", "ferry")
+    assert json.loads(run(home, *place, "inspect", "--json"))["stats"]["total"] == 1
+    assert "seven" in run(home, *place, "inspect", found[0]["id"])
+    assert "--read-only" in subprocess_error(home, *place, "--read-only", "store", "No.", code=2)
+    assert json.loads(run(home, *place, "forget", "--tag", "ferry", "--yes", "--json"))["forgotten"] == 1
+    assert pid(home) == service
+    assert state(home)["clients"] == 1
+
+
+def subprocess_error(home: Path, *arguments: str, code: int) -> str:
+    ended = subprocess.run(
+        [sys.executable, "-m", "memoryd", *arguments], env=environment(home) | ON,
+        capture_output=True, text=True, timeout=PATIENCE, check=False,
+  )  # fmt: skip
+    assert ended.returncode == code, ended
+    return ended.stderr

@@ -1,0 +1,240 @@
+"""What dies, hangs or is not ours: nothing acknowledged is lost, nothing is done twice, nobody waits for ever."""
+
+import json
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+from contextlib import ExitStack
+from pathlib import Path
+
+import apsw
+import pytest
+
+from memoryd import __version__
+from memoryd.connect.conversation import UNKNOWN
+from tests.clients import LEGACY, PATIENCE, SOURCE, environment, rows_of, until
+from tests.server.service.kit import ON, Connector, connected, connector, gone, kill, pid, place, services, state
+from tests.wires import ProcessWire, envelope
+
+pytestmark = pytest.mark.process
+
+
+HELLO: dict[str, object] = {
+    "protocolVersion": LEGACY, "capabilities": {}, "clientInfo": {"name": "t", "version": "1"},
+}  # fmt: skip
+
+
+def texts(home: Path) -> list[str]:
+    return [row["body"] for row in rows_of(home) if row["deleted_at"] is None]
+
+
+def post(wire: ProcessWire, text: str) -> int:
+    return wire.post("tools/call", {"name": "memory_store", "arguments": {"content": text}})
+
+
+def test_kill_9_in_the_middle_of_calls(home: Path) -> None:
+    with connected(home) as one, connected(home) as two, connected(home) as three:
+        wires = [one, two, three]
+        posted = {(wire, post(wire, f"{n} {i}")): f"{n} {i}" for n, wire in enumerate(wires) for i in range(100)}
+        for wire in wires:
+            wire.answer(2)
+        kill(pid(home))
+        answers = {text: wire.answer(number) for (wire, number), text in posted.items()}
+        assert {answer["error"]["message"] for answer in answers.values() if "error" in answer} <= {UNKNOWN}
+        kept = texts(home)
+        assert {text for text, answer in answers.items() if "result" in answer} <= set(kept)
+        assert len(kept) == len(set(kept))
+        for wire in wires:
+            assert wire.call("memory_store", content="And it goes on.")["structuredContent"]["id"]
+        assert state(home)["clients"] == 3
+    assert {wire.told() for wire in wires} == {""}
+
+
+def test_session_subscriptions_and_handshake_outlive_a_service(home: Path) -> None:
+    with (
+        connected(home, "--toolsets", "vault,projects") as one,
+        connected(home, "--toolsets", "vault", MEMORY_NAMESPACE="atlas") as other,
+        connector(home, "--toolsets", "vault", MEMORY_NAMESPACE="atlas") as modern,
+    ):
+        one.call("create_project", name="atlas")
+        one.call("set_session_id", session_id="chosen")
+        one.call("switch_project", name="atlas")
+        one.call("commit_memory", scope="session", key="k", content="Only here.")
+        one.result("resources/subscribe", {"uri": "memory://vault/k"})
+        asked = {"notifications": {"resourceSubscriptions": ["memory://vault/k"]}, "_meta": envelope()}
+        modern.result("server/discover", {"_meta": envelope()})
+        modern.post("subscriptions/listen", asked)
+        until(lambda: b"acknowledged" in b"".join(modern.lines), "the acknowledgement")
+        kill(pid(home))
+        until(lambda: state(home).get("clients") == 2, "another service")
+        assert "Only here" in json.dumps(one.call("search_memories", query="here"))
+        other.call("commit_memory", scope="vault", key="k", content="Changed.")
+        until(lambda: b"resources/updated" in b"".join(one.lines), "a notice")
+        until(lambda: b"resources/updated" in b"".join(modern.lines), "a notice")
+        assert sum(b"acknowledged" in line for line in modern.lines) == 1
+    assert [row["name"] for row in rows_of(home) if row["scope"]] == []
+
+
+def test_a_killed_connector_ends_its_session(home: Path) -> None:
+    with connected(home) as stays, connected(home, "--toolsets", "vault") as wire:
+        wire.call("commit_memory", scope="session", key="k", content="Only here.")
+        wire.signal(signal.SIGKILL)
+        wire.wait()
+        until(lambda: state(home)["clients"] == 1, "the end of a client")
+        assert stays.result("ping") == {}
+    assert texts(home) == []
+
+
+@pytest.mark.slow
+def test_fifty_at_once_make_one_service(home: Path) -> None:
+    with ExitStack() as ends:
+        wires = [ends.enter_context(connector(home)) for _ in range(50)]
+        for wire in wires:
+            wire.post("initialize", HELLO)
+        for wire in wires:
+            assert "result" in wire.answer(1)
+        assert state(home)["clients"] == 50
+    assert {wire.told() for wire in wires} == {""}
+
+
+def test_two_services_raced_into_being(home: Path) -> None:
+    where = place(home)
+    command = [sys.executable, "-m", "memoryd", "serve", "--socket", where.socket]
+    environ = environment(home) | ON
+    both = [subprocess.Popen(command, env=environ, stdout=subprocess.PIPE) for _ in range(2)]
+    with connected(home) as wire:
+        until(lambda: sum(each.poll() is None for each in both) <= 1, "the end of one of them")
+        assert wire.result("ping") == {}
+        assert pid(home)
+    for each in both:
+        each.communicate(timeout=PATIENCE)
+
+
+def test_a_stale_socket_is_replaced(home: Path) -> None:
+    where = place(home)
+    with socket.socket(socket.AF_UNIX) as dead:
+        dead.bind(where.socket)
+    with connected(home) as wire:
+        assert wire.result("ping") == {}
+        assert pid(home)
+
+
+STRANGER = """
+import os, socket, sys
+os.chdir(sys.argv[1])
+with socket.socket(socket.AF_UNIX) as own:
+    if sys.argv[3] == "serves":
+        own.bind(sys.argv[2])
+        os.setuid(65534)
+        own.listen()
+        print("ready", flush=True)
+        sys.stdin.read()
+    else:
+        os.setuid(65534)
+        own.settimeout(20)
+        own.connect(sys.argv[2])
+        own.sendall(b'{"want":"state"}\\n')
+        print(own.recv(100), flush=True)
+"""
+
+root = pytest.mark.skipif(os.name != "posix" or os.geteuid() != 0, reason="only root can be somebody else")
+
+
+@root
+def test_a_socket_of_somebody_else_is_not_used(home: Path) -> None:
+    where = Path(place(home).socket)
+    stranger = subprocess.Popen(
+        [sys.executable, "-c", STRANGER, str(where.parent), where.name, "serves"],
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+    )  # fmt: skip
+    assert stranger.stdout
+    stranger.stdout.readline()
+    with connected(home) as wire:
+        wire.call("memory_store", content="For its user alone.")
+        assert "another user" in wire.told()
+    stranger.communicate(timeout=PATIENCE)
+    assert texts(home) == ["For its user alone."]
+
+
+@root
+def test_somebody_else_is_refused(home: Path) -> None:
+    with connected(home) as wire:
+        where = Path(place(home).socket)
+        where.parent.chmod(0o711)
+        where.chmod(0o666)
+        command = [sys.executable, "-c", STRANGER, str(where.parent), where.name, "asks"]
+        asked = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE, check=False)
+        where.parent.chmod(0o700)
+        assert asked.stdout.strip() in ("b''", ""), asked
+        assert wire.result("ping") == {}
+        assert "refused" in Path(place(home).log).read_text()
+
+
+@pytest.mark.slow
+def test_a_stopped_service_is_left_alone(home: Path) -> None:
+    with connected(home) as wire, connector(home) as newcomer:
+        wire.call("memory_store", content="Before it was stopped.")
+        service = pid(home)
+        os.kill(service, signal.SIGSTOP)
+        try:
+            number = post(wire, "While it was stopped.")
+            newcomer.handshake()
+            assert newcomer.call("memory_store", content="Beside it.")["structuredContent"]["id"]
+            assert "does not answer" in newcomer.told()
+            assert wire.answer(number)["error"]["message"] == UNKNOWN
+            assert "Before it was stopped" in json.dumps(wire.call("memory_recall", query="stopped"))
+            assert wire.told().count("does not answer") == 1
+        finally:
+            os.kill(service, signal.SIGCONT)
+    gone(home)
+
+
+def test_a_data_directory_that_vanishes(home: Path) -> None:
+    with connected(home) as wire:
+        wire.call("memory_store", content="In a directory.")
+        service = pid(home)
+        (home / "data").rename(home / "away")
+        assert wire.result("ping") == {}
+        with connected(home) as newcomer:
+            answer = newcomer.call("memory_store", content="In another.")
+            assert not answer["isError"], answer
+            assert pid(home) != service
+    until(lambda: not Path(f"/proc/{service}").exists(), "the end of a service that nobody can find")
+
+
+def test_an_upgrade_has_its_own_service(home: Path, tmp_path: Path) -> None:
+    newer = tmp_path / "newer"
+    shutil.copytree(SOURCE / "memoryd", newer / "memoryd")
+    package = newer / "memoryd" / "__init__.py"
+    package.write_text(package.read_text().replace("__version__ =", '__version__ = "99"\nOLD ='))
+    with connected(home) as one, Connector(environment(home) | ON | {"PYTHONPATH": str(newer)}) as two:
+        assert two.handshake()["serverInfo"]["version"] == "99"
+        one.call("memory_store", content="Of the older one.")
+        assert "older one" in json.dumps(two.call("memory_recall", query="older"))
+        assert sorted(each["memoryd"] for each in services(home)) == [__version__, "99"]
+    until(lambda: not services(home), "the end of both")
+
+
+def test_a_newer_schema_is_left_alone(home: Path) -> None:
+    with connected(home) as wire:
+        wire.call("memory_store", content="Before the upgrade.")
+    gone(home)
+    for file in (home / "data").glob("*.db"):
+        with apsw.Connection(str(file)) as connection:
+            connection.execute("PRAGMA user_version = 999")
+    with connected(home) as wire:
+        answer = wire.call("memory_store", content="After it.")
+        assert answer["isError"]
+        assert "newer" in json.dumps(answer)
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_signals_end_a_connector_and_its_session(home: Path, number: signal.Signals) -> None:
+    with connected(home), connected(home, "--toolsets", "vault") as wire:
+        wire.call("commit_memory", scope="session", key="k", content="Only here.")
+        wire.signal(number)
+        assert wire.wait() == {signal.SIGTERM: 0, signal.SIGINT: 130}[number]
+        assert texts(home) == []
