@@ -95,6 +95,28 @@ lozinka je «Brook5Tulip»
 kata laluan: «Brook5Tulip»
 რა არის პაროლი: «Brook5Tulip»
 合言葉は「«Brook5Tulip»」
+# prose: values that code would have for names
+Contraseña del router: «tortilla.verde4», llamar antes
+Clave Wi-Fi y contraseña «Tortuga.roja3».
+Kata sandi wifi warung adalah «esteh_manis3»
+Password modem di kantor: «sotoayam_enak7», IP 10.0.0.1
+Password modem di kantor: «kopipahit22»
+Hasło do NAS-a: «pierogi_z_kapusta», użytkownik ola
+Mật khẩu admin của trang web là «phoGa@saigon12», đăng nhập ở /admin
+Heslo k routeru je «Knedlik.se7», nezapomenout
+login ann, password: «tortilla.verde4»
+# passphrases of Wi-Fi, keys of web tokens and files, cookies
+SSID Hof-Gast, WPA2 passphrase «green turtles sleep early»
+config/master.key is gone, a copy was noted: «¦0f8e2d9c4b7a61538f0e1d2c3b4a5968» .
+API-nyckel: «¦4f9a1c07e2b85d3690fbc41d77aa01c2». Byt i maj.
+jwt.sign({ id: user.id }, '«hafen-licht-88»', { expiresIn: '1d' })
+curl -b PHPSESSID=«¦k3v9q2m7c1x8z5b0n4a6s2d1f7» http://shop.lan/
+upload_flags = --auth=«w0rkB3nch»
+# codes of doors and alarms
+Der Alarmanlagen-Code im Büro ist «48213», danach 20 Sekunden.
+Der Code für die Haustür lautet «5519»
+Larmkod är «55120»
+Il codice del cancello è «4471»
 # vendors
 «fc-¦65618f6b2bca87ae21be87b243953bf4» reads pages
 «pat-¦na1-3f2b8a1c-9d4e-4b7a-8c1f-2e5d6a7b8c9d» reads contacts
@@ -126,6 +148,26 @@ if not isinstance(other, V1TokenReview): return False
 def generate_key() -> x448.X448PrivateKey: ...
 if method == socks.SOCKS5AuthMethod.USERNAME_PASSWORD
 <assembly publicKeyToken="¦1fc8b3b9a1e18e3b" />
+The password is stored_as_hash and never logged.
+The password is settings.db_password2
+password: req.body.password1
+create(:user, password: some_random_value)
+if password == form.field1: return other.attr2[0]
+password to unlock_the_safe()
+The password field in the form is user_field_2
+The password for db.rack2 is in the vault.
+f(password=my_mod.field1)
+'password' => 'required|min:8|confirmed'
+RESTIC_PASSWORD_FILE=/srv/.restic-pass\nRESTIC_REPOSITORY=rest:http://nas:8000/main
+jwt.verify(token, publicKey, { algorithms: ['RS256'] })
+jwt.decode(token, "your-256-bit-secret")
+server.key md5: ¦0f8e2d9c4b7a61538f0e1d2c3b4a5968
+WPA2 passphrase must be at least eight characters long.
+smtp --auth=kerberos5
+# codes that open nothing
+The status code from the port is 8080
+Der HTTP-Code im Tor-Browser ist 4040
+CAP: il codice di Porta Romana è 20122
 # marks of tokenizers, colors, models
 stop_token: "<|endoftext|>"
 tokenizer.pad_token = "[PAD]"

@@ -398,6 +398,8 @@ AGAINST = [
     "-----BEGIN PRIVATE KEY-----", "-----BEGIN PRIVATE KEY-----\nAAAAAAAAAAAAAAAAAAAA", "PuTTY-User-Key-File-2:",
     "able ", "able, 1. ", "| password |\n", "a,password\n", "wifi key ", "door: press ", "accounts:\n", "echo a > ",
     "it is ", "opens with ", "with a and ",
+    "password a of b ", "heslo k a: ", "heslo a_", "heslo a.b", "jwt.sign({", "jwt.sign(a.", "a.key: ",
+    "wpa passphrase ", "code der ", "türcode ", "phpsessid=", "--auth=",
     "abandon " * 11 + "x ", "ab_", "abcdef-ghijkl-", "a1B_", "[masked: ", "[masked: password]", '"', "'", "\\n",
     "%3D", "\u200b", "pass\u200b", "ö",
 ]  # fmt: skip

@@ -40,20 +40,21 @@ PASSWORDS = Names(
 KEYS = Names(
     tuple(
         "key salt secret token credential jeton schlüssel clé clave chiave ключ klucz トークン "
-        " 秘密鍵 キー 令牌 密钥 密鑰 토큰 키 "
+        " 秘密鍵 キー 令牌 密钥 密鑰 토큰 키 nyckel nøgle nøkkel avain sleutel kulcs klíč kľúč anahtar kunci khóa "
         "segreta secreta secrète".split()
     ),
     rf"{_behind(_USES)}(?:keys?|salt)(?! ?id)"
     r"|secret|(?<!publickey)token|credentials?"
     r"|jeton\b|schlüssel|トークン|秘密鍵|(?<=api)キー|(?<=api )キー|令牌|密钥|密鑰"
     r"|토큰|(?<=api)키|(?<=api )키"
+    r"|(?<=api[ -])(?:nyckeln?|nøgle|nøkkel|avain|sleutel|kulcs|klíč|kľúč|anahtarı?)\b|(?:kunci|khóa) api\b"
     r"|(?:clé|clave|chiave|ключ|klucz|llave|chave) api\b|(?:segreta|secreta|secrète)\b",
 )
 KEY = Names(("key",), r"(?<![\w-])(?<!public )(?<!public-)key")
 MORE = r"(?:[ _-]?(?:access|key|base|value|token|pass|phrase)){0,3}\d?"  # secret_access_key, SECRET_KEY_BASE
 FOR = (
     r"(?: (?:for|of|to|on|at|in|from|für|von|vom|zum|zur|der|des|im|am|pour|de|du|del|della|do|da|para|per|dla"
-    r"|till|för|til|voor|van|untuk|của|pro|do|k|od|pre|ke|auf|sur|sul|от|для|к|на|до|від)"
+    r"|till|för|til|voor|van|untuk|di|của|trên|cho|ở|pro|do|na|k|od|pre|ke|auf|sur|sul|от|для|к|на|до|від)"
     r" (?:[^\n:=\"'.,]|(?<=\w)'(?=\w)){1,60}?)?"
 )
 VERB = (
@@ -71,8 +72,18 @@ IS = (
     r"|[\"'`]?\s{0,3}=?\s?convertto-securestring\s(?:-\w{1,9}\s)?"
     rf"|[\"'`]?{FOR}(?:{VERB}|\s?[:：]\s?| [—–] ))"
 )
+_NOT_OF = (
+    "hash|field|column|polic|manag|reset|file|length|param|variable|rule|check|valid|prompt|input|grant|type"
+    "|feld|spalte"
+)
+"""How words begin that stand between the word password and a value which is then none."""
+_LABEL = "".join(rf"(?<!{name}:\s)" for name in ("password", "passwd", "pass", "pwd"))
+IN_PROSE = (  # Password router di rumah ibu: ..., heslo k databázi e-shopu je ...; no digit: not where code has a field
+    rf"(?: (?!{_NOT_OF})[^\W\d_]{{2,20}}){{0,2}}{FOR}(?:{VERB}|:\s(?:{_LABEL}|(?=[^\s,;]{{0,60}}\d))| [—–] )"
+)
 OF_TOKENS = "(?:(?<=token)|(?<=credential)|(?<=credentials))"
 OF_OTHERS = "(?<!token)(?<!credential)(?<!credentials)"
+SPOKEN = r"([^\W\d_][^\s\"'`<>()\[\]{}=,;|:/\\@$]{6,60}+)(?!\s?[(\[{=]|[\w\"'`/\\@:$])"  # no call, index, assignment
 BARE = rf"([!#-&(-;=?-_a-~¡-ɏ]{{4,{VALUE}}}+)"
 QUOTED = (
     r"[bru]{0,2}(?:\\?\"(?:\"\")?([^\"\n\\]{4,400}+)\\?\"|\\?'([^'\n\\]{4,400}+)\\?'|`([^`\n\\]{4,400}+)`"

@@ -13,6 +13,7 @@ from memoryd.core.security.secret_names import (
     BARE,
     FLAGS,
     FOR,
+    IN_PROSE,
     IS,
     KEY,
     KEYS,
@@ -21,6 +22,7 @@ from memoryd.core.security.secret_names import (
     OF_TOKENS,
     PASSWORDS,
     QUOTED,
+    SPOKEN,
     VERB,
 )
 from memoryd.core.security.secret_search import Rule, Spans, Text, between, found, inside, named, token, trim
@@ -71,6 +73,23 @@ def _is_chance_or_base64(value: str) -> bool:
     return values.is_given(value) and secret_sentences.is_chance(value.replace("/", ""))
 
 
+def _is_signing_key(value: str) -> bool:
+    """Whether a literal signs a web token: it names neither an algorithm nor a key."""
+    return values.is_quoted_key(value) and values.classes(value) > 1 and not re.match(r"[HREP]S\d{3}$", value)
+
+
+_OF_STATEMENTS = re.compile(
+    r"\b(?:must|be|is|are|was|of|the|for|and|to|not|can|should|will|has|have|in|on|at|from|with|which|that|by|may|when|if|as"
+    r"|before|after|into|based|protected|length|requirements?|required|prompts?|attacks?|file|mode|cache|policy|dialog"
+    r"|characters|settings?|changed|auf|der|die|das|und|mit|ist|muss|für|von|nicht)\b"
+)
+
+
+def _is_no_statement(value: str) -> bool:
+    """Whether words say nothing about a passphrase, and so may be one."""
+    return not _OF_STATEMENTS.search(value.lower())
+
+
 _DIGESTS = (
     "hash",
     "sha",
@@ -116,6 +135,14 @@ _SEEDS = (
     "니모닉",
 )
 _LOCKS = "keypad door gate alarm lock safe garage entrance tastenfeld tür tresor digicode clavier portail teclado"
+_LOCK_CODE = (  # Türcode, Alarmanlagen-Code, larmkod; Code für die Haustür, codice del cancello, kod do bramy
+    r"(?:(?:alarm(?:anlagen?)?|(?:haus)?tür|tor|garagen?|tresor|safe|schließfach|schlüssel(?:kasten|safe)|schloss|zugangs"
+    r"|zutritts|keller|deur|poort|kluis)-?code|(?:alarm|dør)kode|(?:larm|port|dörr)kod)(?:en|et)?\b"
+    r"|(?<!\w)(?:code|kode?|kód|codice|código)(?: (?:der|des|für|vom|zum|zur|von|am|an|del|della|do|da|para|k|ke|od"
+    r"|till?|voor|van)| dell')(?: (?:die|der|das|den|dem|o|a|el|la|il|de|het))? ?"
+    r"(?:alarm|haustür|tür|tor\b|garage|tresor|safe|schließfach|schlüssel|schloss|deur|poort|kluis|larm|dörr|dør|bram"
+    r"|domofon|dveř|cancello|porta\b|portone|portão|puerta|allarme)"
+)
 _CALLS = "open( getconnection( jwt. createhmac( hmac. set_password( auth=( convertto-securestring basicauth"
 OWN: tuple[tuple[str, str | tuple[str, ...], Make], ...] = (
     ("private key", "private", lambda: between(_PEM, _PEM_END)),
@@ -141,6 +168,9 @@ OWN: tuple[tuple[str, str | tuple[str, ...], Make], ...] = (
     ("session cookie", "li_at sess sid= remember_", lambda: found(
         r"(?:li_at|sess(?:ion|data)?(?:[_-]?(?:id|token|key))?|(?<![a-z])sid|remember_\w{1,30}+)=([^;\s\"'<>&]{20,}+)",
         secret_sentences.is_chance, folded=True)),
+    ("session cookie", "sessid sessionid laravel_session ci_session", lambda: found(  # of PHP, Java, ASP.NET
+        r"(?:phpsessid|jsessionid|asp\.net_sessionid|laravel_session|ci_session)=([\w.%+-]{16,}+)",
+        values.has_digit, folded=True)),
     ("URL secret", "? &", lambda: found(
         rf"[?&](?:{_IN_URL})=([^&\s\"'<>#]{{12,}}+)", _is_in_url, folded=True)),
     ("webhook", "hook", lambda: inside(
@@ -206,6 +236,10 @@ OWN: tuple[tuple[str, str | tuple[str, ...], Make], ...] = (
         r"(?:code (?:secret|pin|d'accès|d'entrée|de (?:la )?porte|de l'alarme|du coffre)|geheimzahl|türcode|zugangscode"
         r"|código (?:pin|de (?:la )?(?:puerta|alarma|acceso|entrada)))[^\n:=.]{0,40}?"
         r"(?: est| is| ist| es| é|c'est|\s?[:=])\s?#?(\d{4,8})(?!\w)", folded=True)),
+    ("PIN", "code kod kód codice código", lambda: found(  # of an alarm or a door, in other languages
+        rf"(?:{_LOCK_CODE})"
+        r"[^\n:=.,\d]{0,40}?(?: (?:ist|lautet|war|is|är|er|jest|je|è|é|es|est)(?: jetzt| nun| nu)?|\s?[:=])\s?[#*]?"
+        r"(\d{4,10})(?!\w)", folded=True)),
     ("PIN", _LOCKS, lambda: inside(
         _LOCKS,
         r"(?<![a-z])(?:keypad|door|gate|alarm(?! clock)|lock(?:box)?|safe|garage|entrance|tastenfeld|tür|tresor"
@@ -255,6 +289,9 @@ OWN: tuple[tuple[str, str | tuple[str, ...], Make], ...] = (
         values.is_quoted_password, folded=True)),
     ("secret", "client(", lambda: found(
         r"client\(\s?[\"'][^\"'\n]{1,60}+[\"'],\s?[\"']([^\"'\n]{16,100}+)[\"']", values.is_chance, folded=True)),
+    ("secret key", ".key", lambda: found(
+        r"\w\.key[\"'`]?(?=[\s:])(?:(?!md5|sha|sum\b|print|hash|commit)[^\n]){0,80}?[:—–] [\"'`]?"
+        r"([0-9a-f]{32}|[0-9a-f]{64})(?!\w)", folded=True)),
     ("secret", ".key", lambda: found(
         r"\w\.key[\"'`]?(?=\s)[^\n]{0,30}?\b(?:contains?|holds?|has|is|was) [\"'`]?([\w+/=-]{20,}+)", values.is_chance,
         folded=True)),
@@ -265,6 +302,9 @@ OWN: tuple[tuple[str, str | tuple[str, ...], Make], ...] = (
     ("password", "creds -auth", lambda: found(
         r"(?<![\w-])--?[a-z-]{0,30}(?:creds?|auth)[ =][\"']?[^\s:\"']{1,60}+:([^\s\"']{4,200}+)", values.is_flagged,
         folded=True)),
+    ("password", "--auth", lambda: found(
+        r"(?<![\w-])--auth[ =][\"']?([^\s\"':]{8,100}+)",
+        lambda value: secret_sentences.is_picked(value) or secret_sentences.is_chosen(value), folded=True)),
     ("password", "--pass -pass --http-pass", lambda: named(FLAGS, "", AFTER_FLAG, values.is_flagged)),
     # files and statements
     ("password", "machine", lambda: found(
@@ -295,8 +335,14 @@ OWN: tuple[tuple[str, str | tuple[str, ...], Make], ...] = (
     ("password", "use user login account", lambda: found(
         r"(?:use|user(?:name)?|using|log ?in|account|with)[ :=]{1,2}[\w.@+-]{2,40}+ ?/ ?([^\s/\"',;]{6,60}+)",
         lambda value: secret_sentences.is_chosen(trim(value)), folded=True)),
+    ("secret", "jwt", lambda: found(  # the second argument of jsonwebtoken and PyJWT
+        r"jwt\.(?:sign|verify|encode|decode)\(\s{0,9}(?:\{[^{}]{0,200}+\}|[\w.$]{1,60}+(?:\(\))?)\s{0,3},\s{0,9}"
+        r"[\"']([^\"'\n]{8,200}+)[\"']", _is_signing_key, folded=True)),
+    ("password", "passphrase", lambda: found(  # of a Wi-Fi, without a sign
+        r"(?:wpa\d?|ssid|wi-?fi|wlan)[^\n]{0,60}?\bpassphrase ((?:[a-z¡-ɏ]{3,12} ){3,7}[a-z¡-ɏ]{3,12})(?=[.,;\n]|$)",
+        _is_no_statement, folded=True)),
     ("password", "passphrase", lambda: found(
-        r"passphrase(?: is|\s?[:=])\s?([a-z0-9]{2,12}(?:[ -][a-z0-9]{2,12}){3,9}+)(?=[.,;\n]|$)", folded=True)),
+        r"passphrase(?: is|\s?[:=])\s?([a-z0-9¡-ɏ]{2,12}(?:[ -][a-z0-9¡-ɏ]{2,12}){3,9}+)(?=[.,;\n]|$)", folded=True)),
     ("password", "identified password", lambda: found(
         r"(?:identified\s{1,3}by|password)\s{1,3}[\"']([^\"'\n]{4,100}+)[\"']", values.is_quoted, folded=True)),
     ("password", "log cred zugang anmeld sign", lambda: found(
@@ -314,7 +360,9 @@ OWN: tuple[tuple[str, str | tuple[str, ...], Make], ...] = (
         values.is_quoted_in_sentence)),
     ("password", PASSWORDS.stems, lambda: named(PASSWORDS, r"\s", QUOTED, values.is_quoted_in_sentence)),
     ("password", PASSWORDS.stems, lambda: named(
-        PASSWORDS, r"(?: (?:от|для|to|for) \w{1,20}+)?\s", BARE, values.is_strong, trimmed=True)),
+        PASSWORDS, r"(?: (?:от|для|to|for) \w{1,20}+)?[^\S\n]", BARE, values.is_strong, trimmed=True)),
+    ("password", PASSWORDS.stems, lambda: named(PASSWORDS, IN_PROSE, SPOKEN, values.is_in_prose, trimmed=True)),
+    ("password", PASSWORDS.stems, lambda: named(PASSWORDS, " ", SPOKEN, values.is_spelled_like_a_name, trimmed=True)),
     ("password", PASSWORDS.stems, lambda: named(PASSWORDS, r"=(?=[\"'])", QUOTED, values.is_spoken)),
     ("secret", KEYS.stems, lambda: named(
         KEYS, r"\s?\((?:\[\]byte\()?", QUOTED, _is_chance_or_base64)),

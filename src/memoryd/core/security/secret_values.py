@@ -6,6 +6,7 @@ PLACEHOLDER = re.compile(
     r"""<[\w\ .:|-]*>|^<[^<>]{0,60}>$|^\[/?[A-Za-z_]+\d*\]$|[<{]\w*$
     |\{[\w\ .:-]*\}|\{\{|^\$[A-Za-z_]|\$[({]|\$(?:[A-Z_]{3,}|[a-z_]{3,})(?![A-Za-z0-9])
     |^(?:pk[._-](?:eyJ|live_|test_|lf-)|phc_|sb_publishable_)  # made to be public
+    |^(?:required|nullable|sometimes|string|bail)\|  # rules of validation
     |^ENC\[|^\(\?|^%|%\(|%s|\*{3}|\.{3}|…|\[masked:
     |^(?:\$|@\w*$|![a-z]+$|(.)\1*$)|([^\n])\2{5}
     |(?i:your|example|change_?me|placeholder|redacted|hidden|dummy|replace[_-]?(?:me|this|with)|insert[_-]|fill[_-]?(?:me|in)|to[_-]?be[_-]|fixme|todo
@@ -39,6 +40,21 @@ _BASE64 = re.compile(
     r"[A-Za-z0-9+/]{24,}={0,2}"
 )
 _LONG = re.compile(r"[0-9a-f]{32,}|[A-Z0-9]{18,}|[a-z0-9]{28,}")
+_JOINED = re.compile(
+    r"[^\W\d_]{2,30}(?:[._][^\W_]{1,30}){0,3}[._][^\W\d_]{2,30}\d{1,6}[!?]?"
+    r"|[^\W\d_A-Z]{2,30}(?:_[^\W\d_A-Z]{1,30}){2,4}"
+)
+_OF_CODE = re.compile(
+    r"(?:^|[._-])(?:(?:self|this|cls|os|sys|env|environ|process|conf|config|cfg|settings|opts?|options|args?|params?|kwargs"
+    r"|req|request|res|response|users?|username|account|data|ctx|context|hash|hashed|hashlib|digest|sha|md|base|utf|bcrypt"
+    r"|argon|pbkdf|scrypt|yescrypt|crypto|crypt|string|str|int|bool|types?|models?|fields?|columns?|values?|default|name|file"
+    r"|path|url|host|port|db|database|client|server|service|app|tests?|utils?|libs?|com|org|net|io|www|api|version|https?|tls"
+    r"|ssl|oauth|pass\w*|pwd|pw|keys?|tokens?|secrets?|auth\w*|credentials?|login|admin|vault|stored|kept|required|in|not|is"
+    r"|by|from|or|on|at|if|up|out)\d*|(?:bz|h|mp|ps?|s|v|x)\d+)(?=[._-]|$)",
+    re.IGNORECASE,
+)
+"""Parts of names that code and files have, and of the terms of documents."""
+_WITH_DIGITS = re.compile(r"[^\W\d_]{5,30}\d{1,6}[!?]?")
 _OF_APP = re.compile("[a-z]{4}([ -]?)(?:[a-z]{4}\\1){2}[a-z]{4}")
 _LETTERS = re.compile(r"[a-z]{12,32}")
 _UNSAID = re.compile(
@@ -123,6 +139,21 @@ def is_in_sentence(value: str) -> bool:
     return (
         has_digit(value) and is_bare(value) and not HASH.match(value) and bool(re.search(r"[^\W\d_]", value))
     )  # fmt: skip
+
+
+def is_spelled_like_a_name(value: str) -> bool:
+    """In prose: words joined by dots or underscores, which in code would name something: `Wal.nut7`, `tea_and_rye`."""
+    return (
+        len(value) >= 8 and is_given(value) and not value.isupper() and not _OF_CODE.search(value)
+        and bool(_JOINED.fullmatch(value))
+    )  # fmt: skip
+
+
+def is_in_prose(value: str) -> bool:
+    """After what prose says between the word and the value: names, and a word with digits."""
+    return is_spelled_like_a_name(value) or (
+        bool(_WITH_DIGITS.fullmatch(value)) and is_in_sentence(value) and not _OF_CODE.search(value)
+    )
 
 
 def is_strong(value: str) -> bool:
