@@ -12,6 +12,7 @@ from memoryd.cli import results, show
 from memoryd.cli.frame import PLACE, AsJson, command, err, note
 from memoryd.core.base.batches import batches
 from memoryd.core.engine import Engine
+from memoryd.core.memories.correction import CONTENT
 from memoryd.core.memories.view import ForgottenMemories, InspectedMemories, RecalledMemories
 from memoryd.core.security import secrets
 from memoryd.errors import InvalidInputError, NotFoundError
@@ -19,7 +20,7 @@ from memoryd.model import Workspace
 from memoryd.models.providers import Spec
 from memoryd.settings import Settings
 from memoryd.toolsets import chosen
-from memoryd.toolsets.recall import CONTENT, IDS
+from memoryd.toolsets.recall import IDS
 from memoryd.toolsets.registry import Answer, Call
 
 PREVIEWED = 20  # memories that are shown before they are forgotten

@@ -43,8 +43,8 @@ def written_by(client: str, tool: str) -> Iterator[None]:
         _ORIGIN.reset(token)
 
 
-def _origin() -> dict[str, str]:
-    origin = _ORIGIN.get()
+def _origin(by: Origin | None = None) -> dict[str, str]:
+    origin = by or _ORIGIN.get()
     return {"client": origin.client, "tool": origin.tool}
 
 
@@ -77,13 +77,22 @@ def add(queries: Queries, record: Record, embedded: Embedded | None, now: str) -
 
 
 def change(
-    queries: Queries, record_id: str, body: str, tags: Sequence[str], embedded: Embedded | None, now: str
+    queries: Queries,
+    record_id: str,
+    body: str,
+    tags: Sequence[str],
+    embedded: Embedded | None,
+    now: str,
+    by: Origin | None = None,
 ) -> None:
-    """Give a record another text and other tags; drop its old vectors, and keep its old text as a version."""
+    """Give a record another text and other tags; drop its old vectors, and keep its old text as a version.
+
+    `by` wrote the text, where that is not who writes now: an earlier version that comes back.
+    """
     queries.run("embeddings.clear", id=record_id)
     values = {"id": record_id, "body": body, "tags": json.dumps(tags, ensure_ascii=False), "now": now}
     queries.run("versions.keep", **values)
-    queries.run("records.change", **values, **_origin())
+    queries.run("records.change", **values, **_origin(by))
     embed(queries, record_id, GENERAL, embedded)
     event(queries, "update", [record_id], now)
 
