@@ -158,8 +158,25 @@ def counts(scope: Scope) -> dict[str, dict[str, int]]:
     return scope.read(work)
 
 
+def kinds(scope: Scope) -> dict[str, int]:
+    """Return how many living records there are of each kind."""
+    return scope.read(lambda q: _counted(q.all("listing.kinds")))
+
+
+def latest(scope: Scope) -> int:
+    """Return the number of the last event in the database of a workspace: it grows with every change."""
+    row = scope.read(lambda q: q.one("events.latest"))
+    return row["seq"] if row else 0
+
+
 def _counted(rows: Sequence[Row]) -> dict[str, int]:
     return {row["value"]: row["number"] for row in rows}
+
+
+def news(scope: Scope, after: int) -> tuple[int, list[str]]:
+    """Return the ids of what changed after an event, each once, and the number of the last event."""
+    rows = scope.read(lambda q: q.all("listing.news", after=after, limit=BULK))
+    return (rows[-1]["seq"] if rows else after), list(dict.fromkeys(row["subject"] for row in rows if row["subject"]))
 
 
 # one record ----------------------------------------------------------------------------------------------------------

@@ -70,3 +70,7 @@ GROUP BY tool ORDER BY count(*) DESC, tool LIMIT :limit
 SELECT d.id FROM memory_details d JOIN records r ON r.workspace_id = d.workspace_id AND r.id = d.id
 WHERE d.workspace_id = :workspace AND d.superseded_by = :id AND r.deleted_at IS NOT NULL
 ORDER BY r.deleted_at DESC, r.id LIMIT :limit
+
+-- name: listing.news
+-- What events after one are about.
+SELECT seq, subject FROM events WHERE workspace_id = :workspace AND seq > :after ORDER BY seq LIMIT :limit
