@@ -29,7 +29,7 @@ COMMANDS = {
     "doctor": "upkeep:doctor", "audit": "audit:audit", "backup": "upkeep:backup", "migrate": "migrate:migrate",
     "export": "exports:export", "import": "transfer:import_", "hook": "hook:app", "install": "clients.install:install",
     "uninstall": "clients.install:uninstall", "models": "models:models", "workspace": "workspaces:workspaces",
-    "token": "tokens:tokens", "ui": "ui:ui", "edit": "memories:edit",
+    "token": "tokens:tokens", "ui": "ui:ui", "edit": "memories:edit", "purge": "history:purge",
 }  # fmt: skip
 """The module of each command, and its function or Typer application there."""
 

@@ -179,6 +179,11 @@ def news(scope: Scope, after: int) -> tuple[int, list[str]]:
     return (rows[-1]["seq"] if rows else after), list(dict.fromkeys(row["subject"] for row in rows if row["subject"]))
 
 
+def some(scope: Scope, ids: Sequence[str]) -> list[ListedRecord]:
+    """Return records by id, in the order given; those that do not exist are left out."""
+    return scope.read(lambda q: list(_by_id(q, ids).values()))
+
+
 # one record ----------------------------------------------------------------------------------------------------------
 
 

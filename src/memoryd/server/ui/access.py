@@ -1,4 +1,4 @@
-"""Who may use the page: one-time tickets, sessions in a cookie, and which requests can only come from the page itself."""
+"""Who may use the page: one-time tickets, sessions in a cookie, and which requests come from the page itself."""
 
 import hashlib
 import secrets

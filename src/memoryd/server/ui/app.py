@@ -23,7 +23,7 @@ from memoryd.core.scope import Scope as CoreScope
 from memoryd.core.workspaces.registry import usable
 from memoryd.errors import InvalidInputError, MemorydError, NotFoundError, StoreError
 from memoryd.model import Workspace
-from memoryd.server.ui import home, memories
+from memoryd.server.ui import audit, graph, history, home, journal, memories, recall, state, upkeep, vault
 from memoryd.server.ui.access import IDLE, ROOT, SAFE, PageAccess, cookie_of, is_elsewhere, is_own
 from memoryd.server.ui.kept import Kept
 from memoryd.server.ui.news import stream
@@ -51,6 +51,13 @@ IN_TOAST = {"HX-Retarget": "#toast", "HX-Reswap": "innerHTML"}
 STATUS: Mapping[type[MemorydError], int] = {NotFoundError: 404, InvalidInputError: 400, StoreError: 503}
 
 
+VIEWS = (
+    memories.VIEWS, recall.VIEWS, graph.VIEWS, vault.VIEWS, journal.VIEWS, history.VIEWS, upkeep.VIEWS, audit.VIEWS,
+    state.VIEWS,
+)  # fmt: skip
+"""The views of a workspace."""
+
+
 class Page:
     """The page of one engine."""
 
@@ -64,7 +71,7 @@ class Page:
 
     def routes(self) -> list[BaseRoute]:
         """Return the routes, all below ROOT."""
-        views = [View("/", home.workspaces), *map(_below, memories.VIEWS)]
+        views = [View("/", home.workspaces), *(_below(view) for views in VIEWS for view in views)]
         routes: list[BaseRoute] = [
             Mount("/static", StaticFiles(directory=HERE / "static")),
             Route("/login", self._login_form, methods=["GET"]),

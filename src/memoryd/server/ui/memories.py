@@ -1,7 +1,6 @@
 """Memories: the list, one record, its correction, forgetting and undo, for one and for many."""
 
-import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from starlette.responses import HTMLResponse, Response
@@ -16,6 +15,7 @@ from memoryd.core.memories.listing import BEGINNING, Facets, ListedRecord
 from memoryd.core.memories.memories import Criteria, Memories
 from memoryd.errors import InvalidInputError, NotFoundError
 from memoryd.model import Kind
+from memoryd.server.ui.answers import changed, toast
 from memoryd.server.ui.render import render
 from memoryd.server.ui.visit import View, Visit
 
@@ -50,7 +50,7 @@ def query_of(facets: Facets, **others: Any) -> dict[str, Any]:
 def show_list(visit: Visit) -> Response:
     """Show the records that facets and a search admit; for htmx only what it asks for: more, a search, or all."""
     facets, text, by_meaning = facets_of(visit), visit.text("q").strip(), visit.text("mode") == "meaning"
-    degraded, after = "", None
+    degraded, after, target = "", None, visit.request.headers.get("hx-target", "")
     if text and by_meaning and not facets.deleted:
         found = listing.meant(visit.scope, text, facets)
         records, degraded = found.best, found.degraded
@@ -62,9 +62,9 @@ def show_list(visit: Visit) -> Response:
     values: dict[str, Any] = {
         "records": records, "facets": facets, "q": text, "by_meaning": by_meaning, "degraded": degraded,
         "more": visit.address(**query_of(facets, after="~".join(after))) if after else "",
-        "more_only": visit.request.headers.get("hx-target") == "more", "query": query_of(facets), "address": lambda **change: visit.address(**query_of(facets) | change),
+        "more_only": target == "more", "query": query_of(facets),
+        "address": lambda **change: visit.address(**query_of(facets) | change),
     }  # fmt: skip
-    target = visit.request.headers.get("hx-target", "")
     if visit.part and target in ("results", "more"):
         return visit.fragment("results.html", **values)
     return visit.page("memories.html", "memories", **values)
@@ -118,7 +118,7 @@ def _listed(visit: Visit) -> ListedRecord:
 
 
 def correct(visit: Visit) -> Response:
-    """Correct a memory; answer with it as it is now, and a way back. What is wrong stays in the form, with the reason."""
+    """Correct a memory; answer with it as it is now, and a way back. A wrong one stays in the form, with the reason."""
     before = _listed(visit)
     tags = [tag.strip() for tag in visit.text("tags").replace("\n", ",").split(",") if tag.strip()]
     try:
@@ -131,7 +131,7 @@ def correct(visit: Visit) -> Response:
         return visit.fragment("edit.html", listed=before, problem=str(error), status=422)
     card = render("card.html", visit=visit, listed=_listed(visit), open=False)
     undo = {"ids": list(done.ids), "at": done.at} if done.at else None
-    return HTMLResponse(card + _toast(visit, "Corrected." if done.at else "Nothing was changed.", undo))
+    return HTMLResponse(card + toast(visit, "Corrected." if done.at else "Nothing was changed.", undo))
 
 
 def _changes(wanted: Correction, before: ListedRecord) -> Correction:
@@ -151,13 +151,13 @@ def forget(visit: Visit) -> Response:
     if not gone:
         raise NotFoundError("Only living memories, turns and summaries are forgotten here. The graph has its own view.")
     undo: dict[str, Any] = {"ids": [record.id for record in gone], "at": ""}
-    return HTMLResponse(_toast(visit, "Forgotten.", undo), headers=_changed(undo["ids"]))
+    return HTMLResponse(toast(visit, "Forgotten.", undo), headers=changed(undo["ids"]))
 
 
 def restore(visit: Visit) -> Response:
     """Undo the last change of records, or with a time exactly one."""
     done = history.restore(Graph(visit.scope), visit.texts("id"), visit.text("at") or None)
-    return HTMLResponse(_toast(visit, _restored(done)), headers=_changed([one.id for one in done]))
+    return HTMLResponse(toast(visit, _restored(done)), headers=changed([one.id for one in done]))
 
 
 def _restored(done: Sequence[history.Restored]) -> str:
@@ -193,7 +193,7 @@ def change_many(visit: Visit) -> Response:
         add, remove = ((), names) if verb == "untag" else (names, ())
         done = correction.retag(visit.scope, ids, add, remove)
         text, undo = f"{len(done.ids):,} tagged.", {"ids": list(done.ids), "at": done.at}
-    return HTMLResponse(_toast(visit, text, undo if undo["ids"] else None), headers=_changed(undo["ids"]))
+    return HTMLResponse(toast(visit, text, undo if undo["ids"] else None), headers=changed(undo["ids"]))
 
 
 def _chosen(visit: Visit) -> list[str]:
@@ -202,18 +202,6 @@ def _chosen(visit: Visit) -> list[str]:
     if not (ids := visit.texts("id")):
         raise InvalidInputError("Choose at least one record.")
     return list(ids)
-
-
-# answers -------------------------------------------------------------------------------------------------------------
-
-
-def _toast(visit: Visit, text: str, undo: Mapping[str, object] | None = None) -> str:
-    return render("toast.html", visit=visit, text=text, undo=undo if visit.writes else None, status=200, oob=True)
-
-
-def _changed(ids: Any) -> dict[str, str]:
-    """Return the header by which the page learns what changed."""
-    return {"HX-Trigger": json.dumps({"memoryd:changed": {"ids": list(ids)[:100]}})}
 
 
 VIEWS = (

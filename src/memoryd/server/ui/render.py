@@ -3,7 +3,7 @@
 import difflib
 import re
 from collections.abc import Iterator
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, Literal
 
@@ -70,6 +70,11 @@ def day(time: str) -> str:
     return f"{date:%A}, {date.day} {date:%B %Y}"
 
 
+def next_day(day: str) -> str:
+    """Return the day after a day."""
+    return (datetime.fromisoformat(day) + timedelta(days=1)).date().isoformat()
+
+
 def warnings(text: str) -> list[str]:
     """Return what should be looked at in a text: secrets, orders to agents."""
     kinds = dict.fromkeys(secret.kind for secret in find(text))
@@ -85,7 +90,7 @@ def _environment() -> Environment:
         lstrip_blocks=True,
     )  # fmt: skip
     made.filters |= {"pieces": pieces, "ago": ago, "day": day, "warnings": warnings}
-    made.globals |= {"differences": differences}
+    made.globals |= {"differences": differences, "next_day": next_day}
     return made
 
 
