@@ -99,8 +99,8 @@ def _concerns(text: str) -> Iterator[tuple[Concern, str]]:
 class AuditedPart:
     """A part of an audit of living records: which to look at and why, and where the next part begins."""
 
-    concerns: Mapping[str, Sequence[str]]
-    """By the id of the record."""
+    concerns: Mapping[str, Sequence[tuple[str, str]]]
+    """By the id of the record: `secret`, `instructions` or `hidden`, and what exactly."""
     looked: int
     after: str | None
     """The id after which the next part begins; None at the end."""
@@ -110,11 +110,11 @@ def part(scope: Scope, after: str = "", limit: int = 500) -> AuditedPart:
     """Look at some living records in the order of their ids: for a page that shows how far an audit is."""
     begins = {"id": after} if after else None
     found = scope.read(lambda q: rows.page(q, "records", begins, limit))
-    concerns: dict[str, list[str]] = {}
+    concerns: dict[str, list[tuple[str, str]]] = {}
     for row in found:
-        whats = [what for column in ("name", "body", "tags") for _, what in _concerns(row[column] or "")]
+        whats: list[tuple[str, str]] = [one for name in ("name", "body", "tags") for one in _concerns(row[name] or "")]
         if shown(row["body"]) != row["body"]:
-            whats.append("invisible characters")
+            whats.append(("hidden", "invisible characters"))
         if whats and row["deleted_at"] is None and not row["scope"]:
             concerns[row["id"]] = list(dict.fromkeys(whats))
     return AuditedPart(concerns, len(found), found[-1]["id"] if len(found) == limit else None)

@@ -126,19 +126,20 @@ def layout(number: int, ends: Ends, groups: Ends) -> Places:
     centres = _spiral(int(groups.max()) + 1, np.bincount(groups)) * ROOM * 1.1
     places = (centres[groups] + chance.normal(size=(number, 2)) * ROOM).astype(np.float32)
     sources, targets = ends[:, 0], ends[:, 1]
+    gravity = np.where(np.bincount(ends.ravel(), minlength=number) == 0, 0.12, 0.02)[:, None].astype(np.float32)
     sample = max(24, int(size / 2))
     steps = STEPS_SMALL if number < LARGE else STEPS_LARGE
     for step in range(steps):
         force = np.zeros_like(places)
         away = places[:, None, :] - places[chance.integers(0, number, size=(number, sample))]
         square = (away * away).sum(2) + 4.0
-        force += (away * (ROOM * ROOM * number / sample / 40 / square)[:, :, None]).sum(1)
+        force += (away * (ROOM * ROOM * number / sample / 16 / square)[:, :, None]).sum(1)
         pull = places[sources] - places[targets]
         length = np.sqrt((pull * pull).sum(1)) + 1e-3
         pull *= (length / ROOM / 6)[:, None]
         for axis in (0, 1):
             force[:, axis] += np.bincount(targets, pull[:, axis], number) - np.bincount(sources, pull[:, axis], number)
-        force -= (places - _means(places, groups)[groups]) * 0.06 + places * 0.02
+        force -= (places - _means(places, groups)[groups]) * 0.03 + places * gravity
         length = np.sqrt((force * force).sum(1)) + 1e-6
         most = size * 1.5 * (1 - step / steps) + 0.3
         places += force * (np.minimum(length, most) / length)[:, None]

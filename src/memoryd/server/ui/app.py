@@ -248,12 +248,12 @@ class WithHeaders:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """See ASGI."""
 
+        headers = HEADERS | ({"Cache-Control": "no-cache"} if "/static/" in scope["path"] else {})
+        fixed = [(name.lower().encode(), value.encode()) for name, value in headers.items()]
+
         async def guarded(message: Message) -> None:
             if message["type"] == "http.response.start":
-                fixed = [(name.lower().encode(), value.encode()) for name, value in HEADERS.items()]
-                names = {name for name, _ in fixed}
-                others = [(name, value) for name, value in message["headers"] if name.lower() not in names]
-                message = {**message, "headers": [*others, *fixed]}
+                message = {**message, "headers": [*message["headers"], *fixed]}
             await send(message)
 
         await self._app(scope, receive, guarded)

@@ -145,7 +145,7 @@ def _merge(visit: Visit, graph: Graph, name: str) -> Outcome:
     }  # fmt: skip
 
 
-def _forget(visit: Visit, graph: Graph, name: str) -> Outcome:
+def _forget(_visit: Visit, graph: Graph, name: str) -> Outcome:
     (node,) = graph.read(lambda q: demand(q, name))
     entities.delete(graph, [name])
     return f"{name} forgotten.", {"ids": [node.id], "at": ""}

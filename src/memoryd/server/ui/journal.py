@@ -1,5 +1,7 @@
 """Sessions turn by turn, and the days of a workspace."""
 
+from itertools import pairwise
+
 from starlette.responses import Response
 
 from memoryd.core.journal.journal import Journal
@@ -8,6 +10,7 @@ from memoryd.core.memories.listing import Facets
 from memoryd.model import Kind
 from memoryd.server.ui.visit import View, Visit
 
+AFTER_ALL = "~"  # sorts behind every time
 TURNS = 50  # of a page
 BESIDE = 200  # memories of a session that are shown
 RANGES = (30, 90, 365)  # days
@@ -32,7 +35,7 @@ def session(visit: Visit) -> Response:
     beginnings = [turn.created_at for turn in turns.page]
     beside = [
         [one for one in others if begins <= one.record.created_at < ends]
-        for begins, ends in zip(beginnings, [*beginnings[1:], "~"], strict=True)
+        for begins, ends in pairwise([*beginnings, AFTER_ALL])
     ]
     before = [one for one in others if not beginnings or one.record.created_at < beginnings[0]]
     return visit.page(

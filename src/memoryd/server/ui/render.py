@@ -17,6 +17,12 @@ from memoryd.hidden import shown
 HERE = Path(__file__).parent
 WORDS = 4_000  # words of two texts up to which they are compared word by word
 
+PLURALS = {
+    "memory": "memories", "entity": "entities", "observation": "observations", "interaction": "turns",
+    "summary": "summaries",
+}  # fmt: skip
+"""The kinds of records in the plural."""
+
 Mark = Literal["text", "hidden", "link", "same", "new", "gone"]
 Piece = tuple[Mark, str]
 """A part of a text, and how it is marked."""
@@ -89,7 +95,7 @@ def _environment() -> Environment:
         loader=FileSystemLoader(HERE / "templates"), autoescape=True, undefined=StrictUndefined, trim_blocks=True,
         lstrip_blocks=True,
     )  # fmt: skip
-    made.filters |= {"pieces": pieces, "ago": ago, "day": day, "warnings": warnings}
+    made.filters |= {"pieces": pieces, "plural": PLURALS.__getitem__, "ago": ago, "day": day, "warnings": warnings}
     made.globals |= {"differences": differences, "next_day": next_day}
     return made
 

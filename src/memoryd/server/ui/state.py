@@ -25,7 +25,8 @@ def show(visit: Visit) -> Response:
     files = visit.engine.store.upkeep.files([visit.workspace]) if not visit.grant.workspace else []
     return visit.page(
         "state.html", "state", stats=stats, counts=counts, days=days, totals=totals,
-        models=visit.engine.helpers.states(), files=[(Path(one.name).name, one.size) for one in files], settings=visit.engine.settings,
+        models=visit.engine.helpers.states(),
+        files=[(Path(one.name).name, one.size) for one in files], settings=visit.engine.settings,
         tokens=visit.engine.tokens.all() if visit.administers else None, levels=LEVELS,
     )  # fmt: skip
 

@@ -10,7 +10,7 @@ from memoryd.errors import InvalidInputError
 from memoryd.server.ui.answers import changed, toast
 from memoryd.server.ui.visit import View, Visit
 
-SHOWN = 25
+SHOWN, PENDING = 25, 8  # of what the graph lacks, and of its summaries
 
 
 def show(visit: Visit) -> Response:
@@ -23,7 +23,7 @@ def show_graph(visit: Visit) -> Response:
     """Show what the graph lacks: relations that texts mention, summaries, pairs that may be the same."""
     graph = Graph(visit.scope)
     gaps = visit.kept.get(visit.scope, "gaps", lambda: missing_relations.gaps(graph)[:SHOWN])
-    pending, total = report.pending(graph, SHOWN)
+    pending, total = report.pending(graph, PENDING)
     pairs = similarity.similar(graph, SHOWN)
     return visit.fragment("lacks.html", gaps=gaps, pending=pending, total=total, pairs=pairs)
 
