@@ -103,8 +103,7 @@ def communities(number: int, ends: Ends) -> Ends:
 def _commonest(here: Ends, said: Ends, own: Ends) -> Ends:
     """Return for each node the label that occurs most among its neighbours, its own among equals; else its own."""
     number = len(own)
-    nodes, labels = np.concatenate([here, np.arange(number)]), np.concatenate([said, own])
-    pairs, votes = np.unique(nodes * number + labels, return_counts=True)
+    pairs, votes = np.unique(here * number + said, return_counts=True)
     nodes, labels = pairs // number, pairs % number
     weight = votes + np.where(labels == own[nodes], 0.5, 0.0)
     order = np.lexsort((-labels, weight, nodes))

@@ -9,7 +9,7 @@ from memoryd.core.records.deduplication import fingerprint
 from memoryd.core.scope import Scope
 from memoryd.core.security.secrets import cleaned
 from memoryd.errors import InvalidInputError, NotFoundError
-from memoryd.model import Kind
+from memoryd.model import CLIENT, Kind
 from memoryd.store.base import Queries, Row
 from memoryd.text import unstorable
 
@@ -77,6 +77,7 @@ def correct(scope: Scope, correction: Correction) -> Corrected:
             _demand_alone(queries, row, body)
             # The vectors of a memory with a key begin with the key: the backfill makes these.
             records.change(queries, row["id"], body, tags, embedded if row["name"] is None else None, now)
+            queries.run("embeddings.withdraw", id=row["id"], perspective=CLIENT)
         follow(queries, row["id"], row["name"], body, importance)
         return Corrected((row["id"],), now), body != row["body"]
 

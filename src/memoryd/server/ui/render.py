@@ -81,6 +81,11 @@ def next_day(day: str) -> str:
     return (datetime.fromisoformat(day) + timedelta(days=1)).date().isoformat()
 
 
+def plural(kind: str, number: int = 2) -> str:
+    """Return what so many records of a kind are called."""
+    return kind if number == 1 and kind != "interaction" else "turn" if number == 1 else PLURALS[kind]
+
+
 def warnings(text: str) -> list[str]:
     """Return what should be looked at in a text: secrets, orders to agents."""
     kinds = dict.fromkeys(secret.kind for secret in find(text))
@@ -95,7 +100,7 @@ def _environment() -> Environment:
         loader=FileSystemLoader(HERE / "templates"), autoescape=True, undefined=StrictUndefined, trim_blocks=True,
         lstrip_blocks=True,
     )  # fmt: skip
-    made.filters |= {"pieces": pieces, "plural": PLURALS.__getitem__, "ago": ago, "day": day, "warnings": warnings}
+    made.filters |= {"pieces": pieces, "plural": plural, "ago": ago, "day": day, "warnings": warnings}
     made.globals |= {"differences": differences, "next_day": next_day}
     return made
 
