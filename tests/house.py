@@ -46,6 +46,7 @@ HOMES = {
     **dict.fromkeys(("onnxruntime", "tokenizers", "fastembed", "openai"), ("models/",)),
     **dict.fromkeys(("typer", "rich", "tomlkit"), ("cli/",)),
     "numpy": ("store/", "models/", "core/"),
+    "jinja2": ("server/ui/",),
 }
 """Where a library may be imported; one that is not here may be imported anywhere."""
 

@@ -178,7 +178,7 @@ def _tell_purged(done: Purged) -> None:
     elif not done.files:
         note("The files are the database server's; its log and its backups were not searched.")
     elif not done.pieces:
-        note("The texts were too short to be told from others in the files, so nothing was searched for.")
+        note("The texts were too short to be distinguished from others in the files, so nothing was searched for.")
 
 
 def _along(one: Restored) -> str:

@@ -192,7 +192,7 @@ def edit(
     importance: Annotated[float | None, typer.Option(help="0 to 1; higher values decay more slowly.")] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Correct a memory in place: its text, tags or importance. What it said before is kept, and can be restored."""
+    """Correct a memory in place: its text, tags or importance. Its earlier text is kept, and can be restored."""
     if settings.read_only:
         raise InvalidInputError("edit changes the memory, which --read-only (MEMORY_READ_ONLY) forbids.")
     with opened(settings) as tools, secrets.noted() as masked:

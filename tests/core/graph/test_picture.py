@@ -1,4 +1,4 @@
-"""The graph as a picture: related nodes near each other, communities apart, the same each time; and names that change."""
+"""The graph as a picture: related nodes near each other, communities apart, the same each time; and new names."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -78,8 +78,9 @@ def test_a_picture_has_all_of_the_graph_and_what_is_gone(graph: Graph) -> None:
 
 @pytest.fixture
 def people(graph: Graph) -> Graph:
-    entities.create(graph, [NewEntity(name="Ann", type="p", observations=("likes tea", "works there")),
-                            NewEntity(name="Anne", type="p", observations=("likes tea",)), NewEntity(name="Acme", type="firm")])  # fmt: skip
+    ann = NewEntity(name="Ann", type="p", observations=("likes tea", "works there"))
+    anne = NewEntity(name="Anne", type="p", observations=("likes tea",))
+    entities.create(graph, [ann, anne, NewEntity(name="Acme", type="firm")])
     relations.create(
         graph, [Edge("Ann", "Acme", "works at"), Edge("Anne", "Acme", "works at"), Edge("Ann", "Anne", "is")]
     )

@@ -5,7 +5,6 @@ from pathlib import Path
 
 import pytest
 
-from memoryd.core.engine import Engine
 from memoryd.core.graph import entities
 from memoryd.core.graph.entities import NewEntity
 from memoryd.core.graph.transaction import Graph

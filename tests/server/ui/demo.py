@@ -25,9 +25,9 @@ FACTS = (
     ("{service} deploys from main by itself once CI is green; nobody deploys by hand since March.", ("ops", "howto")),
     ("Run `make check` before every commit in {service}; the pre-push hook repeats it.", ("howto",)),
     ("{person} owns {service} and reviews every change of its schema.", ("people", "{service}")),
-    ("We keep {service} on Postgres 16 because of its full text search. Revisit after reports moved.", ("decision", "{service}")),
-    ("{service} answers 503 while its migrations run; that is expected and takes under a minute.", ("incident", "{service}")),
-    ("{person} prefers small pull requests, with the reason for the change in the first line.", ("preference", "people")),
+    ("We keep {service} on Postgres 16 for its full text search. Revisit it in May.", ("decision", "{service}")),
+    ("{service} answers 503 while its migrations run; that takes under a minute.", ("incident", "{service}")),
+    ("{person} prefers small pull requests, with the reason in the first line.", ("preference", "people")),
     ("The pool of {service} has 40 connections; beyond that, requests wait.", ("infra", "{service}")),
     ("Retries in {service} back off to 30 s at most, since the incident of queue 7.", ("incident", "{service}")),
 )  # fmt: skip
@@ -39,7 +39,7 @@ class DemoClock(Clock):
     def __init__(self) -> None:
         super().__init__()
         self._at = datetime.now(UTC) - timedelta(days=DAYS)
-        self._random = random.Random(7)  # noqa: S311 - the same times for each run
+        self._random = random.Random(7)  # the same times for each run
 
     def now(self) -> str:
         latest = datetime.now(UTC) - timedelta(minutes=3)
@@ -51,7 +51,7 @@ class DemoClock(Clock):
 
 def fill(engine: Engine, name: str = "default") -> Scope:
     """Store everything; return where."""
-    chance = random.Random(4)  # noqa: S311 - the same memory for each run
+    chance = random.Random(4)  # the same memory for each run
     scope = Scope(engine, engine.workspaces.ensure(name))
     real, engine.clock = engine.clock, DemoClock()
     _graph(scope, chance)
@@ -93,9 +93,12 @@ def _memories(scope: Scope, chance: random.Random) -> None:
 
 def _journal(scope: Scope) -> None:
     turns = (
-        ("Why does checkout time out at noon?", "The pool may be exhausted.", "It is: 40 connections, and the export holds 30 of them from 12:00."),
-        ("Move the export to the replica.", "Which one? Frankfurt is the one that reports reads.", "Done. The export reads from Frankfurt now; the pool never exceeds 12."),
-        ("Note that for the others.", "One fact each.", "Stored two memories: where the export reads, and the size of the pool."),
+        ("Why does checkout time out at noon?", "The pool may be exhausted.",
+         "It is: 40 connections, and the export holds 30 of them from 12:00."),
+        ("Move the export to the replica.", "Which one? Frankfurt is the one that reports reads.",
+         "Done. The export reads from Frankfurt now; the pool never exceeds 12."),
+        ("Note that for the others.", "One fact each.",
+         "Stored two memories: where the export reads, and the size of the pool."),
     )  # fmt: skip
     journal = Journal(scope)
     for session in ("session-1", "session-2", "session-3"):

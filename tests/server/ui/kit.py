@@ -79,9 +79,9 @@ class Site:
 
 @contextmanager
 def site(home: Path, **settings: str) -> Iterator[Site]:
-    with Engine(Settings.read(environment(home, None, **settings)), fetch=False) as engine:
-        with start_blocking_portal() as portal:
-            yield Site(portal, engine)
+    made = Engine(Settings.read(environment(home, None, **settings)), fetch=False)
+    with made as engine, start_blocking_portal() as portal:
+        yield Site(portal, engine)
 
 
 class Html(HTMLParser):

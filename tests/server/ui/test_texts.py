@@ -22,12 +22,30 @@ from memoryd.server.ui.render import HERE, ago, day, differences, pieces, warnin
 from tests.server.ui.kit import Html, Site, site
 
 PAYLOADS = (
-    "<script>xq()</script>", "<img src=xq onerror=xq()>", "<svg/onload=xq()>", "\"><xq1 onmouseover=xq()>",
-    "'><xq2 x='", "</textarea><xq3>", "</title><xq4>", "</style><style>xq5{}</style>", "<xq6 hx-delete=/ui/xq hx-trigger=load>",
-    "<xq7 data-hx-get=/ui/xq>", "<iframe srcdoc='<xq8>'>", "javascript:xq()", "https://example.org/\"onclick=\"xq()",
-    "https://example.org/<xq9>", "{{ 7 * 7 }}{% include 'xq' %}", "${xq}`xq`", "&lt;xq10&gt;", "<!--<xq11>", "]]><xq12>",
-    "<a href=javascript:xq()>xq13</a>", "<meta http-equiv=refresh content='0;url=//xq'>", "\u202e>xq\u2066", "<base href=//xq>",
-)  # fmt: skip
+    "<script>xq()</script>",
+    "<img src=xq onerror=xq()>",
+    "<svg/onload=xq()>",
+    '"><xq1 onmouseover=xq()>',
+    "'><xq2 x='",
+    "</textarea><xq3>",
+    "</title><xq4>",
+    "</style><style>xq5{}</style>",
+    "<xq6 hx-delete=/ui/xq hx-trigger=load>",
+    "<xq7 data-hx-get=/ui/xq>",
+    "<iframe srcdoc='<xq8>'>",
+    "javascript:xq()",
+    'https://example.org/"onclick="xq()',
+    "https://example.org/<xq9>",
+    "{{ 7 * 7 }}{% include 'xq' %}",
+    "${xq}`xq`",
+    "&lt;xq10&gt;",
+    "<!--<xq11>",
+    "]]><xq12>",
+    "<a href=javascript:xq()>xq13</a>",
+    "<meta http-equiv=refresh content='0;url=//xq'>",
+    "\u202e>xq\u2066",
+    "<base href=//xq>",
+)
 
 PATHS = (
     "", "?deleted=1", "/facets", "/recall?q=xq&format=raw", "/recall?format=context", "/graph", "/graph/list", "/vault",
@@ -152,7 +170,7 @@ def test_nothing_is_inline_and_nothing_from_elsewhere() -> None:
 
 def test_attributes_are_quoted() -> None:
     for path in (HERE / "templates").glob("*.html"):
-        assert not re.search(r"=\{\{", path.read_text(encoding="utf-8")), path
+        assert not re.search(r"[a-z]=\{\{(?=[^\"]*>)", path.read_text(encoding="utf-8")), path
 
 
 def test_htmx_is_the_file_that_was_looked_at() -> None:

@@ -19,8 +19,9 @@ from memoryd.core.scope import Scope
 from tests.server.ui.kit import HTMX, OWN, Html, Site, Visitor
 
 EMPTY = {
-    "": "Nothing is remembered yet.", "?kind=entity": "Nothing matches these filters.", "?deleted=1": "Nothing is deleted.",
-    "?q=zebra": "Nothing has all of these words.", "/vault": "The vault is empty.", "/recall": "Ask what an agent would ask.",
+    "": "Nothing is remembered yet.", "?kind=entity": "Nothing matches these filters.",
+    "?deleted=1": "Nothing is deleted.", "?q=zebra": "Nothing has all of these words.",
+    "/vault": "The vault is empty.", "/recall": "Ask what an agent would ask.",
     "/sessions": "No session has left anything yet.", "/timeline": "Nothing happened in these 30 days.",
     "/history": "Nothing has happened that could be undone.", "/graph/list": "The graph is empty.",
     "/audit/part": "Nothing stands out.", "/sessions/none": "Nothing is left of this session.",
@@ -292,7 +293,7 @@ def test_the_audit_tells_what_stands_out_and_masks_it(home: Any, here: Site, own
 
 def test_the_state_is_shown_and_tokens_made_and_revoked(here: Site, owner: Visitor, stored: str) -> None:
     html = owner.seen("/state")
-    assert "memories" in html.text
+    assert "deleted, restorable" in html.text
     assert "memory.db" in html.text
     made = owner.done("/state/tokens", name="phone", level="read", bound="1")
     code = re.search(r"memoryd_[0-9a-f]{12}_[\w-]+", made.text)

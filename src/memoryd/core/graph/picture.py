@@ -17,7 +17,7 @@ STEPS_SMALL, STEPS_LARGE, LARGE = 120, 50, 3_000  # steps of the layout; fewer f
 ROOM = 12.0  # the distance that related nodes tend to
 
 Ends = NDArray[np.int64]
-Places = NDArray[np.float32]
+Positions = NDArray[np.float32]
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,20 +100,20 @@ def communities(number: int, ends: Ends) -> Ends:
     return rank[compact.ravel()]
 
 
-def _commonest(here: Ends, said: Ends, own: Ends) -> Ends:
+def _commonest(here: Ends, labels: Ends, own: Ends) -> Ends:
     """Return for each node the label that occurs most among its neighbours, its own among equals; else its own."""
     number = len(own)
-    pairs, votes = np.unique(here * number + said, return_counts=True)
-    nodes, labels = pairs // number, pairs % number
-    weight = votes + np.where(labels == own[nodes], 0.5, 0.0)
-    order = np.lexsort((-labels, weight, nodes))
+    pairs, votes = np.unique(here * number + labels, return_counts=True)
+    nodes, named = pairs // number, pairs % number
+    weight = votes + np.where(named == own[nodes], 0.5, 0.0)
+    order = np.lexsort((-named, weight, nodes))
     last = np.flatnonzero(np.append(np.diff(nodes[order]), 1))
     chosen = own.copy()
-    chosen[nodes[order][last]] = labels[order][last]
+    chosen[nodes[order][last]] = named[order][last]
     return chosen
 
 
-def layout(number: int, ends: Ends, groups: Ends) -> Places:
+def layout(number: int, ends: Ends, groups: Ends) -> Positions:
     """Return a place for each node: related ones near each other, communities apart, all else spread.
 
     Repulsion is sampled: each step compares a node with some others, which costs what a node costs, not what all do.
@@ -145,14 +145,14 @@ def layout(number: int, ends: Ends, groups: Ends) -> Places:
     return places
 
 
-def _means(places: Places, groups: Ends) -> Places:
+def _means(places: Positions, groups: Ends) -> Positions:
     """Return the middle of each community."""
     sizes = np.bincount(groups)
     means = np.stack([np.bincount(groups, places[:, axis]) / sizes for axis in (0, 1)], 1)
     return means.astype(np.float32)
 
 
-def _spiral(number: int, sizes: Ends) -> Places:
+def _spiral(number: int, sizes: Ends) -> Positions:
     """Return the middles of discs of these sizes along a spiral, the largest within."""
     radius = np.sqrt(np.cumsum(sizes) - sizes / 2)
     angle = np.arange(number) * 2.399963  # the golden angle

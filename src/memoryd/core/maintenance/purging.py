@@ -76,7 +76,7 @@ def purge(scope: Scope, ids: Sequence[str]) -> Purged:
 
 
 def _pieces(text: str) -> list[str]:
-    """Return parts of a text, evenly spread; none of one that is too short to be told from others."""
+    """Return parts of a text, evenly spread; none of one that is too short to be distinguished from others."""
     places = range(0, len(text) - PIECE + 1, PIECE)
     return [text[place : place + PIECE] for place in places[:: max(1, -(-len(places) // PIECES))]]
 

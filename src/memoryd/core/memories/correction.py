@@ -1,4 +1,4 @@
-"""Corrections: a memory says something else from now on, and what it said before can come back."""
+"""Corrections: a memory says something else from now on, and its earlier text can come back."""
 
 import json
 from collections.abc import Sequence

@@ -189,7 +189,7 @@ def some(scope: Scope, ids: Sequence[str]) -> list[ListedRecord]:
 
 @dataclass(frozen=True, slots=True)
 class RecordVersion:
-    """What a record said until a time, and who wrote that."""
+    """An earlier text of a record, until when it stood, and who wrote it."""
 
     until: str
     body: str
@@ -201,7 +201,7 @@ class RecordVersion:
 
 @dataclass(frozen=True, slots=True)
 class RecordStory:
-    """A record with what it said before, what it replaced and what replaced it."""
+    """A record with its earlier texts, what it replaced and what replaced it."""
 
     now: ListedRecord
     versions: Sequence[RecordVersion]

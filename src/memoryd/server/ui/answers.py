@@ -7,7 +7,7 @@ from typing import Any
 from memoryd.server.ui.render import render
 from memoryd.server.ui.visit import Visit
 
-NAMED = 100  # ids that the page is told of
+NAMED = 100  # ids that the page learns of
 
 
 def toast(visit: Visit, text: str, undo: Mapping[str, Any] | None = None) -> str:

@@ -32,7 +32,7 @@ def show_part(visit: Visit) -> Response:
 
 
 def mask(visit: Visit) -> Response:
-    """Store a memory again with its secrets masked. What it said before is removed from its versions with `purge`."""
+    """Store a memory again with its secrets masked. The earlier text stays a version until that is purged."""
     before = listing.story(visit.scope, visit.request.path_params["id"]).now.record
     masked = visit.engine.secrets.masked(before.body)
     if before.kind is not Kind.MEMORY or masked == before.body:

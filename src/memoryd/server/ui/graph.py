@@ -88,11 +88,11 @@ def edit(visit: Visit) -> Response:
         raise InvalidInputError(f"There is no action {verb[:50]!r}. There are: {', '.join(EDITS)}.")
     if verb in DELETING and not visit.forgets:
         raise InvalidInputError("Your session may not forget.")
-    said, undo = EDITS[verb](visit, graph, name)
+    text, undo = EDITS[verb](visit, graph, name)
     shown = visit.text("into") or visit.text("new_name") or name
     still = graph.read(lambda q: named(q, [shown]))
     html = visit_node(visit, shown) if still else ""
-    answer = HTMLResponse(html + toast(visit, said, undo))
+    answer = HTMLResponse(html + toast(visit, text, undo))
     answer.headers["HX-Trigger"] = "memoryd:graph"
     return answer
 
@@ -104,7 +104,7 @@ def visit_node(visit: Visit, name: str) -> str:
 
 
 Outcome = tuple[str, dict[str, Any] | None]
-"""What is said of an edit, and what to restore to undo it."""
+"""What an edit answers, and what to restore to undo it."""
 
 
 def _observe(visit: Visit, graph: Graph, name: str) -> Outcome:

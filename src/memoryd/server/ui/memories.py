@@ -89,7 +89,7 @@ def show_facets(visit: Visit) -> Response:
 
 
 def show_record(visit: Visit) -> Response:
-    """Show one record: what it says, where that came from, what it said before."""
+    """Show one record: what it says, where that came from, its earlier texts."""
     story = listing.story(visit.scope, visit.request.path_params["id"])
     record = visit.engine.accesses.current(visit.workspace, story.now.record)
     alive = vitality(record, moment(visit.engine.clock.now())) if record.kind is Kind.MEMORY else None

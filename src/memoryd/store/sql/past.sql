@@ -25,7 +25,7 @@ WHERE r.workspace_id = :workspace AND r.id = :id AND r.deleted_at IS NULL AND r.
 ON CONFLICT (workspace_id, id, until) DO NOTHING
 
 -- name: versions.of_record
--- What a record said before, the last first, and who wrote it.
+-- The earlier texts of a record, the last first, and who wrote them.
 SELECT until, body, tags, importance, client, tool FROM versions
 WHERE workspace_id = :workspace AND id = :id ORDER BY until DESC LIMIT :limit
 

@@ -8,7 +8,7 @@ SELECT id FROM observation_details
 WHERE workspace_id = :workspace AND entity_id IN (SELECT value FROM json_each(:ids))
 
 -- name: purge.texts
--- All that some records say and have said.
+-- All texts of some records, present and earlier.
 SELECT body AS text FROM records WHERE workspace_id = :workspace AND id IN (SELECT value FROM json_each(:ids))
 UNION
 SELECT body FROM versions WHERE workspace_id = :workspace AND id IN (SELECT value FROM json_each(:ids))

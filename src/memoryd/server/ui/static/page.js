@@ -112,8 +112,8 @@ document.addEventListener("memoryd:changed", (event) => {
 });
 
 function refresh() {
-  const main = $("#main");
-  if (main && !$(".editing")) h.ajax("GET", location.pathname + location.search, { target: "#main", swap: "outerHTML" });
+  const target = $("#results[data-live]") ? "#results" : "#main"; // the search beside a list keeps what is being typed
+  if ($(target) && !$(".editing")) h.ajax("GET", location.pathname + location.search, { target, swap: "outerHTML" });
 }
 
 // Without an answer there is no status: say so, and that nothing was lost.
@@ -135,7 +135,7 @@ function listen() {
   stream.onmessage = (event) => {
     known += JSON.parse(event.data).ids.length;
     const results = $('#results[data-live="yes"]');
-    if (!results) { known = 0; return; }
+    if (!results || /** @type {HTMLInputElement | null} */ ($("#q"))?.value) { known = 0; return; }
     if (scrollY < 200 && !$(".editing") && !document.querySelector("dialog[open]") && !document.activeElement?.closest(".card") && !$("#results :checked")) { known = 0; return refresh(); }
     let button = $(".news");
     if (!button) {
