@@ -74,6 +74,7 @@ document.addEventListener("keydown", (event) => {
 
 document.addEventListener("click", (event) => {
   const what = /** @type {HTMLElement} */ (event.target).closest("[data-do]")?.getAttribute("data-do");
+  if (what === "undo") undo(/** @type {HTMLElement} */ (event.target));
   if (what === "help") dialog("help").showModal();
   if (what === "dismiss") $("#toast")?.replaceChildren();
   if (what === "close") dialog("dialog").close();
@@ -83,6 +84,21 @@ document.addEventListener("change", (event) => { if (/** @type {HTMLElement} */ 
 document.addEventListener("input", (event) => {
   const range = /** @type {HTMLInputElement} */ (event.target), shown = range.type === "range" && range.closest("div")?.querySelector("output");
   if (shown) shown.textContent = String(Number(range.value));
+});
+
+// By hand, so that it works from the moment on that it is seen.
+function undo(/** @type {HTMLElement} */ button) {
+  const values = JSON.parse(button.dataset.undo || "{}");
+  button.remove();
+  h.ajax("POST", `${base()}/restore`, { values, target: "#toast", swap: "none" });
+}
+
+// Enter searches by meaning: the search by words that waits for the next letter does not come after it.
+let meant = "";
+document.addEventListener("submit", (event) => { if (/** @type {HTMLElement} */ (event.target).id === "search") meant = /** @type {HTMLInputElement} */ ($("#q")).value; });
+document.addEventListener("htmx:confirm", (event) => {
+  const q = /** @type {HTMLInputElement} */ (event.target);
+  if (q.id === "q" && q.value === meant) event.preventDefault(); else if (q.id === "q") meant = "";
 });
 
 // answers ---------------------------------------------------------------------------------------------------------

@@ -66,3 +66,7 @@ WHERE workspace_id = :workspace AND id = :id AND perspective = :perspective AND 
 -- name: upkeep.vacuum
 -- Free the room of what was deleted, in the tables that hold texts and what was made of them.
 VACUUM records, versions, embeddings
+
+-- name: words.optimize
+-- The index of words forgets deleted rows at the next vacuum: there is nothing to do here.
+SELECT 1 WHERE false
