@@ -19,6 +19,7 @@ from tests.clients import environment
 HOST = "http://memoryd.localhost:8765"
 OWN = {"Sec-Fetch-Site": "same-origin"}
 HTMX = OWN | {"HX-Request": "true"}
+INLINE = {"a", "abbr", "b", "button", "code", "del", "i", "ins", "kbd", "span", "time"}
 
 
 class Visitor:
@@ -96,6 +97,7 @@ class Html(HTMLParser):
         self.close()
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self._texts.append("" if tag in INLINE else " ")
         self.elements.append((tag, {name: value or "" for name, value in attrs}))
 
     def handle_data(self, data: str) -> None:
