@@ -159,7 +159,7 @@ def test_what_an_agent_stores_appears_by_itself(tab: Tab) -> None:
 def test_enter_searches_by_meaning_and_an_address_can_be_shared(tab: Tab) -> None:
     tab.page.fill("#q", "backup ledger")
     tab.page.keyboard.press("Enter")
-    until(lambda: "mode=meaning" in tab.page.url, "the address", 30)
+    tab.page.wait_for_url("**mode=meaning*")
     tab.page.reload()
     tab.sees("by words and meaning")
     assert tab.page.input_value("#q") == "backup ledger"
