@@ -32,6 +32,7 @@ function current() {
 function press(/** @type {string} */ what) {
   const button = /** @type {HTMLElement | null} */ (current()?.querySelector(`[data-do="${what}"]`));
   const at = cards().indexOf(/** @type {HTMLElement} */ (current()));
+  if (button) h.process(button); // a key may come before htmx has looked at what it has just put there
   button?.click();
   if (button && what === "forget") document.addEventListener("htmx:afterSettle", () => cards()[Math.min(at, cards().length - 1)]?.focus(), { once: true });
 }
