@@ -1,5 +1,6 @@
 # `make run` shows it at work, `make quick` tests what needs neither processes nor models, `make test` all of it,
-# `make check` holds it to the rules, `make conformance` to the protocol, `make clients` tries real ones.
+# `make ui-test` looks at the page in a browser, `make check` holds it to the rules, `make conformance` to the protocol,
+# `make clients` tries real ones.
 # Each sets up what it needs.
 
 PYTHON ?= python3
@@ -16,7 +17,7 @@ ON_POSTGRES := tests/seeds tests/faults/test_kill.py tests/faults/test_graph_wri
 	--ignore tests/seeds/test_vault_prompts.py --ignore tests/seeds/test_vault_notices.py \
 	--ignore tests/seeds/test_recall_llm.py --ignore tests/seeds/test_graph_llm.py
 
-.PHONY: run quick test check lint types docs models conformance clients clean
+.PHONY: run quick test check lint types docs models conformance clients ui-test clean
 
 run: models
 	$(BIN)/python examples/tour.py
@@ -50,6 +51,11 @@ conformance: $(VENV)/ready
 clients: models
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[conformance]'
 	$(BIN)/python -m tests.real_clients.run $(CLIENTS)
+
+# The page in a real browser: CHROMIUM names one, else chromium or google-chrome on PATH. It makes the pictures of docs/ui.md.
+ui-test: $(VENV)/ready
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[ui-test]'
+	MEMORYD_PICTURES=docs/pictures $(BIN)/python -m pytest -q tests/server/ui/test_browser.py
 
 $(VENV)/ready: pyproject.toml
 	$(PYTHON) -c 'import sys; sys.exit("memoryd needs Python 3.11 or newer" if sys.version_info < (3, 11) else 0)'

@@ -99,6 +99,22 @@ def parse_query(text: str) -> WordQuery | None:
     return literal_query(text)
 
 
+def typed_query(text: str) -> WordQuery | None:
+    """Return a query for all words of a text that is still being typed: the last one may be the beginning of a word.
+
+    What is written in query syntax means what it says. None if it has no words.
+    """
+    parsed = parse_query(text)
+    if parsed is None or parsed.syntax:
+        return parsed
+    *whole, last = words(text)
+    parts = [Phrase(word) for word in whole if word not in STOP_WORDS]
+    expression: Expression = Phrase(last, prefix=text[-1:].isalnum())
+    for part in reversed(parts):
+        expression = Both("AND", part, expression)
+    return WordQuery(expression)
+
+
 def literal_query(text: str) -> WordQuery | None:
     """Return a query for any of the content words of a text, or None if it has no words."""
     terms = content_words(text)

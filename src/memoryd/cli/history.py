@@ -1,17 +1,20 @@
 """Maintenance, the history of records, and how to undo changes."""
 
+import sys
 from typing import Annotated
 
 import typer
 
 from memoryd.cli import exports, show
-from memoryd.cli.frame import PLACE, AsJson, command, note, out
+from memoryd.cli.frame import FAILED, PLACE, AsJson, command, err, note, out
 from memoryd.core.engine import Engine
 from memoryd.core.graph.transaction import Graph
-from memoryd.core.maintenance import compaction, scheduler
+from memoryd.core.maintenance import compaction, purging, scheduler
 from memoryd.core.maintenance import history as changes
 from memoryd.core.maintenance.actions import Act
 from memoryd.core.maintenance.history import HistoryEntry, Restored
+from memoryd.core.maintenance.purging import Purged
+from memoryd.core.memories import listing
 from memoryd.core.scope import Scope
 from memoryd.errors import InvalidInputError
 from memoryd.models.llm import CountingWriter, configured
@@ -124,6 +127,58 @@ def restore(
         return
     for one in done:
         show.verbatim(f"Restored {one.kind} {one.id}{_along(one)}: {_short(one.text)}")
+
+
+@command(*PLACE)
+def purge(
+    settings: Settings,
+    ids: Annotated[list[str], typer.Argument(metavar="ID...", help="Of records or relations, deleted or not.")],
+    *,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Remove records for good, with their versions, words and vectors, and search the files for what is left."""
+    if settings.read_only:
+        raise InvalidInputError("purge changes the memory, which --read-only (MEMORY_READ_ONLY) forbids.")
+    with Engine(settings, fetch=False) as engine:
+        scope = Scope(engine, engine.workspace(make=False))
+        if not yes:
+            _ask(scope, ids)
+        done = purging.purge(scope, ids)
+    if as_json:
+        traces = [{"path": str(one.path), "text": one.text, "holders": list(one.holders)} for one in done.traces]
+        show.as_json({"ids": list(done.ids), "proven": done.proven, "pieces": done.pieces, "traces": traces})
+    else:
+        _tell_purged(done)
+    if done.traces:
+        raise typer.Exit(FAILED)
+
+
+def _ask(scope: Scope, ids: list[str]) -> None:
+    """Show what would be removed and ask; raise InvalidInputError without a terminal."""
+    if not sys.stdin.isatty():
+        raise InvalidInputError("Removing for good needs confirmation, and stdin is not a terminal. Add --yes.")
+    for one in ids:
+        record = listing.story(scope, one).now.record
+        err.print(f"- {record.id} {_short(record.body or record.name or '')}", soft_wrap=True)
+    typer.confirm("Remove this for good? It cannot be undone.", abort=True, err=True)
+
+
+def _tell_purged(done: Purged) -> None:
+    number = len(done.ids)
+    show.verbatim(f"Removed {number} {'record' if number == 1 else 'records'} for good.")
+    for trace in done.traces:
+        why = f"in {', '.join(trace.holders)} too" if trace.holders else "purge does not change this file"
+        note(f"{trace.path} still holds {trace.text!r}: {why}.")
+    if done.proven:
+        size = f"{done.size / 2**20:.1f} MB"
+        show.verbatim(
+            f"{done.pieces} pieces of the texts were looked for in {len(done.files)} files ({size}): none left."
+        )
+    elif not done.files:
+        note("The files are the database server's; its log and its backups were not searched.")
+    elif not done.pieces:
+        note("The texts were too short to be distinguished from others in the files, so nothing was searched for.")
 
 
 def _along(one: Restored) -> str:

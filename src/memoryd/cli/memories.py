@@ -13,15 +13,18 @@ from memoryd.cli import results, service, show
 from memoryd.cli.frame import PLACE, AsJson, command, err, note
 from memoryd.core.base.batches import batches
 from memoryd.core.engine import Engine
+from memoryd.core.memories import correction
+from memoryd.core.memories.correction import CONTENT, Correction
 from memoryd.core.memories.view import ForgottenMemories, InspectedMemories, RecalledMemories
 from memoryd.core.records.records import origin
+from memoryd.core.scope import Scope
 from memoryd.core.security import secrets
 from memoryd.errors import InvalidInputError, MemorydError, NotFoundError, UncertainError
 from memoryd.model import Workspace
 from memoryd.models.providers import Spec
 from memoryd.settings import Settings
 from memoryd.toolsets import chosen
-from memoryd.toolsets.recall import CONTENT, IDS
+from memoryd.toolsets.recall import IDS
 from memoryd.toolsets.registry import Answer, Call
 
 if TYPE_CHECKING:
@@ -229,6 +232,44 @@ def inspect(
             results.inspected(result)
         if missing := result.get("not_found"):
             raise NotFoundError(f"There is no memory {', '.join(missing)} in {tools.workspace!r}.")
+
+
+# correcting ----------------------------------------------------------------------------------------------------------
+
+
+@command(*PLACE)
+def edit(
+    settings: Settings,
+    record_id: Annotated[str, typer.Argument(metavar="ID", help="The memory, by its id or the beginning of it.")],
+    text: Annotated[list[str] | None, typer.Argument(help="What it says from now on; `-`: from stdin.")] = None,
+    *,
+    tag: Annotated[
+        list[str] | None, typer.Option("--tag", metavar="TAG", help="All its tags; may be repeated.")
+    ] = None,
+    no_tags: Annotated[bool, typer.Option("--no-tags", help="Take all tags away.")] = False,
+    importance: Annotated[float | None, typer.Option(help="0 to 1; higher values decay more slowly.")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Correct a memory in place: its text, tags or importance. Its earlier text is kept, and can be restored."""
+    if settings.read_only:
+        raise InvalidInputError("edit changes the memory, which --read-only (MEMORY_READ_ONLY) forbids.")
+    with Engine(settings, fetch=False) as engine, secrets.noted() as masked:
+        workspace = engine.workspace(make=False)
+        OwnTools(engine, workspace).use_meaning()
+        content = _piped() if text == ["-"] else " ".join(text) if text else None
+        tags = () if no_tags else tuple(tag) if tag else None
+        if content is None and tags is None and importance is None:
+            raise InvalidInputError("Nothing to change: give a text, --tag, --no-tags or --importance.")
+        wanted = Correction(id=record_id, content=content, tags=tags, importance=importance)
+        done = correction.correct(Scope(engine, workspace), wanted)
+    if masked:
+        note(secrets.masked_notice(masked))
+    if as_json:
+        show.as_json({"ids": list(done.ids), "changed_at": done.at})
+    elif done.at:
+        show.verbatim(f"Corrected memory {done.ids[0]}. `memoryd restore {done.ids[0]} --at {done.at}` undoes it.")
+    else:
+        show.verbatim(f"Memory {done.ids[0]} is like that already.")
 
 
 # forgetting ----------------------------------------------------------------------------------------------------------

@@ -148,7 +148,10 @@ TABLES: Mapping[str, Table] = {
     ),
     "versions": Table(
         key=("id", "until"),
-        columns={"id": KEY, "until": TIME, "body": TEXT, "tags": Column(Holds.TEXTS), "importance": SHARE},
+        columns={
+            "id": KEY, "until": TIME, "body": TEXT, "tags": Column(Holds.TEXTS), "importance": SHARE, "client": TEXT,
+            "tool": TEXT,
+        },
     ),
     "relations": Table(
         key=("id",), exported=True,

@@ -5,6 +5,7 @@ from typing import Annotated
 from pydantic import Field, StringConstraints
 
 from memoryd.core.memories import view
+from memoryd.core.memories.correction import CONTENT
 from memoryd.core.memories.memories import Criteria, Memories
 from memoryd.core.memories.view import (
     ForgottenMemories,
@@ -18,7 +19,7 @@ from memoryd.model import Kind
 from memoryd.prompts import TOOL_DESCRIPTIONS
 from memoryd.toolsets.registry import Answer, Arguments, Call, NonEmptyText, Query, Tags, Tool, Toolset
 
-CONTENT, IDS, LIMIT = 10_000, 100, 1_000
+IDS, LIMIT = 100, 1_000
 
 Verbatim = Annotated[str, StringConstraints(min_length=1, max_length=CONTENT, pattern=r"\S")]
 AnswerBudget = Annotated[int, Field(ge=1, le=BUDGET)]

@@ -418,7 +418,7 @@ def test_what_was_changed_meanwhile_is_left_alone(one: Engine) -> None:
     (act,) = done(one, dry_run=True)
     place = one.workspaces.ensure("default")
     one.write(place, lambda q: q.run("records.delete", ids=json.dumps([act.by.id]), now=one.clock.now()))
-    assert scheduler._do(one, place, act) is False
+    assert scheduler.do(one, place, act) is False
     assert living(one) == [SAME[1]]
 
 

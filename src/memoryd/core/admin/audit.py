@@ -10,6 +10,7 @@ from memoryd.core.journal.journal import Journal
 from memoryd.core.scope import Scope
 from memoryd.core.security.prompt_injection import reads_like_instructions
 from memoryd.core.security.secrets import find
+from memoryd.hidden import shown
 from memoryd.model import Workspace
 from memoryd.store import rows
 from memoryd.store.base import Row
@@ -92,3 +93,28 @@ def _concerns(text: str) -> Iterator[tuple[Concern, str]]:
         yield "secret", kind
     if like := reads_like_instructions(text):
         yield "instructions", like
+
+
+@dataclass(frozen=True, slots=True)
+class AuditedPart:
+    """A part of an audit of living records: which to look at and why, and where the next part begins."""
+
+    concerns: Mapping[str, Sequence[tuple[str, str]]]
+    """By the id of the record: `secret`, `instructions` or `hidden`, and what exactly."""
+    looked: int
+    after: str | None
+    """The id after which the next part begins; None at the end."""
+
+
+def part(scope: Scope, after: str = "", limit: int = 500) -> AuditedPart:
+    """Look at some living records in the order of their ids: for a page that shows how far an audit is."""
+    begins = {"id": after} if after else None
+    found = scope.read(lambda q: rows.page(q, "records", begins, limit))
+    concerns: dict[str, list[tuple[str, str]]] = {}
+    for row in found:
+        whats: list[tuple[str, str]] = [one for name in ("name", "body", "tags") for one in _concerns(row[name] or "")]
+        if shown(row["body"]) != row["body"]:
+            whats.append(("hidden", "invisible characters"))
+        if whats and row["deleted_at"] is None and not row["scope"]:
+            concerns[row["id"]] = list(dict.fromkeys(whats))
+    return AuditedPart(concerns, len(found), found[-1]["id"] if len(found) == limit else None)

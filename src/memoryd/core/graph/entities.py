@@ -118,10 +118,7 @@ def delete(graph: Graph, names: Sequence[str]) -> DeletedNodes:
 
     def work(change: Change) -> DeletedNodes:
         found = named(change.queries, names)
-        ids = [one.id for one in found.values()]
-        relations.cut(change, ids)
-        about = [observation.id for each in observations.of(change.queries, ids).values() for observation in each]
-        records.delete(change.queries, [*ids, *about], change.now)
+        drop(change, list(found.values()))
         wanted = dict.fromkeys(names)
         gone = [name for name in wanted if name in found]
         return {"deleted": gone, "not_found": [n for n in wanted if n not in found], "deleted_count": len(gone)}
@@ -129,6 +126,14 @@ def delete(graph: Graph, names: Sequence[str]) -> DeletedNodes:
     deleted = graph.change(work)
     graph.engine.purge_if_at_once(graph.workspace)
     return deleted
+
+
+def drop(change: Change, nodes: Sequence[Entity]) -> None:
+    """Mark entities as deleted, with their observations and relations, within a change."""
+    ids = [one.id for one in nodes]
+    relations.cut(change, ids)
+    about = [observation.id for each in observations.of(change.queries, ids).values() for observation in each]
+    records.delete(change.queries, [*ids, *about], change.now)
 
 
 @cleaned

@@ -7,7 +7,9 @@ from typing import Any
 
 from memoryd.core.base.clock import moment, timestamp
 from memoryd.core.graph.transaction import Change, Graph
+from memoryd.core.memories import correction
 from memoryd.core.records import records, short_ids
+from memoryd.core.records.records import Origin
 from memoryd.errors import InvalidInputError, NotFoundError
 from memoryd.model import Kind
 from memoryd.store.base import Queries, Row
@@ -161,13 +163,15 @@ def _version(change: Change, row: Row, until: str) -> Restored:
         which = f"version until {until}" if until else "earlier version"
         raise NotFoundError(f"{row['id']} is not deleted, and no {which} of it is known. Nothing was restored.")
     tags = json.loads(before["tags"])
+    change.queries.run("versions.keep_whole", id=row["id"], now=change.now)
     if before["body"] == row["body"]:
         records.retag(change.queries, row["id"], tags, change.now)
     else:
-        records.change(change.queries, row["id"], before["body"], tags, None, change.now)
+        author = Origin(before["client"], before["tool"])
+        records.change(change.queries, row["id"], before["body"], tags, None, change.now, by=author)
         change.lacking.add(row["id"])
     if row["kind"] == Kind.MEMORY:
-        change.queries.run("memories.release", id=row["id"], importance=before["importance"], times=0)
+        correction.follow(change.queries, row["id"], row["name"], before["body"], before["importance"])
     if row["kind"] == Kind.ENTITY:
         change.reads_differently([row["id"]], "summary")
     if row["kind"] == Kind.OBSERVATION:

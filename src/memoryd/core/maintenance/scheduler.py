@@ -131,7 +131,7 @@ def maintain(
             if not goes_on():
                 return
             ids = {memory.id for memory in act.gone}
-            if gone.isdisjoint(ids | {act.by.id}) and (dry_run or _do(engine, workspace, act)):
+            if gone.isdisjoint(ids | {act.by.id}) and (dry_run or do(engine, workspace, act)):
                 gone |= ids
                 yield act
 
@@ -203,7 +203,8 @@ def _unjudged(engine: Engine, workspace: Workspace, limit: int, after: tuple[str
     return engine.store.read(workspace, lambda q: q.all("maintenance.unjudged", **page))
 
 
-def _do(engine: Engine, workspace: Workspace, act: Act) -> bool:
+def do(engine: Engine, workspace: Workspace, act: Act) -> bool:
+    """Carry out an act as maintenance; return False, with nothing done, if one of its memories has changed."""
     act = replace(act, reason=engine.secrets.masked(act.reason))
     with written_by("memoryd", TOOL):
         done = engine.write(workspace, lambda q: carry_out(q, act, engine.clock.now()))

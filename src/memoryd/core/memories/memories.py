@@ -133,10 +133,13 @@ class Memories:
         kinds: Sequence[Kind] = (),
         form: Format = "summary",
         as_of: str | None = None,
+        *,
+        note: bool = True,
     ) -> Briefing:
         """Return what bears on a query, within `budget` tokens; with `as_of`, what was believed at that time.
 
-        Raise InvalidInputError if `as_of` is not a time.
+        Without `note` this does not count as a recall: somebody only looks at what one would be. Raise
+        InvalidInputError if `as_of` is not a time.
         """
         allowed = Filter(tags=tuple(tags), kinds=tuple(kinds), session=self._scope.session)
         at = timestamp(moment(as_of)) if as_of else ""
@@ -149,7 +152,8 @@ class Memories:
         found, layout = self._search.ranked(read, fill=True), LAYOUTS[form](query, named)
         left = room(budget, found.degraded, layout)
         written = self._written(query, found.best, left, form) if form in WRITTEN and found.best else None
-        return self._noted(annotated(written or brief(found.best, left, layout), budget, found.degraded, layout))
+        briefing = annotated(written or brief(found.best, left, layout), budget, found.degraded, layout)
+        return self._noted(briefing) if note else briefing
 
     def _written(self, query: str, hits: Sequence[Hit], budget: int, form: Format) -> Briefing | None:
         """Return what a language model writes of the hits; None without one or if it fails (d: a fallback follows)."""
@@ -165,8 +169,11 @@ class Memories:
         tokens = estimate_tokens(text)
         return Briefing(text, made.hits, tokens, len(hits) - len(made.hits)) if 0 < tokens <= budget else None
 
-    def context(self, task: str | None, budget: int, but: Collection[str] = ()) -> Briefing:
-        """Return what bears on a task, is important or recent, for the start of a conversation; no ids of `but`."""
+    def context(self, task: str | None, budget: int, but: Collection[str] = (), *, note: bool = True) -> Briefing:
+        """Return what bears on a task, is important or recent, for the start of a conversation; no ids of `but`.
+
+        `note`: see `recall`.
+        """
 
         def work(question: Question) -> tuple[Found | None, dict[str, list[Hit]], dict[str, str]]:
             queries = question.queries
@@ -185,7 +192,8 @@ class Memories:
         about: Findings[Hit] = self._search.ranked(read) if read else Findings([])
         sections = {"Relevant to the task": about.best, **others}
         sections = {label: [hit for hit in hits if hit.record.id not in but] for label, hits in sections.items()}
-        return self._noted(_briefing(task or "", sections, about.degraded, budget, named))
+        briefing = _briefing(task or "", sections, about.degraded, budget, named)
+        return self._noted(briefing) if note else briefing
 
     def _noted(self, briefing: Briefing) -> Briefing:
         if not self._engine.settings.read_only:

@@ -43,9 +43,9 @@ def written_by(client: str, tool: str) -> Iterator[None]:
         _ORIGIN.reset(token)
 
 
-def origin() -> dict[str, str]:
-    """Return the client and the tool that are noted in what is written now."""
-    noted = _ORIGIN.get()
+def origin(by: Origin | None = None) -> dict[str, str]:
+    """Return the client and the tool that are noted in what is written now, unless it is `by` others."""
+    noted = by or _ORIGIN.get()
     return {"client": noted.client, "tool": noted.tool}
 
 
@@ -78,13 +78,22 @@ def add(queries: Queries, record: Record, embedded: Embedded | None, now: str) -
 
 
 def change(
-    queries: Queries, record_id: str, body: str, tags: Sequence[str], embedded: Embedded | None, now: str
+    queries: Queries,
+    record_id: str,
+    body: str,
+    tags: Sequence[str],
+    embedded: Embedded | None,
+    now: str,
+    by: Origin | None = None,
 ) -> None:
-    """Give a record another text and other tags; drop its old vectors, and keep its old text as a version."""
+    """Give a record another text and other tags; drop its old vectors, and keep its old text as a version.
+
+    `by` wrote the text, where that is not who writes now: an earlier version that comes back.
+    """
     queries.run("embeddings.clear", id=record_id)
     values = {"id": record_id, "body": body, "tags": json.dumps(tags, ensure_ascii=False), "now": now}
     queries.run("versions.keep", **values)
-    queries.run("records.change", **values, **origin())
+    queries.run("records.change", **values, **origin(by))
     embed(queries, record_id, GENERAL, embedded)
     event(queries, "update", [record_id], now)
 

@@ -51,6 +51,7 @@ from memoryd.server.http.entry import (
 )
 from memoryd.server.http.metrics import HealthChecks, Metrics
 from memoryd.server.http.tools import Plain
+from memoryd.server.ui.app import Page
 from memoryd.settings import DEFAULT_WORKSPACE
 
 log = logging.getLogger(__name__)
@@ -68,9 +69,13 @@ def serve(
     certificate: str | None = None,
     key: str | None = None,
     made: Callable[[Engine], Starlette] | None = None,
+    announce: Callable[[str], None] | None = None,
 ) -> None:
-    """Serve until SIGTERM or SIGINT; then finish running calls and close the engine. `made`: another application."""
-    server = prepared(engine, certificate, key, made)
+    """Serve until SIGTERM or SIGINT; then finish running calls and close the engine.
+
+    `made`: another application. `announce` is called with the server's address once it listens, instead of printing it.
+    """
+    server = prepared(engine, certificate, key, made, announce)
     for number in (signal.SIGTERM, signal.SIGINT):  # uvicorn raises them again when it is done
         signal.signal(number, lambda *_: None)
     server.ending.append(partial(end_soon, engine, last_calls=LAST_CALLS + ORDERLY))
@@ -82,8 +87,9 @@ def prepared(
     certificate: str | None = None,
     key: str | None = None,
     made: Callable[[Engine], Starlette] | None = None,
+    announce: Callable[[str], None] | None = None,
 ) -> "_Server":
-    """Return the server of an engine, configured by its settings. `made`: see `serve`.
+    """Return the server of an engine, configured by its settings. `made`, `announce`: see `serve`.
 
     Raise InvalidInputError if a token, the certificate or its key is missing.
     """
@@ -98,7 +104,11 @@ def prepared(
         http=partial(HttpConnection, door),  # type: ignore[arg-type]  # called like a class
         loop="asyncio" if door.tls else "auto",  # uvloop may read the client's first bytes before it can be paused
     )  # fmt: skip
-    return _Server(config, door, app.state.ending)
+    return _Server(config, door, app.state.ending, announce or _announce)
+
+
+def _announce(address: str) -> None:
+    print(f"memoryd serves {address}/mcp", flush=True)  # noqa: T201 - for people and programs
 
 
 def _tls(certificate: str | None, key: str | None) -> ssl.SSLContext:
@@ -144,13 +154,16 @@ def _make_default(engine: Engine) -> None:
 
 
 class _Server(uvicorn.Server):
-    """uvicorn's server, which prints its address once it listens, and ends endless streams at its end."""
+    """uvicorn's server, which announces its address once it listens, and ends endless streams at its end."""
 
-    def __init__(self, config: uvicorn.Config, door: Door, ending: list[Callable[[], None]]) -> None:
+    def __init__(
+        self, config: uvicorn.Config, door: Door, ending: list[Callable[[], None]], announce: Callable[[str], None]
+    ) -> None:
         super().__init__(config)
         self.door = door
         self.ending = ending
         """What runs when the end begins."""
+        self._announce = announce
 
     async def startup(self, sockets: Any = None) -> None:
         await super().startup(sockets)
@@ -159,7 +172,7 @@ class _Server(uvicorn.Server):
                 host, port = socket.getsockname()[:2]
                 name = f"[{host}]" if ":" in host else host
                 scheme = "https" if self.door.tls else "http"
-                print(f"memoryd serves {scheme}://{name}:{port}/mcp", flush=True)  # noqa: T201 - for people and programs
+                self._announce(f"{scheme}://{name}:{port}")
 
     async def shutdown(self, sockets: Any = None) -> None:
         for end in self.ending:
@@ -191,7 +204,8 @@ def assembled(calls: Calls, server: Server[Any], callers: Callers, *, streams: b
             async with manager.run():
                 yield
 
-    health, metrics, plain = HealthChecks(engine), Metrics(calls), Plain(calls)
+    health, metrics, plain, page = HealthChecks(engine), Metrics(calls), Plain(calls), Page(engine)
+    calls.ending.append(page.end)
     sse = SseServerTransport(MESSAGES, security_settings=names)
     stream = _Stream(server, callers, sse)
     routes: list[BaseRoute] = [
@@ -204,6 +218,7 @@ def assembled(calls: Calls, server: Server[Any], callers: Callers, *, streams: b
         Route("/health/live", health.live),
         Route("/metrics", Guard(request_response(metrics.show)), methods=["GET"]),
         Route(METADATA, _described),
+        *page.routes(),
     ]
     middleware = [
         Middleware(Logged),

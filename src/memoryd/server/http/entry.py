@@ -24,11 +24,12 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from memoryd.core.access.tokens import EVERYTHING, Grant, Tokens
 from memoryd.errors import InvalidInputError, NotFoundError, StoreError
-from memoryd.loopback import is_loopback
+from memoryd.loopback import LOCAL_NAME, is_loopback
 from memoryd.model import Workspace
 from memoryd.server.calls import Calls
 from memoryd.server.connection import ADMISSION, Admission
 from memoryd.server.http.openapi import WORKSPACE
+from memoryd.server.ui.access import ROOT
 
 log = logging.getLogger(__name__)
 
@@ -73,12 +74,14 @@ def is_direct(request: HTTPConnection) -> bool:
 def is_open(request: HTTPConnection) -> bool:
     """Return whether a request needs no token."""
     path = request.scope["path"]
+    if path == ROOT or path.startswith(f"{ROOT}/"):  # the page asks for a session of its own
+        return True
     return path in OPEN and not (path == HEALTH and "authorization" in request.headers)
 
 
 def security(host: str, allowed: tuple[str, ...]) -> TransportSecuritySettings:
     """Return the allowed host names and origins of requests, as a protection against DNS rebinding."""
-    names = ["127.0.0.1", "localhost", "[::1]", *([] if host in ("0.0.0.0", "::") else [host]), *allowed]  # noqa: S104 - asked, not bound
+    names = ["127.0.0.1", "localhost", "[::1]", LOCAL_NAME, *([] if host in ("0.0.0.0", "::") else [host]), *allowed]  # noqa: S104 - asked, not bound
     return TransportSecuritySettings(
         enable_dns_rebinding_protection=True,
         allowed_hosts=[form for name in names for form in (name, f"{name}:*")],

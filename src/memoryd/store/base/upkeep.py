@@ -1,6 +1,7 @@
 """The fourth role of a store: what `memoryd doctor` checks and repairs, and what the background work keeps in shape."""
 
 from collections.abc import Iterable, Mapping
+from pathlib import Path
 from typing import NamedTuple, Protocol
 
 from memoryd.model import Workspace
@@ -35,6 +36,12 @@ class Upkeep(Protocol):
         """Return how many stored vectors are unusable; `dims` has the dimension of each model's vectors.
 
         With `drop` they are deleted, so that their records are embedded again; one bad chunk costs a record all of its.
+        """
+
+    def scrub(self, workspace: Workspace) -> list[Path]:
+        """Let go of what deletions have left beside the rows of a workspace, such as a log.
+
+        Return the files in which anything of it could be; none where a server keeps them.
         """
 
     def tend(self, workspace: Workspace) -> None:

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterable, Mapping
+from pathlib import Path
 
 from psycopg import sql
 
@@ -65,6 +66,12 @@ class PostgresUpkeep:
         if found and drop:
             self._rows.write(workspace, lambda q: q.many("upkeep.drop", found))
         return len(found)
+
+    def scrub(self, workspace: Workspace) -> list[Path]:
+        """Vacuum what was deleted; the files are the server's, as are its log and its backups."""
+        with self._rows.apart(patient=True) as connection:
+            connection.execute(statements()["upkeep.vacuum"])
+        return []
 
     def tend(self, workspace: Workspace) -> None:
         """Build the indexes over vectors that searches lacked; others can write meanwhile."""

@@ -163,3 +163,13 @@ LIMIT 1
 -- name: relations.purge
 -- For good.
 DELETE FROM relations WHERE workspace_id = :workspace AND deleted_at IS NOT NULL AND deleted_at <= :before
+
+-- name: entities.rename
+-- Another name for an entity and its observations.
+UPDATE records SET name = :name
+WHERE workspace_id = :workspace AND deleted_at IS NULL AND id IN (SELECT value FROM json_each(:ids))
+
+-- name: entities.unembed
+-- Drop the vectors of some records: the text that they were made from has changed.
+DELETE FROM embeddings
+WHERE workspace_id = :workspace AND perspective <> 'client' AND id IN (SELECT value FROM json_each(:ids))

@@ -49,14 +49,15 @@ WHERE d.workspace_id = :workspace AND d.superseded_by = :id AND d.ending = 'comp
 
 -- name: history.version
 -- The last earlier version of a record with another text; if there is none, the last one with other tags.
-SELECT v.body, v.tags, v.importance
+SELECT v.body, v.tags, v.importance, v.client, v.tool
 FROM versions v JOIN records r ON r.workspace_id = v.workspace_id AND r.id = v.id
 WHERE v.workspace_id = :workspace AND v.id = :id
 ORDER BY CASE WHEN v.body <> r.body THEN 0 ELSE 1 END, v.until DESC LIMIT 1
 
 -- name: history.before
 -- The version of a record that ended at a certain time.
-SELECT body, tags, importance FROM versions WHERE workspace_id = :workspace AND id = :id AND until = :until
+SELECT body, tags, importance, client, tool FROM versions
+WHERE workspace_id = :workspace AND id = :id AND until = :until
 
 -- name: history.observed
 -- The observations that were deleted together with their entity.
@@ -99,6 +100,12 @@ WHERE workspace_id = :workspace AND deleted_at IS NOT NULL AND id IN (SELECT val
 -- Mark restored memories as not superseded; maintenance ignores them from now on: `consolidated` is 2.
 UPDATE memory_details SET superseded_by = NULL, ending = '', reason = '', consolidated = 2
 WHERE workspace_id = :workspace AND id IN (SELECT value FROM json_each(:ids))
+
+-- name: memories.correct
+-- A memory says something else: consolidation compares it again, unless it was restored and is left alone.
+UPDATE memory_details SET fingerprint = :fingerprint, importance = :importance, gist = '',
+  consolidated = CASE WHEN consolidated = 2 THEN 2 ELSE :consolidated END
+WHERE workspace_id = :workspace AND id = :id
 
 -- name: memories.release
 -- Take back what a memory got from another one.

@@ -47,3 +47,7 @@ SELECT r.id FROM records r JOIN memory_details d ON d.workspace_id = r.workspace
 WHERE r.workspace_id = :workspace AND r.kind = 'memory' AND r.name IS NULL AND r.scope = '' AND r.deleted_at IS NULL
   AND r.updated_at < :before AND d.consolidated <> 2
 ORDER BY r.updated_at, r.id LIMIT :limit
+
+-- name: maintenance.leave
+-- Somebody wants these as they are: maintenance leaves them alone for good.
+UPDATE memory_details SET consolidated = 2 WHERE workspace_id = :workspace AND id IN (SELECT value FROM json_each(:ids))

@@ -1,7 +1,7 @@
 -- name: versions.keep
 -- Keep the text of a record before it changes. Nothing is kept of volatile records.
-INSERT INTO versions (workspace_id, id, until, body, tags, importance)
-SELECT r.workspace_id, r.id, :now, r.body, r.tags, coalesce(d.importance, .5)
+INSERT INTO versions (workspace_id, id, until, body, tags, importance, client, tool)
+SELECT r.workspace_id, r.id, :now, r.body, r.tags, coalesce(d.importance, .5), r.client, r.tool
 FROM records r LEFT JOIN memory_details d ON d.workspace_id = r.workspace_id AND d.id = r.id
 WHERE r.workspace_id = :workspace AND r.id = :id AND r.deleted_at IS NULL AND r.scope = ''
   AND (r.body <> :body OR r.tags <> :tags)
@@ -9,12 +9,25 @@ ON CONFLICT (workspace_id, id, until) DO NOTHING
 
 -- name: versions.keep_tags
 -- The same before its tags change, or it becomes more important.
-INSERT INTO versions (workspace_id, id, until, body, tags, importance)
-SELECT r.workspace_id, r.id, :now, r.body, r.tags, coalesce(d.importance, .5)
+INSERT INTO versions (workspace_id, id, until, body, tags, importance, client, tool)
+SELECT r.workspace_id, r.id, :now, r.body, r.tags, coalesce(d.importance, .5), r.client, r.tool
 FROM records r LEFT JOIN memory_details d ON d.workspace_id = r.workspace_id AND d.id = r.id
 WHERE r.workspace_id = :workspace AND r.id = :id AND r.deleted_at IS NULL AND r.scope = ''
   AND (r.tags <> :tags OR d.importance < :importance)
 ON CONFLICT (workspace_id, id, until) DO NOTHING
+
+-- name: versions.keep_whole
+-- The same before a correction, whatever it changes.
+INSERT INTO versions (workspace_id, id, until, body, tags, importance, client, tool)
+SELECT r.workspace_id, r.id, :now, r.body, r.tags, coalesce(d.importance, .5), r.client, r.tool
+FROM records r LEFT JOIN memory_details d ON d.workspace_id = r.workspace_id AND d.id = r.id
+WHERE r.workspace_id = :workspace AND r.id = :id AND r.deleted_at IS NULL AND r.scope = ''
+ON CONFLICT (workspace_id, id, until) DO NOTHING
+
+-- name: versions.of_record
+-- The earlier texts of a record, the last first, and who wrote them.
+SELECT until, body, tags, importance, client, tool FROM versions
+WHERE workspace_id = :workspace AND id = :id ORDER BY until DESC LIMIT :limit
 
 -- name: versions.purgeable
 -- Whether there are old ones.
@@ -33,10 +46,8 @@ WHERE r.workspace_id = :workspace AND r.deleted_at IS NULL AND r.created_at <= :
 
 -- name: past.others
 -- Records that existed at a time, pass a filter, and are deleted or changed now: as they were, last changed first.
--- Who wrote a text that was changed since is not known any more.
 SELECT r.id, r.kind, r.name, r.type, coalesce(v.body, r.body) AS body, coalesce(v.tags, r.tags) AS tags, r.scope,
-  r.session_id, CASE WHEN v.id IS NULL THEN r.client ELSE '' END AS client,
-  CASE WHEN v.id IS NULL THEN r.tool ELSE '' END AS tool, r.created_at,
+  r.session_id, coalesce(v.client, r.client) AS client, coalesce(v.tool, r.tool) AS tool, r.created_at,
   CASE WHEN r.updated_at <= :at THEN r.updated_at ELSE :at END AS updated_at, coalesce(v.importance, d.importance, .5) AS importance,
   coalesce(d.access_count, 0) AS access_count, d.accessed_at
 FROM records r

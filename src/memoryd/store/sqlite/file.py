@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 import apsw
 
 from memoryd import disk
-from memoryd.errors import StoreError
+from memoryd.errors import StoreBusyError, StoreError
 from memoryd.model import Workspace
 from memoryd.store.base import Queries
 from memoryd.store.base.rows import archived, closed
@@ -238,6 +238,16 @@ class SqliteFile:
                 raise archived(job.workspace)
             result = job.work(queries)
         finished.append((job, result))
+
+    def empty_log(self) -> None:
+        """Write the log back into the file and empty it; raise StoreError while another process reads it for long."""
+        with explained(self.path), closing(connect(self.path, self._durability)) as connection:
+            busy, *_ = next(iter(connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")))
+        if busy:
+            raise StoreBusyError(
+                f"The rows were removed, but another process reads {self.path}, so its write-ahead log could not be "
+                "emptied yet. Repeat this later."
+            )
 
     # backup ----------------------------------------------------------------------------------------------------------
 

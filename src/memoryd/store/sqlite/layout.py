@@ -67,6 +67,11 @@ class DataDirectory:
         """Return the files of workspaces that have one of their own."""
         return sorted(path for folder in (PROJECTS, ARCHIVE) for path in self.root.glob(f"{folder}/*.db"))
 
+    def every_file(self) -> list[Path]:
+        """Return every file in which a text may be: exports and backups too, but no models."""
+        models = self.root / "models"
+        return sorted(path for path in self.root.rglob("*") if path.is_file() and models not in path.parents)
+
 
 @dataclass(frozen=True, slots=True)
 class SingleFile:
@@ -117,6 +122,10 @@ class SingleFile:
     def own_files(self) -> list[Path]:
         """Return nothing: no workspace has a file of its own."""
         return []
+
+    def every_file(self) -> list[Path]:
+        """Return the file and those that SQLite put beside it: the directory may be anybody's."""
+        return [path for path in self._parts() if path.is_file()]
 
 
 Layout = DataDirectory | SingleFile

@@ -52,6 +52,12 @@ class SqliteUpkeep:
             self._rows.write(workspace, lambda q: q.run("doctor.drop", seqs=json.dumps(bad)))
         return len(bad)
 
+    def scrub(self, workspace: Workspace) -> list[Path]:
+        """Write the log back into the file and empty it; return every file of the directory, or those of the one."""
+        with self._files.lent(workspace) as file:
+            file.empty_log()
+        return self._layout.every_file()
+
     def tend(self, workspace: Workspace) -> None:
         """Delete old tombstones of vectors: an index in memory that is further behind reloads."""
         if self._rows.read(workspace, _trimmable):

@@ -62,3 +62,11 @@ WHERE e.workspace_id = :workspace AND e.perspective <> 'client' AND (
 -- Drop the vectors of a record that has a damaged one, so that it is embedded again.
 DELETE FROM embeddings
 WHERE workspace_id = :workspace AND id = :id AND perspective = :perspective AND model = :model
+
+-- name: upkeep.vacuum
+-- Free the room of what was deleted, in the tables that hold texts and what was made of them.
+VACUUM records, versions, embeddings
+
+-- name: words.optimize
+-- The index of words forgets deleted rows at the next vacuum: there is nothing to do here.
+SELECT 1 WHERE false

@@ -1,0 +1,62 @@
+"""What maintenance would do, for a person to accept or refuse one by one."""
+
+import json
+from collections.abc import Iterator
+from itertools import islice
+
+from memoryd.core.engine import Engine
+from memoryd.core.maintenance import scheduler
+from memoryd.core.maintenance.actions import Act
+from memoryd.core.records import records
+from memoryd.errors import NotFoundError
+from memoryd.model import Workspace
+from memoryd.models.llm import CountingWriter
+from memoryd.store.base import Queries
+
+SHOWN = 50  # proposals that are looked for at once
+
+
+def proposals(engine: Engine, workspace: Workspace) -> list[Act]:
+    """Return the first acts that maintenance would take without asking a language model; nothing is changed."""
+    return list(islice(_would(engine, workspace), SHOWN))
+
+
+def _would(engine: Engine, workspace: Workspace) -> Iterator[Act]:
+    return scheduler.maintain(engine, workspace, lambda: False, dry_run=CountingWriter())
+
+
+def key_of(act: Act) -> str:
+    """Return what identifies a proposal: what would become of which memories."""
+    return " ".join([act.ending, act.by.id, *sorted(memory.id for memory in act.gone)])
+
+
+def accept(engine: Engine, workspace: Workspace, key: str) -> Act:
+    """Carry out a proposal. Raise NotFoundError if maintenance would not do that any more."""
+    act = _found(engine, workspace, key)
+    if not scheduler.do(engine, workspace, act):
+        raise _gone()
+    return act
+
+
+def refuse(engine: Engine, workspace: Workspace, key: str) -> Act:
+    """Leave the memories of a proposal alone from now on, as those that were restored are. Raise NotFoundError."""
+    act = _found(engine, workspace, key)
+    ids = [memory.id for memory in act.gone]
+
+    def work(queries: Queries) -> None:
+        queries.run("maintenance.leave", ids=json.dumps(ids))
+        records.event(queries, "refuse", ids, engine.clock.now())
+
+    engine.write(workspace, work)
+    return act
+
+
+def _found(engine: Engine, workspace: Workspace, key: str) -> Act:
+    for act in _would(engine, workspace):
+        if key_of(act) == key:
+            return act
+    raise _gone()
+
+
+def _gone() -> NotFoundError:
+    return NotFoundError("Maintenance would not do this any more: one of the memories has changed. Nothing was done.")

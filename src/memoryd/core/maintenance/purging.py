@@ -1,0 +1,99 @@
+"""Purging on request: records go at once and for good, and the files are searched for what is left of them."""
+
+import json
+import mmap
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from memoryd.core.records import records, short_ids
+from memoryd.core.scope import Scope
+from memoryd.errors import NotFoundError
+from memoryd.store.base import Queries
+
+PIECE = 24  # characters of a text that are looked for together: fewer may stand elsewhere by chance
+PIECES = 64  # of one text, evenly spread; each is looked for in every file
+
+
+@dataclass(frozen=True, slots=True)
+class Trace:
+    """What is left of a purged text: where, and which records still say the same; none in a backup or an export."""
+
+    path: Path
+    text: str
+    holders: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Purged:
+    """What was removed, what was searched for it, and what was found."""
+
+    ids: tuple[str, ...]
+    """Of the records and relations, with what belonged to them."""
+    pieces: int
+    """Pieces of their texts that were looked for; 0 if they were too short for that."""
+    files: tuple[Path, ...]
+    """That were searched; none where a server keeps the data."""
+    size: int
+    """Bytes of these."""
+    traces: tuple[Trace, ...]
+
+    @property
+    def proven(self) -> bool:
+        """Whether the files hold nothing of the texts."""
+        return bool(self.pieces and self.files) and not self.traces
+
+
+def purge(scope: Scope, ids: Sequence[str]) -> Purged:
+    """Remove records or relations, living or deleted, with versions, words, vectors and the write-ahead log.
+
+    An entity goes with its observations and relations. Raise NotFoundError if one does not exist; nothing is removed
+    then.
+    """
+
+    def work(queries: Queries) -> tuple[list[str], list[str]]:
+        named = short_ids.resolve(queries, "ID", ids, scope.session, "ids.ever")
+        wanted = json.dumps(list(dict.fromkeys(named)))
+        there = queries.all("purge.subjects", ids=wanted)
+        found = [row["id"] for row in there]
+        if missing := [key for key in named if key not in found]:
+            raise NotFoundError(
+                f"There is no record {', '.join(key[:100] for key in missing[:10])}. Nothing was removed."
+            )
+        texts = [row["text"] for row in queries.all("purge.texts", ids=json.dumps(found))]
+        records.event(queries, "purge", found, scope.engine.clock.now())
+        queries.run("purge.relations", ids=wanted)
+        queries.run("records.erase", ids=json.dumps(found))
+        queries.run("words.optimize")
+        return found, texts
+
+    found, texts = scope.write(work)
+    files = scope.engine.store.upkeep.scrub(scope.workspace)
+    pieces = list(dict.fromkeys(piece for text in texts for piece in _pieces(text)))
+    traces = [trace for path in files for trace in _traces(scope, path, pieces)]
+    size = sum(path.stat().st_size for path in files if path.exists())
+    return Purged(tuple(found), len(pieces), tuple(files), size, tuple(traces))
+
+
+def _pieces(text: str) -> list[str]:
+    """Return parts of a text, evenly spread; none of one that is too short to be distinguished from others."""
+    places = range(0, len(text) - PIECE + 1, PIECE)
+    return [text[place : place + PIECE] for place in places[:: max(1, -(-len(places) // PIECES))]]
+
+
+def _traces(scope: Scope, path: Path, pieces: Sequence[str]) -> Iterator[Trace]:
+    for piece in _found_in(path, pieces):
+        rows = scope.read(lambda q, piece=piece: q.all("purge.holders", piece=piece, limit=5))  # type: ignore[misc]
+        yield Trace(path, piece, tuple(row["id"] for row in rows))
+
+
+def _found_in(path: Path, pieces: Sequence[str]) -> list[str]:
+    """Return the pieces that a file holds, as text or as JSON writes it."""
+    if not path.exists() or not path.stat().st_size:
+        return []
+    with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
+        return [piece for piece in pieces if any(data.find(form) >= 0 for form in _forms(piece))]
+
+
+def _forms(piece: str) -> set[bytes]:
+    return {piece.encode(), json.dumps(piece)[1:-1].encode(), json.dumps(piece, ensure_ascii=False)[1:-1].encode()}

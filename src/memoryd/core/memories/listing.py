@@ -1,0 +1,248 @@
+"""Lists of records for people: every kind, the last changed first, by facets and by words as one types."""
+
+import heapq
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from memoryd.core.base.clock import FOREVER, moment, timestamp
+from memoryd.core.records import short_ids
+from memoryd.core.records.records import record_of
+from memoryd.core.scope import Scope
+from memoryd.core.search.pipeline import Search
+from memoryd.errors import InvalidInputError, NotFoundError
+from memoryd.model import Filter, Findings, Kind, Record
+from memoryd.query_syntax import literal_query, typed_query
+from memoryd.store.base import Queries, Row
+
+PAGE = 50  # records of a page
+FOUND = 100  # records that a search by words lists at most
+COUNTED = 200  # values of a facet
+REPLACED = 20  # predecessors of a record that are shown
+BULK = 10_000  # records that one action may change
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Facets:
+    """Which records a list is to have; '' and () are all. Raise InvalidInputError unless the times are times."""
+
+    kinds: tuple[Kind, ...] = ()
+    tags: tuple[str, ...] = ()
+    """A record must have all of them."""
+    client: str = ""
+    tool: str = ""
+    session: str = ""
+    since: str = ""
+    """Created then or later."""
+    until: str = ""
+    """Created before."""
+    least: float = 0.0
+    """The importance from which on memories are listed."""
+    deleted: bool = False
+
+    def __post_init__(self) -> None:
+        for time in filter(None, (self.since, self.until)):
+            moment(time)
+
+    @property
+    def narrow(self) -> bool:
+        """Whether it leaves anything out."""
+        return self != Facets(deleted=self.deleted)
+
+    def parameters(self) -> dict[str, Any]:
+        """Return the filter as the statements of `listing` take it."""
+        return {
+            "kinds": json.dumps(self.kinds or tuple(Kind)), "tags": json.dumps(self.tags), "tag_count": len(self.tags),
+            "client": self.client, "tool": self.tool, "session": self.session, "least": self.least,
+            "since": timestamp(moment(self.since)) if self.since else "",
+            "until": timestamp(moment(self.until)) if self.until else FOREVER,
+        }  # fmt: skip
+
+    def admit(self, record: Record) -> bool:
+        """Return whether a living record passes."""
+        parameters = self.parameters()
+        return (
+            (not self.kinds or record.kind in self.kinds) and set(self.tags) <= set(record.tags)
+            and self.client in ("", record.client) and self.tool in ("", record.tool)
+            and self.session in ("", record.session_id) and record.importance >= self.least
+            and parameters["since"] <= record.created_at < parameters["until"]
+        )  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class ListedRecord:
+    """A record, and how it ended if it is deleted."""
+
+    record: Record
+    deleted_at: str | None = None
+    ending: str = ""
+    """`merged`, `superseded` or `compacted`; '' if it was forgotten or lives."""
+    successor: str | None = None
+    """The id of the record that took its place."""
+    reason: str = ""
+
+    @property
+    def mark(self) -> tuple[str, str]:
+        """Its place in a list."""
+        return (self.deleted_at or self.record.updated_at, self.record.id)
+
+
+@dataclass(frozen=True, slots=True)
+class ListPage:
+    """A page of a list, and the mark that the next one begins after; None at the end."""
+
+    records: Sequence[ListedRecord]
+    after: tuple[str, str] | None = None
+
+
+BEGINNING = (FOREVER, "")
+
+
+def page(scope: Scope, facets: Facets, after: tuple[str, str] = BEGINNING, limit: int = PAGE) -> ListPage:
+    """Return the records that facets admit, the last changed or deleted first, after a mark."""
+    asked = facets.parameters() | {"time": after[0], "id": after[1], "limit": limit + 1}
+
+    def work(queries: Queries) -> list[ListedRecord]:
+        if facets.deleted:
+            return list(map(_listed, queries.all("listing.deleted", **asked)))
+        by_kind = [
+            map(_listed, queries.all("listing.page", kind=str(kind), **asked)) for kind in facets.kinds or tuple(Kind)
+        ]
+        return list(heapq.merge(*by_kind, key=lambda one: one.mark, reverse=True))
+
+    found = scope.read(work)
+    return ListPage(found[:limit], found[limit - 1].mark if len(found) > limit else None)
+
+
+def ids(scope: Scope, facets: Facets) -> list[str]:
+    """Return the ids of the living records that facets admit; raise InvalidInputError if they are too many."""
+    rows = scope.read(lambda q: q.all("listing.ids", **facets.parameters(), limit=BULK + 1))
+    if len(rows) > BULK:
+        raise InvalidInputError(f"More than {BULK:,} records match. Narrow the list first.")
+    return [row["id"] for row in rows]
+
+
+def typed(scope: Scope, text: str, facets: Facets) -> list[ListedRecord]:
+    """Return the best living records with all words of a text, the last of which may be half typed; else any word."""
+    allowed = Filter(kinds=facets.kinds, tags=facets.tags)
+
+    def work(queries: Queries) -> list[ListedRecord]:
+        for query in (typed_query(text), literal_query(text)):
+            scored = scope.index.words(queries, query, allowed, FOUND) if query else []
+            if found := _by_id(queries, [key for key, _ in scored]):
+                return [one for one in found.values() if facets.admit(one.record)]
+        return []
+
+    return scope.read(work)
+
+
+def meant(scope: Scope, text: str, facets: Facets) -> Findings[ListedRecord]:
+    """Return the living records that bear on a text by words and by meaning, best first."""
+    hits = Search(scope).hits(text, Filter(kinds=facets.kinds, tags=facets.tags))
+    return Findings([ListedRecord(hit.record) for hit in hits.best if facets.admit(hit.record)], hits.degraded)
+
+
+def counts(scope: Scope) -> dict[str, dict[str, int]]:
+    """Return how many living records each kind, tag, client and tool has, the commonest first."""
+
+    def work(queries: Queries) -> dict[str, dict[str, int]]:
+        tags = queries.all("records.tags", session="", limit=COUNTED)
+        return {
+            "kind": _counted(queries.all("listing.kinds")),
+            "tag": {row["tag"]: row["number"] for row in tags},
+            "client": _counted(queries.all("listing.clients", limit=COUNTED)),
+            "tool": _counted(queries.all("listing.tools", limit=COUNTED)),
+        }  # fmt: skip
+
+    return scope.read(work)
+
+
+def kinds(scope: Scope) -> dict[str, int]:
+    """Return how many living records there are of each kind."""
+    return scope.read(lambda q: _counted(q.all("listing.kinds")))
+
+
+def latest(scope: Scope) -> int:
+    """Return the number of the last event in the database of a workspace: it grows with every change."""
+    row = scope.read(lambda q: q.one("events.latest"))
+    return row["seq"] if row else 0
+
+
+def _counted(rows: Sequence[Row]) -> dict[str, int]:
+    return {row["value"]: row["number"] for row in rows}
+
+
+def news(scope: Scope, after: int) -> tuple[int, list[str]]:
+    """Return the ids of what changed after an event, each once, and the number of the last event."""
+    rows = scope.read(lambda q: q.all("listing.news", after=after, limit=BULK))
+    return (rows[-1]["seq"] if rows else after), list(dict.fromkeys(row["subject"] for row in rows if row["subject"]))
+
+
+def some(scope: Scope, ids: Sequence[str]) -> list[ListedRecord]:
+    """Return records by id, in the order given; those that do not exist are left out."""
+    return scope.read(lambda q: list(_by_id(q, ids).values()))
+
+
+# one record ----------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class RecordVersion:
+    """An earlier text of a record, until when it stood, and who wrote it."""
+
+    until: str
+    body: str
+    tags: tuple[str, ...]
+    importance: float
+    client: str
+    tool: str
+
+
+@dataclass(frozen=True, slots=True)
+class RecordStory:
+    """A record with its earlier texts, what it replaced and what replaced it."""
+
+    now: ListedRecord
+    versions: Sequence[RecordVersion]
+    """The last first."""
+    replaced: Sequence[ListedRecord]
+    successor: ListedRecord | None
+
+
+def story(scope: Scope, given: str) -> RecordStory:
+    """Return what became of a record, by its id or the beginning of it. Raise NotFoundError."""
+
+    def work(queries: Queries) -> RecordStory:
+        (record_id,) = short_ids.resolve(queries, "id", [given], scope.session, "ids.ever")
+        now = _by_id(queries, [record_id]).get(record_id)
+        if now is None:
+            raise NotFoundError(f"There is no record {given[:100]!r}, or it was purged.")
+        kept = queries.all("versions.of_record", id=record_id, limit=COUNTED)
+        before = [row["id"] for row in queries.all("listing.replaced", id=record_id, limit=REPLACED)]
+        others = _by_id(queries, [*before, *filter(None, [now.successor])])
+        versions = [RecordVersion(**row | {"tags": tuple(json.loads(row["tags"]))}) for row in kept]
+        replaced = [others[key] for key in before if key in others]
+        return RecordStory(now, versions, replaced, others.get(now.successor or ""))
+
+    return scope.read(work)
+
+
+def alike(scope: Scope, record: Record, limit: int = 8) -> Findings[ListedRecord]:
+    """Return the records nearest to one in meaning, best first."""
+    text = record.body[:2_000]
+    found = Search(scope).hits(text, Filter()) if text.strip() else Findings([])
+    return Findings(
+        [ListedRecord(hit.record) for hit in found.best if hit.record.id != record.id][:limit], found.degraded
+    )
+
+
+def _by_id(queries: Queries, ids: Sequence[str]) -> Mapping[str, ListedRecord]:
+    rows = {row["id"]: _listed(row) for row in queries.all("listing.records", ids=json.dumps(list(ids)))}
+    return {key: rows[key] for key in ids if key in rows}
+
+
+def _listed(row: Row) -> ListedRecord:
+    own = {"deleted_at", "superseded_by", "ending", "reason"}
+    record = record_of({name: value for name, value in row.items() if name not in own})
+    return ListedRecord(record, row["deleted_at"], row["ending"], row["superseded_by"], row["reason"])

@@ -1,0 +1,1 @@
+"""The page: people see, search, correct and undo what their agents remember."""

@@ -1,0 +1,121 @@
+"""Who may use the page: one-time tickets, sessions in a cookie, and which requests come from the page itself."""
+
+import hashlib
+import secrets
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from threading import Lock
+
+from starlette.requests import HTTPConnection, Request
+
+from memoryd.core.access.tokens import EVERYTHING, Grant, Tokens
+
+TICKET_TIME = 60.0  # seconds in which a ticket can be used, once
+IDLE = 12 * 3600.0  # seconds after which an unused session ends
+MOST = 1_000  # sessions; beyond that the one that was unused for longest ends
+SAFE = frozenset({"GET", "HEAD"})
+ROOT = "/ui"
+
+
+@dataclass(frozen=True, slots=True)
+class PageSession:
+    """One signed-in browser."""
+
+    grant: Grant
+    used: float
+    """When it was last used, by the monotonic clock."""
+
+
+class PageAccess:
+    """The tickets and sessions of one process; only their hashes are kept, and a restart ends them all."""
+
+    def __init__(self, tokens: Tokens, clock: Callable[[], float] = time.monotonic) -> None:
+        self._tokens = tokens
+        self._clock = clock
+        self._lock = Lock()
+        self._tickets: dict[str, float] = {}
+        self._sessions: dict[str, PageSession] = {}
+
+    def ticket(self, seconds: float = TICKET_TIME) -> str:
+        """Return a key that opens one session with every right, once and soon: for who runs this process."""
+        made = secrets.token_urlsafe(32)
+        with self._lock:
+            now = self._clock()
+            self._tickets = {key: until for key, until in self._tickets.items() if until > now}
+            self._tickets[_hash(made)] = now + seconds
+        return made
+
+    def enter(self, key: str) -> str | None:
+        """Return a new session for a ticket or a token; None if it is neither, or no longer."""
+        grant = EVERYTHING if self._used(key) else self._granted(key)
+        if grant is None:
+            return None
+        made = secrets.token_urlsafe(32)
+        with self._lock:
+            now = self._clock()
+            alive = {one: session for one, session in self._sessions.items() if session.used > now - IDLE}
+            while len(alive) >= MOST:
+                alive.pop(min(alive, key=lambda one: alive[one].used))
+            self._sessions = alive | {_hash(made): PageSession(grant, now)}
+        return made
+
+    def _used(self, ticket: str) -> bool:
+        with self._lock:
+            return self._tickets.pop(_hash(ticket), 0.0) > self._clock()
+
+    def _granted(self, token: str) -> Grant | None:
+        known = self._tokens.check(token)
+        return known.grant if known else None
+
+    def grant(self, session: str) -> Grant | None:
+        """Return what a session may do; None if it has ended, with its token or by itself. Raise StoreError."""
+        key, now = _hash(session), self._clock()
+        with self._lock:
+            found = self._sessions.get(key)
+            if found is None or found.used <= now - IDLE:
+                self._sessions.pop(key, None)
+                return None
+            self._sessions[key] = replace(found, used=now)
+        if found.grant.principal and not self._tokens.admits(found.grant.principal):
+            self.leave(session)
+            return None
+        return found.grant
+
+    def leave(self, session: str) -> None:
+        """End a session."""
+        with self._lock:
+            self._sessions.pop(_hash(session), None)
+
+
+def _hash(secret: str) -> str:
+    return hashlib.sha256(secret.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+# requests ------------------------------------------------------------------------------------------------------------
+
+
+def cookie_of(request: HTTPConnection) -> str:
+    """Return the name of the session's cookie: cookies know no port, and two servers may share a host's name."""
+    return f"memoryd_ui_{request.url.port or request.url.scheme}"
+
+
+def is_own(request: Request) -> bool:
+    """Return whether a request can only come from a page of this origin: the browser says so, or its Origin does.
+
+    A page on another port of the same host is `same-site`: it may send the session's cookie, so it is refused.
+    """
+    if site := request.headers.get("sec-fetch-site"):
+        return site == "same-origin"
+    return request.headers.get("origin") == origin_of(request)
+
+
+def is_elsewhere(request: Request) -> bool:
+    """Return whether another page reads this one without showing it: in a script, a frame or an image."""
+    site, mode = request.headers.get("sec-fetch-site", ""), request.headers.get("sec-fetch-mode", "")
+    return site in ("cross-site", "same-site") and mode != "navigate"
+
+
+def origin_of(request: HTTPConnection) -> str:
+    """Return the origin that a request was sent to."""
+    return f"{request.url.scheme}://{request.headers.get('host', '')}"

@@ -1,0 +1,171 @@
+"""The graph: its picture, the same as a list, one node, and how it is edited."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import asdict
+from typing import Any
+
+from starlette.responses import HTMLResponse, JSONResponse, Response
+
+from memoryd.core.base.clock import moment, timestamp
+from memoryd.core.graph import as_of, entities, observations, picture, relations, renaming, search, traversal
+from memoryd.core.graph.observations import Deletion
+from memoryd.core.graph.relations import Edge
+from memoryd.core.graph.transaction import Graph, demand, named
+from memoryd.errors import InvalidInputError, NotFoundError
+from memoryd.model import Entity, Observation, Relation
+from memoryd.server.ui.answers import toast
+from memoryd.server.ui.visit import View, Visit
+from memoryd.store.base import Queries
+
+LISTED = 200  # nodes of a page of the list
+TEXT = 10_000  # characters of an observation
+
+
+def show(visit: Visit) -> Response:
+    """Show the picture, with the list beside it."""
+    return visit.page("graph.html", "graph", node=visit.text("node"))
+
+
+def data(visit: Visit) -> Response:
+    """Answer with the picture's figures."""
+    made = visit.kept.get(visit.scope, "picture", lambda: asdict(picture.picture(Graph(visit.scope))))
+    return JSONResponse(made)
+
+
+def show_list(visit: Visit) -> Response:
+    """Show the nodes by name, or those that match a search: the picture's twin for who cannot see it."""
+    graph, query, start = Graph(visit.scope), visit.text("q").strip(), visit.text("start")
+    if query:
+        found, _ = search.search(graph, query, LISTED)
+        nodes, following = [match.entity for match in found.best], ""
+    else:
+        nodes = entities.page(graph, start, LISTED + 1)
+        following = nodes[LISTED].name if len(nodes) > LISTED else ""
+    more = visit.address("/graph/list", start=following) if following else ""
+    return visit.page("nodes.html", "graph", nodes=nodes[:LISTED], q=query, more=more)
+
+
+def show_node(visit: Visit) -> Response:
+    """Show a node in the panel beside the picture, or on a page of its own."""
+    node = _node(visit)
+    if visit.part and visit.request.headers.get("hx-target") == "panel":
+        return visit.fragment("node.html", alone=False, **node)
+    return visit.page("node_page.html", "graph", alone=True, **node)
+
+
+def _node(visit: Visit) -> dict[str, Any]:
+    """Return a node with its observations and relations, now or as of a time."""
+    name, at = visit.text("name"), visit.text("at")
+
+    def now(queries: Queries) -> tuple[Entity, list[Observation], list[Relation]]:
+        (node,) = demand(queries, name)
+        return node, observations.of(queries, [node.id]).get(node.id, []), relations.of(queries, [node.id])
+
+    def then(queries: Queries) -> tuple[Entity, list[Observation], list[Relation]]:
+        found = as_of.nodes(queries, [name], timestamp(moment(at)))
+        if name not in found.entities:
+            raise NotFoundError(f"There was no node {name[:100]!r} at that time.")
+        node = found.entities[name]
+        return node, list(found.observations[node.id]), list(found.relations)
+
+    node, facts, edges = Graph(visit.scope).read(then if at else now)
+    return {"node": node, "facts": facts, "edges": edges, "at": at}
+
+
+def show_path(visit: Visit) -> Response:
+    """Show a shortest path between two nodes."""
+    found = traversal.path(Graph(visit.scope), visit.text("from"), visit.text("to"))
+    return visit.fragment("path.html", path=found, source=visit.text("from"), target=visit.text("to"))
+
+
+# editing -------------------------------------------------------------------------------------------------------------
+
+
+def edit(visit: Visit) -> Response:
+    """Do one thing to a node, and answer with the node as it is now."""
+    graph, name, verb = Graph(visit.scope), visit.text("name"), visit.text("verb")
+    if verb not in EDITS:
+        raise InvalidInputError(f"There is no action {verb[:50]!r}. There are: {', '.join(EDITS)}.")
+    if verb in DELETING and not visit.forgets:
+        raise InvalidInputError("Your session may not forget.")
+    text, undo = EDITS[verb](visit, graph, name)
+    shown = visit.text("into") or visit.text("new_name") or name
+    still = graph.read(lambda q: named(q, [shown]))
+    html = visit_node(visit, shown) if still else ""
+    answer = HTMLResponse(html + toast(visit, text, undo))
+    answer.headers["HX-Trigger"] = "memoryd:graph"
+    return answer
+
+
+def visit_node(visit: Visit, name: str) -> str:
+    """Return a node's panel as HTML."""
+    at_name = Visit(visit.request, visit.engine, visit.grant, visit.place, visit.kept, {"name": [name]})
+    return str(bytes(at_name.fragment("node.html", alone=False, **_node(at_name)).body), "utf-8")
+
+
+Outcome = tuple[str, dict[str, Any] | None]
+"""What an edit answers, and what to restore to undo it."""
+
+
+def _observe(visit: Visit, graph: Graph, name: str) -> Outcome:
+    observations.add(graph, [(name, [_text(visit)])])
+    return "Added.", None
+
+
+def _replace(visit: Visit, graph: Graph, name: str) -> Outcome:
+    observations.replace(graph, name, int(visit.number("ordinal", -1)), _text(visit))
+    return "Corrected.", {"ids": [visit.text("id")], "at": ""}
+
+
+def _unobserve(visit: Visit, graph: Graph, name: str) -> Outcome:
+    observations.delete(graph, [Deletion(entity=name, ordinals=(int(visit.number("ordinal", -1)),))])
+    return "Forgotten.", {"ids": [visit.text("id")], "at": ""}
+
+
+def _relate(visit: Visit, graph: Graph, name: str) -> Outcome:
+    made = relations.create(graph, [Edge(name, visit.text("to").strip(), visit.text("type").strip() or "relates to")])
+    if made["not_found"]:
+        raise InvalidInputError(f"There is no node {made['not_found'][0][:100]!r}. Nothing was made.")
+    return "Related.", None
+
+
+def _unrelate(visit: Visit, graph: Graph, _name: str) -> Outcome:
+    relations.delete(graph, [Edge(visit.text("from"), visit.text("to"), visit.text("type"))])
+    return "Relation forgotten.", {"ids": [visit.text("id")], "at": ""}
+
+
+def _rename(visit: Visit, graph: Graph, name: str) -> Outcome:
+    return f"{name} is called {renaming.rename(graph, name, visit.text('new_name')).name} now.", None
+
+
+def _merge(visit: Visit, graph: Graph, name: str) -> Outcome:
+    done = renaming.merge(graph, name, visit.text("into").strip())
+    return f"Merged into {done.name}: it gained {done.observations} observations, {done.relations} relations.", {
+        "ids": [done.gone], "at": "",
+    }  # fmt: skip
+
+
+def _forget(_visit: Visit, graph: Graph, name: str) -> Outcome:
+    (node,) = graph.read(lambda q: demand(q, name))
+    entities.delete(graph, [name])
+    return f"{name} forgotten.", {"ids": [node.id], "at": ""}
+
+
+EDITS: Mapping[str, Callable[[Visit, Graph, str], Outcome]] = {
+    "observe": _observe, "replace": _replace, "unobserve": _unobserve, "relate": _relate, "unrelate": _unrelate,
+    "rename": _rename, "merge": _merge, "forget": _forget,
+}  # fmt: skip
+DELETING = frozenset({"unobserve", "unrelate", "merge", "forget"})
+
+
+def _text(visit: Visit) -> str:
+    text = visit.text("content").replace("\r\n", "\n").strip()
+    if not 0 < len(text) <= TEXT:
+        raise InvalidInputError(f"An observation has 1 to {TEXT:,} characters.")
+    return text
+
+
+VIEWS = (
+    View("/graph", show), View("/graph.json", data), View("/graph/list", show_list), View("/n", show_node),
+    View("/graph/path", show_path), View("/n", edit, "POST", "correct"),
+)  # fmt: skip

@@ -1,0 +1,62 @@
+"""History: what became of what, restored or removed for good; the same for many."""
+
+from starlette.responses import HTMLResponse, Response
+
+from memoryd.core.graph.transaction import Graph
+from memoryd.core.maintenance import history, purging
+from memoryd.core.memories import listing
+from memoryd.errors import InvalidInputError
+from memoryd.server.ui.answers import changed, toast
+from memoryd.server.ui.visit import View, Visit
+
+WHATS = ("deleted", "changed", "merged", "superseded", "compacted")
+KINDS = ("memory", "entity", "observation", "relation", "interaction", "summary")
+SOME, MOST = 100, 2_000  # entries of a page, and those that are looked through
+TYPED = 12  # characters of a record's text that are typed before it goes for good
+
+
+def show(visit: Visit) -> Response:
+    """Show what was deleted, changed, merged or replaced, the latest first."""
+    what, kind = visit.text("what"), visit.text("kind")
+    number = int(min(max(visit.number("number", SOME), 1), MOST))
+    every = history.entries(Graph(visit.scope), MOST if what or kind else number + 1)
+    found = [one for one in every if what in ("", one.what) and kind in ("", one.kind)]
+    more = visit.address("/history", what=what, kind=kind, number=number + SOME) if len(found) > number else ""
+    return visit.page(
+        "history.html", "history", entries=found[:number], more=more, what=what, kind=kind, whats=WHATS, kinds=KINDS
+    )
+
+
+def ask_to_purge(visit: Visit) -> Response:
+    """Show what would be removed for good, and what has to be typed for that."""
+    story = listing.story(visit.scope, visit.request.path_params["id"])
+    return visit.fragment("purge.html", story=story, record=story.now.record, typed=name_of(story))
+
+
+def name_of(story: listing.RecordStory) -> str:
+    """Return what is typed before a record is removed: its name, else how its text begins."""
+    record = story.now.record
+    return record.name or " ".join(record.body.split())[:TYPED].strip() or record.id[:8]
+
+
+def purge(visit: Visit) -> Response:
+    """Remove a record for good, and say what a search of the files found."""
+    story = listing.story(visit.scope, visit.request.path_params["id"])
+    if " ".join(visit.text("typed").split()) != " ".join(name_of(story).split()):
+        raise InvalidInputError("What was typed is not what was asked for. Nothing was removed.")
+    done = purging.purge(visit.scope, [story.now.record.id])
+    if done.proven:
+        text = f"Removed for good. {len(done.files)} files were searched for its text: none holds it."
+    elif done.traces:
+        text = f"Removed for good, but {done.traces[0].path.name} still holds its words" + (
+            ", since another record says them too." if done.traces[0].holders else "; purge does not change that file."
+        )
+    else:
+        text = "Removed for good. Its text was not searched for in files."
+    return HTMLResponse(toast(visit, text), headers=changed(done.ids))
+
+
+VIEWS = (
+    View("/history", show), View("/m/{id}/purge", ask_to_purge, right="forget"),
+    View("/m/{id}/purge", purge, "POST", "forget"),
+)  # fmt: skip

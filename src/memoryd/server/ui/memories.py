@@ -1,0 +1,213 @@
+"""Memories: the list, one record, its correction, forgetting and undo, for one and for many."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from starlette.responses import HTMLResponse, Response
+
+from memoryd.core.base.clock import moment
+from memoryd.core.graph.transaction import Graph
+from memoryd.core.maintenance import history
+from memoryd.core.maintenance.decay import vitality
+from memoryd.core.memories import correction, listing
+from memoryd.core.memories.correction import Correction
+from memoryd.core.memories.listing import BEGINNING, Facets, ListedRecord
+from memoryd.core.memories.memories import Criteria, Memories
+from memoryd.errors import InvalidInputError, NotFoundError
+from memoryd.model import Kind
+from memoryd.server.ui.answers import changed, toast
+from memoryd.server.ui.render import render
+from memoryd.server.ui.visit import View, Visit
+
+SHOWN = 5  # records that a preview of many quotes
+LEAST = (0.5, 0.7, 0.9)  # importances to filter by
+
+
+# the list ------------------------------------------------------------------------------------------------------------
+
+
+def facets_of(visit: Visit) -> Facets:
+    """Return the facets that an address or a form names. Raise InvalidInputError."""
+    kinds = visit.texts("kind")
+    if unknown := [kind for kind in kinds if kind not in set(Kind)]:
+        raise InvalidInputError(f"There is no kind {unknown[0][:50]!r}. There are: {', '.join(Kind)}.")
+    return Facets(
+        kinds=tuple(map(Kind, kinds)), tags=visit.texts("tag"), client=visit.text("client"), tool=visit.text("tool"),
+        session=visit.text("session"), since=visit.text("since"), until=visit.text("until"),
+        least=visit.number("least", 0.0), deleted=visit.text("deleted") == "1",
+    )  # fmt: skip
+
+
+def query_of(facets: Facets, **others: Any) -> dict[str, Any]:
+    """Return the fields of an address that stand for facets."""
+    return {
+        "kind": [str(kind) for kind in facets.kinds], "tag": list(facets.tags), "client": facets.client,
+        "tool": facets.tool, "session": facets.session, "since": facets.since, "until": facets.until,
+        "least": facets.least or "", "deleted": "1" if facets.deleted else "",
+    } | others  # fmt: skip
+
+
+def show_list(visit: Visit) -> Response:
+    """Show the records that facets and a search admit; for htmx only what it asks for: more, a search, or all."""
+    facets, text, by_meaning = facets_of(visit), visit.text("q").strip(), visit.text("mode") == "meaning"
+    degraded, after, target = "", None, visit.request.headers.get("hx-target", "")
+    if text and by_meaning and not facets.deleted:
+        found = listing.meant(visit.scope, text, facets)
+        records, degraded = found.best, found.degraded
+    elif text and not facets.deleted:
+        records = listing.typed(visit.scope, text, facets)
+    else:
+        page = listing.page(visit.scope, facets, _mark(visit.text("after")))
+        records, after = list(page.records), page.after
+    values: dict[str, Any] = {
+        "records": records, "facets": facets, "q": text, "by_meaning": by_meaning, "degraded": degraded,
+        "more": visit.address(**query_of(facets, after="~".join(after))) if after else "",
+        "more_only": target == "more", "query": query_of(facets),
+        "address": lambda **change: visit.address(**query_of(facets) | change),
+    }  # fmt: skip
+    if visit.part and target in ("results", "more"):
+        return visit.fragment("results.html", **values)
+    return visit.page("memories.html", "memories", **values)
+
+
+def _mark(text: str) -> tuple[str, str]:
+    time, _, record_id = text.partition("~")
+    return (time, record_id) if time else BEGINNING
+
+
+def show_facets(visit: Visit) -> Response:
+    """Show how many records each kind, tag, client and tool has."""
+    facets = facets_of(visit)
+    counts = visit.kept.get(visit.scope, "facets", lambda: listing.counts(visit.scope))
+    return visit.fragment(
+        "facets.html", facets=facets, counts=counts, least=LEAST,
+        address=lambda **change: visit.address(**query_of(facets, q=visit.text("q")) | change),
+    )  # fmt: skip
+
+
+# one record ----------------------------------------------------------------------------------------------------------
+
+
+def show_record(visit: Visit) -> Response:
+    """Show one record: what it says, where that came from, its earlier texts."""
+    story = listing.story(visit.scope, visit.request.path_params["id"])
+    record = visit.engine.accesses.current(visit.workspace, story.now.record)
+    alive = vitality(record, moment(visit.engine.clock.now())) if record.kind is Kind.MEMORY else None
+    return visit.page("record.html", "memories", story=story, listed=story.now, record=record, vitality=alive)
+
+
+def show_alike(visit: Visit) -> Response:
+    """Show the records nearest to one in meaning."""
+    story = listing.story(visit.scope, visit.request.path_params["id"])
+    found = listing.alike(visit.scope, story.now.record)
+    return visit.fragment("alike.html", found=found.best, degraded=found.degraded)
+
+
+def show_card(visit: Visit) -> Response:
+    """Show a record as it stands in a list."""
+    return visit.fragment("card.html", listed=_listed(visit), open=False)
+
+
+def show_form(visit: Visit) -> Response:
+    """Show the form that corrects a memory."""
+    return visit.fragment("edit.html", listed=_listed(visit), problem="")
+
+
+def _listed(visit: Visit) -> ListedRecord:
+    return listing.story(visit.scope, visit.request.path_params["id"]).now
+
+
+def correct(visit: Visit) -> Response:
+    """Correct a memory; answer with it as it is now, and a way back. A wrong one stays in the form, with the reason."""
+    before = _listed(visit)
+    tags = [tag.strip() for tag in visit.text("tags").replace("\n", ",").split(",") if tag.strip()]
+    try:
+        wanted = Correction(
+            id=before.record.id, content=visit.text("content").replace("\r\n", "\n"), tags=tuple(tags),
+            importance=visit.number("importance", before.record.importance),
+        )  # fmt: skip
+        done = correction.correct(visit.scope, _changes(wanted, before))
+    except InvalidInputError as error:
+        return visit.fragment("edit.html", listed=before, problem=str(error), status=422)
+    card = render("card.html", visit=visit, listed=_listed(visit), open=False)
+    undo = {"ids": list(done.ids), "at": done.at} if done.at else None
+    return HTMLResponse(card + toast(visit, "Corrected." if done.at else "Nothing was changed.", undo))
+
+
+def _changes(wanted: Correction, before: ListedRecord) -> Correction:
+    """Leave out what is as before: it stays, even where it would not be taken today."""
+    record = before.record
+    return Correction(
+        id=record.id,
+        content=None if wanted.content == record.body else wanted.content,
+        tags=None if wanted.tags == record.tags else wanted.tags,
+        importance=None if wanted.importance == record.importance else wanted.importance,
+    )
+
+
+def forget(visit: Visit) -> Response:
+    """Forget a record; answer with a way back."""
+    gone = Memories(visit.scope).forget(Criteria(ids=(visit.request.path_params["id"],))).best
+    if not gone:
+        raise NotFoundError("Only living memories, turns and summaries are forgotten here. The graph has its own view.")
+    undo: dict[str, Any] = {"ids": [record.id for record in gone], "at": ""}
+    return HTMLResponse(toast(visit, "Forgotten.", undo), headers=changed(undo["ids"]))
+
+
+def restore(visit: Visit) -> Response:
+    """Undo the last change of records, or with a time exactly one."""
+    done = history.restore(Graph(visit.scope), visit.texts("id"), visit.text("at") or None)
+    return HTMLResponse(toast(visit, _restored(done)), headers=changed([one.id for one in done]))
+
+
+def _restored(done: Sequence[history.Restored]) -> str:
+    along = sum(one.along for one in done)
+    more = f" with {along} that belong to it" if along else ""
+    return f"Restored{more}." if len(done) == 1 else f"{len(done):,} restored{more}."
+
+
+# many ----------------------------------------------------------------------------------------------------------------
+
+
+def preview_many(visit: Visit) -> Response:
+    """Show what would be done with the chosen records, or with all that match."""
+    ids = _chosen(visit)
+    shown = [hit.record for hit in Memories(visit.scope).get(ids[:SHOWN])]
+    return visit.fragment("bulk.html", ids=ids, shown=shown, verb=visit.text("verb"), query=query_of(facets_of(visit)))
+
+
+def change_many(visit: Visit) -> Response:
+    """Tag or forget many records; answer with a way back."""
+    ids, verb = _chosen(visit), visit.text("verb")
+    if len(ids) != int(visit.number("number", -1)):
+        raise InvalidInputError(f"{len(ids):,} records match by now. Nothing was changed; look again.")
+    if verb == "forget":
+        if not visit.forgets:
+            raise InvalidInputError("Your session may not forget.")
+        gone = [record.id for record in Memories(visit.scope).forget(Criteria(ids=tuple(ids))).best]
+        text, undo = f"{len(gone):,} forgotten.", {"ids": gone, "at": ""}
+    else:
+        names = [tag.strip() for tag in visit.text("tags").split(",") if tag.strip()]
+        if not names:
+            raise InvalidInputError("Name at least one tag.")
+        add, remove = ((), names) if verb == "untag" else (names, ())
+        done = correction.retag(visit.scope, ids, add, remove)
+        text, undo = f"{len(done.ids):,} tagged.", {"ids": list(done.ids), "at": done.at}
+    return HTMLResponse(toast(visit, text, undo if undo["ids"] else None), headers=changed(undo["ids"]))
+
+
+def _chosen(visit: Visit) -> list[str]:
+    if visit.text("all") == "1":
+        return listing.ids(visit.scope, facets_of(visit))
+    if not (ids := visit.texts("id")):
+        raise InvalidInputError("Choose at least one record.")
+    return list(ids)
+
+
+VIEWS = (
+    View("", show_list), View("/facets", show_facets), View("/m/{id}", show_record), View("/m/{id}/alike", show_alike),
+    View("/m/{id}/card", show_card), View("/m/{id}/edit", show_form, right="correct"),
+    View("/m/{id}/correct", correct, "POST", "correct"), View("/m/{id}/forget", forget, "POST", "forget"),
+    View("/restore", restore, "POST", "correct"), View("/many/preview", preview_many, "POST", "correct"),
+    View("/many", change_many, "POST", "correct"),
+)  # fmt: skip

@@ -1,0 +1,35 @@
+"""News: what changes in a workspace, as a stream of server-sent events."""
+
+import json
+from collections.abc import AsyncIterator, Callable
+
+import anyio
+from anyio import CapacityLimiter, to_thread
+
+from memoryd.core.memories import listing
+from memoryd.core.scope import Scope
+from memoryd.errors import MemorydError
+
+PAUSE = 1.0  # seconds between looks: an indexed read of the events since the last one
+QUIET = 15  # looks without news after which a comment keeps the connection alive
+SHOWN = 100  # ids of one message
+
+
+async def stream(scope: Scope, ended: Callable[[], bool], threads: CapacityLimiter) -> AsyncIterator[str]:
+    """Yield an event for each look that finds something; until the session or the server ends."""
+    last = await to_thread.run_sync(listing.latest, scope, limiter=threads)
+    quiet = 0
+    yield "retry: 3000\n\n"
+    while True:
+        await anyio.sleep(PAUSE)
+        if await to_thread.run_sync(ended, limiter=threads):
+            return
+        try:
+            last, ids = await to_thread.run_sync(listing.news, scope, last, limiter=threads)
+        except MemorydError:  # the next request says why; the browser comes back by itself
+            return
+        quiet = 0 if ids else quiet + 1
+        if ids:
+            yield f"data: {json.dumps({'ids': ids[:SHOWN]})}\n\n"
+        elif quiet % QUIET == 0:
+            yield ":\n\n"

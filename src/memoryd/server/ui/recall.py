@@ -1,0 +1,38 @@
+"""Recall: a question as an agent asks it, its answer in each format, and how each hit came to its place."""
+
+from typing import Any, get_args
+
+from starlette.responses import Response
+
+from memoryd.core.memories.memories import Memories
+from memoryd.core.search.briefing import BUDGET, CONTEXT_BUDGET, Format
+from memoryd.errors import InvalidInputError
+from memoryd.server.ui.visit import View, Visit
+
+STAGES = ("words", "meaning", "context", "fusion", "recency", "importance", "access", "reranker")
+CONTEXT = "context"
+FORMS: tuple[str, ...] = (*get_args(Format), CONTEXT)
+"""The formats of an answer, and the briefing at the start of a conversation."""
+
+
+def show(visit: Visit) -> Response:
+    """Show a question's answer as an agent gets it; looking does not count as a recall."""
+    question, form, as_of = visit.text("q").strip(), visit.text("format", "summary"), visit.text("as_of").strip()
+    if form not in FORMS:
+        raise InvalidInputError(f"There is no format {form[:50]!r}. There are: {', '.join(FORMS)}.")
+    default = CONTEXT_BUDGET if form == CONTEXT else visit.engine.settings.token_budget
+    budget = int(min(max(visit.number("budget", default), 1), BUDGET))
+    memories, values = Memories(visit.scope), dict[str, Any]()
+    if question or form == CONTEXT:
+        values["briefing"] = (
+            memories.context(question or None, budget, note=False)
+            if form == CONTEXT
+            else memories.recall(question, budget, form=form, as_of=as_of or None, note=False)  # type: ignore[arg-type]
+        )
+    return visit.page(
+        "recall.html", "recall", q=question, form=form, forms=FORMS, as_of=as_of, budget=budget, stages=STAGES,
+        briefing=values.get("briefing"),
+    )  # fmt: skip
+
+
+VIEWS = (View("/recall", show),)

@@ -1,0 +1,113 @@
+"""Templates, and how texts of memories are laid out: as text, whatever they hold."""
+
+import difflib
+import re
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any, Literal
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
+from memoryd.core.base.clock import hours_since
+from memoryd.core.security.prompt_injection import reads_like_instructions
+from memoryd.core.security.secrets import find
+from memoryd.hidden import shown
+
+HERE = Path(__file__).parent
+WORDS = 4_000  # words of two texts up to which they are compared word by word
+
+PLURALS = {
+    "memory": "memories", "entity": "entities", "observation": "observations", "interaction": "turns",
+    "summary": "summaries",
+}  # fmt: skip
+"""The kinds of records in the plural."""
+
+Mark = Literal["text", "hidden", "link", "same", "new", "gone"]
+Piece = tuple[Mark, str]
+"""A part of a text, and how it is marked."""
+
+_HIDDEN = re.compile(r"(<U\+[0-9A-F]{4,6}>)")
+_LINK = re.compile(r"""(https?://[^\s<>"'`{}|\\^\[\]]+[^\s<>"'`{}|\\^\[\].,;:!?)])""")
+_CONTROLS = {code: f"<U+{code:04X}>" for code in (*range(32), *range(127, 160)) if chr(code) not in "\n\t\r"}
+_WORD = re.compile(r"\s+|\w+|[^\w\s]")
+
+
+def pieces(text: str) -> Iterator[Piece]:
+    """Yield a text in parts: plain, invisible characters spelled out, and addresses of the web."""
+    for number, part in enumerate(_HIDDEN.split(shown(text).translate(_CONTROLS))):
+        if number % 2:
+            yield "hidden", part[1:-1]
+            continue
+        for place, piece in enumerate(_LINK.split(part)):
+            if piece:
+                yield "link" if place % 2 else "text", piece
+
+
+def differences(before: str, after: str) -> list[Piece]:
+    """Return two texts as one: what is the same, what is gone, what is new, word by word."""
+    old, new = _WORD.findall(before), _WORD.findall(after)
+    if len(old) + len(new) > WORDS:
+        old, new = before.splitlines(keepends=True), after.splitlines(keepends=True)
+    found: list[Piece] = []
+    for verb, i, j, k, m in difflib.SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
+        if verb == "equal":
+            found.append(("same", "".join(old[i:j])))
+            continue
+        if i < j:
+            found.append(("gone", "".join(old[i:j])))
+        if k < m:
+            found.append(("new", "".join(new[k:m])))
+    return found
+
+
+def ago(time: str) -> str:
+    """Return how long ago a stored time was, in the fewest words; the page shows the time itself beside it."""
+    hours = hours_since(time, datetime.now(UTC))
+    for size, unit in ((24 * 365, "y"), (24 * 30, "mo"), (24, "d"), (1, "h"), (1 / 60, "min")):
+        if hours >= size:
+            return f"{int(hours / size)} {unit} ago"
+    return "just now"
+
+
+def day(time: str) -> str:
+    """Return the day of a stored time, as people write it."""
+    date = datetime.fromisoformat(time)
+    return f"{date:%A}, {date.day} {date:%B %Y}"
+
+
+def next_day(day: str) -> str:
+    """Return the day after a day."""
+    return (datetime.fromisoformat(day) + timedelta(days=1)).date().isoformat()
+
+
+def plural(kind: str, number: int = 2) -> str:
+    """Return what so many records of a kind are called."""
+    return kind if number == 1 and kind != "interaction" else "turn" if number == 1 else PLURALS[kind]
+
+
+def warnings(text: str) -> list[str]:
+    """Return what should be looked at in a text: secrets, orders to agents."""
+    kinds = dict.fromkeys(secret.kind for secret in find(text))
+    like = reads_like_instructions(text)
+    return [f"Holds what looks like a secret: {kind}" for kind in kinds] + (
+        [f"Reads like instructions to an agent: {like}"] if like else []
+    )
+
+
+def _environment() -> Environment:
+    made = Environment(
+        loader=FileSystemLoader(HERE / "templates"), autoescape=True, undefined=StrictUndefined, trim_blocks=True,
+        lstrip_blocks=True,
+    )  # fmt: skip
+    made.filters |= {"pieces": pieces, "plural": plural, "ago": ago, "day": day, "warnings": warnings}
+    made.globals |= {"differences": differences, "next_day": next_day}
+    return made
+
+
+_ENVIRONMENT = _environment()
+
+
+def render(template: str, **values: Any) -> str:
+    """Return a page or a part of one as HTML."""
+    return _ENVIRONMENT.get_template(template).render(**values)

@@ -1,0 +1,61 @@
+"""State: how much there is, how it grew, what it takes on disk, which models are in force, what doctor says."""
+
+from itertools import accumulate
+from pathlib import Path
+
+from starlette.responses import HTMLResponse, Response
+
+from memoryd.core.access.tokens import LEVELS, Level
+from memoryd.core.admin.doctor import Doctor
+from memoryd.core.memories import chronicle, listing
+from memoryd.core.memories.memories import Memories
+from memoryd.errors import InvalidInputError
+from memoryd.server.ui.answers import toast
+from memoryd.server.ui.visit import View, Visit
+
+GROWTH = 90  # days
+
+
+def show(visit: Visit) -> Response:
+    """Show the figures of the workspace."""
+    stats = visit.kept.get(visit.scope, "stats", Memories(visit.scope).stats)
+    counts = visit.kept.get(visit.scope, "facets", lambda: listing.counts(visit.scope))
+    days = visit.kept.get(visit.scope, f"days {GROWTH}", lambda: chronicle.days(visit.scope, GROWTH))[::-1]
+    totals = list(accumulate((one.stored - one.forgotten for one in days), initial=0))[1:]
+    files = visit.engine.store.upkeep.files([visit.workspace]) if not visit.grant.workspace else []
+    return visit.page(
+        "state.html", "state", stats=stats, counts=counts, days=days, totals=totals,
+        models=visit.engine.helpers.states(),
+        files=[(Path(one.name).name, one.size) for one in files], settings=visit.engine.settings,
+        tokens=visit.engine.tokens.all() if visit.administers else None, levels=LEVELS,
+    )  # fmt: skip
+
+
+def diagnose(visit: Visit) -> Response:
+    """Show what doctor says."""
+    diagnosis = Doctor(visit.engine, lambda _what, _done: None).examine()
+    return visit.fragment("doctor.html", findings=diagnosis.findings)
+
+
+def create_token(visit: Visit) -> Response:
+    """Create a token, and show it this once."""
+    level = visit.text("level", "read")
+    if level not in LEVELS:
+        raise InvalidInputError(f"There is no level {level[:20]!r}. There are: {', '.join(LEVELS)}.")
+    wanted: Level = level
+    bound = visit.workspace.name if visit.text("bound") == "1" else ""
+    token = visit.engine.tokens.create(visit.text("name"), wanted, (), bound, visit.number("days", 0))
+    return visit.fragment("token.html", token=token, tokens=visit.engine.tokens.all())
+
+
+def revoke_token(visit: Visit) -> Response:
+    """Revoke a token: its sessions end."""
+    gone = visit.engine.tokens.revoke(visit.text("token"))
+    return HTMLResponse(toast(visit, f"Revoked {gone.name}."))
+
+
+VIEWS = (
+    View("/state", show), View("/state/doctor", diagnose, right="administer"),
+    View("/state/tokens", create_token, "POST", "administer"),
+    View("/state/tokens/revoke", revoke_token, "POST", "administer"),
+)  # fmt: skip

@@ -1,0 +1,203 @@
+// @ts-check
+// What the page does by itself: keys, toasts with an undo, choosing many, the palette, and news while one looks on.
+/* global htmx */
+const h = /** @type {any} */ (window).htmx;
+const $ = (/** @type {string} */ s, /** @type {ParentNode} */ root = document) => /** @type {HTMLElement | null} */ (root.querySelector(s));
+const $$ = (/** @type {string} */ s) => /** @type {HTMLElement[]} */ ([...document.querySelectorAll(s)]);
+const base = () => document.body.dataset.base || "";
+const dialog = (/** @type {string} */ id) => /** @type {HTMLDialogElement} */ (document.getElementById(id));
+const typing = (/** @type {EventTarget | null} */ e) => e instanceof HTMLElement && e.matches("input:not([type=checkbox]), textarea, select");
+
+// Unsafe requests carry htmx's header, which no other site can send; nothing else needs a token.
+
+function go(/** @type {string} */ address) {
+  h.ajax("GET", address, { target: "#main", swap: "outerHTML show:window:top" }).then(() => history.pushState({}, "", address));
+}
+
+// lists -----------------------------------------------------------------------------------------------------------
+
+const cards = () => $$(".card[tabindex]");
+
+function move(/** @type {number} */ by) {
+  const all = cards(), at = all.indexOf(/** @type {HTMLElement} */ (document.activeElement?.closest(".card")));
+  const next = all[at < 0 ? (by > 0 ? 0 : all.length - 1) : Math.max(0, Math.min(all.length - 1, at + by))];
+  next?.focus();
+  next?.scrollIntoView({ block: "nearest" });
+}
+
+function current() {
+  return document.activeElement?.closest(".card") || ($("main[data-record]") ? $(".card") : null);
+}
+
+function press(/** @type {string} */ what) {
+  const button = /** @type {HTMLElement | null} */ (current()?.querySelector(`[data-do="${what}"]`));
+  const at = cards().indexOf(/** @type {HTMLElement} */ (current()));
+  if (button) h.process(button); // a key may come before htmx has looked at what it has just put there
+  button?.click();
+  if (button && what === "forget") document.addEventListener("htmx:afterSettle", () => cards()[Math.min(at, cards().length - 1)]?.focus(), { once: true });
+}
+
+function count() {
+  const bar = $("[data-many]"), n = $$('#results .choose input:checked').length;
+  if (!bar) return;
+  bar.hidden = n === 0;
+  const text = $("[data-count]", bar);
+  if (text) text.textContent = `${n} chosen`;
+}
+
+// keys ------------------------------------------------------------------------------------------------------------
+
+const KEYS = {
+  "/": () => $("#q, #find, #question, .over input")?.focus(),
+  ArrowDown: () => move(1), j: () => move(1), ArrowUp: () => move(-1), k: () => move(-1),
+  e: () => press("edit"), Delete: () => press("forget"), u: () => $('#toast [data-do="undo"]')?.click(),
+  x: () => { const box = /** @type {HTMLInputElement | null} */ (current()?.querySelector(".choose input")); if (box) { box.checked = !box.checked; count(); } },
+  Enter: () => { if (document.activeElement?.matches(".card")) /** @type {HTMLElement | null} */ (document.activeElement.querySelector("a.open"))?.click(); else return true; },
+  "?": () => dialog("help").showModal(),
+};
+
+document.addEventListener("keydown", (event) => {
+  if ((event.ctrlKey || event.metaKey) && event.key.toLowerCase() === "k") { event.preventDefault(); return palette(); }
+  const target = /** @type {HTMLElement} */ (event.target);
+  if (event.key === "Escape" && typing(target)) {
+    const cancel = /** @type {HTMLElement | null} */ (target.closest(".editing")?.querySelector('[data-do="cancel"]') ?? null);
+    return cancel ? cancel.click() : target.blur();
+  }
+  if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) return target.closest("form")?.requestSubmit();
+  if (event.key === "ArrowDown" && target.id === "q") { event.preventDefault(); return move(1); }
+  if (typing(target) || document.querySelector("dialog[open]") || event.ctrlKey || event.metaKey || event.altKey) return;
+  if (target.closest("#picture") && event.key.startsWith("Arrow")) return;
+  const act = /** @type {Record<string, () => unknown>} */ (KEYS)[event.key];
+  if (act && act() !== true) event.preventDefault();
+});
+
+// clicks ----------------------------------------------------------------------------------------------------------
+
+document.addEventListener("click", (event) => {
+  const what = /** @type {HTMLElement} */ (event.target).closest("[data-do]")?.getAttribute("data-do");
+  if (what === "undo") undo(/** @type {HTMLElement} */ (event.target));
+  if (what === "help") dialog("help").showModal();
+  if (what === "dismiss") $("#toast")?.replaceChildren();
+  if (what === "close") dialog("dialog").close();
+  if (what === "none") { $$("#results .choose input").forEach((box) => { /** @type {HTMLInputElement} */ (box).checked = false; }); count(); }
+});
+document.addEventListener("change", (event) => { if (/** @type {HTMLElement} */ (event.target).closest(".choose")) count(); });
+document.addEventListener("input", (event) => {
+  const range = /** @type {HTMLInputElement} */ (event.target), shown = range.type === "range" && range.closest("div")?.querySelector("output");
+  if (shown) shown.textContent = String(Number(range.value));
+});
+
+// By hand, so that it works from the moment on that it is seen.
+function undo(/** @type {HTMLElement} */ button) {
+  const values = JSON.parse(button.dataset.undo || "{}");
+  button.remove();
+  h.ajax("POST", `${base()}/restore`, { values, target: "#toast", swap: "none" });
+}
+
+// Enter searches by meaning: the search by words that waits for the next letter does not come after it.
+let meant = "";
+document.addEventListener("submit", (event) => { if (/** @type {HTMLElement} */ (event.target).id === "search") meant = /** @type {HTMLInputElement} */ ($("#q")).value; });
+document.addEventListener("htmx:confirm", (event) => {
+  const q = /** @type {HTMLInputElement} */ (event.target);
+  if (q.id === "q" && q.value === meant) event.preventDefault(); else if (q.id === "q") meant = "";
+});
+
+// answers ---------------------------------------------------------------------------------------------------------
+
+let fading = 0;
+document.addEventListener("htmx:afterSettle", () => {
+  clearTimeout(fading);
+  const toast = $("#toast");
+  if (toast?.firstElementChild) fading = setTimeout(() => { if (!toast.matches(":hover, :focus-within")) toast.replaceChildren(); }, 20000);
+  if ($("#dialog")?.childElementCount && !dialog("dialog").open && $("#dialog form")) dialog("dialog").showModal();
+  const view = $("main[data-view]")?.dataset.view || (location.pathname.replace(base(), "").split("/")[1] || "memories");
+  $$(".top nav a").forEach((a) => { a.dataset.view === (view === "m" ? "memories" : view === "n" ? "graph" : view) ? a.setAttribute("aria-current", "page") : a.removeAttribute("aria-current"); });
+  $(".editing textarea")?.matches(":focus") || /** @type {HTMLElement | null} */ ($(".editing textarea[autofocus]"))?.focus();
+  count();
+});
+dialog("dialog").addEventListener("close", () => $("#dialog")?.replaceChildren());
+
+document.addEventListener("memoryd:changed", (event) => {
+  dialog("dialog").close();
+  const ids = /** @type {any} */ (event).detail.ids || [];
+  const missing = ids.filter((/** @type {string} */ id) => {
+    const card = $(`article[data-id="${CSS.escape(id)}"]`);
+    if (card && !$("main[data-record]")) h.ajax("GET", `${base()}/m/${encodeURIComponent(id)}/card`, { target: card, swap: "outerHTML" });
+    return !card;
+  });
+  if (missing.length || ids.length > 1 || $("main[data-record]") || $("main[data-fresh]")) refresh();
+});
+
+function refresh() {
+  const target = $("#results[data-live]") ? "#results" : "#main"; // the search beside a list keeps what is being typed
+  if ($(target) && !$(".editing")) h.ajax("GET", location.pathname + location.search, { target, swap: "outerHTML" });
+}
+
+// Without an answer there is no status: say so, and that nothing was lost.
+for (const name of ["htmx:sendError", "htmx:timeout"]) document.addEventListener(name, () => tell("memoryd does not answer. What you typed is still here; try again once it runs."));
+
+function tell(/** @type {string} */ text) {
+  const box = document.createElement("div");
+  box.className = "toast bad";
+  box.textContent = text;
+  $("#toast")?.replaceChildren(box);
+}
+
+// news ------------------------------------------------------------------------------------------------------------
+
+let stream = /** @type {EventSource | null} */ (null), known = 0;
+function listen() {
+  if (!base() || stream) return;
+  stream = new EventSource(`${base()}/events`);
+  stream.onmessage = (event) => {
+    known += JSON.parse(event.data).ids.length;
+    const results = $('#results[data-live="yes"]');
+    if (!results || /** @type {HTMLInputElement | null} */ ($("#q"))?.value) { known = 0; return; }
+    if (scrollY < 200 && !$(".editing") && !document.querySelector("dialog[open]") && !document.activeElement?.closest(".card") && !$("#results :checked")) { known = 0; return refresh(); }
+    let button = $(".news");
+    if (!button) {
+      button = document.createElement("button");
+      button.className = "news";
+      button.onclick = () => { known = 0; refresh(); scrollTo(0, 0); };
+      results.prepend(button);
+    }
+    button.textContent = `${known} new or changed: show`;
+  };
+}
+listen();
+
+// palette ---------------------------------------------------------------------------------------------------------
+
+function palette() {
+  const text = /** @type {HTMLInputElement} */ ($("#palette-text")), list = /** @type {HTMLElement} */ ($("#palette-list"));
+  let chosen = 0, found = /** @type {{title: string, address: string}[]} */ ([]);
+  const show = () => {
+    const wanted = text.value.trim().toLowerCase();
+    found = $$(".top nav a").map((a) => ({ title: a.textContent || "", address: a.getAttribute("href") || "" })).filter((one) => one.title.toLowerCase().includes(wanted));
+    if (wanted && base()) found.push({ title: `Search memories: ${text.value}`, address: `${base()}?q=${encodeURIComponent(text.value)}` }, { title: `Recall as an agent: ${text.value}`, address: `${base()}/recall?q=${encodeURIComponent(text.value)}` });
+    found.push({ title: "Workspaces", address: "/ui/" });
+    chosen = Math.max(0, Math.min(chosen, found.length - 1));
+    list.replaceChildren(...found.map((one, at) => {
+      const item = document.createElement("li");
+      item.textContent = one.title;
+      item.setAttribute("role", "option");
+      item.setAttribute("aria-selected", String(at === chosen));
+      item.onclick = () => leave(at);
+      return item;
+    }));
+  };
+  const leave = (/** @type {number} */ at) => { dialog("palette").close(); if (found[at]) location.assign(found[at].address); };
+  text.value = "";
+  text.oninput = () => { chosen = 0; show(); };
+  text.onkeydown = (event) => {
+    if (event.key === "ArrowDown" || event.key === "ArrowUp") { chosen += event.key === "ArrowDown" ? 1 : -1; event.preventDefault(); show(); }
+    if (event.key === "Enter") { event.preventDefault(); leave(chosen); }
+  };
+  dialog("palette").showModal();
+  show();
+}
+
+// the graph brings its own module when it is looked at
+const drawn = () => { if ($("#picture") && !$("#picture canvas")) import("./graph.js").then((module) => module.draw()); };
+document.addEventListener("htmx:afterSettle", drawn);
+drawn();

@@ -1,0 +1,126 @@
+"""One request to the page: what it asks for, of which workspace, and what its sender may do there."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+from urllib.parse import quote, urlencode
+
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, Response
+
+from memoryd.core.access.tokens import Grant
+from memoryd.core.engine import Engine
+from memoryd.core.scope import Scope
+from memoryd.errors import InvalidInputError
+from memoryd.model import Workspace
+from memoryd.server.ui.access import ROOT
+from memoryd.server.ui.kept import Kept
+from memoryd.server.ui.render import render
+
+VIEWS = (
+    ("memories", "", "Memories"), ("recall", "/recall", "Recall"), ("graph", "/graph", "Graph"),
+    ("vault", "/vault", "Vault"), ("sessions", "/sessions", "Sessions"), ("timeline", "/timeline", "Timeline"),
+    ("history", "/history", "History"), ("upkeep", "/upkeep", "Upkeep"), ("audit", "/audit", "Audit"),
+    ("state", "/state", "State"),
+)  # fmt: skip
+"""The views of a workspace: name, address below it, and title."""
+
+CLIENT = "memoryd ui"
+
+Right = Literal["see", "correct", "forget", "administer"]
+"""What a view takes: to see, to change memories, to delete them, or everything."""
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """A route of the page, below that of its workspace, and its handler."""
+
+    path: str
+    handler: "Callable[[Visit], Response]"
+    method: str = "GET"
+    right: Right = "see"
+
+
+@dataclass(frozen=True, slots=True)
+class Visit:
+    """A request that was let in."""
+
+    request: Request
+    engine: Engine
+    grant: Grant
+    place: Workspace | None
+    """None outside of any workspace."""
+    kept: Kept
+    form: Mapping[str, list[str]] = field(default_factory=dict)
+
+    @property
+    def workspace(self) -> Workspace:
+        """The workspace of a view that has one."""
+        assert self.place is not None, "the route names none"
+        return self.place
+
+    @property
+    def scope(self) -> Scope:
+        """What core works on."""
+        return Scope(self.engine, self.workspace)
+
+    @property
+    def base(self) -> str:
+        """The address of the workspace."""
+        return f"{ROOT}/w/{quote(self.workspace.name, safe='')}"
+
+    @property
+    def writes(self) -> bool:
+        """Whether the sender may correct, tag and restore."""
+        return self.may("memory_store")
+
+    @property
+    def forgets(self) -> bool:
+        """Whether the sender may forget."""
+        return self.may("memory_forget")
+
+    def may(self, tool: str) -> bool:
+        """Return whether the sender may do what a tool that writes does."""
+        return not self.engine.settings.read_only and self.grant.allows(tool, "write")
+
+    @property
+    def administers(self) -> bool:
+        """Whether the sender may see and change what concerns the whole server."""
+        return not self.grant.workspace and not self.grant.tools and self.grant.level == "admin"
+
+    def text(self, name: str, default: str = "") -> str:
+        """Return a field of the form, else of the address."""
+        given = self.form.get(name) or self.request.query_params.getlist(name)
+        return given[-1] if given else default
+
+    def texts(self, name: str) -> tuple[str, ...]:
+        """Return all values of a field that are not blank."""
+        given = self.form.get(name) or self.request.query_params.getlist(name)
+        return tuple(dict.fromkeys(value.strip() for value in given if value.strip()))
+
+    def number(self, name: str, default: float) -> float:
+        """Return a field as a number. Raise InvalidInputError."""
+        text = self.text(name)
+        try:
+            return float(text) if text else default
+        except ValueError:
+            raise InvalidInputError(f"{name} is a number, not {text[:50]!r}.") from None
+
+    @property
+    def part(self) -> bool:
+        """Whether htmx asks for a part of a page."""
+        return "hx-request" in self.request.headers and "hx-history-restore-request" not in self.request.headers
+
+    def address(self, path: str = "", **query: Any) -> str:
+        """Return an address in the workspace; empty values are left out."""
+        given = [(name, value) for name, value in query.items() if value not in ("", None, (), False)]
+        return f"{self.base}{path}" + (f"?{urlencode(given, doseq=True)}" if given else "")
+
+    def page(self, template: str, view: str, status: int = 200, **values: Any) -> Response:
+        """Return a view: the whole page, or for htmx its main part."""
+        shared = {"visit": self, "view": view, "views": VIEWS, "part": self.part}
+        return HTMLResponse(render(template, **shared, **values), status)
+
+    def fragment(self, template: str, status: int = 200, **values: Any) -> Response:
+        """Return a part of a page."""
+        return HTMLResponse(render(template, visit=self, **values), status)

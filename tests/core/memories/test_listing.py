@@ -1,0 +1,117 @@
+"""Lists for people: every record on exactly one page, by facets, and by words as one types."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from memoryd.core.graph import entities
+from memoryd.core.graph.entities import NewEntity
+from memoryd.core.graph.transaction import Graph
+from memoryd.core.memories import chronicle, listing
+from memoryd.core.memories.listing import BEGINNING, Facets
+from memoryd.core.memories.memories import Criteria, Memories
+from memoryd.core.records.records import written_by
+from memoryd.core.scope import Scope
+from memoryd.errors import InvalidInputError, NotFoundError
+from memoryd.model import Kind
+from tests.core.kit import engine
+
+
+@pytest.fixture
+def scope(home: Path) -> Iterator[Scope]:
+    with engine(home) as made:
+        yield Scope(made, made.workspaces.ensure("default"))
+
+
+def bodies(scope: Scope, **facets: object) -> list[str]:
+    return [one.record.body for one in listing.page(scope, Facets(**facets)).records]  # type: ignore[arg-type]
+
+
+def test_each_record_is_on_one_page(scope: Scope) -> None:
+    ids = [Memories(scope).store(f"fact {number}").id for number in range(7)]
+    entities.create(Graph(scope), [NewEntity(name="Ann", type="person", observations=("likes tea", "works there"))])
+    seen, after = [], BEGINNING
+    while True:
+        page = listing.page(scope, Facets(), after, limit=2)
+        seen += [one.record.id for one in page.records]
+        if page.after is None:
+            break
+        after = page.after
+    assert len(seen) == len(set(seen)) == 10
+    assert [one for one in seen if one in ids] == ids[::-1]
+
+
+def test_facets_narrow_together(scope: Scope) -> None:
+    session = Scope(scope.engine, scope.workspace, "s1")
+    with written_by("codex 1", "memory_store"):
+        Memories(session).store("one", ["a", "b"], 0.9)
+    with written_by("cursor 2", "memory_store"):
+        Memories(scope).store("two", ["a"], 0.3)
+    entities.create(Graph(scope), [NewEntity(name="Ann", type="person")])
+    assert bodies(scope, kinds=(Kind.MEMORY,)) == ["two", "one"]
+    assert bodies(scope, tags=("a", "b")) == ["one"]
+    assert bodies(scope, client="cursor 2") == ["two"]
+    assert bodies(scope, session="s1") == ["one"]
+    assert bodies(scope, least=0.5) == ["one"]
+    assert bodies(scope, until="2020-01-01") == []
+    assert bodies(scope, tags=("a",), client="codex 1", tool="memory_store", since="2020-01-01") == ["one"]
+    counts = listing.counts(scope)
+    assert (counts["kind"], counts["tag"]) == ({"memory": 2, "entity": 1}, {"a": 2, "b": 1})
+    assert counts["client"] == {"codex 1": 1, "cursor 2": 1}
+    assert len(listing.ids(scope, Facets(tags=("a",)))) == 2
+    with pytest.raises(InvalidInputError):
+        Facets(since="yesterday")
+
+
+def test_what_is_deleted_has_a_list_of_its_own(scope: Scope) -> None:
+    stored = Memories(scope).store("gone", ["a"])
+    Memories(scope).forget(Criteria(ids=(stored.id,)))
+    assert bodies(scope) == []
+    (one,) = listing.page(scope, Facets(deleted=True, tags=("a",))).records
+    assert (one.record.body, one.ending, bool(one.deleted_at)) == ("gone", "", True)
+
+
+def test_words_are_found_as_one_types_them(scope: Scope) -> None:
+    for text in ("The backup of ledger runs at night.", "The ledger is closed in March.", "Backups are tested."):
+        Memories(scope).store(text)
+
+    def typed(text: str, **facets: object) -> list[str]:
+        return [one.record.body for one in listing.typed(scope, text, Facets(**facets))]  # type: ignore[arg-type]
+
+    assert typed("backup led") == ["The backup of ledger runs at night."]
+    assert len(typed("led")) == 2
+    assert typed('"closed in"') == ["The ledger is closed in March."]
+    assert typed("closed zebra") == ["The ledger is closed in March."]  # no record has both: any word counts
+    assert typed("ledger", kinds=(Kind.ENTITY,)) == []
+    assert typed("  ") == []
+    assert typed("((((") == []
+
+
+def test_a_record_tells_what_became_of_it(scope: Scope) -> None:
+    old = Memories(scope).store("The office is in Rome.")
+    new = Memories(scope).store("The office is in Oslo.", supersedes=[old.id])
+    story = listing.story(scope, old.id[:8])
+    assert (story.now.ending, story.successor and story.successor.record.id) == ("superseded", new.id)
+    assert [one.record.id for one in listing.story(scope, new.id).replaced] == [old.id]
+    with pytest.raises(NotFoundError):
+        listing.story(scope, "nothing")
+
+
+def test_news_are_what_changed_since(scope: Scope) -> None:
+    before = listing.latest(scope)
+    stored = Memories(scope).store("new")
+    last, ids = listing.news(scope, before)
+    assert ids == [stored.id]
+    assert listing.news(scope, last) == (last, [])
+
+
+def test_days_and_sessions_add_up(scope: Scope) -> None:
+    session = Scope(scope.engine, scope.workspace, "s1")
+    stored = Memories(session).store("one")
+    Memories(session).store("two")
+    Memories(scope).forget(Criteria(ids=(stored.id,)))
+    (day,) = chronicle.days(scope, 2)
+    assert (day.stored, day.changed, day.forgotten) == (2, 0, 1)
+    (seen,) = chronicle.sessions(scope)
+    assert (seen.id, seen.turns, seen.stored) == ("s1", 0, 1)

@@ -1,0 +1,355 @@
+"""The page in a real Chromium: what only a browser can say. `make ui-test` runs it."""
+
+import json
+import os
+import shutil
+import threading
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from memoryd.core.engine import Engine
+from memoryd.core.memories import listing
+from memoryd.core.memories.memories import Criteria, Memories
+from memoryd.core.scope import Scope
+from memoryd.server.http.app import prepared
+from memoryd.server.ui.app import Page
+from memoryd.server.ui.local import application
+from memoryd.settings import Settings
+from tests.clients import environment, until
+from tests.server.ui.demo import fill
+from tests.server.ui.test_texts import PAYLOADS
+
+playwright = pytest.importorskip("playwright.sync_api", reason="the extra ui-test is not installed")
+
+CHROMIUM = os.environ.get("CHROMIUM") or shutil.which("chromium") or shutil.which("google-chrome")
+PICTURES = os.environ.get("MEMORYD_PICTURES")
+"""Where to put the pictures of the documentation; unset: nowhere."""
+SHOWN = {"memories-light", "corrected", "graph-dark", "phone"}
+FLAGS = [
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--no-first-run",
+]
+
+pytestmark = [
+    pytest.mark.process, pytest.mark.slow,
+    pytest.mark.skipif(not CHROMIUM, reason="no Chromium: name one in CHROMIUM, or install one"),
+]  # fmt: skip
+
+
+class Served:
+    """A page on a port of this machine, over the demo's memory."""
+
+    def __init__(self, home: Path) -> None:
+        self.engine = Engine(Settings.read(environment(home, None, MEMORY_PORT="0")), fetch=False)
+        self.page = Page(self.engine)
+        self.scope: Scope = fill(self.engine)
+        self.url = ""
+        self._thread = threading.Thread(target=self._run, daemon=True)
+        self._server = prepared(self.engine, made=lambda _: application(self.engine, self.page), announce=self._heard)
+        self._thread.start()
+        until(lambda: self.url, "the page")
+
+    def _run(self) -> None:
+        self._server.run()
+
+    def _heard(self, address: str) -> None:
+        self.url = address.replace("127.0.0.1", "memoryd.localhost")
+
+    def stop(self) -> None:
+        self._server.should_exit = True
+        self._thread.join(30)
+
+
+@pytest.fixture(scope="module")
+def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    made = Served(tmp_path_factory.mktemp("browser"))
+    yield made
+    made.stop()
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    with playwright.sync_playwright() as running:
+        started = running.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
+        yield started
+        started.close()
+
+
+class Tab:
+    """A signed-in tab that hears of every complaint."""
+
+    def __init__(self, browser: Any, served: Served, **options: Any) -> None:
+        self.served = served
+        self.complaints: list[str] = []
+        self.context = browser.new_context(**{"viewport": {"width": 1280, "height": 860}} | options)
+        self.page = self.context.new_page()
+        self.page.on("pageerror", lambda error: self.complaints.append(str(error)))
+        self.page.on("console", self._hear)
+        self.page.goto(f"{served.url}/ui/login?next=/ui/w/default")
+        self.page.fill("#key", served.page.access.ticket())
+        self.page.click("button[type=submit]")
+        self.page.wait_for_selector(".card")
+
+    def _hear(self, message: Any) -> None:
+        aborted = "sendAbort" in message.text or "afterRequest" in message.text  # a newer search replaced an older one
+        if message.type == "error" and not aborted:
+            self.complaints.append(message.text)
+
+    def go(self, path: str = "", wait: str = "#main") -> None:
+        self.page.goto(f"{self.served.url}/ui/w/default{path}")
+        self.page.wait_for_selector(wait)
+
+    def sees(self, text: str, within: str = "#main") -> None:
+        until(lambda: text in self.page.locator(within).inner_text(), f"{text!r} on the page", 30)
+
+    def misses(self, text: str, within: str = "#results") -> None:
+        until(lambda: text not in self.page.locator(within).inner_text(), f"no {text!r} on the page", 30)
+
+    def picture(self, name: str) -> None:
+        """Take a picture of docs/ui.md, where they are wanted."""
+        if PICTURES and name in SHOWN:
+            self.page.screenshot(path=Path(PICTURES) / f"{name}.png")
+
+
+@pytest.fixture
+def tab(browser: Any, served: Served) -> Iterator[Tab]:
+    made = Tab(browser, served)
+    yield made
+    made.context.close()
+    assert made.complaints == []
+
+
+def test_a_wrong_memory_is_found_corrected_and_the_correction_undone_by_keys_alone(tab: Tab) -> None:
+    Memories(tab.served.scope).store("The door of the archive opens with key 7.")
+    keys = tab.page.keyboard
+    keys.press("/")
+    keys.type("door archi")
+    until(lambda: tab.page.locator("#results .card").count() == 1, "one hit", 30)
+    keys.press("ArrowDown")
+    keys.press("e")
+    tab.page.wait_for_selector(".editing textarea:focus")
+    tab.page.fill(".editing textarea", "The door of the archive opens with key 9.")
+    keys.press("Control+Enter")
+    tab.sees("key 9.")
+    tab.sees("Undo", "#toast")
+    tab.picture("corrected")
+    keys.press("u")
+    tab.sees("key 7.")
+    tab.page.locator("#results .card").first.focus()
+    keys.press("Delete")
+    tab.misses("key 7.")
+    keys.press("u")
+    tab.sees("key 7.")
+    assert listing.typed(tab.served.scope, "door archive", listing.Facets())[0].record.body.endswith("key 7.")
+
+
+def test_what_an_agent_stores_appears_by_itself(tab: Tab) -> None:
+    tab.go()
+    Memories(tab.served.scope).store("Somebody has just stored this.")
+    tab.sees("Somebody has just stored this.")
+
+
+def test_enter_searches_by_meaning_and_an_address_can_be_shared(tab: Tab) -> None:
+    tab.page.fill("#q", "backup ledger")
+    tab.page.keyboard.press("Enter")
+    tab.page.wait_for_url("**mode=meaning*")
+    tab.page.reload()
+    tab.sees("by words and meaning")
+    assert tab.page.input_value("#q") == "backup ledger"
+
+
+def test_the_palette_and_the_help_open_and_close(tab: Tab) -> None:
+    tab.page.keyboard.press("?")
+    assert tab.page.locator("#help[open]").count() == 1
+    tab.page.keyboard.press("Escape")
+    tab.page.keyboard.press("Control+k")
+    tab.page.keyboard.type("hist")
+    tab.page.keyboard.press("Enter")
+    tab.page.wait_for_url("**/history")
+
+
+def test_the_graph_is_drawn_found_and_walked(tab: Tab) -> None:
+    tab.go("/graph", "#picture[data-ready]")
+    assert pixels(tab) > 1_000
+    tab.page.fill("#find", "checkout")
+    tab.sees("checkout has a page of its own", "#panel")
+    before = pixels(tab)
+    tab.page.locator("#picture > canvas").focus()
+    tab.page.keyboard.press("ArrowRight")
+    until(lambda: "checkout has a page" not in tab.page.locator("#panel").inner_text(), "another node", 30)
+    tab.page.keyboard.press("0")
+    assert pixels(tab) != before
+    tab.page.locator("#types button").first.click()
+    assert tab.page.locator('#types button[aria-pressed="false"]').count() == 1
+
+
+def pixels(tab: Tab) -> int:
+    """How much of the picture is drawn on; it is drawn at the next frame."""
+    tab.page.wait_for_timeout(100)
+    drawn = """() => { const c = document.querySelector("#picture > canvas");
+      const d = c.getContext("2d").getImageData(0, 0, c.width, c.height).data; let n = 0;
+      for (let i = 3; i < d.length; i += 4) if (d[i]) n++; return n; }"""
+    return int(tab.page.evaluate(drawn))
+
+
+def test_payloads_are_inert(browser: Any, served: Served) -> None:
+    kept = Memories(served.scope)
+    ids = tuple(kept.store(f"payload {number} {bad}", [bad[:100]]).id for number, bad in enumerate(PAYLOADS))
+    tab = Tab(browser, served)
+    title = tab.page.title()
+    tab.page.evaluate(
+        "document.addEventListener('securitypolicyviolation', (e) => { window.broken = e.violatedDirective; })"
+    )
+    for path in ("?q=payload", "/history", "/audit", "/recall?q=payload"):
+        tab.go(path)
+        assert tab.page.evaluate("typeof window.xq") == "undefined"
+        assert (
+            tab.page.evaluate("document.querySelectorAll('main script, main iframe, main img, main [onerror]').length")
+            == 0
+        )
+    tab.go()
+    assert tab.page.title() == title
+    assert tab.page.evaluate("window.broken") is None
+    kept.forget(Criteria(ids=ids))  # the pictures are of the rest
+    tab.context.close()
+    assert tab.complaints == []
+
+
+class Attacker(BaseHTTPRequestHandler):
+    """A page of another program on the same machine, which a browser takes for the same site."""
+
+    target = ""
+
+    def do_GET(self) -> None:
+        script = f"""
+          const out = {{}};
+          const url = {json.dumps(self.target)};
+          const tries = {{
+            read: () => fetch(url, {{credentials: "include"}}).then((r) => r.text()),
+            write: () => fetch(url + "/many", {{method: "POST", credentials: "include", mode: "no-cors",
+              headers: {{"Content-Type": "application/x-www-form-urlencoded"}},
+              body: "verb=forget&all=1&number=1"}}),
+            header: () => fetch(url + "/many", {{method: "POST", credentials: "include",
+              headers: {{"HX-Request": "true"}}}}),
+          }};
+          Promise.all(Object.entries(tries).map(async ([name, work]) => {{
+            try {{ const answer = await work(); out[name] = answer.type || "read"; }}
+            catch (error) {{ out[name] = "failed"; }}
+          }})).then(() => {{ document.title = JSON.stringify(out); }});"""
+        self.send_response(200)
+        self.send_header("Content-Type", "text/html")
+        self.end_headers()
+        self.wfile.write(f"<title>wait</title><script>{script}</script>".encode())
+
+    def log_message(self, *_: Any) -> None:
+        """Say nothing."""
+
+
+def test_another_port_of_this_machine_reads_and_changes_nothing(browser: Any, served: Served) -> None:
+    tab = Tab(browser, served)
+    before = len(listing.ids(served.scope, listing.Facets()))
+    Attacker.target = f"{served.url}/ui/w/default"
+    other = ThreadingHTTPServer(("127.0.0.1", 0), Attacker)
+    threading.Thread(target=other.serve_forever, daemon=True).start()
+    tab.page.goto(f"http://memoryd.localhost:{other.server_port}/")
+    until(lambda: tab.page.title() != "wait", "the attack", 30)
+    tried = json.loads(tab.page.title())
+    assert tried["read"] == "failed"
+    assert tried["header"] == "failed"
+    assert len(listing.ids(served.scope, listing.Facets())) == before
+    other.shutdown()
+    other.server_close()
+    tab.context.close()
+
+
+VIEWS = (
+    "",
+    "/recall?q=ledger",
+    "/graph",
+    "/vault",
+    "/sessions",
+    "/timeline",
+    "/history",
+    "/upkeep",
+    "/audit",
+    "/state",
+)
+
+
+def test_a_phone_scrolls_in_one_direction(browser: Any, served: Served) -> None:
+    tab = Tab(browser, served, viewport={"width": 390, "height": 844}, has_touch=True, is_mobile=True)
+    for path in VIEWS:
+        tab.go(path)
+        wide = tab.page.evaluate("document.documentElement.scrollWidth")
+        assert wide <= 390, (path, wide)
+    tab.go()
+    tab.picture("phone")
+    tab.context.close()
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_texts_stand_out_from_what_is_behind_them(browser: Any, served: Served, scheme: str) -> None:
+    tab = Tab(browser, served, color_scheme=scheme)
+    for path in VIEWS:
+        tab.go(path)
+        tab.page.wait_for_timeout(300)
+        low = tab.page.evaluate(CONTRAST)
+        assert low == [], (path, low)
+        if not path:
+            tab.picture(f"memories-{scheme}")
+    tab.go("/graph", "#picture[data-ready]")
+    tab.page.wait_for_timeout(300)
+    tab.picture(f"graph-{scheme}")
+    tab.context.close()
+
+
+CONTRAST = """() => {
+  const channel = (v) => { v /= 255; return v <= 0.03928 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4; };
+  const parse = (c) => (c.match(/[\\d.]+/g) || []).map(Number);
+  const light = ([r, g, b]) => 0.2126 * channel(r) + 0.7152 * channel(g) + 0.0722 * channel(b);
+  const behind = (e) => { for (; e; e = e.parentElement) { const c = parse(getComputedStyle(e).backgroundColor);
+    if (c.length === 3 || c[3] === 1) return c; } return [255, 255, 255]; };
+  const low = [];
+  for (const e of document.querySelectorAll("body *")) {
+    const text = [...e.childNodes].filter((n) => n.nodeType === 3 && n.textContent.trim()).length;
+    const s = getComputedStyle(e), box = e.getBoundingClientRect();
+    if (!text || s.visibility === "hidden" || s.opacity === "0" || box.width < 2) continue;
+    if (e.closest("dialog, .unseen, .skip, option")) continue;
+    const a = light(parse(s.color)), b = light(behind(e)), ratio = (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05);
+    if (ratio < 4.5) low.push(`${e.className || e.tagName} ${ratio.toFixed(2)} ${e.textContent.trim().slice(0, 30)}`);
+  }
+  return low;
+}"""
+
+
+def test_two_tabs_see_the_same(browser: Any, served: Served) -> None:
+    one, other = Tab(browser, served), Tab(browser, served)
+    Memories(served.scope).store("Both tabs see this lighthouse.")
+    for each in (one, other):
+        each.sees("Both tabs see this lighthouse.")
+    one.page.locator(".card", has_text="lighthouse").first.focus()
+    one.page.keyboard.press("Delete")
+    other.misses("Both tabs see this lighthouse.")
+    for each in (one, other):
+        each.context.close()
+
+
+def test_a_server_that_is_gone_is_said_to_be_and_nothing_is_lost(browser: Any, tmp_path: Path) -> None:
+    served = Served(tmp_path / "gone")
+    tab = Tab(browser, served)
+    tab.page.locator(".card").first.focus()
+    tab.page.keyboard.press("e")
+    tab.page.wait_for_selector(".editing textarea:focus")
+    tab.page.fill(".editing textarea", "typed while it went away")
+    served.stop()
+    tab.page.keyboard.press("Control+Enter")
+    tab.sees("memoryd does not answer", "#toast")
+    assert tab.page.input_value(".editing textarea") == "typed while it went away"
+    tab.context.close()
