@@ -23,8 +23,8 @@ from tests.store.kit import EVERY, MODEL, SET, add, axis, forget, near, nearest,
 
 DIM = 16
 MANY = 600
-ACROSS = {"doctor.owners"}
-"""Statements that read the rows of more than one workspace: an operator's look at all that is stored."""
+ACROSS = {"doctor.owners", "upkeep.vacuum"}
+"""Statements on the rows of more than one workspace: an operator's look at all that is stored, and freed room."""
 OF_WORKSPACES = (
     r"\b(records|(memory|entity|observation|interaction|summary)_details|relations|perspectives|embeddings|events)\b"
 )
