@@ -75,7 +75,7 @@ def test_session_subscriptions_and_handshake_outlive_a_service(home: Path) -> No
         until(lambda: b"resources/updated" in b"".join(one.lines), "a notice")
         until(lambda: b"resources/updated" in b"".join(modern.lines), "a notice")
         assert sum(b"acknowledged" in line for line in modern.lines) == 1
-    assert [row["name"] for row in rows_of(home) if row["scope"]] == []
+    until(lambda: not [row for row in rows_of(home) if row["scope"]], "the end of the sessions")
 
 
 def test_a_killed_connector_ends_its_session(home: Path) -> None:
@@ -85,7 +85,7 @@ def test_a_killed_connector_ends_its_session(home: Path) -> None:
         wire.wait()
         until(lambda: state(home)["clients"] == 1, "the end of a client")
         assert stays.result("ping") == {}
-    assert texts(home) == []
+        until(lambda: texts(home) == [], "the end of a session")
 
 
 @pytest.mark.slow
@@ -237,4 +237,4 @@ def test_signals_end_a_connector_and_its_session(home: Path, number: signal.Sign
         wire.call("commit_memory", scope="session", key="k", content="Only here.")
         wire.signal(number)
         assert wire.wait() == {signal.SIGTERM: 0, signal.SIGINT: 130}[number]
-        assert texts(home) == []
+        until(lambda: texts(home) == [], "the end of a session")
