@@ -303,7 +303,7 @@ def text_of(result: types.CallToolResult) -> str:
 
 
 @cache
-def _given(*arguments: str) -> dict[str, Any]:
+def given(*arguments: str) -> dict[str, Any]:
     """What the command line says; typer takes 10 ms to read it."""
     return get_command(app).make_context("memoryd", list(arguments)).params
 
@@ -311,7 +311,7 @@ def _given(*arguments: str) -> dict[str, Any]:
 @contextmanager
 def transport_to(environ: Mapping[str, str], *arguments: str) -> Iterator[InMemoryTransport]:
     """A server in this process, as `memoryd serve` would make it, behind the SDK's in-memory transport."""
-    with Engine(Settings.read(environ, **overrides(**_given(*arguments)))) as engine:
+    with Engine(Settings.read(environ, **overrides(**given(*arguments)))) as engine:
         server = MemoryServer(Calls(engine))
         if not engine.settings.read_only:
             scheduler.begin(engine)

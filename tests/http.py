@@ -16,7 +16,6 @@ from anyio.from_thread import start_blocking_portal
 from mcp import Client
 from mcp.client.sse import sse_client
 from mcp.client.streamable_http import streamable_http_client
-from typer.main import get_command
 from typer.testing import CliRunner, Result
 
 from memoryd.cli import app
@@ -24,7 +23,7 @@ from memoryd.cli.frame import overrides
 from memoryd.core.engine import Engine
 from memoryd.server.http.app import prepared
 from memoryd.settings import Settings
-from tests.clients import LEGACY, MODERN, NO_MODELS, PATIENCE, Agent, Json, environment, until
+from tests.clients import LEGACY, MODERN, NO_MODELS, PATIENCE, Agent, Json, environment, given, until
 from tests.forks import Fork, run
 from tests.wires import envelope
 
@@ -64,8 +63,7 @@ class HttpThread(HttpServer):
         self, environ: Mapping[str, str], *arguments: str, certificate: str | None = None, key: str | None = None
     ) -> None:
         super().__init__("", environ)
-        given = get_command(app).make_context("memoryd", ["--port", "0", *arguments]).params
-        engine = Engine(Settings.read(self.environ, **overrides(**given)))
+        engine = Engine(Settings.read(self.environ, **overrides(**given("--port", "0", *arguments))))
         self._server = prepared(engine, certificate, key)
         self.door = self._server.door
         self._thread = threading.Thread(target=self._server.run, name="memoryd-http")
