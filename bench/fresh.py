@@ -22,8 +22,9 @@ from memoryd.core.records import records
 from memoryd.core.records.backlog import Backlog
 from memoryd.core.records.records import Embedded
 from memoryd.core.scope import Scope
+from memoryd.environment import current
 from memoryd.model import Filter, Kind, Record
-from memoryd.settings import Settings, subprocess_environment
+from memoryd.settings import Settings
 from memoryd.store.base import Queries
 
 FACTS = (
@@ -66,9 +67,7 @@ def asked(runs: int = 5) -> None:
 async def _asked() -> tuple[int, float, int]:
     with tempfile.TemporaryDirectory() as directory:
         environment = {"MEMORY_DATA_DIR": directory, "MEMORY_MODEL_DIR": str(Settings.read().models)}
-        server = StdioServerParameters(
-            command=sys.executable, args=["-m", "memoryd"], env=subprocess_environment() | environment
-        )
+        server = StdioServerParameters(command=sys.executable, args=["-m", "memoryd"], env=current() | environment)
         async with Client(stdio_client(server)) as client:
             for fact in FACTS:
                 await client.call_tool("memory_store", {"content": fact})

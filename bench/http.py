@@ -22,7 +22,8 @@ import httpx2
 import psutil  # type: ignore[import-untyped]
 
 from bench.speed import fact, question, show
-from memoryd.settings import Settings, subprocess_environment
+from memoryd.environment import current
+from memoryd.settings import Settings
 
 LEGACY, MODERN = "2025-11-25", "2026-07-28"
 CALLS = 400
@@ -42,9 +43,7 @@ Json = dict[str, Any]
 @contextmanager
 def serving(*command: str, port: int, environment: dict[str, str]) -> Iterator[psutil.Process]:
     """A server process that answers on a port."""
-    process = subprocess.Popen(
-        [sys.executable, "-m", *command], env=subprocess_environment() | environment, stdout=subprocess.DEVNULL
-    )
+    process = subprocess.Popen([sys.executable, "-m", *command], env=current() | environment, stdout=subprocess.DEVNULL)
     deadline = time.monotonic() + 30
     while socket.socket().connect_ex(("127.0.0.1", port)) and time.monotonic() < deadline:
         time.sleep(0.05)
@@ -120,7 +119,7 @@ def cpu(process: psutil.Process) -> float:
 def local_calls(era: str, tool: str, command: tuple[str, ...], environment: dict[str, str]) -> float:
     """The same over stdio, where there is one client."""
     process = subprocess.Popen(
-        [sys.executable, "-m", *command], env=subprocess_environment() | environment,
+        [sys.executable, "-m", *command], env=current() | environment,
         stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
     )  # fmt: skip
     assert process.stdin

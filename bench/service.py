@@ -26,7 +26,8 @@ from typing import Any, Self
 from rich.console import Console
 from rich.table import Table
 
-from memoryd.settings import Settings, subprocess_environment
+from memoryd.environment import current
+from memoryd.settings import Settings
 
 MEMORYD = [sys.executable, "-m", "memoryd"]
 BOTH = ("off", "on")
@@ -83,7 +84,7 @@ def home(service: str, *, models: bool = False) -> Iterator[dict[str, str]]:
     none = {} if models else {"MEMORY_EMBEDDER": "none", "MEMORY_RERANKER": "none"}
     with tempfile.TemporaryDirectory() as directory:
         shutil.copy(HERE / "tests" / "hooks" / "session.jsonl", directory)
-        yield subprocess_environment() | none | {
+        yield current() | none | {
             "HOME": directory, "MEMORY_DATA_DIR": f"{directory}/data", "MEMORY_MODEL_DIR": str(Settings.read().models),
             "MEMORY_SERVICE": service, "MEMORY_SERVICE_IDLE": "2",
         }  # fmt: skip
@@ -143,7 +144,7 @@ def spawn(official: Sequence[str] = ()) -> None:
         for name, found in (("first", first), ("second", second), ("ten at once", ten)):
             rows.append([service, name, least([one[0] for one in found]), least([one[1] for one in found])])
     if official:
-        found = [spawned(subprocess_environment(), 1, official) for _ in range(ROUNDS)]
+        found = [spawned(current(), 1, official) for _ in range(ROUNDS)]
         rows.append(["official", "any", least([one[0] for one in found]), least([one[1] for one in found])])
     show(f"spawn to tools/list, least of {ROUNDS}", ["service", "client", "s", "CPU s"], rows)
 

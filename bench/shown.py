@@ -15,7 +15,7 @@ from mcp import Client, StdioServerParameters, types
 from mcp.client.stdio import stdio_client
 
 from bench.speed import show
-from memoryd.settings import subprocess_environment
+from memoryd.environment import current
 
 BUDGET = 500
 FACTS = 200
@@ -41,7 +41,7 @@ async def main() -> None:
         off = {"MEMORY_DATA_DIR": home, "MEMORY_EMBEDDER": "none", "MEMORY_RERANKER": "none"}
         server = StdioServerParameters(
             command=sys.executable, args=["-m", "memoryd", "--toolsets", "recall,graph"],
-            env=subprocess_environment() | off,
+            env=current() | off,
         )  # fmt: skip
         async with Client(stdio_client(server)) as client:
             for n in range(FACTS):

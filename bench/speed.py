@@ -39,9 +39,10 @@ from memoryd.core.memories.vault import Vault
 from memoryd.core.records import records
 from memoryd.core.records.records import Embedded
 from memoryd.core.scope import Scope
+from memoryd.environment import current
 from memoryd.model import GENERAL, Filter, Kind, Record, VectorSet, Workspace
 from memoryd.query_syntax import parse_query
-from memoryd.settings import Settings, subprocess_environment
+from memoryd.settings import Settings
 from memoryd.store.base import Queries, Scored
 from memoryd.text import STOP_WORDS
 
@@ -86,7 +87,7 @@ def start() -> None:
 
 async def _tools_listed() -> float:
     with tempfile.TemporaryDirectory() as directory:
-        environment = subprocess_environment() | {"MEMORY_DATA_DIR": directory}
+        environment = current() | {"MEMORY_DATA_DIR": directory}
         server = StdioServerParameters(command=sys.executable, args=["-m", "memoryd"], env=environment)
         async with Client(stdio_client(server)) as client:
             await client.list_tools()
@@ -226,9 +227,7 @@ def served() -> None:
 
 async def _called(module: str, tool: str, environment: dict[str, str]) -> float:
     """The median milliseconds of a call."""
-    server = StdioServerParameters(
-        command=sys.executable, args=["-m", module], env=subprocess_environment() | environment
-    )
+    server = StdioServerParameters(command=sys.executable, args=["-m", module], env=current() | environment)
     async with Client(stdio_client(server)) as client:
         times = []
         for number in range(60):

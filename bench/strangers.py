@@ -17,7 +17,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from bench.speed import show
-from memoryd.settings import subprocess_environment
+from memoryd.environment import current
 
 MB = 1 << 20
 GET = b"GET /health/live HTTP/1.1\r\nHost: localhost\r\n"
@@ -31,7 +31,7 @@ class Server:
     """A server with a token."""
 
     def __init__(self, home: str) -> None:
-        self._environ = subprocess_environment() | {
+        self._environ = current() | {
             "MEMORY_DATA_DIR": home, "MEMORY_EMBEDDER": "none", "MEMORY_RERANKER": "none", "MEMORY_RATE_LIMIT": "none",
         }  # fmt: skip
         command = [sys.executable, "-m", "memoryd"]

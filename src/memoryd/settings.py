@@ -389,11 +389,6 @@ def variables(field: str) -> tuple[str, ...]:
     return tuple(str(choice) for choice in alias.choices)
 
 
-def subprocess_environment() -> dict[str, str]:
-    """Return a copy of the environment for a child process."""
-    return environment.current()
-
-
 def _explain(error: ValidationError) -> str:
     wrong = []
     for detail in error.errors():

@@ -66,7 +66,7 @@ class Patient:
 
 @pytest.fixture(autouse=True)
 def _no_slips(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(doctor, "subprocess_environment", dict)
+    monkeypatch.setattr(doctor, "current", dict)
 
 
 @pytest.fixture

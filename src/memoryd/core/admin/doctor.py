@@ -12,13 +12,14 @@ from typing import Any
 from memoryd import __version__
 from memoryd.core.base.progress import StepProgress
 from memoryd.core.engine import Engine
+from memoryd.environment import current
 from memoryd.errors import InvalidInputError, StoreError
 from memoryd.model import Workspace
 from memoryd.models import weights
 from memoryd.models.llm import described
 from memoryd.models.loader import Loader
 from memoryd.models.providers import Spec
-from memoryd.settings import Settings, shown, subprocess_environment, variables
+from memoryd.settings import Settings, shown, variables
 from memoryd.store.base import Queries, Row, StoredFile
 from memoryd.store.sqlite.store import SqliteStore
 from memoryd.text import is_latin
@@ -73,7 +74,7 @@ class Doctor:
 
     def examine(self) -> Diagnosis:
         """Examine everything. Nothing is changed, except that an older database is migrated to the current schema."""
-        findings = [*slips(subprocess_environment()), *self._models(), *self._registry(), *self._place()]
+        findings = [*slips(current()), *self._models(), *self._registry(), *self._place()]
         findings += self._exposed()
         findings += _guarded("journal", self._journal())
         for place in self._places():

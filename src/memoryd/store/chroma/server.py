@@ -17,8 +17,8 @@ from typing import IO
 import psutil  # type: ignore[import-untyped]
 
 from memoryd import disk
+from memoryd.environment import current
 from memoryd.errors import StoreBusyError, StoreError
-from memoryd.settings import subprocess_environment
 from memoryd.store.shared_server import POLL, START, STOP, SharedServer, locked, works_in
 
 distribution("chromadb")  # raises at once if it is not installed
@@ -105,7 +105,7 @@ class ChromaServer(SharedServer):
                     f"A ChromaDB that cannot be seen from here uses {self.place}: another user's, or another "
                     "container's. Nothing was stored by this call; end it, or name its address in MEMORY_CHROMA_URL."
                 )
-            ours = {key: value for key, value in subprocess_environment().items() if not key.startswith(FOREIGN)}
+            ours = {key: value for key, value in current().items() if not key.startswith(FOREIGN)}
             place = self._data.resolve()
             subprocess.run(  # noqa: S603 - our own words
                 [sys.executable, "-P", "-c", RUN, "run", "--path", place, "--host", "127.0.0.1", "--port", "0"],

