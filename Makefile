@@ -11,12 +11,6 @@ BIN := $(VENV)/bin
 unexport PYTHONDONTWRITEBYTECODE
 PYTEST := $(BIN)/python -m pytest -n auto --dist worksteal
 
-# What is kept where: prompts and language models keep nothing, and tests/core/records/test_change_feed.py hears changes on both.
-ON_POSTGRES := tests/seeds tests/faults/test_kill.py tests/faults/test_graph_writers.py \
-	tests/core/maintenance/test_history.py tests/core/maintenance/test_scheduler.py \
-	--ignore tests/seeds/test_vault_prompts.py --ignore tests/seeds/test_vault_notices.py \
-	--ignore tests/seeds/test_recall_llm.py --ignore tests/seeds/test_graph_llm.py
-
 .PHONY: run quick test check lint types docs models conformance clients ui-test clean
 
 run: models
@@ -26,8 +20,7 @@ quick: $(VENV)/ready
 	$(PYTEST) -m "not process and not slow and not models and not servers"
 
 test: models
-	$(PYTEST)
-	$(PYTEST) --backend postgres $(ON_POSTGRES)
+	$(PYTEST) --backend both
 
 models: $(VENV)/ready
 	$(BIN)/memoryd models pull

@@ -67,7 +67,7 @@ def database(server: str, home: Path) -> str:
     template = _template(server)
     with psycopg.connect(server, autocommit=True) as connection:
         if not _exists(connection, name):
-            connection.execute(f"CREATE DATABASE {name} TEMPLATE {template}")
+            connection.execute(f"CREATE DATABASE {name} TEMPLATE {template} STRATEGY file_copy")
     return server.replace("/postgres?", f"/{name}?")
 
 

@@ -1,5 +1,6 @@
 """What tests share: the bundled models, servers to talk to, and on which store they keep their memories."""
 
+import gc
 import os
 import shutil
 import sys
@@ -30,22 +31,35 @@ Pipe = Callable[..., ProcessWire]
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    parser.addoption("--backend", choices=("sqlite", "postgres"), default="sqlite", help="Where memories are kept.")
+    parser.addoption("--backend", choices=("sqlite", "postgres", "both"), default="sqlite",
+                     help="Where memories are kept; both: what differs with the store is tested on each.")  # fmt: skip
     parser.addoption("--service", choices=("on", "off"), default="off", help="Whether processes share a service.")
 
 
 IN_MEMORY = Path("/dev/shm")
-ENOUGH = 4 << 30  # bytes free; containers often have 64 MB
+FOR_FILES, FOR_DATABASES = 4 << 30, 12 << 30  # bytes free; containers often have 64 MB
 
 
 def pytest_configure() -> None:
     """Keep the tests' files in memory where there is room: they wait for a disk otherwise, and none cuts its power."""
-    if IN_MEMORY.is_dir() and shutil.disk_usage(IN_MEMORY).free > ENOUGH and _runs_programs(IN_MEMORY):
+    if _in_memory(FOR_FILES):
         os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", str(IN_MEMORY))
+    gc.disable()  # until all is collected: nothing of it is garbage
 
 
-def _runs_programs(directory: Path) -> bool:
-    return not os.statvfs(directory).f_flag & os.ST_NOEXEC
+def pytest_collection_finish() -> None:
+    """Let the garbage collector look at what the tests make, and not again and again at the tests themselves."""
+    gc.freeze()
+    gc.enable()
+
+
+def _in_memory(space: int) -> bool:
+    """Whether there are so many bytes free in memory where files may lie, programs among them."""
+    return (
+        IN_MEMORY.is_dir()
+        and shutil.disk_usage(IN_MEMORY).free > space
+        and not os.statvfs(IN_MEMORY).f_flag & os.ST_NOEXEC
+    )
 
 
 NEEDS = {"pipe": "process", "spawn": "process", "model_dir": "models", "postgres": "servers", "chroma": "servers"}
@@ -67,6 +81,23 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     if config.getoption("backend") == "postgres":
         config.hook.pytest_deselected(items=[item for item in items if item.get_closest_marker("files")])
         items[:] = [item for item in items if not item.get_closest_marker("files")]
+
+
+ON_BOTH = (
+    "tests/seeds/", "tests/faults/test_kill.py", "tests/faults/test_graph_writers.py",
+    "tests/core/maintenance/test_history.py", "tests/core/maintenance/test_scheduler.py",
+)  # fmt: skip
+"""What may differ with the store."""
+ON_ONE = tuple(f"tests/seeds/test_{name}.py" for name in ("vault_prompts", "vault_notices", "recall_llm", "graph_llm"))
+"""Prompts and language models keep nothing, and tests/core/records/test_change_feed.py hears changes on both."""
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """Run what may differ with the store on both, where that is asked for."""
+    file, test = metafunc.definition.nodeid, metafunc.definition
+    if metafunc.config.getoption("backend") == "both" and file.startswith(ON_BOTH) and not file.startswith(ON_ONE):
+        stores = ["sqlite"] if test.get_closest_marker("files") else ["sqlite", "postgres"]
+        metafunc.parametrize("backend", stores, indirect=True, scope="session")
 
 
 _IN_PROCESS = Event()
@@ -99,7 +130,8 @@ def postgres(testrun_uid: str) -> Iterator[str]:
 
     Not below pytest's directory: another run of pytest closes that to the account of the server.
     """
-    shared = Path(tempfile.gettempdir()) / f"memoryd-{testrun_uid[:12]}"
+    place = IN_MEMORY if _in_memory(FOR_DATABASES) else Path(tempfile.gettempdir())  # which has files by the 100,000
+    shared = place / f"memoryd-{testrun_uid[:12]}"
     managed = import_module("memoryd.store.postgres.managed_server")
     with closing(managed.ManagedServer(shared)) as server:
         url = server.url()
@@ -123,10 +155,18 @@ def chroma(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 
 
 @pytest.fixture(scope="session", autouse=True)
-def _backend(request: pytest.FixtureRequest) -> None:
-    SERVICE.update(MEMORY_SERVICE=request.config.getoption("service"), MEMORY_SERVICE_IDLE="1")
-    if request.config.getoption("backend") == "postgres":
+def backend(request: pytest.FixtureRequest) -> Iterator[None]:
+    """The store that servers use from now on; those that several tests share end with it."""
+    asked = request.config.getoption("backend")
+    if getattr(request, "param", "sqlite" if asked == "both" else asked) == "postgres":
         POSTGRES.append(request.getfixturevalue("postgres"))
+    yield
+    POSTGRES.clear()
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _service(request: pytest.FixtureRequest) -> None:
+    SERVICE.update(MEMORY_SERVICE=request.config.getoption("service"), MEMORY_SERVICE_IDLE="1")
 
 
 @pytest.fixture(scope="session")

@@ -12,14 +12,14 @@ from tests.seeds.vault import emptied
 
 
 @pytest.fixture(scope="session")
-def _with_models(tmp_path_factory: pytest.TempPathFactory, model_dir: Path) -> Iterator[Agent]:
+def _with_models(backend: None, tmp_path_factory: pytest.TempPathFactory, model_dir: Path) -> Iterator[Agent]:
     home = tmp_path_factory.mktemp("models")
     with agent(environment(home, model_dir)) as server:
         yield server
 
 
 @pytest.fixture(scope="session")
-def _without_models(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Agent]:
+def _without_models(backend: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Agent]:
     home = tmp_path_factory.mktemp("words")
     with agent(environment(home)) as server:
         yield server
@@ -38,14 +38,14 @@ def words(_without_models: Agent) -> Agent:
 
 
 @pytest.fixture(scope="session")
-def _graph_with_models(tmp_path_factory: pytest.TempPathFactory, model_dir: Path) -> Iterator[Agent]:
+def _graph_with_models(backend: None, tmp_path_factory: pytest.TempPathFactory, model_dir: Path) -> Iterator[Agent]:
     home = tmp_path_factory.mktemp("meaning")
     with agent(environment(home, model_dir), "--toolsets", "graph") as server:
         yield server
 
 
 @pytest.fixture(scope="session")
-def _graph_without_models(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Agent]:
+def _graph_without_models(backend: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Agent]:
     home = tmp_path_factory.mktemp("graph")
     with agent(environment(home), "--toolsets", "graph") as server:
         yield server
@@ -64,7 +64,7 @@ def graph(_graph_without_models: Agent) -> Agent:
 
 
 @pytest.fixture(scope="session")
-def _vault(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Agent]:
+def _vault(backend: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Agent]:
     environ = environment(tmp_path_factory.mktemp("vault"), MEMORY_MCP_EMBEDDING_DIM="3")
     with agent(environ, "--toolsets", "vault") as server:
         yield server
@@ -77,7 +77,7 @@ def vault(_vault: Agent) -> Agent:
 
 
 @pytest.fixture(scope="session")
-def _journal(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Agent]:
+def _journal(backend: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Agent]:
     with agent(environment(tmp_path_factory.mktemp("journal")), "--toolsets", "journal") as server:
         yield server
 
@@ -89,7 +89,7 @@ def journal(_journal: Agent) -> Agent:
 
 
 @pytest.fixture(scope="session")
-def _remembering(tmp_path_factory: pytest.TempPathFactory, model_dir: Path) -> Iterator[Agent]:
+def _remembering(backend: None, tmp_path_factory: pytest.TempPathFactory, model_dir: Path) -> Iterator[Agent]:
     home = tmp_path_factory.mktemp("remembering")
     with agent(environment(home, model_dir), "--toolsets", "journal,recall") as server:
         yield server

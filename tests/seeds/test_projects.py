@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from tests.clients import POSTGRES, Agent, Json, agent, environment
+from memoryd.store.sqlite import placement
+from tests.clients import PATIENCE, POSTGRES, Agent, Json, agent, environment
 from tests.conftest import Start
 from tests.store.kit import value
 
@@ -18,8 +19,9 @@ WORKSPACE, SESSION = "memoryd/workspace", "memoryd/session"
 
 
 @pytest.fixture
-def b(home: Path) -> Iterator[Agent]:
-    """An agent with b's tools and recall."""
+def b(home: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Agent]:
+    """An agent with b's tools and recall; a busy machine may take long to let go of a file that is archived."""
+    monkeypatch.setattr(placement, "LETTING_GO", PATIENCE)
     with agent(environment(home), "--toolsets", "projects,recall") as connected:
         yield connected
 

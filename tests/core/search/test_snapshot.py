@@ -128,7 +128,7 @@ def _counted(seen: list[str], verb: str, old: Callable[..., object]) -> Callable
     return new
 
 
-def test_a_search_is_two_transactions_at_most(here: Engine, asked: list[str], request: pytest.FixtureRequest) -> None:
+def test_a_search_is_two_transactions_at_most(here: Engine, asked: list[str]) -> None:
     memories(here).store("The tall door is red.")
     entities.create(Graph(scope(here)), [NewEntity(name="Ann", type="person", observations=("keeps bees",))])
     Vault(scope(here)).commit("vault", "door", "The tall door is red.")
@@ -142,7 +142,6 @@ def test_a_search_is_two_transactions_at_most(here: Engine, asked: list[str], re
             anyio.run(calls.run, Caller(session_id="s", client="t"), calls.tools[tool], arguments)
         transactions = [one for one in asked if one in {"read", "write"}]
         assert transactions == ["read", "read"], tool  # the registry's, and the workspace's
-        if request.config.getoption("backend") == "sqlite":
-            statements = [one for one in asked if one not in transactions]
-            assert len(statements) <= most, (tool, statements)
-            assert max(map(statements.count, ("search.hidden", "vectors.marks"))) <= 1, (tool, statements)
+        statements = [one for one in asked if one not in transactions]
+        assert len(statements) <= most, (tool, statements)
+        assert max(map(statements.count, ("search.hidden", "vectors.marks"))) <= 1, (tool, statements)
