@@ -2,10 +2,14 @@
 
 import re
 
+MADE_PUBLIC = r"(?:pk[._-](?:eyJ|live_|test_|lf-)|phc_|sb_publishable_|rzp_(?:live|test)_)"
+"""How keys begin that are made to be public."""
 PLACEHOLDER = re.compile(
     r"""<[\w\ .:|-]*>|^<[^<>]{0,60}>$|^\[/?[A-Za-z_]+\d*\]$|[<{]\w*$
     |\{[\w\ .:-]*\}|\{\{|^\$[A-Za-z_]|\$[({]|\$(?:[A-Z_]{3,}|[a-z_]{3,})(?![A-Za-z0-9])
-    |^(?:pk[._-](?:eyJ|live_|test_|lf-)|phc_|sb_publishable_)  # made to be public
+    |^(?:"""
+    + MADE_PUBLIC
+    + r""")
     |^(?:required|nullable|sometimes|string|bail)\|  # rules of validation
     |^ENC\[|^\(\?|^%|%\(|%s|\*{3}|\.{3}|…|\[masked:
     |^(?:\$|@\w*$|![a-z]+$|(.)\1*$)|([^\n])\2{5}
@@ -15,6 +19,12 @@ PLACEHOLDER = re.compile(
     |kennwort|mot\ de\ passe|contrase[nñ]a|senha)\W*\d?$)""",
     re.VERBOSE,
 )
+_PUBLIC = re.compile(
+    r"(?:(?:publishable|public|site|browser|search-only)[ _-]?key|sitekey|(?:clave|chave) pública|clé publique|chiave pubblica"
+    r"|öffentliche[rn]? schlüssel|открыт\w{2} ключ\w?|klucz publiczny|openbare sleutel|公開鍵|公钥|공개 ?키)"
+    r"(?:(?!secret|privat|passw|token|key|clave|schlüssel)[^\n;]){0,60}\Z"
+)
+_BEFORE = 90  # characters before a value in which it is called public
 PATHLIKE = re.compile(
     r"(?:~|\.{1,2})?/[\w./-]*$|[A-Za-z][\w+.-]*://|arn:|[\w.-]+/[\w./-]*$|[\w-]+\.(?:txt|pem|key|json)$"
 )
@@ -65,6 +75,11 @@ _UNSAID = re.compile(
 def is_given(value: str) -> bool:
     """Whether a value stands for itself: no placeholder, no variable."""
     return not PLACEHOLDER.search(value)
+
+
+def is_public(folded: str, at: int) -> bool:
+    """Whether what begins there, in a text in small letters, is called a key that everybody may know."""
+    return bool(_PUBLIC.search(folded, max(0, at - _BEFORE), at))
 
 
 def classes(value: str) -> int:
