@@ -8,15 +8,19 @@ from memoryd.core.security.secret_search import Names, Rule, inside, named
 
 _OF_LOCK = (
     r"alarm|(?:haus)?tür|tor\b|garag|tresor|safe\b|schließfach|schlüssel|schloss|deur|poort|kluis|larm|dörr|dør|bram"
-    r"|domofon|dveř|sejf|cancello|porta\b|portone|portão|puerta|allarme|porte\b|portail|coffre|accès|entrée|acceso|entrada"
-    r"|door|gate\b|locker|двер|сейф|домофон|калитк|сигнализац|ворот"
+    r"|domofon|dveř|sejf|cancello|porta\b|portone|portão|puerta|allarme|porte\b|portail|coffre|accès"
+    r"|entrée|acceso|entrada"
+    r"|door|gate\b|lock(?:er|box)?\b|двер|сейф|домофон|калитк|сигнализац|ворот"
 )
+_OTHERS = "".join(f"(?<!{word} )" for word in "country product area error".split())
 _CODE = (  # door code, Alarmanlagen-Code, larmkod; Code für die Haustür, codice del cancello, code d'entrée
     behind("door gate alarm access lock safe entry security garage anlagen tür tor garagen tresor schließfach kasten "
            "schloss zugangs zutritts keller deur poort kluis dør larm port dörr")
     + r"(?:code|kode?)(?:en|et)?\b"
-    r"|(?<!\w)(?:code|kode?|kód|codice|código|код)(?: (?:der|des|für|vom|zum|zur|von|am|an|del|della|do|da|para|k|ke|od|du|de"
-    r"|till?|voor|van|for|of|от|для|к)\b)?(?: (?:die|der|das|den|dem|o|a|el|la|il|de|het|the|my|our)\b| d?el?l['’]| d['’])? ?"
+    rf"|{_OTHERS}(?<!\w)(?:code|kode?|kód|codice|código|код)(?: (?:der|des|für|vom|zum|zur|von|am|an|del|della"
+    r"|do|da|para|k|ke|od|du|de"
+    r"|till?|voor|van|for|of|от|для|к)\b)?(?: (?:die|der|das|den|dem|o|a|el|la|il|de|het|the|my"
+    r"|our)\b| d?el?l['’]| d['’])? ?"
     rf"(?:{_OF_LOCK})|(?<!\w)code secret"
 )  # fmt: skip
 _PIN = (
@@ -25,12 +29,13 @@ _PIN = (
 )
 _PINS = Names(tuple("pin пин 暗証 密码 密碼 비밀번호 비번 핀 geheimzahl".split()), _PIN)
 _CODES = Names(tuple("code kod kód codice código код".split()), _CODE)
+_ENTERED = "|".join(f"(?<={word} pin)" for word in "with using enter mit con avec".split())
 _IS = (
-    rf"(?:{VERB}|\s?[:：=＝]\s?| [—–-] | c['’]est |(?:{'|'.join(f'(?<={word} pin)' for word in 'with using enter mit con avec'.split())}) "
+    rf"(?:{VERB}|\s?[:：=＝]\s?| [—–-] | c['’]est |(?:{_ENTERED}) "
     r"|(?:(?<=code)|(?<=kod[eu])|(?<=код)|(?<=番号)|(?<=번호)|(?<=密码)) (?=(?!19|20)\d{4,5}(?!\d)))"
     r"(?:le |il |el )?[\"'`「“«*#]{0,2}"
 )  # fmt: skip
-_NUMBER = r"(\d{4,10})(?![.,-]?[a-z_\d]|\s?[桁位字文자])"
+_NUMBER = r"(\d{4,10}|\d{2,4}(?:[ -]\d{2,4}){1,2})(?![.,-]?[a-z_\d]|\s?[桁位字文자])"
 _LOCKS = "keypad door gate alarm lock safe garage entrance tastenfeld tür tresor digicode clavier portail teclado"
 
 

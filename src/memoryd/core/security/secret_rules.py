@@ -33,7 +33,7 @@ from memoryd.core.security.secret_names import (
     SPOKEN,
     VERB,
 )
-from memoryd.core.security.secret_search import Rule, Spans, Text, between, found, inside, named, token, trim
+from memoryd.core.security.secret_search import Names, Rule, Spans, Text, between, found, inside, named, token, trim
 
 # PEM (RFC 7468), OpenPGP (RFC 9580)
 _PEM = (
@@ -112,7 +112,6 @@ _HEX = re.compile("(?:[0-9a-f]{8}){4,8}")
 
 def _is_of_login(value: str) -> bool:
     """Whether it is a password after the name of an account."""
-    value = trim(value)
     return secret_sentences.is_chosen(value) or secret_sentences.is_picked(value) or values.is_strong(value)
 
 
@@ -147,20 +146,28 @@ _DIGESTS = (
 """How names end of what is 32 bytes long, too, and no secret."""
 Make = Callable[[], Callable[[Text], Spans]]
 _SEEDS = tuple(
-    "phrase frase words wörter mnemo сид 助记词 助記詞 ニーモニック シード 복구 니모닉 bip seed semilla semente graine".split()
+    "phrase frase words wörter mnemo сид 助记词 助記詞 ニーモニック シード 복구 니모닉 bip seed semilla "
+    "semente graine".split()
 )
-_LOGIN = (
-    r"credentials?|creds|basic[ -]auth|log ?in(?: as| with)?|sign in as|zugang(?:sdaten)?"
-    r"|anmeldung|accès|identifiants?|connexion|acces?so|acesso|conexión|sesión|logowanie|konto|inlogg(?:ning|en)?|giriş"
-    r"|вход|логин|доступ|учетка|учётка|로그인|계정|登录|登錄|登陆|账号|账户|帳號|ログイン|アカウント|パスワード|密码|비밀번호"
+_LOGIN = Names(
+    tuple(
+        "credential creds basic login log sign zugang anmeld accès identifiant connexion acces aces sesión logowanie "
+        "konto inlogg giriş вход логин доступ учет учёт 로그인 계정 登录 登錄 登陆 "
+        "账号 账户 帳號 ログイン アカウント パスワード 密码 비밀번호".split()
+    ),
+    r"credentials?|creds|basic[ -]auth|log ?in(?: as| with)?|sign in as|zugang(?:sdaten)?|anmeldung|accès|identifiants?"
+    r"|connexion|acces?so|acesso|sesión|logowanie|konto|inlogg(?:ning|en)?|giriş|вход|логин|доступ|уч[её]тка|로그인|계정"
+    r"|登录|登錄|登陆|账号|账户|帳號|ログイン|アカウント|パスワード|密码|비밀번호",
 )
-_LOGIN_STEMS = (
-    "log cred basic sign use with account zugang anmeld acc identifiant connexion aces sesión konto giriş вход логин доступ "
-    "учет учёт 로그인 계정 登录 登錄 登陆 账 帳號 ログイン アカウント パスワード 密码 비밀번호"
-)
+"""What stands before the name of an account and its password."""
+_USER = Names(("use", "account", "with"), "user(?:name)?|use|using|account|with")
+_AS = r"(?:[^\n:：/|,]{0,40}+[:：]\s?|[^\n:：/|,]{0,40}? (?:is|ist|est|es|è) |[ =(\"']{1,4})"
+_WITH = r"(?!page|screen|form)[\w.@+-]{2,60}+[\"']?\s?"
+_THEN = r"\s?[\"']?(?!//)"
 _WITH_ALL = "open( getconnection( jwt. createhmac( hmac. set_password( auth=( convertto-securestring basicauth"
 _WITH_SECOND = (
-    "client( connect( connection( pdo( mysqli( login( auth( credential( credentials( api( sdk( gateway( handler( session( "
+    "client( connect( connection( pdo( mysqli( login( auth( credential( credentials( api( sdk( "
+    "gateway( handler( session( "
     "service( bot( account( exchange( provider( storage("
 )
 OWN: tuple[tuple[str, str | tuple[str, ...], Make], ...] = (
@@ -196,7 +203,8 @@ OWN: tuple[tuple[str, str | tuple[str, ...], Make], ...] = (
         "http", r"https?://[^\s\"'<>]{0,200}?hook[^\s\"'<>]{1,300}+", r"(?<=/)([A-Za-z0-9_-]{20,}+)(?![^/?\"'`>\s,;)])",
         values.has_digit)),
     ("URL secret", "/invite /reset /magic /private /verify /confirm /join /share mcp", lambda: found(
-        r"https?://[^\s\"'<>]{1,200}?(?:/(?:invit\w{1,8}|reset[\w-]{0,20}|magic[\w-]{0,20}|verify|confirm|join|shared?)/"
+        r"https?://[^\s\"'<>]{1,200}?(?:/(?:invit\w{1,8}|reset[\w-]{0,20}|magic[\w-]{0,20}|verify"
+        r"|confirm|join|shared?)/"
         r"|/private-|/mcp/\w{1,8}/)([\w+/-]{20,}+)", _is_in_url)),
     ("URL secret", "://", lambda: found(r"://([\w-]{16,200}+)@", secret_sentences.is_chance)),
     ("URL password", "thin: oci:", lambda: found(r"(?:thin|oci):[\w$]{1,30}+/([^\s@/]{4,100}+)@", values.is_flagged)),
@@ -239,7 +247,8 @@ OWN: tuple[tuple[str, str | tuple[str, ...], Make], ...] = (
         r"|frase (?:semilla|seme"
         r"|de recupera|di recupero)|phrase (?:de récup|secrète|mnémo|graine)|сид[- ]?фраз|助记词|助記詞|ニーモニック"
         r"|シードフレーズ|복구 구문"
-        r"|니모닉|bip-?39|\b(?:seed(?! list)|semilla|semente|graine)\b(?=[^\n,]{0,300}+(?:\n|$)))[^\n:：]{0,80}(?:[:：=]|->)\s?((?:[^\s\d,.;:]{1,14}[ ,　]{1,2}){11,23}[^\s\d,.;:]{1,14})(?=[.\n]|$)",
+        r"|니모닉|bip-?39|\b(?:seed(?! list)|semilla|semente|graine)\b(?=[^\n,]{0,300}+(?:\n|$))"
+        r")[^\n:：]{0,80}(?:[:：=]|->)\s?((?:[^\s\d,.;:]{1,14}[ ,　]{1,2}){11,23}[^\s\d,.;:]{1,14})(?=[.\n]|$)",
         secret_phrases.is_said, folded=True)),
     ("recovery code", "code", lambda: inside(
         "recovery backup rescue", r"(?:recovery|backup|rescue)[ -]codes?[^.]{1,300}+",
@@ -310,12 +319,13 @@ OWN: tuple[tuple[str, str | tuple[str, ...], Make], ...] = (
     ("password", _WITH_ALL, lambda: inside(
         _WITH_ALL,
         r"(?:open\(|getconnection\(|jwt\.|createhmac\(|hmac\.|set_password\(|auth=\(|basicauth|convertto-securestring)"
-        r"[^\n]{1,300}+", r"[,( ]\s?b?[\"']([^\"'\n]{6,100}+)[\"']", values.is_argument)),
+        r"[^\n]{1,300}+", r"[,( ]\s?b?[\"']([^\"'\n]{6,100}+)[\"']", _is_credential)),
     ("password", _WITH_SECOND, lambda: inside(
         _WITH_SECOND, r"\w{1,14}\([^\n]{1,300}+", r",\s?[\"']([^\"'\n]{6,100}+)[\"']", _is_credential)),
     ("secret", "new require( ::new(", lambda: inside(  # what makes a client, whatever its name
         "new require( ::new(",
-        r"(?:new (?![\w.\\]*(?:hash|digest|commit|sum|blob|file|md5|sha|etag|object|id\b|asset|version|image|font|script))"
+        r"(?:new (?![\w.\\]*(?:hash|digest|commit|sum|blob|file|md5|sha|etag|object|id\b|asset|version"
+        r"|image|font|script))"
         r"[\w.\\]{1,60}|require\([\"'][^\"'\n]{1,60}[\"']\)|::new)\([^\n]{1,300}+",
         r",\s?[\"']([^\"'\n]{16,100}+)[\"']", _is_random)),
     ("password", "username enable snmp-server", lambda: found(  # IOS
@@ -331,17 +341,17 @@ OWN: tuple[tuple[str, str | tuple[str, ...], Make], ...] = (
     ("secret", KEYS.stems, lambda: named(
         KEYS, MORE + r"\s?[:=][^\"'\n]{1,80}", QUOTED,
         _is_chance_or_base64)),
-    ("password", _LOGIN_STEMS, lambda: found(
-        rf"(?:(?:{_LOGIN})(?:[^\n:：/|,]{{0,40}}+[:：]\s?|[^\n:：/|,]{{0,40}}? (?:is|ist|est|es|è) |[ =(\"']{{1,4}})"
-        r"|(?:user(?:name)?|use|using|with|account)[ :=]{1,2}(?=[\w.@+-]{2,40}+ ?/))(?!page|screen|form)[\w.@+-]{2,60}+"
-        r"[\"']?\s?[/,|:]\s?[\"']?(?!//)([!#-&(-;=?-_a-~]{5,100}+)", _is_of_login, folded=True)),
+    ("password", _LOGIN.stems, lambda: named(_LOGIN, _AS + _WITH + "[/,|:]" + _THEN, BARE, _is_of_login, trimmed=True)),
+    ("password", _USER.stems, lambda: named(
+        _USER, "[ :=]{1,2}" + _WITH + "/" + _THEN, BARE, secret_sentences.is_chosen, trimmed=True)),
     ("secret", "jwt", lambda: found(  # the second argument of jsonwebtoken and PyJWT
         r"jwt\.(?:sign|verify|encode|decode)\(\s{0,9}(?:\{[^{}]{0,200}+\}|[\w.$]{1,60}+(?:\(\))?)\s{0,3},\s{0,9}"
         r"[\"']([^\"'\n]{8,200}+)[\"']", _is_signing_key, folded=True)),
     ("password", "identified password", lambda: found(
         r"(?:identified\s{1,3}by|password)\s{1,3}[\"']([^\"'\n]{4,100}+)[\"']", values.is_quoted, folded=True)),
     ("password", "</", lambda: found(
-        r"(?:password|passwd|pwd|psk|secret|token|passphrase|[a-z]_?key)[a-z_-]{0,10}[\"']?>\s?(?:<!\[cdata\[)?([^<>\s\]]{5,200}+)(?:\]\]>)?\s?</",
+        r"(?:password|passwd|pwd|psk|secret|token|passphrase"
+        r"|[a-z]_?key)[a-z_-]{0,10}[\"']?>\s?(?:<!\[cdata\[)?([^<>\s\]]{5,200}+)(?:\]\]>)?\s?</",
         values.is_bare, folded=True)),
     ("password", PASSWORDS.stems, lambda: named(PASSWORDS, MORE + IS, QUOTED,
         lambda value: values.is_quoted_password(value) and not _is_term(value))),

@@ -7,9 +7,9 @@ MADE_PUBLIC = r"(?:pk[._-](?:eyJ|live_|test_|lf-)|phc_|sb_publishable_|rzp_(?:li
 PLACEHOLDER = re.compile(
     r"""<[\w\ .:|-]*>|^<[^<>]{0,60}>$|^\[/?[A-Za-z_]+\d*\]$|[<{]\w*$
     |\{[\w\ .:-]*\}|\{\{|^\$[A-Za-z_]|\$[({]|\$(?:[A-Z_]{3,}|[a-z_]{3,})(?![A-Za-z0-9])
-    |^(?:"""
+    |^"""
     + MADE_PUBLIC
-    + r""")
+    + r"""
     |^(?:required|nullable|sometimes|string|bail)\|  # rules of validation
     |^ENC\[|^\(\?|^%|%\(|%s|\*{3}|\.{3}|…|\[masked:
     |^(?:\$|@\w*$|![a-z]+$|(.)\1*$)|([^\n])\2{5}
@@ -20,7 +20,8 @@ PLACEHOLDER = re.compile(
     re.VERBOSE,
 )
 _PUBLIC = re.compile(
-    r"(?:(?:publishable|public|site|browser|search-only)[ _-]?key|sitekey|(?:clave|chave) pública|clé publique|chiave pubblica"
+    r"(?:(?:publishable|public|site|browser|search-only)[ _-]?key|sitekey|(?:clave|chave) pública"
+    r"|clé publique|chiave pubblica"
     r"|öffentliche[rn]? schlüssel|открыт\w{2} ключ\w?|klucz publiczny|openbare sleutel|公開鍵|公钥|공개 ?키)"
     r"(?:(?!secret|privat|passw|token|key|clave|schlüssel)[^\n;]){0,60}\Z"
 )
@@ -30,7 +31,7 @@ PATHLIKE = re.compile(
 )
 CODE = re.compile(
     r"[A-Za-z_][\w.]*(?:\(|\[)|.*\($"
-    r"|(?![A-Z][a-z]+\.[^\W\d_]{3,}\d{2,}$)[(!&*]{0,3}[A-Za-z_$][\w$]*(?:[?!)\]]{0,2}\.[A-Za-z_]\w*)+[?!]?(?:$|\()"
+    r"|(?![A-Z][a-z]+\.[A-Z]?[a-z]{3,}\d+$)[(!&*]{0,3}[A-Za-z_$][\w$]*(?:[?!)\]]{0,2}\.[A-Za-z_]\w*)+[?!]?(?:$|\()"
     r"|_[A-Za-z_]+$|[A-Z]\w*(?:Key|Token|Secret|Password|Credentials?|Type)$"
     r"|(?:[\w\\*-]+\|){2}|\(?\[[^\]]{1,60}\][+*]|\(\?"
 )
@@ -55,11 +56,16 @@ _JOINED = re.compile(
     r"|[^\W\d_A-Z]{2,30}(?:_[^\W\d_A-Z]{1,30}){2,4}"
 )
 _OF_CODE = re.compile(
-    r"(?:^|[._-])(?:(?:self|this|cls|os|sys|env|environ|process|conf|config|cfg|settings|opts?|options|args?|params?|kwargs"
-    r"|req|request|res|response|users?|username|account|data|ctx|context|hash|hashed|hashlib|digest|sha|md|base|utf|bcrypt"
-    r"|argon|pbkdf|scrypt|yescrypt|crypto|crypt|string|str|int|bool|types?|models?|fields?|columns?|values?|default|name|file"
-    r"|path|url|host|port|db|database|client|server|service|app|tests?|utils?|libs?|com|org|net|io|www|api|version|https?|tls"
-    r"|ssl|oauth|pass\w*|pwd|pw|keys?|tokens?|secrets?|auth\w*|credentials?|login|admin|vault|stored|kept|required|in|not|is"
+    r"(?:^|[._-])(?:(?:self|this|cls|os|sys|env|environ|process|conf|config|cfg|settings|opts?"
+    r"|options|args?|params?|kwargs"
+    r"|req|request|res|response|users?|username|account|data|ctx|context|hash|hashed|hashlib|digest"
+    r"|sha|md|base|utf|bcrypt"
+    r"|argon|pbkdf|scrypt|yescrypt|crypto|crypt|string|str|int|bool|types?|models?|fields?|columns?"
+    r"|values?|default|name|file"
+    r"|path|url|host|port|db|database|client|server|service|app|tests?|utils?|libs?|com|org|net|io"
+    r"|www|api|version|https?|tls"
+    r"|ssl|oauth|pass\w*|pwd|pw|keys?|tokens?|secrets?|auth\w*|credentials?|login|admin|vault|stored"
+    r"|kept|required|in|not|is"
     r"|by|from|or|on|at|if|up|out)\d*|(?:bz|h|mp|ps?|s|v|x)\d+)(?=[._-]|$)",
     re.IGNORECASE,
 )
