@@ -46,10 +46,8 @@ _SMALL, _CAPITAL, _DIGIT, _SIGN = (re.compile(one) for one in ("[a-z]", "[A-Z]",
 _WORD = re.compile(r"[^\W\d_]+(?:[-_.:|'’][^\W\d_]+)*")
 _PHRASE = re.compile(r"[a-z]{3,12}(?:-[a-z]{3,12}){3,}|[a-z]{2,12}(?: [a-z]{2,12}){3,}")
 _SPOKEN = re.compile(r"(?![A-ZÀ-Þ])[^\W\d_]{2,14}(?: [^\W\d_]{2,14}){3,7}")
-_BASE64 = re.compile(
-    r"(?=[^/]*[0-9+][A-Za-z])(?=.*[a-z][A-Z])(?=.*[A-Z][A-Z0-9])(?!.*[a-z]{6})"
-    r"[A-Za-z0-9+/]{24,}={0,2}"
-)
+_BASE64 = re.compile(r"(?=.*[a-z])(?=.*[A-Z])(?=.*\d)(?!.*[a-z]{7})[A-Za-z0-9+/]{24,}={0,2}")
+_RUN = re.compile(r"[a-z]+|[A-Z]+|\d+")
 _LONG = re.compile(r"[0-9a-f]{32,}|[A-Z0-9]{18,}|[a-z0-9]{28,}")
 _JOINED = re.compile(
     r"[^\W\d_]{2,30}(?:[._][^\W_]{1,30}){0,3}[._][^\W\d_]{2,30}\d{1,6}[!?]?"
@@ -116,7 +114,9 @@ def is_quoted_token(value: str) -> bool:
 
 def _is_path(value: str) -> bool:
     """Whether it looks like a path or an address; base64 may, too."""
-    return bool(PATHLIKE.match(value)) and not _BASE64.fullmatch(value)
+    return bool(PATHLIKE.match(value)) and not (
+        _BASE64.fullmatch(value) and len(value) < 2 * len(_RUN.findall(value))  # as chance has it, and no words have
+    )
 
 
 def is_bare(value: str) -> bool:
