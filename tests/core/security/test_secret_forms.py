@@ -129,6 +129,8 @@ El PIN del móvil de la oficina es «6612»
 PIN da porta dos fundos: «44718»
 Le code PIN du téléphone est le «5583»
 现在门禁密码是«390217»
+スマホのPINは«4829»です
+手机PIN码：«7714»
 The tablet unlocks with PIN «2580».
 Il codice dell'allarme: «4471»
 # passphrases of plain words
@@ -143,6 +145,7 @@ Master password: «purple hedgehogs juggle lanterns»
 # words of a wallet, whatever their checksum, in any language
 BIP39 seed, kept on demand: «orbit velvet garage pistol canyon mango drift urban sibling noble claw erupt»
 Seed: «abate abbinare abisso abitare abete abolire aborrire ablativo abrasivo acacia accadere accanto»
+Contraseña maestra: «siete patos cruzan el rio»
 # names of keys in other languages
 clave_api: "«¦UxiPSM4XHAAkmY4sURkqQNIDUt1Fe5TZX16qRhs8»"
 chave_api = «¦f8a2c9d1e7b34560a1b2c3d4e5f60718»
@@ -155,6 +158,7 @@ WPA key of the holiday flat: «strandkorb-1987»
 The SNMP community of the printers is «n0rthw1nd-ro»
 La password dell'admin è «Vesuvio_rosso2»
 psql "host=db user=app password=«Herbst.Laub7» dbname=x"
+token_dostępu: «¦e7b34560a1b2c3d4e5f60718f8a2»
 api_key=«¦Zx8/kq2LmN0vT/r8WyBJq8Lx0Zm2Vr5TnYw»
 # an account and its password
 관리자 페이지 로그인: admin / «Namsan-tower_19» (운영 서버)
@@ -231,6 +235,10 @@ La phrase secrète doit contenir au moins douze mots
 The passphrase is never written to the disk
 passphrase: optional passphrase of the key
 The seed round was led by three funds from Berlin and two angels from Paris last spring
+Backup phrase for the talk: slides are on the shared drive
+Contraseña maestra: preguntar a Marta en la oficina
+the code of the alarm module: 3200 lines
+PIN entry is limited to 3 tries per 3600 seconds.
 # arguments that are no keys, and what only looks like an account
 git = new Commit("repo", "¦9fceb02d0ae598e95dc970b74767f19372d61af8")
 app = Client("worker-1", "queue-high-priority-2")

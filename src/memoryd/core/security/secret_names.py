@@ -62,7 +62,9 @@ KEYS = Names(
     r"|(?:segreta|secreta|secrète)\b",
 )
 KEY = Names(("key",), r"(?<![\w-])(?<!public )(?<!public-)key")
-MORE = r"(?:[ _-]?(?:access|key|base|value|token|pass|phrase)){0,3}\d?"  # secret_access_key, SECRET_KEY_BASE
+MORE = (  # secret_access_key, SECRET_KEY_BASE, token_dostępu
+    r"(?:[ _-]?(?:access|key|base|value|token|pass|phrase|acceso|acc[eè]s|dost[eę]pu|доступа)){0,3}\d?"
+)
 FOR = (
     r"(?:(?: (?:for|of|to|on|at|in|from|für|von|vom|zum|zur|der|des|im|am|pour|de|du|del|della|do|da|dos|das|para|per"
     r"|dla|till|för|til|voor|van|untuk|di|của|trên|cho|ở|pro|do|na|k|od|pre|ke|auf|sur|sul|от|для|к|на|до|від)"

@@ -28,7 +28,7 @@ _WORDS = (
 )
 _SIGN = rf"(?: ?\([^()\n]{{1,40}}+\))?{FOR}(?:{VERB})?\s?(?:[:：=]|[-=]>|[—–-] )\s?"
 _ABOUT = re.compile(
-    r"(?:see|ask|in|inside|at|on|under|with|from|by|same|none|no|not|never|always|unknown|tbd|use|get|found|find|please"
+    r"(?:see|ask|à|pendiente|por|in|inside|at|on|under|with|from|by|same|none|no|not|never|always|unknown|tbd|use|get|found|find|please"
     r"|written|look|lost|stored|kept|set|must|should|needs?|may|can|will|is|was|has|have|required"
     r"|optional|only|what|which"
     r"|when|if|how|who|enter|type|choose|the (?:one|same|passphrase|password|name|value|string|secret|key)|an?"
@@ -42,7 +42,7 @@ _ABOUT = re.compile(
 """How what is said about a passphrase begins: where it is, what it must be, what to do with it."""
 _STATED = re.compile(
     r"\b(?:pass(?:word|phrase|wort)\w*|keys?|secrets?|tokens?|users?|optional|strings?|bytes|(?:en|de)crypt\w*|protect\w*"
-    r"|used?|must|which|that|because|vault|keychain|manager|at least|characters?|words?|digits?"
+    r"|used?|are|we|you|your|must|which|that|because|vault|keychain|manager|at least|characters?|words?|digits?"
     r"|required|1password|bitwarden"
     r"|keepass\w*|muss|mindestens|zeichen|wörter|tresor|que|qui|pour|para|doit|debe|almeno|caractères|mots|caracteres"
     r"|palabras|palavras|caratteri|parole|tekens|woorden|tecken|ord|должна|символ\w*|слов|znaków)\b"

@@ -24,8 +24,8 @@ _CODE = (  # door code, Alarmanlagen-Code, larmkod; Code für die Haustür, codi
     rf"(?:{_OF_LOCK})|(?<!\w)code secret"
 )  # fmt: skip
 _PIN = (
-    r"(?<![^\W\d_])(?:pin|пин)(?:[ -]?(?:code|kod[eui]?|kód|koodi|number|nummer|nr|код))?"
-    r"(?:en|et|u|ul|а|у|ом)?(?![^\W\d_])|暗証(?:番号|コード)|密[码碼]|비밀번호|비번|핀 ?번호|geheimzahl"
+    r"(?<![a-zà-ɏа-я])(?:pin|пин)(?:[ -]?(?:code|kod[eui]?|kód|koodi|number|nummer|nr|код)|码|碼|コード)?"
+    r"(?:en|et|u|ul|а|у|ом)?(?![a-zà-ɏа-я])|暗証(?:番号|コード)|密[码碼]|비밀번호|비번|핀 ?번호|geheimzahl"
 )
 _PINS = Names(tuple("pin пин 暗証 密码 密碼 비밀번호 비번 핀 geheimzahl".split()), _PIN)
 _CODES = Names(tuple("code kod kód codice código код".split()), _CODE)
@@ -35,7 +35,9 @@ _IS = (
     r"|(?:(?<=code)|(?<=kod[eu])|(?<=код)|(?<=番号)|(?<=번호)|(?<=密码)) (?=(?!19|20)\d{4,5}(?!\d)))"
     r"(?:le |il |el )?[\"'`「“«*#]{0,2}"
 )  # fmt: skip
-_NUMBER = r"(\d{4,10}|\d{2,4}(?:[ -]\d{2,4}){1,2})(?![.,-]?[a-z_\d]|\s?[桁位字文자])"
+_NUMBER = (
+    r"(\d{4,10}|\d{2,4}(?:[ -]\d{2,4}){1,2})(?![.,-]?[a-z_\d]|\s?[桁位字文자]|\s?(?:lines|zeilen|times|bits?|bytes)\b)"
+)
 _LOCKS = "keypad door gate alarm lock safe garage entrance tastenfeld tür tresor digicode clavier portail teclado"
 
 
