@@ -1,4 +1,4 @@
-"""Passphrases of several plain words, told as such in many languages, and no sentence about one."""
+"""Passphrases of several plain words, called so in many languages, and no sentence about one."""
 
 import re
 from collections.abc import Iterator
@@ -39,7 +39,7 @@ _ABOUT = re.compile(
     r"|em|no|na|deve|não|veja"
     r"|см|смотри|спроси|у|в|на|лежит|хранится|должна|не|zob|patrz|w|zapytaj|musi|nie|jest)\b"
 )
-"""How what is said about a passphrase begins: where it is, what it must be, what to do with it."""
+"""How a sentence about a passphrase begins: where it is, what it must be, what to do with it."""
 _STATED = re.compile(
     r"\b(?:pass(?:word|phrase|wort)\w*|keys?|secrets?|tokens?|users?|optional|strings?|bytes|(?:en|de)crypt\w*|protect\w*"
     r"|used?|are|we|you|your|must|which|that|because|vault|keychain|manager|at least|characters?|words?|digits?"
@@ -60,19 +60,19 @@ _OF_SENTENCES = re.compile(
 
 def _is_phrase(value: str) -> bool:
     """Whether words after a colon are a passphrase and say nothing about one."""
-    said = value.lower()
-    return values.is_given(value) and not _ABOUT.match(said) and not _STATED.search(said)
+    small = value.lower()
+    return values.is_given(value) and not _ABOUT.match(small) and not _STATED.search(small)
 
 
-def is_said(value: str) -> bool:
+def is_after_verb(value: str) -> bool:
     """Whether words after a verb, which most often go on as a sentence, are a passphrase."""
     return _is_phrase(value) and not _OF_SENTENCES.search(value.lower())
 
 
 def rules() -> Iterator[Rule]:
     yield Rule("password", _NAMES.stems, named(_NAMES, _SIGN, _WORDS, _is_phrase))
-    yield Rule("password", _NAMES.stems, named(_NAMES, FOR + VERB, _WORDS, is_said))
+    yield Rule("password", _NAMES.stems, named(_NAMES, FOR + VERB, _WORDS, is_after_verb))
     of_wifi = found(
         r"(?:wpa\d?|ssid|wi-?fi|wlan)[^\n]{0,60}?\bpassphrase ((?:[a-z¡-ɏ]{3,12} ){3,7}[a-z¡-ɏ]{3,12})(?=[.,;\n]|$)",
-        is_said, folded=True)  # fmt: skip
+        is_after_verb, folded=True)  # fmt: skip
     yield Rule("password", ("passphrase",), of_wifi)

@@ -249,7 +249,7 @@ OWN: tuple[tuple[str, str | tuple[str, ...], Make], ...] = (
         r"|シードフレーズ|복구 구문"
         r"|니모닉|bip-?39|\b(?:seed(?! list)|semilla|semente|graine)\b(?=[^\n,]{0,300}+(?:\n|$))"
         r")[^\n:：]{0,80}(?:[:：=]|->)\s?((?:[^\s\d,.;:]{1,14}[ ,　]{1,2}){11,23}[^\s\d,.;:]{1,14})(?=[.\n]|$)",
-        secret_phrases.is_said, folded=True)),
+        secret_phrases.is_after_verb, folded=True)),
     ("recovery code", "code", lambda: inside(
         "recovery backup rescue", r"(?:recovery|backup|rescue)[ -]codes?[^.]{1,300}+",
         r"(?<![\w-])([a-zA-Z0-9]{4,8}(?:-[a-zA-Z0-9]{4,8}){1,3}|\d{4,10}(?: \d{4,10}){0,15}+)(?![\w-])",
