@@ -117,6 +117,55 @@ Der Alarmanlagen-Code im Büro ist «48213», danach 20 Sekunden.
 Der Code für die Haustür lautet «5519»
 Larmkod är «55120»
 Il codice del cancello è «4471»
+# the second argument of what makes a client
+const twilio = require('twilio')('AC1', '«¦57e36722fc3f61e6092c4b143e180a05»'); // sid, auth token
+let shop = new Razorpay("main", "«¦vQ8x2LmNx0RtYv5BzC7dKq»");
+rest = RestClient('https://erp.lan', 'sync', '«Tr0ut-Lagoon-77»')
+# PINs of devices, in other languages
+The alarm PIN at the warehouse is «482913», arm with # afterwards.
+ПИН-код от сейфа в офисе — «905218», запомни.
+倉庫の暗証番号：«39201»
+El PIN del móvil de la oficina es «6612»
+PIN da porta dos fundos: «44718»
+Le code PIN du téléphone est le «5583»
+现在门禁密码是«390217»
+スマホのPINは«4829»です
+手机PIN码：«7714»
+The tablet unlocks with PIN «2580».
+Il codice dell'allarme: «4471»
+# passphrases of plain words
+Passphrase of the borg repo: «ostrich lantern copper valley tuesday»
+Passphrase for the backups is «correct pony battery staple river»
+The phrase for the GPG key is: «moss under the old railway bridge»
+La phrase secrète de la clé GPG : «sept hiboux mangent du gruyère»
+La frase de contraseña de la clave SSH es «cuatro barcos salen del puerto viejo»
+Passphrase für den Restic-Tresor: «blaue Gänse fliegen heute nach Süden»
+Парольная фраза от диска: «семь синих китов спят днём»
+Master password: «purple hedgehogs juggle lanterns»
+# words of a wallet, whatever their checksum, in any language
+BIP39 seed, kept on demand: «orbit velvet garage pistol canyon mango drift urban sibling noble claw erupt»
+Seed: «abate abbinare abisso abitare abete abolire aborrire ablativo abrasivo acacia accadere accanto»
+Contraseña maestra: «siete patos cruzan el rio»
+# names of keys in other languages
+clave_api: "«¦UxiPSM4XHAAkmY4sURkqQNIDUt1Fe5TZX16qRhs8»"
+chave_api = «¦f8a2c9d1e7b34560a1b2c3d4e5f60718»
+clé d'accès : «¦Mn8Bv6Cx4Zl2Kj0H»
+geheimer_schluessel: '«¦Pw93kLs0aXq7Zn2M»'
+社内Wi-Fiの暗号化キー: «kaze-to-yuki-3391» (SSID: OFFICE)
+비밀 키 = «¦p0Lk9Jm8Nh7Bg6Vf»
+ключ_доступа: «¦c3d4e5f60718f8a2c9d1e7b34560a1b2»
+WPA key of the holiday flat: «strandkorb-1987»
+The SNMP community of the printers is «n0rthw1nd-ro»
+La password dell'admin è «Vesuvio_rosso2»
+psql "host=db user=app password=«Herbst.Laub7» dbname=x"
+token_dostępu: «¦e7b34560a1b2c3d4e5f60718f8a2»
+api_key=«¦Zx8/kq2LmN0vT/r8WyBJq8Lx0Zm2Vr5TnYw»
+# an account and its password
+관리자 페이지 로그인: admin / «Namsan-tower_19» (운영 서버)
+登录：root / «Lotus_pond88»
+accesso router: admin / «Ginestra_gialla9»
+connexion : julien / «Tarte-Fine_62»
+Basic auth for staging is demo:«Sparrow-Hill-22»
 # vendors
 «fc-¦65618f6b2bca87ae21be87b243953bf4» reads pages
 «pat-¦na1-3f2b8a1c-9d4e-4b7a-8c1f-2e5d6a7b8c9d» reads contacts
@@ -164,6 +213,39 @@ jwt.decode(token, "your-256-bit-secret")
 server.key md5: ¦0f8e2d9c4b7a61538f0e1d2c3b4a5968
 WPA2 passphrase must be at least eight characters long.
 smtp --auth=kerberos5
+# keys that are called public
+The reCAPTCHA site key (public, in the HTML) is ¦6Lc_aX0UAAAAABGK2zRzJqz8vT5xW1kYp3mN7oQd; the secret one stays.
+Stripe publishable key on the page: ¦pk_live_51Gkgiqj25RX3IBm5hLxE0Om0bfzbsYBGo6PpqTgyL
+clave pública: ¦BNcRdreALRFXTkOOUHK1EtK2wtaz5Ry4
+# words about words, and translations
+La palabra clave del artículo es "fotovoltaica"; añade también "energía solar".
+La parola chiave è "agriturismo2024"
+"login.password": "パスワード", "login.forgot": "パスワードをお忘れですか?"
+"password": "Contraseña", "secret": "Geheimnis"
+password: "Hasło"
+# numbers that open nothing
+Connect the LED to pin 13 and the sensor to pin 1024.
+暗証番号は4桁です
+The country code for the door supplier: 0049
+The product code of the lock is 40713
+# sentences about passphrases and seeds
+Passphrase for the disk: ask Ann about the envelope
+Passphrase für die Platte: siehe Tresor im Keller
+La phrase secrète doit contenir au moins douze mots
+The passphrase is never written to the disk
+passphrase: optional passphrase of the key
+The seed round was led by three funds from Berlin and two angels from Paris last spring
+Backup phrase for the talk: slides are on the shared drive
+Contraseña maestra: preguntar a Marta en la oficina
+the code of the alarm module: 3200 lines
+PIN entry is limited to 3 tries per 3600 seconds.
+# arguments that are no keys, and what only looks like an account
+git = new Commit("repo", "¦9fceb02d0ae598e95dc970b74767f19372d61af8")
+app = Client("worker-1", "queue-high-priority-2")
+connexion : ADSL / Fibre2
+Login page / Signup_page2
+with Postgres/TimescaleDB-2.11
+api_path: Users/Ann2/Documents/GitHub/App3
 # codes that open nothing
 The status code from the port is 8080
 Der HTTP-Code im Tor-Browser ist 4040

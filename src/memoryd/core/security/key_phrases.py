@@ -13,7 +13,7 @@ _RUN = re.compile(r"(?<![^\W\d_])[a-z]{3,8}(?![^\W\d_])(?:[\s,]{1,3}(?:\d\d?[.)]
 _WORD = re.compile("[a-z]+")
 _NO_MARKS = str.maketrans("", "", "\"'`,.;:")
 _CUE = re.compile(r"(?:seed|recovery|backup|mnemonic|wallet|secret|key)[ -]?(?:phrase|words?|seed)|mnemonic|\bseed\b")
-BEFORE = 60  # characters before a phrase in which a cue may stand
+BEFORE = 100  # characters before a phrase in which a cue may stand
 
 
 @cache

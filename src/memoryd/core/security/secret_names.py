@@ -3,7 +3,7 @@
 from memoryd.core.security.secret_search import VALUE, Names
 
 
-def _behind(words: str) -> str:
+def behind(words: str) -> str:
     """Behind one of some words, with or without a sign between."""
     return "(?:" + "|".join(f"(?<={word})|(?<={word}[ _-])" for word in words.split()) + ")"
 
@@ -14,7 +14,7 @@ _USES = (
     "webhook secret jwt app crypt storage consumer write admin nonce logged_in license licence shared recovery "
     "unseal role fernet bearer subscription secretbox cookie ssh vault user root join registration "
     "product activation rails host "
-    "clé clave chiave ключ llave chave"
+    "clé clave chiave ключ llave chave wpa wpa2 wpa3 wifi wi-fi wlan network"
 )
 
 
@@ -23,42 +23,56 @@ PASSWORDS = Names(
                        "パスワード 暗証番号 密码 密碼 "
                        "口令 비밀번호 psk heslo jelsz parol şifre lösenord adgangskode salasana κωδικ كلمة סיסמ "
                        "पासवर्ड รหัสผ่าน sandi パスコード パスフレーズ 암호 패스워드 비번 合言葉 暗証 lozink slaptažod "
-                       "parool nenosiri geslo lykilorð পাসওয়ার্ড கடவுச்சொல் პაროლ գաղտնաբառ redis_auth").split(),
+                       "parool nenosiri geslo lykilorð পাসওয়ার্ড கடவுச்சொல் პაროლ գաղտնաբառ redis_auth community").split(),
      "mật khẩu", "kata laluan", "palavra-passe", "رمز عبور", "پاس ورڈ", "құпия сөз"),
     rf"pass(?:word|wd|[ -]?phrase|wort|code)|pass(?:(?<![a-z]pass)|(?<={'pass)|(?<='.join(_HOLDERS)}pass))"
     r"(?![a-z]| to `)"
     r"|pwd(?![a-z])|(?<![a-z])(?:pw|mdp|psk)(?![a-z])|(?<=bind|root|user|sudo)pw(?![a-z])|kennwort|mot de passe"
-    r"|contrase[nñ]a|clave(?: de acceso)?\b|senha\b"
+    r"|contrase[nñ]a|(?<!palabra )(?<!palabras )(?<!término )(?<!concepto )clave(?: de acceso)?\b|senha\b"
     r"|wachtwoord|has[lł]o\b|парол(?:[ьяюеі]|ата)\b|パスワード|暗証番号|密码|密碼|口令|비밀번호|heslo\b"
-    r"|jelsz(?:ó|ava)|parol(?:[aăe]|asa|ası|a lui|a d'ordine)\b"
+    r"|jelsz(?:ó|ava)|parol(?:a(?! chiave)|[ăe]|asa|ası|a lui|a d'ordine)\b"
     r"|(?<!\w)şifre(?:si|niz)?\b|lösenord(?:et)?\b|adgangskoden?\b|passord(?:et)?\b|salasana(?: on)?\b"
     r"|κωδικός(?: πρόσβασης)?|كلمة (?:المرور|السر)|סיסמ[הת]|पासवर्ड|รหัสผ่าน|mật khẩu|(?:kata )?sandi\b"
-    r"|contrasenya\b|パスコード|パスフレーズ|암호|패스워드|비번|合言葉|暗証|lozink[aeu]\b|slaptažod\w{1,3}\b|parool\b|nenosiri\b"
+    r"|contrasenya\b|パスコード|パスフレーズ|암호|패스워드|비번|合言葉|暗証|lozink[aeu]\b"
+    r"|slaptažod\w{1,3}\b|parool\b|nenosiri\b"
     r"|geslo\b|lykilorð\w{0,2}\b|পাসওয়ার্ড|கடவுச்சொல்|პაროლი|գաղտնաբառ\w?|kata laluan|palavra-passe|رمز عبور|پاس ورڈ"
-    r"|құпия сөз|(?<=redis_)auth\b",
+    r"|құпия сөз|(?<=redis_)auth\b|(?<=snmp )community(?: string)?|community string",
 )  # fmt: skip
+_OF_KEYS = (
+    "(?:api|acceso|acc[èe]s|acesso|accesso|secr[eè]t[ae]?|segreta|privad[ao]|priv[ée]e|privata"
+    "|cifrado|chiffrement|cifratura"
+    "|cripto|criptografia|доступа|шифрования|dost[ęe]pu|szyfrowania)"
+)
+_JAPANESE = "暗号化 アクセス シークレット 接続 共有 認証 署名 ライセンス"
 KEYS = Names(
     tuple(
         "key salt secret token credential jeton schlüssel clé clave chiave ключ klucz トークン "
         " 秘密鍵 キー 令牌 密钥 密鑰 토큰 키 nyckel nøgle nøkkel avain sleutel kulcs klíč kľúč anahtar kunci khóa "
-        "segreta secreta secrète".split()
+        "segreta secreta secrète cle_ cle- chave llave schluessel".split()
     ),
-    rf"{_behind(_USES)}(?:keys?|salt)(?! ?id)"
+    rf"{behind(_USES)}(?:keys?|salt)(?! ?id)"
     r"|secret|(?<!publickey)token|credentials?"
     r"|jeton\b|schlüssel|トークン|秘密鍵|(?<=api)キー|(?<=api )キー|令牌|密钥|密鑰"
     r"|토큰|(?<=api)키|(?<=api )키"
     r"|(?<=api[ -])(?:nyckeln?|nøgle|nøkkel|avain|sleutel|kulcs|klíč|kľúč|anahtarı?)\b|(?:kunci|khóa) api\b"
-    r"|(?:clé|clave|chiave|ключ|klucz|llave|chave) api\b|(?:segreta|secreta|secrète)\b",
+    rf"|(?:cl[ée]|clave|chiave|ключ|klucz|llave|chave)[ _-](?:d['’]|de |di |do |del )?{_OF_KEYS}"
+    rf"|{behind('api geheim geheime geheimer zugriffs zugangs verschlüsselungs privater')}schl(?:ü|ue)ssel(?:\b|_)"
+    rf"|{behind(_JAPANESE)}キー|{behind('секретный приватный закрытый')}ключ\b"
+    rf"|{behind('비밀 시크릿 액세스 접근 접속 암호화 인증 보안 서명')}키"
+    r"|(?:segreta|secreta|secrète)\b",
 )
 KEY = Names(("key",), r"(?<![\w-])(?<!public )(?<!public-)key")
-MORE = r"(?:[ _-]?(?:access|key|base|value|token|pass|phrase)){0,3}\d?"  # secret_access_key, SECRET_KEY_BASE
+MORE = (  # secret_access_key, SECRET_KEY_BASE, token_dostępu
+    r"(?:[ _-]?(?:access|key|base|value|token|pass|phrase|acceso|acc[eè]s|dost[eę]pu|доступа)){0,3}\d?"
+)
 FOR = (
-    r"(?: (?:for|of|to|on|at|in|from|für|von|vom|zum|zur|der|des|im|am|pour|de|du|del|della|do|da|para|per|dla"
-    r"|till|för|til|voor|van|untuk|di|của|trên|cho|ở|pro|do|na|k|od|pre|ke|auf|sur|sul|от|для|к|на|до|від)"
-    r" (?:[^\n:=\"'.,]|(?<=\w)'(?=\w)){1,60}?)?"
+    r"(?:(?: (?:for|of|to|on|at|in|from|für|von|vom|zum|zur|der|des|im|am|pour|de|du|del|della|do|da|dos|das|para|per"
+    r"|dla|till|för|til|voor|van|untuk|di|của|trên|cho|ở|pro|do|na|k|od|pre|ke|auf|sur|sul|от|для|к|на|до|від)"
+    r" |(?: d| (?:de|a|ne|su)?ll)['’])(?:[^\n:=\"'.,]|(?<=\w)'(?=\w)){1,60}?)?"
 )
 VERB = (
-    r"(?: (?:is|was|are|ist|war|lautet|heißt|est|es|é|è|era|être|será|är|er|je|este|jest|είναι|là|adalah|هي|היא|คือ|है)\b"
+    r"(?: (?:is|was|are|ist|war|lautet|heißt|est|es|é|è|era|être|será|är|er|je|este|jest|είναι|là"
+    r"|adalah|هي|היא|คือ|है)\b"
     r"(?: (?:now|still|currently|jetzt|set to|changed to|reset to))?:?"
     r"|(?: was| is| has been)? (?:set|changed|reset|updated) to\b| to\b|\s?[はは是为為]|은|는|คือ)\s?"
 )

@@ -6,7 +6,15 @@ import re
 from collections.abc import Callable
 from functools import cache
 
-from memoryd.core.security import key_phrases, secret_commands, secret_sentences, secret_tables, secret_tokens
+from memoryd.core.security import (
+    key_phrases,
+    secret_commands,
+    secret_phrases,
+    secret_pins,
+    secret_sentences,
+    secret_tables,
+    secret_tokens,
+)
 from memoryd.core.security import secret_values as values
 from memoryd.core.security.secret_names import (
     AFTER_FLAG,
@@ -25,7 +33,7 @@ from memoryd.core.security.secret_names import (
     SPOKEN,
     VERB,
 )
-from memoryd.core.security.secret_search import Rule, Spans, Text, between, found, inside, named, token, trim
+from memoryd.core.security.secret_search import Names, Rule, Spans, Text, between, found, inside, named, token, trim
 
 # PEM (RFC 7468), OpenPGP (RFC 9580)
 _PEM = (
@@ -73,21 +81,38 @@ def _is_chance_or_base64(value: str) -> bool:
     return values.is_given(value) and secret_sentences.is_chance(value.replace("/", ""))
 
 
+_TERM = re.compile(  # of a translation
+    rf"(?<![^\W\d_])(?:{PASSWORDS.pattern}|{KEYS.pattern}|geheimnis|секрет)[^\W\d_]{{0,2}}(?![^\W\d_])"
+    r"|[぀-ヿ㐀-鿿가-힣\s！？、。]+\Z"
+)
+
+
+def _is_term(value: str) -> bool:
+    """Whether a value is itself the word for a password or a key, as in a translation, or plain words of East Asia."""
+    return not re.search(r"[\d_]", value) and bool(_TERM.search(value.lower()))
+
+
 def _is_signing_key(value: str) -> bool:
     """Whether a literal signs a web token: it names neither an algorithm nor a key."""
     return values.is_quoted_key(value) and values.classes(value) > 1 and not re.match(r"[HREP]S\d{3}$", value)
 
 
-_OF_STATEMENTS = re.compile(
-    r"\b(?:must|be|is|are|was|of|the|for|and|to|not|can|should|will|has|have|in|on|at|from|with|which|that|by|may|when|if|as"
-    r"|before|after|into|based|protected|length|requirements?|required|prompts?|attacks?|file|mode|cache|policy|dialog"
-    r"|characters|settings?|changed|auf|der|die|das|und|mit|ist|muss|für|von|nicht)\b"
-)
+def _is_credential(value: str) -> bool:
+    """Whether an argument of a client is a password or a key."""
+    return values.is_argument(value) or secret_sentences.is_chosen(value) or _is_random(value)
 
 
-def _is_no_statement(value: str) -> bool:
-    """Whether words say nothing about a passphrase, and so may be one."""
-    return not _OF_STATEMENTS.search(value.lower())
+def _is_random(value: str) -> bool:
+    """Whether chance made an argument, and not somebody who names things."""
+    return values.is_given(value) and (secret_sentences.is_chance(value) or bool(_HEX.fullmatch(value)))
+
+
+_HEX = re.compile("(?:[0-9a-f]{8}){4,8}")
+
+
+def _is_of_login(value: str) -> bool:
+    """Whether it is a password after the name of an account."""
+    return secret_sentences.is_chosen(value) or secret_sentences.is_picked(value) or values.is_strong(value)
 
 
 _DIGESTS = (
@@ -120,30 +145,31 @@ _DIGESTS = (
 )
 """How names end of what is 32 bytes long, too, and no secret."""
 Make = Callable[[], Callable[[Text], Spans]]
-_SEEDS = (
-    "phrase",
-    "frase",
-    "words",
-    "wörter",
-    "mnemo",
-    "сид",
-    "助记词",
-    "助記詞",
-    "ニーモニック",
-    "シード",
-    "복구",
-    "니모닉",
+_SEEDS = tuple(
+    "phrase frase words wörter mnemo сид 助记词 助記詞 ニーモニック シード 복구 니모닉 bip seed semilla "
+    "semente graine".split()
 )
-_LOCKS = "keypad door gate alarm lock safe garage entrance tastenfeld tür tresor digicode clavier portail teclado"
-_LOCK_CODE = (  # Türcode, Alarmanlagen-Code, larmkod; Code für die Haustür, codice del cancello, kod do bramy
-    r"(?:(?:alarm(?:anlagen?)?|(?:haus)?tür|tor|garagen?|tresor|safe|schließfach|schlüssel(?:kasten|safe)|schloss|zugangs"
-    r"|zutritts|keller|deur|poort|kluis)-?code|(?:alarm|dør)kode|(?:larm|port|dörr)kod)(?:en|et)?\b"
-    r"|(?<!\w)(?:code|kode?|kód|codice|código)(?: (?:der|des|für|vom|zum|zur|von|am|an|del|della|do|da|para|k|ke|od"
-    r"|till?|voor|van)| dell')(?: (?:die|der|das|den|dem|o|a|el|la|il|de|het))? ?"
-    r"(?:alarm|haustür|tür|tor\b|garage|tresor|safe|schließfach|schlüssel|schloss|deur|poort|kluis|larm|dörr|dør|bram"
-    r"|domofon|dveř|cancello|porta\b|portone|portão|puerta|allarme)"
+_LOGIN = Names(
+    tuple(
+        "credential creds basic login log sign zugang anmeld accès identifiant connexion acces aces sesión logowanie "
+        "konto inlogg giriş вход логин доступ учет учёт 로그인 계정 登录 登錄 登陆 "
+        "账号 账户 帳號 ログイン アカウント パスワード 密码 비밀번호".split()
+    ),
+    r"credentials?|creds|basic[ -]auth|log ?in(?: as| with)?|sign in as|zugang(?:sdaten)?|anmeldung|accès|identifiants?"
+    r"|connexion|acces?so|acesso|sesión|logowanie|konto|inlogg(?:ning|en)?|giriş|вход|логин|доступ|уч[её]тка|로그인|계정"
+    r"|登录|登錄|登陆|账号|账户|帳號|ログイン|アカウント|パスワード|密码|비밀번호",
 )
-_CALLS = "open( getconnection( jwt. createhmac( hmac. set_password( auth=( convertto-securestring basicauth"
+"""What stands before the name of an account and its password."""
+_USER = Names(("use", "account", "with"), "user(?:name)?|use|using|account|with")
+_AS = r"(?:[^\n:：/|,]{0,40}+[:：]\s?|[^\n:：/|,]{0,40}? (?:is|ist|est|es|è) |[ =(\"']{1,4})"
+_WITH = r"(?!page|screen|form)[\w.@+-]{2,60}+[\"']?\s?"
+_THEN = r"\s?[\"']?(?!//)"
+_WITH_ALL = "open( getconnection( jwt. createhmac( hmac. set_password( auth=( convertto-securestring basicauth"
+_WITH_SECOND = (
+    "client( connect( connection( pdo( mysqli( login( auth( credential( credentials( api( sdk( "
+    "gateway( handler( session( "
+    "service( bot( account( exchange( provider( storage("
+)
 OWN: tuple[tuple[str, str | tuple[str, ...], Make], ...] = (
     ("private key", "private", lambda: between(_PEM, _PEM_END)),
     ("private key", "putty", lambda: between(r"PuTTY-User-Key-File-\d:", r"Private-MAC: \w+")),
@@ -177,7 +203,8 @@ OWN: tuple[tuple[str, str | tuple[str, ...], Make], ...] = (
         "http", r"https?://[^\s\"'<>]{0,200}?hook[^\s\"'<>]{1,300}+", r"(?<=/)([A-Za-z0-9_-]{20,}+)(?![^/?\"'`>\s,;)])",
         values.has_digit)),
     ("URL secret", "/invite /reset /magic /private /verify /confirm /join /share mcp", lambda: found(
-        r"https?://[^\s\"'<>]{1,200}?(?:/(?:invit\w{1,8}|reset[\w-]{0,20}|magic[\w-]{0,20}|verify|confirm|join|shared?)/"
+        r"https?://[^\s\"'<>]{1,200}?(?:/(?:invit\w{1,8}|reset[\w-]{0,20}|magic[\w-]{0,20}|verify"
+        r"|confirm|join|shared?)/"
         r"|/private-|/mcp/\w{1,8}/)([\w+/-]{20,}+)", _is_in_url)),
     ("URL secret", "://", lambda: found(r"://([\w-]{16,200}+)@", secret_sentences.is_chance)),
     ("URL password", "thin: oci:", lambda: found(r"(?:thin|oci):[\w$]{1,30}+/([^\s@/]{4,100}+)@", values.is_flagged)),
@@ -220,34 +247,13 @@ OWN: tuple[tuple[str, str | tuple[str, ...], Make], ...] = (
         r"|frase (?:semilla|seme"
         r"|de recupera|di recupero)|phrase (?:de récup|secrète|mnémo|graine)|сид[- ]?фраз|助记词|助記詞|ニーモニック"
         r"|シードフレーズ|복구 구문"
-        r"|니모닉)[^\n:：]{0,60}[:：]\s?((?:[^\s\d,.;:]{1,14}[ ,　]{1,2}){11,23}[^\s\d,.;:]{1,14})(?=[.\n]|$)",
-        folded=True)),
+        r"|니모닉|bip-?39|\b(?:seed(?! list)|semilla|semente|graine)\b(?=[^\n,]{0,300}+(?:\n|$))"
+        r")[^\n:：]{0,80}(?:[:：=]|->)\s?((?:[^\s\d,.;:]{1,14}[ ,　]{1,2}){11,23}[^\s\d,.;:]{1,14})(?=[.\n]|$)",
+        secret_phrases.is_after_verb, folded=True)),
     ("recovery code", "code", lambda: inside(
         "recovery backup rescue", r"(?:recovery|backup|rescue)[ -]codes?[^.]{1,300}+",
         r"(?<![\w-])([a-zA-Z0-9]{4,8}(?:-[a-zA-Z0-9]{4,8}){1,3}|\d{4,10}(?: \d{4,10}){0,15}+)(?![\w-])",
         values.has_digit)),
-    ("PIN", "pin", lambda: found(
-        r"pin(?<![a-z]pin)(?:[ -]?(?:code|number|nummer))?(?: (?:for|of|to|für) [^\n:=.]{1,40}?)?"
-        r"(?:\s?[:=]| is| ist| lautet)\s?(\d{4,8})(?![\w.])", folded=True)),
-    ("PIN", "code", lambda: found(
-        r"code(?:(?<=(?:door|gate|larm|cess|lock|safe|ntry|rity|rage)[ -]code))"
-        r"(?: (?:of|for|to|at|für) [^\n:=.]{1,40}?)?(?: (?:is|ist)|\s?[:=])\s?#?(\d{4,10})(?!\w)", folded=True)),
-    ("PIN", "code geheim código", lambda: found(
-        r"(?:code (?:secret|pin|d'accès|d'entrée|de (?:la )?porte|de l'alarme|du coffre)|geheimzahl|türcode|zugangscode"
-        r"|código (?:pin|de (?:la )?(?:puerta|alarma|acceso|entrada)))[^\n:=.]{0,40}?"
-        r"(?: est| is| ist| es| é|c'est|\s?[:=])\s?#?(\d{4,8})(?!\w)", folded=True)),
-    ("PIN", "code kod kód codice código", lambda: found(  # of an alarm or a door, in other languages
-        rf"(?:{_LOCK_CODE})"
-        r"[^\n:=.,\d]{0,40}?(?: (?:ist|lautet|war|is|är|er|jest|je|è|é|es|est)(?: jetzt| nun| nu)?|\s?[:=])\s?[#*]?"
-        r"(\d{4,10})(?!\w)", folded=True)),
-    ("PIN", _LOCKS, lambda: inside(
-        _LOCKS,
-        r"(?<![a-z])(?:keypad|door|gate|alarm(?! clock)|lock(?:box)?|safe|garage|entrance|tastenfeld|tür|tresor"
-        r"|digicode|clavier|portail|teclado)(?![a-rt-z])[^\n]{1,120}+",
-        r"(?i)(?<![a-z])(?:type|enter|press|dial|punch in|key in|combination|combo|tippe|tapez|composez|marca|digite"
-        r"|(?:door|gate|alarm|access|entry|the|its) code|(?:keypad|tastenfeld"
-        r"|digicode)\b[^\n\d:]{0,40}(?=:))(?: in)?(?: is| ist| est| es|:|=)? ?[*#]?"
-        r"((?!(?:19|20)\d\d(?!\d))\d{4,8}|\d{1,2}(?:-\d{1,2}){2,3})(?![\w.,-]?\w)", values.always)),
     ("password", "wifi:", lambda: found(r"wifi:[^\n]{0,200}?;p:([^;\n]{8,63}+);", folded=True)),  # a QR code
     ("password", "wi-fi wifi wlan ssid hotspot", lambda: inside(
         "wi-fi wifi wlan ssid hotspot", r"(?:wi-?fi|wlan|ssid|hotspot)[^\n]{1,120}+",
@@ -287,8 +293,6 @@ OWN: tuple[tuple[str, str | tuple[str, ...], Make], ...] = (
     ("password", "auth", lambda: found(  # HTTP in Python
         r"auth(?:\s?=\s?)?\(\s?[\"'][^\"'\n]{1,60}+[\"'],\s?[\"']([^\"'\n]{4,100}+)[\"']\s?\)",
         values.is_quoted_password, folded=True)),
-    ("secret", "client(", lambda: found(
-        r"client\(\s?[\"'][^\"'\n]{1,60}+[\"'],\s?[\"']([^\"'\n]{16,100}+)[\"']", values.is_chance, folded=True)),
     ("secret key", ".key", lambda: found(
         r"\w\.key[\"'`]?(?=[\s:])(?:(?!md5|sha|sum\b|print|hash|commit)[^\n]){0,80}?[:—–] [\"'`]?"
         r"([0-9a-f]{32}|[0-9a-f]{64})(?!\w)", folded=True)),
@@ -312,13 +316,18 @@ OWN: tuple[tuple[str, str | tuple[str, ...], Make], ...] = (
     ("password", ":", lambda: found(  # a line of .pgpass
         r"^(?:[\w.-]{1,200}+|\*):(?:\d{2,5}|\*):[\w*-]{1,63}+:[\w*-]{1,63}+:([^\s:]{4,100}+)(?!\S)",
         values.is_flagged, 1, re.MULTILINE)),
-    ("password", "connect( connection( pdo( mysqli( login( auth( credential( credentials(", lambda: inside(
-        "connect( connection( pdo( mysqli( login( auth( credential( credentials(", r"\w{1,14}\([^\n]{1,300}+",
-        r",\s?[\"']([^\"'\n]{6,100}+)[\"']", values.is_argument)),
-    ("password", _CALLS, lambda: inside(
-        _CALLS,
+    ("password", _WITH_ALL, lambda: inside(
+        _WITH_ALL,
         r"(?:open\(|getconnection\(|jwt\.|createhmac\(|hmac\.|set_password\(|auth=\(|basicauth|convertto-securestring)"
-        r"[^\n]{1,300}+", r"[,( ]\s?b?[\"']([^\"'\n]{6,100}+)[\"']", values.is_argument)),
+        r"[^\n]{1,300}+", r"[,( ]\s?b?[\"']([^\"'\n]{6,100}+)[\"']", _is_credential)),
+    ("password", _WITH_SECOND, lambda: inside(
+        _WITH_SECOND, r"\w{1,14}\([^\n]{1,300}+", r",\s?[\"']([^\"'\n]{6,100}+)[\"']", _is_credential)),
+    ("secret", "new require( ::new(", lambda: inside(  # what makes a client, whatever its name
+        "new require( ::new(",
+        r"(?:new (?![\w.\\]*(?:hash|digest|commit|sum|blob|file|md5|sha|etag|object|id\b|asset|version"
+        r"|image|font|script))"
+        r"[\w.\\]{1,60}|require\([\"'][^\"'\n]{1,60}[\"']\)|::new)\([^\n]{1,300}+",
+        r",\s?[\"']([^\"'\n]{16,100}+)[\"']", _is_random)),
     ("password", "username enable snmp-server", lambda: found(  # IOS
         r"^[ \t]*(?:username|enable|snmp-server)\s(?:[^\n]{1,60}?\s)?(?:password|secret|community)\s(?:\d\s)?"
         r"(\S{6,100}+)",
@@ -332,27 +341,20 @@ OWN: tuple[tuple[str, str | tuple[str, ...], Make], ...] = (
     ("secret", KEYS.stems, lambda: named(
         KEYS, MORE + r"\s?[:=][^\"'\n]{1,80}", QUOTED,
         _is_chance_or_base64)),
-    ("password", "use user login account", lambda: found(
-        r"(?:use|user(?:name)?|using|log ?in|account|with)[ :=]{1,2}[\w.@+-]{2,40}+ ?/ ?([^\s/\"',;]{6,60}+)",
-        lambda value: secret_sentences.is_chosen(trim(value)), folded=True)),
+    ("password", _LOGIN.stems, lambda: named(_LOGIN, _AS + _WITH + "[/,|:]" + _THEN, BARE, _is_of_login, trimmed=True)),
+    ("password", _USER.stems, lambda: named(
+        _USER, "[ :=]{1,2}" + _WITH + "/" + _THEN, BARE, secret_sentences.is_chosen, trimmed=True)),
     ("secret", "jwt", lambda: found(  # the second argument of jsonwebtoken and PyJWT
         r"jwt\.(?:sign|verify|encode|decode)\(\s{0,9}(?:\{[^{}]{0,200}+\}|[\w.$]{1,60}+(?:\(\))?)\s{0,3},\s{0,9}"
         r"[\"']([^\"'\n]{8,200}+)[\"']", _is_signing_key, folded=True)),
-    ("password", "passphrase", lambda: found(  # of a Wi-Fi, without a sign
-        r"(?:wpa\d?|ssid|wi-?fi|wlan)[^\n]{0,60}?\bpassphrase ((?:[a-z¡-ɏ]{3,12} ){3,7}[a-z¡-ɏ]{3,12})(?=[.,;\n]|$)",
-        _is_no_statement, folded=True)),
-    ("password", "passphrase", lambda: found(
-        r"passphrase(?: is|\s?[:=])\s?([a-z0-9¡-ɏ]{2,12}(?:[ -][a-z0-9¡-ɏ]{2,12}){3,9}+)(?=[.,;\n]|$)", folded=True)),
     ("password", "identified password", lambda: found(
         r"(?:identified\s{1,3}by|password)\s{1,3}[\"']([^\"'\n]{4,100}+)[\"']", values.is_quoted, folded=True)),
-    ("password", "log cred zugang anmeld sign", lambda: found(
-        r"(?:credentials?|creds|log ?in(?: as| with|:)?|zugangsdaten|anmeldung|sign in as)[ :=(\"']{1,4}[\w.@+-]{2,60}+"
-        r"[\"']?\s?[/,|]\s?[\"']?([!#-&(-;=?-_a-~]{5,100}+)",
-        lambda value: values.is_in_sentence(trim(value)), folded=True)),
     ("password", "</", lambda: found(
-        r"(?:password|passwd|pwd|psk|secret|token|passphrase|[a-z]_?key)[a-z_-]{0,10}[\"']?>\s?(?:<!\[cdata\[)?([^<>\s\]]{5,200}+)(?:\]\]>)?\s?</",
+        r"(?:password|passwd|pwd|psk|secret|token|passphrase"
+        r"|[a-z]_?key)[a-z_-]{0,10}[\"']?>\s?(?:<!\[cdata\[)?([^<>\s\]]{5,200}+)(?:\]\]>)?\s?</",
         values.is_bare, folded=True)),
-    ("password", PASSWORDS.stems, lambda: named(PASSWORDS, MORE + IS, QUOTED, values.is_quoted_password)),
+    ("password", PASSWORDS.stems, lambda: named(PASSWORDS, MORE + IS, QUOTED,
+        lambda value: values.is_quoted_password(value) and not _is_term(value))),
     ("password", PASSWORDS.stems, lambda: named(
         PASSWORDS, MORE + IS, BARE, values.is_password, trimmed=True)),
     ("password", PASSWORDS.stems, lambda: named(
@@ -368,7 +370,8 @@ OWN: tuple[tuple[str, str | tuple[str, ...], Make], ...] = (
         KEYS, r"\s?\((?:\[\]byte\()?", QUOTED, _is_chance_or_base64)),
     ("secret", "key", lambda: named(KEY, IS, BARE, secret_sentences.is_chance, trimmed=True)),
     ("secret", "--", lambda: named(FLAGS, "", AFTER_FLAG, values.is_flagged)),
-    ("secret", KEYS.stems, lambda: named(KEYS, OF_OTHERS + MORE + IS, QUOTED, values.is_quoted_key)),
+    ("secret", KEYS.stems, lambda: named(
+        KEYS, OF_OTHERS + MORE + IS, QUOTED, lambda value: values.is_quoted_key(value) and not _is_term(value))),
     ("secret", KEYS.stems, lambda: named(KEYS, OF_TOKENS + MORE + IS, QUOTED, values.is_quoted_token)),
     ("secret", KEYS.stems, lambda: named(KEYS, MORE + IS, BARE, values.is_key, trimmed=True)),
     ("secret", "key", lambda: named(KEY, FOR + VERB, BARE, values.is_chance, trimmed=True)),
@@ -387,7 +390,17 @@ def rules() -> tuple[Rule, ...]:
     table = Rule("password", secret_tables.HEADINGS, lambda text: secret_tables.spans(text.whole, text.folded))
     phrase = Rule("key phrase", (), lambda text: key_phrases.spans(text.folded))
     vendor = Rule("access token", (), lambda text: secret_tokens.of_any_vendor(text.whole))
-    return (*tokens, *own, *secret_commands.rules(), near, table, phrase, vendor)
+    return (
+        *tokens,
+        *own,
+        *secret_pins.rules(),
+        *secret_phrases.rules(),
+        *secret_commands.rules(),
+        near,
+        table,
+        phrase,
+        vendor,
+    )
 
 
 def kinds() -> frozenset[str]:

@@ -144,7 +144,7 @@ def named(
             if start >= until:
                 until, tries = end, 0
             given = trim(text.whole[start:end]) if trimmed else text.whole[start:end]
-            if is_secret(given):
+            if is_secret(given) and not values.is_public(text.folded, start):
                 after = _rest(text.whole, end) if trimmed and end - start >= VALUE else start + len(given)
                 yield start, after
             elif (tries := tries + 1) >= TRIES or not values.is_given(given):

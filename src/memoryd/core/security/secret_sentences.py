@@ -8,6 +8,8 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from string import ascii_letters, digits, punctuation
 
+from memoryd.core.security import secret_values as values
+
 CUES = (
     "passw", "passphrase", "passcode", "credential", "creds", "secret", "token", "api key", "access key", " pw",
     "login", "log in", "kennwort", "zugang", "anmeld", "clave ", "mot de passe", "mdp", "contrase", "senha",
@@ -35,7 +37,12 @@ _DIGIT = re.compile(r"\d")
 _SPLIT = re.compile(r"[-_./:]")
 _STRONG = re.compile(r"[!#$%&*@^~+?]")
 _NO_VALUE = re.compile(
-    r".{0,64}?(?:\*{3}|…)|pk\.eyJ|phc_|(?![a-z]*[A-Z][a-zA-Z]*@\w+\d$)[\w.+-]+@[\w-]+(?:\.[a-z.-]+$|:|$)|@|\w+://|[~./\\]|AAAA[BCE]3|(?:data|iv|tag|mac|type|arn|urn|(?:tool:)?pkg):|[$%&#?]\w+$|[\w+]+://|#/|(?:projects|secrets?|kv|ssm|vault|op|sm):?/|(?:RFC|CVE|PEP)-?\d|.{0,64}(?:\(.*\)|\[.*\]|\{.*\}|[(\[{][?*^]|\\[a-zA-Z])|(?i:x?chacha|aes|sha|argon|pbkdf|hmac|rsa|ed25519|x25519|curve|bcrypt)\d*|\$|\w+\.\w{2,4}$|[\w.%-]+(?:[=?]|&[\w.-]*=)|[\w.]*[(\[]|\w+(?:::|->|/)|[\w-]+@\d"
+    rf"{values.MADE_PUBLIC}"
+    r"|.{0,64}?(?:\*{3}|…)|(?![a-z]*[A-Z][a-zA-Z]*@\w+\d$)[\w.+-]+@[\w-]+(?:\.[a-z.-]+$|:|$)|@"
+    r"|\w+://|[~./\\]|AAAA[BCE]3|(?:data|iv|tag|mac|type|arn|urn|(?:tool:)?pkg):|[$%&#?]\w+$"
+    r"|[\w+]+://|#/|(?:projects|secrets?|kv|ssm|vault|op|sm):?/|(?:RFC|CVE|PEP)-?\d|.{0,64}(?:\(.*\)"
+    r"|\[.*\]|\{.*\}|[(\[{][?*^]|\\[a-zA-Z])|(?i:x?chacha|aes|sha|argon|pbkdf|hmac|rsa|ed25519"
+    r"|x25519|curve|bcrypt)\d*|\$|\w+\.\w{2,4}$|[\w.%-]+(?:[=?]|&[\w.-]*=)|[\w.]*[(\[]|\w+(?:::|->|/)|[\w-]+@\d"
     r"|(?=\S*(?i:token|key|passw|secret|auth|credential))[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+$|[a-z_]+\+1$"
     r"|[A-Za-z][\w.-]*-\d+(?:\.\d+)?[bBM](?:-|$)"
     r"|[*_]{1,2}\w+[*_]{1,2}$|[#!]?\d[\d.,:-]*\w{0,3}$|[A-Z][a-z]+#\d+$"
@@ -68,7 +75,9 @@ def spans(whole: str, folded: str, places: Sequence[int]) -> Iterator[tuple[int,
             if not _DIGIT.search(match[0]):  # as most words: each kind of value has one
                 continue
             value = _ended(match[0])
-            if _ID.search(whole, max(0, match.start() - _INTRODUCTION), match.start()):
+            if _ID.search(whole, max(0, match.start() - _INTRODUCTION), match.start()) or values.is_public(
+                folded, match.start()
+            ):
                 continue
             if is_chosen(value) or is_chance(value) or (
                 is_picked(value) and _INTRODUCED.search(whole[max(0, match.start() - _INTRODUCTION) : match.start()])

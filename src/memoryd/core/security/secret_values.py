@@ -2,10 +2,14 @@
 
 import re
 
+MADE_PUBLIC = r"(?:pk[._-](?:eyJ|live_|test_|lf-)|phc_|sb_publishable_|rzp_(?:live|test)_)"
+"""How keys begin that are made to be public."""
 PLACEHOLDER = re.compile(
     r"""<[\w\ .:|-]*>|^<[^<>]{0,60}>$|^\[/?[A-Za-z_]+\d*\]$|[<{]\w*$
     |\{[\w\ .:-]*\}|\{\{|^\$[A-Za-z_]|\$[({]|\$(?:[A-Z_]{3,}|[a-z_]{3,})(?![A-Za-z0-9])
-    |^(?:pk[._-](?:eyJ|live_|test_|lf-)|phc_|sb_publishable_)  # made to be public
+    |^"""
+    + MADE_PUBLIC
+    + r"""
     |^(?:required|nullable|sometimes|string|bail)\|  # rules of validation
     |^ENC\[|^\(\?|^%|%\(|%s|\*{3}|\.{3}|…|\[masked:
     |^(?:\$|@\w*$|![a-z]+$|(.)\1*$)|([^\n])\2{5}
@@ -15,12 +19,19 @@ PLACEHOLDER = re.compile(
     |kennwort|mot\ de\ passe|contrase[nñ]a|senha)\W*\d?$)""",
     re.VERBOSE,
 )
+_PUBLIC = re.compile(
+    r"(?:(?:publishable|public|site|browser|search-only)[ _-]?key|sitekey|(?:clave|chave) pública"
+    r"|clé publique|chiave pubblica"
+    r"|öffentliche[rn]? schlüssel|открыт\w{2} ключ\w?|klucz publiczny|openbare sleutel|公開鍵|公钥|공개 ?키)"
+    r"(?:(?!secret|privat|passw|token|key|clave|schlüssel)[^\n;]){0,60}\Z"
+)
+_BEFORE = 90  # characters before a value in which it is called public
 PATHLIKE = re.compile(
     r"(?:~|\.{1,2})?/[\w./-]*$|[A-Za-z][\w+.-]*://|arn:|[\w.-]+/[\w./-]*$|[\w-]+\.(?:txt|pem|key|json)$"
 )
 CODE = re.compile(
     r"[A-Za-z_][\w.]*(?:\(|\[)|.*\($"
-    r"|(?![A-Z][a-z]+\.[^\W\d_]{3,}\d{2,}$)[(!&*]{0,3}[A-Za-z_$][\w$]*(?:[?!)\]]{0,2}\.[A-Za-z_]\w*)+[?!]?(?:$|\()"
+    r"|(?![A-Z][a-z]+\.[A-Z]?[a-z]{3,}\d+$)[(!&*]{0,3}[A-Za-z_$][\w$]*(?:[?!)\]]{0,2}\.[A-Za-z_]\w*)+[?!]?(?:$|\()"
     r"|_[A-Za-z_]+$|[A-Z]\w*(?:Key|Token|Secret|Password|Credentials?|Type)$"
     r"|(?:[\w\\*-]+\|){2}|\(?\[[^\]]{1,60}\][+*]|\(\?"
 )
@@ -35,21 +46,24 @@ _SMALL, _CAPITAL, _DIGIT, _SIGN = (re.compile(one) for one in ("[a-z]", "[A-Z]",
 _WORD = re.compile(r"[^\W\d_]+(?:[-_.:|'’][^\W\d_]+)*")
 _PHRASE = re.compile(r"[a-z]{3,12}(?:-[a-z]{3,12}){3,}|[a-z]{2,12}(?: [a-z]{2,12}){3,}")
 _SPOKEN = re.compile(r"(?![A-ZÀ-Þ])[^\W\d_]{2,14}(?: [^\W\d_]{2,14}){3,7}")
-_BASE64 = re.compile(
-    r"(?=[^/]*[0-9+][A-Za-z])(?=.*[a-z][A-Z])(?=.*[A-Z][A-Z0-9])(?!.*[a-z]{6})"
-    r"[A-Za-z0-9+/]{24,}={0,2}"
-)
+_BASE64 = re.compile(r"(?=.*[a-z])(?=.*[A-Z])(?=.*\d)(?!.*[a-z]{7})[A-Za-z0-9+/]{24,}={0,2}")
+_RUN = re.compile(r"[a-z]+|[A-Z]+|\d+")
 _LONG = re.compile(r"[0-9a-f]{32,}|[A-Z0-9]{18,}|[a-z0-9]{28,}")
 _JOINED = re.compile(
     r"[^\W\d_]{2,30}(?:[._][^\W_]{1,30}){0,3}[._][^\W\d_]{2,30}\d{1,6}[!?]?"
     r"|[^\W\d_A-Z]{2,30}(?:_[^\W\d_A-Z]{1,30}){2,4}"
 )
 _OF_CODE = re.compile(
-    r"(?:^|[._-])(?:(?:self|this|cls|os|sys|env|environ|process|conf|config|cfg|settings|opts?|options|args?|params?|kwargs"
-    r"|req|request|res|response|users?|username|account|data|ctx|context|hash|hashed|hashlib|digest|sha|md|base|utf|bcrypt"
-    r"|argon|pbkdf|scrypt|yescrypt|crypto|crypt|string|str|int|bool|types?|models?|fields?|columns?|values?|default|name|file"
-    r"|path|url|host|port|db|database|client|server|service|app|tests?|utils?|libs?|com|org|net|io|www|api|version|https?|tls"
-    r"|ssl|oauth|pass\w*|pwd|pw|keys?|tokens?|secrets?|auth\w*|credentials?|login|admin|vault|stored|kept|required|in|not|is"
+    r"(?:^|[._-])(?:(?:self|this|cls|os|sys|env|environ|process|conf|config|cfg|settings|opts?"
+    r"|options|args?|params?|kwargs"
+    r"|req|request|res|response|users?|username|account|data|ctx|context|hash|hashed|hashlib|digest"
+    r"|sha|md|base|utf|bcrypt"
+    r"|argon|pbkdf|scrypt|yescrypt|crypto|crypt|string|str|int|bool|types?|models?|fields?|columns?"
+    r"|values?|default|name|file"
+    r"|path|url|host|port|db|database|client|server|service|app|tests?|utils?|libs?|com|org|net|io"
+    r"|www|api|version|https?|tls"
+    r"|ssl|oauth|pass\w*|pwd|pw|keys?|tokens?|secrets?|auth\w*|credentials?|login|admin|vault|stored"
+    r"|kept|required|in|not|is"
     r"|by|from|or|on|at|if|up|out)\d*|(?:bz|h|mp|ps?|s|v|x)\d+)(?=[._-]|$)",
     re.IGNORECASE,
 )
@@ -65,6 +79,11 @@ _UNSAID = re.compile(
 def is_given(value: str) -> bool:
     """Whether a value stands for itself: no placeholder, no variable."""
     return not PLACEHOLDER.search(value)
+
+
+def is_public(folded: str, at: int) -> bool:
+    """Whether what begins there, in a text in small letters, is called a key that everybody may know."""
+    return bool(_PUBLIC.search(folded, max(0, at - _BEFORE), at))
 
 
 def classes(value: str) -> int:
@@ -95,7 +114,9 @@ def is_quoted_token(value: str) -> bool:
 
 def _is_path(value: str) -> bool:
     """Whether it looks like a path or an address; base64 may, too."""
-    return bool(PATHLIKE.match(value)) and not _BASE64.fullmatch(value)
+    return bool(PATHLIKE.match(value)) and not (
+        _BASE64.fullmatch(value) and len(value) < 2 * len(_RUN.findall(value))  # as chance has it, and no words have
+    )
 
 
 def is_bare(value: str) -> bool:
