@@ -16,6 +16,9 @@ class Broken:
     name = "broken"
     asked = 0
 
+    def reads(self, query: str) -> bool:
+        return True
+
     def score(self, query: str, texts: Sequence[str]) -> list[float]:
         self.asked += 1
         raise ModelError("It broke. Mend it.")

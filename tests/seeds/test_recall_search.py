@@ -257,6 +257,17 @@ def test_long_texts_are_found_by_their_last_sentence(memory: Agent) -> None:
     assert "Kowalczyk" in memory.said("memory_recall", query="grandmother's maiden name", token_budget=100)
 
 
+def test_what_is_asked_in_japanese_is_ranked_by_words(memory: Agent) -> None:
+    facts = [
+        "ステージング環境のデータベースはポート5433です。",
+        "猫の名前はタマで、毎朝六時に起きます。",
+        "会議は毎週火曜日の午後三時からです。",
+    ]
+    memory.store_all([*facts, *FACTS])
+    for question, fact in (("データベースのポート", facts[0]), ("猫の名前", facts[1]), ("会議は火曜日", facts[2])):
+        assert memory.found(question)[0] == fact
+
+
 # "Relevance gating", "relative gap filter" ---------------------------------------------------------------------------
 
 

@@ -18,6 +18,7 @@ from memoryd.models.native import GATE
 from memoryd.models.onnx import GRAPH_ERRORS
 from memoryd.models.weights import place
 from memoryd.settings import Settings
+from memoryd.text import is_latin
 
 DEFAULT = "BAAI/bge-base-en-v1.5"
 DEFAULT_RERANKER = "Xenova/ms-marco-MiniLM-L-6-v2"
@@ -76,10 +77,15 @@ class FastReranker:
     def __init__(self, model: str, settings: Settings) -> None:
         model = model or DEFAULT_RERANKER
         self.name = f"fastembed:{model}"
+        self._english = "ms-marco" in model  # whose questions and passages are all English
         try:
             self._model = TextCrossEncoder(model, _cache(settings), settings.model_threads)
         except _ERRORS as error:
             raise _failed(model, error) from error
+
+    def reads(self, query: str) -> bool:
+        """See Reranker."""
+        return not self._english or is_latin(query)
 
     def score(self, query: str, texts: Sequence[str]) -> list[float]:
         """See Reranker. Texts are cut by characters; if a pair is too long, the longer side is cut."""

@@ -144,6 +144,10 @@ class _WatchedReranker:
         self._reranker = reranker
         self._failed = failed
 
+    def reads(self, query: str) -> bool:
+        """See Reranker."""
+        return self._reranker.reads(query)
+
     def score(self, query: str, texts: Sequence[str]) -> list[float]:
         """See Reranker."""
         try:

@@ -25,6 +25,7 @@ from memoryd.models import weights
 from memoryd.models.base import clean, spans, unit
 from memoryd.models.native import GATE
 from memoryd.settings import Settings
+from memoryd.text import is_latin
 
 WINDOW = 512
 """The maximum input of both models in tokens, special ones included."""
@@ -81,6 +82,10 @@ class BundledReranker:
     def __init__(self, model: str, settings: Settings) -> None:
         self.name = _name(model, weights.RERANKER)
         self._graph = _Graph(weights.RERANKER, settings)
+
+    def reads(self, query: str) -> bool:
+        """See Reranker: it knows English, and ranks Chinese and Japanese worse than it finds them (bench/languages)."""
+        return is_latin(query)
 
     def score(self, query: str, texts: Sequence[str]) -> list[float]:
         """See Reranker."""

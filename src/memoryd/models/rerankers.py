@@ -17,6 +17,10 @@ class Reranker(Protocol):
 
     name: str
 
+    def reads(self, query: str) -> bool:
+        """Return whether it was trained on the language of a question, as far as the letters tell."""
+        ...
+
     def score(self, query: str, texts: Sequence[str]) -> list[float]:
         """Return the raw logit of each text, in order; higher is more relevant, about -11 to 11 for ms-marco models.
 

@@ -99,12 +99,12 @@ class Reranking:
         return min(length, read) if length <= 2 * read else 2 * read
 
     def _read(self, head: Mapping[str, Hit], found: Found) -> dict[str, float]:
-        """Return the cross-encoder's logit of each hit; empty without one, or if it fails."""
+        """Return the cross-encoder's logit of each hit; empty without one that knows the language, or if it fails."""
         if not head:
             return {}
         self._helpers.reranker.start()
         reranker = self._helpers.reranker.get(self._helpers.patience)
-        if reranker is None:
+        if reranker is None or not reranker.reads(found.query):
             return {}
         try:
             return dict(zip(head, reranker.score(found.query, self._passages(head, found)), strict=True))
