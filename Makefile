@@ -1,4 +1,4 @@
-# `make run` shows it at work, `make quick` tests what needs neither processes nor models, `make test` all of it,
+# `make run` shows it at work, `make quick` tests in a minute or two what needs neither processes nor models, `make test` all of it,
 # `make ui-test` looks at the page in a browser, `make check` holds it to the rules, `make conformance` to the protocol,
 # `make clients` tries real ones.
 # Each sets up what it needs.

@@ -68,6 +68,7 @@ def tables() -> Any:
     return module
 
 
+@pytest.mark.slow
 @every_page_about_this
 def test_the_tables_are_up_to_date(page: Path) -> None:
     text = page.read_text(encoding="utf-8")

@@ -12,6 +12,8 @@ import pytest
 
 from tests import house, house_sql
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).parents[1]
 CHECKS = house.CHECKS
 

@@ -53,6 +53,8 @@ from memoryd.extras import load
 from memoryd.store.sqlite.file import work
 import memoryd.text
 
+pytestmark = pytest.mark.slow
+
 if TYPE_CHECKING:
     from memoryd.model import MemorydError
 

@@ -204,6 +204,7 @@ def _at_a_terminal(environ: dict[str, str], typed: bytes, *arguments: str) -> su
 # what is wrong is said in one line -----------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [

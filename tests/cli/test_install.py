@@ -211,6 +211,7 @@ def test_a_server_elsewhere(at_home: Run, home: Path, client: str) -> None:
     assert held(file).get("inputs", []) == []
 
 
+@pytest.mark.slow
 @every_client
 @pytest.mark.parametrize("text", ["{ // mine\n}", '{"a": 1,}', "[1, 2", "no\nconfiguration", "[]", "\xff"])
 def test_what_cannot_be_read_is_left_alone(at_home: Run, home: Path, client: str, text: str) -> None:

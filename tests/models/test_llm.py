@@ -44,6 +44,7 @@ def test_without_a_key_and_an_address_there_is_none() -> None:
     assert load_llm(Settings.read({})) is None
 
 
+@pytest.mark.slow
 def test_it_is_asked_by_its_name_with_system_and_prompt(endpoint: Model) -> None:
     endpoint.says(GOOD)
     llm(endpoint).fill("Be brief.", "Who?", 50, Shape)
@@ -67,6 +68,7 @@ def test_what_no_store_keeps_is_left_out(endpoint: Model) -> None:
     assert llm(endpoint).fill("", "Who?", 50, Shape).name == "An n"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "said", ["I think it is Ann.", GOOD[:15], '{"name": "Ann"}', "[]", "", '{"name": 1, "number": "x"}']
 )
@@ -105,6 +107,7 @@ FAILURES_OF: dict[str, tuple[int, object, str]] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("what", FAILURES_OF)
 def test_what_an_endpoint_does_wrong_is_told_with_the_next_step(endpoint: Model, what: str) -> None:
     status, body, told = FAILURES_OF[what]

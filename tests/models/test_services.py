@@ -71,6 +71,7 @@ def test_a_long_passage_is_sent_in_chunks_and_comes_back_in_order(service: Servi
     assert rows[-1, 2] < 0.1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("text", ["", " \n", "\0", "a\ud800b"])
 @pytest.mark.parametrize(("make", "answer"), BOTH)
 def test_nothing_a_user_can_write_is_refused(service: Service, make: Make, answer: Any, text: str) -> None:
@@ -156,6 +157,7 @@ GARBAGE: list[object] = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("body", GARBAGE, ids=str)
 @pytest.mark.parametrize("make", EITHER)
 def test_garbage_is_an_error_that_says_so(service: Service, make: Make, body: object) -> None:
@@ -184,6 +186,7 @@ def test_a_server_that_is_too_slow(service: Service, make: Make) -> None:
         make(service.url)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("cls", [OllamaEmbedder, OpenAIEmbedder])
 @pytest.mark.parametrize("work", ["query", "passage in a hurry", "passage"])
 def test_a_service_that_hangs_is_given_up_soon_where_a_caller_waits(

@@ -237,6 +237,7 @@ def converse(call: Walk) -> None:
 WALKS = (project, remember, commit, connect, converse)
 
 
+@pytest.mark.slow
 @pytest.mark.files  # a store never hears of eras
 def test_both_eras_are_answered_alike(tmp_path: Path) -> None:
     walks = []

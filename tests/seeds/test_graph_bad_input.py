@@ -26,6 +26,7 @@ def state(graph: Agent) -> Json:
 # names and texts -----------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ODD, ids=lambda name: ascii(name[:12]))
 def test_odd_names_work_everywhere(graph: Agent, name: str) -> None:
     graph.node("other", f"Beside {name} here.")
@@ -139,6 +140,7 @@ WRONG: list[tuple[str, Json, str]] = [
 ]  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("tool", "arguments", "place"), WRONG)
 def test_a_wrong_call_names_the_argument_and_changes_nothing(
     small: Agent, tool: str, arguments: Json, place: str
@@ -200,6 +202,7 @@ def test_an_unknown_node_is_named_with_a_way_on(small: Agent, tool: str, argumen
     assert "search_nodes" in told
 
 
+@pytest.mark.slow
 def test_of_many_unknown_nodes_the_first_are_named(small: Agent) -> None:
     deletions = [{"entity_name": f"n{number}" + "x" * 9_000, "ordinals": [0]} for number in range(100)]
     told = small.refused("delete_observations", deletions=deletions)

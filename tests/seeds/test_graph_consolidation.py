@@ -68,6 +68,7 @@ def test_nodes_whose_summary_is_behind(graph: Agent) -> None:
     assert names(graph.ok("get_pending_consolidation")["result"]) == ["done"]
 
 
+@pytest.mark.slow
 def test_what_is_pending_keeps_to_its_budget(graph: Agent) -> None:
     for number in range(30):
         graph.node(f"n{number}", "one")

@@ -96,6 +96,7 @@ def test_names_are_matched_exactly(graph: Agent) -> None:
     assert graph.ok("open_nodes", names=["A*", "an", "Ann\n"])["not_found"] == ["A*", "an", "Ann\n"]
 
 
+@pytest.mark.slow
 def test_a_thousand_nodes_in_one_call(graph: Agent) -> None:
     entities = [
         {"name": f"node {number}", "entity_type": "thing", "observations": [f"fact {number}", "common"]}
@@ -204,6 +205,7 @@ def test_read_the_entire_graph(graph: Agent) -> None:
     assert graph.edges() == ["Ann knows Bob", "Bob knows Bob"]
 
 
+@pytest.mark.slow
 def test_read_a_graph_that_is_large(graph: Agent) -> None:
     # b: "Can be large."
     entities = [
@@ -274,6 +276,7 @@ TOUCHES: dict[str, Touch] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("touch", TOUCHES.values(), ids=TOUCHES)
 def test_recently_modified_counts_any_child(graph: Agent, touch: Touch) -> None:
     # c: "Return nodes modified in the last N days, ordered by updated_at descending."

@@ -50,6 +50,7 @@ def test_a_node_may_be_related_to_itself_and_in_a_circle(people: Agent) -> None:
     assert people.edges() == ["Bob knows Eve"]
 
 
+@pytest.mark.slow
 def test_a_thousand_relations_in_one_call(graph: Agent) -> None:
     graph.nodes(*(f"n{number}" for number in range(1_000)))
     edges = [edge(f"n0 has n{number}") for number in range(1_000)]
@@ -60,6 +61,7 @@ def test_a_thousand_relations_in_one_call(graph: Agent) -> None:
 # delete_relations ----------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_delete_specific_relations(people: Agent) -> None:
     # c: "Delete specific relations." "{ deleted: int, not_found: int }"; b: "Returns: Count of deleted relations"
     people.relate("Ann knows Bob", "Bob knows Ann", "Ann likes Bob")

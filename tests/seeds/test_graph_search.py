@@ -38,6 +38,7 @@ def search(graph: Agent, query: str, **arguments: object) -> list[Json]:
 # words ---------------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("query", "names"),
     [
@@ -113,6 +114,7 @@ def test_a_limit(graph: Agent) -> None:
     assert len(search(graph, "zebras", limit=100)) == 30
 
 
+@pytest.mark.slow
 def test_a_budget_bounds_the_answer_and_tells_what_is_left_out(graph: Agent) -> None:
     for number in range(20):
         graph.node(f"n{number}", *(f"Zebra {fact} of {number}. " + "x" * 400 for fact in range(10)))

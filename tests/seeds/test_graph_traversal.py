@@ -61,6 +61,7 @@ def test_a_depth_that_is_out_of_range_is_told_the_cap(chain: Agent, depth: int) 
     assert ("6" if depth > 6 else "1") in told
 
 
+@pytest.mark.slow
 def test_a_large_neighborhood_keeps_to_its_budget(graph: Agent) -> None:
     graph.nodes("hub", *(f"n{number}" for number in range(300)))
     graph.relate(*(f"hub has n{number}" for number in range(300)))

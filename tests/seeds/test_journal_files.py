@@ -239,6 +239,7 @@ BAD: dict[str, tuple[str | bytes, str]] = {
 }  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mode", ["merge", "replace"])
 @pytest.mark.parametrize("name", BAD)
 def test_a_bad_file_names_its_fault_and_changes_nothing(full: Agent, name: str, mode: str) -> None:

@@ -57,6 +57,7 @@ def test_it_quotes_what_was_asked_and_how_it_ended(journal: Agent) -> None:
     assert "A job at two does that." in text
 
 
+@pytest.mark.slow
 def test_a_long_session_is_summarized_within_bounds(journal: Agent) -> None:
     for number in range(120):
         add(journal, f"Question {number} about the harbour, with some more words to make it longer. " * 3)

@@ -65,6 +65,7 @@ def test_a_session_is_told_page_by_page(journal: Agent) -> None:
     assert prompts(journal, offset=10**9) == []
 
 
+@pytest.mark.slow
 def test_a_hundred_are_told_unless_more_are_asked_for(journal: Agent) -> None:
     for number in range(101):
         add(journal, str(number))
@@ -148,6 +149,7 @@ def test_a_session_id_scopes_the_search(talked: Agent) -> None:
     assert found(talked, "login crash", sessionId="nobody") == []
 
 
+@pytest.mark.slow
 def test_a_rare_session_is_found_among_many(journal: Agent) -> None:
     """The session is a filter before candidates are cut off, not after."""
     add(journal, "The harbour in winter.", session="rare")

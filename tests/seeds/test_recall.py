@@ -204,6 +204,7 @@ def test_raw_is_data(memory: Agent) -> None:
         assert {name: value for name, value in found.items() if name in whole} == whole | accesses(found)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("form", ["summary", "list", "raw", "answer"])
 def test_every_budget_is_respected(words: Agent, form: str) -> None:
     # "Returns formatted results within a token budget." tokens = characters / 4, rounded up
@@ -309,6 +310,7 @@ def test_context_without_a_task(words: Agent) -> None:
     assert text.index("Never push") < text.index(FACTS[-1]) < text.index(FACTS[0]), "important, then the newest first"
 
 
+@pytest.mark.slow
 def test_context_budget(words: Agent) -> None:
     # "Max tokens for briefing. Default 800."
     for i in range(60):

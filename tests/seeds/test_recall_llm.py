@@ -39,6 +39,7 @@ def recall(server: Agent, form: str = "answer", query: str = "Which port does st
     return server.ok("memory_recall", query=query, format=form, **more)
 
 
+@pytest.mark.slow
 def test_a_question_is_answered_with_the_sources_of_each_statement(told: Agent, llm: Model) -> None:
     llm.says(statements(("Staging listens on port 5433.", [1])))
     result = recall(told)
@@ -111,6 +112,7 @@ FAILING = {"401": (401, None), "429": (429, None), "500": (500, None), "prose": 
            "half": (200, '{"statements": [{"te'), "no JSON": (200, b"<html>")}  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("what", FAILING)
 def test_where_the_model_fails_the_text_is_extractive(llm: Model, tmp_path: Path, what: str) -> None:
     status, body = FAILING[what]

@@ -31,6 +31,7 @@ SYNTAX = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("query", "expected"), SYNTAX)
 def test_syntax(words: Agent, query: str, expected: set[str]) -> None:
     words.store_all(PASTRIES)
@@ -164,6 +165,7 @@ def test_what_does_not_parse_is_searched_literally(words: Agent) -> None:
     assert missed == []
 
 
+@pytest.mark.slow
 def test_a_query_never_fails(words: Agent) -> None:
     words.store_all(FACTS)
     for query in (*WITHOUT_A_WORD, *WITH_A_WORD):

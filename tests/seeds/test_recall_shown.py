@@ -49,6 +49,7 @@ def graph(start: Start) -> Agent:
 # budgets -------------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("form", ["summary", "list", "raw", "answer"])
 @pytest.mark.parametrize("budget", [1, 20, 60, 300, 500])
 def test_no_client_shows_more_than_the_budget(words: Agent, form: str, budget: int) -> None:
@@ -65,6 +66,7 @@ def test_no_client_shows_more_than_the_budget(words: Agent, form: str, budget: i
         )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("budget", [60, 100, 200, 400, 1_000])
 def test_a_note_on_the_graph_counts_in_the_budget(graph: Agent, budget: int) -> None:
     for tool, arguments in (

@@ -99,6 +99,7 @@ WRONG: list[tuple[str, Json, str]] = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("tool", "arguments", "place"), WRONG)
 def test_a_wrong_call_names_the_argument_and_loses_nothing(
     small: Agent, tool: str, arguments: Json, place: str
@@ -168,6 +169,7 @@ def test_what_is_no_number_is_refused(wire: Open, number: str) -> None:
 # texts ---------------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "key",
     [*(name for name in ODD if len(name) < 400), ".", "..", "a/../b", "?x=1#y", "%41", "%", "x" * 400],
@@ -228,6 +230,7 @@ NO_TIMES = [
 ]  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("text", NO_TIMES)
 def test_what_is_no_time_prunes_nothing(small: Agent, text: str) -> None:
     before = everything(small)
@@ -290,6 +293,7 @@ NOWHERE_TO_BE_FOUND = [
 ]  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("uri", "part"), UNREADABLE, ids=lambda text: text[:40])
 def test_a_uri_that_cannot_be_read_is_invalid_params(small: Agent, uri: str, part: str) -> None:
     error = error_of(small, lambda client: client.read_resource(uri))
@@ -298,6 +302,7 @@ def test_a_uri_that_cannot_be_read_is_invalid_params(small: Agent, uri: str, par
     assert len(error.message) < 500
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("uri", NOWHERE_TO_BE_FOUND, ids=lambda text: text[:40])
 def test_a_uri_of_nothing_is_not_found(small: Agent, uri: str) -> None:
     error = error_of(small, lambda client: client.read_resource(uri))

@@ -278,6 +278,7 @@ def test_what_is_no_resource_cannot_be_subscribed_to(listen: Listen) -> None:
     ears.is_told(LIST, "memory://vault/not%20yet")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("era", [LEGACY])
 def test_subscriptions_are_limited(listen: Listen) -> None:
     ears = listen(*(f"{VAULT}/{number}" for number in range(1_000)))
@@ -339,6 +340,7 @@ def test_the_client_of_the_sdk_listens(home: Path, era: str) -> None:
 # once ----------------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_what_changes_at_once_is_told_once(wire: Open, home: Path, era: str) -> None:
     """The first memory makes the workspace as well; more are pruned than one look at the changes takes."""
     ears = Ears(wire("--toolsets", "vault"), era, "memory://vault/last")

@@ -113,6 +113,7 @@ def test_every_vault_memory_is_listed(vault: Agent) -> None:
     assert keys_of(listed(vault).resources) == ["b"]
 
 
+@pytest.mark.slow
 def test_the_list_goes_on_by_cursor(vault: Agent) -> None:
     names = sorted([f"key {n:03}/ü%" for n in range(120)] + [f"{n}" for n in range(130)])
     keep_all(vault, [{"key": name, "content": f"memory {name}"} for name in names])
@@ -130,6 +131,7 @@ def test_the_list_goes_on_by_cursor(vault: Agent) -> None:
     assert keys_of(listed(vault, first.next_cursor).resources) == names[100:200]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("number", [99, 100, 101])
 def test_the_last_page_is_known_as_such(vault: Agent, number: int) -> None:
     keep_all(vault, [{"key": f"{n:03}", "content": "text"} for n in range(number)])
@@ -183,6 +185,7 @@ def test_the_session_is_an_array(vault: Agent) -> None:
     assert (contents(vault, uri).uri, contents(vault, uri).mime_type) == (uri, "application/json")
 
 
+@pytest.mark.slow
 def test_the_vault_comes_in_pages(vault: Agent) -> None:
     keys = [f"{n:03}" for n in range(120)]
     keep_all(vault, [{"key": key, "content": f"memory {key}"} for key in keys])
@@ -215,6 +218,7 @@ def test_following_the_pages_reads_everything(vault: Agent) -> None:
     assert seen == [f"{n:03}" for n in range(25)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("key", ENCODED, ids=ascii)
 def test_a_key_of_any_kind_has_a_uri(vault: Agent, key: str) -> None:
     keep(vault, key, "its text")

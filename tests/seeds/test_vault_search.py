@@ -14,6 +14,7 @@ FACT = "The staging database listens on port 5433."
 # "Full-text search query (FTS5 syntax supported)" --------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("query", "expected"), SYNTAX)
 def test_syntax(vault: Agent, query: str, expected: set[str]) -> None:
     keep_all(vault, [{"key": str(n), "content": pastry, "scope": ("vault", "session")[n % 2]}
@@ -37,6 +38,7 @@ def test_malformed_syntax_is_searched_literally(vault: Agent) -> None:
     assert missed == []
 
 
+@pytest.mark.slow
 def test_a_query_never_fails(vault: Agent) -> None:
     keep(vault, "a", FACT, embedding=[1, 0, 0])
     keep(vault, "b", FACT, "session")
@@ -138,6 +140,7 @@ BLENDED = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("vector", "cosine"), BLENDED)
 def test_words_and_cosine_are_blended(vault: Agent, vector: list[float], cosine: float) -> None:
     keep(vault, "a", "apple pie", embedding=[3, 4, 0])
@@ -214,6 +217,7 @@ def crowded(vault: Agent) -> Agent:
     return vault
 
 
+@pytest.mark.slow
 def test_a_rare_tag_among_many_memories(crowded: Agent) -> None:
     # "Tag filter applied as a pre-filter": cut off first, the best hundred would not hold it
     assert found(crowded, "apple", tags=["rare"]) == {"rare": 1}
@@ -226,6 +230,7 @@ def test_a_rare_tag_among_many_memories(crowded: Agent) -> None:
     assert searched(crowded, "apple", tags=["common"]) == MANY
 
 
+@pytest.mark.slow
 def test_limit_limits_and_nothing_else_does(crowded: Agent) -> None:
     assert len(found(crowded, "apple")) == 10
     assert len(found(crowded, "apple", limit=250)) == 250
@@ -236,6 +241,7 @@ def test_limit_limits_and_nothing_else_does(crowded: Agent) -> None:
     assert pruned(crowded, "all", tags=["common"]) == MANY
 
 
+@pytest.mark.slow
 def test_what_is_near_is_found_among_many_better_words(crowded: Agent) -> None:
     # by words alone it is the last of three hundred, so at least .08 and much less than .4
     for query in ("apple", '"apple"', "apple NOT pie", "text OR apple"):

@@ -316,6 +316,7 @@ PRUNED: list[tuple[Json, int, str, str]] = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("arguments", "count", "vaults", "sessions"), PRUNED)
 def test_what_is_pruned(full: Agent, arguments: Json, count: int, vaults: str, sessions: str) -> None:
     assert full.ok("prune_memory", **arguments) == {"pruned_count": count}

@@ -43,6 +43,7 @@ def test_arguments_are_described_and_strict(tool: Tool[Any, Any]) -> None:
         tool.arguments.model_validate({"surely_unknown": 1})
 
 
+@pytest.mark.slow
 @every_tool
 def test_objects_within_arguments_are_strict_too(tool: Tool[Any, Any]) -> None:
     for name, inner in tool.arguments.model_json_schema().get("$defs", {}).items():
@@ -177,12 +178,14 @@ def call(tmp_path: Path) -> Any:
         yield Call(engine, engine.workspaces.ensure("default"), "session")
 
 
+@pytest.mark.slow
 @every_tool
 def test_running_validates_first(call: Call, tool: Tool[Any, Any]) -> None:
     with pytest.raises(InvalidInputError, match="surely_unknown: unknown argument"):
         tool.run(call, {"surely_unknown": 1})
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("tool", [tool for tool in TOOLS if tool.capability == "read"], ids=lambda tool: tool.name)
 def test_reading_writes_no_row(call: Call, tool: Tool[Any, Any]) -> None:
     TOOLSETS["recall"][0].run(call, {"content": "Something to read.", "tags": ["x"]})

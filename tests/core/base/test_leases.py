@@ -29,6 +29,7 @@ def open_one(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Open]:
         yield begin
 
 
+@pytest.mark.slow
 def test_one_process_has_a_lease_until_it_releases_it(open_one: Open) -> None:
     one, two = open_one().leases, open_one().leases
     assert one.take("work")

@@ -1,5 +1,6 @@
 """What fits into a budget: counted as the JSON that is sent."""
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -39,6 +40,7 @@ def test_the_note_on_what_reads_like_orders_is_paid_once_and_only_if_it_is_shown
     assert budget.fill([ORDER] * 10) == [ORDER] * 3
 
 
+@pytest.mark.slow
 @settings(max_examples=40, deadline=None)
 @given(Parts, st.integers(1, 200), st.sampled_from([0.25, 1.0]))
 def test_a_list_that_is_filled_keeps_to_its_share_and_to_the_most_that_was_foretold(

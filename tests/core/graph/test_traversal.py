@@ -154,6 +154,7 @@ def brute(edges: set[tuple[str, str]], start: str, end: str) -> tuple[str, ...]:
 NAMES = "abcdefgh"
 
 
+@pytest.mark.slow
 @settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(edges=st.sets(st.tuples(st.sampled_from(NAMES), st.sampled_from(NAMES)), max_size=14))
 def test_paths_and_neighborhoods_are_those_that_trying_everything_finds(

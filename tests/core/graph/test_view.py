@@ -105,6 +105,7 @@ def test_names_that_are_not_found_are_part_of_the_cost(graph: Graph) -> None:
     assert answer["omitted"]["entities"] == 1
 
 
+@pytest.mark.slow
 def test_of_a_large_node_no_more_is_read_than_fits(graph: Graph, monkeypatch: pytest.MonkeyPatch) -> None:
     make(graph, "hub", *[f"fact {n}" for n in range(1_000)])
     entities.create(graph, [NewEntity(name=f"n{n}", type="t") for n in range(1_000)])
@@ -240,6 +241,7 @@ def test_nothing_is_skipped_or_shown_twice_when_something_is_deleted_between_two
 Names = st.text(min_size=1, max_size=8).filter(lambda name: "\x00" not in name and name.isprintable())
 
 
+@pytest.mark.slow
 @settings(max_examples=12, deadline=None)
 @given(
     st.dictionaries(Names, st.lists(st.sampled_from(["a", "bb" * 20, "ß" * 90]), max_size=6), min_size=1, max_size=12),
@@ -261,6 +263,7 @@ def test_the_pages_are_the_graph(nodes: dict[str, list[str]], tokens: int) -> No
         assert view.page(graph, 0)["next_cursor"] is None
 
 
+@pytest.mark.slow
 @settings(max_examples=10, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(st.randoms(use_true_random=False), st.integers(1, 150))
 def test_what_lives_through_the_whole_reading_is_shown_exactly_once(random: Any, tokens: int) -> None:

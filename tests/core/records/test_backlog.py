@@ -30,6 +30,7 @@ def test_slices_hold_every_record_once(tmp_path: Path, server: Ollama, monkeypat
         assert walked == sorted(walked)
 
 
+@pytest.mark.slow
 def test_processes_share_a_backlog(tmp_path: Path, server: Ollama) -> None:
     stored(tmp_path, [f"number {n}" for n in range(60)])
     with with_ollama(tmp_path, server) as one, with_ollama(tmp_path, server) as two:

@@ -85,6 +85,7 @@ def test_the_backfill_embeds_what_has_no_vector_once(
         assert (embedded(here), len(server.asked)) == ({NOMIC: 29}, 30)
 
 
+@pytest.mark.slow
 def test_a_restart_resumes_where_the_last_one_stopped(
     tmp_path: Path, server: Ollama, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -269,6 +270,7 @@ def test_clients_with_different_models_leave_each_other_alone(tmp_path: Path, se
         assert len(server.asked) == 2 * len(TEXTS) + 4, "each model embeds each text once"
 
 
+@pytest.mark.slow
 def test_the_set_that_another_process_completes_serves(
     tmp_path: Path, server: Ollama, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -197,6 +197,7 @@ def test_what_changes_nothing_outdates_no_vector(graph: Graph, server: Ollama) -
     assert len(server.asked) == asked
 
 
+@pytest.mark.slow
 def test_many_texts_are_left_to_the_background(graph: Graph, server: Ollama) -> None:
     server.asked.clear()
     ann(graph, *(f"fact {n}" for n in range(40)))

@@ -368,6 +368,7 @@ def test_one_workspace_is_purged(here: Engine, tmp_path: Path) -> None:
     assert there(tmp_path) == {ids["default"]}
 
 
+@pytest.mark.slow
 def test_what_is_purged_leaves_no_trace_in_the_file(tmp_path: Path) -> None:
     file = tmp_path / "memory.db"
     with engine(tmp_path) as one:

@@ -414,11 +414,13 @@ LONG = 2_000
 ATTEMPTS = 5  # a busy machine disturbs one; what is quadratic fails each
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("part", AGAINST)
 def test_no_text_takes_more_than_linear_time(part: str) -> None:
     demand_linear(secrets.mask, part)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rule", range(len(secret_rules.rules())))
 def test_each_rule_takes_linear_time_on_what_it_needs(rule: int) -> None:
     one = secret_rules.rules()[rule]

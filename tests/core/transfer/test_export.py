@@ -35,6 +35,7 @@ from tests.core.transfer.test_migration import LONG
 from tests.store.kit import EVERY, NOW, SET, axis, nearest, put
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mode", ["merge", "replace"])
 def test_what_was_imported_is_exported_as_the_same_bytes(
     engine: Engine, other: Engine, file: Path, tmp_path: Path, mode: ImportMode

@@ -180,6 +180,7 @@ WRONG = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("line", "reason"), WRONG, ids=[reason for _, reason in WRONG])
 def test_a_broken_line_is_told_by_its_number_and_the_rest_is_kept(
     graph: Graph, file: Path, line: str | bytes, reason: str
@@ -294,6 +295,7 @@ def test_only_what_is_missing_is_added(graph: Graph, file: Path) -> None:
     assert summary.new == foreign.GraphCounts(entities=1, observations=1, relations=1)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("_small_batches")
 @pytest.mark.parametrize("batches", range(1, 12))
 def test_an_import_that_fails_under_way_is_finished_by_the_next(
@@ -326,6 +328,7 @@ def test_a_file_that_is_written_to_meanwhile_is_told(graph: Graph, file: Path) -
     assert not load(graph, file).changed
 
 
+@pytest.mark.slow
 def test_progress_goes_from_start_to_end_twice(graph: Graph, file: Path) -> None:
     file.write_text("\n".join(many(700)))
     told: dict[str, list[float]] = {}

@@ -94,6 +94,7 @@ def test_every_format_has_a_sample() -> None:
     assert {form for form, *_ in EXPECTED.values()} == FORMATS.keys()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", NAMES)
 def test_a_sample_is_recognized_imported_and_found_and_a_second_import_adds_nothing(
     name: str, engine: Engine, tmp_path: Path
@@ -132,6 +133,7 @@ def damaged(path: Path, how: str) -> None:
     file.write_bytes(data)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("how", ["cut", "empty", "flipped 1", "flipped 2", "flipped 3"])
 @pytest.mark.parametrize("name", NAMES)
 def test_a_damaged_sample_is_read_as_far_as_it_goes_or_refused(name: str, how: str, tmp_path: Path) -> None:
@@ -189,6 +191,7 @@ def spoil(file: Path, chance: random.Random) -> None:
                         database.execute(f"UPDATE OR IGNORE {table} SET {column} = ?", (junk,))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(2))
 @pytest.mark.parametrize("name", [name for name in NAMES if name not in ("list", "claude-memory", "markdown")])
 def test_values_of_wrong_types_break_nothing(name: str, seed: int, engine: Engine, tmp_path: Path) -> None:

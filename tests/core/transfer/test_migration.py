@@ -190,6 +190,7 @@ def test_an_archived_workspace_arrives_archived(source: Path, url: str, tmp_path
             assert "long ago" in memories(engine, name="old").recall("away", 500).text
 
 
+@pytest.mark.slow
 def test_each_workspace_gets_a_file_of_its_own_in_a_data_directory(source: Path, tmp_path: Path) -> None:
     moved(source, tmp_path / "new")
     with opened(source) as engine:

@@ -117,6 +117,7 @@ WRONG: list[tuple[Lines, str]] = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("told", "reason"), WRONG, ids=[reason for _, reason in WRONG])
 @pytest.mark.parametrize("mode", ["merge", "replace"])
 def test_a_bad_line_names_itself_and_leaves_everything_as_it_was(
@@ -144,6 +145,7 @@ BROKEN: list[tuple[str, Callable[[bytes], bytes], str]] = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("spoil", "reason"), [one[1:] for one in BROKEN], ids=[one[0] for one in BROKEN])
 @pytest.mark.parametrize("mode", ["merge", "replace"])
 def test_a_file_that_is_not_whole_is_refused(
@@ -233,6 +235,7 @@ PEOPLE = st.lists(st.tuples(NAMES, TEXTS, st.lists(TEXTS, max_size=3)), max_size
 HAPPENED = st.lists(st.tuples(TIMES, TEXTS, st.none() | TEXTS), max_size=4)
 
 
+@pytest.mark.slow
 @given(MEMORIES, PEOPLE, HAPPENED, st.sampled_from(["merge", "replace"]))
 @settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_any_text_comes_back(

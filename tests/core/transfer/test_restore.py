@@ -277,6 +277,7 @@ def test_other_workspaces_are_left_alone(engine: Engine, file: Path, tmp_path: P
     assert memories(engine).stats()["total"] == 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mode", ["merge", "replace"])
 def test_a_file_of_one_workspace_may_get_another_name(engine: Engine, file: Path, mode: ImportMode) -> None:
     everything(engine)

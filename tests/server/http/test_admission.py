@@ -112,6 +112,7 @@ def place(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
 # bytes ---------------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("head", "status"),
     [
@@ -149,6 +150,7 @@ def test_a_head_that_follows_a_request_has_the_same_limits(place: Place) -> None
         assert raw.answer()[0] == 431
 
 
+@pytest.mark.slow
 def test_a_body_without_a_token_is_not_taken(place: Place) -> None:
     for framing in (b"Content-Length: 64000000\r\n\r\n", b"Transfer-Encoding: chunked\r\n\r\n3d09000\r\n"):
         with place.raw() as raw:
@@ -186,6 +188,7 @@ def test_requests_may_come_in_pieces_and_one_after_another(place: Place) -> None
         assert raw.answer()[0] == 200
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not Path("/proc/self/fd").exists(), reason="looks into /proc")
 @pytest.mark.parametrize("security", SECURITY)
 def test_idle_connections_keep_nobody_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, security: str) -> None:

@@ -187,6 +187,7 @@ def unknown(agent: Agent, tool: str) -> None:
     assert f"Unknown tool: {tool}" in str(caught.value)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("level", ["read", "write", "admin"])
 def test_a_level_allows_what_it_says(server: HttpServer, tokens: Tokens, mode: str, level: str) -> None:
@@ -199,6 +200,7 @@ def test_a_level_allows_what_it_says(server: HttpServer, tokens: Tokens, mode: s
         assert not agent.call("memory_inspect", {}).is_error
 
 
+@pytest.mark.slow
 def test_a_level_counts_over_plain_http_too(server: HttpServer, tokens: Tokens) -> None:
     order = ["read", "write", "admin"]
     for level in order:
@@ -243,6 +245,7 @@ def test_a_token_that_only_stores_reads_by_no_other_way(server: HttpServer, toke
     assert (answer.status_code, answer.json()) == (403, {"error": "This token does not allow memory_inspect."})
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mode", MODES)
 def test_a_token_of_one_workspace(server: HttpServer, tokens: Tokens, mode: str) -> None:
     with remote(server, mode, **bearer(tokens["bound"])) as agent:

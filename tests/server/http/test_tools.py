@@ -201,6 +201,7 @@ def test_the_document_tells_of_what_is_offered(server: HttpServer, tmp_path: Pat
     assert list(paths) == [f"/tools/{name}" for name in readers]
 
 
+@pytest.mark.slow
 def test_the_document_is_valid() -> None:
     document = json.loads(KEPT.read_text(encoding="utf-8"))
     openapi_spec_validator.OpenAPIV31SpecValidator(document).validate()

@@ -60,6 +60,7 @@ def test_c_the_workspace_must_exist(server: HttpServer) -> None:
         assert "archived" in archived.json()["error"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mode", MODES)
 def test_what_is_in_one_workspace_is_in_no_other(server: HttpServer, mode: str) -> None:
     with remote(server, mode, X_Memory_Workspace="one") as one, remote(server, mode, X_Memory_Workspace="two") as two:

@@ -80,6 +80,7 @@ def hostile(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
         yield made
 
 
+@pytest.mark.slow
 def test_payloads_stay_text(hostile: Site) -> None:
     owner = hostile.owner()
     records = [one for path in ("", "?deleted=1") for one in owner.seen(path).cards]

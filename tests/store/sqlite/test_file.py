@@ -308,6 +308,7 @@ def test_the_least_recently_used_files_are_closed(tmp_path: Path, monkeypatch: p
         assert [path.name for path in store._files._open] == ["7.db", "5.db", "0.db"]
 
 
+@pytest.mark.slow
 def test_files_in_use_are_not_closed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(open_files, "OPEN_FILES", 2)
     places = [workspace(str(n), f"{n}.db") for n in range(6)]
@@ -436,6 +437,7 @@ def sqlite_query(term: str) -> WordQuery:
     return found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(4))
 def test_a_random_workload_agrees_with_a_model(store: SqliteStore, seed: int) -> None:
     work = Workload(store, seed)
