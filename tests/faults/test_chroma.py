@@ -75,6 +75,7 @@ def test_it_is_started_by_first_use_and_ended_by_the_last(data: Path, model_dir:
 
 
 def test_it_is_stopped_and_started_as_asked(data: Path, model_dir: Path) -> None:
+    gone(data)
     with serving(data, model_dir) as client:
         assert client.ok("start_database")["status"] == "started"
         assert client.ok("start_database")["status"] == "already_running"

@@ -2,6 +2,7 @@
 
 import re
 import signal
+import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
@@ -20,7 +21,10 @@ from memoryd.toolsets import TOOLSETS
 from tests.clients import LEGACY, MODERN, Agent, Json, environment, rows_of
 from tests.conftest import Open, Pipe, Start
 from tests.core.kit import never
-from tests.wires import Wire, envelope
+from tests.wires import ProcessWire, Wire, envelope
+
+if sys.platform != "win32":
+    from tests.server.service import kit
 
 SESSION, CLIENT = "memoryd/session", "io.modelcontextprotocol/clientInfo"
 MY_SESSION, PERSIST = "MEMORY_MCP_SESSION_ID", "MEMORY_MCP_SESSION_PERSIST"
@@ -53,6 +57,15 @@ def keys(wire: Wire, scope: str = "session") -> list[str]:
 def end(wire: Wire) -> None:
     """As a client does that goes away."""
     wire.close()
+
+
+def kill(wire: ProcessWire, home: Path) -> None:
+    """kill -9 of all that serves a client: first of a service, which ends the session of a client that dies."""
+    if sys.platform != "win32":
+        for service in kit.services(home):
+            kit.kill(service["pid"])
+    wire.signal(signal.SIGKILL)
+    wire.wait()
 
 
 def left(home: Path) -> list[str]:
@@ -211,8 +224,7 @@ def test_what_a_killed_process_left_goes_after_a_day(pipe: Pipe, home: Path) -> 
     one = server(pipe)
     commit(one, "volatile")
     commit(one, "kept", "vault")
-    one.signal(signal.SIGKILL)
-    one.wait()
+    kill(one, home)
     with later(home, 0.9) as engine:
         engine.sessions.tend(never)
     assert left(home) == ["kept", "volatile"]
@@ -228,8 +240,7 @@ def test_they_are_kept_where_that_is_configured(pipe: Pipe, home: Path) -> None:
     end(one)
     two = server(pipe, **keeps)
     assert keys(two) == ["k"]
-    two.signal(signal.SIGKILL)
-    two.wait()
+    kill(two, home)
     with later(home, 400) as engine:
         engine.sessions.tend(never)
     assert left(home) == ["k"]
@@ -250,8 +261,7 @@ def test_set_session_id_goes_on_with_an_earlier_session(pipe: Pipe, home: Path) 
     earlier = server(pipe)
     commit(earlier, "k")
     name = session_of(earlier)
-    earlier.signal(signal.SIGKILL)
-    earlier.wait()
+    kill(earlier, home)
     one = server(pipe)
     commit(one, "own")
     assert keys(one) == ["own"]

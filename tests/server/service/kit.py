@@ -40,12 +40,14 @@ def state(home: Path, **settings: str) -> Json:
 
 
 def services(home: Path) -> list[Json]:
-    """What the services of all versions and settings report that are about the databases of a home."""
+    """What the services of all versions and settings report that a home has."""
     found = []
     for path in services_of(environment_of.resolved(environment(home))):
         with suppress(OSError):
-            found.append(channel.state(path))
-    return [each for each in found if each["place"].startswith(str(home))]
+            shown = channel.state(path)
+            if path.startswith(str(home)) or shown["place"].startswith(str(home)):
+                found.append(shown)
+    return found
 
 
 def pid(home: Path, **settings: str) -> int:
