@@ -30,8 +30,11 @@ class Fork(subprocess.Popen[AnyStr]):
     """A `Popen` of this Python with `-m module` or `-c code`; it takes pipes, files, `cwd` and `env`, no more."""
 
     _process: Any
-    _asking = threading.Lock()
-    """Held where the library asks which of its processes have ended: it reads the answer of each once."""
+    _asking = threading.RLock()
+    """Held where the library asks which of its processes have ended: it reads the answer of each once.
+
+    The collector may delete another `Fork` meanwhile, which asks, too.
+    """
 
     if sys.platform != "win32":  # which cannot fork: there it is started
 
