@@ -1,11 +1,16 @@
-"""A disk below SQLite that fails as a test says: SQLite's own interface to files, on the real ones."""
+"""Disks that fail: below SQLite, by its own interface to files, as a test says; and a real one that is small."""
 
+import os
+import shutil
+import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import apsw
+import pytest
 
 Fails = Callable[[str, Path], bool]
 """Whether an act fails on a file: `open` (for writing), `write` or `sync`."""
@@ -53,3 +58,16 @@ class _File(apsw.VFSFile):
             error = apsw.IOError(f"the disk fails to {act}")
             error.extendedresult = CODES[act]  # type: ignore[attr-defined]
             raise error
+
+
+@contextmanager
+def small(place: Path) -> Iterator[Path]:
+    """A disk of 1.5 MB; the test is skipped where none can be mounted."""
+    place.mkdir()
+    mounted = sys.platform == "linux" and os.getuid() == 0 and shutil.which("mount") and not subprocess.run(
+        ["mount", "-t", "tmpfs", "-o", "size=1536k", "tmpfs", str(place)], capture_output=True, check=False
+    ).returncode  # fmt: skip
+    if not mounted:
+        pytest.skip("takes the right to mount a small disk")
+    yield place
+    subprocess.run(["umount", "-l", str(place)], check=True)

@@ -1,9 +1,7 @@
 """No acknowledged write is ever lost: real processes that are killed, crowd each other, or run out of disk."""
 
 import json
-import os
 import random
-import shutil
 import signal
 import subprocess
 import sys
@@ -29,6 +27,7 @@ from memoryd.store.sqlite.connection import SqliteQueries, equipped
 from memoryd.store.sqlite.layout import SingleFile
 from memoryd.store.sqlite.store import SqliteStore
 from tests.clients import NO_MODELS, environment, problems, rows_of, until
+from tests.faults.disks import small
 from tests.forks import Fork
 from tests.store.kit import made, put, together, words, workspace
 from tests.wires import ProcessWire
@@ -379,15 +378,8 @@ def test_a_file_that_may_not_grow_is_told_and_recovers(tmp_path: Path) -> None:
 
 @pytest.fixture
 def small_disk(tmp_path: Path) -> Iterator[Path]:
-    place = tmp_path / "disk"
-    place.mkdir()
-    mounted = os.getuid() == 0 and shutil.which("mount") and sys.platform == "linux" and not subprocess.run(
-        ["mount", "-t", "tmpfs", "-o", "size=1536k", "tmpfs", str(place)], capture_output=True, check=False
-    ).returncode  # fmt: skip
-    if not mounted:
-        pytest.skip("takes the right to mount a small disk")
-    yield place
-    subprocess.run(["umount", "-l", str(place)], check=True)
+    with small(tmp_path / "disk") as place:
+        yield place
 
 
 def test_a_full_disk_is_told_and_recovers(small_disk: Path) -> None:

@@ -57,7 +57,7 @@ def _connect(environ: Mapping[str, str]) -> None:
         return
     _relay(Relay(
         service,
-        lambda: launch.reach(place, environ, {**hello, "again": True}),
+        lambda: launch.reach(address(environ) or place, environ, {**hello, "again": True}),
         lambda: launch.private(sys.argv[1:], environ),
         lambda: _is_alive(place),
     ))  # fmt: skip
@@ -127,11 +127,19 @@ def _may_share(environ: Mapping[str, str]) -> bool:
 
 def _has_streams() -> bool:
     """Return whether stdin and stdout are open, and stdin is not a terminal, at which a person is helped instead."""
+    if not (_is_open(0) and _is_open(1)) or os.isatty(0):
+        return False
+    if not _is_open(2):
+        os.open(os.devnull, os.O_WRONLY)  # so that notes do not go to what is opened next
+    return True
+
+
+def _is_open(number: int) -> bool:
     try:
-        os.fstat(1)
-        return not os.isatty(0) and bool(os.fstat(0))
+        os.fstat(number)
     except OSError:
         return False
+    return True
 
 
 def greeting(want: str, environ: Mapping[str, str], **more: Any) -> dict[str, Any]:

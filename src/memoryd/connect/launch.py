@@ -60,17 +60,18 @@ def _start(address: Address, environ: Mapping[str, str]) -> None:
     """Start a service unless another client does or has done so; return once it listens. Raise NoServiceError."""
     deadline = time.monotonic() + START
     while (lock := locks.taken(address.start)) is None:
-        if _listens(address.socket):
+        if listens(address.socket):
             return
         if time.monotonic() > deadline:
             raise NoServiceError("Another client does not get the service started.")
         time.sleep(PAUSE)
     with lock:
-        if not _listens(address.socket):
+        if not listens(address.socket):
             _launch(address, environ, deadline)
 
 
-def _listens(path: str) -> bool:
+def listens(path: str) -> bool:
+    """Return whether a service accepts connections at a socket, though it may be hung."""
     with socket.socket(socket.AF_UNIX) as trial:
         trial.settimeout(PAUSE)
         try:

@@ -19,11 +19,11 @@ from typing import IO, Any
 
 import anyio
 from anyio import to_thread
-from anyio.abc import SocketAttribute, SocketStream
+from anyio.abc import SocketAttribute, SocketListener, SocketStream
 from mcp.server.stdio import stdio_server
 
 from memoryd import __version__, environment
-from memoryd.connect import locks
+from memoryd.connect import launch, locks
 from memoryd.connect.channel import PATIENCE, LineBuffer, peer
 from memoryd.core.engine import Engine
 from memoryd.core.maintenance import scheduler
@@ -39,37 +39,46 @@ from memoryd.settings import Settings
 log = logging.getLogger(__name__)
 
 LOOK = 1.0  # seconds between looks at whether the service is still wanted
-LINGERING = 5.0  # seconds in which the service before this one, which has just ended, must have let go
+PAUSE = 0.02  # seconds between looks at whether another service has begun or ended
 PIECE = 1 << 16
+LONGEST = 64 << 20  # bytes of a line; one without an end would take the memory of all clients
 
 
 def serve(settings: Settings, path: Path) -> None:
     """Serve the clients of a socket until none has been there for a while, or SIGTERM.
 
-    Print a line once it listens. Return at once if another service is there.
+    Print a line once it, or another service of the socket, listens.
     """
-    life = _alone(str(path.with_suffix(".life")))
+    life = _alone(path)
     if life is None:
+        _say_ready()
         return
+    _allow_many_files()
     with life, Engine(settings) as engine:
-        anyio.run(Service(engine, path).run)
+        anyio.run(Service(engine, path, life).run)
         locks.remove(str(path.with_suffix(".start")))
 
 
-def _alone(path: str) -> IO[bytes] | None:
-    """Return the lock that this service has as long as it lives; None if another service of the socket lives."""
-    until = time.monotonic() + LINGERING
-    while (life := locks.taken(path)) is None and time.monotonic() < until:
-        time.sleep(0.02)
+def _alone(path: Path) -> IO[bytes] | None:
+    """Return the lock that this service has as long as it lives; None once another service of the socket listens."""
+    while (life := locks.taken(str(path.with_suffix(".life")))) is None and not launch.listens(str(path)):
+        time.sleep(PAUSE)
     return life
+
+
+def _allow_many_files() -> None:
+    """Raise the number of files that this process may open, of which each client is one."""
+    _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    with suppress(ValueError, OSError):  # macOS names no limit and has one
+        resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
 
 
 class Service:
     """The connections of a socket to an engine."""
 
-    def __init__(self, engine: Engine, path: Path) -> None:
+    def __init__(self, engine: Engine, path: Path, life: IO[bytes]) -> None:
         self._engine = engine
-        self._path, self._inode = path, 0
+        self._path, self._inode, self._life = path, 0, life
         self._directory = os.open(engine.settings.data_dir, os.O_RDONLY)
         """Open, so that another directory cannot get its inode."""
         self._began = self._left = time.monotonic()
@@ -89,7 +98,7 @@ class Service:
             if not self._engine.settings.read_only:
                 scheduler.begin(self._engine)
             _say_ready()
-            tasks.start_soon(listener.serve, self._accept)
+            tasks.start_soon(self._accept, listener)
             tasks.start_soon(self._look)
             await self._ending.wait()
             self._let_go()
@@ -119,8 +128,11 @@ class Service:
         """Make way for another service; those who are connected stay."""
         with suppress(OSError):
             if self._path.stat().st_ino == self._inode:
-                self._path.with_suffix(".life").unlink(missing_ok=True)
                 self._path.unlink()
+        life = self._path.with_suffix(".life")
+        with suppress(OSError):
+            if os.path.samestat(life.stat(), os.fstat(self._life.fileno())):
+                life.unlink()
 
     async def _finish(self) -> None:
         """Answer what has begun, as if every client had closed."""
@@ -132,11 +144,18 @@ class Service:
 
     # connections -----------------------------------------------------------------------------------------------------
 
-    async def _accept(self, stream: SocketStream) -> None:
-        """Serve a connection in a task of its own: what goes wrong there is logged, and does not concern the others."""
-        task = asyncio.create_task(self._serve(stream))
-        self._tasks.add(task)
-        task.add_done_callback(self._served)
+    async def _accept(self, listener: SocketListener) -> None:
+        """Serve each connection in a task of its own: what goes wrong there is logged, and does not concern others."""
+        while True:
+            try:
+                stream = await listener.accept()
+            except anyio.BrokenResourceError as error:
+                log.error("no connection can be accepted: %s", error.__cause__)  # noqa: TRY400 - too many files are open
+                await anyio.sleep(LOOK)
+                continue
+            task = asyncio.create_task(self._serve(stream))
+            self._tasks.add(task)
+            task.add_done_callback(self._served)
 
     def _served(self, task: asyncio.Task[None]) -> None:
         self._tasks.discard(task)
@@ -238,7 +257,8 @@ def _resume(engine: Engine) -> None:
 
 def _say_ready() -> None:
     """Report to the connector that started this process that it can connect, and let go of its pipe."""
-    os.write(1, b"\n")
+    with suppress(BrokenPipeError):  # it has been killed meanwhile
+        os.write(1, b"\n")
     nothing = os.open(os.devnull, os.O_RDWR)
     os.dup2(nothing, 1)
     os.close(nothing)
@@ -288,6 +308,9 @@ class _Lines:
             if not data:
                 return self._buffer.rest()
             self._whole.extend(self._buffer.feed(data))
+            if len(self._buffer) > LONGEST:
+                log.error("a client was disconnected: its line has more than %d bytes", LONGEST)
+                raise anyio.EndOfStream
         return self._whole.popleft()
 
     def end(self) -> None:

@@ -21,7 +21,7 @@ if sys.platform == "win32":
 from memoryd.connect import channel
 from memoryd.connect.address import Address, address, services_of
 
-ON = {"MEMORY_SERVICE": "on", "MEMORY_SERVICE_IDLE": "1"}
+ON = {"MEMORY_SERVICE": "on", "MEMORY_SERVICE_IDLE": "0.3"}
 
 
 def place(home: Path, **settings: str) -> Address:

@@ -1,0 +1,66 @@
+"""Where a service keeps its socket, its log and the memory: full disks, odd homes, none at all."""
+
+import json
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+
+from memoryd import environment as environment_of
+from memoryd.settings import Settings
+from tests.faults.disks import small
+from tests.server.service.kit import connected, gone, state
+
+pytestmark = pytest.mark.process
+
+
+def fill(file: Path) -> None:
+    """Leave no byte free."""
+    with suppress(OSError), file.open("ab", buffering=0) as opened:
+        while opened.write(bytes(4096)):
+            pass
+
+
+def test_a_full_disk(tmp_path: Path) -> None:
+    with small(tmp_path / "disk") as disk:
+        home, ballast = disk / "home", disk / "ballast"
+        ballast.write_bytes(bytes(400_000))
+        with connected(home) as one, connected(home) as other:
+            stored = 0
+            while not (answer := one.call("memory_store", content=f"{stored} {'x' * 9_000}"))["isError"]:
+                stored += 1
+            assert "full" in json.dumps(answer)
+            assert "Nothing was stored by this call" in json.dumps(answer)
+            assert other.call("memory_inspect")["structuredContent"]["stats"]["total"] == stored
+            with connected(home) as newcomer:
+                assert newcomer.call("memory_inspect")["structuredContent"]["stats"]["total"] == stored
+            assert state(home)["clients"] == 2
+            ballast.unlink()
+            assert not other.call("memory_store", content="There is room again.")["isError"]
+        gone(home)
+
+
+def test_a_disk_that_is_full_before_the_service_begins(tmp_path: Path) -> None:
+    with small(tmp_path / "disk") as disk:
+        home = disk / "home"
+        with connected(home) as wire:
+            wire.call("memory_store", content="While there was room.")
+        gone(home)
+        fill(disk / "all")
+        with connected(home) as wire:
+            assert "room" in json.dumps(wire.call("memory_recall", query="room"))
+            assert wire.call("memory_store", content="x" * 50_000)["isError"]
+            (disk / "all").unlink()
+            assert not wire.call("memory_store", content="There is room again.")["isError"]
+
+
+@pytest.mark.parametrize("environ", [{}, {"XDG_RUNTIME_DIR": "/nowhere"}, {"XDG_DATA_HOME": " "}], ids=str)
+def test_without_a_home_the_data_are_where_the_settings_say(
+    monkeypatch: pytest.MonkeyPatch, environ: dict[str, str]
+) -> None:
+    for name in ("HOME", "XDG_DATA_HOME", "XDG_RUNTIME_DIR", "MEMORY_DATA_DIR"):
+        monkeypatch.delenv(name, raising=False)
+    for name, value in environ.items():
+        monkeypatch.setenv(name, value)
+    resolved = environment_of.resolved(environment_of.current())["MEMORY_DATA_DIR"]
+    assert Path(resolved).resolve() == Settings.read().data_dir.resolve()

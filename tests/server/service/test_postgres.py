@@ -1,0 +1,78 @@
+"""A service whose memory is on Postgres: one for a database, as durable as without it, and discreet."""
+
+import json
+from pathlib import Path
+
+import psycopg
+import pytest
+
+from tests.clients import database
+from tests.server.service.kit import connected, gone, kill, pid, place, state
+
+pytestmark = pytest.mark.process
+
+
+@pytest.fixture
+def url(postgres: str, home: Path) -> str:
+    return database(postgres, home)
+
+
+def bodies(url: str) -> list[str]:
+    with psycopg.connect(url) as connection:
+        return [str(row[0]) for row in connection.execute("SELECT body FROM records").fetchall()]
+
+
+def connections(url: str) -> int:
+    with psycopg.connect(url) as connection:
+        query = "SELECT count(*) - 1 FROM pg_stat_activity WHERE datname = current_database()"
+        (number,) = connection.execute(query).fetchone() or (0,)
+        return int(number)
+
+
+def test_clients_of_a_database_share_a_service_and_what_it_was_told_outlives_it(home: Path, url: str) -> None:
+    here = {"MEMORY_DATABASE_URL": url}
+    with connected(home, **here) as one, connected(home, **here) as other:
+        assert state(home, **here)["clients"] == 2
+        one.call("memory_store", content="The ferry leaves at seven.")
+        assert "ferry" in json.dumps(other.call("memory_recall", query="ferry"))
+        with connected(home, "--db", str(home / "own.db")) as elsewhere:
+            assert "ferry" not in json.dumps(elsewhere.call("memory_recall", query="ferry"))
+            assert pid(home, MEMORY_DB_PATH=str(home / "own.db")) != pid(home, **here)
+        posted = [
+            one.post("tools/call", {"name": "memory_store", "arguments": {"content": f"Boat {number}."}})
+            for number in range(60)
+        ]
+        one.answer(posted[1])
+        kill(pid(home, **here))
+        answers = [one.answer(number) for number in posted]
+        acknowledged = {f"Boat {number}." for number, answer in enumerate(answers) if "result" in answer}
+        kept = bodies(url)
+        assert acknowledged <= set(kept)
+        assert len(kept) == len(set(kept))
+        assert "ferry" in json.dumps(other.call("memory_recall", query="ferry"))
+        assert not one.call("memory_store", content="And it goes on.")["isError"]
+        assert state(home, **here)["clients"] == 2
+        assert connections(url) <= 16, "as many as one process may have"
+        assert {one.told(), other.told()} == {""}
+    gone(home, **here)
+
+
+def test_who_only_reads_has_a_service_that_only_reads(home: Path, url: str) -> None:
+    """A replica takes no writes, not even those of the background."""
+    here, reading = {"MEMORY_DATABASE_URL": url}, {"MEMORY_DATABASE_URL": url, "MEMORY_READ_ONLY": "true"}
+    with connected(home, **here) as one, connected(home, **reading) as two:
+        one.call("memory_store", content="The ferry leaves at seven.")
+        assert "ferry" in json.dumps(two.call("memory_recall", query="ferry"))
+        assert pid(home, **here) != pid(home, **reading)
+
+
+def test_a_password_is_shown_nowhere(home: Path, url: str) -> None:
+    secret = "correct-horse-battery"
+    here = {"MEMORY_DATABASE_URL": url, "PGPASSWORD": secret}
+    with connected(home, **here) as wire:
+        wire.call("memory_store", content="A text.")
+        service = state(home, **here)
+        assert secret not in json.dumps(service)
+        assert secret not in Path(f"/proc/{service['pid']}/cmdline").read_text()
+        assert url not in Path(f"/proc/{service['pid']}/cmdline").read_text()
+    assert secret not in Path(place(home, **here).log).read_text()
