@@ -29,21 +29,37 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
         yield shared
 
 
-def run(home: Path, *arguments: str, stdin: str = "", code: int = 0) -> str:
-    """What a command prints; its modules go to stderr."""
-    script = (
-        "import atexit, json, sys; atexit.register(lambda: print(sorted(sys.modules), file=sys.stderr)); "
-        "from memoryd.__main__ import main; main()"
-    )
-    ended = subprocess.run(
-        [sys.executable, "-c", script, *arguments], input=stdin, env=environment(home) | ON,
+SCRIPT = """
+import apsw, atexit, sys
+opened = []
+apsw.connection_hooks.append(lambda connection: opened.append(connection.filename))
+atexit.register(lambda: opened and print("opened", opened, file=sys.stderr))
+from memoryd.__main__ import main
+main()
+"""
+
+
+def ended(home: Path, *arguments: str, stdin: str = "", code: int = 0, **settings: str) -> tuple[str, str]:
+    """What a command prints on stdout and on stderr, to which the databases are added that it opened itself."""
+    process = subprocess.run(
+        [sys.executable, "-c", SCRIPT, *arguments], input=stdin, env=environment(home) | ON | settings,
         capture_output=True, text=True, timeout=PATIENCE, check=False,
-  )  # fmt: skip
-    assert ended.returncode == code, ended
-    assert "memoryd.core.engine" not in ended.stderr or "hook" not in arguments, (
-        "the command opened the database itself"
-    )
-    return ended.stdout
+    )  # fmt: skip
+    assert process.returncode == code, process
+    return process.stdout, process.stderr
+
+
+def run(home: Path, *arguments: str, stdin: str = "", code: int = 0) -> str:
+    """What a command prints that opens no database."""
+    out, errors = ended(home, *arguments, stdin=stdin, code=code)
+    assert "opened" not in errors
+    return out
+
+
+def refused(home: Path, *arguments: str, code: int) -> str:
+    _, errors = ended(home, *arguments, code=code)
+    assert "opened" not in errors
+    return errors
 
 
 def handed(session: str, **more: Any) -> str:
@@ -89,23 +105,20 @@ def test_the_connector_knows_what_the_command_knows() -> None:
 def test_commands_ask_the_service(home: Path) -> None:
     service = pid(home)
     place = ("--workspace", "commands")
-    assert "no workspace" in subprocess_error(home, *place, "recall", "ferry", code=1)
+    assert "no workspace" in refused(home, *place, "recall", "ferry", code=1)
     assert "Stored" in run(home, *place, "store", "The ferry leaves at seven.", "--tag", "ferry")
     assert "seven" in run(home, *place, "recall", "ferry")
     found = json.loads(run(home, *place, "recall", "ferry", "--json"))["memories"]
     assert "seven" in run(home, *place, "context", "ferry")
     assert json.loads(run(home, *place, "inspect", "--json"))["stats"]["total"] == 1
     assert "seven" in run(home, *place, "inspect", found[0]["id"])
-    assert "--read-only" in subprocess_error(home, *place, "--read-only", "store", "No.", code=2)
+    assert "--read-only" in refused(home, *place, "--read-only", "store", "No.", code=2)
     assert json.loads(run(home, *place, "forget", "--tag", "ferry", "--yes", "--json"))["forgotten"] == 1
     assert pid(home) == service
     assert state(home)["clients"] == 1
 
 
-def subprocess_error(home: Path, *arguments: str, code: int) -> str:
-    ended = subprocess.run(
-        [sys.executable, "-m", "memoryd", *arguments], env=environment(home) | ON,
-        capture_output=True, text=True, timeout=PATIENCE, check=False,
-  )  # fmt: skip
-    assert ended.returncode == code, ended
-    return ended.stderr
+def test_without_a_service_they_open_the_database_themselves(home: Path) -> None:
+    for arguments in (["store", "The ferry leaves at seven."], ["hook", "session-start"]):
+        out, errors = ended(home, *arguments, stdin=handed("s", source="startup"), MEMORY_SERVICE="off")
+        assert "opened" in errors, out

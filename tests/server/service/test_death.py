@@ -7,7 +7,7 @@ import signal
 import socket
 import subprocess
 import sys
-from contextlib import ExitStack
+from contextlib import ExitStack, closing
 from pathlib import Path
 
 import apsw
@@ -205,17 +205,40 @@ def test_a_data_directory_that_vanishes(home: Path) -> None:
     until(lambda: not Path(f"/proc/{service}").exists(), "the end of a service that nobody can find")
 
 
-def test_an_upgrade_has_its_own_service(home: Path, tmp_path: Path) -> None:
-    newer = tmp_path / "newer"
-    shutil.copytree(SOURCE / "memoryd", newer / "memoryd")
-    package = newer / "memoryd" / "__init__.py"
+@pytest.fixture
+def newer(tmp_path: Path) -> Path:
+    """Where the next version is installed, which has another schema."""
+    directory = tmp_path / "newer"
+    shutil.copytree(SOURCE / "memoryd", directory / "memoryd", ignore=shutil.ignore_patterns("__pycache__"))
+    package = directory / "memoryd" / "__init__.py"
     package.write_text(package.read_text().replace("__version__ =", '__version__ = "99"\nOLD ='))
+    migrations = directory / "memoryd" / "store" / "sql" / "sqlite" / "migrations"
+    (migrations / f"{len(list(migrations.iterdir())) + 1:04}_next.sql").write_text("CREATE TABLE next (id TEXT);")
+    return directory
+
+
+def test_an_upgrade_has_its_own_service(home: Path, newer: Path) -> None:
     with connected(home) as one, Connector(environment(home) | ON | {"PYTHONPATH": str(newer)}) as two:
         assert two.handshake()["serverInfo"]["version"] == "99"
         one.call("memory_store", content="Of the older one.")
         assert "older one" in json.dumps(two.call("memory_recall", query="older"))
+        posted = [
+            (wire, wire.post("tools/call", {"name": "memory_store", "arguments": {"content": f"{name} {number}"}}))
+            for number in range(50) for name, wire in (("older", one), ("newer", two))
+        ]  # fmt: skip
+        for wire, number in posted:
+            assert not wire.answer(number)["result"]["isError"]
+        for wire in (one, two):
+            assert wire.call("memory_inspect")["structuredContent"]["stats"]["total"] == 101
         assert sorted(each["memoryd"] for each in services(home)) == [__version__, "99"]
     until(lambda: not services(home), "the end of both")
+    (file,) = (home / "data").glob("memory.db")
+    with closing(apsw.Connection(str(file))) as connection:
+        assert connection.pragma("integrity_check") == "ok"
+        assert connection.execute("SELECT count(*) FROM next").fetchall() == [(0,)]
+    with connected(home) as late:
+        answer = late.call("memory_store", content="Of an older one that starts again.")
+        assert "Upgrade memoryd" in json.dumps(answer)
 
 
 def test_a_newer_schema_is_left_alone(home: Path) -> None:
