@@ -2,10 +2,10 @@
 
     python -m bench.service                                    # spawn, memory, hook, calls, flood
     python -m bench.service spawn memory
-    python -m bench.service spawn --official 'npx -y @modelcontextprotocol/server-memory'
+    python -m bench.service spawn memory --official mcp-server-memory    # of @modelcontextprotocol/server-memory
 
-CPU is that of all processes of memoryd, memory the proportional set size (PSS, Linux). The bundled models are loaded
-for `memory` and `flood` alone.
+CPU is that of all processes that serve the clients, memory the proportional set size (PSS, Linux). The kinds take
+turns, so that what else runs on the machine concerns both. The bundled models are loaded for `memory` and `flood`.
 """
 
 import json
@@ -19,21 +19,25 @@ import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import Any, Self
 
 from rich.console import Console
 from rich.table import Table
 
-from memoryd.environment import current
+from memoryd.connect import channel
+from memoryd.connect.address import services_of
+from memoryd.environment import current, resolved
 from memoryd.settings import Settings
 
 MEMORYD = [sys.executable, "-m", "memoryd"]
 BOTH = ("off", "on")
 HELLO = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "bench", "version": "1"}}
 TICKS = os.sysconf("SC_CLK_TCK")
-ROUNDS = 3
+ROUNDS = 15
+CROWDS = 3
+"""How often ten start at once."""
 HERE = Path(__file__).parents[1]
 
 
@@ -86,7 +90,7 @@ def home(service: str, *, models: bool = False) -> Iterator[dict[str, str]]:
         shutil.copy(HERE / "tests" / "hooks" / "session.jsonl", directory)
         yield current() | none | {
             "HOME": directory, "MEMORY_DATA_DIR": f"{directory}/data", "MEMORY_MODEL_DIR": str(Settings.read().models),
-            "MEMORY_SERVICE": service, "MEMORY_SERVICE_IDLE": "2",
+            "MEMORY_SERVICE": service, "MEMORY_SERVICE_IDLE": "2", "MEMORY_FILE_PATH": f"{directory}/official.jsonl",
         }  # fmt: skip
         if service == "on":
             subprocess.run(
@@ -94,13 +98,14 @@ def home(service: str, *, models: bool = False) -> Iterator[dict[str, str]]:
             )
 
 
-def processes(environ: dict[str, str], clients: Sequence[Client]) -> list[int]:
-    """The processes that serve these clients."""
-    service = subprocess.run(
-        [*MEMORYD, "service", "status", "--json"], env=environ, capture_output=True, text=True, check=True
-    ).stdout if environ["MEMORY_SERVICE"] == "on" else '{"services": []}'  # fmt: skip
-    here = environ["MEMORY_DATA_DIR"]
-    shared = [each["pid"] for each in json.loads(service)["services"] if each["place"].startswith(here)]
+def processes(environ: dict[str, str], clients: Sequence[Client] = ()) -> list[int]:
+    """The processes that serve these clients: their own, and a service's."""
+    shared = []
+    for path in services_of(resolved(environ)) if environ.get("MEMORY_SERVICE") == "on" else ():
+        with suppress(OSError):
+            state = channel.state(path)
+            if state["place"].startswith(environ["MEMORY_DATA_DIR"]):
+                shared.append(state["pid"])
     return [*shared, *(client.process.pid for client in clients)]
 
 
@@ -122,37 +127,52 @@ def show(title: str, head: Sequence[str], rows: Sequence[Sequence[str]]) -> None
     Console().print(table)
 
 
-def least(values: Sequence[float]) -> str:
-    return f"{min(values):.2f}"
+def ratio(part: float, whole: float) -> str:
+    return f"{part / whole:.2f}"
 
 
 # spawn ---------------------------------------------------------------------------------------------------------------
 
+Times = dict[str, list[tuple[float, float]]]
+"""Seconds and CPU seconds by what was measured."""
+
 
 def spawn(official: Sequence[str] = ()) -> None:
     """Seconds and CPU seconds from the start of a client's process to tools/list."""
+    kinds = ["off", "on", *(["official"] if official else [])]
+    found: dict[str, Times] = {kind: {"first": [], "second": [], "ten at once": []} for kind in kinds}
+    for turn in range(ROUNDS):
+        for kind in kinds:
+            command = official if kind == "official" else MEMORYD
+            with home("on" if kind == "on" else "off") as environ:
+                found[kind]["first"].append(spawned(environ, 1, command))
+                with Client(environ, command).begin():
+                    found[kind]["second"].append(spawned(environ, 1, command))
+                    if turn < CROWDS:
+                        found[kind]["ten at once"].append(spawned(environ, 10, command))
     rows = []
-    for service in BOTH:
-        first, second, ten = [], [], []
-        for number in range(ROUNDS):
-            with home(service) as environ:
-                first.append(spawned(environ, 1))
-                with Client(environ).begin():
-                    second.append(spawned(environ, 1))
-                    if number == 0:
-                        ten.append(spawned(environ, 10))
-        for name, found in (("first", first), ("second", second), ("ten at once", ten)):
-            rows.append([service, name, least([one[0] for one in found]), least([one[1] for one in found])])
-    if official:
-        found = [spawned(current(), 1, official) for _ in range(ROUNDS)]
-        rows.append(["official", "any", least([one[0] for one in found]), least([one[1] for one in found])])
-    show(f"spawn to tools/list, least of {ROUNDS}", ["service", "client", "s", "CPU s"], rows)
+    for name in found["off"]:
+        seconds, used = ([median(found[kind][name], number) for kind in kinds] for number in (0, 1))
+        rows.append([name, *_compared(seconds), *_compared(used)])
+    heads = [f"{kind}, {unit}" for unit in ("s", "CPU s") for kind in (*kinds[:2], "on / off", *kinds[2:])]
+    show(f"spawn to tools/list, medians of {ROUNDS}", ["client", *heads], rows)
+
+
+def median(found: Sequence[tuple[float, float]], number: int) -> float:
+    return statistics.median(one[number] for one in found)
+
+
+def _compared(values: Sequence[float]) -> list[str]:
+    """Values of `off`, `on` and others, with the ratio of these two."""
+    off, on, *others = values
+    return [f"{off:.2f}", f"{on:.2f}", ratio(on, off), *(f"{other:.2f}" for other in others)]
 
 
 def spawned(environ: dict[str, str], number: int, command: Sequence[str] = MEMORYD) -> tuple[float, float]:
-    """Seconds until all of them are there; CPU of their processes, and of a service that is new."""
-    before = time.perf_counter()
+    """Seconds until all of them are there, and the CPU seconds of their processes and of a service."""
+    used = sum(map(cpu, processes(environ)))
     with ExitStack() as ends:
+        before = time.perf_counter()
         clients = [ends.enter_context(Client(environ, command)) for _ in range(number)]
         threads = [threading.Thread(target=client.begin) for client in clients]
         for thread in threads:
@@ -160,27 +180,41 @@ def spawned(environ: dict[str, str], number: int, command: Sequence[str] = MEMOR
         for thread in threads:
             thread.join()
         seconds = time.perf_counter() - before
-        return seconds, sum(cpu(client.process.pid) for client in clients)
+        return seconds, sum(map(cpu, processes(environ, clients))) - used
 
 
 # memory --------------------------------------------------------------------------------------------------------------
 
 
-def memory(_: Sequence[str] = ()) -> None:
+def memory(official: Sequence[str] = ()) -> None:
     """Memory of clients that have recalled, with the bundled models."""
     rows = []
     for number in (1, 4, 10):
-        found = []
-        for service in BOTH:
-            with home(service, models=True) as environ, ExitStack() as ends:
-                clients = [ends.enter_context(Client(environ)).begin() for _ in range(number)]
-                clients[0].call("memory_store", content="The ferry to the island leaves at seven.")
-                for client in clients:
-                    client.call("memory_recall", query="When does the ferry leave?")
-                time.sleep(2)  # until the background has its turn, too
-                found.append(sum(map(megabytes, processes(environ, clients))))
-        rows.append([str(number), *(f"{one:.0f}" for one in found), f"{found[1] / found[0]:.2f}"])
-    show("PSS of clients that have recalled, MB", ["clients", *BOTH, "ratio"], rows)
+        off, on = (_recalled(service, number) for service in BOTH)
+        others = [f"{_official(official, number):.0f}"] if official else []
+        rows.append(
+            [str(number), f"{sum(off):.0f}", f"{sum(on):.0f}", ratio(sum(on), sum(off)), f"{on[-1]:.1f}", *others]
+        )
+    heads = ["clients", *BOTH, "on / off", "the last connector", *(["official"] if official else [])]
+    show("PSS of clients that have recalled, MB", heads, rows)
+
+
+def _recalled(service: str, number: int) -> list[float]:
+    with home(service, models=True) as environ, ExitStack() as ends:
+        clients = [ends.enter_context(Client(environ)).begin() for _ in range(number)]
+        clients[0].call("memory_store", content="The ferry to the island leaves at seven.")
+        for client in clients:
+            client.call("memory_recall", query="When does the ferry leave?")
+        time.sleep(2)  # until the background has its turn, too
+        return [megabytes(process) for process in processes(environ, clients)]
+
+
+def _official(command: Sequence[str], number: int) -> float:
+    with home("off") as environ, ExitStack() as ends:
+        clients = [ends.enter_context(Client(environ, command)).begin() for _ in range(number)]
+        for client in clients:
+            client.call("search_nodes", query="ferry")
+        return sum(megabytes(client.process.pid) for client in clients)
 
 
 # hooks ---------------------------------------------------------------------------------------------------------------
@@ -190,24 +224,33 @@ def hook(_: Sequence[str] = ()) -> None:
     """Seconds and CPU seconds of hooks."""
     rows = []
     for event in ("session-start", "stop"):
-        found = []
-        for service in BOTH:
-            with home(service) as environ, Client(environ).begin() as client:
+        found: Times = {service: [] for service in BOTH}
+        with ExitStack() as ends:
+            environs = [ends.enter_context(home(service)) for service in BOTH]
+            for environ in environs:
+                client = ends.enter_context(Client(environ)).begin()
                 client.call("memory_store", content="The ferry to the island leaves at seven.", importance=0.9)
-                found.append([min(part) for part in zip(*(hooked(environ, event) for _ in range(ROUNDS)), strict=True)])
-        ratios = [on / off for off, on in zip(*found, strict=True)]
-        rows.append([event, *(f"{one:.2f}" for pair in found for one in pair), *(f"{one:.2f}" for one in ratios)])
-    heads = ["hook", "off, s", "off, CPU s", "on, s", "on, CPU s", "ratio, s", "ratio, CPU"]
-    show(f"a hook beside a client, least of {ROUNDS}", heads, rows)
+            for _turn in range(ROUNDS):
+                for environ in environs:
+                    found[environ["MEMORY_SERVICE"]].append(hooked(environ, event))
+        seconds, used = ([median(found[service], number) for service in BOTH] for number in (0, 1))
+        rows.append([event, *_compared(seconds), *_compared(used)])
+    heads = [f"{kind}, {unit}" for unit in ("s", "CPU s") for kind in (*BOTH, "on / off")]
+    show(f"a hook beside a client, medians of {ROUNDS}", ["hook", *heads], rows)
 
 
 def hooked(environ: dict[str, str], event: str) -> tuple[float, float]:
     transcript = f"{environ['HOME']}/session.jsonl"
     handed = json.dumps({"session_id": os.urandom(8).hex(), "transcript_path": transcript}).encode()
-    before, used = time.perf_counter(), os.times()
+    before, used = time.perf_counter(), _used(environ)
     subprocess.run([*MEMORYD, "hook", event], input=handed, env=environ, capture_output=True, check=False)
-    seconds, now = time.perf_counter() - before, os.times()
-    return seconds, now.children_user + now.children_system - used.children_user - used.children_system
+    return time.perf_counter() - before, _used(environ) - used
+
+
+def _used(environ: dict[str, str]) -> float:
+    """CPU seconds of the children that have ended, and of a service."""
+    times = os.times()
+    return times.children_user + times.children_system + sum(map(cpu, processes(environ)))
 
 
 # calls ---------------------------------------------------------------------------------------------------------------

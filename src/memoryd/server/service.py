@@ -39,7 +39,7 @@ from memoryd.settings import Settings
 log = logging.getLogger(__name__)
 
 LOOK = 1.0  # seconds between looks at whether the service is still wanted
-PAUSE = 0.02  # seconds between looks at whether another service has begun or ended
+PAUSE = 0.02  # seconds between looks at what may happen at any moment
 PIECE = 1 << 16
 LONGEST = 64 << 20  # bytes of a line; one without an end would take the memory of all clients
 
@@ -109,7 +109,7 @@ class Service:
         """End the service once no client has been there for a while, or none can find it."""
         idle = self._engine.settings.service_idle
         while True:
-            await anyio.sleep(min(LOOK, idle))
+            await anyio.sleep(max(PAUSE, min(LOOK, idle)))
             found = self._is_found()
             if not found:
                 self._let_go()
