@@ -32,9 +32,13 @@ def current() -> dict[str, str]:
 
 
 def resolved(environ: Mapping[str, str]) -> dict[str, str]:
-    """Return an environment without blank variables, with absolute paths, and with the data directory."""
+    """Return an environment without blank variables, with absolute paths, and with the data directory.
+
+    Without that where none is given and the user has no home.
+    """
     found = {name: value for name, value in environ.items() if value}
-    found.setdefault("MEMORY_DATA_DIR", _user_data(found))
+    if data := _user_data(found):
+        found.setdefault("MEMORY_DATA_DIR", data)
     for name in FILES:
         if name in found:
             found[name] = os.path.abspath(os.path.expanduser(found[name]))  # noqa: PTH100, PTH111 - pathlib is slow
@@ -49,11 +53,12 @@ def at(data_dir: object, db_path: object) -> dict[str, str]:
 
 
 def _user_data(environ: Mapping[str, str]) -> str:
-    """Return the platform's data directory, as platformdirs has it. Not on Windows."""
+    """Return the platform's data directory, as platformdirs has it; '' without a home. Not on Windows."""
     home = os.path.expanduser("~")  # noqa: PTH111
-    if sys.platform == "darwin":
-        return f"{home}/Library/Application Support/memoryd"
-    return f"{environ.get('XDG_DATA_HOME', '').strip() or f'{home}/.local/share'}/memoryd"
+    if sys.platform != "darwin" and (given := environ.get("XDG_DATA_HOME", "").strip()):
+        return f"{given}/memoryd"
+    below = "Library/Application Support" if sys.platform == "darwin" else ".local/share"
+    return f"{home}/{below}/memoryd" if os.path.isabs(home) else ""  # noqa: PTH117
 
 
 def of_connection(environ: Mapping[str, str]) -> dict[str, str]:

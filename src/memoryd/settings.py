@@ -48,7 +48,12 @@ def _path(value: object) -> object:
 
 
 def _user_data() -> Path:
-    return platformdirs.user_data_path("memoryd", appauthor=False)
+    try:
+        return platformdirs.user_data_path("memoryd", appauthor=False)
+    except RuntimeError:
+        raise InvalidInputError(
+            "This user has no home directory. Set HOME, or MEMORY_DATA_DIR and MEMORY_MODEL_DIR."
+        ) from None
 
 
 def _names(*names: str) -> Any:

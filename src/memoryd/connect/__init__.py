@@ -120,7 +120,7 @@ def given(arguments: list[str], environ: Mapping[str, str]) -> tuple[dict[str, s
 
 def _may_share(environ: Mapping[str, str]) -> bool:
     """Return whether a client can be served by a service at all."""
-    if environ.get("MEMORY_SERVICE", "on").lower() not in YES or os.getpid() == 1:
+    if environ.get("MEMORY_SERVICE", "on").lower() not in YES or os.getpid() == 1 or "MEMORY_DATA_DIR" not in environ:
         return False
     return environ.get("MEMORY_TRANSPORT", "stdio") == "stdio" and _has_streams()
 

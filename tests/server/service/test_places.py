@@ -1,6 +1,9 @@
 """Where a service keeps its socket, its log and the memory: full disks, odd homes, none at all."""
 
 import json
+import os
+import subprocess
+import sys
 from contextlib import suppress
 from pathlib import Path
 
@@ -8,8 +11,9 @@ import pytest
 
 from memoryd import environment as environment_of
 from memoryd.settings import Settings
+from tests.clients import PATIENCE, environment
 from tests.faults.disks import small
-from tests.server.service.kit import connected, gone, state
+from tests.server.service.kit import ON, connected, gone, state
 
 pytestmark = pytest.mark.process
 
@@ -64,3 +68,24 @@ def test_without_a_home_the_data_are_where_the_settings_say(
         monkeypatch.setenv(name, value)
     resolved = environment_of.resolved(environment_of.current())["MEMORY_DATA_DIR"]
     assert Path(resolved).resolve() == Settings.read().data_dir.resolve()
+
+
+@pytest.mark.skipif(os.name != "posix" or os.geteuid() != 0, reason="only root can be somebody else")
+@pytest.mark.parametrize("service", ["on", "off"])
+def test_a_user_without_a_home_is_told_what_to_set(tmp_path: Path, service: str) -> None:
+    """As the arbitrary users of containers are. Only such a user has none: root becomes one after the imports."""
+    script = (
+        "import os; import memoryd.cli, memoryd.server.stdio, memoryd.server.service; os.setuid(54321); "
+        "from memoryd.__main__ import main; main()"
+    )
+    environ = {name: value for name, value in (environment(tmp_path / "home") | ON).items() if name != "HOME"}
+    del environ["MEMORY_DATA_DIR"]
+    tmp_path.chmod(0o777)
+    ended = subprocess.run(
+        [sys.executable, "-c", script], input="", env=environ | {"MEMORY_SERVICE": service}, cwd=tmp_path,
+        capture_output=True, text=True, timeout=PATIENCE, check=False,
+    )  # fmt: skip
+    assert (ended.returncode, ended.stdout) == (2, "")
+    assert "no home directory" in ended.stderr
+    assert "Traceback" not in ended.stderr
+    assert [path.name for path in tmp_path.iterdir()] == ["home"]
