@@ -105,7 +105,7 @@ class Relay:
 
     def _read_client(self, event: int) -> None:
         if self._listens:
-            data = os.read(STDIN, LINE)
+            data = _read()
             for line in self._buffer.feed(data):
                 self._queue(line)
             if not data:
@@ -135,10 +135,12 @@ class Relay:
             self._over = True
             return
         part = bytes(self._answers[: select.PIPE_BUF])  # what a pipe takes at once, so that this does not wait
-        with suppress(BrokenPipeError):
+        try:
             del self._answers[: os.write(STDOUT, part)]
-            return
-        self._over = True
+        except BlockingIOError:  # a pipe that its client made so
+            pass
+        except OSError:
+            self._over = True
 
     def _is_finished(self) -> bool:
         """Return whether the client has closed, and nothing is left to be sent."""
@@ -233,3 +235,11 @@ class Relay:
                 say(f"{error} This client goes on with a server of its own.")
                 self._alone = True
         return self._private()
+
+
+def _read() -> bytes:
+    """Return what the client has sent; nothing at its end, which a socket reports as an error if answers are unread."""
+    try:
+        return os.read(STDIN, LINE)
+    except ConnectionError:
+        return b""

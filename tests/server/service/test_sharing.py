@@ -1,6 +1,8 @@
 """Many clients, one process; what each of them sees is its own."""
 
 import json
+import select
+import socket
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -10,10 +12,10 @@ import pytest
 
 from memoryd import environment as environment_of
 from memoryd.settings import Settings, variables
-from tests.clients import MODERN, PATIENCE, Json, until
+from tests.clients import MODERN, PATIENCE, Json, environment, until
 from tests.commands import process
 from tests.conftest import Start
-from tests.server.service.kit import connected, connector, gone, homes, pid, place, state
+from tests.server.service.kit import ON, connected, connector, gone, homes, pid, place, state
 from tests.wires import ProcessWire, envelope
 
 pytestmark = pytest.mark.process
@@ -137,6 +139,25 @@ def test_long_lines_pass_both_ways(home: Path) -> None:
         assert not wire.call("add_memory", None, **turn)["isError"]
         shown = wire.call("get_session_memories", sessionId="long")
         assert "p" * 900_000 in json.dumps(shown)
+
+
+def test_a_client_whose_pipes_are_sockets_goes_without_its_answers(home: Path) -> None:
+    """Node.js gives its children sockets, which report an end with unread data as an error."""
+    ours, theirs = socket.socketpair()
+    with ours, theirs:
+        ours.settimeout(PATIENCE)
+        process = subprocess.Popen(
+            [sys.executable, "-m", "memoryd"], stdin=theirs, stdout=theirs, stderr=subprocess.PIPE,
+            env=environment(home) | ON,
+        )  # fmt: skip
+        theirs.close()
+        for number in range(40):
+            ours.sendall(b'{"jsonrpc":"2.0","id":%d,"method":"ping"}\n' % number)
+        assert ours.recv(1)
+        until(lambda: select.select([ours], [], [], 0)[0], "an answer that is not read")
+        ours.close()
+        _, errors = process.communicate(timeout=PATIENCE)
+    assert (process.returncode, errors) == (0, b"")
 
 
 # beside it -----------------------------------------------------------------------------------------------------------
