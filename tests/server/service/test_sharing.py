@@ -141,14 +141,15 @@ def test_long_lines_pass_both_ways(home: Path) -> None:
         assert "p" * 900_000 in json.dumps(shown)
 
 
-def test_a_client_whose_pipes_are_sockets_goes_without_its_answers(home: Path) -> None:
+@pytest.mark.parametrize("service", ["on", "off"])
+def test_a_client_whose_pipes_are_sockets_goes_without_its_answers(home: Path, service: str) -> None:
     """Node.js gives its children sockets, which report an end with unread data as an error."""
     ours, theirs = socket.socketpair()
     with ours, theirs:
         ours.settimeout(PATIENCE)
         process = subprocess.Popen(
             [sys.executable, "-m", "memoryd"], stdin=theirs, stdout=theirs, stderr=subprocess.PIPE,
-            env=environment(home) | ON,
+            env=environment(home) | ON | {"MEMORY_SERVICE": service},
         )  # fmt: skip
         theirs.close()
         for number in range(40):
