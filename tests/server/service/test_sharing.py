@@ -207,16 +207,19 @@ def test_a_service_ends_some_time_after_its_last_client(tmp_path: Path) -> None:
     assert "No service runs" in process(home, "service", "stop", MEMORY_SERVICE="on").stdout
 
 
-@pytest.mark.parametrize("reason", ["off", "no directory", "in the foreground"])
+@pytest.mark.parametrize("reason", ["off", "no directory", "a link", "in the foreground"])
 def test_where_there_can_be_no_service_a_client_has_its_own_server(tmp_path: Path, reason: str) -> None:
     home = tmp_path / "home"
     (home / "data").mkdir(parents=True)
     if reason == "no directory":
         (home / "data" / "service").write_text("Something else.")
+    if reason == "a link":
+        (tmp_path / "elsewhere").mkdir(mode=0o700)
+        (home / "data" / "service").symlink_to(tmp_path / "elsewhere")
     arguments = ["serve"] if reason == "in the foreground" else []
     with connected(home, *arguments, MEMORY_SERVICE="off" if reason == "off" else "on") as wire:
         stored(wire, "All the same.")
-        assert not list(home.rglob("*.sock"))
+        assert not list(tmp_path.rglob("*.sock"))
 
 
 def test_a_path_that_is_too_long_for_a_socket(tmp_path: Path) -> None:

@@ -93,6 +93,16 @@ def test_who_goes_in_the_middle_of_a_line_or_of_an_answer(home: Path) -> None:
     until(lambda: state(home)["clients"] == 1, "the end of strangers")
 
 
+def test_who_reads_no_answers_concerns_nobody_else(home: Path) -> None:
+    with admitted(home).socket as one:
+        one.settimeout(0.2)
+        with pytest.raises(TimeoutError):
+            one.sendall(b'{"jsonrpc":"2.0","id":1,"method":"ping"}\n' * 200_000)
+        with connected(home) as wire:
+            assert wire.result("ping") == {}
+    until(lambda: state(home)["clients"] == 1, "the end of strangers")
+
+
 @pytest.mark.slow
 def test_a_line_without_an_end_takes_no_more_memory_than_a_line_may(home: Path) -> None:
     service = pid(home)
