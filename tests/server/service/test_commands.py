@@ -8,11 +8,13 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import apsw
 import pytest
 
 from memoryd.cli import hook as command
 from memoryd.core.search.briefing import CONTEXT_BUDGET
 from tests.clients import PATIENCE, environment, rows_of
+from tests.commands import run as here
 from tests.server.service.kit import ON, connected, homes, pid, state
 
 if sys.platform != "win32":
@@ -56,12 +58,6 @@ def run(home: Path, *arguments: str, stdin: str = "", code: int = 0) -> str:
     return out
 
 
-def refused(home: Path, *arguments: str, code: int) -> str:
-    _, errors = ended(home, *arguments, code=code)
-    assert "opened" not in errors
-    return errors
-
-
 def handed(session: str, **more: Any) -> str:
     return json.dumps({"session_id": session, **more})
 
@@ -102,23 +98,38 @@ def test_the_connector_knows_what_the_command_knows() -> None:
     assert (command.INPUT, str(CONTEXT_BUDGET)) == (hook.INPUT, hook.DEFAULTS["budget"])
 
 
-def test_commands_ask_the_service(home: Path) -> None:
+@pytest.fixture
+def opened(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The databases that commands of this process open themselves."""
+    found: list[str] = []
+    hooks = [*apsw.connection_hooks, lambda connection: found.append(connection.filename)]
+    monkeypatch.setattr(apsw, "connection_hooks", hooks)
+    return found
+
+
+def test_commands_ask_the_service(home: Path, opened: list[str]) -> None:
     service = pid(home)
-    place = ("--workspace", "commands")
-    assert "no workspace" in refused(home, *place, "recall", "ferry", code=1)
-    assert "Stored" in run(home, *place, "store", "The ferry leaves at seven.", "--tag", "ferry")
-    assert "seven" in run(home, *place, "recall", "ferry")
-    found = json.loads(run(home, *place, "recall", "ferry", "--json"))["memories"]
-    assert "seven" in run(home, *place, "context", "ferry")
-    assert json.loads(run(home, *place, "inspect", "--json"))["stats"]["total"] == 1
-    assert "seven" in run(home, *place, "inspect", found[0]["id"])
-    assert "--read-only" in refused(home, *place, "--read-only", "store", "No.", code=2)
-    assert json.loads(run(home, *place, "forget", "--tag", "ferry", "--yes", "--json"))["forgotten"] == 1
+
+    def asked(*arguments: str, code: int = 0) -> str:
+        ended = here(home, "--workspace", "commands", *arguments, code=code, **ON)
+        return ended.stdout + ended.stderr
+
+    assert "no workspace" in asked("recall", "ferry", code=1)
+    assert "Stored" in asked("store", "The ferry leaves at seven.", "--tag", "ferry")
+    assert "seven" in asked("recall", "ferry")
+    found = json.loads(asked("recall", "ferry", "--json"))["memories"]
+    assert "seven" in asked("context", "ferry")
+    assert json.loads(asked("inspect", "--json"))["stats"]["total"] == 1
+    assert "seven" in asked("inspect", found[0]["id"])
+    assert "--read-only" in asked("--read-only", "store", "No.", code=2)
+    assert json.loads(asked("forget", "--tag", "ferry", "--yes", "--json"))["forgotten"] == 1
     assert pid(home) == service
     assert state(home)["clients"] == 1
+    assert opened == []
+    here(home, "--workspace", "commands", "store", "Without it.", **ON | {"MEMORY_SERVICE": "off"})
+    assert opened
 
 
-def test_without_a_service_they_open_the_database_themselves(home: Path) -> None:
-    for arguments in (["store", "The ferry leaves at seven."], ["hook", "session-start"]):
-        out, errors = ended(home, *arguments, stdin=handed("s", source="startup"), MEMORY_SERVICE="off")
-        assert "opened" in errors, out
+def test_without_a_service_a_hook_opens_the_database_itself(home: Path) -> None:
+    _, errors = ended(home, "hook", "session-start", stdin=handed("s", source="startup"), MEMORY_SERVICE="off")
+    assert "opened" in errors
