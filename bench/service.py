@@ -38,6 +38,7 @@ TICKS = os.sysconf("SC_CLK_TCK")
 ROUNDS = 15
 CROWDS = 3
 """How often ten start at once."""
+CALLS = 1600
 HERE = Path(__file__).parents[1]
 
 
@@ -257,19 +258,30 @@ def _used(environ: dict[str, str]) -> float:
 
 
 def calls(_: Sequence[str] = ()) -> None:
-    """Calls a second of clients at once, and the median of a lone one."""
+    """Calls a second of clients at once, and the median of one call."""
     rows = []
     for number in (1, 4, 16):
-        found = []
-        for service in BOTH:
-            with home(service) as environ, ExitStack() as ends:
-                clients = [ends.enter_context(Client(environ)).begin() for _ in range(number)]
-                clients[0].call("memory_store", content="The ferry to the island leaves at seven.")
-                times = at_once(clients, lambda client: client.call("memory_inspect", view="recent"), 160 // number)
-                found.append((len(times[0]) / times[1], 1e3 * statistics.median(times[0])))
-        rows.append([str(number), *(f"{rate:.0f}" for rate, _ in found), *(f"{median:.2f}" for _, median in found)])
-    heads = ["clients", "off, calls/s", "on, calls/s", "off, median ms", "on, median ms"]
-    show("calls of memory_inspect", heads, rows)
+        times: dict[str, list[float]] = {service: [] for service in BOTH}
+        seconds = dict.fromkeys(BOTH, 0.0)
+        with ExitStack() as ends:
+            clients = {service: _clients(ends, service, number) for service in BOTH}
+            for _turn in range(CALLS // 10 // number):
+                for service in BOTH:
+                    each, all_ = at_once(clients[service], lambda one: one.call("memory_inspect", view="recent"), 10)
+                    times[service] += each
+                    seconds[service] += all_
+        rates = [len(times[service]) / seconds[service] for service in BOTH]
+        medians = [1e3 * statistics.median(times[service]) for service in BOTH]
+        rows.append([str(number), *_compared(rates), *_compared(medians)])
+    heads = [f"{kind}, {unit}" for unit in ("calls/s", "median ms") for kind in (*BOTH, "on / off")]
+    show("calls of memory_inspect", ["clients", *heads], rows)
+
+
+def _clients(ends: ExitStack, service: str, number: int) -> list[Client]:
+    environ = ends.enter_context(home(service))
+    clients = [ends.enter_context(Client(environ)).begin() for _ in range(number)]
+    clients[0].call("memory_store", content="The ferry to the island leaves at seven.")
+    return clients
 
 
 def at_once(clients: Sequence[Client], call: Callable[[Client], None], number: int) -> tuple[list[float], float]:

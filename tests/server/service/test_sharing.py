@@ -13,7 +13,7 @@ import pytest
 from memoryd import environment as environment_of
 from memoryd.settings import Settings, variables
 from tests.clients import MODERN, PATIENCE, Json, environment, until
-from tests.commands import process
+from tests.commands import run
 from tests.conftest import Start
 from tests.server.service.kit import ON, connected, connector, gone, homes, pid, place, state
 from tests.wires import ProcessWire, envelope
@@ -102,7 +102,7 @@ def test_what_differs_for_the_engine_has_another_service(home: Path) -> None:
         assert len(set(services)) == 3
         stored(one, "In a file of its own.")
         assert "file of its own" in json.dumps(two.call("memory_recall", query="file"))
-        shown = process(home, "service", "status", "--json", MEMORY_SERVICE="on").stdout
+        shown = run(home, "service", "status", "--json", MEMORY_SERVICE="on").stdout
         assert {each["pid"] for each in json.loads(shown)["services"]} >= set(services)
 
 
@@ -196,15 +196,15 @@ def test_the_connector_loads_nothing_but_itself() -> None:
 def test_a_service_ends_some_time_after_its_last_client(tmp_path: Path) -> None:
     home = tmp_path / "home"
     with connected(home) as wire:
-        assert str(pid(home)) in process(home, "service", "status", MEMORY_SERVICE="on").stdout
-        assert f"process {pid(home)}" in process(home, "doctor", MEMORY_SERVICE="on").stdout
+        assert str(pid(home)) in run(home, "service", "status", MEMORY_SERVICE="on").stdout
+        assert f"process {pid(home)}" in run(home, "doctor", MEMORY_SERVICE="on").stdout
         stored(wire, "Before the end.")
-        assert "ends" in process(home, "service", "stop", MEMORY_SERVICE="on").stdout
+        assert "ends" in run(home, "service", "stop", MEMORY_SERVICE="on").stdout
         gone(home)
         assert "Before the end" in json.dumps(wire.call("memory_recall", query="end")), "the next call starts another"
     gone(home)
     assert [path.name for path in (home / "data" / "service").iterdir() if path.suffix != ".log"] == []
-    assert "No service runs" in process(home, "service", "stop", MEMORY_SERVICE="on").stdout
+    assert "No service runs" in run(home, "service", "stop", MEMORY_SERVICE="on").stdout
 
 
 @pytest.mark.parametrize("reason", ["off", "no directory", "a link", "in the foreground"])
