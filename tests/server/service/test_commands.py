@@ -126,7 +126,7 @@ def test_commands_ask_the_service(home: Path, opened: list[str]) -> None:
     assert pid(home) == service
     assert state(home)["clients"] == 1
     assert opened == []
-    here(home, "--workspace", "commands", "store", "Without it.", **ON | {"MEMORY_SERVICE": "off"})
+    here(home, "--workspace", "commands", "store", "Without it.", code=0, **ON | {"MEMORY_SERVICE": "off"})
     assert opened
 
 

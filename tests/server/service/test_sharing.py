@@ -148,7 +148,7 @@ def test_a_client_whose_pipes_are_sockets_goes_without_its_answers(home: Path, s
     with ours, theirs:
         ours.settimeout(PATIENCE)
         process = subprocess.Popen(
-            [sys.executable, "-m", "memoryd"], stdin=theirs, stdout=theirs, stderr=subprocess.PIPE,
+            [sys.executable, "-m", "memoryd"], stdin=theirs.fileno(), stdout=theirs.fileno(), stderr=subprocess.PIPE,
             env=environment(home) | ON | {"MEMORY_SERVICE": service},
         )  # fmt: skip
         theirs.close()
