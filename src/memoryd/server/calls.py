@@ -42,7 +42,7 @@ CallObserver = Callable[[str, str, float], None]
 class Calls:
     """The tools that a server offers, and how they are called.
 
-    `pools`: the threads that it shares with other servers of this process; then its calls get three of four at most.
+    `pools`: the threads that it shares with other servers of this process; then its calls get a quarter of them at most.
     """
 
     def __init__(self, engine: Engine, pools: ThreadPools | None = None) -> None:
@@ -54,7 +54,7 @@ class Calls:
         """Callbacks that end endless streams, called before the server waits for running calls."""
         self._named = "workspace" in settings.model_fields_set
         self._timeout = settings.call_timeout
-        most = THREADS * 3 // 4 if pools else THREADS
+        most = THREADS // 4 if pools else THREADS  # more would not be faster, but slow down the calls of others
         pools = pools or ThreadPools()
         self._share, self._lasting = pools.calls.share(most), pools.lasting.share(LASTING)
         self._unlimited = CapacityLimiter(math.inf)

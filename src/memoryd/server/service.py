@@ -60,8 +60,14 @@ def serve(settings: Settings, path: Path) -> None:
 
 
 def _alone(path: Path) -> IO[bytes] | None:
-    """Return the lock that this service has as long as it lives; None once another service of the socket listens."""
-    while (life := locks.taken(str(path.with_suffix(".life")))) is None and not launch.listens(str(path)):
+    """Return the lock that this service has as long as it lives; None if another service of the socket has begun.
+
+    Wait until that listens, or has ended.
+    """
+    until = time.monotonic() + launch.START
+    while (life := locks.taken(str(path.with_suffix(".life")))) is None and time.monotonic() < until:
+        if launch.listens(str(path)):
+            break
         time.sleep(PAUSE)
     return life
 
