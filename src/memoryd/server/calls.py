@@ -42,7 +42,7 @@ CallObserver = Callable[[str, str, float], None]
 class Calls:
     """The tools that a server offers, and how they are called.
 
-    `pools`: the threads that it shares with other servers of this process; then its calls get a quarter of them at most.
+    `pools`: the threads that it shares with other servers of this process; its calls get a quarter of them at most.
     """
 
     def __init__(self, engine: Engine, pools: ThreadPools | None = None) -> None:
