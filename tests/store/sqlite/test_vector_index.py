@@ -43,6 +43,8 @@ from tests.store.kit import (
     workspace,
 )
 
+pytestmark = pytest.mark.slow
+
 DIM, MANY, K = 384, 9_000, 10
 FEW = 6_000  # rows up to which they are compared exactly here: a third of what is compared so elsewhere
 TOPICS = 200
@@ -114,7 +116,6 @@ def index(store: SqliteStore) -> VectorIndex:
 # exact ---------------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("dim", [3, 8, 64, 100, 384, 1000])
 def test_few_rows_are_compared_exactly(store: SqliteStore, here: Workspace, dim: int) -> None:
     rows, questions = Draws(dim=dim)(1500), Draws(1, dim)(10)
@@ -165,7 +166,6 @@ def large(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Large]:
             yield large
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("limit", [1, K, 50])
 def test_many_rows_are_found_nearly_all(large: Large, limit: int) -> None:
     found = large.find(Filter(), limit)
@@ -183,7 +183,6 @@ def test_scores_of_a_scan_are_exact(large: Large) -> None:
     assert found == pytest.approx({key: float(large.rows[int(key)] @ question) for key in ids}, abs=1e-5)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("allowed", "among"),
     [
@@ -216,7 +215,6 @@ def test_volatile_rows_of_others_are_hidden(large: Large) -> None:
     assert not [key for key, _ in nearest(large.store, large.here, SET, question, Filter(), 200) if "theirs" in key]
 
 
-@pytest.mark.slow
 def test_half_a_file_of_hidden_rows(store: SqliteStore, here: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(vector_index, "EXACT", 500)
     rows = Draws()(3000)
@@ -226,7 +224,6 @@ def test_half_a_file_of_hidden_rows(store: SqliteStore, here: Workspace, monkeyp
         assert recall([numbers(store, here, question)], [best(rows, question)]) >= 0.9
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("dim", [8, 70, 100, 129, 384])
 def test_dimensions_that_fill_no_word(
     store: SqliteStore, here: Workspace, dim: int, monkeypatch: pytest.MonkeyPatch
@@ -300,7 +297,6 @@ def test_a_record_of_many_chunks_does_not_crowd_out_the_others(store: SqliteStor
 # keeping up ----------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("exact", [100_000, 200])
 def test_it_follows_a_random_workload(
     store: SqliteStore, here: Workspace, exact: int, monkeypatch: pytest.MonkeyPatch
@@ -471,7 +467,6 @@ def test_the_least_recently_used_go_when_memory_is_short(store: SqliteStore, mon
     assert len(store.index._vectors._indexes) == 1  # the one in use stays, whatever it takes
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("exact", [100_000, 300])
 def test_threads_search_while_others_write(
     store: SqliteStore, here: Workspace, exact: int, monkeypatch: pytest.MonkeyPatch
