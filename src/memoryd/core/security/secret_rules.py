@@ -288,8 +288,8 @@ OWN: tuple[tuple[str, str | tuple[str, ...], Make], ...] = (
         lambda value: values.is_given(value) and secret_sentences.is_picked(trim(value)))),
     ("password", "wi-fi wifi wlan wpa", lambda: found(
         rf"(?:(?:{_WIFI})[^\n:=]{{0,40}}?(?:{_WIFI_KEY})|(?:{_WIFI_KEY})[^\n:=]{{1,20}}?(?:{_WIFI}))"
-        r"(?:(?:(?!number|nummer|phone|telef|ticket|support|desk)[^\n:=.,;]){0,60}?(?:[:=]| is| ist| est| es| è| é) ?| )"
-        r"(\d{3,10}(?:[ -]\d{3,10}){0,7}+)(?![\w.-])",
+        r"(?:(?:(?!number|nummer|phone|telef|ticket|support|desk)[^\n:=.,;]){0,60}?"
+        r"(?:[:=]| is| ist| est| es| è| é) ?| )(\d{3,10}(?:[ -]\d{3,10}){0,7}+)(?![\w.-])",
         lambda value: sum(map(str.isdigit, value)) >= 8, folded=True)),
     ("password", "account login user konten zugänge comptes cuentas", lambda: inside(
         "account login user konten zugänge comptes cuentas",
