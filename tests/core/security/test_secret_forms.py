@@ -170,6 +170,38 @@ Basic auth for staging is demo:«Sparrow-Hill-22»
 «fc-¦65618f6b2bca87ae21be87b243953bf4» reads pages
 «pat-¦na1-3f2b8a1c-9d4e-4b7a-8c1f-2e5d6a7b8c9d» reads contacts
 «xkeysib-¦6814a1ee1f5cc4aac4cfa8175ba92aa2ea1e25b98a7421bc8b546d083c5568c5-0gqggWTllx7Yq2Za» sends mail
+# cookies of sessions
+curl -b 'sessionid=«¦ih14nfq0opx45qmlczrigstxx04je6r1»; lang=de' https://intranet.lan
+curl --cookie "connect.sid=«¦s%3Aq8Lm2nV0xTzR5yWbK7cJdH1f»" https://shop.lan
+Session cookie of the panel: sid=«¦q8lm2nv0xtzr5ywbk7»
+# names in capitals
+export SSHPASS='«Brook5Tulip»'
+- name: MYSQLPASS\\n  value: «Brook5Tulip»
+KAKAO_REST_KEY=«¦10b98440007f515a97723e4bc74da237»
+{"TMDB_KEY": "«¦q8Lm2nV0xTzR5yWbK7cJdH1fP3»"}
+# a password of an app among arguments, a passphrase before a dash, codes a sentence later
+imap.login("ann@gmail.com", "«¦qmzt hvka wepd rluy»")
+My GPG passphrase is «velvet anchor drum sixty pelican» – please use it when asked.
+Passphrase: «velvet anchor drum sixty pelican» - for the borg repo
+Backup codes for the forge, one already used. Next one to use: «20017-7d31f»
+# PINs without a sign
+debit card PIN «8317», the new one since Tuesday
+O cofre do escritório abre com o PIN «306184», depois gire a trava.
+Tarjeta de débito: PIN «4471»
+Карта, пин «4471»
+PIN «4471» for the spare phone
+The PIN code of the office alarm is «482913»
+# keys of Wi-Fi that are groups of digits
+WLAN-Schlüssel in der Ferienwohnung: «4471 9038 2265 7710» (steht unten am Router).
+Clé du Wi-Fi : «4471 9038 2265 7710»
+# names joined as code joins them
+mot_de_passe=«fArine92tKp»
+palavra_passe: «Brook5Tulip»
+parola_d_ordine = "«Brook5Tulip»"
+clave_de_acceso=«Brook5Tulip»
+senha_do_banco: '«Brook5Tulip»'
+пароль_бд=«Brook5Tulip»
+データベース_パスワード: «Brook5Tulip»
 """
 HONEST = """
 go.sum: example.org/pgx/v5 v5.7.5 h1:W7SPbDlN9yZspcZAWQJA7MUAF95gN9EzwQg/2Njn/DI=
@@ -280,6 +312,36 @@ password: "The two passwords do not match"
 - name: DB_PASSWORD\\n  valueFrom: secretKeyRef
 users:\\n- anna: Windows11\\n- ben: Ubuntu22.04
 Passwort: Rindfleischetikettierung
+# cookies of no session, names that end alike
+curl -b cookies.txt -c cookies.txt https://shop.lan
+curl -b 'theme=dark; lang=de' https://shop.lan
+BYPASS=Brook5Tulip
+COMPASS: Qmc5883-GY271
+apt install sshpass=1.09-1
+CACHE_KEY=¦10b98440007f515a97723e4bc74da237
+NEXT_PUBLIC_MAP_KEY=¦10b98440007f515a97723e4bc74da237
+IDEMPOTENCY_KEY=¦q8Lm2nV0xTzR5yWbK7cJdH1fP3
+GPG_KEY=¦E3FF2839C048B25C084DEBE9B26995E310250568
+client.login("ann", "read only mode here")
+The GPG passphrase is asked for twice – use the agent.
+Backup codes are in the safe. The next release: 10091-4c83e
+# pins of boards, postal codes, telephones
+PIN 13 of the board drives the LED, pin D4 the door sensor.
+The SIM card board uses pin 1024
+Card PIN 2024 edition
+PIN code of the Bengaluru office is 560001, for the courier form.
+Delivery address: Gate 3, Indiranagar, PIN code: 560038, phone 080 2222
+Office: Gate 3, Indiranagar, Bengaluru PIN 560038
+Wi-Fi password lost; the number of the support is 0800 330 1000
+WLAN-Störung melden: 0441 9038 2265
+Den WLAN-Schlüssel hat der Hausmeister 0441 9038 2265
+Wi-Fi key: ask at the front desk, 0441 9038 2265
+# words about words, digests of secrets
+parola_chiave: agriturismo2024
+clave_primaria: idCliente2
+senha_hash=Brook5Tulip
+checksum/secret: ¦9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08
+checksum/secret-key: ¦9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08
 """
 
 

@@ -404,6 +404,10 @@ AGAINST = [
     "暗号化キー", "login: ", "login a: b / ", "login is ", "ログイン", "new a(", 'new a("b", ', "require('a')('",
     "client(a, '",
     "wpa passphrase ", "code der ", "türcode ", "phpsessid=", "--auth=",
+    "-b a=", "curl -b sid=", "cookie of a ", "ABPASS", "SSHPASS for ", "A_", "A_KEY=", "AB_KEY ", "wifi key a ",
+    "key wifi: 1234 ", "card pin ", "card pin 1234 ", "pin 1234 for ", "backup codes. next one ",
+    "backup codes. left: ", "senha_a_", "mot_de_passe_",
+    "checksum/secret: ", "pin code: 560001 ",
     "abandon " * 11 + "x ", "ab_", "abcdef-ghijkl-", "a1B_", "[masked: ", "[masked: password]", '"', "'", "\\n",
     "%3D", "\u200b", "pass\u200b", "ö",
 ]  # fmt: skip

@@ -18,14 +18,28 @@ _USES = (
 )
 
 
+_NOT_OF = (
+    "hash|field|column|polic|manag|reset|file|length|param|variable|rule|check|valid|prompt|input|grant|type"
+    "|feld|spalte"
+)
+"""How words begin that stand between the word password and a value which is then none."""
+_JOINED = (  # mot_de_passe, senha_do_banco, пароль_бд
+    r"(?:mot[_-]?de[_-]?passe|palavra_passe|parola_(?:d_)?ordine"
+    r"|clave_(?:de_)?(?:acceso|admin|banco|bd|correo|red|router|usuario|wifi)"
+    r"|(?:contrase[nñ]a|senha|wachtwoord|has[lł]o|heslo|lösenord|parola|şifre|kennwort|passwort|парол[ья]|パスワード|密码)(?=_))"
+    rf"(?:_(?!{_NOT_OF}|typ|tip[oe]|campo|champ|expir|dat(?:e|ei|um)(?![^\W_])|fecha|chiave|поле|х[еэ]ш)[^\W_]{{1,20}}){{0,3}}(?!\w)"
+)
+
+
 PASSWORDS = Names(
-    ("mot de passe", *("pass pw mdp kennwort contrase clave senha wachtwoord hasło haslo парол "
+    ("mot de passe", *("mot_de_passe mot-de-passe motdepasse palavra_passe "
+                       "pass pw mdp kennwort contrase clave senha wachtwoord hasło haslo парол "
                        "パスワード 暗証番号 密码 密碼 "
                        "口令 비밀번호 psk heslo jelsz parol şifre lösenord adgangskode salasana κωδικ كلمة סיסמ "
                        "पासवर्ड รหัสผ่าน sandi パスコード パスフレーズ 암호 패스워드 비번 合言葉 暗証 lozink slaptažod "
                        "parool nenosiri geslo lykilorð পাসওয়ার্ড கடவுச்சொல் პაროლ գաղտնաբառ redis_auth community").split(),
      "mật khẩu", "kata laluan", "palavra-passe", "رمز عبور", "پاس ورڈ", "құпия сөз"),
-    rf"pass(?:word|wd|[ -]?phrase|wort|code)|pass(?:(?<![a-z]pass)|(?<={'pass)|(?<='.join(_HOLDERS)}pass))"
+    rf"{_JOINED}|pass(?:word|wd|[ -]?phrase|wort|code)|pass(?:(?<![a-z]pass)|(?<={'pass)|(?<='.join(_HOLDERS)}pass))"
     r"(?![a-z]| to `)"
     r"|pwd(?![a-z])|(?<![a-z])(?:pw|mdp|psk)(?![a-z])|(?<=bind|root|user|sudo)pw(?![a-z])|kennwort|mot de passe"
     r"|contrase[nñ]a|(?<!palabra )(?<!palabras )(?<!término )(?<!concepto )clave(?: de acceso)?\b|senha\b"
@@ -86,11 +100,6 @@ IS = (
     r"|[\"'`]?\s{0,3}=?\s?convertto-securestring\s(?:-\w{1,9}\s)?"
     rf"|[\"'`]?{FOR}(?:{VERB}|\s?[:：]\s?| [—–] ))"
 )
-_NOT_OF = (
-    "hash|field|column|polic|manag|reset|file|length|param|variable|rule|check|valid|prompt|input|grant|type"
-    "|feld|spalte"
-)
-"""How words begin that stand between the word password and a value which is then none."""
 _LABEL = "".join(rf"(?<!{name}:\s)" for name in ("password", "passwd", "pass", "pwd"))
 IN_PROSE = (  # Password router di rumah ibu: ..., heslo k databázi e-shopu je ...; no digit: not where code has a field
     rf"(?: (?!{_NOT_OF})[^\W\d_]{{2,20}}){{0,2}}{FOR}(?:{VERB}|:\s(?:{_LABEL}|(?=[^\s,;]{{0,60}}\d))| [—–] )"

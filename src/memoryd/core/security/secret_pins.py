@@ -1,10 +1,11 @@
 """Numbers that open something: PINs, and the codes of doors, alarms and safes."""
 
-from collections.abc import Iterator
+import re
+from collections.abc import Callable, Iterator
 
 from memoryd.core.security import secret_values as values
 from memoryd.core.security.secret_names import FOR, VERB, behind
-from memoryd.core.security.secret_search import Names, Rule, inside, named
+from memoryd.core.security.secret_search import Names, Rule, Spans, Text, inside, named
 
 _OF_LOCK = (
     r"alarm|(?:haus)?tür|tor\b|garag|tresor|safe\b|schließfach|schlüssel|schloss|deur|poort|kluis|larm|dörr|dør|bram"
@@ -30,6 +31,19 @@ _PIN = (
 _PINS = Names(tuple("pin пин 暗証 密码 密碼 비밀번호 비번 핀 geheimzahl".split()), _PIN)
 _CODES = Names(tuple("code kod kód codice código код".split()), _CODE)
 _ENTERED = "|".join(f"(?<={word} pin)" for word in "with using enter mit con avec".split())
+_OPENED = re.compile(  # by a PIN: doors, cards, telephones
+    rf"(?<![^\W\d_])(?:{_OF_LOCK}"
+    r"|(?:card|sim|visa|mastercard|atm|handy|ipad|carte|carta|kaart|kort|tablet|laptop|printer)(?![^\W\d_]))"
+    r"|phone|karte|tarjeta|cartão|karta|карт|カード|卡|카드"
+    r"|telefon|téléphone|teléfono|móvil|celular|telemóvel|cellulare|mobil|телефон|スマホ|携帯|手机|휴대폰"
+    r"|fuerte|cofre|cassaforte|kassaskåp|pengeskab|金庫|保险箱|금고|drzwi|ドア|门"
+)
+_FOR_IT = re.compile(r" (?:for|für|pour|para|per|voor|för|til|для|dla) [^\n.:;]{0,30}")
+_BOARD = re.compile(r"gpio|board|connect|header|solder|chip(?! card)|sensor|\bwire[sd]?\b|löt|soud")
+_POSTAL = re.compile(
+    r"\b(?:office|city|area|address|post|town|village|ship)\b|deliver|courier|postal|district|locality|shipping"
+)
+_BESIDE = 80  # characters before and after a number in which words may stand that say what it is
 _IS = (
     rf"(?:{VERB}|\s?[:：=＝]\s?| [—–-] | c['’]est |(?:{_ENTERED}) "
     r"|(?:(?<=code)|(?<=kod[eu])|(?<=код)|(?<=番号)|(?<=번호)|(?<=密码)) (?=(?!19|20)\d{4,5}(?!\d)))"
@@ -41,8 +55,36 @@ _NUMBER = (
 _LOCKS = "keypad door gate alarm lock safe garage entrance tastenfeld tür tresor digicode clavier portail teclado"
 
 
+def _where(spans: Callable[[Text], Spans], is_pin: Callable[[Text, int, int], bool]) -> Callable[[Text], Spans]:
+    return lambda text: (span for span in spans(text) if is_pin(text, *span))
+
+
+def _is_postal(text: Text, start: int, end: int) -> bool:
+    """Whether it is a postal code of India, which is called a PIN code, too."""
+    around = text.folded[max(0, start - _BESIDE) : end + _BESIDE]
+    clause = re.split(r"[,.:;\n]", text.folded[max(0, start - _BESIDE) : start].rstrip(" :=–-"))[-1]
+    is_one = re.fullmatch(r"[1-9]\d\d ?\d{3}", text.whole[start:end]) and _POSTAL.search(around)
+    return bool(is_one) and not _OPENED.search(clause)
+
+
+def _is_called(text: Text, start: int, end: int) -> bool:
+    """Whether what is called a PIN is one."""
+    is_code = re.search("pin ?code", text.folded[max(0, start - _BESIDE) : start])
+    return not (is_code and _is_postal(text, start, end))
+
+
+def _opens(text: Text, start: int, end: int) -> bool:
+    """Whether the sentence says what a PIN opens, before it or after it, and it is none of a board's."""
+    before = re.split(r"[.;!?\n。]", text.folded[max(0, start - _BESIDE) : start])[-1]
+    after = _FOR_IT.match(text.folded, end)
+    said = before + (after[0] if after else "")
+    return bool(_OPENED.search(said)) and not _BOARD.search(said) and not _is_postal(text, start, end)
+
+
 def rules() -> Iterator[Rule]:
-    yield Rule("PIN", _PINS.stems, named(_PINS, FOR + _IS, _NUMBER, values.always))
+    yield Rule("PIN", _PINS.stems, _where(named(_PINS, FOR + _IS, _NUMBER, values.always), _is_called))
+    without_sign = named(_PINS, r" (?!(?:19|20)\d\d(?!\d))", r"(\d{4,8})(?![.,-]?[a-z_\d])", values.always)
+    yield Rule("PIN", _PINS.stems, _where(without_sign, _opens))
     yield Rule("PIN", _CODES.stems, named(_CODES, r"[^\n:=.,\d]{0,40}?" + _IS, _NUMBER, values.always))
     pressed = inside(
         _LOCKS,

@@ -99,7 +99,9 @@ def _is_signing_key(value: str) -> bool:
 
 def _is_credential(value: str) -> bool:
     """Whether an argument of a client is a password or a key."""
-    return values.is_argument(value) or secret_sentences.is_chosen(value) or _is_random(value)
+    return (
+        values.is_argument(value) or secret_sentences.is_chosen(value) or _is_random(value) or values.is_of_app(value)
+    )
 
 
 def _is_random(value: str) -> bool:
@@ -113,6 +115,11 @@ _HEX = re.compile("(?:[0-9a-f]{8}){4,8}")
 def _is_of_login(value: str) -> bool:
     """Whether it is a password after the name of an account."""
     return secret_sentences.is_chosen(value) or secret_sentences.is_picked(value) or values.is_strong(value)
+
+
+def _unlike(words: str) -> str:
+    """Behind none of some words."""
+    return "".join(f"(?<!{word})" for word in words.split())
 
 
 _DIGESTS = (
@@ -144,6 +151,16 @@ _DIGESTS = (
     "wrapped",
 )
 """How names end of what is 32 bytes long, too, and no secret."""
+_PASS = rf"(?<![A-Za-z])[A-Z]{{2,12}}{_unlike('BY COM TRES SUR OVER UNDER LOW HIGH BAND ALL')}PASS"
+_KEY = (
+    r"(?<![A-Za-z0-9_])(?!\w{0,60}PUBLI)[A-Z][A-Z0-9_]{1,60}"
+    + _unlike(
+        "CACHE SITE PRIMARY FOREIGN SORT PARTITION IDEMPOTENCY OBJECT S3 ROUTING ROW INDEX LOCK DEDUP MERGE BUILD "
+        "COMMIT VERSION HASH HOST GPG"
+    )
+    + "_KEY"
+)
+"""Names in capitals of what is secret, without those that only end alike."""
 Make = Callable[[], Callable[[Text], Spans]]
 _SEEDS = tuple(
     "phrase frase words wörter mnemo сид 助记词 助記詞 ニーモニック シード 복구 니모닉 bip seed semilla "
@@ -160,6 +177,11 @@ _LOGIN = Names(
     r"|登录|登錄|登陆|账号|账户|帳號|ログイン|アカウント|パスワード|密码|비밀번호",
 )
 """What stands before the name of an account and its password."""
+_WIFI = r"wi-?fi|wlan|wpa\d?"
+_WIFI_KEY = (
+    "key(?![a-z])|passw|schlüssel|kennwort|clé|mot de passe|clave|contraseña|chiave|chave|senha|ключ|парол|sleutel"
+    "|wachtwoord"
+)
 _USER = Names(("use", "account", "with"), "user(?:name)?|use|using|account|with")
 _AS = r"(?:[^\n:：/|,]{0,40}+[:：]\s?|[^\n:：/|,]{0,40}? (?:is|ist|est|es|è) |[ =(\"']{1,4})"
 _WITH = r"(?!page|screen|form)[\w.@+-]{2,60}+[\"']?\s?"
@@ -187,8 +209,10 @@ OWN: tuple[tuple[str, str | tuple[str, ...], Make], ...] = (
         r"basic\s{1,3}([\w+/-]{8,}+={0,2})(?![\w=])", _is_account, folded=True)),
     ("Authorization header", "bearer", lambda: found(
         r"bearer\s{1,3}([\w.~+/=-]{20,}+)", values.has_digit, folded=True)),
-    ("session cookie", "cookie", lambda: inside(
-        "cookie", r"cookie[\"']?\s?[:=][^\n]{1,1000}+",
+    ("session cookie", "cookie -b", lambda: inside(
+        "cookie -b",
+        r"(?:cookie[\"']?\s?[:=]|(?:cookie|(?<!\S)-b)[ =]?[\"']?(?=[\w.-]{1,60}=)|cookie\b[^\n:=]{1,40}: ?"
+        r"[\"'`]?(?=[\w.-]{1,60}=))[^\n]{1,1000}+",
         r"(?<![\w.%-])(?=([\w.-]{1,60}+)=)(?i:[\w.-]*?(?:sess|sid|auth|jwt|token|cookies))[\w.-]*+=([^;\s\"'<>]{16,}+)",
         values.has_digit)),
     ("session cookie", "li_at sess sid= remember_", lambda: found(
@@ -216,8 +240,8 @@ OWN: tuple[tuple[str, str | tuple[str, ...], Make], ...] = (
     # hexadecimal and base32 keys after a word that says so
     ("secret key", "key seed accounts", lambda: inside(
         "private priv wallet eth aes hmac master encryption signing secret symmetric ed25519 deployer accounts",
-        r"(?:(?:private|priv|wallet|eth|aes|hmac|master|encryption|signing|secret|symmetric|ed25519|deployer)"
-        r"[ _-]?(?:key|seed|pair)"
+        r"(?:(?<!checksum/)(?:private|priv|wallet|eth|aes|hmac|master|encryption|signing|secret|symmetric|ed25519"
+        r"|deployer)[ _-]?(?:key|seed|pair)"
         r"|accounts[\"']?\s?[:=]\s?\[)[^\n]{0,100}+",
         r"(?<![\w-])((?:0x)?[0-9a-fA-F]{64,128}+)(?!\w)", _is_hexadecimal)),
     ("secret key", "otp 2fa mfa", lambda: inside(
@@ -251,7 +275,9 @@ OWN: tuple[tuple[str, str | tuple[str, ...], Make], ...] = (
         r")[^\n:：]{0,80}(?:[:：=]|->)\s?((?:[^\s\d,.;:]{1,14}[ ,　]{1,2}){11,23}[^\s\d,.;:]{1,14})(?=[.\n]|$)",
         secret_phrases.is_after_verb, folded=True)),
     ("recovery code", "code", lambda: inside(
-        "recovery backup rescue", r"(?:recovery|backup|rescue)[ -]codes?[^.]{1,300}+",
+        "recovery backup rescue", r"(?:recovery|backup|rescue)[ -]codes?[^.]{1,300}+"
+        r"(?:\.\s[^.:\n]{0,40}(?:(?:next|unused|remaining|last|first|new|current) (?:one|code)"
+        r"|(?:left|remaining|still)\b)[^.:\n]{0,40}:[^.]{1,80}+)?",
         r"(?<![\w-])([a-zA-Z0-9]{4,8}(?:-[a-zA-Z0-9]{4,8}){1,3}|\d{4,10}(?: \d{4,10}){0,15}+)(?![\w-])",
         values.has_digit)),
     ("password", "wifi:", lambda: found(r"wifi:[^\n]{0,200}?;p:([^;\n]{8,63}+);", folded=True)),  # a QR code
@@ -260,6 +286,11 @@ OWN: tuple[tuple[str, str | tuple[str, ...], Make], ...] = (
         r"(?i)(?:(?<![\w-])(?:key|schlüssel|cl[ée]|clave|chiave|chave|ключ|code|psk)(?: is| ist| est| es|\s?[:=])?\s?"
         r"|\s[/–—|]\s(?!\d[.\d]{0,2}\s?ghz))[\"']?([^\s\"',;]{8,63}+)",
         lambda value: values.is_given(value) and secret_sentences.is_picked(trim(value)))),
+    ("password", "wi-fi wifi wlan wpa", lambda: found(
+        rf"(?:(?:{_WIFI})[^\n:=]{{0,40}}?(?:{_WIFI_KEY})|(?:{_WIFI_KEY})[^\n:=]{{1,20}}?(?:{_WIFI}))"
+        r"(?:(?:(?!number|nummer|phone|telef|ticket|support|desk)[^\n:=.,;]){0,60}?"
+        r"(?:[:=]| is| ist| est| es| è| é) ?| )(\d{3,10}(?:[ -]\d{3,10}){0,7}+)(?![\w.-])",
+        lambda value: sum(map(str.isdigit, value)) >= 8, folded=True)),
     ("password", "account login user konten zugänge comptes cuentas", lambda: inside(
         "account login user konten zugänge comptes cuentas",
         r"(?:accounts|logins|users|konten|zugänge|comptes|cuentas)(?![a-z])[^\n:]{0,60}:(?:\n[^\n]{1,100}+){1,10}+",
@@ -344,6 +375,10 @@ OWN: tuple[tuple[str, str | tuple[str, ...], Make], ...] = (
     ("password", _LOGIN.stems, lambda: named(_LOGIN, _AS + _WITH + "[/,|:]" + _THEN, BARE, _is_of_login, trimmed=True)),
     ("password", _USER.stems, lambda: named(
         _USER, "[ :=]{1,2}" + _WITH + "/" + _THEN, BARE, secret_sentences.is_chosen, trimmed=True)),
+    ("password", "pass", lambda: found(rf"{_PASS}{IS}[\"']?([^\s\"'`]{{4,200}}+)", values.is_password)),  # SSHPASS
+    ("secret", "_key", lambda: found(
+        rf"{_KEY}[\"']?\s?[:=]\s?[\"']?([\w+/=-]{{24,200}}+)",
+        lambda value: _is_random(value) or values.is_long(value))),
     ("secret", "jwt", lambda: found(  # the second argument of jsonwebtoken and PyJWT
         r"jwt\.(?:sign|verify|encode|decode)\(\s{0,9}(?:\{[^{}]{0,200}+\}|[\w.$]{1,60}+(?:\(\))?)\s{0,3},\s{0,9}"
         r"[\"']([^\"'\n]{8,200}+)[\"']", _is_signing_key, folded=True)),

@@ -25,6 +25,10 @@ _PUBLIC = re.compile(
     r"|öffentliche[rn]? schlüssel|открыт\w{2} ключ\w?|klucz publiczny|openbare sleutel|公開鍵|公钥|공개 ?키)"
     r"(?:(?!secret|privat|passw|token|key|clave|schlüssel)[^\n;]){0,60}\Z"
 )
+_DIGEST_OF = re.compile(
+    r"(?:checksum|digest|fingerprint|(?<![a-z])sha(?:\d{1,3})?)[/._-][\w./-]{1,40}[\"']?\s?[:=]\s?[\"']?\Z"
+)
+_HEXADECIMAL = re.compile(r"(?:[0-9a-f]{8}){4,16}(?!\w)")
 _BEFORE = 90  # characters before a value in which it is called public
 PATHLIKE = re.compile(
     r"(?:~|\.{1,2})?/[\w./-]*$|[A-Za-z][\w+.-]*://|arn:|[\w.-]+/[\w./-]*$|[\w-]+\.(?:txt|pem|key|json)$"
@@ -82,8 +86,10 @@ def is_given(value: str) -> bool:
 
 
 def is_public(folded: str, at: int) -> bool:
-    """Whether what begins there, in a text in small letters, is called a key that everybody may know."""
-    return bool(_PUBLIC.search(folded, max(0, at - _BEFORE), at))
+    """Whether what begins there, in a text in small letters, is called a key that everybody may know, or a digest."""
+    begin = max(0, at - _BEFORE)
+    of_digest = _HEXADECIMAL.match(folded, at) and _DIGEST_OF.search(folded, begin, at)
+    return bool(of_digest or _PUBLIC.search(folded, begin, at))
 
 
 def classes(value: str) -> int:
@@ -179,9 +185,12 @@ def is_in_prose(value: str) -> bool:
 
 def is_strong(value: str) -> bool:
     """After the mere word: small and capital letters, digits, signs, three of them at least, or many of two."""
-    return is_in_sentence(value) and (
-        (len(value) >= 8 and classes(value) > 2) or (bool(_LONG.fullmatch(value)) and len(_DIGIT.findall(value)) > 3)
-    )
+    return is_in_sentence(value) and ((len(value) >= 8 and classes(value) > 2) or is_long(value))
+
+
+def is_long(value: str) -> bool:
+    """Many letters of one case and digits, as no name has."""
+    return is_in_sentence(value) and bool(_LONG.fullmatch(value)) and len(_DIGIT.findall(value)) > 3
 
 
 def is_key(value: str) -> bool:
