@@ -118,15 +118,15 @@ def _hooks(agent: Agent, place: Place, model: Model) -> Iterator[Outcome]:
     place.write(agent.hooks, there | _documented(agent.hooks))
     problem = _session(agent, place, model, NOTE, prompt=PROMPT)
     yield Outcome("session-start", problem or ("" if FACT in model.words() else "the model is shown no briefing"))
-    if isinstance(agent, ClaudeCode):
-        yield from _turns(agent, place)
-
-
-def _turns(agent: ClaudeCode, place: Place) -> Iterator[Outcome]:
-    """The session of `_hooks` is in the journal, once, and has the id that its tools knew."""
     (turns,) = place.ask("journal", "query_raw_memories", {"query": PROMPT})
     kept = [turn for turn in turns["results"] if turn["prompt"] == PROMPT and turn["response"] == DONE]
     yield Outcome("stop", "" if len(kept) == 1 else f"the turn is in the journal {len(kept)} times: {turns}")
+    if isinstance(agent, ClaudeCode):
+        yield from _conversation(agent, place, kept)
+
+
+def _conversation(agent: ClaudeCode, place: Place, kept: list[Json]) -> Iterator[Outcome]:
+    """The session of a turn has the id that its tools knew; it was summarized, and can be compacted."""
     (noted,) = place.ask("recall", "memory_recall", {"query": NOTE.arguments["content"], "format": "raw"})
     sessions = {one["session_id"] for one in noted["memories"][:1]}, {turn["sessionId"] for turn in kept}
     yield Outcome("session id", "" if sessions[0] == sessions[1] else f"tools and hooks differ: {sessions}")

@@ -9,6 +9,8 @@ from memoryd.core.transfer.formats.items import Fault, LeftOut, SourceSummary, Y
 from memoryd.core.transfer.formats.source import ForeignFormat, Source, SourceFile
 
 FILES = ("session-*.jsonl", "session-*.json")
+INJECTED = ("<session_context>", "<hook_context>")
+"""How texts begin that the program adds to a conversation."""
 _SPEAKERS = {"user": "user", "gemini": "assistant"}
 
 
@@ -77,7 +79,7 @@ def _message(value: Mapping[str, Any], place: str, begun: str) -> SourceMessage:
     parts = [text(words)] if isinstance(words, str) else [text(one.get("text")) for one in mappings(words)]
     return SourceMessage(
         "user" if value.get("type") == "user" else "assistant",
-        BETWEEN.join(filter(None, parts)),
+        BETWEEN.join(one for one in parts if one and not one.startswith(INJECTED)),
         f"{place}:{value.get('id')}",
         when(value.get("timestamp")) or begun,
         BETWEEN.join(filter(None, thoughts)),
