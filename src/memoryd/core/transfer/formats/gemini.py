@@ -1,5 +1,6 @@
 """The sessions of Gemini CLI: a head, then messages, which later lines may replace, remove or rewind."""
 
+import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -9,8 +10,8 @@ from memoryd.core.transfer.formats.items import Fault, LeftOut, SourceSummary, Y
 from memoryd.core.transfer.formats.source import ForeignFormat, Source, SourceFile
 
 FILES = ("session-*.jsonl", "session-*.json")
-INJECTED = ("<session_context>", "<hook_context>")
-"""How texts begin that the program adds to a conversation."""
+_INJECTED = re.compile(r"<(session|hook)_context>.*?(?:</\1_context>|\Z)", re.DOTALL)
+"""What the program adds to a prompt, or sends as one."""
 _SPEAKERS = {"user": "user", "gemini": "assistant"}
 
 
@@ -76,10 +77,11 @@ def _message(value: Mapping[str, Any], place: str, begun: str) -> SourceMessage:
         for one in mappings(value.get("thoughts"))
     )
     words = value.get("displayContent") or value.get("content")
-    parts = [text(words)] if isinstance(words, str) else [text(one.get("text")) for one in mappings(words)]
+    texts = [words] if isinstance(words, str) else [text(one.get("text")) for one in mappings(words)]
+    parts = (_INJECTED.sub("", one).strip() for one in texts)
     return SourceMessage(
         "user" if value.get("type") == "user" else "assistant",
-        BETWEEN.join(one for one in parts if one and not one.startswith(INJECTED)),
+        BETWEEN.join(filter(None, parts)),
         f"{place}:{value.get('id')}",
         when(value.get("timestamp")) or begun,
         BETWEEN.join(filter(None, thoughts)),
