@@ -101,11 +101,6 @@ def plugin_files(name: str) -> list[tuple[Path, Any]]:
     return [(path, json.loads(path.read_text(encoding="utf-8"))) for path in sorted(PLUGIN.rglob(name))]
 
 
-def words_of(hook: dict[str, Any]) -> list[str]:
-    """A hook's command, in one list: Claude Code takes its arguments apart, so that no shell reads them."""
-    return [hook["command"], *hook["args"]] if "args" in hook else shlex.split(hook["command"])
-
-
 def test_the_plugin_is_whole_and_starts_what_is_there() -> None:
     (listed,) = read(".claude-plugin/marketplace.json")["plugins"]
     assert (ROOT / listed["source"]).samefile(PLUGIN)
@@ -123,11 +118,16 @@ def test_the_plugin_is_whole_and_starts_what_is_there() -> None:
 @pytest.mark.parametrize(("file", "client"), [("hooks.json", "claude-code"), ("codex-hooks.json", "codex")])
 def test_the_hooks_of_the_plugin_are_those_that_install_writes(file: str, client: ClientName) -> None:
     held = json.loads((PLUGIN / "hooks" / file).read_text(encoding="utf-8"))["hooks"]
-    run = {event: words_of(hook) for event, ((hook,),) in ((e, [one["hooks"] for one in g]) for e, g in held.items())}
+    run = {
+        event: shlex.split(hook["command"])
+        for event, ((hook,),) in ((e, [one["hooks"] for one in g]) for e, g in held.items())
+    }
     begin = ["uvx", "--from", f"memoryd>={__version__}", "memoryd", "hook"]
     assert all(words[:5] == begin for words in run.values())
     assert {event: words[5] for event, words in run.items()} == HOOK_FILES[client].events
     assert all(("--client" in words) == (client != "claude-code") for words in run.values())
+    default = read("plugins/memoryd/.claude-plugin/plugin.json")["userConfig"]["workspace"]["default"]
+    assert all(words[-1].removesuffix("}").rpartition(":-")[2] == default for words in run.values())
 
 
 def test_the_skill_keeps_to_the_standard() -> None:
