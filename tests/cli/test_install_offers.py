@@ -187,7 +187,7 @@ def test_what_uvx_has_fetched_for_one_run_is_written_so_that_it_is_fetched_again
     at_home: Run, home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     file = prepared(home, "claude-code")
-    monkeypatch.setattr(sys, "prefix", "/home/ann/.cache/uv/archive-v0/mFC")
+    monkeypatch.setattr(sys, "prefix", "/cache/uv/archive-v0/mFC")
     said = at_home("install", "claude-code", "--hooks")
     assert "uv tool install memoryd" in said.stderr
     made = entry(file, "claude-code")

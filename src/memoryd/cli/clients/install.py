@@ -97,11 +97,7 @@ def install(
     )
     if allowing:
         entry |= wanted.allowing
-    try:
-        done = [change(place.file, lambda text: place.put(text, entry, url, force=force), dry_run=dry_run)]
-    except RefusedError as error:
-        show.verbatim(f"Left alone: {place.file}\nWhat belongs there:\n\n{place.snippet(entry)}")
-        raise MemorydError(f"{place.file} was not changed: {error}") from error
+    done = [_entered(place, entry, url, force=force, dry_run=dry_run)]
     if allowing and place.rules:
         done.append(permissions.allow(place.rules, name, dry_run=dry_run))
     if run_hooks:
@@ -113,6 +109,15 @@ def install(
     _tell(done, f"Installed {name} for {wanted.title}", dry_run=dry_run)
     if not dry_run:
         _advise(settings, entry, name, url)
+
+
+def _entered(place: "_Place", entry: ServerEntry, url: str, *, force: bool, dry_run: bool) -> FileChange | None:
+    """Put the entry into the client's file; raise MemorydError, and show what belongs there, if that is not safe."""
+    try:
+        return change(place.file, lambda text: place.put(text, entry, url, force=force), dry_run=dry_run)
+    except RefusedError as error:
+        show.verbatim(f"Left alone: {place.file}\nWhat belongs there:\n\n{place.snippet(entry)}")
+        raise MemorydError(f"{place.file} was not changed: {error}") from error
 
 
 @command()

@@ -127,10 +127,10 @@ def collect(
     which this waits a little. `ended`: the session is over, so a turn that ends with a text is too.
     """
 
-    def is_said(found: tuple[list[Turn], Tally]) -> bool:
+    def is_there(found: tuple[list[Turn], Tally]) -> bool:
         return not last or bool(found[0] and says(found[0][-1].words, last))
 
-    turns, faults = awaited(partial(_turns, path, session, position), is_said)
+    turns, faults = awaited(partial(_turns, path, session, position), is_there)
     tally.add(faults)
     if turns and not turns[-1].closed:
         words = turns[-1].words

@@ -58,10 +58,10 @@ def _of_session(
 ) -> FinishedTurns:
     """Return the turns that are over: those that another one follows, and the last one where its end is certain."""
 
-    def is_said(found: tuple[list[Interaction], Tally]) -> bool:
+    def is_there(found: tuple[list[Interaction], Tally]) -> bool:
         return not last or bool(found[0] and says(found[0][-1].response, last))
 
-    turns, faults = transcript_import.awaited(partial(_read, path, form, read), is_said)
+    turns, faults = transcript_import.awaited(partial(_read, path, form, read), is_there)
     tally.add(faults)
     if not turns:
         return FinishedTurns(form, [], None)
