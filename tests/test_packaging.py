@@ -42,7 +42,8 @@ def test_every_version_is_the_packages() -> None:
     assert {read("mcpb/manifest.json")["version"], bundle["version"]} == {__version__}
     assert bundle["dependencies"] == [f"memoryd=={__version__}"]
     assert {plugin[1]["version"] for plugin in plugin_files("plugin.json")} == {__version__}
-    named = {name for path in PLUGIN.rglob("*.json") for name in re.findall(r"memoryd[><=~]=[\w.]+", path.read_text())}
+    started = [path.read_text(encoding="utf-8") for path in PLUGIN.parent.rglob("*.js*")]
+    named = {name for held in started for name in re.findall(r"memoryd[><=~]=[\w.]+", held)}
     assert named == {f"memoryd>={__version__}"}
 
 

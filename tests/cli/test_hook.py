@@ -271,6 +271,7 @@ PLACES = {
     "codex": ".codex/sessions/2026/03/04/rollout-2026-03-04T09-00-00-s.jsonl",
     "gemini": ".gemini/tmp/shop/chats/session-2026-03-04T09-00-s.jsonl",
     "cursor": ".cursor/projects/srv-shop/agent-transcripts/c1/c1.jsonl",
+    "opencode": ".local/share/memoryd-opencode/ses_9.json",
 }
 """Where each of them keeps its transcripts."""
 ANSWERS = [("Which port does staging use?", "Staging listens on port 5433."), ("And production?", "6000.")]
@@ -307,7 +308,7 @@ def test_the_turns_of_other_agents_are_kept_and_an_import_adds_none(home: Path, 
     assert {row["session_id"].partition(":")[0] for row in rows_of(home)} == {client}
 
 
-@pytest.mark.parametrize("client", PLACES)
+@pytest.mark.parametrize("client", sorted(PLACES.keys() - {"opencode"}))  # whose file is written when it has answered
 def test_a_turn_of_another_agent_that_may_go_on_is_left_for_the_next_hook(home: Path, client: str) -> None:
     path = recorded(home, client)
     whole = path.read_bytes()

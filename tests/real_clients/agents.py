@@ -1,6 +1,7 @@
 """The real clients: how each is led to the scripted model and to memoryd, and how it is asked without a window."""
 
 import json
+import shutil
 from abc import ABC, abstractmethod
 from pathlib import Path
 from typing import ClassVar
@@ -163,6 +164,11 @@ class OpenCode(Agent):
             "models": {MODEL: {"tool_call": True}},
         }
         place.write(self.configuration, {"autoupdate": False, "share": "disabled", "provider": {MODEL: provider}})
+
+    def install_plugin(self, place: Place) -> bool:
+        shutil.copy(ROOT / "plugins" / "opencode" / "memoryd.js", place.made(".config/opencode/plugins"))
+        place.memoryd("install", self.name, "--workspace", "auto")
+        return True
 
     def command(self, place: Place, url: str, prompt: str) -> list[str]:
         return [self.binary("opencode"), "run", "--model", f"{MODEL}/{MODEL}", prompt]

@@ -4,6 +4,7 @@ once, within the budget; whichever field of it a client shows.
 
 import json
 import re
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
@@ -22,6 +23,7 @@ QUESTION = "Who services the station on Kestrel Ridge, and at how many metres do
 BUDGET, FRAME = 500, 60
 """The tokens that a recall may take, and those that a client may put around them."""
 OF_PROJECT = {"MEMORY_NAMESPACE": "auto"}
+LOOKS = 10  # for a turn: opencode does not wait for its hook
 SESSIONS = 3  # Codex may ask its model before a plugin's server is up
 STORE = Call("memory_store", {"content": FACT})
 RECALL = Call("memory_recall", {"query": QUESTION, "token_budget": BUDGET})
@@ -178,10 +180,14 @@ def _plugin(agent: Agent, place: Place, model: Model) -> Iterator[Outcome]:
     yield Outcome("plugin", problem or (f"not offered: {', '.join(lacking)}" if lacking else ""))
     results = [result.text for result in model.results()]
     yield recalled("plugin, recall", RECALL, results[-1] if results else "")
-    briefed = any(FACT in request.words for request in model.requests if not request.results)
-    yield Outcome("plugin, session-start", "" if briefed else "the model is shown no briefing")
-    (turns,) = project.ask("journal", "query_raw_memories", {"query": PROMPT})
-    kept = any(turn["response"] == DONE for turn in turns["results"])
+    if agent.hooks:
+        briefed = any(FACT in request.words for request in model.requests if not request.results)
+        yield Outcome("plugin, session-start", "" if briefed else "the model is shown no briefing")
+    for _ in range(LOOKS):
+        (turns,) = project.ask("journal", "query_raw_memories", {"query": PROMPT})
+        if kept := any(turn["response"] == DONE for turn in turns["results"]):
+            break
+        time.sleep(1)
     yield Outcome("plugin, stop", "" if kept else f"the turn is not in the journal: {turns}")
 
 

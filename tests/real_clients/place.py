@@ -69,6 +69,12 @@ class Place:
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(content if isinstance(content, str) else json.dumps(content, indent=2) + "\n", encoding="utf-8")
 
+    def made(self, path: str) -> Path:
+        """A folder below the home."""
+        folder = self.home / path
+        folder.mkdir(parents=True, exist_ok=True)
+        return folder
+
     def run(self, command: Sequence[str], **variables: str) -> subprocess.CompletedProcess[str]:
         """Run a command in the project, for as long as patience lasts; what it says is kept in a log."""
         try:

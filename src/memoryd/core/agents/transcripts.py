@@ -1,6 +1,6 @@
 """What of a transcript is new and over, whichever agent wrote it.
 
-The transcripts of Codex, Gemini CLI and Cursor are read by the readers of their formats, so that a turn has the same id
+Those of Codex, Gemini CLI, Cursor and opencode are read by the readers of their formats, so that a turn has the same id
 whether a hook or an import brings it.
 """
 
@@ -12,7 +12,7 @@ from typing import TypeAlias
 
 from memoryd.core.agents import transcript_import
 from memoryd.core.agents.transcript_import import ReadPosition, Tally, says
-from memoryd.core.transfer.formats import codex, cursor, gemini
+from memoryd.core.transfer.formats import codex, cursor, gemini, opencode
 from memoryd.core.transfer.formats.items import Fault, SourceTurn, Yielded, derived_id, usable_session
 from memoryd.core.transfer.formats.source import ForeignFormat, SourceFile, opened
 from memoryd.model import Interaction, Kind
@@ -21,6 +21,7 @@ from memoryd.text import storable
 SessionReader: TypeAlias = Callable[[SourceFile], Iterator[Yielded]]
 READERS: tuple[tuple[ForeignFormat, SessionReader], ...] = (
     (codex.FORMAT, codex.session), (gemini.FORMAT, gemini.session), (cursor.FORMAT, cursor.session),
+    (opencode.FORMAT, opencode.session),
 )  # fmt: skip
 """Of each agent but Claude Code its format, and what reads one session of it."""
 
