@@ -15,7 +15,7 @@ import yaml
 
 from memoryd import __version__
 from memoryd.cli.clients.catalog import ClientName
-from memoryd.cli.clients.hooks import HOOK_FILES
+from memoryd.cli.clients.hooks import HOOK_FILES, UNBLOCKING
 from memoryd.cli.clients.install import VARIABLE
 from memoryd.settings import Settings, variables
 from memoryd.toolsets import TOOLSETS
@@ -119,10 +119,9 @@ def test_the_plugin_is_whole_and_starts_what_is_there() -> None:
 @pytest.mark.parametrize(("file", "client"), [("hooks.json", "claude-code"), ("codex-hooks.json", "codex")])
 def test_the_hooks_of_the_plugin_are_those_that_install_writes(file: str, client: ClientName) -> None:
     held = json.loads((PLUGIN / "hooks" / file).read_text(encoding="utf-8"))["hooks"]
-    run = {
-        event: shlex.split(hook["command"])
-        for event, ((hook,),) in ((e, [one["hooks"] for one in g]) for e, g in held.items())
-    }
+    lines = {event: group["hooks"][0]["command"] for event, (group,) in held.items()}
+    assert all(line.endswith(UNBLOCKING) for line in lines.values())
+    run = {event: shlex.split(line.removesuffix(UNBLOCKING)) for event, line in lines.items()}
     begin = ["uvx", "--from", f"memoryd>={__version__}", "memoryd", "hook"]
     assert all(words[:5] == begin for words in run.values())
     assert {event: words[5] for event, words in run.items()} == HOOK_FILES[client].events

@@ -198,3 +198,4 @@ def test_what_uvx_has_fetched_for_one_run_is_written_so_that_it_is_fetched_again
     assert command[3] == "memoryd"
     for lines in commands(home / HOOKS["claude-code"]).values():
         assert shlex.split(lines[0])[:5] == [*command[:4], "hook"]
+        assert lines[0].endswith("|| exit 1")  # uvx itself may end with 2, which would block the agent

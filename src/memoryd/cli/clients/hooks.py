@@ -17,6 +17,8 @@ from memoryd.errors import MemorydError
 
 SECONDS = 15
 """After which a client gives a hook up; one that does its work takes a fraction of one."""
+UNBLOCKING = " || exit 1"
+"""Follows uvx, which may end with 2 where it cannot fetch a package: of a hook, that stops its agent."""
 OURS = re.compile(r"memoryd\b.* hook [a-z-]+\b")
 
 
@@ -64,7 +66,8 @@ def put(client: ClientName, command: Sequence[str], arguments: Sequence[str], *,
         if place.version and edit_json.value_at(edit_json.parsed(text, toml=False), ["version"]) is None:
             text = edit_json.put(text, ["version"], place.version, toml=False)
         for event, ours in place.events.items():
-            text = _with(text, place, event, _line([*command, "hook", ours, "--client", client, *arguments]))
+            line = _line([*command, "hook", ours, "--client", client, *arguments])
+            text = _with(text, place, event, line + UNBLOCKING * (Path(command[0]).stem == "uvx"))
         return text
 
     return _changed(place.file, edit, dry_run=dry_run)
