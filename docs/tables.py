@@ -8,6 +8,7 @@ A table stands between `<!-- table: NAME -->` and `<!-- /table -->` in README.md
 """
 
 import ast
+import base64
 import inspect
 import json
 import re
@@ -15,6 +16,7 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote, urlencode
 
 from typer.main import get_command
 
@@ -240,10 +242,19 @@ def clients() -> str:
     return table(heads, rows)
 
 
+def links() -> str:
+    """Links that let a client add memoryd, once its user agrees."""
+    entry = {"command": "uvx", "args": ["memoryd"]}
+    inner = base64.b64encode(json.dumps(entry).encode()).decode()
+    cursor = f"cursor://anysphere.cursor-deeplink/mcp/install?{urlencode({'name': 'memory', 'config': inner})}"
+    vscode = f"vscode:mcp/install?{quote(json.dumps({'name': 'memory', **entry}))}"
+    return table(("client", "link"), [("Cursor", f"`{cursor}`"), ("VS Code", f"`{vscode}`")])
+
+
 TABLES: dict[str, Callable[[], str]] = {
     "tools": tools, "modules": modules, "columns": columns, "values": values,
     "settings": settings, "profile": profile, "files": files, "commands": commands,
-    "options": options, "clients": clients, "categories": categories, "technologies": technologies,
+    "options": options, "clients": clients, "links": links, "categories": categories, "technologies": technologies,
     **{name: lambda tool=tool: arguments(tool) for name, tool in _tools().items()},  # type: ignore[misc]
 }  # fmt: skip
 

@@ -1,22 +1,30 @@
 """What others install memoryd from: registry entry, bundle, image. Each says what the package says."""
 
+import base64
 import json
 import re
+import shlex
 import tomllib
 from pathlib import Path
 from typing import Any
+from urllib.parse import parse_qs, unquote, urlsplit
 
 import jsonschema
 import pytest
 import yaml
 
 from memoryd import __version__
+from memoryd.cli.clients.catalog import ClientName
+from memoryd.cli.clients.hooks import HOOK_FILES, UNBLOCKING
 from memoryd.cli.clients.install import VARIABLE
 from memoryd.settings import Settings, variables
+from memoryd.toolsets import TOOLSETS
 
 pytestmark = pytest.mark.process
 
 ROOT = Path(__file__).parents[1]
+REPOSITORY = "https://github.com/memoryd/memoryd"
+PLUGIN = ROOT / "plugins" / "memoryd"
 KNOWN = {name for field in Settings.model_fields for name in variables(field)}
 
 
@@ -33,6 +41,10 @@ def test_every_version_is_the_packages() -> None:
     assert {server["version"], *(package["version"] for package in server["packages"])} == {__version__}
     assert {read("mcpb/manifest.json")["version"], bundle["version"]} == {__version__}
     assert bundle["dependencies"] == [f"memoryd=={__version__}"]
+    assert {plugin[1]["version"] for plugin in plugin_files("plugin.json")} == {__version__}
+    started = [path.read_text(encoding="utf-8") for path in PLUGIN.parent.rglob("*.js*")]
+    named = {name for held in started for name in re.findall(r"memoryd[><=~]=[\w.]+", held)}
+    assert named == {f"memoryd>={__version__}"}
 
 
 def test_the_registry_entry_has_what_the_registry_demands() -> None:
@@ -43,7 +55,9 @@ def test_the_registry_entry_has_what_the_registry_demands() -> None:
     assert 3 <= len(server["name"]) <= 200
     assert 1 <= len(server["description"]) <= 100
     assert 1 <= len(server["title"]) <= 100
-    assert server.keys() <= {"$schema", "name", "title", "description", "version", "packages"}
+    assert server.keys() <= {"$schema", "name", "title", "description", "repository", "version", "packages"}
+    assert server["repository"] == {"url": REPOSITORY, "source": "github"}
+    assert server["name"] == f"io.github.{REPOSITORY.removeprefix('https://github.com/')}"
     (package,) = server["packages"]
     assert package.keys() >= {"registryType", "identifier", "version", "transport"}
     assert (package["registryType"], package["transport"]) == ("pypi", {"type": "stdio"})
@@ -71,6 +85,70 @@ def test_the_bundle_is_of_its_schema() -> None:
     configured = manifest["server"]["mcp_config"]["env"]
     assert configured.keys() <= KNOWN
     assert set(configured.values()) == {f"${{user_config.{name}}}" for name in manifest["user_config"]}
+
+
+def test_the_bundle_has_what_a_directory_shows() -> None:
+    manifest = read("mcpb/manifest.json")
+    assert manifest["repository"]["url"] == f"{REPOSITORY}.git"
+    assert all(manifest[name].startswith(REPOSITORY) for name in ("homepage", "documentation", "support"))
+    icon = (ROOT / "mcpb" / manifest["icon"]).read_bytes()
+    assert icon == (PLUGIN / ".claude-plugin" / "icon.png").read_bytes()
+    assert icon.startswith(b"\x89PNG")
+    assert int.from_bytes(icon[16:20]) == int.from_bytes(icon[20:24]) == 512  # width and height
+
+
+def plugin_files(name: str) -> list[tuple[Path, Any]]:
+    """The files of the plugin of that name, with what they hold."""
+    return [(path, json.loads(path.read_text(encoding="utf-8"))) for path in sorted(PLUGIN.rglob(name))]
+
+
+def test_the_plugin_is_whole_and_starts_what_is_there() -> None:
+    (listed,) = read(".claude-plugin/marketplace.json")["plugins"]
+    assert (ROOT / listed["source"]).samefile(PLUGIN)
+    (_, claude), (_, codex) = plugin_files("plugin.json")
+    assert claude["name"] == codex["name"] == listed["name"]
+    assert {one["repository"] for one in (claude, codex)} == {REPOSITORY}
+    for part in ("skills", "mcpServers", "hooks"):
+        assert (PLUGIN / codex[part]).exists()
+    servers = [held["mcpServers"]["memory"] for _, held in plugin_files(".mcp*.json")]
+    starts = [[server["command"], *server["args"]] for server in servers]
+    assert starts == [["uvx", "--from", f"memoryd>={__version__}", "memoryd"]] * 2
+    assert {name for server in servers for name in server.get("env", {})} <= KNOWN
+
+
+@pytest.mark.parametrize(("file", "client"), [("hooks.json", "claude-code"), ("codex-hooks.json", "codex")])
+def test_the_hooks_of_the_plugin_are_those_that_install_writes(file: str, client: ClientName) -> None:
+    held = json.loads((PLUGIN / "hooks" / file).read_text(encoding="utf-8"))["hooks"]
+    lines = {event: group["hooks"][0]["command"] for event, (group,) in held.items()}
+    assert all(line.endswith(UNBLOCKING) for line in lines.values())
+    run = {event: shlex.split(line.removesuffix(UNBLOCKING)) for event, line in lines.items()}
+    begin = ["uvx", "--from", f"memoryd>={__version__}", "memoryd", "hook"]
+    assert all(words[:5] == begin for words in run.values())
+    assert {event: words[5] for event, words in run.items()} == HOOK_FILES[client].events
+    assert all(("--client" in words) == (client != "claude-code") for words in run.values())
+    default = read("plugins/memoryd/.claude-plugin/plugin.json")["userConfig"]["workspace"]["default"]
+    assert all(words[-1].removesuffix("}").rpartition(":-")[2] == default for words in run.values())
+
+
+def test_the_skill_keeps_to_the_standard() -> None:
+    skill = (PLUGIN / "skills" / "memory" / "SKILL.md").read_text(encoding="utf-8")
+    _, head, body = skill.split("---\n", 2)
+    about = yaml.safe_load(head)
+    assert about["name"] == "memory"  # that of its folder
+    assert len(about["description"]) <= 1024
+    assert len(about["compatibility"]) <= 500
+    tools = {tool.name for tool in TOOLSETS["recall"]}
+    assert set(re.findall(r"\bmemory_\w+", body)) < tools
+
+
+def test_a_click_adds_what_uvx_starts() -> None:
+    page = text("docs/clients.md")
+    (cursor,) = re.findall(r"`(cursor://[^`]+)`", page)
+    asked = parse_qs(urlsplit(cursor).query)
+    assert asked["name"] == ["memory"]
+    assert json.loads(base64.b64decode(asked["config"][0])) == {"command": "uvx", "args": ["memoryd"]}
+    (vscode,) = re.findall(r"`vscode:mcp/install\?([^`]+)`", page)
+    assert json.loads(unquote(vscode)) == {"name": "memory", "command": "uvx", "args": ["memoryd"]}
 
 
 def test_the_image_is_made_of_what_is_there() -> None:

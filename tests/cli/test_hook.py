@@ -213,7 +213,7 @@ def test_bad_lines_are_told_in_one_line_and_the_rest_is_kept(home: Path, transcr
         (["hook", "stop"], "", "not JSON"),
         (["hook", "stop"], handed("stop", ""), "has no transcript_path"),
         (["hook", "stop"], handed("stop", "/etc/passwd"), "is not below"),
-        (["hook", "stop", "--client", "codex"], handed("stop", ""), "claude-code alone"),
+        (["hook", "stop", "--client", "vscode"], handed("stop", ""), "vscode are not read"),
         (["--read-only", "hook", "stop"], handed("stop", ""), "--read-only"),
         (["hook", "stop", "--workspace", " "], handed("stop", "~/.profile"), "is not a valid workspace name"),
     ],
@@ -263,6 +263,84 @@ def test_what_nobody_foresaw_is_one_line_too(home: Path) -> None:
     )  # fmt: skip
     assert (ended.returncode, ended.stderr.count(b"\n")) == (1, 1)
     assert ended.stderr.startswith(b"memoryd: AttributeError")
+
+
+# other agents --------------------------------------------------------------------------------------------------------
+
+PLACES = {
+    "codex": ".codex/sessions/2026/03/04/rollout-2026-03-04T09-00-00-s.jsonl",
+    "gemini": ".gemini/tmp/shop/chats/session-2026-03-04T09-00-s.jsonl",
+    "cursor": ".cursor/projects/srv-shop/agent-transcripts/c1/c1.jsonl",
+    "opencode": ".local/share/memoryd-opencode/ses_9.json",
+}
+"""Where each of them keeps its transcripts."""
+ANSWERS = [("Which port does staging use?", "Staging listens on port 5433."), ("And production?", "6000.")]
+
+
+def recorded(home: Path, client: str) -> Path:
+    path = home / PLACES[client]
+    path.parent.mkdir(parents=True)
+    path.write_bytes((HOOKS / f"{client}.jsonl").read_bytes())
+    return path
+
+
+def turns(home: Path) -> list[tuple[str, str]]:
+    rows = [(row, row["body"].split("\n\n")) for row in rows_of(home) if row["kind"] == "interaction"]
+    return [(words[0], words[-1]) for row, words in sorted(rows, key=lambda one: one[0]["created_at"])]
+
+
+@pytest.mark.parametrize("client", PLACES)
+def test_the_turns_of_other_agents_are_kept_and_an_import_adds_none(home: Path, client: str) -> None:
+    path = recorded(home, client)
+    event = "session-end" if client == "cursor" else "stop"  # Cursor's stop does not say what the agent said last
+    said = run(home, "hook", event, "--client", client, stdin=handed("stop", path, client))
+    assert (said.stdout, said.stderr) == ("", "")
+    assert turns(home) == ANSWERS
+    (thoughts,) = {
+        row["body"].split("\n\n")[1]
+        for row in rows_of(home)
+        if "staging" in row["body"] and row["kind"] == "interaction"
+    }
+    assert "compose file" in thoughts or client == "cursor"
+    run(home, "import", path, "--yes", "--no-vectors")
+    assert turns(home) == ANSWERS
+    assert {row["client"] for row in rows_of(home)} == {client}
+    assert {row["session_id"].partition(":")[0] for row in rows_of(home)} == {client}
+
+
+@pytest.mark.parametrize("client", sorted(PLACES.keys() - {"opencode"}))  # whose file is written when it has answered
+def test_a_turn_of_another_agent_that_may_go_on_is_left_for_the_next_hook(home: Path, client: str) -> None:
+    path = recorded(home, client)
+    whole = path.read_bytes()
+    *before, last = whole.splitlines(keepends=True)
+    if client == "codex":
+        before.pop()  # the same message as an event
+    path.write_bytes(b"".join(before) + last[: len(last) // 2])  # the agent is writing
+    quiet = {"last_assistant_message": None, "prompt_response": None}
+    given = [client, "--client", client]
+    run(home, "hook", "stop", *given[1:], stdin=handed("stop", path, client, **quiet))
+    assert turns(home) == ANSWERS[:1]
+    path.write_bytes(whole)
+    run(home, "hook", "pre-compact", *given[1:], stdin=handed("stop", path, client, **quiet))
+    assert turns(home) == ANSWERS[:1]
+    for _ in range(2):
+        run(home, "hook", "session-end", *given[1:], stdin=handed("stop", path, client, **quiet))
+    assert turns(home) == ANSWERS
+    assert sum(row["kind"] == "summary" for row in rows_of(home)) == 1
+
+
+def test_a_transcript_says_itself_whose_it_is(home: Path) -> None:
+    """Cursor and VS Code run the hooks in Claude Code's files too."""
+    run(home, "hook", "stop", stdin=handed("stop", recorded(home, "codex"), "codex"))
+    assert {row["client"] for row in rows_of(home)} == {"codex"}
+
+
+def test_a_torn_line_of_another_agent_is_told_and_the_rest_is_kept(home: Path) -> None:
+    path = recorded(home, "codex")
+    path.write_bytes(path.read_bytes().replace(b"\n", b"\ntorn\n", 3))
+    said = run(home, "hook", "stop", "--client", "codex", stdin=handed("stop", path, "codex"), code=1).stderr
+    assert "could not be read: 3." in said
+    assert turns(home) == ANSWERS
 
 
 # briefings -----------------------------------------------------------------------------------------------------------

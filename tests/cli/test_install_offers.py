@@ -1,7 +1,10 @@
 """What `memoryd install` offers besides the entry, and what `memoryd uninstall` leaves: nothing of its own."""
 
+import json
 import os
 import pty
+import re
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -11,6 +14,7 @@ import pytest
 from tests.cli.test_commands import Run, data, run, told
 from tests.cli.test_install import at_home, entry, every_client, foreign, held, prepared
 from tests.clients import PATIENCE, environment
+from tests.test_docs import ROOT
 
 __all__ = ["at_home", "data", "run"]  # fixtures
 
@@ -104,3 +108,94 @@ def test_no_empty_table_stays(at_home: Run, home: Path, client: str, before: str
     at_home("install", client)
     at_home("uninstall", client)
     assert file.read_text(encoding="utf-8") == before
+
+
+# hooks ---------------------------------------------------------------------------------------------------------------
+
+HOOKS = {
+    "claude-code": ".claude/settings.json", "codex": ".codex/hooks.json", "gemini": ".gemini/settings.json",
+    "cursor": ".cursor/hooks.json",
+}  # fmt: skip
+
+
+def commands(file: Path) -> dict[str, list[str]]:
+    """The command lines of each event, in whatever form the client has them."""
+    hooks = held(file).get("hooks", {})
+    return {
+        event: [one["command"] for group in groups for one in group.get("hooks", [group])]
+        for event, groups in hooks.items()
+    }
+
+
+@pytest.mark.parametrize("client", HOOKS)
+def test_hooks_are_those_of_the_page_and_go_without_a_trace(at_home: Run, home: Path, client: str) -> None:
+    prepared(home, client)
+    file = home / HOOKS[client]
+    before = file.read_text(encoding="utf-8") if file.exists() else None
+    at_home("install", client, "--hooks", "--workspace", "a b")
+    made = commands(file)
+    page = (ROOT / "docs" / "hooks.md").read_text(encoding="utf-8")
+    found = re.search(rf"`~/{re.escape(HOOKS[client])}`.*?```json\n(.*?)```", page, re.DOTALL)
+    assert found
+    shown = json.loads(found[1])["hooks"]
+    assert made.keys() == shown.keys()
+    for event, lines in made.items():
+        (line,) = lines
+        words = shlex.split(line)
+        assert words[words.index("hook") + 1] in json.dumps(shown[event])
+        assert words[-2:] == ["--workspace", "a b"]
+        assert words[words.index("--client") + 1] == client
+        assert Path(words[0]).is_absolute()
+    assert "already installed" in at_home("install", client, "--hooks", "--workspace", "a b").stdout
+    at_home("uninstall", client)
+    left = held(file)
+    assert left == ({"version": 1} if client == "cursor" else json.loads(before or "{}"))
+
+
+def test_hooks_of_others_and_what_was_set_at_ours_stay(at_home: Run, home: Path) -> None:
+    prepared(home, "claude-code")
+    file = home / HOOKS["claude-code"]
+    other = {"type": "command", "command": "notify-send memoryd done"}
+    ours = {"type": "command", "command": "/old/memoryd hook stop", "timeout": 5}
+    file.write_text(json.dumps({"hooks": {"Stop": [{"matcher": "*", "hooks": [other, ours]}]}}), encoding="utf-8")
+    at_home("install", "claude-code", "--hooks")
+    (group,) = held(file)["hooks"]["Stop"]
+    assert group["hooks"][0] == other
+    assert group["hooks"][1]["timeout"] == 5
+    assert group["hooks"][1]["command"].endswith("hook stop --client claude-code")
+    at_home("uninstall", "claude-code")
+    assert held(file) == {"hooks": {"Stop": [{"matcher": "*", "hooks": [other]}]}}
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["vscode"], "nothing to set"),
+        (["claude-code", "--http", "http://127.0.0.1:8765"], "on this machine"),
+        (["claude-code", "--file", "x/.mcp.json"], "those of the user"),
+    ],
+)
+def test_hooks_that_cannot_be_are_refused_before_anything_changes(
+    at_home: Run, home: Path, words: list[str], said: str
+) -> None:
+    file = prepared(home, words[0])
+    assert said in at_home("install", *words, "--hooks", code=2).stderr
+    assert not file.exists()
+
+
+def test_what_uvx_has_fetched_for_one_run_is_written_so_that_it_is_fetched_again(
+    at_home: Run, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = prepared(home, "claude-code")
+    monkeypatch.setattr(sys, "prefix", "/cache/uv/archive-v0/mFC")
+    said = at_home("install", "claude-code", "--hooks")
+    assert "uv tool install memoryd" in said.stderr
+    made = entry(file, "claude-code")
+    command = [made["command"], *made["args"]]
+    assert Path(command[0]).stem == "uvx"
+    assert command[1] == "--from"
+    assert command[2].startswith("memoryd")  # a version of the index, or what it was installed from
+    assert command[3] == "memoryd"
+    for lines in commands(home / HOOKS["claude-code"]).values():
+        assert shlex.split(lines[0])[:5] == [*command[:4], "hook"]
+        assert lines[0].endswith("|| exit 1")  # uvx itself may end with 2, which would block the agent

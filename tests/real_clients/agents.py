@@ -1,13 +1,16 @@
 """The real clients: how each is led to the scripted model and to memoryd, and how it is asked without a window."""
 
+import json
+import shutil
 from abc import ABC, abstractmethod
 from pathlib import Path
 from typing import ClassVar
 
 from tests.real_clients.packages import Npm, PyPI
-from tests.real_clients.place import BIN, BUILD, Place
+from tests.real_clients.place import BIN, BUILD, ROOT, Place
 
 KEY = "not-a-key"
+PLUGIN = ROOT / "plugins" / "memoryd"
 PROGRAMS = Path(__file__).resolve().parent / "programs"
 MODEL = "scripted"
 
@@ -35,6 +38,10 @@ class Agent(ABC):
     def install(self, place: Place) -> None:
         """Enter memoryd into its configuration."""
         place.memoryd("install", self.name, *self.options)
+
+    def install_plugin(self, place: Place) -> bool:
+        """Install the plugin of this repository as its user would; return whether the client has plugins."""
+        return False
 
     @abstractmethod
     def command(self, place: Place, url: str, prompt: str) -> list[str]:
@@ -65,6 +72,16 @@ class ClaudeCode(Agent):
         place.write(".claude.json", {"hasCompletedOnboarding": True})
         place.write(".claude/settings.json", {})
 
+    def install_plugin(self, place: Place) -> bool:
+        plugin = [self.binary("claude"), "plugin"]
+        for path in (ROOT, PLUGIN):
+            place.said([*plugin, "validate", "--strict", str(path)])
+        place.said([*plugin, "marketplace", "add", str(ROOT)])
+        place.said([*plugin, "install", "memoryd@memoryd"])
+        settings = json.loads((place.home / self.hooks).read_text(encoding="utf-8"))
+        place.write(self.hooks, settings | {"permissions": {"allow": ["mcp__plugin_memoryd_memory"]}})
+        return True
+
     def command(self, place: Place, url: str, prompt: str) -> list[str]:
         return [self.binary("claude"), "-p", prompt]
 
@@ -92,6 +109,12 @@ class Codex(Agent):
             f'[model_providers.scripted]\nname = "scripted"\nbase_url = "{url}/v1"\nenv_key = "SCRIPTED_KEY"\n'
             'wire_api = "responses"\n',
         )
+
+    def install_plugin(self, place: Place) -> bool:
+        plugin = [self.binary("codex"), "plugin"]
+        place.said([*plugin, "marketplace", "add", str(ROOT)])
+        place.said([*plugin, "add", "memoryd@memoryd"])
+        return True
 
     def command(self, place: Place, url: str, prompt: str) -> list[str]:
         return [
@@ -141,6 +164,11 @@ class OpenCode(Agent):
             "models": {MODEL: {"tool_call": True}},
         }
         place.write(self.configuration, {"autoupdate": False, "share": "disabled", "provider": {MODEL: provider}})
+
+    def install_plugin(self, place: Place) -> bool:
+        shutil.copy(ROOT / "plugins" / "opencode" / "memoryd.js", place.made(".config/opencode/plugins"))
+        place.memoryd("install", self.name, "--workspace", "auto")
+        return True
 
     def command(self, place: Place, url: str, prompt: str) -> list[str]:
         return [self.binary("opencode"), "run", "--model", f"{MODEL}/{MODEL}", prompt]

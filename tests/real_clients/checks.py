@@ -4,8 +4,9 @@ once, within the budget; whichever field of it a client shows.
 
 import json
 import re
+import time
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from memoryd.cli.clients.catalog import CLIENTS
 from memoryd.cli.clients.edit_json import is_toml, parsed
@@ -21,6 +22,9 @@ FACT = "The station on Kestrel Ridge measures snow at 2412 metres, and Imogen se
 QUESTION = "Who services the station on Kestrel Ridge, and at how many metres does it measure snow?"
 BUDGET, FRAME = 500, 60
 """The tokens that a recall may take, and those that a client may put around them."""
+OF_PROJECT = {"MEMORY_NAMESPACE": "auto"}
+LOOKS = 10  # for a turn: opencode does not wait for its hook
+SESSIONS = 3  # Codex may ask its model before a plugin's server is up
 STORE = Call("memory_store", {"content": FACT})
 RECALL = Call("memory_recall", {"query": QUESTION, "token_budget": BUDGET})
 FULL = Call("memory_recall", {"query": "stations, snow, metres, services", "token_budget": BUDGET})
@@ -85,6 +89,7 @@ def tried(agent: Agent, place: Place, model: Model) -> Iterator[Outcome]:
     if agent.configuration:
         yield _http(agent, place, model)
         yield _uninstalled(agent, place)
+    yield from _plugin(agent, place, model)
 
 
 def _session(agent: Agent, place: Place, model: Model, *script: Call, prompt: str) -> str:
@@ -118,15 +123,15 @@ def _hooks(agent: Agent, place: Place, model: Model) -> Iterator[Outcome]:
     place.write(agent.hooks, there | _documented(agent.hooks))
     problem = _session(agent, place, model, NOTE, prompt=PROMPT)
     yield Outcome("session-start", problem or ("" if FACT in model.words() else "the model is shown no briefing"))
-    if isinstance(agent, ClaudeCode):
-        yield from _turns(agent, place)
-
-
-def _turns(agent: ClaudeCode, place: Place) -> Iterator[Outcome]:
-    """The session of `_hooks` is in the journal, once, and has the id that its tools knew."""
     (turns,) = place.ask("journal", "query_raw_memories", {"query": PROMPT})
     kept = [turn for turn in turns["results"] if turn["prompt"] == PROMPT and turn["response"] == DONE]
     yield Outcome("stop", "" if len(kept) == 1 else f"the turn is in the journal {len(kept)} times: {turns}")
+    if isinstance(agent, ClaudeCode):
+        yield from _conversation(agent, place, kept)
+
+
+def _conversation(agent: ClaudeCode, place: Place, kept: list[Json]) -> Iterator[Outcome]:
+    """The session of a turn has the id that its tools knew; it was summarized, and can be compacted."""
     (noted,) = place.ask("recall", "memory_recall", {"query": NOTE.arguments["content"], "format": "raw"})
     sessions = {one["session_id"] for one in noted["memories"][:1]}, {turn["sessionId"] for turn in kept}
     yield Outcome("session id", "" if sessions[0] == sessions[1] else f"tools and hooks differ: {sessions}")
@@ -157,6 +162,33 @@ def _http(agent: Agent, place: Place, model: Model) -> Outcome:
         server.stop()
     results = model.results()
     return recalled("http", RECALL, results[0].text) if results else Outcome("http", problem or "no answer was shown")
+
+
+def _plugin(agent: Agent, place: Place, model: Model) -> Iterator[Outcome]:
+    """The plugin alone: its tools, its briefing, and its turns, in the workspace of the project."""
+    place.clear()
+    agent.configure(place, model.url)
+    if not agent.install_plugin(place):
+        return
+    project = replace(place, variables={**place.variables, **OF_PROJECT, "CLAUDE_PROJECT_DIR": str(place.project)})
+    project.ask("recall", "memory_store", {"content": FACT})
+    for _ in range(SESSIONS):
+        problem = _session(agent, place, model, NOTE, RECALL, prompt=PROMPT)
+        if model.offers():
+            break
+    lacking = [tool for tool in TOOLS if tool not in model.offers()]
+    yield Outcome("plugin", problem or (f"not offered: {', '.join(lacking)}" if lacking else ""))
+    results = [result.text for result in model.results()]
+    yield recalled("plugin, recall", RECALL, results[-1] if results else "")
+    if agent.hooks:
+        briefed = any(FACT in request.words for request in model.requests if not request.results)
+        yield Outcome("plugin, session-start", "" if briefed else "the model is shown no briefing")
+    for _ in range(LOOKS):
+        (turns,) = project.ask("journal", "query_raw_memories", {"query": PROMPT})
+        if kept := any(turn["response"] == DONE for turn in turns["results"]):
+            break
+        time.sleep(1)
+    yield Outcome("plugin, stop", "" if kept else f"the turn is not in the journal: {turns}")
 
 
 def _uninstalled(agent: Agent, place: Place) -> Outcome:

@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from memoryd import __version__
 from memoryd.settings import Settings
 from tests.real_clients.dialects import Json
 from tests.wires import ProcessWire
@@ -19,6 +20,12 @@ BIN = Path(sys.executable).parent
 """Where `memoryd`, and the Node of the extra `conformance`, are found."""
 KEPT = ("LANG", "LC_ALL", "TZ", "TERM", "SYSTEMROOT")
 """What of this process's environment a client sees: neither keys nor settings."""
+UVX = """#!/bin/sh
+[ "$1 $2 $3" = "--from memoryd>={version} memoryd" ] || exit 9
+shift 3
+exec {memoryd} "$@"
+"""
+"""Stands for uv's command, which would look for memoryd in a package index."""
 PATIENCE = 240  # seconds after which a client is given up
 
 
@@ -40,7 +47,7 @@ class Place:
     @property
     def environment(self) -> dict[str, str]:
         """What everything in this place is run with."""
-        path = os.pathsep.join([str(BIN), os.environ.get("PATH", os.defpath)])
+        path = os.pathsep.join([str(self.root / "bin"), str(BIN), os.environ.get("PATH", os.defpath)])
         around = {name: os.environ[name] for name in KEPT if name in os.environ}
         return {**around, "HOME": str(self.home), "PATH": path, "NO_COLOR": "1", **self.variables}
 
@@ -51,12 +58,22 @@ class Place:
         models = self.home / Settings.read({}).models.relative_to(Path.home())
         models.parent.mkdir(parents=True)
         models.symlink_to(Settings.read(os.environ).models)
+        uvx = self.root / "bin" / "uvx"
+        uvx.parent.mkdir()
+        uvx.write_text(UVX.format(version=__version__, memoryd=BIN / "memoryd"), encoding="utf-8")
+        uvx.chmod(0o755)
 
     def write(self, path: str, content: object) -> None:
         """A file below the home: text, or an object as JSON."""
         file = self.home / path
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(content if isinstance(content, str) else json.dumps(content, indent=2) + "\n", encoding="utf-8")
+
+    def made(self, path: str) -> Path:
+        """A folder below the home."""
+        folder = self.home / path
+        folder.mkdir(parents=True, exist_ok=True)
+        return folder
 
     def run(self, command: Sequence[str], **variables: str) -> subprocess.CompletedProcess[str]:
         """Run a command in the project, for as long as patience lasts; what it says is kept in a log."""

@@ -43,6 +43,7 @@ class HookClient(StrEnum):
     CODEX = "codex"
     CURSOR = "cursor"
     GEMINI = "gemini"
+    OPENCODE = "opencode"
     VSCODE = "vscode"
 
 

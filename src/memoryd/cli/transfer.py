@@ -13,14 +13,15 @@ from memoryd.core.agents import transcript_source
 from memoryd.core.engine import Engine
 from memoryd.core.graph.transaction import Graph
 from memoryd.core.scope import Scope
-from memoryd.core.transfer import foreign, formats
+from memoryd.core.transfer import foreign
 from memoryd.core.transfer.foreign import ImportSummary, Remark
+from memoryd.core.transfer.formats import table
 from memoryd.core.transfer.formats.source import opened
 from memoryd.core.transfer.intake import recognize
 from memoryd.errors import InvalidInputError
 from memoryd.settings import Settings
 
-FORMATS = {form.name: form for form in (foreign.FORMAT, transcript_source.FORMAT, *formats.FORMATS.values())}
+FORMATS = {form.name: form for form in (foreign.FORMAT, transcript_source.FORMAT, *table.FORMATS.values())}
 """What `--from` may name, in the order in which formats are recognized."""
 LISTED = ", ".join(FORMATS)
 

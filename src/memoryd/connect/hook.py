@@ -14,7 +14,7 @@ ANSWER = 35.0  # seconds in which a service answers, whatever it waits for
 OPTIONS = {"--client": "client", "--budget": "budget"}
 DEFAULTS = {"client": "claude-code", "budget": "800"}
 EVENTS = {"session-start", "stop", "pre-compact", "session-end"}
-CLIENTS = {"claude-code", "codex", "cursor", "gemini", "vscode"}
+CLIENTS = {"claude-code", "codex", "cursor", "gemini", "opencode", "vscode"}
 
 
 def request_of(arguments: list[str]) -> dict[str, Any] | None:

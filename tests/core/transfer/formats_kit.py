@@ -7,8 +7,8 @@ from pathlib import Path
 
 from memoryd.core.engine import Engine
 from memoryd.core.transfer import intake
-from memoryd.core.transfer.formats import FORMATS
 from memoryd.core.transfer.formats.source import opened
+from memoryd.core.transfer.formats.table import FORMATS
 from memoryd.core.transfer.intake import Intake
 from memoryd.core.transfer.restore import RestoredWorkspace
 

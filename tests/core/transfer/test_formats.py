@@ -16,9 +16,9 @@ from memoryd.core.engine import Engine
 from memoryd.core.memories.memories import Memories
 from memoryd.core.scope import Scope
 from memoryd.core.transfer import intake
-from memoryd.core.transfer.formats import FORMATS
 from memoryd.core.transfer.formats.items import SourceItem, SourceTurn
 from memoryd.core.transfer.formats.source import opened
+from memoryd.core.transfer.formats.table import FORMATS
 from memoryd.core.transfer.intake import Intake
 from memoryd.errors import InvalidInputError
 from memoryd.model import Record

@@ -95,18 +95,12 @@ CLIENTS: Mapping[ClientName, Client] = {
 }  # fmt: skip
 
 
-def starting(client: Client, command: Sequence[str]) -> ServerEntry:
+def started_by(client: Client, command: Sequence[str]) -> ServerEntry:
     """An entry that starts a process."""
     program, *arguments = command
     if client.one_list:
         return {**client.local, "command": [program, *arguments]}
     return {**client.local, "command": program, **({"args": arguments} if arguments else {})}
-
-
-def program(entry: ServerEntry) -> str:
-    """What an entry starts."""
-    command = entry["command"]
-    return str(command[0] if isinstance(command, list) else command)
 
 
 def connecting(client: Client, name: str, url: str, workspace: str, variable: str) -> ServerEntry:

@@ -1,7 +1,6 @@
 """`memoryd install` and `memoryd uninstall`: one entry in a client's own configuration."""
 
 import re
-import shutil
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -11,7 +10,7 @@ from urllib.parse import urlsplit
 import typer
 
 from memoryd.cli import permissions, show
-from memoryd.cli.clients import edit_json
+from memoryd.cli.clients import edit_json, hooks, starting
 from memoryd.cli.clients.catalog import (
     BEARER,
     CLIENTS,
@@ -22,10 +21,9 @@ from memoryd.cli.clients.catalog import (
     asked,
     connecting,
     is_of_memoryd,
-    program,
     question,
     renewed,
-    starting,
+    started_by,
 )
 from memoryd.cli.clients.edit_json import RefusedError
 from memoryd.cli.clients.safe_replace import FileChange, change
@@ -54,6 +52,9 @@ AllowTools = Annotated[
     bool | None,
     typer.Option(help="Let the agent call the tools without asking (Claude Code, Gemini CLI, Qwen Code)."),
 ]
+RunHooks = Annotated[
+    bool, typer.Option("--hooks", help="Let the client run hooks, too (Claude Code, Codex, Gemini CLI, Cursor).")
+]
 DryRun = Annotated[bool, typer.Option("--dry-run", help="Show what would change, and change nothing.")]
 
 
@@ -72,6 +73,7 @@ def install(
     ] = None,
     always_load: AlwaysLoad = None,
     allow_tools: AllowTools = None,
+    run_hooks: RunHooks = False,
     file: File = None,
     force: Annotated[
         bool,
@@ -85,6 +87,8 @@ def install(
     chosen(settings.toolsets, read_only=settings.read_only)
     url, entry = _entry(wanted, name, http, settings, token_variable)
     place = _Place(wanted, name, file)
+    if run_hooks:
+        _check_hooks(client, http, file)
     place.demand_client(force=force)
     if _wanted(always_load, wanted.loading, "--always-load", f"{LOADING} {wanted.title}", dry_run=dry_run):
         entry |= wanted.loading
@@ -93,19 +97,27 @@ def install(
     )
     if allowing:
         entry |= wanted.allowing
-    try:
-        done = [change(place.file, lambda text: place.put(text, entry, url, force=force), dry_run=dry_run)]
-    except RefusedError as error:
-        show.verbatim(f"Left alone: {place.file}\nWhat belongs there:\n\n{place.snippet(entry)}")
-        raise MemorydError(f"{place.file} was not changed: {error}") from error
+    done = [_entered(place, entry, url, force=force, dry_run=dry_run)]
     if allowing and place.rules:
         done.append(permissions.allow(place.rules, name, dry_run=dry_run))
+    if run_hooks:
+        words = starting.arguments(settings, "data_dir", "db_path", "workspace")
+        done.append(hooks.put(client, starting.command(settings), words, dry_run=dry_run))
     if not any(done):
         show.verbatim(f"{name} is already installed for {wanted.title}: {place.file}")
         return
     _tell(done, f"Installed {name} for {wanted.title}", dry_run=dry_run)
     if not dry_run:
         _advise(settings, entry, name, url)
+
+
+def _entered(place: "_Place", entry: ServerEntry, url: str, *, force: bool, dry_run: bool) -> FileChange | None:
+    """Put the entry into the client's file; raise MemorydError, and show what belongs there, if that is not safe."""
+    try:
+        return change(place.file, lambda text: place.put(text, entry, url, force=force), dry_run=dry_run)
+    except RefusedError as error:
+        show.verbatim(f"Left alone: {place.file}\nWhat belongs there:\n\n{place.snippet(entry)}")
+        raise MemorydError(f"{place.file} was not changed: {error}") from error
 
 
 @command()
@@ -126,6 +138,8 @@ def uninstall(
         raise MemorydError(f"{place.file} was not changed: {error}") from error
     if place.rules:
         done.append(permissions.disallow(place.rules, name, dry_run=dry_run))
+    if client in hooks.HOOK_FILES and not file:
+        done.append(hooks.drop(client, dry_run=dry_run))
     if not any(done):
         show.verbatim(f"{name} is not installed for {place.client.title}: {place.file}")
         return
@@ -200,12 +214,22 @@ def _entry(
         return url, _connecting(client, name, url, settings, variable)
     if variable:
         raise InvalidInputError("--token-variable is for --http: a client that starts memoryd needs no token.")
-    return "", starting(client, [*_program(), *_arguments(settings)])
+    return "", started_by(client, [*starting.command(settings), *starting.arguments(settings)])
 
 
 def _check(what: str, given: str, pattern: str) -> None:
     if not re.fullmatch(pattern, given):
         raise InvalidInputError(f"{given!r} is no {what}: it takes {pattern}.")
+
+
+def _check_hooks(client: ClientName, http: str | None, file: Path | None) -> None:
+    """Raise InvalidInputError unless the client runs hooks, on the memory of this machine."""
+    if client not in hooks.HOOK_FILES:
+        raise InvalidInputError(f"--hooks has nothing to set there. It is for {', '.join(hooks.HOOK_FILES)}.")
+    if http is not None:
+        raise InvalidInputError("--hooks run memoryd on this machine: they cannot reach a server by its URL.")
+    if file:
+        raise InvalidInputError("--hooks sets those of the user; docs/hooks.md shows those of one project.")
 
 
 # what is offered besides --------------------------------------------------------------------------------------------
@@ -221,30 +245,6 @@ def _wanted(given: bool | None, offered: object, option: str, question: str, *, 
     if given and not offered:
         raise InvalidInputError(f"{option} has nothing to set there. docs/clients.md says which clients take it.")
     return given
-
-
-# how memoryd is started ----------------------------------------------------------------------------------------------
-
-
-def _program() -> list[str]:
-    """The command that runs this memoryd, as an absolute path: clients often have another PATH."""
-    called = Path(sys.argv[0])
-    beside = Path(sys.executable).parent / "memoryd"
-    for one in (str(called) if called.stem == "memoryd" else "", str(beside)):
-        if found := shutil.which(one):
-            return [str(Path(found).absolute())]
-    return [sys.executable, "-m", "memoryd"]
-
-
-def _arguments(settings: Settings) -> list[str]:
-    """The options and variables in force, as arguments: a client does not see this shell's variables."""
-    given = settings.model_fields_set
-    options = {
-        "data_dir": ("--data-dir", str(settings.data_dir)), "db_path": ("--db", str(settings.db_path)),
-        "workspace": ("--workspace", settings.workspace), "toolsets": ("--toolsets", ",".join(settings.toolsets)),
-        "read_only": ("--read-only",) if settings.read_only else (),
-    }  # fmt: skip
-    return [word for field, words in options.items() if field in given for word in words]
 
 
 # over HTTP -----------------------------------------------------------------------------------------------------------
@@ -311,5 +311,7 @@ def _advise(settings: Settings, entry: ServerEntry, name: str, url: str) -> None
         note("The server decides which tools there are: --toolsets (MEMORY_TOOLSETS) was left out.")
     if not url and "database_url" in given:
         note("The client does not see MEMORY_DATABASE_URL: set it in the `env` of the entry.")
-    if not url and any(part.startswith("archive-v") for part in Path(program(entry)).parts):
-        note("uv may clear this memoryd from its cache: `uv tool install` keeps one. Install from that.")
+    if not url and starting.is_cached():
+        note(
+            "uvx fetches memoryd again once its cache is cleared. `uv tool install memoryd` keeps one, which it takes."
+        )

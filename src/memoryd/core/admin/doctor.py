@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from memoryd import __version__
+from memoryd.core.admin.shared_folders import REMEDY, shared_folder
 from memoryd.core.base.progress import StepProgress
 from memoryd.core.engine import Engine
 from memoryd.environment import current
@@ -171,10 +172,12 @@ class Doctor:
         ]  # fmt: skip
 
     def _place(self) -> Iterator[Finding]:
-        """Check that the database can be written and that the disk has enough space."""
+        """Check that the database is this machine's alone, that it can be written, and that the disk has space."""
         path = self._store.placement.path(None)
         if path is None:
             return
+        if shared := shared_folder(path):
+            yield Finding(str(shared.path), f"the database is in {shared.problem}", REMEDY)
         folder = next(parent for parent in path.parents if parent.exists())
         if not os.access(folder, os.W_OK) or (path.exists() and not os.access(path, os.W_OK)):
             yield Finding(str(path), "this user cannot write it", "Give the user write access to it and its directory.")

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from memoryd import disk
-from memoryd.core.agents import transcript_import
+from memoryd.core.agents import transcript_import, transcripts
 from memoryd.core.agents.spool import Spool, SpooledTurns
 from memoryd.core.agents.transcript_import import ReadPosition, Tally
 from memoryd.core.engine import Engine
@@ -30,6 +30,10 @@ KEPT = 30 * 24 * 3600.0  # seconds that the file of a session is kept after its 
 LONGEST = 1 << 20  # maximum bytes of such a file
 SESSIONS = ("session_id", "sessionId", "conversation_id")
 """The fields with the id of the session: of most clients, of VS Code, of Cursor."""
+LAST = ("last_assistant_message", "prompt_response")
+"""The fields with the agent's last message: of most clients, of Gemini CLI."""
+BRIEFED_ONLY = frozenset({"vscode"})
+"""The clients whose transcripts have no documented form."""
 EMPTY_CONTEXT = frozenset({"startup", "new", "clear", "compact"})
 """The sources of a session start after which earlier briefings are not in the agent's context."""
 READING = 30.0  # seconds after which a hook gives up a transcript ...
@@ -62,7 +66,7 @@ def parse(data: bytes) -> Event:
     session = next(filter(None, (_text(value, name) for name in SESSIONS)), "")
     if not session.strip() or len(session) > SESSION_LENGTH:
         raise InvalidInputError(f"The hook's session_id must be a text of 1 to {SESSION_LENGTH} characters.")
-    last = _text(value, "last_assistant_message").strip()
+    last = next(filter(None, (_text(value, name).strip() for name in LAST)), "")
     return Event(storable(session), _text(value, "transcript_path"), _text(value, "source"), storable(last) or None)
 
 
@@ -189,17 +193,16 @@ class Hooks:
         )
         check_printable(name)
         memory = f"{name} at {self._engine.store.place}"
-        turns = transcript_import.collect(
-            path, self._event.session, self._notes.position(memory, path), ended=ended, last=self._event.last,
-            tally=tally,
+        found = transcripts.finished(
+            path, self._event.session, self._notes.position(memory, path), client=client, ended=ended,
+            last=self._event.last, tally=tally,
         )  # fmt: skip
-        over = [turn.interaction() for turn in turns if turn.ended]
-        clean = tuple(transcript_import.cleaned(over, self._engine.secrets, tally, path))
+        clean = tuple(transcript_import.cleaned(found.turns, self._engine.secrets, tally, path))
         if clean:
             sessions = {turn.session_id for turn in clean} if ended else ()
-            self.spool.put(SpooledTurns(name, client, clean, tuple(sessions)))
-        if turns:
-            self._notes.set_position(memory, path, ReadPosition(turns[-1].offset, turns[-1].origin))
+            self.spool.put(SpooledTurns(name, found.client, clean, tuple(sessions)))
+        if found.position:
+            self._notes.set_position(memory, path, found.position)
         return tally
 
     def run(self, home: Path, client: str, *, ended: bool, bounded: Bounded) -> None:
@@ -209,8 +212,8 @@ class Hooks:
         """
         if self._engine.settings.read_only:
             raise InvalidInputError("This hook keeps turns, which --read-only (MEMORY_READ_ONLY) forbids.")
-        if client != "claude-code":
-            raise InvalidInputError(f"Turns are kept of claude-code alone; for {client} there is session-start.")
+        if client in BRIEFED_ONLY:
+            raise InvalidInputError(f"The transcripts of {client} are not read; for {client} there is session-start.")
         with bounded(READING, "the transcript could not be read in time"):
             kept = self.keep(home, client, ended=ended)
         waits = f"The turns wait in {self.spool.directory}, where the next hook or server takes them in"

@@ -6,10 +6,11 @@ only when its end is certain; otherwise the next hook or import reads it again f
 
 import stat
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
-from typing import IO
+from typing import IO, TypeVar
 
 from memoryd.core.agents.claude_code import LINE, Reader, Turn
 from memoryd.core.base.batches import batches
@@ -18,6 +19,8 @@ from memoryd.core.security.secrets import SecretRefusedError, Secrets
 from memoryd.errors import InvalidInputError
 from memoryd.model import Interaction
 from memoryd.store.journal import JournalStore
+
+T = TypeVar("T")
 
 BATCH = 100  # turns in a transaction
 QUIET = 600.0  # seconds without a new line after which a transcript is considered finished
@@ -53,6 +56,11 @@ class Tally:
         self.faults += 1
         if len(self.first_faults) < REMARKS:
             self.first_faults.append(TranscriptFault(str(file), line, text))
+
+    def add(self, other: "Tally") -> None:
+        """Count the faults of another tally too."""
+        self.faults += other.faults
+        self.first_faults += other.first_faults
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,28 +126,35 @@ def collect(
     `last` is the agent's last message, if it has stopped: its turn is over once the transcript contains that text, for
     which this waits a little. `ended`: the session is over, so a turn that ends with a text is too.
     """
-    until = time.monotonic() + LATE
-    while True:
-        faults = Tally()
-        turns = _turns(path, session, position, faults)
-        if not last or (turns and _says(turns[-1], last)) or time.monotonic() > until:
-            break
-        time.sleep(AGAIN)
-    tally.faults += faults.faults
-    tally.first_faults += faults.first_faults
+
+    def is_there(found: tuple[list[Turn], Tally]) -> bool:
+        return not last or bool(found[0] and says(found[0][-1].words, last))
+
+    turns, faults = awaited(partial(_turns, path, session, position), is_there)
+    tally.add(faults)
     if turns and not turns[-1].closed:
-        turns[-1].closed = _says(turns[-1], last) if last else turns[-1].ended or (ended and bool(turns[-1].words))
+        words = turns[-1].words
+        turns[-1].closed = says(words, last) if last else turns[-1].ended or (ended and bool(words))
     return turns
 
 
-def _turns(path: Path, session: str, position: ReadPosition, tally: Tally) -> list[Turn]:
+def awaited(read: Callable[[], T], is_whole: Callable[[T], bool]) -> T:
+    """Return what is read once it is whole, or as it is after LATE seconds."""
+    until = time.monotonic() + LATE
+    while not is_whole(found := read()) and time.monotonic() <= until:
+        time.sleep(AGAIN)
+    return found
+
+
+def _turns(path: Path, session: str, position: ReadPosition) -> tuple[list[Turn], Tally]:
+    tally = Tally()
     with path.open("rb") as file:
         begin = position if _is_valid(file, position) else ReadPosition()
         reader = Reader(file, session, lambda line, text: tally.fault(path, line, text))
         turns = list(reader.turns(begin.offset))
     if tally.faults and not reader.lines:
         raise InvalidInputError(f"{path} is not a transcript: none of its lines is a JSON object.")
-    return turns
+    return turns, tally
 
 
 def _is_valid(file: IO[bytes], position: ReadPosition) -> bool:
@@ -151,10 +166,10 @@ def _is_valid(file: IO[bytes], position: ReadPosition) -> bool:
     return before == b"\n" and position.uuid.encode() in file.readline(LINE)
 
 
-def _says(turn: Turn, last: str) -> bool:
-    """Return whether a turn ends with a text, regardless of line breaks."""
+def says(words: str, last: str) -> bool:
+    """Return whether words end with a text, regardless of line breaks."""
     text = " ".join(last.split())
-    return bool(text) and " ".join(turn.words.split()).endswith(text)
+    return bool(text) and " ".join(words.split()).endswith(text)
 
 
 # all transcripts below a directory -----------------------------------------------------------------------------------

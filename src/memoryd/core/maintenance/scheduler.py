@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from contextlib import nullcontext
 from dataclasses import replace
 
+from memoryd.core.admin.shared_folders import shared_folder
 from memoryd.core.agents.spool import Spool
 from memoryd.core.base.background import Worker
 from memoryd.core.engine import Engine
@@ -35,7 +36,10 @@ Some = Callable[[int, tuple[str, str]], list[Row]]
 
 
 def begin(engine: Engine) -> None:
-    """Start the background work of a server; return immediately."""
+    """Start the background work of a server; return immediately. Warn of a place where data get lost."""
+    path = engine.store.placement.path(None)
+    if path and (shared := shared_folder(path)):
+        log.warning("%s: the database is in %s. See `memoryd doctor`.", shared.path, shared.problem)
     maintenance = Maintenance(engine)
     taking_in = Worker([], seldom=[Spool(engine).take_in])  # a separate thread: turns must not wait for maintenance
     engine.begin(Worker([maintenance.follow], seldom=[maintenance.catch_up]), taking_in)

@@ -6,7 +6,6 @@ the account of what was found, left out and torn.
 
 import json
 import re
-import uuid
 from collections import Counter, defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
@@ -28,13 +27,14 @@ from memoryd.core.transfer.formats.items import (
     SourceTurn,
     Yielded,
     brief,
+    derived_id,
+    usable_session,
 )
 from memoryd.core.transfer.formats.splitting import parts
 from memoryd.core.transfer.reader import Part
 from memoryd.core.transfer.server_memory import UNKNOWN
 from memoryd.errors import InvalidInputError
 from memoryd.model import AGENT_INTERACTION, Kind
-from memoryd.settings import SESSION_LENGTH
 from memoryd.store import rows
 from memoryd.store.base import Row
 from memoryd.store.sqlite.scratch import Scratch
@@ -48,7 +48,6 @@ FIRST = 5  # items of a kind that a preview shows
 REMARKS = 20  # remarks that are kept; the others are only counted
 TOOL = "memoryd import"
 
-_NAMESPACE = uuid.UUID("7b0c1a52-7d37-5c4e-9a51-2f6d3a0e8c11")
 _BLANKS = re.compile(r"\s+")
 
 
@@ -206,7 +205,7 @@ class Staging:
             case SourceTurn():
                 self._turn(room, clean)
             case SourceSummary():
-                room.summaries[self._session(clean) or clean.id].append(clean)
+                room.summaries[usable_session(clean.session_id) or clean.id].append(clean)
             case SourceEntity():
                 self._entity(room, clean)
             case SourceRelation():
@@ -272,7 +271,7 @@ class Staging:
         if len(body) > 1:
             self.found.hints.add(f"The summary of the session {session[:100]} is cut after {LONGEST:,} characters")
         last = found[-1] if found[-1].is_record else replace(found[-1], session_id=session)
-        record_id = last.id if last.is_record else _derived("summary", session)
+        record_id = last.id if last.is_record else derived_id("summary", session)
         title = _BLANKS.sub(" ", found[0].title).strip()[:NAME] or session
         record = self._record(last, record_id, Kind.SUMMARY, title, last.category[:TAG], body[0])
         detail = {
@@ -328,7 +327,7 @@ class Staging:
         for node in room.nodes.values():
             self._node(room, node)
         for (source, target, kind), at in room.relations.items():
-            relation = {"id": _derived("relation", source, target, kind), "relation_type": kind}
+            relation = {"id": derived_id("relation", source, target, kind), "relation_type": kind}
             ends = {"from_entity": self._entity_id(room, source), "to_entity": self._entity_id(room, target)}
             room.row("relations", relation | ends | {"created_at": at, "deleted_at": None})
             room.part.numbers["relations"] += 1
@@ -336,7 +335,7 @@ class Staging:
 
     def _entity_id(self, room: _Room, name: str) -> str:
         item = room.nodes[name].item
-        return item.id if item.is_record else _derived("entity", name)
+        return item.id if item.is_record else derived_id("entity", name)
 
     def _node(self, room: _Room, node: _Node) -> None:
         item, entity_id = node.item, self._entity_id(room, node.item.name)
@@ -354,7 +353,7 @@ class Staging:
             times[text] += 1
             again = (str(times[text]),) if times[text] > 1 else ()
             about = SourceItem(id=item.id, created_at=at, session_id=item.session_id)
-            record_id = _derived("observation", item.name, text, *again)
+            record_id = derived_id("observation", item.name, text, *again)
             record = self._record(about, record_id, Kind.OBSERVATION, item.name, "", text)
             room.put(record, "observation_details", {"entity_id": entity_id, "ordinal": ordinal})
             self._count(Kind.OBSERVATION, None, f"{item.name}: {text}")
@@ -373,18 +372,14 @@ class Staging:
     def _id(self, room: _Room, item: SourceItem, kind: Kind, text: str, part: str = "") -> str:
         """Return the id of a text; '' if it is there already. Where another text has the id, the text is part of it."""
         place = (kind, self._form, item.id, part)
-        first = item.id if item.is_record and not part else _derived(*place)
-        for tried in (first, _derived(*place, text)):
+        first = item.id if item.is_record and not part else derived_id(*place)
+        for tried in (first, derived_id(*place, text)):
             if tried not in room.texts:
                 room.texts[tried] = hash(text)
                 return tried
             if room.texts[tried] == hash(text):
                 break
         return ""
-
-    def _session(self, item: SourceItem) -> str:
-        session = item.session_id
-        return session if len(session) <= SESSION_LENGTH else _derived("session", session)
 
     def _record(
         self, item: SourceItem, record_id: str, kind: Kind, name: str | None, type_: str, body: str,
@@ -394,7 +389,7 @@ class Staging:
         return {
             "id": record_id, "kind": str(kind), "name": name, "type": type_, "body": body,
             "tags": json.dumps(self._tags(item, more), ensure_ascii=False), "scope": "",
-            "session_id": self._session(item) or None,
+            "session_id": usable_session(item.session_id) or None,
             "client": item.client if item.is_record else f"import {self._form}",
             "tool": item.tool if item.is_record else TOOL,
             "created_at": item.created_at, "updated_at": max(item.created_at, item.updated_at), "deleted_at": None,
@@ -419,11 +414,6 @@ class Staging:
     def _show(self, noun: str, text: str) -> None:
         if len(self.found.first[noun]) < FIRST:
             self.found.first[noun].append(text)
-
-
-def _derived(*parts_of_id: str) -> str:
-    """Return an id that the same source always gives."""
-    return str(uuid.uuid5(_NAMESPACE, "\0".join(parts_of_id)))
 
 
 def _stored(item: Any) -> Any:

@@ -12,7 +12,12 @@ from memoryd.core.transfer.formats.source import ForeignFormat, Source, SourceFi
 FILES = ("rollout-*.jsonl",)
 INJECTED = ("<environment_context>", "<user_instructions>", "<permissions instructions>", "# AGENTS.md instructions")
 """How texts begin that the program adds to a conversation."""
-_SEEN = {"user_message": "user", "agent_message": "assistant"}
+_SEEN = {
+    "user_message": "user", "UserMessage": "user", "agent_message": "assistant", "AgentMessage": "assistant",
+}  # fmt: skip
+"""Who says what the person saw, by the kind of event: each in the form of older versions, then of newer ones."""
+_READ = ("message", "reasoning")
+"""The kinds of what the model was sent that are read; most of a file are results of tools."""
 
 
 def _recognizes(source: Source) -> bool:
@@ -32,7 +37,7 @@ def session(file: SourceFile) -> Iterator[Yielded]:
     for value in parsing.lines(file):
         if isinstance(value, Fault):
             yield value
-        else:
+        elif value.get("type") != "response_item" or mapping(value.get("payload")).get("type") in _READ:
             lines.append(value)
     head = next((mapping(one.get("payload")) for one in lines if one.get("type") == "session_meta"), {})
     if _is_subagent(head):
@@ -48,28 +53,40 @@ def _is_subagent(head: Mapping[str, Any]) -> bool:
 
 
 def _messages(lines: list[Mapping[str, Any]], place: str) -> Iterator[SourceMessage]:
-    """Yield the messages. The file holds them twice; what the model was sent counts only where the other is missing."""
-    kinds = {mapping(one.get("payload")).get("type") for one in lines if one.get("type") == "event_msg"}
-    missing = {role for kind, role in _SEEN.items() if kind not in kinds}
+    """Yield the messages. The file holds them twice: what the model was sent counts where no event of a kind is."""
+    kinds = {text(_event(one).get("type")) for one in lines}
+    from_events = {role: kind for kind, role in reversed(_SEEN.items()) if kind in kinds}
     for line in lines:
-        payload, at = mapping(line.get("payload")), when(line.get("timestamp"))
-        role, words, thought = _spoken(line.get("type"), payload, missing)
+        at = when(line.get("timestamp"))
+        role, words, thought = _spoken(line, from_events)
         if words or thought:
             yield SourceMessage(role, words, digest(place, at, words, thought), at, thought)
 
 
-def _spoken(type_: Any, payload: Mapping[str, Any], missing: set[str]) -> tuple[Any, str, str]:
-    """Return who says what in a line, and what is thought."""
-    kind = payload.get("type")
-    if type_ == "event_msg" and kind in _SEEN:
-        return _SEEN[kind], text(payload.get("message")), ""
-    if type_ == "response_item" and kind == "reasoning":
+def _event(line: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what a line says that the person saw; an empty object for any other line."""
+    payload = mapping(line.get("payload")) if line.get("type") == "event_msg" else {}
+    return mapping(payload.get("item")) if payload.get("type") == "item_completed" else payload
+
+
+def _spoken(line: Mapping[str, Any], from_events: Mapping[str, str]) -> tuple[Any, str, str]:
+    """Return who says what in a line, and what is thought. `from_events` has the kind of event of each role."""
+    event, payload = _event(line), mapping(line.get("payload"))
+    if role := _SEEN.get(text(event.get("type"))):
+        words = text(event.get("message")) or _words(event)
+        return role, words if from_events[role] == event["type"] else "", ""
+    kind = payload.get("type") if line.get("type") == "response_item" else ""
+    if kind == "reasoning":
         summary = (text(one.get("text")) for one in mappings(payload.get("summary")))
         return "assistant", "", BETWEEN.join(filter(None, summary))
-    if type_ == "response_item" and kind == "message" and payload.get("role") in missing:
-        parts = (text(one.get("text")) for one in mappings(payload.get("content")))
-        return payload.get("role"), BETWEEN.join(one for one in parts if one and not one.startswith(INJECTED)), ""
+    if kind == "message" and payload.get("role") in set(_SEEN.values()) - from_events.keys():
+        return payload.get("role"), _words(payload), ""
     return "assistant", "", ""
+
+
+def _words(value: Mapping[str, Any]) -> str:
+    parts = (text(one.get("text")) for one in mappings(value.get("content")))
+    return BETWEEN.join(one for one in parts if one and not one.startswith(INJECTED))
 
 
 FORMAT = ForeignFormat("codex", "sessions of Codex", _recognizes, _read)

@@ -1,5 +1,6 @@
 """The sessions of Gemini CLI: a head, then messages, which later lines may replace, remove or rewind."""
 
+import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -9,6 +10,8 @@ from memoryd.core.transfer.formats.items import Fault, LeftOut, SourceSummary, Y
 from memoryd.core.transfer.formats.source import ForeignFormat, Source, SourceFile
 
 FILES = ("session-*.jsonl", "session-*.json")
+_INJECTED = re.compile(r"<(session|hook)_context>.*?(?:</\1_context>|\Z)", re.DOTALL)
+"""What the program adds to a prompt, or sends as one."""
 _SPEAKERS = {"user": "user", "gemini": "assistant"}
 
 
@@ -74,7 +77,8 @@ def _message(value: Mapping[str, Any], place: str, begun: str) -> SourceMessage:
         for one in mappings(value.get("thoughts"))
     )
     words = value.get("displayContent") or value.get("content")
-    parts = [text(words)] if isinstance(words, str) else [text(one.get("text")) for one in mappings(words)]
+    texts = [words] if isinstance(words, str) else [text(one.get("text")) for one in mappings(words)]
+    parts = (_INJECTED.sub("", one).strip() for one in texts)
     return SourceMessage(
         "user" if value.get("type") == "user" else "assistant",
         BETWEEN.join(filter(None, parts)),

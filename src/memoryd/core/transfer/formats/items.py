@@ -2,6 +2,7 @@
 
 import hashlib
 import math
+import uuid
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -9,8 +10,10 @@ from typing import Any, TypeAlias
 
 from memoryd.core.base.clock import moment, timestamp
 from memoryd.errors import InvalidInputError
+from memoryd.settings import SESSION_LENGTH
 
 MILLISECONDS = 1e11  # a number above this counts milliseconds since 1970, any other seconds
+_NAMESPACE = uuid.UUID("7b0c1a52-7d37-5c4e-9a51-2f6d3a0e8c11")
 EARLIEST = datetime(1971, 1, 1, tzinfo=UTC)
 """A time before this is an empty field, or the start of a counter."""
 
@@ -98,6 +101,8 @@ class Fault:
     """Why a line, or another part of a source, cannot be imported."""
 
     reason: str
+    is_torn: bool = False
+    """Whether it is a last line without an end, as it is while somebody writes it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,3 +177,13 @@ def brief(value: str, most: int = 80) -> str:
 def digest(*parts: str) -> str:
     """Return an id for what has none: a hash of its place and its text."""
     return hashlib.sha256("\0".join(parts).encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def derived_id(*parts: str) -> str:
+    """Return the id of a record that the same source always gives: of its kind, its format and its place there."""
+    return str(uuid.uuid5(_NAMESPACE, "\0".join(parts)))
+
+
+def usable_session(session: str) -> str:
+    """Return the id of a session as records have it: a longer one is replaced by an id that follows from it."""
+    return session if len(session) <= SESSION_LENGTH else derived_id("session", session)

@@ -9,7 +9,7 @@ from memoryd.core.transfer.formats import parsing
 from memoryd.core.transfer.formats.conversations import BETWEEN, SourceMessage, turns
 from memoryd.core.transfer.formats.databases import databases
 from memoryd.core.transfer.formats.items import LeftOut, Yielded, mapping, mappings, tagged, text, when
-from memoryd.core.transfer.formats.source import ForeignFormat, Source
+from memoryd.core.transfer.formats.source import ForeignFormat, Source, SourceFile
 from memoryd.store.base import Row
 from memoryd.store.sqlite.foreign import ForeignDatabase, foreign_database
 
@@ -32,18 +32,21 @@ def _read(source: Source, _more: frozenset[str]) -> Iterator[Yielded]:
         with foreign_database(path) as database:
             yield from _stored(database)
     if source.only and not found:
-        value = mapping(parsing.loaded(source.only))
-        info = mapping(value.get("info"))
-        if info.get("parentID"):
-            yield LeftOut("sessions of subagents")
-            return
-        messages = (
-            _message(
-                mapping(one.get("info")), mappings(one.get("parts")), mapping(mapping(one.get("info")).get("time"))
-            )
-            for one in mappings(value.get("messages"))
-        )
-        yield from _turns(messages, text(info.get("id")), info)
+        yield from session(source.only)
+
+
+def session(file: SourceFile) -> Iterator[Yielded]:
+    """Yield the turns of a session that was exported; none of a subagent. Raise InvalidInputError if it is no JSON."""
+    value = mapping(parsing.loaded(file))
+    info = mapping(value.get("info"))
+    if info.get("parentID"):
+        yield LeftOut("sessions of subagents")
+        return
+    messages = (
+        _message(mapping(one.get("info")), mappings(one.get("parts")), mapping(mapping(one.get("info")).get("time")))
+        for one in mappings(value.get("messages"))
+    )
+    yield from _turns(messages, text(info.get("id")), info)
 
 
 def _stored(database: ForeignDatabase) -> Iterator[Yielded]:

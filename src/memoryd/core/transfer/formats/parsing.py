@@ -119,8 +119,9 @@ def _lines(file: SourceFile) -> Iterator[dict[str, Any] | Fault]:
             try:
                 value = value_of(line.decode("utf-8-sig", "replace"))
             except ValueError as error:
-                torn = "" if line.endswith(b"\n") else ", and it ends without a line break: it may be torn"
-                yield Fault(f"{file.name}, line {number}: is no JSON ({error}){torn}")
+                is_torn = not line.endswith(b"\n")
+                torn = ", and it ends without a line break: it may be torn" if is_torn else ""
+                yield Fault(f"{file.name}, line {number}: is no JSON ({error}){torn}", is_torn)
                 continue
             if isinstance(value, dict):
                 yield value

@@ -1,0 +1,131 @@
+"""The hooks of coding agents: put into a client's file, renewed, or taken out; those of others stay."""
+
+import re
+import shlex
+import subprocess
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from memoryd.cli.clients import edit_json
+from memoryd.cli.clients.catalog import ClientName
+from memoryd.cli.clients.edit_json import Keys, RefusedError
+from memoryd.cli.clients.safe_replace import FileChange, change
+from memoryd.errors import MemorydError
+
+SECONDS = 15
+"""After which a client gives a hook up; one that does its work takes a fraction of one."""
+UNBLOCKING = " || exit 1"
+"""Follows uvx, which may end with 2 where it cannot fetch a package: of a hook, that stops its agent."""
+OURS = re.compile(r"memoryd\b.* hook [a-z-]+\b")
+
+
+@dataclass(frozen=True, slots=True)
+class HookFile:
+    """Where a client has its hooks, below the home, and how they look there."""
+
+    path: tuple[str, ...]
+    events: Mapping[str, str]
+    """The client's events, and what `memoryd hook` calls them."""
+    timeout: int | None = SECONDS
+    """In the client's unit; None where a hook is a command and nothing else."""
+    version: int | None = None
+    """What the file says of its own form, where it has to."""
+
+    @property
+    def file(self) -> Path:
+        """The file."""
+        return Path.home().joinpath(*self.path)
+
+
+HOOK_FILES: Mapping[ClientName, HookFile] = {
+    "claude-code": HookFile(
+        (".claude", "settings.json"),
+        {"SessionStart": "session-start", "Stop": "stop", "PreCompact": "pre-compact", "SessionEnd": "session-end"},
+    ),
+    "codex": HookFile((".codex", "hooks.json"), {"SessionStart": "session-start", "Stop": "stop"}),
+    "gemini": HookFile(
+        (".gemini", "settings.json"),
+        {"SessionStart": "session-start", "AfterAgent": "stop", "SessionEnd": "session-end"},
+        timeout=SECONDS * 1000,
+    ),
+    "cursor": HookFile(
+        (".cursor", "hooks.json"), {"sessionStart": "session-start", "stop": "stop", "sessionEnd": "session-end"},
+        timeout=None, version=1,
+    ),
+}  # fmt: skip
+
+
+def put(client: ClientName, command: Sequence[str], arguments: Sequence[str], *, dry_run: bool) -> FileChange | None:
+    """Let a client run `command` as its hooks; return None where it did. Raise MemorydError if nothing was changed."""
+    place = HOOK_FILES[client]
+
+    def edit(text: str) -> str:
+        if place.version and edit_json.value_at(edit_json.parsed(text, toml=False), ["version"]) is None:
+            text = edit_json.put(text, ["version"], place.version, toml=False)
+        for event, ours in place.events.items():
+            line = _line([*command, "hook", ours, "--client", client, *arguments])
+            text = _with(text, place, event, line + UNBLOCKING * (Path(command[0]).stem == "uvx"))
+        return text
+
+    return _changed(place.file, edit, dry_run=dry_run)
+
+
+def drop(client: ClientName, *, dry_run: bool) -> FileChange | None:
+    """Take them out; return None where there were none. Raise MemorydError if nothing was changed."""
+    place = HOOK_FILES[client]
+
+    def edit(text: str) -> str:
+        for event in place.events:
+            while keys := _ours(text, event):
+                text = edit_json.drop(text, keys, toml=False)
+        return text
+
+    return _changed(place.file, edit, dry_run=dry_run) if place.file.exists() else None
+
+
+def _changed(file: Path, edit: Callable[[str], str], *, dry_run: bool) -> FileChange | None:
+    try:
+        return change(file, edit, dry_run=dry_run)
+    except RefusedError as error:
+        raise MemorydError(
+            f"{file} was not changed: {error} All else is done; docs/hooks.md has the hooks that belong there."
+        ) from error
+
+
+def _with(text: str, place: HookFile, event: str, line: str) -> str:
+    """Return a text in which an event runs a command line; the timeout of one that was there stays."""
+    if keys := _ours(text, event):
+        return edit_json.put(text, [*keys, "command"], line, toml=False)
+    groups = edit_json.value_at(edit_json.parsed(text, toml=False), ["hooks", event]) or []
+    hook = {"type": "command", "command": line, "timeout": place.timeout}
+    new = {"command": line} if place.timeout is None else {"hooks": [hook]}
+    return edit_json.put(text, ["hooks", event, len(groups)], new, toml=False)
+
+
+def _ours(text: str, event: str) -> Keys:
+    """Return the way to a hook of memoryd; an empty one if there is none."""
+    groups = edit_json.value_at(edit_json.parsed(text, toml=False), ["hooks", event])
+    ways = (
+        (("hooks", event, at, *within), one.get("command"))
+        for at, group in enumerate(groups if isinstance(groups, list) else ())
+        for within, one in _hooks(group)
+    )
+    return next((keys for keys, line in ways if isinstance(line, str) and OURS.search(line)), ())
+
+
+def _hooks(group: Any) -> Iterator[tuple[Keys, Mapping[str, Any]]]:
+    """Yield the hooks of a group, which may be one itself, with the way to each."""
+    if isinstance(group, dict):
+        yield (), group
+        hooks = group.get("hooks")
+        for at, one in enumerate(hooks if isinstance(hooks, list) else ()):
+            if isinstance(one, dict):
+                yield ("hooks", at), one
+
+
+def _line(words: Sequence[str]) -> str:
+    """Return words as one line for the shell that a client hands it to."""
+    return subprocess.list2cmdline(words) if sys.platform == "win32" else shlex.join(words)

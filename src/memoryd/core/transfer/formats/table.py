@@ -1,0 +1,29 @@
+"""The foreign formats that memoryd imports."""
+
+from memoryd.core.transfer.formats import (
+    chatgpt,
+    claude_ai,
+    claude_mem,
+    codex,
+    cognee,
+    cursor,
+    gemini,
+    graphiti,
+    json_lines,
+    letta,
+    markdown,
+    mcp_memory_service,
+    mem0,
+    mempalace,
+    opencode,
+)
+from memoryd.core.transfer.formats.source import ForeignFormat
+
+FORMATS: dict[str, ForeignFormat] = {
+    module.FORMAT.name: module.FORMAT
+    for module in (
+        claude_ai, chatgpt, claude_mem, codex, mempalace, mcp_memory_service, gemini, opencode, cursor, graphiti,
+        letta, cognee, mem0, markdown, json_lines,
+    )
+}  # fmt: skip
+"""By name, in the order in which they are recognized: what is more particular comes first."""
