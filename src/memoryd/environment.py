@@ -8,8 +8,9 @@ import sys
 from collections.abc import Mapping
 
 CONNECTION = frozenset({
-    "CLAUDE_CODE_SESSION_ID", "MEMORY_CALL_TIMEOUT", "MEMORY_DEFAULT_TOKEN_BUDGET", "MEMORY_MCP_EMBEDDING_DIM",
-    "MEMORY_MCP_SESSION_ID", "MEMORY_MCP_SESSION_PERSIST", "MEMORY_NAMESPACE", "MEMORY_READ_ONLY", "MEMORY_TOOLSETS",
+    "CLAUDE_CODE_SESSION_ID", "CLAUDE_PROJECT_DIR", "MEMORY_CALL_TIMEOUT", "MEMORY_DEFAULT_TOKEN_BUDGET",
+    "MEMORY_MCP_EMBEDDING_DIM", "MEMORY_MCP_SESSION_ID", "MEMORY_MCP_SESSION_PERSIST", "MEMORY_NAMESPACE",
+    "MEMORY_PROJECT_DIR", "MEMORY_READ_ONLY", "MEMORY_TOOLSETS", "MEMORY_WORKSPACE",
 })  # fmt: skip
 """The variables that say what one client wants. Clients that differ in these alone share a service."""
 
@@ -22,13 +23,21 @@ TRANSPORT = frozenset({
 BESIDE = ("HOME", "XDG_DATA_HOME", "OLLAMA_HOST", "OPENAI_API_KEY", "OPENAI_BASE_URL")
 """Variables without a prefix of memoryd's or Postgres's that an engine depends on."""
 
-FILES = ("MEMORY_DATA_DIR", "MEMORY_DB_PATH", "MEMORY_MCP_DB_PATH", "MEMORY_MODEL_DIR")
+FILES = ("MEMORY_DATA_DIR", "MEMORY_DB_PATH", "MEMORY_MCP_DB_PATH", "MEMORY_MODEL_DIR", "MEMORY_PROJECT_DIR")
 """Paths, which a client may give relative to its own directory."""
 
 
 def current() -> dict[str, str]:
     """Return a copy of the environment of this process."""
     return dict(os.environ)
+
+
+def directory() -> str:
+    """Return the directory of this process; the root if it was removed meanwhile."""
+    try:
+        return os.getcwd()  # noqa: PTH109
+    except OSError:
+        return "/"
 
 
 def resolved(environ: Mapping[str, str]) -> dict[str, str]:

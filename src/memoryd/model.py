@@ -53,8 +53,12 @@ class Workspace:
     db_path: str = ""
     """Its SQLite file, relative to the data directory; '' if one database holds all workspaces."""
     status: WorkspaceStatus = "active"
+    includes: tuple[str, ...] = ()
+    """The ids of the workspaces that are read together with it."""
     created_at: str = ""
     updated_at: str = ""
+    found_by: str = field(default="", compare=False)
+    """How it was found for a directory, as a part of a sentence; '' if somebody named it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -22,6 +22,8 @@ from memoryd.errors import InvalidInputError
 from memoryd.text import unstorable
 
 DEFAULT_WORKSPACE = "default"
+AUTO = "auto"
+"""The name that stands for the workspace of the project."""
 SESSION_LENGTH = 200
 URLS = frozenset({"chroma_url", "llm_base_url", "ollama_host", "openai_base_url"})  # they may hold a password
 SHOWN = 100  # characters of a wrong value that an error repeats
@@ -90,8 +92,15 @@ class Settings(BaseModel):
     workspace: str = Field(
         DEFAULT_WORKSPACE,
         min_length=1,
-        validation_alias=_names("MEMORY_NAMESPACE"),
-        description="The workspace: a separate memory in the same database, created on first use.",
+        validation_alias=_names("MEMORY_NAMESPACE", "MEMORY_WORKSPACE"),
+        description="The workspace: a separate memory in the same database, created on first use. `auto`: that of the "
+        "[project](projects.md#the-workspace-of-a-directory).",
+    )
+    project_dir: FilePath = Field(
+        None,
+        validation_alias=_names("MEMORY_PROJECT_DIR", "CLAUDE_PROJECT_DIR"),
+        description="The directory whose project `auto` means; Claude Code sets the second one. If unset, where a hook "
+        "runs, else where the client has started memoryd.",
     )
     toolsets: WordList = Field(
         ("recall",),

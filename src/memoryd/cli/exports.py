@@ -120,7 +120,7 @@ def import_own(settings: Settings, path: Path, mode: str, *, every: bool, vector
         else:
             named = "workspace" in settings.model_fields_set and not every
             with reported() as report:
-                done = restore.load(engine, source, settings.workspace if named else None, chosen, report)
+                done = restore.load(engine, source, engine.workspace_name if named else None, chosen, report)
             _print(path, done, as_json=as_json)
             if settings.journal_store == "chroma" and any(outcome.read["turns"] for outcome in done):
                 note(BESIDE)

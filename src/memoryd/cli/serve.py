@@ -11,7 +11,7 @@ from memoryd.cli.frame import OPTIONS, command, note
 from memoryd.core.engine import Engine
 from memoryd.errors import InvalidInputError
 from memoryd.server import logs
-from memoryd.settings import Settings
+from memoryd.settings import AUTO, Settings
 
 TRANSPORTS = {
     "stdio": "memoryd.server.stdio:serve", "http": "memoryd.server.http.app:serve",
@@ -42,10 +42,20 @@ def serve(settings: Settings, certificate: Certificate = None, key: KeyFile = No
     logs.set_up(settings.log_level)
     run = extras.named(TRANSPORTS[settings.transport])
     if settings.transport == "http":
+        _demand_named(settings)
         run(Engine(settings), certificate, key)
     else:
         _demand_streams()
         run(Engine(settings))
+
+
+def _demand_named(settings: Settings) -> None:
+    """Raise InvalidInputError for the workspace of a project: clients over HTTP have no directory here."""
+    if settings.workspace == AUTO:
+        raise InvalidInputError(
+            "MEMORY_NAMESPACE=auto is for clients on this machine. Over HTTP name a workspace, or let each client name "
+            "its own in X-Memory-Workspace."
+        )
 
 
 def _demand_streams() -> None:

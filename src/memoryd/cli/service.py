@@ -78,7 +78,8 @@ def greeted(settings: Settings, want: str, **more: Any) -> "tuple[channel.Lines,
     environ = environment.at(settings.data_dir, settings.db_path)
     try:
         place = address({**environ, **settings.connection}, make=False)
-        hello = {"want": want, "environ": settings.connection, "id": str(uuid.uuid4()), **more}
+        known = {"environ": settings.connection, "directory": environment.directory()}
+        hello = {"want": want, **known, "id": str(uuid.uuid4()), **more}
         found = channel.greet(place.socket, hello) if place else None
     except OSError:  # none runs, or it is hung: then this process does without
         return None

@@ -4,18 +4,21 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict
+from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from memoryd import environment
 from memoryd.cli import show
-from memoryd.cli.frame import FILES, AsJson, command, note
+from memoryd.cli.frame import FILES, PLACE, AsJson, command, note
 from memoryd.core.engine import Engine
 from memoryd.core.records.perspectives import templates
+from memoryd.core.workspaces.project import declare, declared_keys
 from memoryd.core.workspaces.registry import ARCHIVED, StatusFilter
 from memoryd.errors import InvalidInputError
 from memoryd.model import Workspace
-from memoryd.settings import Settings
+from memoryd.settings import AUTO, Settings
 
 workspaces = typer.Typer(
     add_completion=False, no_args_is_help=True, help="Workspaces: separate memories, which agents know as projects."
@@ -93,6 +96,36 @@ def delete(
         if not yes:
             _ask(found)
         _tell("Deleted", engine.workspaces.delete(found.name), as_json=as_json)
+
+
+@workspaces.command()
+@command(*PLACE)
+def which(settings: Settings, *, as_json: AsJson = False) -> None:
+    """Show which workspace is in force here, and why: of the project of this directory, if none is named."""
+    if "workspace" not in settings.model_fields_set:
+        settings = settings.model_copy(update={"workspace": AUTO})
+    with Engine(settings, fetch=False) as engine:
+        choice = engine.choice()
+        found = choice.known(engine.workspaces)
+    if as_json:
+        name = found.name if found else None
+        show.as_json({"workspace": name, "found_by": choice.found_by, "keys": choice.keys})
+    else:
+        why = f": {choice.found_by}" if choice.found_by else ""
+        show.verbatim(f"{found.name if found else f'{choice.name} (not made yet)'}{why}.")
+
+
+@workspaces.command()
+@command(*FILES)
+def use(settings: Settings, name: WorkspaceArgument, *, as_json: AsJson = False) -> None:
+    """Let the project of this directory use a workspace: write its file `.memoryd`, and allow what it says."""
+    with _changing(settings) as engine:
+        workspace = engine.workspaces.lead(declared_keys(name), name)
+        file = declare(Path(environment.directory()), name)
+    if as_json:
+        show.as_json({**_shown(workspace), "file": str(file)})
+    else:
+        show.verbatim(f"{file} declares the workspace {workspace.name}; MEMORY_NAMESPACE=auto uses it here.")
 
 
 @workspaces.command()

@@ -143,8 +143,9 @@ def _is_open(number: int) -> bool:
 
 
 def greeting(want: str, environ: Mapping[str, str], **more: Any) -> dict[str, Any]:
-    """Return the first line of a connection: what it is for, and the variables that it depends on."""
-    return {"memoryd": __version__, "want": want, "environ": environment.of_connection(environ), **more}
+    """Return the first line of a connection: what it is for, and the variables and the directory it depends on."""
+    known = {"environ": environment.of_connection(environ), "directory": environment.directory()}
+    return {"memoryd": __version__, "want": want, **known, **more}
 
 
 def _is_alive(place: Address) -> bool:

@@ -4,9 +4,11 @@ from collections.abc import Callable, Iterable
 from contextlib import ExitStack, suppress
 from contextvars import copy_context
 from functools import cached_property
+from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
+from memoryd import environment
 from memoryd.core.access.sessions import Sessions
 from memoryd.core.access.tokens import Tokens
 from memoryd.core.base.background import Chore, Worker
@@ -18,11 +20,12 @@ from memoryd.core.records.change_feed import Changes
 from memoryd.core.records.embedding import Embedding
 from memoryd.core.records.retention import Retention
 from memoryd.core.security.secrets import Secrets
+from memoryd.core.workspaces.project import WorkspaceChoice, detect
 from memoryd.core.workspaces.registry import Workspaces, usable
 from memoryd.errors import MemorydError, NotFoundError
 from memoryd.model import Workspace
 from memoryd.models.helpers import Helpers
-from memoryd.settings import Settings
+from memoryd.settings import AUTO, Settings
 from memoryd.store import open_chroma, open_store
 from memoryd.store.base import Queries
 
@@ -57,6 +60,8 @@ class Engine:
         self.changes = Changes(self.store, self.clock)
         self.accesses = Accesses()
         self._stored = set[str]()
+        self._directory = Path(environment.directory())
+        self._choices: dict[Path, WorkspaceChoice] = {}
         self.retention = Retention(self.store, self.workspaces, self.clock, self.leases, settings.retention_days)
         self._clients = set[ClientEngine]()
         seldom: list[Chore] = [
@@ -67,9 +72,9 @@ class Engine:
         self._workers = [self.worker]
         self._closing, self._closed = Lock(), False
 
-    def client(self, settings: Settings, name: str) -> "ClientEngine":
-        """Return this engine as one client of a service uses it, until its close()."""
-        client = ClientEngine(self, settings, name)
+    def client(self, settings: Settings, name: str, directory: Path) -> "ClientEngine":
+        """Return this engine as one client of a service, which runs in `directory`, uses it until its close()."""
+        client = ClientEngine(self, settings, name, directory)
         self._clients.add(client)
         return client
 
@@ -89,18 +94,33 @@ class Engine:
         if not self.store.placement.exists():
             raise NotFoundError(f"There is no database yet at {self.store.place}. Storing a memory creates one.")
 
-    def workspace(self, *, make: bool) -> Workspace:
+    def workspace(self, *, make: bool, directory: Path | None = None) -> Workspace:
         """Return the workspace in force, created on first use if `make`.
+
+        `directory` is that of the caller, whose project `auto` means unless the client has named one.
 
         Raise NotFoundError if it does not exist, InvalidInputError if it is archived.
         """
-        name = self.settings.workspace
+        choice = self.choice(directory)
         if make:
-            return self.workspaces.ensure(name)
+            return choice.ensure(self.workspaces)
         self.demand_database()
-        if workspace := self.workspaces.get(name):
+        if workspace := choice.known(self.workspaces):
             return usable(workspace)
-        raise NotFoundError(f"There is no workspace {name!r}. There are: {self.workspaces.names()}.")
+        raise NotFoundError(f"There is no workspace {choice.name!r}. There are: {self.workspaces.names()}.")
+
+    def choice(self, directory: Path | None = None) -> WorkspaceChoice:
+        """Return which workspace is in force; for `auto` by what the directory was when it was first asked for."""
+        if self.settings.workspace != AUTO:
+            return WorkspaceChoice(self.settings.workspace)
+        place = self.settings.project_dir or directory or self._directory
+        return self._choices.get(place) or self._choices.setdefault(place, detect(place))
+
+    @property
+    def workspace_name(self) -> str:
+        """The name of the workspace in force; that of a project is made first."""
+        choice = self.choice()
+        return choice.ensure(self.workspaces).name if choice.keys else choice.name
 
     def write(self, workspace: Workspace, work: Callable[[Queries], T]) -> T:
         """Run `work` as one transaction in a workspace, with the recalls noted since the last; return its result."""
@@ -184,9 +204,11 @@ class Engine:
 class ClientEngine(Engine):
     """An engine as one client of a service uses it: with its own settings and sessions; all else is shared."""
 
-    def __init__(self, whole: Engine, settings: Settings, name: str) -> None:
+    def __init__(self, whole: Engine, settings: Settings, name: str, directory: Path) -> None:
         self._whole = whole
         self.settings = settings
+        self._directory = directory
+        self._choices = {}
         self.sessions = Sessions(
             whole.store, whole.workspaces, whole.clock, whole.leases,
             read_only=settings.read_only, persist=settings.session_persist, name=name,

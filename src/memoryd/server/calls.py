@@ -108,7 +108,7 @@ class Calls:
         active = self.engine.sessions.active(self.session(caller)) if SWITCH in self.tools else None
         if active or (caller.remote and not self._named):
             return active
-        return self.engine.workspaces.get(self.engine.settings.workspace)
+        return self.engine.choice().known(self.engine.workspaces)
 
     def named(self, name: str) -> Workspace:
         """Return the workspace with a name; raise NotFoundError, or InvalidInputError if it is archived."""

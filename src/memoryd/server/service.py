@@ -207,7 +207,8 @@ class Service:
         except InvalidInputError as error:
             await lines.say({"error": str(error)})
             return
-        engine = self._engine.client(settings, str(hello.get("id", "")))
+        directory = Path(str(hello.get("directory", "/")))
+        engine = self._engine.client(settings, str(hello.get("id", "")), directory)
         calls = Calls(engine, self._pools)
         self._clients.add(lines)
         try:

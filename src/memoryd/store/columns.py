@@ -86,9 +86,13 @@ TABLES: Mapping[str, Table] = {
     "projects": Table(
         key=("id",), registry=True,
         columns={
-            "id": KEY, "name": KEY, "description": TEXT, "db_path": TEXT, "status": TEXT, "created_at": TIME,
-            "updated_at": TIME,
+            "id": KEY, "name": KEY, "description": TEXT, "db_path": TEXT, "status": TEXT,
+            "includes": Column(Holds.TEXTS), "created_at": TIME, "updated_at": TIME,
         },
+    ),
+    "workspace_keys": Table(
+        key=("key",), registry=True, columns={"key": KEY, "project": KEY},
+        known="UPDATE SET project = excluded.project",
     ),
     "sessions": Table(
         key=("principal", "id"), registry=True,

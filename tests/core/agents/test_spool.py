@@ -21,6 +21,7 @@ from memoryd.core.agents.spool import ABANDONED, Spool, SpooledTurns
 from memoryd.core.engine import Engine
 from memoryd.core.journal.journal import Journal
 from memoryd.core.scope import Scope
+from memoryd.core.workspaces.project import WorkspaceChoice
 from memoryd.errors import InvalidInputError, StoreError
 from memoryd.model import Interaction
 from memoryd.settings import Settings
@@ -241,7 +242,7 @@ def test_a_damaged_file_and_an_archived_workspace_are_told_and_keep_nothing_else
             spool.take_in(lambda: False)
         assert len(spool.waiting()) == 2
         (spool.directory / "0.json").unlink()
-        spool.take_in(lambda: False, "default")
+        spool.take_in(lambda: False, WorkspaceChoice("default"))
         with pytest.raises(InvalidInputError, match="archived"):
             spool.take_in(lambda: False)
         assert len(spool.waiting()) == 1

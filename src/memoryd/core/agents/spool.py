@@ -21,6 +21,7 @@ from memoryd.core.engine import Engine
 from memoryd.core.journal.journal import Journal
 from memoryd.core.records.records import written_by
 from memoryd.core.scope import Scope
+from memoryd.core.workspaces.project import WorkspaceChoice
 from memoryd.errors import MemorydError, NotFoundError, StoreError
 from memoryd.model import Interaction
 
@@ -38,6 +39,8 @@ class SpooledTurns:
     client: str
     turns: tuple[Interaction, ...]
     ended: tuple[str, ...] = ()
+    keys: tuple[str, ...] = ()
+    """What identifies the project whose workspace it is, if nobody has named that."""
 
 
 class Spool:
@@ -56,8 +59,8 @@ class Spool:
         """Return the files that are still to be moved, the oldest first."""
         return sorted(self.directory.glob(f"*{WHOLE}"))
 
-    def take_in(self, stopping: Callable[[], bool], workspace: str | None = None) -> None:
-        """Move the spooled turns of a workspace, or of all, to the journal; what fails stays spooled.
+    def take_in(self, stopping: Callable[[], bool], choice: WorkspaceChoice | None = None) -> None:
+        """Move the spooled turns of one workspace, or of all, to the journal; what fails stays spooled.
 
         Raise the first MemorydError after all files were tried.
         """
@@ -67,7 +70,7 @@ class Spool:
                 return
             try:
                 entry = _read(path)
-                if entry and workspace in (None, entry.workspace):
+                if entry and (choice is None or (choice.name, choice.keys) == (entry.workspace, entry.keys)):
                     self._keep(entry, path)
                     path.unlink(missing_ok=True)
             except MemorydError as error:
@@ -81,7 +84,8 @@ class Spool:
     def _keep(self, entry: SpooledTurns, path: Path) -> None:
         tally = Tally()
         with written_by(entry.client, TOOL):
-            journal = Journal(Scope(self._engine, self._engine.workspaces.ensure(entry.workspace)))
+            workspace = WorkspaceChoice(entry.workspace, entry.keys).ensure(self._engine.workspaces)
+            journal = Journal(Scope(self._engine, workspace))
             transcript_import.keep(journal.kept, entry.turns, self._engine.secrets, tally, path)
             for session in entry.ended:
                 with suppress(NotFoundError):  # its turns may have been deleted
@@ -113,7 +117,8 @@ def _read(path: Path) -> SpooledTurns | None:
     try:
         held = json.loads(path.read_bytes())
         turns = tuple(Interaction(**turn) for turn in held["turns"])
-        return SpooledTurns(held["workspace"], held["client"], turns, tuple(held["ended"]))
+        keys = tuple(held.get("keys", ()))  # older versions have written none
+        return SpooledTurns(held["workspace"], held["client"], turns, tuple(held["ended"]), keys)
     except FileNotFoundError:
         return None
     except (OSError, ValueError, LookupError, TypeError) as error:

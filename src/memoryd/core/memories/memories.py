@@ -3,7 +3,7 @@
 import json
 import logging
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain
 from typing import Any, Literal
 
@@ -13,7 +13,7 @@ from memoryd.core.records import records, short_ids
 from memoryd.core.records.deduplication import fingerprint
 from memoryd.core.records.embedding import Question
 from memoryd.core.scope import Scope
-from memoryd.core.search.briefing import LAYOUTS, Briefing, Format, SectionsLayout, annotated, brief, pack, room
+from memoryd.core.search.briefing import LAYOUTS, NOTED, Briefing, Format, SectionsLayout, annotated, brief, pack, room
 from memoryd.core.search.candidates import Found
 from memoryd.core.search.pipeline import Search
 from memoryd.core.security.secrets import cleaned, matched
@@ -192,8 +192,16 @@ class Memories:
         about: Findings[Hit] = self._search.ranked(read) if read else Findings([])
         sections = {"Relevant to the task": about.best, **others}
         sections = {label: [hit for hit in hits if hit.record.id not in but] for label, hits in sections.items()}
-        briefing = _briefing(task or "", sections, about.degraded, budget, named)
+        line = self._workspace_line(budget)
+        briefing = _briefing(task or "", sections, about.degraded, budget - estimate_tokens(line), named)
+        briefing = replace(briefing, text=line + briefing.text, tokens_used=estimate_tokens(line + briefing.text))
         return self._noted(briefing) if note else briefing
+
+    def _workspace_line(self, budget: int) -> str:
+        """Return a line on which workspace this is; '' if somebody named it, or there is no room for that."""
+        workspace = self._scope.workspace
+        line = f"Workspace {json.dumps(workspace.name, ensure_ascii=False)}: {workspace.found_by}.\n\n"
+        return line if workspace.found_by and estimate_tokens(line) * NOTED <= budget else ""
 
     def _noted(self, briefing: Briefing) -> Briefing:
         if not self._engine.settings.read_only:

@@ -79,7 +79,7 @@ def staged(
     undated = max((one.modified for one in source.files), default="") or engine.clock.now()
     with scratch() as database:
         staging = Staging(
-            database, engine.secrets, form.name, engine.settings.workspace, engine.clock.now(), undated,
+            database, engine.secrets, form.name, engine.workspace_name, engine.clock.now(), undated,
             by_project=by_project,
         )  # fmt: skip
         source.meter.clear()

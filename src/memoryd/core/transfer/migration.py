@@ -4,6 +4,7 @@ Each workspace is copied from one snapshot, in transactions of a page of rows. E
 that was killed is simply run again. A workspace is registered last, so an incomplete one is never visible.
 """
 
+import json
 from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import asdict, dataclass, replace
@@ -26,7 +27,8 @@ from memoryd.store.rows import Sum
 from memoryd.store.sqlite.backup import written
 from memoryd.store.sqlite.store import SqliteStore
 
-SESSIONS = ("sessions", "session_holders")
+OF_REGISTRY = ("sessions", "session_holders", "workspace_keys")
+"""What is copied of a registry besides its workspaces."""
 SERVER = ("postgresql:", "postgres:")
 LISTED = 10  # maximum differences in an error
 
@@ -164,7 +166,7 @@ class Migration:
         self._target.placement.create(None)
         for workspace in every:
             self._move(workspace)
-        self._source.read(None, self._move_sessions)
+        self._source.read(None, self._move_registry)
         if not self._steady:
             for workspace in every:
                 self._source.read(workspace, partial(self._verify, workspace))
@@ -234,19 +236,19 @@ class Migration:
         if workspace.status == ARCHIVED:
             self._to.settle_one(place)
 
-    def _move_sessions(self, queries: Queries) -> None:
-        """Copy the sessions that the target lacks; one that it has may have another project by now."""
-        for table in SESSIONS:
+    def _move_registry(self, queries: Queries) -> None:
+        """Copy what else the target's registry lacks; a session that it has may have another project by now."""
+        for table in OF_REGISTRY:
             for page in rows.pages(queries, table):
                 self._target.write(None, partial(_put, table, page))
-            difference = self._lacking_sessions(queries, table)
+            difference = self._lacking_rows(queries, table)
             if difference.source != difference.target:
                 self._differences.append(difference)
 
     # verifying -------------------------------------------------------------------------------------------------------
 
-    def _lacking_sessions(self, queries: Queries, table: str) -> Difference:
-        """Compare the sessions of the source with those of the target, which may have more."""
+    def _lacking_rows(self, queries: Queries, table: str) -> Difference:
+        """Compare rows of the source's registry with those of the target's, which may have more."""
         wanted = {rows.fingerprint(table, row) for page in rows.pages(queries, table) for row in page}
 
         def held(there: Queries) -> int:
@@ -265,7 +267,7 @@ class Migration:
             if ours != theirs:
                 self._differences.append(Difference(workspace.name, table, ours.number, theirs.number))
         if _described(place) != _described(now):
-            self._differences.append(Difference(workspace.name, "name, description, status or times", 1, 1))
+            self._differences.append(Difference(workspace.name, "name, description, status, includes or times", 1, 1))
 
     def _sum(self, queries: Queries, workspace: Workspace, table: str) -> Sum:
         total = Sum()
@@ -295,5 +297,6 @@ def _described(workspace: Workspace) -> dict[str, str]:
     """Return the fields of a workspace that must match in source and target."""
     return {
         "name": workspace.name, "description": workspace.description, "status": workspace.status,
-        "created_at": workspace.created_at, "updated_at": workspace.updated_at,
+        "includes": json.dumps(workspace.includes), "created_at": workspace.created_at,
+        "updated_at": workspace.updated_at,
     }  # fmt: skip

@@ -3,10 +3,11 @@
 Nothing is cached between calls: another process may have archived or deleted a workspace in the meantime.
 """
 
+import json
 import logging
 import re
 import uuid
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from typing import Literal
 
@@ -14,6 +15,7 @@ from memoryd.core.base.clock import Clock
 from memoryd.core.security.secrets import Secrets, cleaned
 from memoryd.errors import InvalidInputError, MemorydError, NotFoundError, StoreBusyError, StoreError, UncertainError
 from memoryd.model import Workspace
+from memoryd.settings import AUTO
 from memoryd.store.base import Queries, Row, Store
 
 log = logging.getLogger(__name__)
@@ -23,6 +25,8 @@ DESCRIPTION_LENGTH = 2_000
 LISTED = 10  # names in a message
 SLUG = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 ACTIVE, ARCHIVED = "active", "archived"
+COMMIT = "commit:"
+"""What the key of a project begins with that is the first commit of its repository."""
 
 StatusFilter = Literal["active", "archived", "all"]
 
@@ -72,6 +76,41 @@ class Workspaces:
         """Return the workspace with a name; raise NotFoundError, or InvalidInputError if it is archived."""
         return usable(self.find(name))
 
+    # the projects of the user ----------------------------------------------------------------------------------------
+
+    def of_keys(self, keys: Sequence[str]) -> Workspace | None:
+        """Return the workspace of the project that these keys identify, the surest first, or None."""
+        return self._of_keys(keys)[0]
+
+    def _of_keys(self, keys: Sequence[str]) -> tuple[Workspace | None, bool]:
+        if not self._store.placement.exists():
+            return None, False
+        return self._store.read(None, lambda q: _of_keys(q, keys))
+
+    def ensure_of_keys(self, keys: Sequence[str], name: str) -> Workspace:
+        """Return the workspace of a project, made on first use under this name or, if it is taken, with a number.
+
+        All its keys lead to it from now on. Raise InvalidInputError if it is archived.
+        """
+        check_printable(name)
+        number = 1
+        found, complete = self._of_keys(keys)
+        while found is None:
+            free = name if number == 1 else f"{name}-{number}"
+            self._make(Workspace(id=str(uuid.uuid4()), name=free, db_path=self._store.placement.home), keys)
+            found, complete = self._of_keys(keys)
+            number += 1
+        usable(found)
+        if not complete:
+            self._store.write(None, lambda q: _add_keys(q, keys, _of_keys(q, keys)[0]))
+        return found
+
+    def lead(self, keys: Sequence[str], name: str) -> Workspace:
+        """Let a project's keys lead to the workspace with a name, made on first use; return it."""
+        workspace = self.ensure(name)
+        self._store.write(None, lambda q: _add_keys(q, keys, workspace))
+        return workspace
+
     # create ----------------------------------------------------------------------------------------------------------
 
     def ensure(self, name: str) -> Workspace:
@@ -117,19 +156,25 @@ class Workspaces:
         }
         self._store.write(None, lambda q: q.run("workspaces.tell", id=workspace.id, **fields))
 
-    def _make(self, new: Workspace) -> bool:
-        """Create a workspace; return False if another process has created it first.
+    def _make(self, new: Workspace, keys: Sequence[str] = ()) -> bool:
+        """Create a workspace, to which `keys` lead; return False if its name is taken, or another one has the keys.
 
         The file is created before the row, so that a registered workspace without a file has lost it. For the same
         reason no file is created if the registry has another workspace in it.
         """
+        if new.name == AUTO:
+            raise InvalidInputError(f"{AUTO} stands for the workspace of the project. Choose another name.")
         if self.secrets.clean(new.name).found:
             raise InvalidInputError("The name of the workspace looks like a secret. Choose another name.")
         self._store.placement.create(None)
         row = {"id": new.id, "name": new.name, "description": new.description, "db_path": new.db_path}
 
         def register(queries: Queries) -> bool:
-            added = queries.run("workspaces.add", **row, now=self._clock.now())
+            added = not (keys and _of_keys(queries, keys)[0]) and queries.run(
+                "workspaces.add", **row, now=self._clock.now()
+            )
+            if added:
+                _add_keys(queries, keys, new)
             if not added and new.db_path != self._store.placement.home:
                 self._store.placement.erase(queries, new)
             return bool(added)
@@ -256,7 +301,28 @@ def going_on(workspace: Workspace) -> Iterator[None]:
 
 def workspace_of(row: Row) -> Workspace:
     """Build a Workspace from a row of `projects`."""
-    return Workspace(**row)
+    return Workspace(**{**row, "includes": tuple(json.loads(row["includes"]))})
+
+
+def _of_keys(queries: Queries, keys: Sequence[str]) -> tuple[Workspace | None, bool]:
+    """Return the workspace that one of some keys leads to, and whether all of them do.
+
+    A path says nothing if the repository that is there now begins with another commit than the one that was.
+    """
+    rows = queries.all("workspaces.of_keys", keys=json.dumps(list(keys)))
+    has_commit = {row["id"] for row in rows if row["key"].startswith(COMMIT)}
+    by_key = {row.pop("key"): row for row in rows}
+    surest, *others = keys
+    if surest.startswith(COMMIT):
+        others = [key for key in others if key in by_key and by_key[key]["id"] not in has_commit]
+    found = next((by_key[key] for key in (surest, *others) if key in by_key), None)
+    complete = found is not None and all(by_key.get(key) == found for key in keys)
+    return workspace_of(found) if found else None, complete
+
+
+def _add_keys(queries: Queries, keys: Sequence[str], workspace: Workspace | None) -> None:
+    if workspace:
+        queries.many("workspaces.add_key", [{"key": key, "id": workspace.id} for key in keys])
 
 
 def _known(queries: Queries, workspace: Workspace) -> Workspace | None:

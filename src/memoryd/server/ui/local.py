@@ -46,12 +46,19 @@ def show(settings: Settings, say: Callable[[str], None], *, browser: bool = True
             home = address.replace(HOST, LOCAL_NAME)
             say(f"The page is at {home}{ROOT}/ until this ends (Ctrl-C).")
             way_in = Path(private) / "open.html"
-            if browser and _opened(way_in, home, page.access.ticket(), settings.workspace):
+            if browser and _opened(way_in, home, page.access.ticket(), _first(engine)):
                 return
             say(f"Open it on this machine, and log in with this key, once and within {TYPED / 60:.0f} minutes:")
             say(page.access.ticket(TYPED))
 
         serve(engine, made=lambda _: application(engine, page), announce=announce)
+
+
+def _first(engine: Engine) -> str:
+    """Return the name of the workspace that is shown first."""
+    choice = engine.choice()
+    found = choice.known(engine.workspaces) if choice.keys else None
+    return found.name if found else choice.name
 
 
 def _free(port: int) -> int:

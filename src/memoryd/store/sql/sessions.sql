@@ -1,6 +1,6 @@
 -- name: sessions.active
 -- The project that a session chose, unless it was archived or deleted since.
-SELECT p.id, p.name, p.description, p.db_path, p.status, p.created_at, p.updated_at
+SELECT p.id, p.name, p.description, p.db_path, p.status, p.includes, p.created_at, p.updated_at
 FROM sessions s JOIN projects p ON p.id = s.active_project AND p.status = 'active'
 WHERE s.principal = :principal AND s.id = :session
 

@@ -1,14 +1,14 @@
 -- name: workspaces.by_name
 -- One workspace.
-SELECT id, name, description, db_path, status, created_at, updated_at FROM projects WHERE name = :name
+SELECT id, name, description, db_path, status, includes, created_at, updated_at FROM projects WHERE name = :name
 
 -- name: workspaces.by_id
 -- One workspace, whatever it is called by now.
-SELECT id, name, description, db_path, status, created_at, updated_at FROM projects WHERE id = :id
+SELECT id, name, description, db_path, status, includes, created_at, updated_at FROM projects WHERE id = :id
 
 -- name: workspaces.all
 -- Every workspace.
-SELECT id, name, description, db_path, status, created_at, updated_at FROM projects ORDER BY name
+SELECT id, name, description, db_path, status, includes, created_at, updated_at FROM projects ORDER BY name
 
 -- name: workspaces.add
 -- A new workspace; nothing where another process was faster.
@@ -40,3 +40,17 @@ WHERE workspace_id = :workspace AND seq IN (SELECT seq FROM events WHERE workspa
 -- name: workspaces.tell
 -- Set the description and the times of a workspace.
 UPDATE projects SET description = :description, created_at = :created_at, updated_at = :updated_at WHERE id = :id
+
+-- name: workspaces.of_keys
+-- Every key of the workspaces that have one of some keys.
+SELECT k.key, p.id, p.name, p.description, p.db_path, p.status, p.includes, p.created_at, p.updated_at
+FROM workspace_keys k JOIN projects p ON p.id = k.project
+WHERE k.project IN (SELECT project FROM workspace_keys WHERE key IN (SELECT value FROM json_each(:keys)))
+
+-- name: workspaces.add_key
+-- What finds a workspace from now on, whichever it found before.
+INSERT INTO workspace_keys (key, project) VALUES (:key, :id) ON CONFLICT (key) DO UPDATE SET project = excluded.project
+
+-- name: workspaces.include
+-- Which workspaces are read together with one.
+UPDATE projects SET includes = :includes WHERE id = :id

@@ -1,0 +1,319 @@
+"""Which project a directory belongs to: what a file `.memoryd` declares, else the git repository around it.
+
+A project keeps its workspace by keys that no move of its directory changes: the name in the file, or the first commit
+of the repository. Only files are read; `git` is asked for a first commit that is packed.
+"""
+
+import os
+import re
+import shlex
+import subprocess
+import tomllib
+import zlib
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from memoryd import environment
+from memoryd.core.workspaces.registry import COMMIT, Workspaces, check_printable
+from memoryd.errors import InvalidInputError
+from memoryd.model import Workspace
+from memoryd.settings import DEFAULT_WORKSPACE
+
+DECLARED = ".memoryd"
+"""The name of the file in which a project declares its workspace."""
+LONGEST = 4_096  # bytes of such a file, and of the small files of git, at most
+GIT_SECONDS = 2.0  # that `git` may take
+HASH = re.compile(rb"[0-9a-f]{40}(?:[0-9a-f]{24})?")
+BRANCHES = ("refs/remotes/origin/HEAD", "refs/heads/main", "refs/heads/master", "HEAD")
+"""Where the first commit is looked for: first where another branch with a history of its own cannot change it."""
+LINKS = 5  # references that lead to another one, at most
+READ = 10_000  # commits that are read before `git` is asked
+HEADER = 1 << 16  # bytes of a commit in which its parents stand
+
+
+@dataclass(frozen=True, slots=True)
+class WorkspaceChoice:
+    """Which workspace is in force: the one with a name, or the one of a project."""
+
+    name: str
+    """For a project: what its workspace is called if it has to be made."""
+    keys: tuple[str, ...] = ()
+    """What identifies the project, the surest first; empty if the name alone counts."""
+    found_by: str = ""
+    """How it was found for a directory, as a part of a sentence; '' if somebody named it."""
+
+    def known(self, workspaces: Workspaces) -> Workspace | None:
+        """Return the workspace, which may be archived, or None. Raise InvalidInputError as `ensure` does."""
+        if not self.keys:
+            found = workspaces.get(self.name)
+        elif (found := workspaces.of_keys(self.keys)) is None:
+            self._demand_free(workspaces)
+        return replace(found, found_by=self.found_by) if found else None
+
+    def ensure(self, workspaces: Workspaces) -> Workspace:
+        """Return the workspace, made on first use.
+
+        Raise InvalidInputError if it is archived, or if a file declares what nobody has allowed it to.
+        """
+        if not self.keys:
+            return replace(workspaces.ensure(self.name), found_by=self.found_by)
+        if self._is_declared and workspaces.of_keys(self.keys) is None:
+            self._demand_free(workspaces)
+        return replace(workspaces.ensure_of_keys(self.keys, self.name), found_by=self.found_by)
+
+    @property
+    def _is_declared(self) -> bool:
+        return self.keys == declared_keys(self.name)
+
+    def _demand_free(self, workspaces: Workspaces) -> None:
+        """Raise InvalidInputError if a file names a workspace of others: whoever wrote it could read that."""
+        if self._is_declared and workspaces.get(self.name):
+            raise InvalidInputError(
+                f"The workspace {self.name!r} is {self.found_by}, but was made for something else. If that file is "
+                f"yours, run `memoryd workspace use {shlex.quote(self.name)}` there; else choose another name in it."
+            )
+
+
+@dataclass(frozen=True, slots=True)
+class _Repository:
+    top: Path
+    """Its work tree; of a linked one that of the main one, or the bare repository."""
+    common: Path
+    """What all its work trees share: `.git`, or the bare repository."""
+
+
+class _NotKnownError(Exception):
+    """The first commit is not known; the message says why."""
+
+
+def detect(directory: Path) -> WorkspaceChoice:
+    """Return the workspace of a directory's project, or the default one if it is in none.
+
+    Raise InvalidInputError if a file declares it wrongly.
+    """
+    here = Path(os.path.realpath(directory))
+    if not os.path.isdir(here):  # noqa: PTH112 - Path's raises where it may not look
+        return _none(f"there is no directory {_line(directory)}")
+    repository = _repository(here)
+    upwards = [here, *here.parents, *([repository.top] if repository else ())]
+    if (file := _declaration(upwards)) is not None:
+        name = _declared(file)
+        return WorkspaceChoice(name, declared_keys(name), f"declared by {_line(file)}")
+    if repository is None:
+        return _none(f"{_line(here)} is in no git repository")
+    if repository.top in (Path(os.path.realpath(Path.home())), Path(here.anchor)):
+        return _none(f"{_line(here)} is in no git repository but that of {_line(repository.top)}")
+    return _of_repository(repository)
+
+
+def _none(why: str) -> WorkspaceChoice:
+    return WorkspaceChoice(DEFAULT_WORKSPACE, (), f"the default, as {why}")
+
+
+def declared_keys(name: str) -> tuple[str, ...]:
+    """Return the keys of a project that declares this name."""
+    return (f"file:{name}",)
+
+
+def _of_repository(repository: _Repository) -> WorkspaceChoice:
+    place, found = f"path:{os.path.normcase(repository.common)}", f"that of the git repository {_line(repository.top)}"
+    name = _name(repository.top)
+    try:
+        first = _first_commit(repository.common, _stamp(repository.common))
+    except _NotKnownError as why:
+        return WorkspaceChoice(name, (place,), f"{found}, known by its path as {why}")
+    return WorkspaceChoice(name, (f"{COMMIT}{first}", place), found)
+
+
+def _name(top: Path) -> str:
+    """Return the name of a repository, which may be a bare one, such as `shop.git` or `shop/.bare`."""
+    own = top.name.removesuffix(".git")
+    plain = _line(top.parent.name if not own or own.startswith(".") else own)[:100]
+    return plain.strip() or "project"
+
+
+def _line(path: Path | str) -> str:
+    """Return a path as one line without what cannot be printed."""
+    return "".join(character if character.isprintable() else "?" for character in str(path))
+
+
+# the file ------------------------------------------------------------------------------------------------------------
+
+
+def _declaration(directories: Iterable[Path]) -> Path | None:
+    """Return the first file that declares a project and that another user of the machine cannot have put there."""
+    for directory in directories:
+        file = directory / DECLARED
+        try:
+            status = file.stat()
+        except OSError:
+            continue
+        if _is_file(file) and _is_trusted(status.st_uid):
+            return file
+    return None
+
+
+def _is_trusted(owner: int) -> bool:
+    user = os.geteuid() if hasattr(os, "geteuid") else owner
+    return owner in (user, 0) or user == 0
+
+
+def _declared(file: Path) -> str:
+    """Return the name of the workspace that a file declares; raise InvalidInputError."""
+    try:
+        with file.open("rb") as opened:
+            data = opened.read(LONGEST + 1)
+        content = tomllib.loads(data.decode("utf-8-sig"))
+        name = content.pop("workspace")
+        alone = isinstance(name, str) and not content and len(data) <= LONGEST
+        check_printable(name if alone else "")
+    except (OSError, ValueError, LookupError, RecursionError, InvalidInputError) as error:
+        raise InvalidInputError(
+            f'{_line(file)} declares no workspace ({error}). It holds one line: workspace = "NAME".'
+        ) from None
+    return name
+
+
+def declare(directory: Path, name: str) -> Path:
+    """Write the file by which a directory declares its workspace, and return it. Raise OSError."""
+    check_printable(name)
+    file = directory / DECLARED
+    quoted = name.replace("\\", "\\\\").replace('"', '\\"')
+    file.write_text(f'workspace = "{quoted}"\n', encoding="utf-8")
+    return file
+
+
+# the repository ------------------------------------------------------------------------------------------------------
+
+
+def _repository(here: Path) -> _Repository | None:
+    """Return the innermost repository that a directory is in."""
+    for top in (here, *here.parents):
+        mark = top / ".git"
+        if _is_file(mark / "HEAD"):
+            return _Repository(top, mark)
+        if _is_file(mark) and (found := _linked(top, mark)):
+            return found
+    return None
+
+
+def _linked(top: Path, mark: Path) -> _Repository | None:
+    """Return the repository that a file `.git` leads to: of a linked work tree, or of a submodule."""
+    words = _read(mark).split(b"gitdir:", 1)
+    if len(words) < 2:
+        return None
+    own = Path(os.path.realpath(top / os.fsdecode(words[1].strip())))
+    if not _is_file(own / "HEAD"):
+        return None
+    shared = _read(own / "commondir").strip()
+    if not shared:
+        return _Repository(top, own)
+    common = Path(os.path.realpath(own / os.fsdecode(shared)))
+    return _Repository(common.parent if common.name == ".git" else common, common)
+
+
+def _is_file(path: Path) -> bool:
+    return os.path.isfile(path)  # noqa: PTH113 - Path's raises where it may not look
+
+
+def _read(path: Path) -> bytes:
+    """Return the beginning of a small file; nothing if it is none, such as a pipe, or cannot be read."""
+    try:
+        if _is_file(path):
+            with path.open("rb") as file:
+                return file.read(LONGEST).replace(b"\0", b"")  # of which no path is
+    except OSError:
+        pass
+    return b""
+
+
+# the first commit ----------------------------------------------------------------------------------------------------
+
+
+def _stamp(common: Path) -> tuple[int, int]:
+    """Return what differs if another repository has taken the place of one."""
+    try:
+        status = (common / "config").stat()
+    except OSError:
+        return 0, 0
+    return status.st_ino, status.st_mtime_ns
+
+
+@lru_cache(maxsize=256)
+def _first_commit(common: Path, _stamp: tuple[int, int]) -> str:
+    """Return the first commit of a repository, along first parents; raise _NotKnownError."""
+    if _is_file(common / "shallow"):
+        raise _NotKnownError("its clone is shallow")
+    stored_otherwise = (common / "reftable").is_dir()
+    tip = b"HEAD" if stored_otherwise else next(filter(None, (_resolved(common, name) for name in BRANCHES)), b"")
+    if not tip:
+        raise _NotKnownError("it has no commit yet")
+    return (b"" if stored_otherwise else _by_reading(common, tip)).decode() or _by_git(common, tip.decode())
+
+
+def _resolved(common: Path, name: str) -> bytes:
+    """Return the commit that a reference leads to, or nothing."""
+    for _ in range(LINKS):
+        value = _read(common / name).strip()
+        if not value.startswith(b"ref:"):
+            return value if HASH.fullmatch(value) else _packed(common, name)
+        name = os.fsdecode(value.removeprefix(b"ref:").strip())
+        if not name.startswith("refs/") or ".." in name:
+            break
+    return b""
+
+
+def _packed(common: Path, name: str) -> bytes:
+    try:
+        with (common / "packed-refs").open("rb") as file:
+            for line in file:
+                commit, _, reference = line.strip().partition(b" ")
+                if reference == os.fsencode(name) and HASH.fullmatch(commit):
+                    return commit
+    except OSError:
+        pass
+    return b""
+
+
+def _by_reading(common: Path, commit: bytes) -> bytes:
+    """Return the first commit if all on the way to it are files of their own; else nothing."""
+    for _ in range(READ):
+        name = commit.decode()
+        try:
+            with (common / "objects" / name[:2] / name[2:]).open("rb") as file:
+                content = zlib.decompressobj().decompress(file.read(HEADER), HEADER)
+            header = content.partition(b"\0")[2].partition(b"\n\n")[0]
+        except (OSError, zlib.error):
+            break
+        parents = [line[7:] for line in header.split(b"\n") if line.startswith(b"parent ")]
+        if not parents:
+            return commit if header.startswith(b"tree ") else b""
+        if not HASH.fullmatch(parents[0]):
+            break
+        commit = parents[0]
+    return b""
+
+
+def _by_git(common: Path, tip: str) -> str:
+    """Return the first commit as `git` finds it; raise _NotKnownError. It runs no program of the repository's."""
+    alone: dict[str, Any] = {
+        **{name: value for name, value in environment.current().items() if not name.startswith("GIT_")},
+        "GIT_NO_LAZY_FETCH": "1", "GIT_TERMINAL_PROMPT": "0", "GIT_OPTIONAL_LOCKS": "0",
+    }  # fmt: skip
+    command = ["git", "-C", str(common), "rev-list", "--first-parent", "--max-parents=0", tip, "--"]
+    try:
+        done = subprocess.run(  # noqa: S603 - our own words
+            command, env=alone, stdin=subprocess.DEVNULL, capture_output=True, timeout=GIT_SECONDS, check=False
+        )
+    except (OSError, subprocess.TimeoutExpired) as error:
+        missing = isinstance(error, FileNotFoundError)
+        raise _NotKnownError(
+            "its commits are packed, and there is no git to read them" if missing else "git does not answer"
+        ) from None
+    found = done.stdout.split()
+    if done.returncode or not found or not HASH.fullmatch(found[-1]):
+        raise _NotKnownError("git does not find its first commit")
+    return found[-1].decode()
