@@ -140,11 +140,11 @@ class ProcessWire(Wire):
 
     START: type[subprocess.Popen[bytes]] = Fork
 
-    def __init__(self, environ: Mapping[str, str], *arguments: str) -> None:
+    def __init__(self, environ: Mapping[str, str], *arguments: str, **how: Any) -> None:
         super().__init__()
         self.process = self.START(
             [sys.executable, "-m", "memoryd", *arguments],
-            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=dict(environ),
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=dict(environ), **how,
         )  # fmt: skip
         self._errors: list[bytes] = []
         self._threads = [threading.Thread(target=run, daemon=True) for run in (self._read, self._read_errors)]

@@ -382,6 +382,34 @@ def test_a_briefing_keeps_to_its_budget_and_counts_as_no_recall(home: Path) -> N
     assert {row["access_count"] for row in rows_of(home, "memory_details")} == {0}
 
 
+def test_where_the_workspace_is_the_projects_a_session_is_told_which(home: Path, tmp_path: Path) -> None:
+    directory = tmp_path / "shop"
+    directory.mkdir()
+    (directory / ".memoryd").write_text('workspace = "shop"')
+
+    def said(source: str = "startup", project: str = "") -> str:
+        given = handed("session-start", source=source, cwd=str(directory))
+        printed = run(home, "hook", "session-start", stdin=given, MEMORY_WORKSPACE="auto", CLAUDE_PROJECT_DIR=project).stdout
+        return json.loads(printed)["hookSpecificOutput"]["additionalContext"] if printed else ""
+
+    remember(home, "Of the default workspace.")
+    declared = f"declared by {directory / '.memoryd'}."
+    assert said().endswith(f"\n\nNo workspace yet: the first memory makes one, {declared}")
+    run(home, "store", "Staging listens on port 5433.", MEMORY_WORKSPACE="auto", MEMORY_PROJECT_DIR=str(directory))
+    assert f'\n\nWorkspace "shop": {declared}\n\n' in (first := said())
+    assert ("5433" in first, "default" in first) == (True, False)
+    assert said("resume") == ""
+    assert 'Workspace "default": the default, as ' in said(project=str(home)), "the client's own variable"
+
+
+def test_turns_go_to_the_workspace_of_the_project(home: Path, transcript: Path, tmp_path: Path) -> None:
+    (tmp_path / ".memoryd").write_text('workspace = "shop"')
+    transcript.write_bytes((HOOKS / "session.jsonl").read_bytes())
+    hook(home, "session-end", transcript, "--workspace", "auto", cwd=str(tmp_path))
+    shown = run(home, "inspect", "--workspace", "shop", "--json").stdout
+    assert json.loads(shown)["stats"]["kinds"]["interaction"] == len(ASKED)
+
+
 def test_other_clients_are_told_in_the_same_form_but_for_cursor(home: Path) -> None:
     remember(home, "Staging listens on port 5433.")
     assert "port 5433" in briefing(home, client="codex")

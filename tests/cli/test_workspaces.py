@@ -1,8 +1,10 @@
 """`memoryd workspace`: what it prints, where, and with which exit code."""
 
 import json
+from pathlib import Path
 from typing import Any
 
+import pytest
 from typer.testing import Result
 
 from tests.cli.test_commands import Run, data, run, stored
@@ -131,3 +133,25 @@ def test_perspectives_that_cannot_be_are_told_and_nothing_changes(run: Run) -> N
     assert perspectives(run) == before
     assert "not found" in told(run("workspace", "perspectives", "q", code=1))
     assert "forbids" in told(run("workspace", "perspectives", "p", "--reset", code=2, MEMORY_READ_ONLY="true"))
+
+
+def test_a_directory_declares_its_workspace(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "shop" / "src").mkdir(parents=True)
+    monkeypatch.chdir(tmp_path / "shop")
+    assert run("workspace", "which").stdout.startswith("default (not made yet): the default, as ")
+    stored(run, "by hand", "--workspace", "till")
+    file = tmp_path / "shop" / ".memoryd"
+    file.write_text('workspace = "till"')
+    assert "run `memoryd workspace use till`" in told(run("recall", "hand", "--workspace", "auto", code=2))
+    said = run("workspace", "use", "till").stdout
+    assert said == f"{file} declares the workspace till; MEMORY_NAMESPACE=auto uses it here.\n"
+    monkeypatch.chdir(tmp_path / "shop" / "src")
+    assert "by hand" in run("recall", "hand", "--workspace", "auto").stdout
+    assert run("workspace", "which").stdout == f"till: declared by {file}.\n"
+    found = json.loads(run("workspace", "which", "--json").stdout)
+    assert found == {"workspace": "till", "found_by": f"declared by {file}", "keys": ["file:till"]}
+    assert run("workspace", "which", "--workspace", "other").stdout == "other (not made yet).\n"
+
+
+def test_over_http_no_directory_names_the_workspace(run: Run) -> None:
+    assert "Over HTTP name a workspace" in told(run("serve", "--transport", "http", "--workspace", "auto", code=2))

@@ -104,6 +104,7 @@ def _made(tmp_path_factory: pytest.TempPathFactory) -> Path:
         memories(engine, name="old").store("put away long ago")
         engine.workspaces.archive("old")
         engine.workspaces.create("empty")
+        engine.workspaces.lead(["file:empty"], "empty")
         row = {"principal": "p", "id": "s1", "holder": "h", "expires_at": "2026-01-01T00:00:00.000Z"}
         engine.store.write(None, lambda q: rows.put(q, "session_holders", [row]))
         with closing(apsw.Connection(str(engine.store.placement.path(engine.workspaces.find("default"))))) as file:

@@ -61,6 +61,26 @@ def test_each_client_has_its_own_tools_and_workspace(home: Path, era: str) -> No
         assert two.call("memory_inspect", meta)["isError"], "who only reads makes no workspace"
 
 
+def test_the_project_is_that_of_each_client(home: Path) -> None:
+    places = [home / name for name in ("till", "shop", "by-variable")]
+    for directory in places:
+        directory.mkdir()
+        (directory / ".memoryd").write_text(f'workspace = "{directory.name}"')
+    auto = {"MEMORY_WORKSPACE": "auto"}
+    clients = [
+        connected(home, cwd=places[0], **auto),
+        connected(home, "--workspace", "auto", cwd=places[1]),
+        connected(home, cwd=places[0], CLAUDE_PROJECT_DIR=str(places[2]), **auto),
+    ]
+    with clients[0], clients[1], clients[2]:
+        for wire, directory in zip(clients, places, strict=True):
+            stored(wire, f"Of {directory.name}.")
+            said = wire.call("memory_context")["content"][0]["text"]
+            assert said.startswith(f'Workspace "{directory.name}": declared by {directory / ".memoryd"}.\n')
+            assert said.count("Of ") == 1
+    assert len({pid(home)}) == 1
+
+
 def test_sessions_are_the_clients_own_and_end_with_them(home: Path) -> None:
     with connected(home, "--toolsets", "vault,projects") as one, connected(home, "--toolsets", "vault,projects") as two:
         one.call("create_project", name="ones-own")

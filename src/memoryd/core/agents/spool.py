@@ -40,7 +40,7 @@ class SpooledTurns:
     turns: tuple[Interaction, ...]
     ended: tuple[str, ...] = ()
     keys: tuple[str, ...] = ()
-    """What identifies the project whose workspace it is, if nobody has named that."""
+    """What identifies the project whose workspace it is; empty if the name alone counts."""
 
 
 class Spool:

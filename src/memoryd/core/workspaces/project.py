@@ -56,7 +56,7 @@ class WorkspaceChoice:
     def ensure(self, workspaces: Workspaces) -> Workspace:
         """Return the workspace, made on first use.
 
-        Raise InvalidInputError if it is archived, or if a file declares what nobody has allowed it to.
+        Raise InvalidInputError if it is archived, or if a file declares one that was made for something else.
         """
         if not self.keys:
             return replace(workspaces.ensure(self.name), found_by=self.found_by)
@@ -167,14 +167,13 @@ def _declared(file: Path) -> str:
         with file.open("rb") as opened:
             data = opened.read(LONGEST + 1)
         content = tomllib.loads(data.decode("utf-8-sig"))
-        name = content.pop("workspace")
-        alone = isinstance(name, str) and not content and len(data) <= LONGEST
-        check_printable(name if alone else "")
+        name: Any = content.pop("workspace")
+        check_printable(name if isinstance(name, str) and not content and len(data) <= LONGEST else "")
     except (OSError, ValueError, LookupError, RecursionError, InvalidInputError) as error:
         raise InvalidInputError(
             f'{_line(file)} declares no workspace ({error}). It holds one line: workspace = "NAME".'
         ) from None
-    return name
+    return str(name)
 
 
 def declare(directory: Path, name: str) -> Path:
