@@ -53,7 +53,7 @@ class Workspace:
     db_path: str = ""
     """Its SQLite file, relative to the data directory; '' if one database holds all workspaces."""
     status: WorkspaceStatus = "active"
-    includes: tuple[str, ...] = ()
+    includes: tuple[str, ...] = field(default=(), compare=False)
     """The ids of the workspaces that are read together with it."""
     created_at: str = ""
     updated_at: str = ""
@@ -178,6 +178,8 @@ class Hit:
     record: Record
     score: float
     why: Mapping[str, float] = field(default_factory=dict)
+    workspace: Workspace | None = None
+    """Where it lies, if several workspaces are read together."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -389,7 +389,9 @@ def test_where_the_workspace_is_the_projects_a_session_is_told_which(home: Path,
 
     def said(source: str = "startup", project: str = "") -> str:
         given = handed("session-start", source=source, cwd=str(directory))
-        printed = run(home, "hook", "session-start", stdin=given, MEMORY_WORKSPACE="auto", CLAUDE_PROJECT_DIR=project).stdout
+        printed = run(
+            home, "hook", "session-start", stdin=given, MEMORY_WORKSPACE="auto", CLAUDE_PROJECT_DIR=project
+        ).stdout
         return json.loads(printed)["hookSpecificOutput"]["additionalContext"] if printed else ""
 
     remember(home, "Of the default workspace.")

@@ -155,3 +155,19 @@ def test_a_directory_declares_its_workspace(run: Run, tmp_path: Path, monkeypatc
 
 def test_over_http_no_directory_names_the_workspace(run: Run) -> None:
     assert "Over HTTP name a workspace" in told(run("serve", "--transport", "http", "--workspace", "auto", code=2))
+
+
+def test_others_are_read_together_with_one(run: Run) -> None:
+    stored(run, "Green tea in the morning.", "--workspace", "personal")
+    stored(run, "Staging has port 5433.", "--workspace", "shop")
+    shop = ("--workspace", "shop")
+    assert run("workspace", "include", *shop).stdout == "shop is read together with: no other.\n"
+    assert run("workspace", "include", "personal", *shop).stdout == "shop is read together with: personal.\n"
+    assert "in personal" in run("recall", "tea", "--format", "list", *shop).stdout
+    assert "in personal" in run("context", *shop).stdout
+    assert "personal" in json.dumps(json.loads(run("recall", "tea", "--format", "raw", *shop).stdout))
+    run("workspace", "archive", "personal")
+    assert run("workspace", "include", *shop).stdout == "shop is read together with: personal (archived).\n"
+    gone = run("workspace", "include", "personal", "--remove", *shop, "--json").stdout
+    assert json.loads(gone) == {"workspace": "shop", "includes": []}
+    assert "read-only" in told(run("workspace", "include", "shop", code=2, MEMORY_READ_ONLY="1"))

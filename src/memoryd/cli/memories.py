@@ -17,7 +17,7 @@ from memoryd.core.memories import correction
 from memoryd.core.memories.correction import CONTENT, Correction
 from memoryd.core.memories.view import ForgottenMemories, InspectedMemories, RecalledMemories
 from memoryd.core.records.records import origin
-from memoryd.core.scope import Scope
+from memoryd.core.scope import together
 from memoryd.core.security import secrets
 from memoryd.errors import InvalidInputError, MemorydError, NotFoundError, UncertainError
 from memoryd.model import Workspace
@@ -261,7 +261,7 @@ def edit(
         if content is None and tags is None and importance is None:
             raise InvalidInputError("Nothing to change: give a text, --tag, --no-tags or --importance.")
         wanted = Correction(id=record_id, content=content, tags=tags, importance=importance)
-        done = correction.correct(Scope(engine, workspace), wanted)
+        done = correction.correct(together(engine, workspace), wanted)
     if masked:
         note(secrets.masked_notice(masked))
     if as_json:

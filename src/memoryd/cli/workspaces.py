@@ -129,6 +129,32 @@ def use(settings: Settings, name: WorkspaceArgument, *, as_json: AsJson = False)
 
 
 @workspaces.command()
+@command(*PLACE)
+def include(
+    settings: Settings,
+    names: Annotated[list[str] | None, typer.Argument(metavar="NAME...", help="Workspaces; none: list them.")] = None,
+    *,
+    remove: Annotated[bool, typer.Option("--remove", help="Include them no more.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Read other workspaces together with the one in force: recall and briefings rank over all of them."""
+    if names:
+        _demand_writable(settings)
+    with Engine(settings, fetch=False) as engine:
+        workspace = engine.workspace(make=bool(names))
+        if names:
+            workspace = engine.workspaces.include(workspace.name, names, remove=remove)
+        found = [
+            one.name + (" (archived)" if one.status == ARCHIVED else "")
+            for one in engine.workspaces.included(workspace)
+        ]
+    if as_json:
+        show.as_json({"workspace": workspace.name, "includes": found})
+    else:
+        show.verbatim(f"{workspace.name} is read together with: {', '.join(found) or 'no other'}.")
+
+
+@workspaces.command()
 @command(*FILES)
 def perspectives(
     settings: Settings,

@@ -4,10 +4,12 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
+from memoryd.core.access.tokens import EVERYTHING, Grant
 from memoryd.core.engine import Engine
 from memoryd.core.records.embedding import Question
 from memoryd.core.records.records import Embedded
 from memoryd.core.security.secrets import Secrets
+from memoryd.core.workspaces.registry import ACTIVE
 from memoryd.model import Workspace
 from memoryd.store.base import Index, Queries
 
@@ -22,6 +24,20 @@ class Scope:
     workspace: Workspace
     session: str = ""
     """The session whose volatile records are visible, and that new records are marked with; '' is none."""
+    included: tuple[Workspace, ...] = ()
+    """The workspaces that are read together with it; none of them is written to."""
+    away: tuple[str, ...] = ()
+    """The names of those that would be, but are archived."""
+
+    @property
+    def degraded(self) -> str:
+        """Which included workspaces are not read, in one sentence; '' if all are."""
+        return f"Archived, and so not read together with this: {', '.join(self.away)}." if self.away else ""
+
+    @property
+    def each(self) -> list["Scope"]:
+        """One scope for each workspace that is read, this one first."""
+        return [self, *(Scope(self.engine, workspace, self.session) for workspace in self.included)]
 
     @property
     def secrets(self) -> Secrets:
@@ -52,3 +68,10 @@ class Scope:
     def embed_later(self, ids: Iterable[str] | None) -> None:
         """Have the background make the vectors that these records lack; None: those of the whole workspace."""
         self.engine.embed_later(self.workspace, ids)
+
+
+def together(engine: Engine, workspace: Workspace, session: str = "", grant: Grant = EVERYTHING) -> Scope:
+    """Return the scope of a workspace and of those that it includes, as far as a grant allows to see them."""
+    seen = [one for one in engine.workspaces.included(workspace) if grant.sees(one.id)]
+    active = tuple(one for one in seen if one.status == ACTIVE)
+    return Scope(engine, workspace, session, active, tuple(one.name for one in seen if one not in active))

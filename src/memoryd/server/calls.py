@@ -80,7 +80,7 @@ class Calls:
     def call(self, caller: Caller, needs: Needs = "workspace", progress: CountProgress = ignore_progress) -> Call:
         """Return the context of a call. Raise NotFoundError if it needs a workspace and has none."""
         place = self._place(caller, needs)
-        return Call(self.engine, place, caller.session_id, caller.grant.principal, progress)
+        return Call(self.engine, place, caller.session_id, caller.grant.principal, progress, caller.grant)
 
     def session(self, caller: Caller) -> str:
         """Return the session of a caller, separate for each principal; '' if there is none."""

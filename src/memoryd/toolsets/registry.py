@@ -15,9 +15,10 @@ from pydantic import (
     field_validator,
 )
 
+from memoryd.core.access.tokens import EVERYTHING, Grant
 from memoryd.core.base.progress import CountProgress, ignore_progress
 from memoryd.core.engine import Engine
-from memoryd.core.scope import Scope
+from memoryd.core.scope import Scope, together
 from memoryd.core.security.secrets import noted
 from memoryd.errors import InvalidInputError, MemorydError
 from memoryd.model import Workspace
@@ -72,6 +73,8 @@ class Call:
     """The user or token whose session it is; '' where the process has one user."""
     progress: CountProgress = ignore_progress
     """Reports how much is done, and of how much."""
+    grant: Grant = EVERYTHING
+    """Which workspaces the caller may see."""
 
     @property
     def session(self) -> str:
@@ -81,7 +84,7 @@ class Call:
     @property
     def scope(self) -> Scope:
         """What core works on."""
-        return Scope(self.engine, self.workspace, self.session)
+        return together(self.engine, self.workspace, self.session, self.grant)
 
     def named(self, session_id: str) -> str:
         """Return the session of that name; equal names of two principals are two sessions."""

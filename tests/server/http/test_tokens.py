@@ -12,6 +12,8 @@ import httpx2
 import pytest
 from mcp import Client, MCPError, types
 
+from memoryd.core.memories.memories import Memories
+from memoryd.core.scope import Scope
 from memoryd.errors import InvalidInputError
 from memoryd.toolsets import PROJECT_TOOLS, chosen
 from tests.clients import LEGACY, MODERN, Agent, Json, environment, until
@@ -67,6 +69,18 @@ def tokens(server: HttpServer) -> Iterator[Tokens]:
 
 def files(environ: dict[str, str]) -> list[Path]:
     return [path for path in Path(environ["MEMORY_DATA_DIR"]).rglob("*") if path.is_file()]
+
+
+def test_what_a_workspace_includes_is_seen_with_a_grant_for_it_alone(server: HttpServer, tokens: Tokens) -> None:
+    with beside(server) as engine:
+        for name in ("team", "beside"):
+            Memories(Scope(engine, engine.workspaces.ensure(name))).store(f"The ferry of {name} leaves at seven.")
+        engine.workspaces.include("team", ["beside"])
+    of_all = bearer(tokens["read"], **{WORKSPACE: "team"})
+    for headers, places in ((of_all, {"team", "beside"}), (bearer(tokens["bound"]), {None})):
+        asked = {"query": "ferry", "format": "raw"}
+        found = server.tool("memory_recall", headers, **asked).json()["memories"]
+        assert {memory.get("workspace") for memory in found} == places
 
 
 def inspect(server: HttpServer, headers: dict[str, str] | None = None) -> int:

@@ -41,6 +41,10 @@ class Grant:
         """Return whether a tool with this capability may be called."""
         return tool in self.tools if self.tools else LEVELS.index(capability) <= LEVELS.index(self.level)
 
+    def sees(self, workspace_id: str) -> bool:
+        """Return whether a workspace may be used."""
+        return self.workspace in ("", workspace_id)
+
 
 EVERYTHING = Grant()
 

@@ -20,7 +20,7 @@ from memoryd.core.agents.spool import Spool, SpooledTurns
 from memoryd.core.agents.transcript_import import ReadPosition, Tally
 from memoryd.core.engine import Engine
 from memoryd.core.memories.memories import Memories
-from memoryd.core.scope import Scope
+from memoryd.core.scope import together
 from memoryd.core.workspaces.project import WorkspaceChoice
 from memoryd.core.workspaces.registry import check_printable
 from memoryd.errors import InvalidInputError, MemorydError, NotFoundError, StoreError
@@ -173,7 +173,9 @@ class Hooks:
             return f"{HEAD}{NEW.format(found_by)}" if begins and found_by else ""
         shown = [] if begins else self._notes.shown(workspace)
         room = budget - estimate_tokens(HEAD)
-        found = Memories(Scope(self._engine, workspace)).context(None, room, but=frozenset(shown)) if room > 0 else None
+        found = (
+            Memories(together(self._engine, workspace)).context(None, room, but=frozenset(shown)) if room > 0 else None
+        )
         if not found or not (found.hits or (begins and workspace.found_by)):
             return ""
         self._shown = workspace, [*shown, *(hit.record.id for hit in found.hits)]

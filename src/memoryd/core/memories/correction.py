@@ -4,6 +4,7 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from memoryd.core.memories.own import demand_own
 from memoryd.core.records import records, short_ids
 from memoryd.core.records.deduplication import fingerprint
 from memoryd.core.scope import Scope
@@ -58,6 +59,7 @@ def correct(scope: Scope, correction: Correction) -> Corrected:
     Words, vectors, fingerprint and consolidation follow the new text. Raise NotFoundError if there is no such memory,
     InvalidInputError if another memory already says the same, or the record is no memory.
     """
+    demand_own(scope, "id", [correction.id])
     content = correction.content
     embedded = scope.passages([content])[0] if content is not None else None
 

@@ -2,13 +2,15 @@
 
 import json
 import logging
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import chain
 from typing import Any, Literal
 
 from memoryd.core.base.clock import FOREVER, moment, timestamp
 from memoryd.core.llm import generation
+from memoryd.core.memories.own import demand_own
 from memoryd.core.records import records, short_ids
 from memoryd.core.records.deduplication import fingerprint
 from memoryd.core.records.embedding import Question
@@ -18,7 +20,7 @@ from memoryd.core.search.candidates import Found
 from memoryd.core.search.pipeline import Search
 from memoryd.core.security.secrets import cleaned, matched
 from memoryd.errors import InvalidInputError, ModelError, NotFoundError
-from memoryd.model import Filter, Findings, Hit, Kind, Record
+from memoryd.model import Filter, Findings, Hit, Kind, Record, Workspace
 from memoryd.prompts import ANSWER_QUESTION, SUMMARIZE_MEMORIES
 from memoryd.store.base import Queries
 from memoryd.text import estimate_tokens
@@ -83,6 +85,7 @@ class Memories:
         The memories that it `supersedes` are only found by questions about an earlier time. Raise NotFoundError if
         some of them do not exist; nothing is stored then.
         """
+        demand_own(self._scope, "supersedes", supersedes)
         embedded = self._scope.passages([content])[0]
         tags = tuple(dict.fromkeys(tags))
 
@@ -144,15 +147,19 @@ class Memories:
         allowed = Filter(tags=tuple(tags), kinds=tuple(kinds), session=self._scope.session)
         at = timestamp(moment(as_of)) if as_of else ""
 
-        def work(question: Question) -> tuple[Found, dict[str, str]]:
-            found = self._search.find(question, allowed, at)
+        def work(scope: Scope, question: Question) -> tuple[Found, dict[str, str]]:
+            found = Search(scope).find(question, allowed, at)
             return found, short_ids.shorten(question.queries, found.ids) if LAYOUTS[form].shows_ids else {}
 
-        read, named = self._scope.ask(query, work)
-        found, layout = self._search.ranked(read, fill=True), LAYOUTS[form](query, named)
-        left = room(budget, found.degraded, layout)
+        parts = [(scope, *scope.ask(query, partial(work, scope))) for scope in self._scope.each]
+        found = self._search.ranked(
+            self._search.union([(scope.workspace, read) for scope, read, _ in parts]), fill=True
+        )
+        degraded = _sentences(found.degraded, self._scope.degraded)
+        layout = LAYOUTS[form](query, _named(named for _, _, named in parts))
+        left = room(budget, degraded, layout)
         written = self._written(query, found.best, left, form) if form in WRITTEN and found.best else None
-        briefing = annotated(written or brief(found.best, left, layout), budget, found.degraded, layout)
+        briefing = annotated(written or brief(found.best, left, layout), budget, degraded, layout)
         return self._noted(briefing) if note else briefing
 
     def _written(self, query: str, hits: Sequence[Hit], budget: int, form: Format) -> Briefing | None:
@@ -175,25 +182,26 @@ class Memories:
         `note`: see `recall`.
         """
 
-        def work(question: Question) -> tuple[Found | None, dict[str, list[Hit]], dict[str, str]]:
-            queries = question.queries
-            about = self._search.find(question, Filter(session=self._scope.session)) if task else None
-            others = {
-                "Important": self._listed(queries, "memories.important", limit=BRIEFED, least=IMPORTANT),
-                "Recent": self._listed(queries, "memories.recent", limit=BRIEFED),
-                "Last sessions": self._listed(queries, "memories.sessions", limit=SESSIONS),
-            }
+        def work(scope: Scope, question: Question) -> tuple[Found | None, dict[str, list[Hit]], dict[str, str]]:
+            queries, own = question.queries, Memories(scope)
+            about = Search(scope).find(question, Filter(session=scope.session)) if task else None
+            others = {label: own._listed(queries, **of) for label, of in _SECTIONS.items()}
             ids = [hit.record.id for hits in others.values() for hit in hits]
             return about, others, short_ids.shorten(queries, [*(about.ids if about else ()), *ids])
 
-        read, others, named = (
-            self._scope.ask(task, work) if task else self._scope.read(lambda q: work(Question(q)))  # waits for no model
-        )
-        about: Findings[Hit] = self._search.ranked(read) if read else Findings([])
+        def read(scope: Scope) -> tuple[Found | None, dict[str, list[Hit]], dict[str, str]]:
+            asked = partial(work, scope)
+            return scope.ask(task, asked) if task else scope.read(lambda q: asked(Question(q)))  # waits for no model
+
+        parts = [(scope.workspace, *read(scope)) for scope in self._scope.each]
+        asked = [(workspace, found) for workspace, found, _, _ in parts if found]
+        about: Findings[Hit] = self._search.ranked(self._search.union(asked)) if asked else Findings([])
+        others = {label: _merged(label, [(place, of[label]) for place, _, of, _ in parts]) for label in _SECTIONS}
         sections = {"Relevant to the task": about.best, **others}
         sections = {label: [hit for hit in hits if hit.record.id not in but] for label, hits in sections.items()}
+        degraded, named = _sentences(about.degraded, self._scope.degraded), _named(named for *_, named in parts)
         line = self._workspace_line(budget)
-        briefing = _briefing(task or "", sections, about.degraded, budget - estimate_tokens(line), named)
+        briefing = _briefing(task or "", sections, degraded, budget - estimate_tokens(line), named)
         briefing = replace(briefing, text=line + briefing.text, tokens_used=estimate_tokens(line + briefing.text))
         return self._noted(briefing) if note else briefing
 
@@ -205,8 +213,12 @@ class Memories:
 
     def _noted(self, briefing: Briefing) -> Briefing:
         if not self._engine.settings.read_only:
-            ids = [hit.record.id for hit in briefing.hits if hit.record.kind is Kind.MEMORY]
-            self._engine.accesses.note(self._scope.workspace, ids, self._engine.clock.now())
+            for scope in self._scope.each:
+                ids = [
+                    hit.record.id for hit in briefing.hits
+                    if hit.record.kind is Kind.MEMORY and (hit.workspace or self._scope.workspace) == scope.workspace
+                ]  # fmt: skip
+                self._engine.accesses.note(scope.workspace, ids, self._engine.clock.now())
         return briefing
 
     def _listed(self, queries: Queries, statement: str, **parameters: object) -> list[Hit]:
@@ -236,6 +248,7 @@ class Memories:
             raise InvalidInputError(
                 "Bulk deletion requires confirm=true. Use dry_run=true first to preview what would be forgotten."
             )
+        demand_own(self._scope, "ids", criteria.ids or ())
         found = self._best_matches(criteria) if criteria.query else None
         best, degraded = (found.best, found.degraded) if found else (None, "")
         if dry_run:
@@ -278,12 +291,21 @@ class Memories:
 
         Raise InvalidInputError for the beginning of several ids.
         """
+        found: dict[str, Hit] = {}
+        for scope in self._scope.each:
+            left = [given for given in ids if not any(short_ids.names(given, key) for key in found)]
+            own = Memories(scope)
+            hits = scope.read(partial(own._by_ids, left)) if left else []
+            found |= {hit.record.id: replace(hit, workspace=self._named_place(scope)) for hit in hits}
+        order = [key for given in ids for key in found if short_ids.names(given, key)]
+        return [found[key] for key in dict.fromkeys(order)]
 
-        def work(queries: Queries) -> list[Hit]:
-            whole = short_ids.resolve(queries, "ids", ids, self._scope.session, "ids.living")
-            return self._hits(queries, list(dict.fromkeys(whole)))
+    def _by_ids(self, ids: Sequence[str], queries: Queries) -> list[Hit]:
+        whole = short_ids.resolve(queries, "ids", ids, self._scope.session, "ids.living")
+        return self._hits(queries, list(dict.fromkeys(whole)))
 
-        return self._scope.read(work)
+    def _named_place(self, scope: Scope) -> Workspace | None:
+        return scope.workspace if self._scope.included else None
 
     def recent(self, limit: int) -> list[Hit]:
         """Return the newest memories."""
@@ -315,6 +337,33 @@ class Memories:
 
         embedded = {"embedded": self._engine.embedding.sets(self._scope.workspace)}
         return self._scope.read(work) | embedded | self._engine.helpers.states()
+
+
+_SECTIONS: dict[str, dict[str, Any]] = {
+    "Important": {"statement": "memories.important", "limit": BRIEFED, "least": IMPORTANT},
+    "Recent": {"statement": "memories.recent", "limit": BRIEFED},
+    "Last sessions": {"statement": "memories.sessions", "limit": SESSIONS},
+}
+
+
+def _merged(label: str, parts: Sequence[tuple[Workspace, list[Hit]]]) -> list[Hit]:
+    """Return the hits of one section of several workspaces in the order that its statement has."""
+    if len(parts) == 1:
+        return parts[0][1]
+    hits = [replace(hit, workspace=workspace) for workspace, of in parts for hit in of]
+    newest = sorted(hits, key=lambda hit: hit.record.updated_at, reverse=True)
+    weighed = sorted(newest, key=lambda hit: -hit.record.importance) if label == "Important" else newest
+    once = {hit.record.id: hit for hit in reversed(weighed)}
+    return [hit for hit in weighed if once[hit.record.id] is hit][: _SECTIONS[label]["limit"]]
+
+
+def _named(parts: Iterable[Mapping[str, str]]) -> dict[str, str]:
+    """Return the short forms of the ids of several workspaces."""
+    return {key: short for part in parts for key, short in part.items()}
+
+
+def _sentences(*parts: str) -> str:
+    return " ".join(filter(None, parts))
 
 
 def _briefing(

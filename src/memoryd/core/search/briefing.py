@@ -92,7 +92,7 @@ class ListLayout(BriefingLayout):
         """Return `- [1d353029, 2026-03-04, importance 0.8] content`."""
         date, importance = hit.record.created_at[:10], hit.record.importance
         content = _content(hit, self.about, tokens)
-        return Line(hit, f"- [{self.named(hit)}, {date}, importance {importance:g}] {content}")
+        return Line(hit, f"- [{self.named(hit)}, {_place(hit)}{date}, importance {importance:g}] {content}")
 
 
 class QuotesLayout(ListLayout):
@@ -114,7 +114,7 @@ class SummaryLayout(BriefingLayout):
     def line(self, hit: Hit, tokens: int | None = None) -> Line:
         """Return `- content (2026-03-04)`."""
         content = _content(hit, self.about, min(tokens or LONGEST, LONGEST))
-        return Line(hit, f"- {content} ({hit.record.created_at[:10]})")
+        return Line(hit, f"- {content} ({_place(hit)}{hit.record.created_at[:10]})")
 
     def least(self, hit: Hit) -> int:
         """Return the tokens of a text, or SHORTEST of one that is reduced."""
@@ -228,6 +228,11 @@ def pack(hits: Sequence[Hit], budget: int, layout: BriefingLayout) -> list[Line]
         short = [layout.line(hits[0], budget - SHORTEST)]
         lines = short if estimate_tokens(layout.text(short)) <= budget else []
     return lines
+
+
+def _place(hit: Hit) -> str:
+    """Return the workspace of a hit, where several are read together."""
+    return f"in {hit.workspace.name}, " if hit.workspace else ""
 
 
 def _content(hit: Hit, about: Sequence[str], tokens: int | None) -> str:

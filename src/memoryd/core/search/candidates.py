@@ -8,7 +8,7 @@ import numpy as np
 from memoryd.core.search import ranking
 from memoryd.core.search.as_of import Past
 from memoryd.core.search.ranking import Neighbours, Profile
-from memoryd.model import Hit, Record
+from memoryd.model import Hit, Record, Workspace
 from memoryd.models.embedders import Embedder
 from memoryd.store.base import Vector
 
@@ -45,6 +45,8 @@ class Found:
     """The candidates by composite score; empty for a question about another time."""
     past: Past | None = None
     """The records of the time that the question is about, if that is not now."""
+    origins: Mapping[str, Workspace] = field(default_factory=dict)
+    """The workspace of each record; empty where only one was searched."""
 
     @property
     def ids(self) -> list[str]:

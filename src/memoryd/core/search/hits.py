@@ -15,6 +15,8 @@ class FoundRecord(TypedDict):
     kind: Kind
     key: str | None
     score: float
+    workspace: NotRequired[str]
+    """Where it lies, if several workspaces are read together."""
 
 
 class WholeRecord(FoundRecord):
@@ -40,7 +42,10 @@ class WholeRecord(FoundRecord):
 def found(hit: Hit) -> FoundRecord:
     """Return what identifies a hit, and its score."""
     record = hit.record
-    return {"id": record.id, "kind": record.kind, "key": record.name, "score": round(hit.score, 4)}
+    fields: FoundRecord = {"id": record.id, "kind": record.kind, "key": record.name, "score": round(hit.score, 4)}
+    if hit.workspace:
+        fields["workspace"] = hit.workspace.name
+    return fields
 
 
 def whole(hit: Hit) -> WholeRecord:
@@ -53,6 +58,8 @@ def whole(hit: Hit) -> WholeRecord:
         "created_at": record.created_at, "updated_at": record.updated_at, "accessed_at": record.accessed_at,
         "access_count": record.access_count, "why": {name: round(part, 4) for name, part in hit.why.items()},
     }  # fmt: skip
+    if hit.workspace:
+        fields["workspace"] = hit.workspace.name
     if like := reads_like_instructions(record.body):
         fields["reads_like"] = like
     return fields

@@ -21,8 +21,9 @@ from memoryd.core.search.as_of import Past
 from memoryd.core.search.candidates import Candidates, Found, around, lengths, similarities, spread, unrelated
 from memoryd.core.search.ranking import Profile
 from memoryd.core.search.reranking import Reranked, Reranking
+from memoryd.core.search.union import union
 from memoryd.errors import ModelError
-from memoryd.model import GENERAL, Filter, Findings, Hit, Record, VectorSet
+from memoryd.model import GENERAL, Filter, Findings, Hit, Record, VectorSet, Workspace
 from memoryd.query_syntax import WordQuery, literal_query, parse_query
 from memoryd.store.base import Queries, Vector
 from memoryd.text import asks, content_words, speaker
@@ -66,6 +67,13 @@ class Search:
         hits = self._scored(found)
         further = [] if apart else [_id(hit) for hit in hits[: self._profile.lifting] if _id(hit) not in lifting]
         return replace(found, hits=hits, beside={**beside, **self._beside(queries, further, allowed)})
+
+    def union(self, parts: Sequence[tuple[Workspace, Found]]) -> Found:
+        """Return what was found in several workspaces as one, ranked together; of one workspace as it is."""
+        if len(parts) == 1:
+            return parts[0][1]
+        found = union(parts, self._profile.depth)
+        return found if found.past else replace(found, hits=self._scored(found))
 
     def _find_then(self, question: Question, allowed: Filter, as_of: str) -> Found:
         """Return the records of a time: the candidates among the unchanged ones, and all others."""
@@ -201,7 +209,8 @@ class Search:
             parts = {"fusion": fusion} | self._circumstances(records[key], now)
             why = {"words": words.get(key, 0.0), "meaning": vectors.get(key, 0.0),
                    "context": lifted[key] - fused.get(key, 0.0)} | parts  # fmt: skip
-            hits.append(Hit(record=records[key], score=ranking.composite(parts, profile), why=why))
+            where = found.origins.get(key)
+            hits.append(Hit(record=records[key], score=ranking.composite(parts, profile), why=why, workspace=where))
         return sorted(hits, key=lambda hit: -hit.score)
 
     def _lifted(self, fused: Mapping[str, float], found: Found) -> dict[str, float]:

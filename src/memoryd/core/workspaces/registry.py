@@ -111,6 +111,34 @@ class Workspaces:
         self._store.write(None, lambda q: _add_keys(q, keys, workspace))
         return workspace
 
+    # reading together ------------------------------------------------------------------------------------------------
+
+    def included(self, workspace: Workspace) -> list[Workspace]:
+        """Return the workspaces that one includes, archived ones too; not those that these include in their turn."""
+        return list(filter(None, map(self.by_id, workspace.includes)))
+
+    def include(self, name: str, others: Sequence[str], *, remove: bool = False) -> Workspace:
+        """Let a workspace be read together with others, or with `remove` no more; return it.
+
+        Raise NotFoundError, or InvalidInputError for itself, an archived one, or one that is not included.
+        """
+        workspace = self.active(name)
+        chosen = [self.find(other) if remove else self.active(other) for other in others]
+        for one in chosen:
+            if one.id == workspace.id:
+                raise InvalidInputError(f'project "{name}" includes itself anyway. Name another one.')
+            if remove and one.id not in workspace.includes:
+                raise InvalidInputError(f'project "{name}" does not include "{one.name}"')
+
+        def change(queries: Queries) -> None:
+            known = _known(queries, workspace) or workspace
+            ids = [one.id for one in chosen]
+            kept = [key for key in known.includes if key not in ids]
+            _set_included(queries, known, kept if remove else [*kept, *ids])
+
+        self._store.write(None, change)
+        return self.find(name)
+
     # create ----------------------------------------------------------------------------------------------------------
 
     def ensure(self, name: str) -> Workspace:
@@ -246,6 +274,9 @@ class Workspaces:
         def remove(queries: Queries) -> None:
             self._store.placement.erase(queries, _known(queries, found) or found)
             queries.run("workspaces.remove", id=found.id)
+            for other in map(workspace_of, queries.all("workspaces.all")):
+                if found.id in other.includes:
+                    _set_included(queries, other, [key for key in other.includes if key != found.id])
 
         self._store.write(None, remove)
         return found
@@ -329,6 +360,10 @@ def _known(queries: Queries, workspace: Workspace) -> Workspace | None:
     """Return the current state of a workspace in the registry, or None."""
     row = queries.one("workspaces.by_id", id=workspace.id)
     return workspace_of(row) if row else None
+
+
+def _set_included(queries: Queries, workspace: Workspace, ids: Sequence[str]) -> None:
+    queries.run("workspaces.include", id=workspace.id, includes=json.dumps(list(dict.fromkeys(ids))))
 
 
 def usable(workspace: Workspace) -> Workspace:

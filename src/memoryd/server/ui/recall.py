@@ -5,6 +5,7 @@ from typing import Any, get_args
 from starlette.responses import Response
 
 from memoryd.core.memories.memories import Memories
+from memoryd.core.scope import together
 from memoryd.core.search.briefing import BUDGET, CONTEXT_BUDGET, Format
 from memoryd.errors import InvalidInputError
 from memoryd.server.ui.visit import View, Visit
@@ -22,7 +23,8 @@ def show(visit: Visit) -> Response:
         raise InvalidInputError(f"There is no format {form[:50]!r}. There are: {', '.join(FORMS)}.")
     default = CONTEXT_BUDGET if form == CONTEXT else visit.engine.settings.token_budget
     budget = int(min(max(visit.number("budget", default), 1), BUDGET))
-    memories, values = Memories(visit.scope), dict[str, Any]()
+    scope = together(visit.engine, visit.workspace, grant=visit.grant)
+    memories, values = Memories(scope), dict[str, Any]()
     if question or form == CONTEXT:
         values["briefing"] = (
             memories.context(question or None, budget, note=False)

@@ -67,7 +67,11 @@ class Visit:
     @property
     def base(self) -> str:
         """The address of the workspace."""
-        return f"{ROOT}/w/{quote(self.workspace.name, safe='')}"
+        return self.base_of(self.workspace)
+
+    def base_of(self, workspace: Workspace) -> str:
+        """Return the address of a workspace."""
+        return f"{ROOT}/w/{quote(workspace.name, safe='')}"
 
     @property
     def writes(self) -> bool:

@@ -1,0 +1,35 @@
+"""What is changed lies in the workspace itself: those that it includes are read together with it, and no more."""
+
+import shlex
+from collections.abc import Sequence
+
+from memoryd.core.records import records, short_ids
+from memoryd.core.scope import Scope
+from memoryd.errors import InvalidInputError
+from memoryd.store.base import Queries
+
+
+def demand_own(scope: Scope, field: str, ids: Sequence[str]) -> None:
+    """Raise InvalidInputError, naming the workspace, for an id that only an included workspace has."""
+    if not (scope.included and ids):
+        return
+    own, *others = scope.each
+    strange = [given for given in ids if not _has(own, field, given)]
+    for other in others:
+        if there := next((given for given in strange if _has(other, field, given)), None):
+            name = other.workspace.name
+            raise InvalidInputError(
+                f"{field}: {there[:100]} is in the workspace {name!r}, which is only read together with "
+                f"{own.workspace.name!r}. Nothing was changed; change it there, e.g. with `memoryd --workspace "
+                f"{shlex.quote(name)}`."
+            )
+
+
+def _has(scope: Scope, field: str, given: str) -> bool:
+    """Return whether a workspace has a living record with an id, or one beginning."""
+
+    def work(queries: Queries) -> bool:
+        whole = short_ids.resolve(queries, field, [given], scope.session, "ids.living")
+        return bool(records.fetch(queries, whole, scope.session))
+
+    return scope.read(work)

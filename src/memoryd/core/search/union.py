@@ -1,0 +1,108 @@
+"""What was found in several workspaces, one snapshot each, becomes one set of candidates, which is ranked once."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import TypeVar
+
+from memoryd.core.records.records import full_text
+from memoryd.core.search import ranking
+from memoryd.core.search.as_of import Past
+from memoryd.core.search.candidates import Candidates, Found, unrelated
+from memoryd.model import Workspace
+from memoryd.text import content_words, in_common
+
+T = TypeVar("T")
+
+
+def union(parts: Sequence[tuple[Workspace, Found]], depth: int) -> Found:
+    """Return all that was found, the first workspace's records before others with the same id; without hits yet.
+
+    `depth` is the most candidates by words, and as many by vector.
+    """
+    if any(found.candidates.closed for _, found in parts):  # elsewhere nothing matches the operators of the query
+        parts = [part for part in parts if part[1].candidates.closed]
+    first = parts[0][1]
+    origins: dict[str, Workspace] = {}
+    for workspace, found in parts:
+        origins = dict.fromkeys(found.ids, workspace) | origins
+    own = [_only(found, origins, workspace) for workspace, found in parts]
+    pasts = [found.past for found in own if found.past]
+    same = [found for found in own if _name(found) == _name(first)]
+    return replace(
+        first,
+        candidates=_candidates(own, depth),
+        records=_joined([found.records for found in own]),
+        vectors=_joined([found.vectors for found in same]),  # those of two embedders cannot be compared
+        beside=_joined([found.beside for found in own]),
+        past=Past(tuple(key for one in pasts for key in one.unchanged), _joined([one.others for one in pasts]))
+        if pasts else None,
+        origins=origins,
+    )  # fmt: skip
+
+
+def _name(found: Found) -> str:
+    embedder = found.candidates.embedder
+    return embedder.name if embedder else ""
+
+
+def _only(found: Found, origins: Mapping[str, Workspace], workspace: Workspace) -> Found:
+    """Return what was found in a workspace without what another one has, too: an import gives both the same ids."""
+    twice = {key for key in found.ids if origins[key] is not workspace}
+    if not twice:
+        return found
+    words, vectors = ({k: v for k, v in of.items() if k not in twice} for of in _lists(found))
+    return replace(
+        found,
+        candidates=replace(found.candidates, words=words, vectors=vectors),
+        records={key: record for key, record in found.records.items() if key not in twice},
+        beside={key: near for key, near in found.beside.items() if key not in twice},
+    )
+
+
+def _lists(found: Found) -> tuple[Mapping[str, float], Mapping[str, float]]:
+    return found.candidates.words, found.candidates.vectors
+
+
+def _candidates(parts: Sequence[Found], depth: int) -> Candidates:
+    first = parts[0].candidates
+    words = _joined([_comparable(found) for found in parts])
+    vectors = _joined([_as_of_embedder(found.candidates, unrelated(first)) for found in parts])
+    return replace(
+        first,
+        words=_best(words, depth),
+        vectors=_best(vectors, depth),
+        nearest_from=_joined([found.candidates.nearest_from for found in parts]),
+        degraded=" ".join(dict.fromkeys(filter(None, (found.candidates.degraded for found in parts)))),
+    )
+
+
+def _comparable(found: Found) -> dict[str, float]:
+    """Return the scores by words of one workspace so that they can be compared with those of another.
+
+    BM25 depends on how many texts there are, and how many have a word. So its best match is worth the part of the
+    query's words that it has, and the others what they are beside it.
+    """
+    words = found.candidates.words
+    best = max(words, key=lambda key: words[key], default="")
+    if not words or words[best] <= 0:
+        return dict(words)
+    asked = content_words(found.query)
+    has = in_common(asked, full_text(found.records[best])) if best in found.records else 0
+    worth = 1.0 if found.candidates.closed else max(has, 1) / max(len(asked), 1)
+    return {key: worth * score / words[best] for key, score in words.items()}
+
+
+def _as_of_embedder(candidates: Candidates, other: float) -> dict[str, float]:
+    """Return the cosines as they would be for an embedder whose unrelated texts have the cosine `other`."""
+    own = unrelated(candidates)
+    if own == other:
+        return dict(candidates.vectors)
+    return {key: other + (1 - other) * ranking.rescale(cosine, own) for key, cosine in candidates.vectors.items()}
+
+
+def _best(scores: Mapping[str, float], number: int) -> dict[str, float]:
+    return {key: scores[key] for key in sorted(scores, key=lambda key: -scores[key])[:number]}
+
+
+def _joined(parts: Sequence[Mapping[str, T]]) -> dict[str, T]:
+    return {key: value for part in reversed(parts) for key, value in part.items()}
