@@ -31,6 +31,7 @@ class HookEvent(StrEnum):
     """The events that a hook runs on."""
 
     SESSION_START = "session-start"
+    PROMPT_SUBMIT = "prompt-submit"
     STOP = "stop"
     PRE_COMPACT = "pre-compact"
     SESSION_END = "session-end"
@@ -87,16 +88,20 @@ def hook(
     *,
     client: Annotated[HookClient, typer.Option(help="The client that runs the hook.")] = HookClient.CLAUDE_CODE,
     budget: Annotated[
-        int, typer.Option(min=1, max=BUDGET, metavar="TOKENS", help="Maximum tokens of a briefing.")
+        int, typer.Option(min=1, max=BUDGET, metavar="TOKENS", help="Maximum tokens of a briefing; of a prompt, 300.")
     ] = CONTEXT_BUDGET,
 ) -> None:
     """Run as a coding agent's hook: session-start prints a briefing; stop, pre-compact and session-end store turns.
+
+    prompt-submit prints what bears on the prompt, if a service is running, and else nothing.
 
     The hook's JSON comes on stdin. Every error is one line on stderr and exit code 1, which blocks nothing.
     """
     with _bounded(READING, "nothing came on stdin"):
         given = parse(_input())
     alone = settings.model_copy(update=WITHOUT)
+    if event is HookEvent.PROMPT_SUBMIT:
+        return  # without a service there are no models, and to load them takes seconds
     if event is HookEvent.SESSION_START:
         _brief(alone.model_copy(update={"read_only": True}), given, client, budget)
     else:  # ChromaDB keeps nothing without a vector

@@ -13,7 +13,7 @@ from typing import Any, NoReturn
 from memoryd import __version__, environment
 from memoryd.connect import hook, launch
 from memoryd.connect.address import Address, address
-from memoryd.connect.channel import DeclinedError, greet, state
+from memoryd.connect.channel import PATIENCE, DeclinedError, greet, state
 from memoryd.connect.launch import NoServiceError
 from memoryd.connect.relay import Relay, SignalledError
 
@@ -35,12 +35,14 @@ def main() -> None:
     Return if this process has to do the work itself: it was asked for something else, or there can be no service.
     """
     environ, others = given(sys.argv[1:], environment.current())
-    if not _may_share(environ):
-        return
-    if not others:
-        _connect(environ)
-    elif others[0] == "hook" and (request := hook.request_of(others[1:])):
-        _ask(environ, request)
+    request = hook.request_of(others[1:]) if others[:1] == ["hook"] else None
+    if _may_share(environ):
+        if not others:
+            _connect(environ)
+        elif request:
+            _ask(environ, request)
+    if request and request["event"] == hook.PROMPT:
+        _do_without()
 
 
 def _connect(environ: Mapping[str, str]) -> None:
@@ -74,7 +76,8 @@ def _ask(environ: Mapping[str, str], request: Mapping[str, Any]) -> None:
     if place is None:
         return
     try:
-        service, _ = greet(place.socket, greeting("hook", environ))
+        seconds = hook.HURRY if request["event"] == hook.PROMPT else PATIENCE
+        service, _ = greet(place.socket, greeting("hook", environ), seconds)
     except OSError:
         return
     data = hook.read()
@@ -89,6 +92,13 @@ def _ask(environ: Mapping[str, str], request: Mapping[str, Any]) -> None:
     if failed:
         launch.say(" ".join(failed.split()))
     os._exit(1 if failed else 0)
+
+
+def _do_without() -> NoReturn:
+    """Let a prompt go without what memory knows: to load the models, its user would wait for seconds."""
+    if _has_streams():
+        hook.read()  # a client must not find its pipe closed
+    os._exit(0)
 
 
 def _relay(relay: Relay) -> NoReturn:

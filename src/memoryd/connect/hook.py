@@ -13,22 +13,26 @@ READING = 30.0  # seconds in which the client must have handed over the JSON
 ANSWER = 35.0  # seconds in which a service answers, whatever it waits for
 OPTIONS = {"--client": "client", "--budget": "budget"}
 DEFAULTS = {"client": "claude-code", "budget": "800"}
-EVENTS = {"session-start", "stop", "pre-compact", "session-end"}
+PROMPT = "prompt-submit"
+OF_PROMPT = {**DEFAULTS, "budget": "300"}
+EVENTS = {"session-start", PROMPT, "stop", "pre-compact", "session-end"}
+HURRY = 1.5  # seconds that a prompt waits for the service at most
 CLIENTS = {"claude-code", "codex", "cursor", "gemini", "opencode", "vscode"}
 
 
 def request_of(arguments: list[str]) -> dict[str, Any] | None:
     """Return the request that the arguments after `hook` make; None if the command itself has to judge them."""
-    found: dict[str, Any] = dict(DEFAULTS)
+    given: dict[str, str] = {}
     rest = iter(arguments)
     for argument in rest:
         name, equals, value = argument.partition("=")
         if name in OPTIONS:
-            found[OPTIONS[name]] = value if equals else next(rest, "")
-        elif argument in EVENTS and "event" not in found:
-            found["event"] = argument
+            given[OPTIONS[name]] = value if equals else next(rest, "")
+        elif argument in EVENTS and "event" not in given:
+            given["event"] = argument
         else:
             return None
+    found = {**(OF_PROMPT if given.get("event") == PROMPT else DEFAULTS), **given}
     usable = "event" in found and found["client"] in CLIENTS and found["budget"].isdecimal()
     return {**found, "budget": int(found["budget"])} if usable else None
 
@@ -49,7 +53,7 @@ def read() -> bytes | None:
 
 def run(service: Lines, request: Mapping[str, Any], data: bytes) -> str:
     """Ask the service and print what it answers; return what went wrong, or ''. Raise OSError if it dies."""
-    service.socket.settimeout(ANSWER)
+    service.socket.settimeout(HURRY if request["event"] == PROMPT else ANSWER)
     service.send({**request, "home": os.path.expanduser("~"), "input": data.decode("utf-8", "surrogateescape")})  # noqa: PTH111
     answer = service.receive()
     text = answer.get("print", "")

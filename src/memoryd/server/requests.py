@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 import anyio
 
-from memoryd.core.agents.hooks import ASKING, READING, Hooks, parse
+from memoryd.core.agents.hooks import ASKING, PROMPTED, READING, Hooks, parse
 from memoryd.core.records.records import written_by
 from memoryd.core.search.briefing import BUDGET
 from memoryd.errors import InvalidInputError, MemorydError
@@ -19,7 +19,7 @@ from memoryd.toolsets.registry import Answer, Call
 
 T = TypeVar("T")
 Json = dict[str, Any]
-START = "session-start"
+START, PROMPT = "session-start", "prompt-submit"
 
 
 class ToolRequests:
@@ -72,15 +72,23 @@ class HookRequests:
     async def _answer(self, request: Mapping[str, Any]) -> Json:
         hooks = Hooks(self._calls.engine, parse(str(request["input"]).encode("utf-8", "surrogateescape")))
         event, client, budget = request["event"], str(request["client"]), int(request["budget"])
-        if event != START:
+        if event not in (START, PROMPT):
             store = partial(
                 hooks.run, Path(request["home"]), client, ended=event == "session-end", bounded=lambda *_: nullcontext()
             )
             await self._within(READING + ASKING, store, "The turns are not kept yet")
             return {"print": ""}
         self._hooks = hooks
+        if event == PROMPT:
+            return {"print": await self._recalled(partial(hooks.answer_prompt, min(budget, BUDGET)))}
         brief = partial(hooks.answer, min(budget, BUDGET), client)
         return {"print": await self._within(ASKING, brief, "The session starts without a briefing")}
+
+    async def _recalled(self, work: Callable[[], str]) -> str:
+        """Return what goes with a prompt; '' if that takes too long, for the user waits for it."""
+        with anyio.move_on_after(PROMPTED):
+            return await self._calls.hop(work)
+        return ""
 
     async def _delivered(self) -> Json:
         assert self._hooks

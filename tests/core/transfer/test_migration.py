@@ -299,7 +299,7 @@ def test_what_differs_is_told(source: Path, url: str, tmp_path: Path) -> None:
     told = {(each.workspace, each.table): (each.source, each.target) for each in outcome.differences}
     assert set(told) == {
         ("default", "embeddings"), ("web-site", "embeddings"), ("web-site", "records"), ("web-site", "events"),
-        ("web-site", "memory_details"), ("empty", "name, description, status or times"),
+        ("web-site", "memory_details"), ("empty", "name, description, status, includes or times"),
         ("all workspaces", "sessions"),
     }  # fmt: skip
     ours, theirs = told["web-site", "records"]

@@ -147,16 +147,10 @@ class Memories:
         allowed = Filter(tags=tuple(tags), kinds=tuple(kinds), session=self._scope.session)
         at = timestamp(moment(as_of)) if as_of else ""
 
-        def work(scope: Scope, question: Question) -> tuple[Found, dict[str, str]]:
-            found = Search(scope).find(question, allowed, at)
-            return found, short_ids.shorten(question.queries, found.ids) if LAYOUTS[form].shows_ids else {}
-
-        parts = [(scope, *scope.ask(query, partial(work, scope))) for scope in self._scope.each]
-        found = self._search.ranked(
-            self._search.union([(scope.workspace, read) for scope, read, _ in parts]), fill=True
-        )
+        read, named = self._search.read(query, allowed, at, named=LAYOUTS[form].shows_ids)
+        found = self._search.ranked(read, fill=True)
         degraded = _sentences(found.degraded, self._scope.degraded)
-        layout = LAYOUTS[form](query, _named(named for _, _, named in parts))
+        layout = LAYOUTS[form](query, named)
         left = room(budget, degraded, layout)
         written = self._written(query, found.best, left, form) if form in WRITTEN and found.best else None
         briefing = annotated(written or brief(found.best, left, layout), budget, degraded, layout)

@@ -133,19 +133,29 @@ class SummaryLayout(BriefingLayout):
         return "\n".join(parts)
 
 
-class SectionsLayout(SummaryLayout):
-    """A summary under given headings, with ids; `labels` has the heading of each record."""
+class BulletsLayout(SummaryLayout):
+    """A summary with ids and without headings."""
+
+    shows_ids = True
+
+    def line(self, hit: Hit, tokens: int | None = None) -> Line:
+        """Return `- [1d353029] content (2026-03-04)`."""
+        plain = super().line(hit, tokens).text
+        return Line(hit, f"- [{self.named(hit)}] {plain.removeprefix('- ')}")
+
+    def text(self, lines: Sequence[Line]) -> str:
+        """Return the bullets in their order."""
+        return BriefingLayout.text(self, lines)
+
+
+class SectionsLayout(BulletsLayout):
+    """Bullets under given headings; `labels` has the heading of each record."""
 
     empty = "No memories found. This appears to be a fresh session."
 
     def __init__(self, query: str, labels: Mapping[str, str], short_ids: Mapping[str, str]) -> None:
         super().__init__(query, short_ids)
         self._labels = labels
-
-    def line(self, hit: Hit, tokens: int | None = None) -> Line:
-        """Return `- [1d353029] content (2026-03-04)`."""
-        plain = super().line(hit, tokens).text
-        return Line(hit, f"- [{self.named(hit)}] {plain.removeprefix('- ')}")
 
     def text(self, lines: Sequence[Line]) -> str:
         """Return the sections in the order of their first lines."""

@@ -5,12 +5,13 @@ import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
+from functools import partial
 from typing import Literal
 
 import numpy as np
 
 from memoryd.core.base.clock import hours_since
-from memoryd.core.records import perspectives
+from memoryd.core.records import perspectives, short_ids
 from memoryd.core.records.deduplication import may_differ
 from memoryd.core.records.embedding import Question
 from memoryd.core.records.records import fetch, full_text
@@ -43,6 +44,19 @@ class Search:
         self._scope = scope
         self._profile = profile
         self._reranking = Reranking(scope.engine.helpers, profile)
+
+    def read(
+        self, query: str, allowed: Filter, as_of: str = "", *, named: bool = False
+    ) -> tuple[Found, dict[str, str]]:
+        """Return what may bear on a query in each workspace that is read, and if `named` the short form of each id."""
+
+        def work(scope: Scope, question: Question) -> tuple[Found, dict[str, str]]:
+            found = Search(scope, self._profile).find(question, allowed, as_of)
+            return found, short_ids.shorten(question.queries, found.ids) if named else {}
+
+        parts = [(scope.workspace, *scope.ask(query, partial(work, scope))) for scope in self._scope.each]
+        short = {key: name for *_, names in parts for key, name in names.items()}
+        return self.union([(workspace, found) for workspace, found, _ in parts]), short
 
     def hits(self, query: str, allowed: Filter, as_of: str = "") -> Findings[Hit]:
         """Return the records that bear on a query, best first, each with the parts of its score.
@@ -116,7 +130,7 @@ class Search:
         degraded = "" if mode == "text" else question.degraded(allowed)
         if mode == "embedding":
             return self._with_vectors(question, Candidates({}, degraded=degraded), allowed, depth)
-        parsed = parse_query(question.text)
+        parsed = (literal_query if self._profile.literal else parse_query)(question.text)
         words = self._words(question, parsed, allowed, depth)
         if not words and parsed and parsed.syntax and not parsed.binding:
             parsed = literal_query(question.text)

@@ -21,6 +21,8 @@ Neighbours = Mapping[str, Mapping[str, float]]
 class Profile:
     """The constants of one way to search. Defaults are seed d's; what it leaves open was measured (docs/search.md)."""
 
+    literal: bool = False
+    """Whether operators in a text are words like others: prompts are not written for a search."""
     every_perspective: bool = False
     """Whether records are searched from each perspective (c), or from the general one only."""
     aside: float = 0.08
@@ -97,6 +99,9 @@ first, 22 at .8, 23 without words; but of 154 rare words 108 without them, 132 a
 
 JOURNAL = Profile(same=math.inf)
 """Seed e asks for vector and words; the rest is as for memories, but a turn that repeats another one is a turn too."""
+
+PROMPT = Profile(literal=True, head=6, most=6, read=500, reading=3_000)
+"""What goes with a prompt. An agent waits for it at every turn, so that the cross-encoder reads less."""
 
 FAINT = 0.01
 """At most this is a match worth whose list has nothing in common with the query: less than the gate asks for."""
