@@ -76,7 +76,7 @@ def test_where_nothing_bears_on_it_nothing_is_said(here: Engine, prompt: str) ->
 
 
 def test_operators_in_a_prompt_are_words(here: Engine) -> None:
-    assert PORT in said(here, f"({ASKED}) AND -fix: \"it\" *")
+    assert PORT in said(here, f'({ASKED}) AND -fix: "it" *')
 
 
 def test_what_a_session_has_written_itself_is_not_told_to_it(here: Engine) -> None:

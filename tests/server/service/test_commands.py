@@ -98,6 +98,22 @@ def test_the_connector_knows_what_the_command_knows() -> None:
     assert (command.INPUT, str(CONTEXT_BUDGET)) == (hook.INPUT, hook.DEFAULTS["budget"])
 
 
+def test_a_prompt_has_a_budget_of_its_own() -> None:
+    for arguments, budget in ((["prompt-submit"], 300), (["stop"], 800), (["prompt-submit", "--budget", "90"], 90)):
+        request = hook.request_of(arguments)
+        assert request
+        assert request["budget"] == budget
+    assert hook.request_of(["--budget", "300"]) is None
+
+
+def test_a_prompt_without_models_or_a_service_goes_without_memory(home: Path, tmp_path: Path) -> None:
+    given = handed("s", prompt="Which port does the staging database listen on?")
+    for place in (home, tmp_path / "no service"):
+        assert run(place, "hook", "prompt-submit", stdin=given) == ""
+    assert not (tmp_path / "no service" / "data").exists()
+    assert run(home, "hook", "prompt-submit", stdin="not JSON", code=1) == ""
+
+
 @pytest.fixture
 def opened(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The databases that commands of this process open themselves."""

@@ -4,6 +4,7 @@ Nobody has asked for them, so that too little is better than too much: what the 
 is left out, and so is what reads like an order.
 """
 
+import math
 from collections.abc import Collection
 from dataclasses import replace
 
@@ -45,8 +46,10 @@ def bearing_on(scope: Scope, prompt: str, budget: int, session: str = "", but: C
     return brief(hits[:MOST], budget, BulletsLayout(about, named)) if hits else None
 
 
-def bearing(search: Search, found: Found, session: str = "", but: Collection[str] = ()) -> list[Hit]:
-    """Return the hits that bear on what was asked, best first."""
+def bearing(
+    search: Search, found: Found, session: str = "", but: Collection[str] = (), least: float = BEARS
+) -> list[Hit]:
+    """Return the hits that bear on what was asked, best first: those with a logit of `least`."""
     new = [hit for hit in found.hits if hit.record.id not in but and (not session or hit.record.session_id != session)]
     calm = [hit for hit in new if not reads_like_instructions(full_text(hit.record))]
-    return [hit for hit in search.ranked(replace(found, hits=calm)).best if hit.why.get("reranker", -99.0) >= BEARS]
+    return [hit for hit in search.ranked(replace(found, hits=calm)).best if hit.why.get("reranker", -math.inf) >= least]

@@ -100,7 +100,7 @@ first, 22 at .8, 23 without words; but of 154 rare words 108 without them, 132 a
 JOURNAL = Profile(same=math.inf)
 """Seed e asks for vector and words; the rest is as for memories, but a turn that repeats another one is a turn too."""
 
-PROMPT = Profile(literal=True, head=6, most=6, read=500, reading=3_000)
+PROMPT = Profile(literal=True, head=4, most=4, read=500, reading=2_000)
 """What goes with a prompt. An agent waits for it at every turn, so that the cross-encoder reads less."""
 
 FAINT = 0.01
