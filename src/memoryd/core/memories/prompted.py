@@ -1,7 +1,7 @@
 """What bears on the prompt of an agent's user: a few memories that go with it, or nothing.
 
-Nobody has asked for them, so that too little is better than too much: what the cross-encoder does not see as an answer
-is left out, and so is what reads like an order.
+They come unasked, so that too little is better than too much: what the cross-encoder does not see as an answer is left
+out, and so is what reads like an order.
 """
 
 import math

@@ -11,7 +11,7 @@ from memoryd.server.ui.visit import Visit
 def workspaces(visit: Visit) -> Response:
     """Show the workspaces that the sender may see; with a single one, go there."""
     grant = visit.grant
-    every = [one for one in visit.engine.workspaces.all("active") if grant.workspace in ("", one.id)]
+    every = [one for one in visit.engine.workspaces.all("active") if grant.sees(one.id)]
     if not every and not visit.engine.settings.read_only and not grant.workspace:
         every = [visit.engine.workspace(make=True)]
     visits = [Visit(visit.request, visit.engine, grant, one, visit.kept) for one in every]
