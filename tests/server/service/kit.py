@@ -60,13 +60,13 @@ class Connector(ProcessWire):
     START = subprocess.Popen[bytes]
 
 
-def connector(home: Path, *arguments: str, cwd: Path | None = None, **settings: str) -> ProcessWire:
-    return Connector(environment(home) | ON | settings, *arguments, cwd=cwd)
+def connector(home: Path, *arguments: str, **settings: str) -> ProcessWire:
+    return Connector(environment(home) | ON | settings, *arguments)
 
 
-def connected(home: Path, *arguments: str, cwd: Path | None = None, **settings: str) -> ProcessWire:
+def connected(home: Path, *arguments: str, **settings: str) -> ProcessWire:
     """A client after its handshake."""
-    wire = connector(home, *arguments, cwd=cwd, **settings)
+    wire = connector(home, *arguments, **settings)
     wire.handshake()
     return wire
 

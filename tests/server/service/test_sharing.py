@@ -15,7 +15,7 @@ from memoryd.settings import Settings, variables
 from tests.clients import MODERN, PATIENCE, Json, environment, until
 from tests.commands import run
 from tests.conftest import Start
-from tests.server.service.kit import ON, connected, connector, gone, homes, pid, place, state
+from tests.server.service.kit import ON, Connector, connected, connector, gone, homes, pid, place, state
 from tests.wires import ProcessWire, envelope
 
 pytestmark = pytest.mark.process
@@ -66,14 +66,19 @@ def test_the_project_is_that_of_each_client(home: Path) -> None:
     for directory in places:
         directory.mkdir()
         (directory / ".memoryd").write_text(f'workspace = "{directory.name}"')
+
+    def working(directory: Path, *arguments: str, **settings: str) -> ProcessWire:
+        return Connector(environment(home) | ON | settings, *arguments, cwd=directory)
+
     auto = {"MEMORY_WORKSPACE": "auto"}
     clients = [
-        connected(home, cwd=places[0], **auto),
-        connected(home, "--workspace", "auto", cwd=places[1]),
-        connected(home, cwd=places[0], CLAUDE_PROJECT_DIR=str(places[2]), **auto),
+        working(places[0], **auto),
+        working(places[1], "--workspace", "auto"),
+        working(places[0], CLAUDE_PROJECT_DIR=str(places[2]), **auto),
     ]
     with clients[0], clients[1], clients[2]:
         for wire, directory in zip(clients, places, strict=True):
+            wire.handshake()
             stored(wire, f"Of {directory.name}.")
             said = wire.call("memory_context")["content"][0]["text"]
             assert said.startswith(f'Workspace "{directory.name}": declared by {directory / ".memoryd"}.\n')
