@@ -43,7 +43,10 @@ class HookFile:
 HOOK_FILES: Mapping[ClientName, HookFile] = {
     "claude-code": HookFile(
         (".claude", "settings.json"),
-        {"SessionStart": "session-start", "Stop": "stop", "PreCompact": "pre-compact", "SessionEnd": "session-end"},
+        {
+            "SessionStart": "session-start", "UserPromptSubmit": "prompt-submit", "Stop": "stop",
+            "PreCompact": "pre-compact", "SessionEnd": "session-end",
+        },
     ),
     "codex": HookFile((".codex", "hooks.json"), {"SessionStart": "session-start", "Stop": "stop"}),
     "gemini": HookFile(
