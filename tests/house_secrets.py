@@ -12,6 +12,8 @@ WRITES_NO_TEXT = {
     "scope": "the write path itself",
     "base/leases": "names of work, and who does it",
     "access/sessions": "ids of sessions, which are compared",
+    "access/logins": "hashes and ids; what a client sent, which goes back to it; names that are clean",
+    "access/accounts": "names are checked, and a password is hashed",
     "records/retention": "deletes",
     "records/embedding": "vectors; templates are cleaned where they come in",
     "workspaces/registry": "`tell` and `_make` clean; marks and places",
