@@ -32,7 +32,7 @@ def list_(settings: Settings, *, as_json: AsJson = False) -> None:
     elif found:
         show.numbers(HEADS, [[each[head] for head in HEADS] for each in found])
     else:
-        show.verbatim("Nobody has let a client in.")
+        show.verbatim("No client has been let in.")
 
 
 @access.command()

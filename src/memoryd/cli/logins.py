@@ -68,7 +68,7 @@ def list_(settings: Settings, *, as_json: AsJson = False) -> None:
     elif found:
         show.numbers(HEADS, [[each[head] for head in HEADS] for each in found])
     else:
-        show.verbatim("Nobody has a password. `memoryd login set` sets one.")
+        show.verbatim("No one has a password. `memoryd login set` sets one.")
 
 
 @logins.command()

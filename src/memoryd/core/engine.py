@@ -7,8 +7,8 @@ from functools import cached_property
 from threading import Lock
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
-from memoryd.core.access.access import Access
 from memoryd.core.access.accounts import Accounts
+from memoryd.core.access.credentials import Credentials
 from memoryd.core.access.logins import Logins
 from memoryd.core.access.oauth_clients import OAuthClients
 from memoryd.core.access.sessions import Sessions
@@ -57,7 +57,7 @@ class Engine:
         self.accounts = Accounts(self.store, self.workspaces, self.clock, self.secrets)
         self.oauth_clients = OAuthClients(self.store, self.clock, self.secrets)
         self.logins = Logins(self.store, self.clock)
-        self.access = Access(self.store, self.clock, self.tokens, self.logins)
+        self.credentials = Credentials(self.store, self.clock, self.tokens, self.logins)
         self.helpers = Helpers(settings, fetch=fetch)
         self.embedding = Embedding(
             self.store, self.workspaces, self.helpers, self.leases, self.secrets, read_only=settings.read_only

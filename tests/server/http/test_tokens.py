@@ -373,8 +373,6 @@ def test_beyond_loopback_nobody_is_served_without_a_token(tmp_path: Path) -> Non
     with serving(tmp_path, "--host", "0.0.0.0", "--workspace", "default") as server:
         server.url = server.url.replace("0.0.0.0", "127.0.0.1")
         assert (inspect(server), inspect(server, bearer(token))) == (401, 200)
-        challenge = server.request("POST", "/mcp", json={}).headers["WWW-Authenticate"]
-        assert f'resource_metadata="{server.url}/.well-known' in challenge, "an address that can be reached"
         memoryd(environ, "token", "revoke", "only")
         for method, path in CLOSED:
             for headers in ({}, bearer(token)):

@@ -11,7 +11,7 @@ from memoryd.store.base import Queries, Row, Store
 KEPT = timedelta(days=365)
 SHOWN = 200  # characters of a name or a detail: strangers choose them
 
-Act = Literal[
+AccessAct = Literal[
     "account set", "account removed", "client registered", "login refused", "logged in", "consent given",
     "consent denied", "code refused", "code replayed", "refresh token reused", "login revoked", "token created",
     "token revoked",
@@ -23,7 +23,7 @@ class AccessEntry:
     """One entry of the list."""
 
     at: str
-    act: Act
+    act: AccessAct
     subject: str
     """The person or the token that it is about; '' if that is not known."""
     client: str
@@ -35,7 +35,7 @@ class AccessEntry:
         return asdict(self)
 
 
-def note(queries: Queries, clock: Clock, act: Act, subject: str = "", client: str = "", detail: str = "") -> None:
+def note(queries: Queries, clock: Clock, act: AccessAct, subject: str = "", client: str = "", detail: str = "") -> None:
     """Add an entry, in the transaction of what it is about."""
     texts = {"subject": subject[:SHOWN], "client": client[:SHOWN], "detail": detail[:SHOWN]}
     queries.run("access_log.add", id=uuid.uuid4().hex, now=clock.now(), act=act, **texts)

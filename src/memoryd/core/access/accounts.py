@@ -94,7 +94,7 @@ class Accounts:
             return True
 
         if not (self._store.placement.exists() and self._store.write(None, write)):
-            there = ", ".join(account.name for account in self.all()) or "nobody"
+            there = ", ".join(account.name for account in self.all()) or "no one"
             raise NotFoundError(f"{name[:NAME_LENGTH]!r} has no password. There is: {there}.")
 
     def check(self, name: str, password: str) -> Person | None:

@@ -24,7 +24,7 @@ CODE_TIME = timedelta(seconds=60)
 ACCESS_TIME = timedelta(hours=1)
 REFRESH_TIME = timedelta(days=90)  # since the last use
 GRACE = timedelta(seconds=120)  # in which a used refresh token still works: clients send several at once
-REMEMBERED = timedelta(days=1)  # after which ended requests, and clients that nobody let in, are forgotten
+REMEMBERED = timedelta(days=1)  # after which ended requests, and clients that were never let in, are forgotten
 UNUSED = timedelta(days=365)  # after which a client is forgotten that was let in
 ACCESS, REFRESH = f"{PREFIX}_access_", f"{PREFIX}_refresh_"
 """How tokens begin, so that scanners of secrets know them."""
@@ -276,7 +276,7 @@ class Logins:
         self._store.write(None, write)
         return ended
 
-    def _end(self, queries: Queries, login: str, act: access_log.Act) -> None:
+    def _end(self, queries: Queries, login: str, act: access_log.AccessAct) -> None:
         row = queries.one("logins.by_id", id=login)
         if row is None:
             return

@@ -17,14 +17,14 @@ from memoryd.hidden import shown
 from memoryd.store.base import Queries, Store
 from memoryd.text import storable
 
-MOST = 2_000  # registered clients that nobody has let in
+MOST = 2_000  # registered clients that were never let in
 NAME_LENGTH = 100
 UNNAMED = "an unnamed client"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OAuthClient:
-    """A client: what it says of itself, which nobody has checked."""
+    """A client: what it says of itself, unchecked."""
 
     id: str
     name: str
@@ -78,7 +78,7 @@ class OAuthClients:
 
         def add(queries: Queries) -> None:
             if (queries.one("clients.number") or {"number": 0})["number"] >= MOST:
-                raise BusyError(f"{MOST:,} clients have registered that nobody has let in. Try again tomorrow.")
+                raise BusyError(f"{MOST:,} clients have registered without being let in. Try again tomorrow.")
             queries.run("clients.add", **row, now=self._clock.now())
             access_log.note(queries, self._clock, "client registered", client=made.name, detail=made.id)
 

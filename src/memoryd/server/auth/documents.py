@@ -28,10 +28,10 @@ MOST = 500  # documents that are kept
 LENGTH = 500  # characters of an address
 TRANSLATED = ipaddress.ip_network("64:ff9b::/96")  # RFC 6052: IPv4 addresses, also private ones
 
-Address = ipaddress.IPv4Address | ipaddress.IPv6Address
+IpAddress = ipaddress.IPv4Address | ipaddress.IPv6Address
 
 
-def is_public(address: Address) -> bool:
+def is_public(address: IpAddress) -> bool:
     """Return whether an address belongs to the internet, and to nothing on this side of it."""
     if isinstance(address, ipaddress.IPv6Address):
         if address.ipv4_mapped:
@@ -44,7 +44,7 @@ def is_public(address: Address) -> bool:
 class ClientDocuments:
     """The documents of clients. `reaches` and `tls` are other than these in tests alone."""
 
-    def __init__(self, reaches: Callable[[Address], bool] = is_public, tls: ssl.SSLContext | None = None) -> None:
+    def __init__(self, reaches: Callable[[IpAddress], bool] = is_public, tls: ssl.SSLContext | None = None) -> None:
         self._reaches = reaches
         self._tls = tls
         self._known: dict[str, tuple[float, OAuthClient]] = {}

@@ -87,7 +87,7 @@ class LoginPages:
     # the client's request --------------------------------------------------------------------------------------------
 
     async def _authorize(self, request: Request) -> Response:
-        """Check what a client asks for. Whom it may not redirect to, a problem is told to the person alone."""
+        """Check what a client asks for. Whom it may not redirect to, a problem is shown to the person alone."""
         self._asking.demand(request)
         given = once(request.query_params.multi_items()) if request.method in SAFE else await form_of(request)
         client = await self._client(given.get("client_id", ""))

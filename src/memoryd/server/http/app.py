@@ -132,7 +132,7 @@ def _look_for_token(engine: Engine) -> None:
     try:
         if settings.public_url:
             if not (engine.tokens.any() or engine.accounts.all()):
-                log.warning("Nobody can log in yet. Set a password with `memoryd login set`.")
+                log.warning("No one can log in yet. Set a password with `memoryd login set`.")
             return
         if (is_loopback(host) and not elsewhere) or engine.tokens.any():
             return
@@ -233,7 +233,7 @@ def assembled(
     middleware = [
         Middleware(Logged),
         *([Middleware(auth.CrossOrigin)] if settings.public_url else []),
-        Middleware(AuthenticationMiddleware, backend=Bearer(Verifier(engine.access)), on_error=undecided),
+        Middleware(AuthenticationMiddleware, backend=Bearer(Verifier(engine.credentials)), on_error=undecided),
         Middleware(AuthContextMiddleware),
         Middleware(Entrance, calls=calls, names=names, rate=rate_of(settings.rate_limit)),
     ]

@@ -22,7 +22,7 @@ from starlette.requests import HTTPConnection, Request
 from starlette.responses import JSONResponse, Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from memoryd.core.access.access import Access
+from memoryd.core.access.credentials import Credentials
 from memoryd.core.access.tokens import EVERYTHING, Grant, Level
 from memoryd.errors import InvalidInputError, NotFoundError, StoreError
 from memoryd.loopback import LOCAL_NAME, is_loopback
@@ -100,13 +100,13 @@ def security(settings: Settings) -> TransportSecuritySettings:
 class Verifier:
     """Verifies tokens for the SDK."""
 
-    def __init__(self, access: Access) -> None:
-        self._access = access
+    def __init__(self, credentials: Credentials) -> None:
+        self._credentials = credentials
 
     async def verify_token(self, token: str) -> AccessToken | None:
         """See mcp.server.auth.provider.TokenVerifier."""
         try:
-            grant = await to_thread.run_sync(self._access.check, token)
+            grant = await to_thread.run_sync(self._credentials.check, token)
         except StoreError as error:
             raise AuthenticationError(str(error)) from None
         if grant is None:

@@ -9,7 +9,7 @@ from threading import Lock
 
 from starlette.requests import HTTPConnection, Request
 
-from memoryd.core.access.access import Access
+from memoryd.core.access.credentials import Credentials
 from memoryd.core.access.tokens import EVERYTHING, Grant
 
 TICKET_TIME = 60.0  # seconds in which a ticket can be used, once
@@ -31,7 +31,7 @@ class PageSession:
 class PageAccess:
     """The tickets and sessions of one process; only their hashes are kept, and a restart ends them all."""
 
-    def __init__(self, credentials: Access, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(self, credentials: Credentials, clock: Callable[[], float] = time.monotonic) -> None:
         self._credentials = credentials
         self._clock = clock
         self._lock = Lock()

@@ -40,7 +40,7 @@ DELETE FROM authorizations WHERE id = :id
 DELETE FROM authorizations WHERE subject = :subject
 
 -- name: authorizations.tidy
--- Forget the requests that nobody granted, and those whose code expired before :before.
+-- Forget the requests that were not granted, and those whose code expired before :before.
 DELETE FROM authorizations WHERE (code = '' AND expires_at < :now) OR expires_at < :before
 
 -- name: logins.add

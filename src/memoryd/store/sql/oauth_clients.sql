@@ -12,11 +12,11 @@ VALUES (:id, :name, :secret, :method, :redirect_uris, :now, '')
 UPDATE oauth_clients SET used_at = :now WHERE id = :id
 
 -- name: clients.number
--- How many clients are registered that nobody has let in yet.
+-- How many clients are registered that were never let in.
 SELECT count(*) AS number FROM oauth_clients WHERE used_at = ''
 
 -- name: clients.tidy
--- Forget the clients that nobody let in before :before, and those that were last let in before :last.
+-- Forget the clients that registered before :before and were never let in, and those that were last let in before :last.
 DELETE FROM oauth_clients
 WHERE (used_at = '' AND created_at < :before) OR (used_at <> '' AND used_at < :last
   AND id NOT IN (SELECT client FROM logins))

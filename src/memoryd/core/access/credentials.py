@@ -6,7 +6,7 @@ from memoryd.core.base.clock import Clock
 from memoryd.store.base import Queries, Store
 
 
-class Access:
+class Credentials:
     """The credentials of a registry."""
 
     def __init__(self, store: Store, clock: Clock, tokens: Tokens, logins: Logins) -> None:
