@@ -2,7 +2,7 @@
 
 import re
 import socket
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -14,8 +14,10 @@ from mcp import Client
 from mcp.client.auth import OAuthClientProvider
 from mcp.client.streamable_http import streamable_http_client
 from mcp.shared.auth import AuthorizationCodeResult, OAuthClientInformationFull, OAuthClientMetadata, OAuthToken
+from starlette.applications import Starlette
 
 from memoryd.core.access.tokens import Level
+from memoryd.core.engine import Engine
 from tests.clients import PATIENCE, Agent
 from tests.http import TRUSTING_NOBODY, HttpServer, HttpThread, beside, serving
 
@@ -33,16 +35,24 @@ def free_port() -> int:
 
 
 @contextmanager
-def published(home: Path, *arguments: str, **settings: str) -> Iterator[HttpThread]:
+def published(
+    home: Path, *arguments: str, made: Callable[[Engine], Starlette] | None = None, **settings: str
+) -> Iterator[HttpThread]:
     """A server that knows its address, with one person and two workspaces."""
-    port = free_port()
+    port = int(settings.pop("port", free_port()))
     with serving(
-        home, "--port", str(port), *arguments, **{"MEMORY_PUBLIC_URL": f"http://127.0.0.1:{port}", **settings}
+        home,
+        "--port",
+        str(port),
+        *arguments,
+        made=made,
+        **{"MEMORY_PUBLIC_URL": f"http://127.0.0.1:{port}", **settings},
     ) as server:
         with beside(server) as engine:
             for name in ("default", "team"):
                 engine.workspaces.ensure(name)
-            engine.accounts.set("owner", PASSWORD)
+            if not engine.accounts.all():
+                engine.accounts.set("owner", PASSWORD)
         yield server
 
 

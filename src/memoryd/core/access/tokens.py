@@ -41,6 +41,11 @@ class Grant:
     workspace: str = ""
     """The id of the only allowed workspace; '' for all."""
 
+    @property
+    def is_persons(self) -> bool:
+        """Whether a person has logged in for it, so that the client can ask for more; no token's is."""
+        return self.principal != self.credential
+
     def allows(self, tool: str, capability: Level) -> bool:
         """Return whether a tool with this capability may be called."""
         return tool in self.tools if self.tools else LEVELS.index(capability) <= LEVELS.index(self.level)

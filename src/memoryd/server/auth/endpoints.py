@@ -19,9 +19,10 @@ from memoryd.core.access.tokens import LEVELS, Level
 from memoryd.core.engine import Engine
 from memoryd.errors import BusyError, InvalidInputError, StoreError
 from memoryd.server.auth.forms import UNSTORED, OAuthProblem, Rate, demand_resource, form_of, json_of
-from memoryd.server.auth.metadata import METHODS, REGISTER, REVOKE, TOKEN, resource_of
+from memoryd.server.auth.metadata import METHODS, REGISTER, REVOKE, TOKEN, resource_of, scope_of
 
 REDIRECTS = 20  # redirect URIs of a client
+FETCHES, REGISTRATIONS = "120/minute", "30/hour"  # from one address
 AWAY = "The database is unreachable; the server's log says why."
 
 Work = Callable[[], Response]
@@ -33,7 +34,7 @@ class Endpoints:
     def __init__(self, engine: Engine, issuer: str) -> None:
         self._engine = engine
         self._resource = resource_of(issuer)
-        self._fetching, self._registering = Rate("120/minute"), Rate("30/hour")
+        self._fetching, self._registering = Rate(FETCHES), Rate(REGISTRATIONS)
 
     def routes(self) -> list[BaseRoute]:
         """Return the routes."""
@@ -144,11 +145,6 @@ def name_in(given: Mapping[str, Any]) -> str:
     """Return what a client calls itself, '' if it does not."""
     name = given.get("client_name")
     return name if isinstance(name, str) else ""
-
-
-def scope_of(level: Level) -> str:
-    """Return a level as scopes: each includes those before it."""
-    return " ".join(LEVELS[: LEVELS.index(level) + 1])
 
 
 def level_of(scope: str | None) -> Level:

@@ -6,7 +6,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import BaseRoute, Route
 
-from memoryd.core.access.tokens import LEVELS
+from memoryd.core.access.tokens import LEVELS, Level
 
 RESOURCE, SERVER = "/.well-known/oauth-protected-resource", "/.well-known/oauth-authorization-server"
 OPENID = "/.well-known/openid-configuration"
@@ -48,6 +48,20 @@ def server_document(issuer: str) -> dict[str, Any]:
         "client_id_metadata_document_supported": True,
         "authorization_response_iss_parameter_supported": True,
     }
+
+
+def scope_of(level: Level) -> str:
+    """Return a level as scopes: each includes those before it."""
+    return " ".join(LEVELS[: LEVELS.index(level) + 1])
+
+
+def challenge(issuer: str | None, status: int, error: str, text: str, level: Level) -> Response:
+    """Return the refusal of a credential (RFC 6750, 3), with the scopes that it takes and where to get one."""
+    given = {"error": error, "error_description": text}
+    if issuer:
+        given |= {"scope": scope_of(level), "resource_metadata": f"{issuer}{RESOURCE}{MCP}"}
+    header = "Bearer " + ", ".join(f'{name}="{value}"' for name, value in given.items())
+    return JSONResponse({"error": error, "error_description": text}, status, {"WWW-Authenticate": header})
 
 
 def routes(issuer: str, authorization_server: str) -> list[BaseRoute]:

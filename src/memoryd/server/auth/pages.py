@@ -31,6 +31,8 @@ LOGIN, CONSENT = "/oauth/login", "/oauth/consent"
 CHALLENGE = re.compile(r"[A-Za-z0-9_-]{43}")  # base64url of a SHA-256
 KEY = re.compile(r"[A-Za-z0-9_-]{43}")
 STATE = 4_000  # characters of a client's state
+REQUESTS, ATTEMPTS = "60/minute", "10/minute"  # from one address
+ALL_ATTEMPTS = "120/minute"  # from everywhere: a password must not be guessed by many together
 PASSWORDS = 2  # passwords that are checked at the same time: each takes 32 MB and a processor
 HEADERS = {
     # No form-action: a form leads to the client in the end, and browsers hold every redirect after it against that.
@@ -53,7 +55,7 @@ class LoginPages:
         self._documents = documents
         self._every_workspace = every_workspace
         """Whether a client may be let into all workspaces, since something else chooses one of them."""
-        self._asking, self._trying, self._tries = Rate("60/minute"), Rate("10/minute"), Rate("120/minute")
+        self._asking, self._trying, self._tries = Rate(REQUESTS), Rate(ATTEMPTS), Rate(ALL_ATTEMPTS)
         self._passwords = CapacityLimiter(PASSWORDS)
         secure = issuer.startswith("https:")
         self._cookie = "__Host-memoryd_login" if secure else f"memoryd_login_{urlsplit(issuer).port}"

@@ -33,6 +33,7 @@ from memoryd.loopback import is_loopback
 from memoryd.server.app import MemoryServer
 from memoryd.server.auth import app as auth
 from memoryd.server.auth.documents import ClientDocuments
+from memoryd.server.auth.step_up import StepUp
 from memoryd.server.calls import Calls
 from memoryd.server.connection import ADMISSION, Admission, Callers
 from memoryd.server.ending import end_soon
@@ -216,10 +217,11 @@ def assembled(
     health, metrics, plain, page = HealthChecks(engine), Metrics(calls), Plain(calls), Page(engine)
     calls.ending.append(page.end)
     sse = SseServerTransport(MESSAGES, security_settings=beyond)
-    locked = partial(Guard, issuer=settings.public_url)
+    public = settings.public_url
+    locked = partial(Guard, issuer=public)
     stream = _Stream(server, callers, sse)
     routes: list[BaseRoute] = [
-        Route("/mcp", locked(manager.asgi_app)),
+        Route("/mcp", locked(StepUp(manager.asgi_app, calls, public) if public else manager.asgi_app)),
         Route(SSE, locked(stream), methods=["GET"]),
         Mount(MESSAGES, locked(sse.handle_post_message)),
         Route("/tools/{name}", locked(request_response(plain.call)), methods=["POST"]),
@@ -232,7 +234,7 @@ def assembled(
     ]
     middleware = [
         Middleware(Logged),
-        *([Middleware(auth.CrossOrigin)] if settings.public_url else []),
+        *([Middleware(auth.CrossOrigin)] if public else []),
         Middleware(AuthenticationMiddleware, backend=Bearer(Verifier(engine.credentials)), on_error=undecided),
         Middleware(AuthContextMiddleware),
         Middleware(Entrance, calls=calls, names=names, rate=rate_of(settings.rate_limit)),

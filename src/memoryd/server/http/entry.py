@@ -23,13 +23,12 @@ from starlette.responses import JSONResponse, Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from memoryd.core.access.credentials import Credentials
-from memoryd.core.access.tokens import EVERYTHING, Grant, Level
+from memoryd.core.access.tokens import EVERYTHING, Grant
 from memoryd.errors import InvalidInputError, NotFoundError, StoreError
 from memoryd.loopback import LOCAL_NAME, is_loopback
 from memoryd.model import Workspace
 from memoryd.server.auth.app import DOCUMENTS, OAUTH, is_from_anywhere
-from memoryd.server.auth.endpoints import scope_of
-from memoryd.server.auth.metadata import MCP, RESOURCE
+from memoryd.server.auth.metadata import challenge
 from memoryd.server.calls import Calls
 from memoryd.server.connection import ADMISSION, Admission
 from memoryd.server.http.openapi import WORKSPACE
@@ -269,15 +268,6 @@ class Guard:
         if scope.get(LOCKED, True):
             app = challenge(self._issuer, 401, "invalid_token", "Authentication required", "write")
         await app(scope, receive, send)
-
-
-def challenge(issuer: str | None, status: int, error: str, text: str, level: Level) -> Response:
-    """Return the refusal of a credential (RFC 6750, 3), with the scopes that it takes and where to get one."""
-    given = {"error": error, "error_description": text}
-    if issuer:
-        given |= {"scope": scope_of(level), "resource_metadata": f"{issuer}{RESOURCE}{MCP}"}
-    header = "Bearer " + ", ".join(f'{name}="{value}"' for name, value in given.items())
-    return JSONResponse({"error": error, "error_description": text}, status, {"WWW-Authenticate": header})
 
 
 def _named(request: Request, public: bool) -> Request:
