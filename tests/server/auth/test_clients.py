@@ -1,5 +1,7 @@
 """What real clients send: how they register, and where they want the answer."""
 
+import ipaddress
+import json
 import ssl
 import threading
 from collections.abc import Iterator
@@ -136,7 +138,7 @@ class Publisher:
         body = {"client_id": url, "client_name": "by document", "redirect_uris": redirects} | more
         self.documents[path] = (
             200,
-            str(body).replace("'", '"').replace("(", "[").replace(",)", "]").replace(")", "]").encode(),
+            json.dumps(body).encode(),
         )
         return url
 
@@ -225,6 +227,4 @@ def test_addresses_that_are_no_documents(url: str) -> None:
     ],
 )  # fmt: skip
 def test_which_addresses_are_public(address: str, public: bool) -> None:
-    import ipaddress
-
     assert is_public(ipaddress.ip_address(address)) == public

@@ -5,6 +5,7 @@ from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 from pathlib import Path
 from threading import Barrier
+from typing import Any
 
 import pytest
 
@@ -98,6 +99,7 @@ def test_a_login_is_bound_to_what_was_chosen(server: HttpServer, client: Plain) 
     call["params"] = {"name": "create_project", "arguments": {}}
     answer = server.request("POST", "/mcp", headers=headers | accept, json=call)
     assert 'scope="read write"' in answer.headers["WWW-Authenticate"]
+    odd: Any
     for odd in ([], "tools/call", {"method": "tools/call", "params": {"name": ["tools/call"]}}):
         assert server.request("POST", "/mcp", headers=headers | accept, json=odd).status_code != 403
 
