@@ -131,6 +131,40 @@ class Settings(BaseModel):
         description="The address by which clients reach this server, such as `https://memory.example.org`: with it "
         "they can [log in](remote.md), and every request needs a token or a login.",
     )
+    login: Literal["password", "oidc", "jwt"] = Field(
+        "password",
+        validation_alias=_names("MEMORY_LOGIN"),
+        description="How people [log in](remote.md#a-team-with-an-identity-provider): `password`; `oidc`: at an "
+        "identity provider; `jwt`: clients bring its tokens.",
+    )
+    oidc_issuer: str | None = Field(
+        None,
+        pattern=r"^(https://|http://(127\.0\.0\.1|localhost|\[::1\])[:/])",
+        validation_alias=_names("MEMORY_OIDC_ISSUER"),
+        description="The issuer of the identity provider, `https://...`.",
+    )
+    oidc_client_id: str | None = Field(
+        None,
+        validation_alias=_names("MEMORY_OIDC_CLIENT_ID"),
+        description="The name under which the provider knows this server.",
+    )
+    oidc_client_secret: str | None = Field(
+        None,
+        repr=False,
+        validation_alias=_names("MEMORY_OIDC_CLIENT_SECRET"),
+        description="The secret of this server at the provider; never shown.",
+    )
+    oidc_groups: str = Field(
+        "groups",
+        validation_alias=_names("MEMORY_OIDC_GROUPS"),
+        description="The claim in which the provider names the groups of a person.",
+    )
+    login_rules: str | None = Field(
+        None,
+        validation_alias=_names("MEMORY_LOGIN_RULES"),
+        description="What the provider's people may grant: [rules](remote.md#a-team-with-an-identity-provider), the "
+        "first that fits counts.",
+    )
     rate_limit: str = Field(
         "6000/minute",
         validation_alias=_names("MEMORY_RATE_LIMIT"),

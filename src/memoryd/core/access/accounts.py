@@ -109,8 +109,14 @@ class Accounts:
 
 
 def subject_of(name: str) -> str:
-    """Return the subject of a person with a password: no token's id, and no subject of a provider, is equal to it."""
-    return f"account:{name}"
+    """Return the subject of a person with a password."""
+    return subject_from("", name)
+
+
+def subject_from(issuer: str, name: str) -> str:
+    """Return the subject of a person of an issuer, in characters that separate nothing; no token has it as its id."""
+    text = f"{len(issuer)} {issuer} {name}".encode("utf-8", "surrogatepass")
+    return f"person-{hashlib.sha256(text).hexdigest()[:32]}"
 
 
 def end_logins(queries: Queries, subject: str) -> None:

@@ -24,9 +24,10 @@ def resource_of(issuer: str) -> str:
 
 def resource_document(issuer: str, authorization_server: str) -> dict[str, Any]:
     """Return the metadata of the protected resource (RFC 9728)."""
+    own = {"scopes_supported": LEVELS} if authorization_server == issuer else {}
     return {
         "resource": resource_of(issuer), "authorization_servers": [authorization_server],
-        "bearer_methods_supported": ["header"], "scopes_supported": LEVELS, "resource_name": "memoryd",
+        "bearer_methods_supported": ["header"], "resource_name": "memoryd", **own,
     }  # fmt: skip
 
 
@@ -55,11 +56,15 @@ def scope_of(level: Level) -> str:
     return " ".join(LEVELS[: LEVELS.index(level) + 1])
 
 
-def challenge(issuer: str | None, status: int, error: str, text: str, level: Level) -> Response:
-    """Return the refusal of a credential (RFC 6750, 3), with the scopes that it takes and where to get one."""
+def challenge(issuer: str | None, status: int, error: str, text: str, level: Level | None) -> Response:
+    """Return the refusal of a credential (RFC 6750, 3), with the scopes that it takes and where to get one.
+
+    `level` is None where another server issues tokens, whose scopes are not known.
+    """
     given = {"error": error, "error_description": text}
     if issuer:
-        given |= {"scope": scope_of(level), "resource_metadata": f"{issuer}{RESOURCE}{MCP}"}
+        given |= {"scope": scope_of(level)} if level else {}
+        given |= {"resource_metadata": f"{issuer}{RESOURCE}{MCP}"}
     header = "Bearer " + ", ".join(f'{name}="{value}"' for name, value in given.items())
     return JSONResponse({"error": error, "error_description": text}, status, {"WWW-Authenticate": header})
 

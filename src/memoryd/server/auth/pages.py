@@ -2,9 +2,11 @@
 
 import hashlib
 import hmac
+import logging
 import re
 import secrets
 from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING
 from urllib.parse import urlencode, urlsplit
 
 from anyio import CapacityLimiter, to_thread
@@ -18,7 +20,7 @@ from memoryd.core.access.oauth_clients import OAuthClient
 from memoryd.core.access.redirects import host_of, is_local
 from memoryd.core.access.tokens import LEVELS, Level
 from memoryd.core.engine import Engine
-from memoryd.errors import InvalidInputError, MemorydError, NotFoundError, StoreError
+from memoryd.errors import InvalidInputError, MemorydError, NotFoundError, ProviderAwayError, StoreError
 from memoryd.model import Workspace
 from memoryd.server.auth.documents import ClientDocuments
 from memoryd.server.auth.endpoints import AWAY, level_of
@@ -27,7 +29,12 @@ from memoryd.server.auth.metadata import AUTHORIZE, resource_of
 from memoryd.server.ui.access import SAFE
 from memoryd.server.ui.render import render
 
-LOGIN, CONSENT = "/oauth/login", "/oauth/consent"
+if TYPE_CHECKING:
+    from memoryd.server.auth.identities import Identities
+
+log = logging.getLogger(__name__)
+
+LOGIN, CONSENT, CALLBACK = "/oauth/login", "/oauth/consent", "/oauth/callback"
 CHALLENGE = re.compile(r"[A-Za-z0-9_-]{43}")  # base64url of a SHA-256
 KEY = re.compile(r"[A-Za-z0-9_-]{43}")
 STATE = 4_000  # characters of a client's state
@@ -49,8 +56,13 @@ HEADERS = {
 class LoginPages:
     """The pages of one engine."""
 
-    def __init__(self, engine: Engine, issuer: str, documents: ClientDocuments, *, every_workspace: bool) -> None:
+    def __init__(
+        self, engine: Engine, issuer: str, documents: ClientDocuments, identities: "Identities | None", *,
+        every_workspace: bool,
+    ) -> None:  # fmt: skip
         self._engine = engine
+        self._identities = identities
+        """The people of a provider, where they log in there."""
         self._issuer = issuer
         self._documents = documents
         self._every_workspace = every_workspace
@@ -65,8 +77,12 @@ class LoginPages:
         """Return the routes."""
         return [
             Route(AUTHORIZE, self._guarded(self._authorize), methods=["GET", "POST"]),
+            *(
+                [Route(CALLBACK, self._guarded(self._callback), methods=["GET"])]
+                if self._identities
+                else [Route(LOGIN, self._guarded(self._login), methods=["POST"])]
+            ),
             Route(LOGIN, self._guarded(self._login_form), methods=["GET"]),
-            Route(LOGIN, self._guarded(self._login), methods=["POST"]),
             Route(CONSENT, self._guarded(self._consent_form), methods=["GET"]),
             Route(CONSENT, self._guarded(self._consent), methods=["POST"]),
         ]
@@ -79,6 +95,9 @@ class LoginPages:
                 answer = _problem(problem.text, problem.response.status_code)
             except StoreError:
                 answer = _problem(AWAY, 503)
+            except ProviderAwayError as error:
+                log.warning("%s", error)
+                answer = _problem(str(error), 503)
             except MemorydError as error:
                 answer = _problem(str(error), 404 if isinstance(error, NotFoundError) else 400)
             answer.headers.update(HEADERS)
@@ -123,6 +142,10 @@ class LoginPages:
     async def _login_form(self, request: Request) -> Response:
         key = _key(request.query_params)
         found = await to_thread.run_sync(self._engine.logins.pending, key)
+        if self._identities:
+            browser = self._browser(request) or secrets.token_urlsafe(32)
+            address = await to_thread.run_sync(self._identities.begin, key, browser)
+            return self._remembering(browser, RedirectResponse(address, 303))
         return await to_thread.run_sync(self._login_page, request, key, found)
 
     def _login_page(
@@ -134,7 +157,10 @@ class LoginPages:
             "oauth_login.html", key=key, sign=_sign(browser, key), problem=problem, named=len(accounts) > 1,
             none=not accounts, **_about(found.asked),
         )  # fmt: skip
-        answer = HTMLResponse(page, status)
+        return self._remembering(browser, HTMLResponse(page, status))
+
+    def _remembering(self, browser: str, answer: Response) -> Response:
+        """Give the browser its key, which it has while somebody logs in."""
         answer.set_cookie(
             self._cookie, browser, max_age=int(REQUEST_TIME.total_seconds()), path="/", secure=self._secure,
             httponly=True, samesite="lax",
@@ -162,6 +188,23 @@ class LoginPages:
         accounts = self._engine.accounts.all()
         only = accounts[0].name if len(accounts) == 1 else name
         return self._engine.accounts.check(only, password)
+
+    async def _callback(self, request: Request) -> Response:
+        """Somebody comes back from the provider."""
+        self._asking.demand(request)
+        given = once(request.query_params.multi_items())
+        key, browser = _key({"request": given.get("state", "")}), self._browser(request)
+        await to_thread.run_sync(self._engine.logins.pending, key)
+        if not browser or "code" not in given:
+            raise OAuthProblem("access_denied", f"You are not logged in: {given.get('error', 'no code')[:100]}.", 403)
+        assert self._identities is not None, "the route is theirs"
+        try:
+            person = await to_thread.run_sync(self._identities.finish, key, browser, given["code"])
+        except NotFoundError as error:
+            await to_thread.run_sync(self._engine.logins.refuse, str(error), sender_of(request))
+            raise OAuthProblem("access_denied", str(error), 403) from None
+        await to_thread.run_sync(self._engine.logins.identify, key, browser, person)
+        return RedirectResponse(f"{CONSENT}?{urlencode({'request': key})}", 303)
 
     # the person decides ----------------------------------------------------------------------------------------------
 

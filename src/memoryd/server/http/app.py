@@ -33,7 +33,6 @@ from memoryd.loopback import is_loopback
 from memoryd.server.app import MemoryServer
 from memoryd.server.auth import app as auth
 from memoryd.server.auth.documents import ClientDocuments
-from memoryd.server.auth.step_up import StepUp
 from memoryd.server.calls import Calls
 from memoryd.server.connection import ADMISSION, Admission, Callers
 from memoryd.server.ending import end_soon
@@ -132,7 +131,7 @@ def _look_for_token(engine: Engine) -> None:
     elsewhere = [name for name in names if not is_loopback(name_of(name))]
     try:
         if settings.public_url:
-            if not (engine.tokens.any() or engine.accounts.all()):
+            if settings.login == "password" and not (engine.tokens.any() or engine.accounts.all()):
                 log.warning("No one can log in yet. Set a password with `memoryd login set`.")
             return
         if (is_loopback(host) and not elsewhere) or engine.tokens.any():
@@ -218,10 +217,11 @@ def assembled(
     calls.ending.append(page.end)
     sse = SseServerTransport(MESSAGES, security_settings=beyond)
     public = settings.public_url
-    locked = partial(Guard, issuer=public)
+    gate = auth.Auth(calls, documents or ClientDocuments())
+    locked = partial(Guard, issuer=public, level="write" if gate.issues else None)
     stream = _Stream(server, callers, sse)
     routes: list[BaseRoute] = [
-        Route("/mcp", locked(StepUp(manager.asgi_app, calls, public) if public else manager.asgi_app)),
+        Route("/mcp", locked(gate.guarding(manager.asgi_app))),
         Route(SSE, locked(stream), methods=["GET"]),
         Mount(MESSAGES, locked(sse.handle_post_message)),
         Route("/tools/{name}", locked(request_response(plain.call)), methods=["POST"]),
@@ -229,13 +229,13 @@ def assembled(
         Route("/health", health.ready),
         Route("/health/live", health.live),
         Route("/metrics", locked(request_response(metrics.show)), methods=["GET"]),
-        *auth.routes(calls, documents or ClientDocuments()),
+        *gate.routes(),
         *page.routes(),
     ]
     middleware = [
         Middleware(Logged),
         *([Middleware(auth.CrossOrigin)] if public else []),
-        Middleware(AuthenticationMiddleware, backend=Bearer(Verifier(engine.credentials)), on_error=undecided),
+        Middleware(AuthenticationMiddleware, backend=Bearer(Verifier(gate.check)), on_error=undecided),
         Middleware(AuthContextMiddleware),
         Middleware(Entrance, calls=calls, names=names, rate=rate_of(settings.rate_limit)),
     ]

@@ -5,7 +5,7 @@ import math
 import re
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 from urllib.parse import urlsplit
@@ -22,9 +22,8 @@ from starlette.requests import HTTPConnection, Request
 from starlette.responses import JSONResponse, Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from memoryd.core.access.credentials import Credentials
-from memoryd.core.access.tokens import EVERYTHING, Grant
-from memoryd.errors import InvalidInputError, NotFoundError, StoreError
+from memoryd.core.access.tokens import EVERYTHING, Grant, Level
+from memoryd.errors import InvalidInputError, NotFoundError, ProviderAwayError, StoreError
 from memoryd.loopback import LOCAL_NAME, is_loopback
 from memoryd.model import Workspace
 from memoryd.server.auth.app import DOCUMENTS, OAUTH, is_from_anywhere
@@ -99,14 +98,14 @@ def security(settings: Settings) -> TransportSecuritySettings:
 class Verifier:
     """Verifies tokens for the SDK."""
 
-    def __init__(self, credentials: Credentials) -> None:
-        self._credentials = credentials
+    def __init__(self, check: Callable[[str], Awaitable[Grant | None]]) -> None:
+        self._check = check
 
     async def verify_token(self, token: str) -> AccessToken | None:
         """See mcp.server.auth.provider.TokenVerifier."""
         try:
-            grant = await to_thread.run_sync(self._credentials.check, token)
-        except StoreError as error:
+            grant = await self._check(token)
+        except (StoreError, ProviderAwayError) as error:
             raise AuthenticationError(str(error)) from None
         if grant is None:
             return None
@@ -132,9 +131,9 @@ def undecided(request: HTTPConnection, error: Exception) -> Response:
 
 
 def _away(request: HTTPConnection, error: Exception) -> Refusal:
-    """Return the refusal while the database is unreachable; only local callers learn its address."""
-    log.warning("The database: %s", error)
-    text = str(error) if is_direct(request) else "The database is unreachable; the server's log says why."
+    """Return the refusal while database or provider are unreachable; only local callers learn an address."""
+    log.warning("A request cannot be checked: %s", error)
+    text = str(error) if is_direct(request) else "The request cannot be checked now; the server's log says why."
     return Refusal(503, text, **{"Retry-After": str(RETRY)})
 
 
@@ -255,18 +254,19 @@ class Entrance:
 class Guard:
     """ASGI middleware that requires a token for locked requests, and for those that passed no Entrance.
 
-    `issuer`: the public address, where clients can find out how to log in.
+    `issuer`: the public address, where clients can find out how to log in; `level`: what they should ask for.
     """
 
-    def __init__(self, app: ASGIApp, issuer: str | None) -> None:
+    def __init__(self, app: ASGIApp, issuer: str | None, level: Level | None = None) -> None:
         self._app = app
         self._issuer = issuer
+        self._level = level
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """See ASGI."""
         app = self._app
         if scope.get(LOCKED, True):
-            app = challenge(self._issuer, 401, "invalid_token", "Authentication required", "write")
+            app = challenge(self._issuer, 401, "invalid_token", "Authentication required", self._level)
         await app(scope, receive, send)
 
 
