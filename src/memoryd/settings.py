@@ -437,8 +437,8 @@ def _as_origin(url: str) -> str:
         raise ValueError("is not an address such as https://memory.example.org, without a path")
     if parts.scheme != "https" and not (parts.scheme == "http" and is_loopback(host)):
         raise ValueError("must begin with https://; only for trials on this machine, http://127.0.0.1:PORT")
-    default = {"https": ":443", "http": ":80"}[parts.scheme]
-    return f"{parts.scheme}://{parts.netloc.removesuffix(default)}"
+    port = "" if parts.port in (None, {"https": 443, "http": 80}[parts.scheme]) else f":{parts.port}"
+    return f"{parts.scheme}://{f'[{host}]' if ':' in host else host}{port}"
 
 
 def _as_variable(value: object) -> str:

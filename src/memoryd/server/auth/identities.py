@@ -13,9 +13,8 @@ from memoryd.core.access.tokens import LEVELS, Grant
 from memoryd.core.base.clock import timestamp
 from memoryd.core.engine import Engine
 from memoryd.errors import InvalidInputError, NotFoundError
-from memoryd.server.auth.metadata import resource_of
-from memoryd.server.auth.pages import CALLBACK
-from memoryd.server.auth.signed import Json, Provider, fetched
+from memoryd.server.auth.metadata import CALLBACK, resource_of
+from memoryd.server.auth.signed import Claims, Provider, fetched
 from memoryd.settings import Settings
 
 STAYS = timedelta(days=30)  # until somebody has to log in at the provider again: they may have left the team
@@ -65,7 +64,7 @@ class Identities:
             until=self._engine.clock.ago(-STAYS),
         )  # fmt: skip
 
-    def _with_more(self, claims: Json, answer: Json) -> Json:
+    def _with_more(self, claims: Claims, answer: Claims) -> Claims:
         """Return claims with those of the provider's endpoint for them, where the token lacks some."""
         access = answer.get("access_token")
         whole = "email" in claims and self._groups in claims
@@ -91,7 +90,7 @@ class Identities:
 
     # what they may do -----------------------------------------------------------------------------------------------
 
-    def _person(self, claims: Json) -> Person:
+    def _person(self, claims: Claims) -> Person:
         """Return the person of some claims. Raise NotFoundError if no rule is about them."""
         verified = claims.get("email_verified") in (True, "true")
         mail = str(claims.get("email", "")) if verified else ""

@@ -12,6 +12,8 @@ RESOURCE, SERVER = "/.well-known/oauth-protected-resource", "/.well-known/oauth-
 OPENID = "/.well-known/openid-configuration"
 MCP = "/mcp"
 AUTHORIZE, TOKEN, REGISTER, REVOKE = "/oauth/authorize", "/oauth/token", "/oauth/register", "/oauth/revoke"
+CALLBACK = "/oauth/callback"
+"""Where people come back to from a provider."""
 METHODS = ("none", "client_secret_post", "client_secret_basic")
 """How a client may prove who it is; `none` for those that cannot keep a secret."""
 HOUR = {"Cache-Control": "max-age=3600"}

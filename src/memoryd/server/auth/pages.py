@@ -25,7 +25,7 @@ from memoryd.model import Workspace
 from memoryd.server.auth.documents import ClientDocuments
 from memoryd.server.auth.endpoints import AWAY, level_of
 from memoryd.server.auth.forms import OAuthProblem, Rate, demand_resource, form_of, once, sender_of
-from memoryd.server.auth.metadata import AUTHORIZE, resource_of
+from memoryd.server.auth.metadata import AUTHORIZE, CALLBACK, resource_of
 from memoryd.server.ui.access import SAFE
 from memoryd.server.ui.render import render
 
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-LOGIN, CONSENT, CALLBACK = "/oauth/login", "/oauth/consent", "/oauth/callback"
+LOGIN, CONSENT = "/oauth/login", "/oauth/consent"
 CHALLENGE = re.compile(r"[A-Za-z0-9_-]{43}")  # base64url of a SHA-256
 KEY = re.compile(r"[A-Za-z0-9_-]{43}")
 STATE = 4_000  # characters of a client's state
@@ -155,7 +155,7 @@ class LoginPages:
         accounts = self._engine.accounts.all()
         page = render(
             "oauth_login.html", key=key, sign=_sign(browser, key), problem=problem, named=len(accounts) > 1,
-            none=not accounts, **_about(found.asked),
+            no_one=not accounts, **_about(found.asked),
         )  # fmt: skip
         return self._remembering(browser, HTMLResponse(page, status))
 

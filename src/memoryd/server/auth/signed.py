@@ -21,19 +21,19 @@ COOL = 30.0  # seconds between fetches for an unknown key, or after a failure
 LEEWAY = 30  # seconds by which clocks may differ
 LARGEST = 512 * 1024  # bytes of an answer
 
-Json = Mapping[str, Any]
+Claims = Mapping[str, Any]
 
 
-class Kept:
+class ProviderDocument:
     """A document of a provider: fetched again after FRESH, and kept as it is while the provider is away."""
 
-    def __init__(self, fetch: Callable[[], Json]) -> None:
+    def __init__(self, fetch: Callable[[], Claims]) -> None:
         self._fetch = fetch
         self._lock = Lock()
-        self._document: Json | None = None
+        self._document: Claims | None = None
         self._tried = 0.0
 
-    def get(self, age: float = FRESH) -> Json:
+    def get(self, age: float = FRESH) -> Claims:
         """Return the document, not older than `age` seconds if that is possible. Raise ProviderAwayError."""
         with self._lock:
             since = time.monotonic() - self._tried if self._tried else None
@@ -56,8 +56,8 @@ class Provider:
 
     def __init__(self, issuer: str) -> None:
         self.issuer = issuer.rstrip("/")
-        self._description = Kept(self._discovered)
-        self._keys = Kept(lambda: fetched("GET", self.endpoint("jwks_uri")))
+        self._description = ProviderDocument(self._discovered)
+        self._keys = ProviderDocument(lambda: fetched("GET", self.endpoint("jwks_uri")))
 
     def endpoint(self, name: str) -> str:
         """Return an address of the provider's description. Raise ProviderAwayError."""
@@ -70,20 +70,20 @@ class Provider:
         """Return whether the provider's description has an address."""
         return isinstance(self._description.get().get(name), str)
 
-    def _discovered(self) -> Json:
+    def _discovered(self) -> Claims:
         found = fetched("GET", f"{self.issuer}/.well-known/openid-configuration")
         if str(found.get("issuer", "")).rstrip("/") != self.issuer:
             raise ProviderAwayError(f"{self.issuer} describes another issuer. Correct MEMORY_OIDC_ISSUER.")
         return found
 
-    def claims(self, token: str, audience: str) -> Json:
+    def claims(self, token: str, audience: str) -> Claims:
         """Return what a token says. Raise InvalidInputError if the provider did not issue it, or ProviderAwayError."""
         try:
             head = jwt.get_unverified_header(token)
             if head.get("alg") not in ALGORITHMS or str(head.get("typ", TYPES[0])).lower() not in TYPES:
                 raise InvalidInputError("The token has another algorithm or type.")
             issuers = [self.issuer, f"{self.issuer}/"]
-            claims: Json = jwt.decode(
+            claims: Claims = jwt.decode(
                 token, self._key(head.get("kid")), algorithms=ALGORITHMS, audience=audience, issuer=issuers,
                 leeway=LEEWAY, options={"require": ["exp", "iss", "aud", "sub"]},
             )  # fmt: skip
@@ -101,7 +101,7 @@ class Provider:
         raise InvalidInputError("The token is signed with an unknown key.")
 
 
-def fetched(method: str, url: str, **options: Any) -> Json:
+def fetched(method: str, url: str, **options: Any) -> Claims:
     """Return a JSON object of the provider. Raise ProviderAwayError."""
     try:
         with httpx2.stream(method, url, timeout=SECONDS, follow_redirects=False, **options) as answer:
