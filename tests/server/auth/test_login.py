@@ -14,7 +14,7 @@ from memoryd.errors import InvalidInputError
 from memoryd.server.auth import endpoints, pages
 from memoryd.settings import Settings
 from tests.clients import environment
-from tests.http import HttpServer, bearer, memoryd, serving
+from tests.http import HttpServer, bearer, granted, memoryd, serving
 from tests.server.auth.kit import BACK, PASSWORD, Browser, Plain, Storage, let_in, provider, published
 
 
@@ -139,6 +139,9 @@ def test_behind_a_proxy_with_a_certificate(tmp_path: Path) -> None:
         assert cookie.startswith("__Host-memoryd_login=")
         assert all(part in cookie for part in ("Secure", "HttpOnly", "Path=/", "SameSite=lax"))
         assert "Domain" not in cookie
+        token = granted(server, "for the page", "admin")
+        entered = server.request("POST", "/ui/login", headers=named, data={"key": token})
+        assert "; Secure" in entered.headers["Set-Cookie"], "whatever a proxy says of the scheme"
 
 
 # rates ---------------------------------------------------------------------------------------------------------------

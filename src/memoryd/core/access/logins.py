@@ -265,7 +265,9 @@ class Logins:
 
     def revoke(self, which: str) -> list[Login]:
         """End the login with an id, or all those of a person or a client by name; return them. Raise NotFoundError."""
-        ended = [one for one in self.all() if which in (one.id, one.person, one.client_name)]
+        every = self.all()
+        ended = [one for one in every if one.id == which]  # a client could call itself like that too
+        ended = ended or [one for one in every if which in (one.person, one.client_name)]
         if not ended:
             raise NotFoundError(f"There is no login {which[:100]!r}. `memoryd access list` shows all.")
 

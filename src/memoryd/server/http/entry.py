@@ -155,7 +155,7 @@ class Entrance:
         self._app = app
         self._calls = calls
         self._names = TransportSecurityMiddleware(names)
-        self._public = calls.engine.settings.public_url is not None
+        self._public = urlsplit(calls.engine.settings.public_url or "")
         self._rate = rate
         self._limiter = MovingWindowRateLimiter(MemoryStorage())
         self._running: Counter[str] = Counter()
@@ -167,6 +167,8 @@ class Entrance:
             await self._app(scope, receive, send)
             return
         request = Request(scope, receive)
+        if self._public.netloc and request.headers.get("host") == self._public.netloc:
+            scope["scheme"] = self._public.scheme  # so that cookies and origins are the public ones behind any proxy
         try:
             await self._admit(request)
             with self._among(scope):
@@ -176,7 +178,7 @@ class Entrance:
 
     async def _admit(self, request: Request) -> None:
         """Check a request and store its Admission in the scope. Raise Refusal."""
-        named = _named(request, self._public)
+        named = _named(request, bool(self._public.netloc))
         if wrong := await self._names.validate_request(named, is_post=False):
             raise Refusal(wrong.status_code, bytes(wrong.body).decode())
         host, origin = named.headers["host"], named.headers.get("origin")  # the SDK does not check their ports
@@ -217,7 +219,7 @@ class Entrance:
     def _needs_token(self, request: Request) -> bool:
         """Return True for remote requests; for local ones if a token exists, or an invalid one was sent."""
         engine = self._calls.engine
-        here = is_loopback(engine.settings.host) and is_direct(request) and not self._public
+        here = is_loopback(engine.settings.host) and is_direct(request) and not self._public.netloc
         return not here or "authorization" in request.headers or engine.tokens.any()
 
     def _count(self, who: str) -> None:
