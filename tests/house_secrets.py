@@ -13,6 +13,7 @@ WRITES_NO_TEXT = {
     "base/leases": "names of work, and who does it",
     "access/sessions": "ids of sessions, which are compared",
     "access/logins": "hashes and ids; what a client sent, which goes back to it; names that are clean",
+    "access/oauth_clients": "masks the name; an address is compared, and goes back to the client",
     "access/accounts": "names are checked, and a password is hashed",
     "records/retention": "deletes",
     "records/embedding": "vectors; templates are cleaned where they come in",

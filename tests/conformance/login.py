@@ -51,9 +51,9 @@ def passes(base: str, node: Sequence[str], environ: Mapping[str, str], directory
         finally:
             suite.kill()
     text = "".join(said)
-    passed, failed = re.search(r"(\d+) passed", text), re.search(r"(\d+) failed", text)
-    good = suite.returncode == 0 and passed is not None and (failed is None or failed[1] == "0")
-    print(text if not good else f"Authorization server: {passed[1] if passed else 0} checks pass", flush=True)
+    passed, failed = re.search(r"Total: (\d+) passed", text), re.search(r"Total:.*?(\d+) failed", text)
+    good = suite.returncode == 0 and passed is not None and failed is not None and failed[1] == "0"
+    print(f"Authorization server: {passed[1]} checks pass" if good and passed else text, flush=True)
     return good
 
 

@@ -99,6 +99,15 @@ def test_the_page_names_the_client_and_where_the_answer_goes(server: HttpServer)
         assert ("on the machine of this browser" in browser.pages[0]) == (name != "Claude.ai")
 
 
+def test_an_address_that_looks_like_a_secret_stays_as_it_is(server: HttpServer) -> None:
+    secret = "ghp_" + "a1B2c3D4e5F6a1B2c3D4e5F6a1B2c3D4e5F6"
+    client = Plain(server, client_name=f"key {secret}", redirect_uris=[f"https://chatgpt.com/connector/oauth/{secret}"])
+    assert secret not in client.registered["client_name"]
+    assert client.registered["redirect_uris"][0].endswith(secret)
+    answer = Browser(server).goes(client.asks(state=secret))
+    assert answer["state"] == secret
+
+
 # documents -----------------------------------------------------------------------------------------------------------
 
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from memoryd.core.access import access_log
 from memoryd.core.access.redirects import matching
 from memoryd.core.base.clock import Clock
-from memoryd.core.security.secrets import Secrets, cleaned
+from memoryd.core.security.secrets import Secrets
 from memoryd.errors import BusyError
 from memoryd.hidden import shown
 from memoryd.store.base import Queries, Store
@@ -60,7 +60,6 @@ class OAuthClients:
             method=row["method"], secret_hash=row["secret"],
         ) if row else None  # fmt: skip
 
-    @cleaned
     def register(self, name: str, redirect_uris: Sequence[str], method: str) -> tuple[OAuthClient, str]:
         """Register a client; return it and its secret, '' for the method `none`. Raise BusyError if there are too many.
 
@@ -68,7 +67,7 @@ class OAuthClients:
         """
         secret = "" if method == "none" else secrets.token_urlsafe(32)
         made = OAuthClient(
-            id=str(uuid.uuid4()), name=called(name), redirect_uris=tuple(redirect_uris), method=method,
+            id=str(uuid.uuid4()), name=called(self.secrets.masked(name)), redirect_uris=tuple(redirect_uris), method=method,
             secret_hash=_hash(secret) if secret else "",
         )  # fmt: skip
         row = {
