@@ -119,6 +119,17 @@ def test_nothing_is_sent_to_an_address_that_is_not_the_clients(
     assert answer.headers["content-type"].startswith("text/html")
 
 
+def test_what_no_database_keeps_is_refused(server: HttpServer, client: Plain) -> None:
+    for changed in ({"state": "a\0b"}, {"client_id": "\0"}, {"redirect_uri": f"{BACK}\0"}, {"scope": "read\0"}):
+        answer = server.request("GET", client.asks(**changed).removeprefix(server.url))
+        assert answer.status_code == 400, changed
+    browser = Browser(server)
+    assert browser.logs_in(browser.opens(client.asks()), name="a\0").status_code == 400
+    assert client.posts(grant_type="refresh_token", refresh_token="\0").json()["error"] == "invalid_request"
+    basic = httpx2.BasicAuth("%00", "x")
+    assert server.request("POST", "/oauth/token", data={"grant_type": "x"}, auth=basic).status_code == 401
+
+
 def test_a_parameter_with_two_values_is_refused(server: HttpServer, client: Plain) -> None:
     path = client.asks().removeprefix(server.url)
     assert server.request("GET", f"{path}&redirect_uri=https://evil.example/").status_code == 400

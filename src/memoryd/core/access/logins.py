@@ -150,8 +150,9 @@ class Logins:
             if LEVELS.index(level) > LEVELS.index(person.level) or person.workspace not in ("", workspace):
                 raise InvalidInputError("This is more than you may grant.")
             now = self._clock.now()
-            queries.run("authorizations.grant", id=found.id, code=hashed(code), login=login, now=now,
-                        until=self._clock.ago(-CODE_TIME))  # fmt: skip
+            granted = {"id": found.id, "code": hashed(code), "login": login, "until": self._clock.ago(-CODE_TIME)}
+            if not queries.run("authorizations.grant", **granted, now=now):  # another form was faster
+                raise _over()
             queries.run(
                 "logins.add", id=login, subject=person.subject, person=person.name, client=asked.client,
                 client_name=asked.client_name, level=level, project=workspace, now=now, until=person.until,

@@ -67,8 +67,8 @@ class OAuthClients:
         """
         secret = "" if method == "none" else secrets.token_urlsafe(32)
         made = OAuthClient(
-            id=str(uuid.uuid4()), name=called(self.secrets.masked(name)), redirect_uris=tuple(redirect_uris), method=method,
-            secret_hash=_hash(secret) if secret else "",
+            id=str(uuid.uuid4()), name=called(self.secrets.masked(name)), redirect_uris=tuple(redirect_uris),
+            method=method, secret_hash=_hash(secret) if secret else "",
         )  # fmt: skip
         row = {
             "id": made.id, "name": made.name, "secret": made.secret_hash, "method": method,

@@ -2,6 +2,7 @@
 
 import base64
 import binascii
+import logging
 import time
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -20,6 +21,9 @@ from memoryd.core.engine import Engine
 from memoryd.errors import BusyError, InvalidInputError, StoreError
 from memoryd.server.auth.forms import UNSTORED, OAuthProblem, Rate, demand_resource, form_of, json_of
 from memoryd.server.auth.metadata import METHODS, REGISTER, REVOKE, TOKEN, resource_of, scope_of
+from memoryd.text import unstorable
+
+log = logging.getLogger(__name__)
 
 REDIRECTS = 20  # redirect URIs of a client
 FETCHES, REGISTRATIONS = "120/minute", "30/hour"  # from one address
@@ -159,7 +163,8 @@ def _answered(endpoint: Callable[[Request], Any]) -> Callable[[Request], Any]:
             return await to_thread.run_sync(await endpoint(request))
         except OAuthProblem as problem:
             return problem.response
-        except StoreError:
+        except StoreError as error:
+            log.warning("The database: %s", error)
             return OAuthProblem("temporarily_unavailable", AWAY, 503, **{"Retry-After": "5"}).response
 
     return answer
@@ -185,4 +190,6 @@ def _basic(request: Request) -> tuple[str, str] | None:
         name, _, secret = base64.b64decode(value, validate=True).decode().partition(":")
     except (binascii.Error, UnicodeDecodeError):
         raise _unknown() from None
+    if unstorable(unquote_plus(name)):
+        raise _unknown()
     return unquote_plus(name), unquote_plus(secret)

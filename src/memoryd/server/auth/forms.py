@@ -15,6 +15,8 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
+from memoryd.text import unstorable
+
 BODY = 64 * 1024  # bytes
 UNSTORED = {"Cache-Control": "no-store", "Pragma": "no-cache"}
 
@@ -75,9 +77,11 @@ async def form_of(request: Request) -> dict[str, str]:
 
 
 def once(pairs: list[tuple[str, str]]) -> dict[str, str]:
-    """Return parameters by name, without empty ones. Raise OAuthProblem for one with two values."""
+    """Return parameters by name, without empty ones. Raise OAuthProblem for two values or a NUL."""
     found: dict[str, str] = {}
     for name, value in pairs:
+        if unstorable(value):
+            raise OAuthProblem("invalid_request", f"The parameter {name[:50]} contains a NUL or is not UTF-8.")
         if value and found.setdefault(name, value) != value:
             raise OAuthProblem("invalid_request", f"The parameter {name[:50]} has two values.")
     return found

@@ -9,13 +9,14 @@ from urllib.parse import urlencode
 
 from memoryd.core.access import login_rules
 from memoryd.core.access.accounts import Person, subject_from
-from memoryd.core.access.tokens import LEVELS, Grant
+from memoryd.core.access.tokens import LEVELS, NAME_LENGTH, Grant
 from memoryd.core.base.clock import timestamp
 from memoryd.core.engine import Engine
 from memoryd.errors import InvalidInputError, NotFoundError
 from memoryd.server.auth.metadata import CALLBACK, resource_of
 from memoryd.server.auth.signed import Claims, Provider, fetched
 from memoryd.settings import Settings
+from memoryd.text import storable
 
 STAYS = timedelta(days=30)  # until somebody has to log in at the provider again: they may have left the team
 SCOPE = "openid email profile"
@@ -102,8 +103,8 @@ class Identities:
             raise NotFoundError(f"No rule lets {mail or subject} in. MEMORY_LOGIN_RULES has them.")
         workspace = self._engine.workspaces.active(rule.workspace).id if rule.workspace else ""
         return Person(
-            subject=subject_from(self.provider.issuer, subject), name=mail or subject, level=rule.level,
-            workspace=workspace,
+            subject=subject_from(self.provider.issuer, subject), name=storable(mail or subject)[:NAME_LENGTH],
+            level=rule.level, workspace=workspace,
         )  # fmt: skip
 
 

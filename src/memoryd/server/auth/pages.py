@@ -93,7 +93,8 @@ class LoginPages:
                 answer: Response = await handler(request)  # type: ignore[misc]
             except OAuthProblem as problem:
                 answer = _problem(problem.text, problem.response.status_code)
-            except StoreError:
+            except StoreError as error:
+                log.warning("The database: %s", error)
                 answer = _problem(AWAY, 503)
             except ProviderAwayError as error:
                 log.warning("%s", error)
