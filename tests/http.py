@@ -5,7 +5,7 @@ import socket
 import ssl
 import sys
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from subprocess import PIPE
@@ -16,6 +16,7 @@ from anyio.from_thread import start_blocking_portal
 from mcp import Client
 from mcp.client.sse import sse_client
 from mcp.client.streamable_http import streamable_http_client
+from starlette.applications import Starlette
 from typer.testing import CliRunner, Result
 
 from memoryd.cli import app
@@ -60,11 +61,12 @@ class HttpThread(HttpServer):
     """A server in a thread of this process, on a free port, with the arguments and the environment of a process."""
 
     def __init__(
-        self, environ: Mapping[str, str], *arguments: str, certificate: str | None = None, key: str | None = None
-    ) -> None:
+        self, environ: Mapping[str, str], *arguments: str, certificate: str | None = None, key: str | None = None,
+        made: Callable[[Engine], Starlette] | None = None,
+    ) -> None:  # fmt: skip
         super().__init__("", environ)
         engine = Engine(Settings.read(self.environ, **overrides(**given("--port", "0", *arguments))))
-        self._server = prepared(engine, certificate, key)
+        self._server = prepared(engine, certificate, key, made)
         self.door = self._server.door
         self._thread = threading.Thread(target=self._server.run, name="memoryd-http")
         self._thread.start()
@@ -117,13 +119,14 @@ class HttpProcess(HttpServer):
 
 @contextmanager
 def serving(
-    home: Path, *arguments: str, certificate: str | None = None, key: str | None = None, **settings: str
-) -> Iterator[HttpThread]:
+    home: Path, *arguments: str, certificate: str | None = None, key: str | None = None,
+    made: Callable[[Engine], Starlette] | None = None, **settings: str,
+) -> Iterator[HttpThread]:  # fmt: skip
     """A server of this process that is stopped at the end: for all that is not about processes.
 
     What it logs is in `caplog`, and holds no traceback: see tests/conftest.py.
     """
-    server = HttpThread(environment(home, None, **settings), *arguments, certificate=certificate, key=key)
+    server = HttpThread(environment(home, None, **settings), *arguments, certificate=certificate, key=key, made=made)
     try:
         yield server
     finally:

@@ -15,8 +15,9 @@ CONNECTION = frozenset({
 """The variables that say what one client wants. Clients that differ in these alone share a service."""
 
 TRANSPORT = frozenset({
-    "MEMORY_ALLOWED_HOSTS", "MEMORY_HOST", "MEMORY_PORT", "MEMORY_RATE_LIMIT", "MEMORY_SERVICE",
-    "MEMORY_SERVICE_IDLE", "MEMORY_TRANSPORT",
+    "MEMORY_ALLOWED_HOSTS", "MEMORY_HOST", "MEMORY_LOGIN", "MEMORY_LOGIN_RULES", "MEMORY_OIDC_CLIENT_ID",
+    "MEMORY_OIDC_CLIENT_SECRET", "MEMORY_OIDC_GROUPS", "MEMORY_OIDC_ISSUER", "MEMORY_PORT", "MEMORY_PUBLIC_URL",
+    "MEMORY_RATE_LIMIT", "MEMORY_SERVICE", "MEMORY_SERVICE_IDLE", "MEMORY_TRANSPORT",
 })  # fmt: skip
 """The variables that say how clients connect, on which no engine depends."""
 

@@ -48,5 +48,9 @@ class UnexpectedError(MemorydError):
     """An unexpected error occurred; the log has the details."""
 
 
+class ProviderAwayError(MemorydError):
+    """The identity provider cannot be reached. Try again in a moment."""
+
+
 class ModelError(MemorydError):
     """A model could not be loaded or used."""

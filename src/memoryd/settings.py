@@ -19,6 +19,7 @@ from pydantic import (
 
 from memoryd import environment
 from memoryd.errors import InvalidInputError
+from memoryd.loopback import is_loopback
 from memoryd.text import unstorable
 
 DEFAULT_WORKSPACE = "default"
@@ -132,6 +133,46 @@ class Settings(BaseModel):
         validation_alias=_names("MEMORY_ALLOWED_HOSTS"),
         description="Host names that clients may use over HTTP besides the host itself, such as `memory.example.org`; "
         "web pages from these hosts may call the server too.",
+    )
+    public_url: str | None = Field(
+        None,
+        validation_alias=_names("MEMORY_PUBLIC_URL"),
+        description="The address by which clients reach this server, such as `https://memory.example.org`: with it "
+        "they can [log in](remote.md), and every request needs a token or a login.",
+    )
+    login: Literal["password", "oidc", "jwt"] = Field(
+        "password",
+        validation_alias=_names("MEMORY_LOGIN"),
+        description="How people [log in](remote.md#a-team-with-an-identity-provider): `password`; `oidc`: at an "
+        "identity provider; `jwt`: clients bring its tokens.",
+    )
+    oidc_issuer: str | None = Field(
+        None,
+        pattern=r"^(https://|http://(127\.0\.0\.1|localhost|\[::1\])[:/])",
+        validation_alias=_names("MEMORY_OIDC_ISSUER"),
+        description="The issuer of the identity provider, `https://...`.",
+    )
+    oidc_client_id: str | None = Field(
+        None,
+        validation_alias=_names("MEMORY_OIDC_CLIENT_ID"),
+        description="The name under which the provider knows this server.",
+    )
+    oidc_client_secret: str | None = Field(
+        None,
+        repr=False,
+        validation_alias=_names("MEMORY_OIDC_CLIENT_SECRET"),
+        description="The secret of this server at the provider; never shown.",
+    )
+    oidc_groups: str = Field(
+        "groups",
+        validation_alias=_names("MEMORY_OIDC_GROUPS"),
+        description="The claim in which the provider names the groups of a person.",
+    )
+    login_rules: str | None = Field(
+        None,
+        validation_alias=_names("MEMORY_LOGIN_RULES"),
+        description="What the provider's people may grant: [rules](remote.md#a-team-with-an-identity-provider), the "
+        "first that fits counts.",
     )
     rate_limit: str = Field(
         "6000/minute",
@@ -351,6 +392,11 @@ class Settings(BaseModel):
             raise ValueError("contains a NUL or bytes that are not UTF-8. Use plain text")
         return value
 
+    @field_validator("public_url")
+    @classmethod
+    def _origin(cls, value: str | None) -> str | None:
+        return value and _as_origin(value)
+
     @property
     def models(self) -> Path:
         """The directory of the model files. Not a cache directory: without a network they could not be replaced."""
@@ -390,6 +436,18 @@ class Settings(BaseModel):
             return cls.model_validate(values)
         except ValidationError as error:
             raise InvalidInputError(_explain(error)) from None
+
+
+def _as_origin(url: str) -> str:
+    """Return `scheme://host[:port]` in lower case. Raise ValueError for an address that cannot be a public one."""
+    parts = urlsplit(url.strip().lower().rstrip("/"))
+    host, named = parts.hostname or "", parts.netloc and "@" not in parts.netloc
+    if not named or parts.path or parts.query or parts.fragment or any(sign.isspace() for sign in host):
+        raise ValueError("is not an address such as https://memory.example.org, without a path")
+    if parts.scheme != "https" and not (parts.scheme == "http" and is_loopback(host)):
+        raise ValueError("must begin with https://; only for trials on this machine, http://127.0.0.1:PORT")
+    port = "" if parts.port in (None, {"https": 443, "http": 80}[parts.scheme]) else f":{parts.port}"
+    return f"{parts.scheme}://{f'[{host}]' if ':' in host else host}{port}"
 
 
 def _as_variable(value: object) -> str:

@@ -2,7 +2,8 @@
 
 1. The suite against the server of server.py beside this file: each scenario that a revision requires must pass.
 2. The suite against the real tools: what they fail is written down, with the reason, in expected-REVISION.yml.
-3. The inspector against the real tools over stdio, /mcp in both eras, and /sse.
+3. The suite's checks of authorization servers against the login.
+4. The inspector against the real tools over stdio, /mcp in both eras, and /sse.
 
 The suite and the inspector are npm packages; package.json beside this file names their versions. Their Node comes from
 the extra `conformance`.
@@ -19,6 +20,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
+
+from tests.conformance import login
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
@@ -49,6 +52,7 @@ def main() -> int:
         with _served(directory, "memoryd", "serve", "--transport", "http", "--port", "0", *REAL) as base:
             good += [_is_expected(base, revision) for revision in REQUIRED]
             good += [_inspected(directory, *target) for target in _targets(directory, base)]
+        good += [_logs_in(directory / "logins")]
     print("Conformant." if all(good) else "Not conformant.")
     return 0 if all(good) else 1
 
@@ -112,14 +116,14 @@ def _settings(home: Path) -> dict[str, str]:
 
 
 @contextmanager
-def _served(home: Path, module: str, *options: str) -> Iterator[str]:
+def _served(home: Path, module: str, *options: str, **more: str) -> Iterator[str]:
     """Run a module that serves on a free port, and yield its address. A signal must end it well."""
     command = [sys.executable, "-m", module, *options]
     log = home / "server.log"
     with (
         log.open("w", encoding="utf-8") as errors,
         subprocess.Popen(
-            command, env=_environment() | _settings(home), stdout=subprocess.PIPE, stderr=errors, text=True
+            command, env=_environment() | _settings(home) | more, stdout=subprocess.PIPE, stderr=errors, text=True
         ) as server,
     ):
         try:
@@ -191,6 +195,17 @@ def _checks(results: Path) -> dict[str, Checks]:
 def _good(checks: Checks) -> bool:
     statuses = {check["status"] for check in checks}
     return "SUCCESS" in statuses and not statuses & {"FAILURE", "WARNING"}
+
+
+def _logs_in(home: Path) -> bool:
+    """Whether the suite logs in."""
+    home.mkdir()
+    more = login.settings(login.free_port())
+    login.add_person(_environment() | _settings(home))
+    node = shutil.which("node", path=_environment()["PATH"])
+    assert node is not None
+    with _served(home, "memoryd", "serve", "--transport", "http", **more) as base:
+        return login.passes(base, [node, str(SUITE)], _environment(), WORK)
 
 
 # the inspector -------------------------------------------------------------------------------------------------------

@@ -29,8 +29,8 @@ COMMANDS = {
     "doctor": "upkeep:doctor", "audit": "audit:audit", "backup": "upkeep:backup", "migrate": "migrate:migrate",
     "export": "exports:export", "import": "transfer:import_", "hook": "hook:app", "install": "clients.install:install",
     "uninstall": "clients.install:uninstall", "models": "models:models", "workspace": "workspaces:workspaces",
-    "token": "tokens:tokens", "service": "service:services", "ui": "ui:ui", "edit": "memories:edit",
-    "purge": "history:purge",
+    "token": "tokens:tokens", "login": "logins:logins", "access": "access:access", "service": "service:services",
+    "ui": "ui:ui", "edit": "memories:edit", "purge": "history:purge",
 }  # fmt: skip
 """The module of each command, and its function or Typer application there."""
 

@@ -9,6 +9,10 @@ from threading import Lock
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from memoryd import environment
+from memoryd.core.access.accounts import Accounts
+from memoryd.core.access.credentials import Credentials
+from memoryd.core.access.logins import Logins
+from memoryd.core.access.oauth_clients import OAuthClients
 from memoryd.core.access.sessions import Sessions
 from memoryd.core.access.tokens import Tokens
 from memoryd.core.base.background import Chore, Worker
@@ -53,6 +57,10 @@ class Engine:
             read_only=settings.read_only, persist=settings.session_persist,
         )  # fmt: skip
         self.tokens = Tokens(self.store, self.workspaces, self.clock, self.secrets)
+        self.accounts = Accounts(self.store, self.workspaces, self.clock, self.secrets)
+        self.oauth_clients = OAuthClients(self.store, self.clock, self.secrets)
+        self.logins = Logins(self.store, self.clock)
+        self.credentials = Credentials(self.store, self.clock, self.tokens, self.logins)
         self.helpers = Helpers(settings, fetch=fetch)
         self.embedding = Embedding(
             self.store, self.workspaces, self.helpers, self.leases, self.secrets, read_only=settings.read_only
@@ -66,7 +74,7 @@ class Engine:
         self._clients = set[ClientEngine]()
         seldom: list[Chore] = [
             self.retention.settle, self.sessions.tend, self._renew_clients, self.embedding.catch_up,
-            self.retention.tend, self.retention.purge,
+            self.retention.tend, self.retention.purge, self.logins.tidy,
         ]  # fmt: skip
         self.worker = Worker([self.embedding.follow], seldom=seldom)
         self._workers = [self.worker]

@@ -101,7 +101,7 @@ class Calls:
 
     def watched(self, caller: Caller) -> Workspace | None:
         """Return the workspace of a caller's resources, or None; also None once its token is revoked."""
-        if caller.remote and not self.engine.tokens.admits(caller.grant.principal):
+        if caller.remote and not self.engine.credentials.admits(caller.grant):
             return None
         if caller.workspace:
             return self.engine.workspaces.by_id(caller.workspace.id)

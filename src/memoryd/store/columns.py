@@ -113,6 +113,40 @@ TABLES: Mapping[str, Table] = {
             "expires_at": TIME,
         },
     ),
+    "accounts": Table(
+        key=("name",), registry=True, moves=False,
+        columns={"name": KEY, "hash": TEXT, "level": TEXT, "workspace": TEXT, "created_at": TIME},
+    ),
+    "oauth_clients": Table(
+        key=("id",), registry=True, moves=False,
+        columns={
+            "id": KEY, "name": TEXT, "secret": TEXT, "method": TEXT, "redirect_uris": Column(Holds.TEXTS),
+            "created_at": TIME, "used_at": TEXT,
+        },
+    ),
+    "authorizations": Table(
+        key=("id",), registry=True, moves=False,
+        columns={
+            "id": KEY, "client": TEXT, "client_name": TEXT, "redirect_uri": TEXT, "state": TEXT, "challenge": TEXT,
+            "asked": TEXT, "browser": TEXT, "subject": TEXT, "person": TEXT, "level": TEXT, "workspace": TEXT,
+            "until": TEXT, "code": TEXT, "login": TEXT, "used_at": TEXT, "expires_at": TIME,
+        },
+    ),
+    "logins": Table(
+        key=("id",), registry=True, moves=False,
+        columns={
+            "id": KEY, "subject": TEXT, "person": TEXT, "client": TEXT, "client_name": TEXT, "level": TEXT,
+            "workspace": TEXT, "created_at": TIME, "used_at": TIME, "expires_at": TIME,
+        },
+    ),
+    "login_tokens": Table(
+        key=("hash",), registry=True, moves=False,
+        columns={"hash": KEY, "login": KEY, "kind": TEXT, "expires_at": TIME, "rotated_at": TEXT},
+    ),
+    "access_log": Table(
+        key=("id",), registry=True, moves=False,
+        columns={"id": KEY, "at": TIME, "act": TEXT, "subject": TEXT, "client": TEXT, "detail": TEXT},
+    ),
     "records": Table(
         key=("id",), exported=True,
         columns={

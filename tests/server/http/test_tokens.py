@@ -39,7 +39,7 @@ CLOSED = (
     ("POST", "/tools/memory_inspect"), ("POST", "/tools/no_such_tool"), ("GET", "/metrics"),
 )  # fmt: skip
 # What stays open tells nothing of what is kept: probes carry no token, and the tools' shapes are in the docs.
-OPEN = ("/health", "/health/live", "/openapi.json", "/.well-known/oauth-protected-resource/mcp")
+OPEN = ("/health", "/health/live", "/openapi.json")
 ALLOWED = ("memory_recall", "memory_store")
 
 Tokens = dict[str, str]
@@ -141,17 +141,16 @@ def test_from_the_first_token_on_every_request_needs_one(tmp_path: Path) -> None
         assert inspect(server) == 200
         assert inspect(server, bearer("none that there is")) == 401
         token = granted(server, "first", "admin")
-        about = f"{server.url}/.well-known/oauth-protected-resource/mcp"
         for method, path in CLOSED:
             for headers in ({}, {"Authorization": "Basic dXNlcjpwYXNz"}, {"X-Api-Key": token}, {"Cookie": token}):
                 answer = server.request(method, f"{path}?access_token={token}", headers=headers, json={})
                 assert answer.status_code == 401, path
                 assert answer.headers["WWW-Authenticate"].startswith("Bearer ")
-                assert f'resource_metadata="{about}"' in answer.headers["WWW-Authenticate"]
+                assert "resource_metadata" not in answer.headers["WWW-Authenticate"]
         for path in OPEN:
             for headers in ({}, bearer("none that there is")):
                 assert server.request("GET", path, headers=headers).status_code == 200, path
-        assert server.request("GET", about.removeprefix(server.url)).json()["resource"] == f"{server.url}/mcp"
+        assert server.request("GET", "/.well-known/oauth-protected-resource/mcp").status_code == 404
         assert inspect(server, bearer(token)) == 200
         assert inspect(server, {"authorization": f"bearer {token}"}) == 200
         second = granted(server, "second")
@@ -388,8 +387,6 @@ def test_beyond_loopback_nobody_is_served_without_a_token(tmp_path: Path) -> Non
     with serving(tmp_path, "--host", "0.0.0.0", "--workspace", "default") as server:
         server.url = server.url.replace("0.0.0.0", "127.0.0.1")
         assert (inspect(server), inspect(server, bearer(token))) == (401, 200)
-        challenge = server.request("POST", "/mcp", json={}).headers["WWW-Authenticate"]
-        assert f'resource_metadata="{server.url}/.well-known' in challenge, "an address that can be reached"
         memoryd(environ, "token", "revoke", "only")
         for method, path in CLOSED:
             for headers in ({}, bearer(token)):

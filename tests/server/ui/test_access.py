@@ -35,7 +35,7 @@ class Time:
 
 def test_a_ticket_opens_one_session_soon(here: Site) -> None:
     time = Time()
-    access = PageAccess(here.engine.tokens, time)
+    access = PageAccess(here.engine.credentials, time)
     ticket, late = access.ticket(), access.ticket()
     session = access.enter(ticket)
     assert session
@@ -47,7 +47,7 @@ def test_a_ticket_opens_one_session_soon(here: Site) -> None:
 
 def test_a_session_ends_when_it_is_idle_or_left(here: Site) -> None:
     time = Time()
-    access = PageAccess(here.engine.tokens, time)
+    access = PageAccess(here.engine.credentials, time)
     one, other = (access.enter(access.ticket()) or "" for _ in range(2))
     time.now += IDLE - 1
     assert access.grant(one)
@@ -59,7 +59,7 @@ def test_a_session_ends_when_it_is_idle_or_left(here: Site) -> None:
 
 
 def test_nothing_but_hashes_is_kept(here: Site) -> None:
-    access = PageAccess(here.engine.tokens)
+    access = PageAccess(here.engine.credentials)
     ticket = access.ticket()
     session = access.enter(access.ticket()) or ""
     assert ticket not in str(vars(access))

@@ -9,11 +9,12 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Literal
 
+from memoryd.core.access import access_log
 from memoryd.core.base.clock import FOREVER, Clock
 from memoryd.core.security.secrets import Secrets, cleaned
 from memoryd.core.workspaces.registry import Workspaces
 from memoryd.errors import InvalidInputError, NotFoundError
-from memoryd.store.base import Row, Store
+from memoryd.store.base import Queries, Row, Store
 
 PREFIX = "memoryd"
 NAME_LENGTH = 100
@@ -31,11 +32,19 @@ class Grant:
 
     principal: str = ""
     """The owner of the caller's sessions; '' if the process has one user."""
+    credential: str = ""
+    """The id of the token or the login that it comes from; '' if nothing here can revoke it."""
+    expires_at: str = FOREVER
     level: Level = "admin"
     tools: frozenset[str] = frozenset()
     """The allowed tools; if empty, the level decides."""
     workspace: str = ""
     """The id of the only allowed workspace; '' for all."""
+
+    @property
+    def is_persons(self) -> bool:
+        """Whether a person has logged in for it, so that the client can ask for more; no token's is."""
+        return self.principal != self.credential
 
     def allows(self, tool: str, capability: Level) -> bool:
         """Return whether a tool with this capability may be called."""
@@ -90,8 +99,13 @@ class Tokens:
             "tools": json.dumps(sorted(set(tools))), "now": self._clock.now(),
             "until": self._clock.ago(-timedelta(days=days)) if days else FOREVER,
         }  # fmt: skip
+
+        def add(queries: Queries) -> None:
+            queries.run("tokens.add", **row)
+            access_log.note(queries, self._clock, "token created", name, detail=level)
+
         self._store.placement.create(None)
-        self._store.write(None, lambda q: q.run("tokens.add", **row))
+        self._store.write(None, add)
         return f"{PREFIX}_{token_id}_{secret}"
 
     def all(self) -> list[Token]:
@@ -104,20 +118,18 @@ class Tokens:
         """Return whether a token exists; from then on every request needs one."""
         return self._store.placement.exists() and self._store.read(None, lambda q: q.one("tokens.some")) is not None
 
-    def admits(self, token_id: str) -> bool:
-        """Return whether a token is still valid; for '', whether requests without a token are still allowed."""
-        if not token_id:
-            return not self.any()
-        row = self._store.read(None, lambda q: q.one("tokens.by_id", id=token_id))
-        return row is not None and row["expires_at"] > self._clock.now()
-
     def revoke(self, name: str) -> Token:
         """Revoke a token by its name or id, and return it. Raise NotFoundError."""
         found = next((token for token in self.all() if name in (token.name, token.id)), None)
         if found is None:
             there = ", ".join(token.name for token in self.all()) or "none"
             raise NotFoundError(f"There is no token {name[:NAME_LENGTH]!r}. There are: {there}.")
-        self._store.write(None, lambda q: q.run("tokens.remove", id=found.id))
+
+        def remove(queries: Queries) -> None:
+            queries.run("tokens.remove", id=found.id)
+            access_log.note(queries, self._clock, "token revoked", found.name)
+
+        self._store.write(None, remove)
         return found
 
     def check(self, presented: str) -> Token | None:
@@ -136,7 +148,10 @@ def _hash(secret: str) -> str:
 
 def _token(row: Row) -> Token:
     tools = frozenset(json.loads(row["tools"]))
-    grant = Grant(principal=row["id"], level=row["level"], tools=tools, workspace=row["workspace"])
+    grant = Grant(
+        principal=row["id"], credential=row["id"], level=row["level"], tools=tools, workspace=row["workspace"],
+        expires_at=row["expires_at"],
+    )  # fmt: skip
     return Token(
         id=row["id"], name=row["name"], grant=grant, created_at=row["created_at"], expires_at=row["expires_at"]
     )

@@ -77,8 +77,8 @@ def _opens(text: Text, start: int, end: int) -> bool:
     """Whether the sentence says what a PIN opens, before it or after it, and it is none of a board's."""
     before = re.split(r"[.;!?\n。]", text.folded[max(0, start - _BESIDE) : start])[-1]
     after = _FOR_IT.match(text.folded, end)
-    said = before + (after[0] if after else "")
-    return bool(_OPENED.search(said)) and not _BOARD.search(said) and not _is_postal(text, start, end)
+    sentence = before + (after[0] if after else "")
+    return bool(_OPENED.search(sentence)) and not _BOARD.search(sentence) and not _is_postal(text, start, end)
 
 
 def rules() -> Iterator[Rule]:

@@ -16,6 +16,7 @@ from mcp.server.auth.middleware.auth_context import AuthContextMiddleware
 from mcp.server.lowlevel import Server
 from mcp.server.runner import serve_loop
 from mcp.server.sse import SseServerTransport
+from mcp.server.transport_security import TransportSecuritySettings
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
@@ -25,25 +26,24 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import BaseRoute, Mount, Route, request_response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from memoryd.core.access.tokens import LEVELS
 from memoryd.core.engine import Engine
 from memoryd.core.maintenance import scheduler
 from memoryd.errors import InvalidInputError, MemorydError, StoreError
 from memoryd.loopback import is_loopback
 from memoryd.server.app import MemoryServer
+from memoryd.server.auth import app as auth
+from memoryd.server.auth.documents import ClientDocuments
 from memoryd.server.calls import Calls
 from memoryd.server.connection import ADMISSION, Admission, Callers
 from memoryd.server.ending import end_soon
 from memoryd.server.http.admission import Door, HttpConnection
 from memoryd.server.http.entry import (
     MESSAGES,
-    METADATA,
     SSE,
     Bearer,
     Entrance,
     Guard,
     Verifier,
-    base,
     name_of,
     rate_of,
     security,
@@ -126,9 +126,14 @@ def _tls(certificate: str | None, key: str | None) -> ssl.SSLContext:
 
 def _look_for_token(engine: Engine) -> None:
     """Warn about requests that are refused as long as there is no token; raise InvalidInputError if all would be."""
-    host, names = engine.settings.host, engine.settings.allowed_hosts
+    settings = engine.settings
+    host, names = settings.host, settings.allowed_hosts
     elsewhere = [name for name in names if not is_loopback(name_of(name))]
     try:
+        if settings.public_url:
+            if settings.login == "password" and not (engine.tokens.any() or engine.accounts.all()):
+                log.warning("No one can log in yet. Set a password with `memoryd login set`.")
+            return
         if (is_loopback(host) and not elsewhere) or engine.tokens.any():
             return
     except StoreError as error:  # the database may come back; until then all requests are refused
@@ -181,19 +186,23 @@ class _Server(uvicorn.Server):
         await super().shutdown(sockets)
 
 
-def application(engine: Engine) -> Starlette:
-    """Return the ASGI application; its lifespan is the engine's."""
+def application(engine: Engine, documents: ClientDocuments | None = None) -> Starlette:
+    """Return the ASGI application; its lifespan is the engine's. `documents` fetches those of clients."""
     calls = Calls(engine)
     server = MemoryServer(calls, remote=True)
-    return assembled(calls, server, server.callers)
+    return assembled(calls, server, server.callers, documents=documents)
 
 
-def assembled(calls: Calls, server: Server[Any], callers: Callers, *, streams: bool = False) -> Starlette:
+def assembled(
+    calls: Calls, server: Server[Any], callers: Callers, *, streams: bool = False,
+    documents: ClientDocuments | None = None,
+) -> Starlette:  # fmt: skip
     """Return the application with all routes to an MCP server. `streams`: /mcp answers with streams of events."""
     engine = calls.engine
     settings = engine.settings
-    names = security(settings.host, settings.allowed_hosts)
-    server.streamable_http_app(transport_security=names, json_response=not streams)  # creates the session manager
+    names = security(settings)
+    beyond = TransportSecuritySettings(enable_dns_rebinding_protection=False)  # Entrance has checked the names
+    server.streamable_http_app(transport_security=beyond, json_response=not streams)  # creates the session manager
     manager = server.session_manager
 
     @asynccontextmanager
@@ -206,23 +215,27 @@ def assembled(calls: Calls, server: Server[Any], callers: Callers, *, streams: b
 
     health, metrics, plain, page = HealthChecks(engine), Metrics(calls), Plain(calls), Page(engine)
     calls.ending.append(page.end)
-    sse = SseServerTransport(MESSAGES, security_settings=names)
+    sse = SseServerTransport(MESSAGES, security_settings=beyond)
+    public = settings.public_url
+    gate = auth.Auth(calls, documents or ClientDocuments())
+    locked = partial(Guard, issuer=public, level="write" if gate.issues else None)
     stream = _Stream(server, callers, sse)
     routes: list[BaseRoute] = [
-        Route("/mcp", Guard(manager.asgi_app)),
-        Route(SSE, Guard(stream), methods=["GET"]),
-        Mount(MESSAGES, Guard(sse.handle_post_message)),
-        Route("/tools/{name}", Guard(request_response(plain.call)), methods=["POST"]),
+        Route("/mcp", locked(gate.guarding(manager.asgi_app))),
+        Route(SSE, locked(stream), methods=["GET"]),
+        Mount(MESSAGES, locked(sse.handle_post_message)),
+        Route("/tools/{name}", locked(request_response(plain.call)), methods=["POST"]),
         Route("/openapi.json", plain.openapi),
         Route("/health", health.ready),
         Route("/health/live", health.live),
-        Route("/metrics", Guard(request_response(metrics.show)), methods=["GET"]),
-        Route(METADATA, _described),
+        Route("/metrics", locked(request_response(metrics.show)), methods=["GET"]),
+        *gate.routes(),
         *page.routes(),
     ]
     middleware = [
         Middleware(Logged),
-        Middleware(AuthenticationMiddleware, backend=Bearer(Verifier(engine.tokens)), on_error=undecided),
+        *([Middleware(auth.CrossOrigin)] if public else []),
+        Middleware(AuthenticationMiddleware, backend=Bearer(Verifier(gate.check)), on_error=undecided),
         Middleware(AuthContextMiddleware),
         Middleware(Entrance, calls=calls, names=names, rate=rate_of(settings.rate_limit)),
     ]
@@ -230,14 +243,6 @@ def assembled(calls: Calls, server: Server[Any], callers: Callers, *, streams: b
     app = Starlette(routes=routes, middleware=middleware, lifespan=lifespan, exception_handlers=handlers)
     app.state.ending = calls.ending
     return app
-
-
-async def _described(request: Request) -> Response:
-    """Answer with the metadata of the protected resource (RFC 9728)."""
-    return JSONResponse({
-        "resource": f"{base(request.scope)}/mcp", "bearer_methods_supported": ["header"],
-        "scopes_supported": LEVELS,
-    })  # fmt: skip
 
 
 async def _refused(_request: Request, error: Exception) -> Response:

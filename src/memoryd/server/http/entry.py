@@ -5,31 +5,34 @@ import math
 import re
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
+from urllib.parse import urlsplit
 
 from anyio import to_thread
 from limits import RateLimitItem, parse
 from limits.storage import MemoryStorage
 from limits.strategies import MovingWindowRateLimiter
-from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser, BearerAuthBackend, RequireAuthMiddleware
+from mcp.server.auth.middleware.bearer_auth import AuthenticatedUser, BearerAuthBackend
 from mcp.server.auth.provider import AccessToken
 from mcp.server.transport_security import TransportSecurityMiddleware, TransportSecuritySettings
-from pydantic import AnyHttpUrl
 from starlette.authentication import AuthenticationError
 from starlette.requests import HTTPConnection, Request
 from starlette.responses import JSONResponse, Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from memoryd.core.access.tokens import EVERYTHING, Grant, Tokens
-from memoryd.errors import InvalidInputError, NotFoundError, StoreError
+from memoryd.core.access.tokens import EVERYTHING, Grant, Level
+from memoryd.errors import InvalidInputError, NotFoundError, ProviderAwayError, StoreError
 from memoryd.loopback import LOCAL_NAME, is_loopback
 from memoryd.model import Workspace
+from memoryd.server.auth.app import DOCUMENTS, OAUTH, is_from_anywhere
+from memoryd.server.auth.metadata import challenge
 from memoryd.server.calls import Calls
 from memoryd.server.connection import ADMISSION, Admission
 from memoryd.server.http.openapi import WORKSPACE
 from memoryd.server.ui.access import ROOT
+from memoryd.settings import Settings
 
 log = logging.getLogger(__name__)
 
@@ -37,7 +40,6 @@ RETRY = 5  # seconds after which a request to a busy server may be retried
 SSE, MESSAGES = "/sse", "/sse/messages/"
 BOUND = ("/mcp", SSE, "/tools/")  # the paths that use a workspace
 LOCKED = "memoryd.locked"  # in the ASGI scope
-METADATA = "/.well-known/oauth-protected-resource/mcp"
 HEALTH = "/health"  # open to everyone; with a token the answer has details
 OPEN = (HEALTH, "/health/live", "/openapi.json")  # no token needed: they reveal no stored data
 AT_ONCE = 250  # maximum open requests of a token, streams included: a quarter of the connections
@@ -74,14 +76,17 @@ def is_direct(request: HTTPConnection) -> bool:
 def is_open(request: HTTPConnection) -> bool:
     """Return whether a request needs no token."""
     path = request.scope["path"]
-    if path == ROOT or path.startswith(f"{ROOT}/"):  # the page asks for a session of its own
+    if path == ROOT or path.startswith((f"{ROOT}/", DOCUMENTS, OAUTH)):  # pages and endpoints that ask by themselves
         return True
     return path in OPEN and not (path == HEALTH and "authorization" in request.headers)
 
 
-def security(host: str, allowed: tuple[str, ...]) -> TransportSecuritySettings:
+def security(settings: Settings) -> TransportSecuritySettings:
     """Return the allowed host names and origins of requests, as a protection against DNS rebinding."""
-    names = ["127.0.0.1", "localhost", "[::1]", LOCAL_NAME, *([] if host in ("0.0.0.0", "::") else [host]), *allowed]  # noqa: S104 - asked, not bound
+    host, public = settings.host, settings.public_url
+    names = ["127.0.0.1", "localhost", "[::1]", LOCAL_NAME, *settings.allowed_hosts]
+    names += [] if host in ("0.0.0.0", "::") else [host]  # noqa: S104 - asked, not bound
+    names += [name_of(urlsplit(public).netloc)] if public else []
     return TransportSecuritySettings(
         enable_dns_rebinding_protection=True,
         allowed_hosts=[form for name in names for form in (name, f"{name}:*")],
@@ -93,18 +98,18 @@ def security(host: str, allowed: tuple[str, ...]) -> TransportSecuritySettings:
 class Verifier:
     """Verifies tokens for the SDK."""
 
-    def __init__(self, tokens: Tokens) -> None:
-        self._tokens = tokens
+    def __init__(self, check: Callable[[str], Awaitable[Grant | None]]) -> None:
+        self._check = check
 
     async def verify_token(self, token: str) -> AccessToken | None:
         """See mcp.server.auth.provider.TokenVerifier."""
         try:
-            known = await to_thread.run_sync(self._tokens.check, token)
-        except StoreError as error:
+            grant = await self._check(token)
+        except (StoreError, ProviderAwayError) as error:
             raise AuthenticationError(str(error)) from None
-        if known is None:
+        if grant is None:
             return None
-        return AccessToken(token="", client_id=known.id, scopes=[known.grant.level], claims={"grant": known.grant})
+        return AccessToken(token="", client_id=grant.principal, scopes=[grant.level], claims={"grant": grant})
 
 
 class Bearer(BearerAuthBackend):
@@ -126,9 +131,9 @@ def undecided(request: HTTPConnection, error: Exception) -> Response:
 
 
 def _away(request: HTTPConnection, error: Exception) -> Refusal:
-    """Return the refusal while the database is unreachable; only local callers learn its address."""
-    log.warning("The database: %s", error)
-    text = str(error) if is_direct(request) else "The database is unreachable; the server's log says why."
+    """Return the refusal while database or provider are unreachable; only local callers learn an address."""
+    log.warning("A request cannot be checked: %s", error)
+    text = str(error) if is_direct(request) else "The request cannot be checked now; the server's log says why."
     return Refusal(503, text, **{"Retry-After": str(RETRY)})
 
 
@@ -150,6 +155,7 @@ class Entrance:
         self._app = app
         self._calls = calls
         self._names = TransportSecurityMiddleware(names)
+        self._public = urlsplit(calls.engine.settings.public_url or "")
         self._rate = rate
         self._limiter = MovingWindowRateLimiter(MemoryStorage())
         self._running: Counter[str] = Counter()
@@ -161,6 +167,8 @@ class Entrance:
             await self._app(scope, receive, send)
             return
         request = Request(scope, receive)
+        if self._public.netloc and request.headers.get("host") == self._public.netloc:
+            scope["scheme"] = self._public.scheme  # so that cookies and origins are the public ones behind any proxy
         try:
             await self._admit(request)
             with self._among(scope):
@@ -170,9 +178,10 @@ class Entrance:
 
     async def _admit(self, request: Request) -> None:
         """Check a request and store its Admission in the scope. Raise Refusal."""
-        if wrong := await self._names.validate_request(request, is_post=False):
+        named = _named(request, bool(self._public.netloc))
+        if wrong := await self._names.validate_request(named, is_post=False):
             raise Refusal(wrong.status_code, bytes(wrong.body).decode())
-        host, origin = request.headers["host"], request.headers.get("origin")  # the SDK does not check their ports
+        host, origin = named.headers["host"], named.headers.get("origin")  # the SDK does not check their ports
         if not name_of(host):
             raise Refusal(421, "Invalid Host header")
         if origin and not name_of(origin.partition("://")[2]):
@@ -210,7 +219,7 @@ class Entrance:
     def _needs_token(self, request: Request) -> bool:
         """Return True for remote requests; for local ones if a token exists, or an invalid one was sent."""
         engine = self._calls.engine
-        here = is_loopback(engine.settings.host) and is_direct(request)
+        here = is_loopback(engine.settings.host) and is_direct(request) and not self._public.netloc
         return not here or "authorization" in request.headers or engine.tokens.any()
 
     def _count(self, who: str) -> None:
@@ -245,22 +254,30 @@ class Entrance:
 
 
 class Guard:
-    """ASGI middleware that requires a token for locked requests, and for those that passed no Entrance."""
+    """ASGI middleware that requires a token for locked requests, and for those that passed no Entrance.
 
-    def __init__(self, app: ASGIApp) -> None:
+    `issuer`: the public address, where clients can find out how to log in; `level`: what they should ask for.
+    """
+
+    def __init__(self, app: ASGIApp, issuer: str | None, level: Level | None = None) -> None:
         self._app = app
+        self._issuer = issuer
+        self._level = level
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """See ASGI."""
         app = self._app
         if scope.get(LOCKED, True):
-            app = RequireAuthMiddleware(app, [], AnyHttpUrl(f"{base(scope)}{METADATA}"))
+            app = challenge(self._issuer, 401, "invalid_token", "Authentication required", self._level)
         await app(scope, receive, send)
 
 
-def base(scope: Scope) -> str:
-    """Return the server's URL as the client used it: behind a proxy the server does not know another one."""
-    return str(Request(scope).base_url).rstrip("/")
+def _named(request: Request, public: bool) -> Request:
+    """Return a request as its names are checked: pages of any site may call what a public server shares with them."""
+    if not (public and is_from_anywhere(request.scope["path"])):
+        return request
+    headers = [(name, value) for name, value in request.scope["headers"] if name != b"origin"]
+    return Request({**request.scope, "headers": headers})
 
 
 def rate_of(text: str) -> RateLimitItem | None:

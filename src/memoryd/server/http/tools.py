@@ -9,6 +9,7 @@ from mcp.server.transport_security import DEFAULT_MAX_REQUEST_BODY_SIZE
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, Response
 
+from memoryd.core.access.tokens import Grant
 from memoryd.core.security.prompt_injection import suspicious
 from memoryd.errors import (
     BusyError,
@@ -19,10 +20,12 @@ from memoryd.errors import (
     TimedOutError,
     UncertainError,
 )
+from memoryd.server.auth.step_up import insufficient
 from memoryd.server.calls import Calls
 from memoryd.server.connection import ADMISSION, Admission, Caller, client_name, session_name
 from memoryd.server.http.entry import RETRY, Refusal
 from memoryd.server.http.openapi import SESSION, document
+from memoryd.toolsets.registry import Tool
 
 MASKED, LIKE = "X-Memory-Masked", "X-Memory-Reads-Like"
 """Headers with the kinds of masked secrets, and with what a text that seems to give orders reads like."""
@@ -49,7 +52,7 @@ class Plain:
             offered = ", ".join(self._calls.offered(admission.grant))
             return _error(404, f"Unknown tool: {name[:100]}. There are: {offered}.")
         if name not in self._calls.offered(admission.grant):
-            return _error(403, f"This token does not allow {name}.")
+            return self._not_allowed(admission.grant, tool)
         try:
             arguments = await _arguments(request)
             caller = Caller(
@@ -67,6 +70,12 @@ class Plain:
         like = suspicious(answer.result) if tool.capability == "read" else ""
         headers = {MASKED: ", ".join(answer.masked), LIKE: like}
         return JSONResponse(answer.result, headers={name: value for name, value in headers.items() if value})
+
+    def _not_allowed(self, grant: Grant, tool: Tool[Any, Any]) -> Response:
+        issuer = self._calls.engine.settings.public_url
+        if issuer and grant.is_persons and not grant.allows(tool.name, tool.capability):
+            return insufficient(issuer, tool.name, tool.capability)
+        return _error(403, f"This token does not allow {tool.name}.")
 
     async def openapi(self, _request: Request) -> Response:
         """Handle GET /openapi.json."""

@@ -9,7 +9,8 @@ from threading import Lock
 
 from starlette.requests import HTTPConnection, Request
 
-from memoryd.core.access.tokens import EVERYTHING, Grant, Tokens
+from memoryd.core.access.credentials import Credentials
+from memoryd.core.access.tokens import EVERYTHING, Grant
 
 TICKET_TIME = 60.0  # seconds in which a ticket can be used, once
 IDLE = 12 * 3600.0  # seconds after which an unused session ends
@@ -30,8 +31,8 @@ class PageSession:
 class PageAccess:
     """The tickets and sessions of one process; only their hashes are kept, and a restart ends them all."""
 
-    def __init__(self, tokens: Tokens, clock: Callable[[], float] = time.monotonic) -> None:
-        self._tokens = tokens
+    def __init__(self, credentials: Credentials, clock: Callable[[], float] = time.monotonic) -> None:
+        self._credentials = credentials
         self._clock = clock
         self._lock = Lock()
         self._tickets: dict[str, float] = {}
@@ -48,7 +49,7 @@ class PageAccess:
 
     def enter(self, key: str) -> str | None:
         """Return a new session for a ticket or a token; None if it is neither, or no longer."""
-        grant = EVERYTHING if self._used(key) else self._granted(key)
+        grant = EVERYTHING if self._used(key) else self._credentials.check(key)
         if grant is None:
             return None
         made = secrets.token_urlsafe(32)
@@ -64,10 +65,6 @@ class PageAccess:
         with self._lock:
             return self._tickets.pop(_hash(ticket), 0.0) > self._clock()
 
-    def _granted(self, token: str) -> Grant | None:
-        known = self._tokens.check(token)
-        return known.grant if known else None
-
     def grant(self, session: str) -> Grant | None:
         """Return what a session may do; None if it has ended, with its token or by itself. Raise StoreError."""
         key, now = _hash(session), self._clock()
@@ -77,7 +74,7 @@ class PageAccess:
                 self._sessions.pop(key, None)
                 return None
             self._sessions[key] = replace(found, used=now)
-        if found.grant.principal and not self._tokens.admits(found.grant.principal):
+        if found.grant.principal and not self._credentials.admits(found.grant):
             self.leave(session)
             return None
         return found.grant

@@ -62,7 +62,7 @@ class Page:
     """The page of one engine."""
 
     def __init__(self, engine: Engine) -> None:
-        self.access = PageAccess(engine.tokens)
+        self.access = PageAccess(engine.credentials)
         self._engine = engine
         self._kept = Kept()
         self._ended = Event()

@@ -28,6 +28,8 @@ def show(visit: Visit) -> Response:
         models=visit.engine.helpers.states(),
         files=[(Path(one.name).name, one.size) for one in files], settings=visit.engine.settings,
         tokens=visit.engine.tokens.all() if visit.administers else None, levels=LEVELS,
+        logins=visit.engine.logins.all() if visit.administers else None,
+        workspaces={one.id: one.name for one in visit.engine.workspaces.all()} if visit.administers else None,
     )  # fmt: skip
 
 
@@ -54,8 +56,15 @@ def revoke_token(visit: Visit) -> Response:
     return HTMLResponse(toast(visit, f"Revoked {gone.name}."))
 
 
+def revoke_login(visit: Visit) -> Response:
+    """End a login: its client is let in no more."""
+    (gone,) = visit.engine.logins.revoke(visit.text("login"))
+    return HTMLResponse(toast(visit, f"Ended the login of {gone.client_name}."))
+
+
 VIEWS = (
     View("/state", show), View("/state/doctor", diagnose, right="administer"),
     View("/state/tokens", create_token, "POST", "administer"),
     View("/state/tokens/revoke", revoke_token, "POST", "administer"),
+    View("/state/logins/revoke", revoke_login, "POST", "administer"),
 )  # fmt: skip

@@ -1,0 +1,76 @@
+"""The commands for who has access over HTTP."""
+
+from typing import Annotated
+
+import typer
+
+from memoryd.cli import show
+from memoryd.cli.frame import FILES, AsJson, command
+from memoryd.core.access import access_log
+from memoryd.core.access.logins import Login
+from memoryd.core.base.clock import FOREVER
+from memoryd.core.engine import Engine
+from memoryd.settings import Settings
+
+access = typer.Typer(
+    add_completion=False, no_args_is_help=True, help="Clients that people have let in over HTTP, and what was done."
+)
+
+HEADS = ("id", "person", "client", "allows", "workspace", "created_at", "used_at", "expires_at")
+ENTRY = ("at", "act", "subject", "client", "detail")
+
+
+@access.command(name="list")
+@command(*FILES)
+def list_(settings: Settings, *, as_json: AsJson = False) -> None:
+    """List the clients that people have let in."""
+    with Engine(settings, fetch=False) as engine:
+        names = {workspace.id: workspace.name for workspace in engine.workspaces.all()}
+        found = [_shown(login, names) for login in engine.logins.all()]
+    if as_json:
+        show.as_json({"logins": found})
+    elif found:
+        show.numbers(HEADS, [[each[head] for head in HEADS] for each in found])
+    else:
+        show.verbatim("No client has been let in.")
+
+
+@access.command()
+@command(*FILES)
+def revoke(
+    settings: Settings,
+    which: Annotated[str, typer.Argument(help="The id of a login, or the name of a person or a client.")],
+) -> None:
+    """End a login, or all those of a person or a client, at once."""
+    with Engine(settings, fetch=False) as engine:
+        ended = engine.logins.revoke(which)
+    for one in ended:
+        show.verbatim(f"Ended {one.id}: {one.client_name}, let in by {one.person}.")
+
+
+@access.command()
+@command(*FILES)
+def log(
+    settings: Settings,
+    *,
+    limit: Annotated[int, typer.Option(min=1, max=10_000, help="How many.")] = 50,
+    as_json: AsJson = False,
+) -> None:
+    """List what was done about access, the latest first: who was let in or refused, what was revoked."""
+    with Engine(settings, fetch=False) as engine:
+        found = [entry.as_dict() for entry in access_log.last(engine.store, limit)]
+    if as_json:
+        show.as_json({"log": found})
+    elif found:
+        show.numbers(ENTRY, [[each[head] for head in ENTRY] for each in found])
+    else:
+        show.verbatim("Nothing was done about access yet.")
+
+
+def _shown(login: Login, names: dict[str, str]) -> dict[str, str]:
+    return {
+        "id": login.id, "person": login.person, "client": login.client_name, "allows": login.grant.level,
+        "workspace": names.get(login.grant.workspace, login.grant.workspace) or "any", "created_at": login.created_at,
+        "used_at": login.used_at,
+        "expires_at": "unused for 90 days" if login.expires_at == FOREVER else login.expires_at,
+    }  # fmt: skip

@@ -1,0 +1,80 @@
+"""The commands for people who log in over HTTP with a password."""
+
+import sys
+from typing import Annotated
+
+import typer
+
+from memoryd.cli import show
+from memoryd.cli.frame import FILES, AsJson, command, note
+from memoryd.core.access.tokens import Level
+from memoryd.core.engine import Engine
+from memoryd.errors import InvalidInputError
+from memoryd.settings import Settings
+
+logins = typer.Typer(
+    add_completion=False, no_args_is_help=True, help="People who log in over HTTP with a password, and let clients in."
+)
+
+OWNER = "owner"
+HEADS = ("name", "most", "workspace", "created_at")
+
+
+@logins.command(name="set")
+@command(*FILES)
+def set_(
+    settings: Settings,
+    name: Annotated[str, typer.Argument(help="Who logs in.")] = OWNER,
+    *,
+    level: Annotated[Level, typer.Option(help="The most that they may let a client do.")] = "admin",
+    workspace: Annotated[str, typer.Option(metavar="NAME", help="Only this workspace.")] = "",
+) -> None:
+    """Set the password of a person: it is asked for, or read as one line from stdin.
+
+    Another password ends the logins that were made with the one before.
+    """
+    password = _typed() if sys.stdin.isatty() else sys.stdin.readline().rstrip("\r\n")
+    with Engine(settings, fetch=False) as engine:
+        changed = engine.accounts.set(name, password, level, workspace)
+    show.verbatim(f"{name} has {'another' if changed else 'a'} password.")
+    if changed:
+        note("All logins of this person have ended.")
+    if not settings.public_url:
+        note("Logins need MEMORY_PUBLIC_URL, the address by which clients reach the server.")
+
+
+def _typed() -> str:
+    """Ask for a password twice. Raise InvalidInputError if they differ."""
+    first = typer.prompt("Password", hide_input=True)
+    if typer.prompt("Again", hide_input=True) != first:
+        raise InvalidInputError("These are two different passwords. Nothing was changed.")
+    return str(first)
+
+
+@logins.command(name="list")
+@command(*FILES)
+def list_(settings: Settings, *, as_json: AsJson = False) -> None:
+    """List the people who have a password."""
+    with Engine(settings, fetch=False) as engine:
+        names = {workspace.id: workspace.name for workspace in engine.workspaces.all()}
+        found = [
+            {
+                "name": one.name, "most": one.level, "created_at": one.created_at,
+                "workspace": names.get(one.workspace, one.workspace) or "any",
+            } for one in engine.accounts.all()
+        ]  # fmt: skip
+    if as_json:
+        show.as_json({"people": found})
+    elif found:
+        show.numbers(HEADS, [[each[head] for head in HEADS] for each in found])
+    else:
+        show.verbatim("No one has a password. `memoryd login set` sets one.")
+
+
+@logins.command()
+@command(*FILES)
+def remove(settings: Settings, name: Annotated[str, typer.Argument(help="Who.")]) -> None:
+    """Remove a person: the password, and all logins made with it."""
+    with Engine(settings, fetch=False) as engine:
+        engine.accounts.remove(name)
+    show.verbatim(f"{name} can log in no more; all their logins have ended.")

@@ -1,0 +1,52 @@
+"""The list of what was done about access: who was let in, who was refused, what was revoked."""
+
+import uuid
+from dataclasses import asdict, dataclass
+from datetime import timedelta
+from typing import Any, Literal
+
+from memoryd.core.base.clock import Clock
+from memoryd.store.base import Queries, Row, Store
+
+KEPT = timedelta(days=365)
+SHOWN = 200  # characters of a name or a detail: strangers choose them
+
+AccessAct = Literal[
+    "account set", "account removed", "client registered", "login refused", "logged in", "consent given",
+    "consent denied", "code refused", "code replayed", "refresh token reused", "login revoked", "token created",
+    "token revoked",
+]  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class AccessEntry:
+    """One entry of the list."""
+
+    at: str
+    act: AccessAct
+    subject: str
+    """The person or the token that it is about; '' if that is not known."""
+    client: str
+    """What the client calls itself; '' if there is none."""
+    detail: str
+
+    def as_dict(self) -> dict[str, Any]:
+        """For JSON."""
+        return asdict(self)
+
+
+def note(queries: Queries, clock: Clock, act: AccessAct, subject: str = "", client: str = "", detail: str = "") -> None:
+    """Add an entry, in the transaction of what it is about."""
+    texts = {"subject": subject[:SHOWN], "client": client[:SHOWN], "detail": detail[:SHOWN]}
+    queries.run("access_log.add", id=uuid.uuid4().hex, now=clock.now(), act=act, **texts)
+
+
+def last(store: Store, limit: int) -> list[AccessEntry]:
+    """Return the latest entries, the latest first."""
+    if not store.placement.exists():
+        return []
+    return [_entry(row) for row in store.read(None, lambda q: q.all("access_log.last", limit=limit))]
+
+
+def _entry(row: Row) -> AccessEntry:
+    return AccessEntry(**{name: value for name, value in row.items() if name != "id"})

@@ -1,0 +1,151 @@
+"""People who log in with a password, and what they may grant to a client."""
+
+import base64
+import hashlib
+import hmac
+import secrets
+import unicodedata
+from dataclasses import dataclass
+
+from memoryd.core.access import access_log
+from memoryd.core.access.tokens import NAME_LENGTH, Level
+from memoryd.core.base.clock import FOREVER, Clock
+from memoryd.core.security.secrets import Secrets
+from memoryd.core.workspaces.registry import Workspaces
+from memoryd.errors import InvalidInputError, NotFoundError
+from memoryd.store.base import Queries, Store
+
+SHORTEST, LONGEST = 10, 1_000  # characters of a password
+COST = (15, 8, 3)  # scrypt's log2(N), r and p, as OWASP recommends them for 32 MB; some 0.3 s
+MEMORY = 64 * 1024 * 1024  # bytes that scrypt may take
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Person:
+    """Somebody who has proved who they are, and the most that they may grant."""
+
+    subject: str
+    """The owner of sessions: it stays the same, whatever the client and the token."""
+    name: str
+    level: Level
+    workspace: str = ""
+    """The id of their only workspace; '' for all."""
+    until: str = FOREVER
+    """When they have to log in again, at the latest."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Account:
+    """A person with a password, without it."""
+
+    name: str
+    level: Level
+    workspace: str
+    created_at: str
+
+
+class Accounts:
+    """The people of a registry. Only a scrypt hash of a password is stored."""
+
+    def __init__(self, store: Store, workspaces: Workspaces, clock: Clock, masking: Secrets) -> None:
+        self.secrets = masking
+        self._store = store
+        self._workspaces = workspaces
+        self._clock = clock
+
+    def all(self) -> list[Account]:
+        """Return everybody with a password, by name."""
+        if not self._store.placement.exists():
+            return []
+        rows = self._store.read(None, lambda q: q.all("accounts.all"))
+        return [Account(**{key: value for key, value in row.items() if key != "hash"}) for row in rows]
+
+    def set(self, name: str, password: str, level: Level = "admin", workspace: str = "") -> bool:
+        """Set the password of a person, and return whether there was one before: then their logins end.
+
+        Raise InvalidInputError, or NotFoundError for the workspace.
+        """
+        if not name.strip() or not name.isprintable() or len(name) > NAME_LENGTH or self.secrets.clean(name).found:
+            raise InvalidInputError(f"{name[:50]!r} is not a valid name: use 1 to {NAME_LENGTH} characters.")
+        if not SHORTEST <= len(password) <= LONGEST:
+            raise InvalidInputError(f"A password has {SHORTEST} to {LONGEST:,} characters: take a long one.")
+        bound = self._workspaces.active(workspace).id if workspace else ""
+        row = {"name": name, "hash": _hashed(password), "level": level, "project": bound}
+
+        def write(queries: Queries) -> bool:
+            known = queries.one("accounts.by_name", name=name) is not None
+            queries.run("accounts.set", **row, now=self._clock.now())
+            if known:
+                end_logins(queries, subject_of(name))
+            access_log.note(queries, self._clock, "account set", name)
+            return known
+
+        self._store.placement.create(None)
+        return self._store.write(None, write)
+
+    def remove(self, name: str) -> None:
+        """Remove a person: their logins end. Raise NotFoundError."""
+
+        def write(queries: Queries) -> bool:
+            if not queries.run("accounts.remove", name=name):
+                return False
+            end_logins(queries, subject_of(name))
+            access_log.note(queries, self._clock, "account removed", name)
+            return True
+
+        if not (self._store.placement.exists() and self._store.write(None, write)):
+            there = ", ".join(account.name for account in self.all()) or "no one"
+            raise NotFoundError(f"{name[:NAME_LENGTH]!r} has no password. There is: {there}.")
+
+    def check(self, name: str, password: str) -> Person | None:
+        """Return the person if the password is theirs. It takes as long where there is no such person."""
+        known = None
+        if self._store.placement.exists():
+            known = self._store.read(None, lambda q: q.one("accounts.by_name", name=name))
+        same = _is(password[: LONGEST + 1], known["hash"] if known else _nobodys())
+        if not known or not same:
+            return None
+        return Person(subject=subject_of(name), name=name, level=known["level"], workspace=known["workspace"])
+
+
+def subject_of(name: str) -> str:
+    """Return the subject of a person with a password."""
+    return subject_from("", name)
+
+
+def subject_from(issuer: str, name: str) -> str:
+    """Return the subject of a person of an issuer, in characters that separate nothing; no token has it as its id."""
+    text = f"{len(issuer)} {issuer} {name}".encode("utf-8", "surrogatepass")
+    return f"person-{hashlib.sha256(text).hexdigest()[:32]}"
+
+
+def end_logins(queries: Queries, subject: str) -> None:
+    """End every login of a subject, and those that have only begun."""
+    queries.run("login_tokens.remove_of_subject", subject=subject)
+    queries.run("logins.remove_of_subject", subject=subject)
+    queries.run("authorizations.remove_of", subject=subject)
+
+
+def _hashed(password: str) -> str:
+    salt = secrets.token_bytes(16)
+    return ":".join(("scrypt", *map(str, COST), _text(salt), _text(_scrypt(password, salt, COST))))
+
+
+def _is(password: str, hashed: str) -> bool:
+    _, n, r, p, salt, known = hashed.split(":")
+    made = _scrypt(password, base64.b64decode(salt), (int(n), int(r), int(p)))
+    return hmac.compare_digest(made, base64.b64decode(known))
+
+
+def _scrypt(password: str, salt: bytes, cost: tuple[int, int, int]) -> bytes:
+    text = unicodedata.normalize("NFC", password).encode("utf-8", "surrogatepass")  # keyboards differ in accents
+    return hashlib.scrypt(text, salt=salt, n=1 << cost[0], r=cost[1], p=cost[2], maxmem=MEMORY)
+
+
+def _text(value: bytes) -> str:
+    return base64.b64encode(value).decode()
+
+
+def _nobodys() -> str:
+    """Return a hash that no password has."""
+    return ":".join(("scrypt", *map(str, COST), _text(bytes(16)), _text(bytes(64))))

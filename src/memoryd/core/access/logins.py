@@ -1,0 +1,343 @@
+"""Logins: a person lets a client in, which gets tokens for that. Only hashes of codes and tokens are stored.
+
+An authorization request is a row, so that any process can go on with it; it becomes the holder of a code, and the code
+a login with its tokens.
+"""
+
+import base64
+import hashlib
+import hmac
+import secrets
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import timedelta
+
+from memoryd.core.access import access_log
+from memoryd.core.access.accounts import Person
+from memoryd.core.access.tokens import LEVELS, PREFIX, Grant, Level
+from memoryd.core.base.clock import Clock
+from memoryd.errors import InvalidInputError, NotFoundError
+from memoryd.store.base import Queries, Row, Store
+
+REQUEST_TIME = timedelta(minutes=10)  # in which a person logs in and consents
+CODE_TIME = timedelta(seconds=60)
+ACCESS_TIME = timedelta(hours=1)
+REFRESH_TIME = timedelta(days=90)  # since the last use
+GRACE = timedelta(seconds=120)  # in which a used refresh token still works: clients send several at once
+REMEMBERED = timedelta(days=1)  # after which ended requests, and clients that were never let in, are forgotten
+UNUSED = timedelta(days=365)  # after which a client is forgotten that was let in
+ACCESS, REFRESH = f"{PREFIX}_access_", f"{PREFIX}_refresh_"
+"""How tokens begin, so that scanners of secrets know them."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asked:
+    """What a client asks for."""
+
+    client: str
+    client_name: str
+    redirect_uri: str
+    challenge: str
+    """PKCE's, S256."""
+    state: str = ""
+    level: Level = "write"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Authorization:
+    """A request of a client that a person decides on."""
+
+    id: str
+    asked: Asked
+    browser: str
+    """The hash of the key of the browser that somebody logged in with; '' before."""
+    person: Person | None
+    """Who has logged in."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Issued:
+    """Tokens for a client."""
+
+    access: str
+    refresh: str
+    expires_in: int
+    """Seconds."""
+    level: Level
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Login:
+    """A client that a person has let in."""
+
+    id: str
+    person: str
+    client: str
+    client_name: str
+    grant: Grant
+    created_at: str
+    used_at: str
+    """When it last fetched tokens."""
+    expires_at: str
+
+
+class Logins:
+    """The logins of a registry."""
+
+    def __init__(self, store: Store, clock: Clock) -> None:
+        self._store = store
+        self._clock = clock
+
+    # a person decides ------------------------------------------------------------------------------------------------
+
+    def begin(self, asked: Asked) -> str:
+        """Keep a request for REQUEST_TIME, and return its key."""
+        key = secrets.token_urlsafe(32)
+        row = {
+            "id": hashed(key), "client": asked.client, "client_name": asked.client_name,
+            "redirect_uri": asked.redirect_uri, "state": asked.state, "challenge": asked.challenge,
+            "asked": asked.level, "until": self._clock.ago(-REQUEST_TIME),
+        }  # fmt: skip
+        self._store.placement.create(None)
+        self._store.write(None, lambda q: q.run("authorizations.add", **row))
+        return key
+
+    def pending(self, key: str) -> Authorization:
+        """Return a request that waits for a person. Raise NotFoundError."""
+        row = self._store.placement.exists() and self._store.read(None, lambda q: self._pending(q, hashed(key)))
+        if not row:
+            raise _over()
+        return _authorization(row)
+
+    def _pending(self, queries: Queries, request: str) -> Row | None:
+        return queries.one("authorizations.by_id", id=request, now=self._clock.now())
+
+    def identify(self, key: str, browser: str, person: Person) -> None:
+        """Note who decides on a request, in which browser. Raise NotFoundError if it is over or somebody else does."""
+        row = {
+            "id": hashed(key), "browser": hashed(browser), "subject": person.subject, "person": person.name,
+            "level": person.level, "project": person.workspace, "until": person.until,
+        }  # fmt: skip
+
+        def write(queries: Queries) -> bool:
+            done = queries.run("authorizations.identify", **row, now=self._clock.now())
+            if done:
+                access_log.note(queries, self._clock, "logged in", person.name)
+            return bool(done)
+
+        if not self._store.write(None, write):
+            raise _over()
+
+    def refuse(self, name: str, sender: str) -> None:
+        """Note that somebody gave a wrong password."""
+        self._store.write(None, lambda q: access_log.note(q, self._clock, "login refused", name, detail=sender))
+
+    def decided(self, key: str, browser: str) -> Authorization:
+        """Return a request whose person sits before this browser. Raise NotFoundError."""
+        return self._store.read(None, lambda q: self._decided(q, key, browser))
+
+    def consent(self, key: str, browser: str, level: Level, workspace: str) -> tuple[str, Asked]:
+        """Let the client in with a level, in a workspace (its id; '' for all); return the code for it.
+
+        Raise NotFoundError if the request is over, InvalidInputError for more than the person may grant.
+        """
+        code, login = secrets.token_urlsafe(32), secrets.token_hex(6)
+
+        def write(queries: Queries) -> Asked:
+            found = self._decided(queries, key, browser)
+            person, asked = found.person, found.asked
+            assert person is not None, "a browser is noted with its person"
+            if LEVELS.index(level) > LEVELS.index(person.level) or person.workspace not in ("", workspace):
+                raise InvalidInputError("This is more than you may grant.")
+            now = self._clock.now()
+            granted = {"id": found.id, "code": hashed(code), "login": login, "until": self._clock.ago(-CODE_TIME)}
+            if not queries.run("authorizations.grant", **granted, now=now):  # another form was faster
+                raise _over()
+            queries.run(
+                "logins.add", id=login, subject=person.subject, person=person.name, client=asked.client,
+                client_name=asked.client_name, level=level, project=workspace, now=now, until=person.until,
+            )  # fmt: skip
+            queries.run("clients.use", id=asked.client, now=now)
+            access_log.note(queries, self._clock, "consent given", person.name, asked.client_name, f"{level} {login}")
+            return asked
+
+        return code, self._store.write(None, write)
+
+    def deny(self, key: str, browser: str) -> Asked:
+        """End a request without letting the client in. Raise NotFoundError if it is over."""
+
+        def write(queries: Queries) -> Asked:
+            found = self._decided(queries, key, browser)
+            queries.run("authorizations.remove", id=found.id)
+            name = found.person.name if found.person else ""
+            access_log.note(queries, self._clock, "consent denied", name, found.asked.client_name)
+            return found.asked
+
+        return self._store.write(None, write)
+
+    def _decided(self, queries: Queries, key: str, browser: str) -> Authorization:
+        row = self._pending(queries, hashed(key))
+        if row is None or not row["browser"] or not hmac.compare_digest(row["browser"], hashed(browser)):
+            raise _over()
+        return _authorization(row)
+
+    # a client fetches tokens -----------------------------------------------------------------------------------------
+
+    def exchange(self, client: str, code: str, verifier: str, redirect_uri: str | None) -> Issued:
+        """Return the tokens for a code. Raise InvalidInputError; a code that was used before ends its login."""
+
+        def write(queries: Queries) -> Issued | None:
+            row = queries.one("authorizations.by_code", code=hashed(code))
+            if row is None or row["client"] != client:
+                return None
+            if not queries.run("authorizations.use", code=hashed(code), now=self._clock.now()):
+                self._end(queries, row["login"], "code replayed")
+                return None
+            right = hmac.compare_digest(_challenge(verifier), row["challenge"])
+            if not right or row["expires_at"] <= self._clock.now() or redirect_uri not in (None, row["redirect_uri"]):
+                self._end(queries, row["login"], "code refused")
+                return None
+            return self._issue(queries, row["login"])
+
+        return self._tokens(write, "The code is unknown, was used or has expired, or the verifier is not its own.")
+
+    def refresh(self, client: str, token: str) -> Issued:
+        """Return new tokens for a refresh token. Raise InvalidInputError; use after GRACE ends the login."""
+        known = hashed(token.removeprefix(REFRESH))
+
+        def write(queries: Queries) -> Issued | None:
+            now, grace = self._clock.now(), self._clock.ago(GRACE)
+            done = queries.run("login_tokens.rotate", hash=known, client=client, now=now, grace=grace)
+            row = queries.one("login_tokens.by_hash", hash=known, client=client)
+            if row and done:
+                return self._issue(queries, row["login"])
+            if row and row["kind"] == "refresh" and row["rotated_at"]:
+                self._end(queries, row["login"], "refresh token reused")
+            return None
+
+        return self._tokens(write, "The refresh token is unknown, was used or revoked, or has expired.")
+
+    def _tokens(self, write: Callable[[Queries], Issued | None], wrong: str) -> Issued:
+        issued = self._store.write(None, write) if self._store.placement.exists() else None
+        if issued is None:
+            raise InvalidInputError(wrong)
+        return issued
+
+    def _issue(self, queries: Queries, login: str) -> Issued | None:
+        row = queries.one("logins.by_id", id=login)
+        if row is None:
+            return None
+        access, refresh = secrets.token_urlsafe(32), secrets.token_urlsafe(32)
+        until = {"access": self._clock.ago(-ACCESS_TIME), "refresh": self._clock.ago(-REFRESH_TIME)}
+        for kind, token in (("access", access), ("refresh", refresh)):
+            queries.run("login_tokens.add", hash=hashed(token), login=login, kind=kind, until=until[kind])
+        queries.run("logins.use", id=login, now=self._clock.now())
+        return Issued(
+            access=ACCESS + access, refresh=REFRESH + refresh, expires_in=int(ACCESS_TIME.total_seconds()),
+            level=row["level"],
+        )  # fmt: skip
+
+    def check(self, presented: str) -> Login | None:
+        """Return the login of an access token, or None if it is unknown, revoked or has expired."""
+        if not presented.startswith(ACCESS) or not self._store.placement.exists():
+            return None
+        known, now = hashed(presented.removeprefix(ACCESS)), self._clock.now()
+        row = self._store.read(None, lambda q: q.one("logins.by_token", hash=known, now=now))
+        return _login(row) if row else None
+
+    # what there is, and its end --------------------------------------------------------------------------------------
+
+    def all(self) -> list[Login]:
+        """Return all logins, the oldest first."""
+        if not self._store.placement.exists():
+            return []
+        return [_login(row) for row in self._store.read(None, lambda q: q.all("logins.all"))]
+
+    def revoke_token(self, client: str, presented: str) -> None:
+        """End the login of one of a client's tokens; a token that is unknown needs no end (RFC 7009, 2.2)."""
+        known = hashed(presented.removeprefix(ACCESS).removeprefix(REFRESH))
+
+        def write(queries: Queries) -> None:
+            if row := queries.one("login_tokens.by_hash", hash=known, client=client):
+                self._end(queries, row["login"], "login revoked")
+
+        if self._store.placement.exists():
+            self._store.write(None, write)
+
+    def revoke(self, which: str) -> list[Login]:
+        """End the login with an id, or all those of a person or a client by name; return them. Raise NotFoundError."""
+        every = self.all()
+        ended = [one for one in every if one.id == which]  # a client could call itself like that too
+        ended = ended or [one for one in every if which in (one.person, one.client_name)]
+        if not ended:
+            raise NotFoundError(f"There is no login {which[:100]!r}. `memoryd access list` shows all.")
+
+        def write(queries: Queries) -> None:
+            for one in ended:
+                self._end(queries, one.id, "login revoked")
+
+        self._store.write(None, write)
+        return ended
+
+    def _end(self, queries: Queries, login: str, act: access_log.AccessAct) -> None:
+        row = queries.one("logins.by_id", id=login)
+        if row is None:
+            return
+        queries.run("login_tokens.remove_of", login=login)
+        queries.run("logins.remove", id=login)
+        access_log.note(queries, self._clock, act, row["person"], row["client_name"], login)
+
+    def tidy(self, stopping: Callable[[], bool]) -> None:
+        """Forget what has ended, and the oldest entries of the list of acts."""
+        now, before, last = self._clock.now(), self._clock.ago(REMEMBERED), self._clock.ago(UNUSED)
+
+        def write(queries: Queries) -> None:
+            queries.run("authorizations.tidy", now=now, before=before)
+            queries.run("login_tokens.tidy", now=now)
+            queries.run("logins.tidy", now=now, before=before)
+            queries.run("clients.tidy", before=before, last=last)
+            queries.run("access_log.tidy", before=self._clock.ago(access_log.KEPT))
+
+        def ended(queries: Queries) -> bool:
+            return queries.one("logins.ended", now=now, before=before) is not None
+
+        if not stopping() and self._store.placement.exists() and self._store.read(None, ended):
+            self._store.write(None, write)
+
+
+def hashed(secret: str) -> str:
+    """Return the hash of a random secret: with 256 bits of them a plain SHA-256 is sufficient."""
+    return hashlib.sha256(secret.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def _challenge(verifier: str) -> str:
+    digest = hashlib.sha256(verifier.encode("utf-8", "surrogatepass")).digest()
+    return base64.urlsafe_b64encode(digest).rstrip(b"=").decode()
+
+
+def _over() -> NotFoundError:
+    return NotFoundError("This login is over, or was begun in another browser. Begin again in your client.")
+
+
+def _authorization(row: Row) -> Authorization:
+    asked = Asked(
+        client=row["client"], client_name=row["client_name"], redirect_uri=row["redirect_uri"],
+        challenge=row["challenge"], state=row["state"], level=row["asked"],
+    )  # fmt: skip
+    person = Person(
+        subject=row["subject"], name=row["person"], level=row["level"], workspace=row["workspace"], until=row["until"]
+    )
+    return Authorization(
+        id=row["id"], asked=asked, browser=row["browser"], person=person if row["subject"] else None
+    )  # fmt: skip
+
+
+def _login(row: Row) -> Login:
+    grant = Grant(
+        principal=row["subject"], credential=row["id"], level=row["level"], workspace=row["workspace"],
+        expires_at=row["expires_at"],
+    )  # fmt: skip
+    return Login(
+        id=row["id"], person=row["person"], client=row["client"], client_name=row["client_name"], grant=grant,
+        created_at=row["created_at"], used_at=row["used_at"], expires_at=row["expires_at"],
+    )  # fmt: skip

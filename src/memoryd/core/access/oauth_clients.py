@@ -1,0 +1,95 @@
+"""The OAuth clients that register themselves, and what is known of a client when it asks to be let in."""
+
+import hashlib
+import hmac
+import json
+import secrets
+import uuid
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from memoryd.core.access import access_log
+from memoryd.core.access.redirects import matching
+from memoryd.core.base.clock import Clock
+from memoryd.core.security.secrets import Secrets
+from memoryd.errors import BusyError
+from memoryd.hidden import shown
+from memoryd.store.base import Queries, Store
+from memoryd.text import storable
+
+MOST = 2_000  # registered clients that were never let in
+NAME_LENGTH = 100
+UNNAMED = "an unnamed client"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OAuthClient:
+    """A client: what it says of itself, unchecked."""
+
+    id: str
+    name: str
+    redirect_uris: tuple[str, ...]
+    method: str = "none"
+    """How it proves at the token endpoint who it is."""
+    secret_hash: str = ""
+
+    def redirects_to(self, uri: str) -> bool:
+        """Return whether it may have people sent to an address."""
+        return matching(self.redirect_uris, uri)
+
+    def proves(self, secret: str) -> bool:
+        """Return whether a secret is the client's; one that has none needs none."""
+        return self.method == "none" or hmac.compare_digest(_hash(secret), self.secret_hash)
+
+
+class OAuthClients:
+    """The clients that registered themselves. Only the hash of a client's secret is stored."""
+
+    def __init__(self, store: Store, clock: Clock, masking: Secrets) -> None:
+        self.secrets = masking
+        self._store = store
+        self._clock = clock
+
+    def get(self, client_id: str) -> OAuthClient | None:
+        """Return a registered client, or None."""
+        if not self._store.placement.exists():
+            return None
+        row = self._store.read(None, lambda q: q.one("clients.by_id", id=client_id))
+        return OAuthClient(
+            id=row["id"], name=row["name"], redirect_uris=tuple(json.loads(row["redirect_uris"])),
+            method=row["method"], secret_hash=row["secret"],
+        ) if row else None  # fmt: skip
+
+    def register(self, name: str, redirect_uris: Sequence[str], method: str) -> tuple[OAuthClient, str]:
+        """Register a client; return it and its secret, '' for the method `none`. Raise BusyError if there are too many.
+
+        The secret cannot be shown again.
+        """
+        secret = "" if method == "none" else secrets.token_urlsafe(32)
+        made = OAuthClient(
+            id=str(uuid.uuid4()), name=called(self.secrets.masked(name)), redirect_uris=tuple(redirect_uris),
+            method=method, secret_hash=_hash(secret) if secret else "",
+        )  # fmt: skip
+        row = {
+            "id": made.id, "name": made.name, "secret": made.secret_hash, "method": method,
+            "redirect_uris": json.dumps(made.redirect_uris),
+        }  # fmt: skip
+
+        def add(queries: Queries) -> None:
+            if (queries.one("clients.number") or {"number": 0})["number"] >= MOST:
+                raise BusyError(f"{MOST:,} clients have registered without being let in. Try again tomorrow.")
+            queries.run("clients.add", **row, now=self._clock.now())
+            access_log.note(queries, self._clock, "client registered", client=made.name, detail=made.id)
+
+        self._store.placement.create(None)
+        self._store.write(None, add)
+        return made, secret
+
+
+def called(name: str) -> str:
+    """Return the name of a client as it is kept and shown: one short line, in which nothing is invisible."""
+    return storable(" ".join(shown(name).split())[:NAME_LENGTH]) or UNNAMED
+
+
+def _hash(secret: str) -> str:
+    return hashlib.sha256(secret.encode("utf-8", "surrogatepass")).hexdigest()

@@ -1,0 +1,91 @@
+"""The routes of the authorization server, and what pages of other sites may ask over the network."""
+
+from typing import TYPE_CHECKING
+
+from anyio import to_thread
+from starlette.middleware.cors import CORSMiddleware
+from starlette.routing import BaseRoute
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from memoryd import extras
+from memoryd.core.access.tokens import Grant
+from memoryd.core.engine import Engine
+from memoryd.errors import InvalidInputError
+from memoryd.server.auth import metadata
+from memoryd.server.auth.documents import ClientDocuments
+from memoryd.server.auth.endpoints import Endpoints
+from memoryd.server.auth.pages import LoginPages
+from memoryd.server.auth.step_up import StepUp
+from memoryd.server.calls import Calls
+
+if TYPE_CHECKING:
+    from memoryd.server.auth.identities import Identities
+
+DOCUMENTS, OAUTH = "/.well-known/", "/oauth/"
+FROM_ANYWHERE = (metadata.MCP, metadata.TOKEN, metadata.REGISTER, metadata.REVOKE)
+"""The paths that pages of any site may call: what they demand, no browser adds by itself."""
+EXPOSED = ("WWW-Authenticate", "Mcp-Session-Id", "MCP-Protocol-Version", "Retry-After")
+DAY = 86_400  # seconds for which a browser remembers the answer of a preflight
+
+
+class Auth:
+    """How clients get tokens for a server: nowhere without a public address, at this server, or at a provider."""
+
+    def __init__(self, calls: Calls, documents: ClientDocuments) -> None:
+        settings = calls.engine.settings
+        self._calls = calls
+        self._documents = documents
+        self.issuer = settings.public_url
+        """The public address."""
+        self.issues = self.issuer is not None and settings.login != "jwt"
+        """Whether this server is the one that issues tokens."""
+        self.identities = None if settings.login == "password" else _identities(calls.engine)
+
+    async def check(self, presented: str) -> Grant | None:
+        """Return what a credential allows; None if it is not valid. Raise StoreError, or ProviderAwayError."""
+        known = await to_thread.run_sync(self._calls.engine.credentials.check, presented)
+        if known is None and self.identities and not self.issues and presented.count(".") == 2:
+            known = await to_thread.run_sync(self.identities.check, presented)
+        return known
+
+    def routes(self) -> list[BaseRoute]:
+        """Return the routes."""
+        if self.issuer is None:
+            return []
+        if self.identities and not self.issues:
+            return metadata.routes(self.issuer, self.identities.provider.issuer)
+        pages = LoginPages(
+            self._calls.engine, self.issuer, self._documents, self.identities, every_workspace=not self._calls.binding
+        )
+        endpoints = Endpoints(self._calls.engine, self.issuer)
+        return [*metadata.routes(self.issuer, self.issuer), *endpoints.routes(), *pages.routes()]
+
+    def guarding(self, app: ASGIApp) -> ASGIApp:
+        """Return what stands before /mcp: a login that allows too little is refused so that its client can ask more."""
+        return StepUp(app, self._calls, self.issuer) if self.issuer and self.issues else app
+
+
+def _identities(engine: Engine) -> "Identities":
+    made: type[Identities] = extras.load("memoryd.server.auth.identities:Identities", "login", InvalidInputError)
+    return made(engine)
+
+
+def is_from_anywhere(path: str) -> bool:
+    """Return whether pages of any site may call a path of a server with a public address."""
+    return path in FROM_ANYWHERE or path.startswith(DOCUMENTS)
+
+
+class CrossOrigin:
+    """ASGI middleware for a server with a public address: answers preflights, and lets other sites read answers."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+        self._shared = CORSMiddleware(
+            app, allow_origins=("*",), allow_methods=("GET", "POST", "DELETE"), allow_headers=("*",),
+            expose_headers=EXPOSED, max_age=DAY,
+        )  # fmt: skip
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """See ASGI."""
+        shared = scope["type"] == "http" and is_from_anywhere(scope["path"])
+        await (self._shared if shared else self._app)(scope, receive, send)

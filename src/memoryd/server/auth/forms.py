@@ -1,0 +1,104 @@
+"""What the endpoints have in common: forms and bodies with a limit, rates by address, errors as OAuth has them."""
+
+import ipaddress
+import json
+import math
+import time
+from collections.abc import Mapping
+from typing import Any
+from urllib.parse import parse_qsl
+
+from limits import parse
+from limits.storage import MemoryStorage
+from limits.strategies import MovingWindowRateLimiter
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+
+from memoryd.text import unstorable
+
+BODY = 64 * 1024  # bytes
+UNSTORED = {"Cache-Control": "no-store", "Pragma": "no-cache"}
+
+
+class OAuthProblem(Exception):  # noqa: N818 - an answer rather than an error
+    """The request is answered with an error of OAuth."""
+
+    def __init__(self, error: str, text: str, status: int = 400, **headers: str) -> None:
+        super().__init__(text)
+        self.error, self.text = error, text
+        body = {"error": error, "error_description": text}
+        self.response: Response = JSONResponse(body, status, {**UNSTORED, **headers})
+
+
+class Rate:
+    """A limit of requests for each sender, in this process."""
+
+    def __init__(self, rate: str) -> None:
+        self._rate = parse(rate)
+        self._limiter = MovingWindowRateLimiter(MemoryStorage())
+
+    def hit(self, sender: str) -> int:
+        """Count a request; return 0, or the seconds to wait if it is too many."""
+        if self._limiter.hit(self._rate, sender):
+            return 0
+        return max(1, math.ceil(self._limiter.get_window_stats(self._rate, sender).reset_time - time.time()))
+
+    def demand(self, request: Request) -> None:
+        """Count a request. Raise OAuthProblem if it is too many."""
+        if wait := self.hit(sender_of(request)):
+            text = f"Too many requests. Try again in {wait} s."
+            raise OAuthProblem("temporarily_unavailable", text, 429, **{"Retry-After": str(wait)})
+
+
+def sender_of(request: Request) -> str:
+    """Return the address that a rate counts by: an IPv6 network, since a sender has a whole one."""
+    host = request.client.host if request.client else ""
+    try:
+        address = ipaddress.ip_address(host)
+    except ValueError:
+        return host
+    return str(ipaddress.ip_network((address, 64), strict=False)) if address.version == 6 else host
+
+
+async def body_of(request: Request) -> bytes:
+    """Return the body of a request. Raise HTTPException if it is too long."""
+    received = bytearray()
+    async for part in request.stream():
+        received += part
+        if len(received) > BODY:
+            raise HTTPException(413, f"The body is larger than {BODY} bytes.")
+    return bytes(received)
+
+
+async def form_of(request: Request) -> dict[str, str]:
+    """Return the fields of a form. Raise OAuthProblem for a field with two values (RFC 6749, 3.1)."""
+    return once(parse_qsl((await body_of(request)).decode(errors="replace"), keep_blank_values=True))
+
+
+def once(pairs: list[tuple[str, str]]) -> dict[str, str]:
+    """Return parameters by name, without empty ones. Raise OAuthProblem for two values or a NUL."""
+    found: dict[str, str] = {}
+    for name, value in pairs:
+        if unstorable(value):
+            raise OAuthProblem("invalid_request", f"The parameter {name[:50]} contains a NUL or is not UTF-8.")
+        if value and found.setdefault(name, value) != value:
+            raise OAuthProblem("invalid_request", f"The parameter {name[:50]} has two values.")
+    return found
+
+
+async def json_of(request: Request) -> Mapping[str, Any]:
+    """Return a body as a JSON object. Raise OAuthProblem."""
+    try:
+        found = json.loads(await body_of(request))
+    except (ValueError, RecursionError):
+        found = None
+    if not isinstance(found, dict):
+        raise OAuthProblem("invalid_client_metadata", "The body must be a JSON object.")
+    return found
+
+
+def demand_resource(given: str | None, resource: str) -> None:
+    """Raise OAuthProblem for a resource (RFC 8707) that is not this server; none means this one."""
+    if given is not None and given.rstrip("/") not in (resource, resource.removesuffix("/mcp")):
+        raise OAuthProblem("invalid_target", f"This server issues tokens for {resource} alone.")

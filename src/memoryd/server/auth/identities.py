@@ -1,0 +1,124 @@
+"""People of an identity provider: they log in there (OpenID Connect), or bring a token that it signed."""
+
+import base64
+import hashlib
+import hmac
+from datetime import UTC, datetime, timedelta
+from typing import Any
+from urllib.parse import urlencode
+
+from memoryd.core.access import login_rules
+from memoryd.core.access.accounts import Person, subject_from
+from memoryd.core.access.tokens import LEVELS, NAME_LENGTH, Grant
+from memoryd.core.base.clock import timestamp
+from memoryd.core.engine import Engine
+from memoryd.errors import InvalidInputError, NotFoundError
+from memoryd.server.auth.metadata import CALLBACK, resource_of
+from memoryd.server.auth.signed import Claims, Provider, fetched
+from memoryd.settings import Settings
+from memoryd.text import storable
+
+STAYS = timedelta(days=30)  # until somebody has to log in at the provider again: they may have left the team
+SCOPE = "openid email profile"
+
+
+class Identities:
+    """The people of the provider that the settings name."""
+
+    def __init__(self, engine: Engine) -> None:
+        settings = engine.settings
+        self._engine = engine
+        self._public, issuer = _needed(settings, "public_url"), _needed(settings, "oidc_issuer")
+        self._rules = login_rules.parsed(_needed(settings, "login_rules"))
+        self._client = _needed(settings, "oidc_client_id") if settings.login == "oidc" else ""
+        self._secret = settings.oidc_client_secret or ""
+        self._groups = settings.oidc_groups
+        self.provider = Provider(issuer)
+
+    # they log in ----------------------------------------------------------------------------------------------------
+
+    def begin(self, key: str, browser: str) -> str:
+        """Return the provider's address to log in at, for a request and a browser. Raise ProviderAwayError."""
+        asked = {
+            "response_type": "code", "client_id": self._client, "redirect_uri": f"{self._public}{CALLBACK}",
+            "scope": SCOPE, "state": key, "nonce": _derived(browser, key, "nonce"), "code_challenge_method": "S256",
+            "code_challenge": _challenge(_derived(browser, key, "verifier")),
+        }  # fmt: skip
+        address = self.provider.endpoint("authorization_endpoint")
+        return f"{address}{'&' if '?' in address else '?'}{urlencode(asked)}"
+
+    def finish(self, key: str, browser: str, code: str) -> Person:
+        """Return who has logged in. Raise InvalidInputError, NotFoundError if no rule is about them."""
+        form = {
+            "grant_type": "authorization_code", "code": code, "redirect_uri": f"{self._public}{CALLBACK}",
+            "client_id": self._client, "code_verifier": _derived(browser, key, "verifier"),
+        } | ({"client_secret": self._secret} if self._secret else {})  # fmt: skip
+        answer = fetched("POST", self.provider.endpoint("token_endpoint"), data=form)
+        claims = self.provider.claims(str(answer.get("id_token", "")), self._client)
+        if not hmac.compare_digest(str(claims.get("nonce", "")), _derived(browser, key, "nonce")):
+            raise InvalidInputError("The provider's answer belongs to another login. Begin again in your client.")
+        if claims.get("azp", self._client) != self._client:
+            raise InvalidInputError("The provider's answer is for another application.")
+        person = self._person(self._with_more(claims, answer))
+        return Person(
+            subject=person.subject, name=person.name, level=person.level, workspace=person.workspace,
+            until=self._engine.clock.ago(-STAYS),
+        )  # fmt: skip
+
+    def _with_more(self, claims: Claims, answer: Claims) -> Claims:
+        """Return claims with those of the provider's endpoint for them, where the token lacks some."""
+        access = answer.get("access_token")
+        whole = "email" in claims and self._groups in claims
+        if whole or not isinstance(access, str) or not self.provider.has("userinfo_endpoint"):
+            return claims
+        bearer = {"Authorization": f"Bearer {access}"}
+        more = fetched("GET", self.provider.endpoint("userinfo_endpoint"), headers=bearer)
+        return {**more, **claims} if more.get("sub") == claims["sub"] else claims
+
+    # they bring a token ---------------------------------------------------------------------------------------------
+
+    def check(self, token: str) -> Grant | None:
+        """Return what a token of the provider allows, or None if it is none. Raise ProviderAwayError."""
+        try:
+            claims = self.provider.claims(token, resource_of(self._public))
+            person = self._person(claims)
+        except (InvalidInputError, NotFoundError):
+            return None
+        named = [level for level in LEVELS if level in str(claims.get("scope", "")).split()]
+        level = min(person.level, named[-1], key=LEVELS.index) if named else person.level
+        until = timestamp(datetime.fromtimestamp(float(claims["exp"]), UTC))
+        return Grant(principal=person.subject, level=level, workspace=person.workspace, expires_at=until)
+
+    # what they may do -----------------------------------------------------------------------------------------------
+
+    def _person(self, claims: Claims) -> Person:
+        """Return the person of some claims. Raise NotFoundError if no rule is about them."""
+        verified = claims.get("email_verified") in (True, "true")
+        mail = str(claims.get("email", "")) if verified else ""
+        given = claims.get(self._groups)
+        groups = [given] if isinstance(given, str) else given if isinstance(given, list) else []
+        rule = login_rules.first_fitting(self._rules, mail, [str(group) for group in groups])
+        subject = str(claims["sub"])
+        if rule is None:
+            raise NotFoundError(f"No rule lets {mail or subject} in. MEMORY_LOGIN_RULES has them.")
+        workspace = self._engine.workspaces.active(rule.workspace).id if rule.workspace else ""
+        return Person(
+            subject=subject_from(self.provider.issuer, subject), name=storable(mail or subject)[:NAME_LENGTH],
+            level=rule.level, workspace=workspace,
+        )  # fmt: skip
+
+
+def _needed(settings: Settings, field: str) -> str:
+    value: Any = getattr(settings, field)
+    if not value:
+        raise InvalidInputError(f"MEMORY_LOGIN={settings.login} needs MEMORY_{field.upper()} too.")
+    return str(value)
+
+
+def _derived(browser: str, key: str, purpose: str) -> str:
+    """Return a secret of one login that only its browser's cookie gives: nothing of it has to be kept."""
+    return hmac.new(browser.encode(), f"{purpose} {key}".encode(), hashlib.sha256).hexdigest()
+
+
+def _challenge(verifier: str) -> str:
+    return base64.urlsafe_b64encode(hashlib.sha256(verifier.encode()).digest()).rstrip(b"=").decode()

@@ -1,0 +1,86 @@
+"""The documents by which a client finds out where and how to log in (RFC 9728, RFC 8414)."""
+
+from typing import Any
+
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import BaseRoute, Route
+
+from memoryd.core.access.tokens import LEVELS, Level
+
+RESOURCE, SERVER = "/.well-known/oauth-protected-resource", "/.well-known/oauth-authorization-server"
+OPENID = "/.well-known/openid-configuration"
+MCP = "/mcp"
+AUTHORIZE, TOKEN, REGISTER, REVOKE = "/oauth/authorize", "/oauth/token", "/oauth/register", "/oauth/revoke"
+CALLBACK = "/oauth/callback"
+"""Where people come back to from a provider."""
+METHODS = ("none", "client_secret_post", "client_secret_basic")
+"""How a client may prove who it is; `none` for those that cannot keep a secret."""
+HOUR = {"Cache-Control": "max-age=3600"}
+
+
+def resource_of(issuer: str) -> str:
+    """Return the resource that tokens are for: the address that people type into their clients."""
+    return f"{issuer}{MCP}"
+
+
+def resource_document(issuer: str, authorization_server: str) -> dict[str, Any]:
+    """Return the metadata of the protected resource (RFC 9728)."""
+    own = {"scopes_supported": LEVELS} if authorization_server == issuer else {}
+    return {
+        "resource": resource_of(issuer), "authorization_servers": [authorization_server],
+        "bearer_methods_supported": ["header"], "resource_name": "memoryd", **own,
+    }  # fmt: skip
+
+
+def server_document(issuer: str) -> dict[str, Any]:
+    """Return the metadata of the authorization server (RFC 8414)."""
+    return {
+        "issuer": issuer,
+        "authorization_endpoint": f"{issuer}{AUTHORIZE}",
+        "token_endpoint": f"{issuer}{TOKEN}",
+        "registration_endpoint": f"{issuer}{REGISTER}",
+        "revocation_endpoint": f"{issuer}{REVOKE}",
+        "scopes_supported": LEVELS,
+        "response_types_supported": ["code"],
+        "response_modes_supported": ["query"],
+        "grant_types_supported": ["authorization_code", "refresh_token"],
+        "token_endpoint_auth_methods_supported": METHODS,
+        "revocation_endpoint_auth_methods_supported": METHODS,
+        "code_challenge_methods_supported": ["S256"],
+        "client_id_metadata_document_supported": True,
+        "authorization_response_iss_parameter_supported": True,
+    }
+
+
+def scope_of(level: Level) -> str:
+    """Return a level as scopes: each includes those before it."""
+    return " ".join(LEVELS[: LEVELS.index(level) + 1])
+
+
+def challenge(issuer: str | None, status: int, error: str, text: str, level: Level | None) -> Response:
+    """Return the refusal of a credential (RFC 6750, 3), with the scopes that it takes and where to get one.
+
+    `level` is None where another server issues tokens, whose scopes are not known.
+    """
+    given = {"error": error, "error_description": text}
+    if issuer:
+        given |= {"scope": scope_of(level)} if level else {}
+        given |= {"resource_metadata": f"{issuer}{RESOURCE}{MCP}"}
+    header = "Bearer " + ", ".join(f'{name}="{value}"' for name, value in given.items())
+    return JSONResponse({"error": error, "error_description": text}, status, {"WWW-Authenticate": header})
+
+
+def routes(issuer: str, authorization_server: str) -> list[BaseRoute]:
+    """Return the routes of the documents; that of the authorization server only where it is this one."""
+    about = {path: resource_document(issuer, authorization_server) for path in (RESOURCE, f"{RESOURCE}{MCP}")}
+    if issuer == authorization_server:  # clients look in all of these places
+        about |= {path: server_document(issuer) for path in (SERVER, f"{SERVER}{MCP}", OPENID)}
+    return [Route(path, _answering(document), methods=["GET"]) for path, document in about.items()]
+
+
+def _answering(document: dict[str, Any]) -> Any:
+    async def answer(_request: Request) -> Response:
+        return JSONResponse(document, headers=HOUR)
+
+    return answer

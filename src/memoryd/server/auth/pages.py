@@ -1,0 +1,311 @@
+"""The pages on which a person logs in and decides on a client."""
+
+import hashlib
+import hmac
+import logging
+import re
+import secrets
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING
+from urllib.parse import urlencode, urlsplit
+
+from anyio import CapacityLimiter, to_thread
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, RedirectResponse, Response
+from starlette.routing import BaseRoute, Route
+
+from memoryd.core.access.accounts import Person
+from memoryd.core.access.logins import REQUEST_TIME, Asked, Authorization
+from memoryd.core.access.oauth_clients import OAuthClient
+from memoryd.core.access.redirects import host_of, is_local
+from memoryd.core.access.tokens import LEVELS, Level
+from memoryd.core.engine import Engine
+from memoryd.errors import InvalidInputError, MemorydError, NotFoundError, ProviderAwayError, StoreError
+from memoryd.model import Workspace
+from memoryd.server.auth.documents import ClientDocuments
+from memoryd.server.auth.endpoints import AWAY, level_of
+from memoryd.server.auth.forms import OAuthProblem, Rate, demand_resource, form_of, once, sender_of
+from memoryd.server.auth.metadata import AUTHORIZE, CALLBACK, resource_of
+from memoryd.server.ui.access import SAFE
+from memoryd.server.ui.render import render
+
+if TYPE_CHECKING:
+    from memoryd.server.auth.identities import Identities
+
+log = logging.getLogger(__name__)
+
+LOGIN, CONSENT = "/oauth/login", "/oauth/consent"
+CHALLENGE = re.compile(r"[A-Za-z0-9_-]{43}")  # base64url of a SHA-256
+KEY = re.compile(r"[A-Za-z0-9_-]{43}")
+STATE = 4_000  # characters of a client's state
+REQUESTS, ATTEMPTS = "60/minute", "10/minute"  # from one address
+ALL_ATTEMPTS = "120/minute"  # from everywhere: a password must not be guessed by many together
+PASSWORDS = 2  # passwords that are checked at the same time: each takes 32 MB and a processor
+HEADERS = {
+    # No form-action: a form leads to the client in the end, and browsers hold every redirect after it against that.
+    "Content-Security-Policy": "default-src 'none'; style-src 'self'; img-src 'self'; base-uri 'none'; "
+    "frame-ancestors 'none'",
+    "X-Frame-Options": "DENY",
+    "X-Content-Type-Options": "nosniff",
+    "Referrer-Policy": "same-origin",  # without any, forms would come from the origin `null`
+    "Cache-Control": "no-store",
+}
+"""No Cross-Origin-Opener-Policy either: web clients open these pages in a window that reports back to its opener."""
+
+
+class LoginPages:
+    """The pages of one engine."""
+
+    def __init__(
+        self, engine: Engine, issuer: str, documents: ClientDocuments, identities: "Identities | None", *,
+        every_workspace: bool,
+    ) -> None:  # fmt: skip
+        self._engine = engine
+        self._identities = identities
+        """The people of a provider, where they log in there."""
+        self._issuer = issuer
+        self._documents = documents
+        self._every_workspace = every_workspace
+        """Whether a client may be let into all workspaces, since something else chooses one of them."""
+        self._asking, self._trying, self._tries = Rate(REQUESTS), Rate(ATTEMPTS), Rate(ALL_ATTEMPTS)
+        self._passwords = CapacityLimiter(PASSWORDS)
+        secure = issuer.startswith("https:")
+        self._cookie = "__Host-memoryd_login" if secure else f"memoryd_login_{urlsplit(issuer).port}"
+        self._secure = secure
+
+    def routes(self) -> list[BaseRoute]:
+        """Return the routes."""
+        return [
+            Route(AUTHORIZE, self._guarded(self._authorize), methods=["GET", "POST"]),
+            *(
+                [Route(CALLBACK, self._guarded(self._callback), methods=["GET"])]
+                if self._identities
+                else [Route(LOGIN, self._guarded(self._login), methods=["POST"])]
+            ),
+            Route(LOGIN, self._guarded(self._login_form), methods=["GET"]),
+            Route(CONSENT, self._guarded(self._consent_form), methods=["GET"]),
+            Route(CONSENT, self._guarded(self._consent), methods=["POST"]),
+        ]
+
+    def _guarded(self, handler: Callable[[Request], object]) -> Callable[[Request], object]:
+        async def answer(request: Request) -> Response:
+            try:
+                answer: Response = await handler(request)  # type: ignore[misc]
+            except OAuthProblem as problem:
+                answer = _problem(problem.text, problem.response.status_code)
+            except StoreError as error:
+                log.warning("The database: %s", error)
+                answer = _problem(AWAY, 503)
+            except ProviderAwayError as error:
+                log.warning("%s", error)
+                answer = _problem(str(error), 503)
+            except MemorydError as error:
+                answer = _problem(str(error), 404 if isinstance(error, NotFoundError) else 400)
+            answer.headers.update(HEADERS)
+            return answer
+
+        return answer
+
+    # the client's request --------------------------------------------------------------------------------------------
+
+    async def _authorize(self, request: Request) -> Response:
+        """Check what a client asks for. Whom it may not redirect to, a problem is shown to the person alone."""
+        self._asking.demand(request)
+        given = once(request.query_params.multi_items()) if request.method in SAFE else await form_of(request)
+        client = await self._client(given.get("client_id", ""))
+        redirect = given.get("redirect_uri") or (client.redirect_uris[0] if len(client.redirect_uris) == 1 else "")
+        if not client.redirects_to(redirect):
+            raise InvalidInputError(f"{client.name} asks to be answered at an address that it has not registered.")
+        state = given.get("state", "")
+        try:
+            asked = _asked(client, redirect, given, resource_of(self._issuer))
+        except OAuthProblem as problem:
+            return self._back(redirect, state=state[:STATE], error=problem.error, error_description=problem.text)
+        key = await to_thread.run_sync(self._engine.logins.begin, asked)
+        return RedirectResponse(f"{LOGIN}?{urlencode({'request': key})}", 302)
+
+    async def _client(self, client_id: str) -> OAuthClient:
+        if client_id.startswith("https://"):
+            return await self._documents.get(client_id)
+        known = await to_thread.run_sync(self._engine.oauth_clients.get, client_id) if client_id else None
+        if known is None:
+            raise NotFoundError("This client is not known here. Remove the server from it, and add it again.")
+        return known
+
+    def _back(self, redirect: str, **answer: str) -> Response:
+        """Send the browser back to the client, with the issuer (RFC 9207)."""
+        named = {name: value for name, value in answer.items() if value} | {"iss": self._issuer}
+        sign = "&" if urlsplit(redirect).query else "?"
+        return RedirectResponse(f"{redirect}{sign}{urlencode(named)}", 303)
+
+    # the person logs in ----------------------------------------------------------------------------------------------
+
+    async def _login_form(self, request: Request) -> Response:
+        key = _key(request.query_params)
+        found = await to_thread.run_sync(self._engine.logins.pending, key)
+        if self._identities:
+            browser = self._browser(request) or secrets.token_urlsafe(32)
+            address = await to_thread.run_sync(self._identities.begin, key, browser)
+            return self._remembering(browser, RedirectResponse(address, 303))
+        return await to_thread.run_sync(self._login_page, request, key, found)
+
+    def _login_page(
+        self, request: Request, key: str, found: Authorization, problem: str = "", status: int = 200
+    ) -> Response:
+        browser = self._browser(request) or secrets.token_urlsafe(32)
+        accounts = self._engine.accounts.all()
+        page = render(
+            "oauth_login.html", key=key, sign=_sign(browser, key), problem=problem, named=len(accounts) > 1,
+            no_one=not accounts, **_about(found.asked),
+        )  # fmt: skip
+        return self._remembering(browser, HTMLResponse(page, status))
+
+    def _remembering(self, browser: str, answer: Response) -> Response:
+        """Give the browser its key, which it has while somebody logs in."""
+        answer.set_cookie(
+            self._cookie, browser, max_age=int(REQUEST_TIME.total_seconds()), path="/", secure=self._secure,
+            httponly=True, samesite="lax",
+        )  # fmt: skip
+        return answer
+
+    async def _login(self, request: Request) -> Response:
+        key, browser, form = await self._own_form(request)
+        found = await to_thread.run_sync(self._engine.logins.pending, key)
+        wait = self._trying.hit(sender_of(request)) or self._tries.hit("")
+        if wait:
+            text = f"Too many attempts. Wait {wait} s."
+            return await to_thread.run_sync(self._login_page, request, key, found, text, 429)
+        name, password = form.get("name", ""), form.get("password", "")
+        person = await to_thread.run_sync(self._person, name, password, limiter=self._passwords)
+        if person is None:
+            await to_thread.run_sync(self._engine.logins.refuse, name, sender_of(request))
+            return await to_thread.run_sync(
+                self._login_page, request, key, found, "This is not the name and password of anybody here.", 403
+            )
+        await to_thread.run_sync(self._engine.logins.identify, key, browser, person)
+        return RedirectResponse(f"{CONSENT}?{urlencode({'request': key})}", 303)
+
+    def _person(self, name: str, password: str) -> Person | None:
+        accounts = self._engine.accounts.all()
+        only = accounts[0].name if len(accounts) == 1 else name
+        return self._engine.accounts.check(only, password)
+
+    async def _callback(self, request: Request) -> Response:
+        """Somebody comes back from the provider."""
+        self._asking.demand(request)
+        given = once(request.query_params.multi_items())
+        key, browser = _key({"request": given.get("state", "")}), self._browser(request)
+        await to_thread.run_sync(self._engine.logins.pending, key)
+        if not browser or "code" not in given:
+            raise OAuthProblem("access_denied", f"You are not logged in: {given.get('error', 'no code')[:100]}.", 403)
+        assert self._identities is not None, "the route is theirs"
+        try:
+            person = await to_thread.run_sync(self._identities.finish, key, browser, given["code"])
+        except NotFoundError as error:
+            await to_thread.run_sync(self._engine.logins.refuse, str(error), sender_of(request))
+            raise OAuthProblem("access_denied", str(error), 403) from None
+        await to_thread.run_sync(self._engine.logins.identify, key, browser, person)
+        return RedirectResponse(f"{CONSENT}?{urlencode({'request': key})}", 303)
+
+    # the person decides ----------------------------------------------------------------------------------------------
+
+    async def _consent_form(self, request: Request) -> Response:
+        key, browser = _key(request.query_params), self._browser(request)
+        return await to_thread.run_sync(self._consent_page, key, browser)
+
+    def _consent_page(self, key: str, browser: str) -> Response:
+        found = self._engine.logins.decided(key, browser)
+        assert found.person is not None, "a browser is noted with its person"
+        levels = LEVELS[: LEVELS.index(found.person.level) + 1]
+        level = found.asked.level if found.asked.level in levels else levels[-1]
+        page = render(
+            "oauth_consent.html", key=key, sign=_sign(browser, key), person=found.person.name, levels=levels,
+            level=level, workspaces=self._workspaces(found.person),
+            every=self._every_workspace and not found.person.workspace, **_about(found.asked),
+        )  # fmt: skip
+        return HTMLResponse(page)
+
+    def _workspaces(self, person: Person) -> list[Workspace]:
+        return [one for one in self._engine.workspaces.all("active") if person.workspace in ("", one.id)]
+
+    async def _consent(self, request: Request) -> Response:
+        key, browser, form = await self._own_form(request)
+        if form.get("answer") != "allow":
+            return await to_thread.run_sync(self._denied, key, browser)
+        return await to_thread.run_sync(self._allowed, key, browser, form)
+
+    def _denied(self, key: str, browser: str) -> Response:
+        asked = self._engine.logins.deny(key, browser)
+        return self._back(asked.redirect_uri, error="access_denied", state=asked.state)
+
+    def _allowed(self, key: str, browser: str, form: Mapping[str, str]) -> Response:
+        level, workspace = form.get("level", ""), form.get("workspace", "")
+        found = self._engine.logins.decided(key, browser)
+        assert found.person is not None, "a browser is noted with its person"
+        there = {one.id for one in self._workspaces(found.person)} | ({"*"} if self._every_workspace else set())
+        if level not in LEVELS or workspace not in there:
+            raise InvalidInputError("Choose a level and a workspace.")
+        code, asked = self._engine.logins.consent(key, browser, _level(level), "" if workspace == "*" else workspace)
+        return self._back(asked.redirect_uri, code=code, state=asked.state)
+
+    # the browser -----------------------------------------------------------------------------------------------------
+
+    def _browser(self, request: Request) -> str:
+        """Return the key of the browser, '' if it has none."""
+        found = request.cookies.get(self._cookie, "")
+        return found if KEY.fullmatch(found) else ""
+
+    async def _own_form(self, request: Request) -> tuple[str, str, dict[str, str]]:
+        """Return the key of the request, that of the browser, and a form that came from this browser's own page."""
+        form, browser = await form_of(request), self._browser(request)
+        key = _key(form)
+        site, origin = request.headers.get("sec-fetch-site", "same-origin"), request.headers.get("origin")
+        own = site == "same-origin" and origin in (None, self._issuer)
+        if not own or not browser or not hmac.compare_digest(_sign(browser, key), form.get("sign", "")):
+            raise OAuthProblem("access_denied", "This form does not belong to this browser. Begin again.", 403)
+        return key, browser, form
+
+
+def _asked(client: OAuthClient, redirect: str, given: Mapping[str, str], resource: str) -> Asked:
+    """Return what a client asks for. Raise OAuthProblem."""
+    if given.get("response_type") != "code":
+        raise OAuthProblem("unsupported_response_type", "response_type must be code.")
+    challenge = given.get("code_challenge", "")
+    if given.get("code_challenge_method") != "S256" or not CHALLENGE.fullmatch(challenge):
+        raise OAuthProblem("invalid_request", "PKCE is required, with code_challenge_method=S256.")
+    if len(given.get("state", "")) > STATE:
+        raise OAuthProblem("invalid_request", f"state is longer than {STATE:,} characters.")
+    demand_resource(given.get("resource"), resource)
+    return Asked(
+        client=client.id, client_name=client.name, redirect_uri=redirect, challenge=challenge,
+        state=given.get("state", ""), level=level_of(given.get("scope")),
+    )  # fmt: skip
+
+
+def _about(asked: Asked) -> dict[str, object]:
+    """Return what a page says of a client."""
+    by_document = urlsplit(asked.client).hostname if asked.client.startswith("https://") else ""
+    return {
+        "client": asked.client_name, "publisher": by_document, "host": host_of(asked.redirect_uri),
+        "address": asked.redirect_uri, "local": is_local(asked.redirect_uri),
+    }  # fmt: skip
+
+
+def _level(text: str) -> Level:
+    return next(level for level in LEVELS if level == text)
+
+
+def _key(given: Mapping[str, str]) -> str:
+    key = given.get("request", "")
+    if not KEY.fullmatch(key):
+        raise NotFoundError("This address belongs to no login. Begin again in your client.")
+    return key
+
+
+def _sign(browser: str, key: str) -> str:
+    """Return what only a page that this browser was shown knows, against forms of other sites."""
+    return hmac.new(browser.encode(), key.encode(), hashlib.sha256).hexdigest()
+
+
+def _problem(text: str, status: int) -> Response:
+    return HTMLResponse(render("oauth_problem.html", text=text), status)

@@ -1,0 +1,60 @@
+"""A login that does not cover a tool is refused so that its client can ask the person for more (step-up)."""
+
+import json
+
+from starlette.responses import Response
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from memoryd.core.access.tokens import LEVELS, Level
+from memoryd.server.auth.metadata import challenge
+from memoryd.server.calls import Calls
+from memoryd.server.connection import ADMISSION, Admission
+
+LARGEST = 256 * 1024  # bytes of a request that is looked at; a larger one is answered as the protocol has it
+
+
+class StepUp:
+    """ASGI middleware of /mcp: answers a call that takes a higher level with 403 and all of the scopes for it."""
+
+    def __init__(self, app: ASGIApp, calls: Calls, issuer: str) -> None:
+        self._app = app
+        self._calls = calls
+        self._issuer = issuer
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """See ASGI."""
+        grant = scope.get(ADMISSION, Admission()).grant
+        if scope["method"] != "POST" or not grant.is_persons or grant.level == LEVELS[-1]:
+            await self._app(scope, receive, send)
+            return
+        read, size = list[Message](), 0
+        while not read or (read[-1].get("more_body") and size <= LARGEST):
+            read.append(await receive())
+            size += len(read[-1].get("body", b""))
+        tool = self._calls.tools.get(_called(b"".join(message.get("body", b"") for message in read)))
+        if tool and not grant.allows(tool.name, tool.capability):
+            await insufficient(self._issuer, tool.name, tool.capability)(scope, receive, send)
+            return
+        left = iter(read)
+
+        async def again() -> Message:
+            return next(left, None) or await receive()
+
+        await self._app(scope, again, send)
+
+
+def insufficient(issuer: str, tool: str, level: Level) -> Response:
+    """Return the answer to a login that does not cover a tool."""
+    return challenge(issuer, 403, "insufficient_scope", f"This login does not allow {tool}.", level)
+
+
+def _called(body: bytes) -> str:
+    """Return the tool that a message calls, '' if it calls none."""
+    if b"tools/call" not in body:
+        return ""
+    try:
+        message = json.loads(body)
+        name = message["params"]["name"] if message["method"] == "tools/call" else ""
+    except (ValueError, RecursionError, KeyError, TypeError):
+        return ""
+    return name if isinstance(name, str) else ""

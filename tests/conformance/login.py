@@ -1,0 +1,71 @@
+"""The suite's checks of authorization servers: a person logs in and consents, played by an HTTP client."""
+
+import re
+import socket
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import httpx2
+
+PASSWORD = "a password for the suite"
+PATIENCE = 120  # seconds after which the suite is given up
+
+
+def settings(port: int) -> dict[str, str]:
+    """What the server needs to know besides."""
+    return {"MEMORY_PUBLIC_URL": f"http://127.0.0.1:{port}", "MEMORY_PORT": str(port)}
+
+
+def free_port() -> int:
+    """Return a port that no program has."""
+    with socket.socket() as one:
+        one.bind(("127.0.0.1", 0))
+        port: int = one.getsockname()[1]
+        return port
+
+
+def add_person(environ: Mapping[str, str]) -> None:
+    """Set the password of the only person."""
+    command = [sys.executable, "-m", "memoryd", "login", "set"]
+    subprocess.run(command, env=dict(environ), input=f"{PASSWORD}\n", text=True, check=True, capture_output=True)
+
+
+def passes(base: str, node: Sequence[str], environ: Mapping[str, str], directory: Path) -> bool:
+    """Whether every check passes. `node` runs the suite."""
+    port = free_port()
+    body = {"client_name": "suite", "redirect_uris": [f"http://127.0.0.1:{port}/callback"],
+            "token_endpoint_auth_method": "none"}  # fmt: skip
+    client = httpx2.post(f"{base}/oauth/register", json=body).json()["client_id"]
+    command = [*node, "authorization", "--url", base, "--client-id", client, "--port", str(port)]
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "stdin": subprocess.DEVNULL}
+    with subprocess.Popen(command, env=dict(environ), text=True, cwd=directory, **pipes) as suite:  # type: ignore[call-overload]
+        said = []
+        try:
+            for line in suite.stdout:
+                said.append(line)
+                if address := re.search(rf"{re.escape(base)}/oauth/authorize\S+", line):
+                    _log_in(address[0])
+            suite.wait(PATIENCE)
+        finally:
+            suite.kill()
+    text = "".join(said)
+    passed, failed = re.search(r"Total: (\d+) passed", text), re.search(r"Total:.*?(\d+) failed", text)
+    good = suite.returncode == 0 and passed is not None and failed is not None and failed[1] == "0"
+    print(f"Authorization server: {passed[1]} checks pass" if good and passed else text, flush=True)
+    return good
+
+
+def _log_in(address: str) -> None:
+    """Do what a person does in a browser."""
+    with httpx2.Client(follow_redirects=True) as browser:
+        page = browser.get(address)
+        page = browser.post(str(page.url.join("/oauth/login")), data=_hidden(page.text) | {"password": PASSWORD})
+        workspace = re.findall(r'<option value="([^"]+)">', page.text)[0]
+        choice = {"answer": "allow", "level": "write", "workspace": workspace}
+        browser.post(str(page.url.join("/oauth/consent")), data=_hidden(page.text) | choice)
+
+
+def _hidden(page: str) -> dict[str, str]:
+    return dict(re.findall(r'type="hidden" name="(\w+)" value="([^"]*)"', page))

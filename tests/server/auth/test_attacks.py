@@ -1,0 +1,335 @@
+"""What a stranger, a thief or another page tries, and what becomes of it."""
+
+from collections.abc import Iterator
+
+import httpx2
+import pytest
+
+from memoryd.core.access import access_log
+from tests.http import WORKSPACE, HttpServer, bearer, beside
+from tests.server.auth.kit import BACK, CHALLENGE, PASSWORD, Browser, Plain, hidden, published, told
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[HttpServer]:
+    with published(tmp_path_factory.mktemp("attacks")) as server:
+        yield server
+
+
+@pytest.fixture(scope="module")
+def client(server: HttpServer) -> Plain:
+    return Plain(server)
+
+
+def works(server: HttpServer, token: str) -> bool:
+    return server.tool("memory_inspect", bearer(token)).status_code == 200
+
+
+def acts(server: HttpServer) -> list[str]:
+    with beside(server) as engine:
+        return [entry.act for entry in access_log.last(engine.store, 1_000)]
+
+
+# without a login -----------------------------------------------------------------------------------------------------
+
+
+def test_every_request_needs_credentials(server: HttpServer) -> None:
+    for method, path in (("POST", "/mcp"), ("GET", "/mcp"), ("GET", "/sse"), ("POST", "/tools/memory_inspect")):
+        answer = server.request(method, path, headers={WORKSPACE: "team"}, json={})
+        assert answer.status_code == 401, path
+        about = f'resource_metadata="{server.url}/.well-known/oauth-protected-resource/mcp"'
+        assert about in answer.headers["WWW-Authenticate"]
+        assert 'scope="read write"' in answer.headers["WWW-Authenticate"]
+
+
+def test_a_header_changes_no_address(server: HttpServer) -> None:
+    poisoned = {"X-Forwarded-Host": "evil.example", "X-Forwarded-Proto": "https", "Forwarded": "host=evil.example"}
+    for path in ("/.well-known/oauth-protected-resource/mcp", "/.well-known/oauth-protected-resource",
+                 "/.well-known/oauth-authorization-server", "/.well-known/openid-configuration"):  # fmt: skip
+        answer = server.request("GET", path, headers=poisoned)
+        assert (answer.status_code, "evil" in answer.text) == (200, False)
+    assert "evil" not in server.request("POST", "/mcp", headers=poisoned, json={}).headers["WWW-Authenticate"]
+    assert server.request("GET", "/.well-known/oauth-authorization-server", headers={"Host": "evil.example"}).is_error
+
+
+@pytest.mark.parametrize("path", ["/mcp", "/oauth/token", "/oauth/register", "/.well-known/oauth-protected-resource"])
+def test_web_clients_may_call_from_any_page(server: HttpServer, path: str) -> None:
+    asked = {
+        "Origin": "https://inspector.example", "Access-Control-Request-Method": "POST",
+        "Access-Control-Request-Headers": "authorization,content-type,mcp-protocol-version",
+    }  # fmt: skip
+    preflight = server.request("OPTIONS", path, headers=asked)
+    assert (preflight.status_code, preflight.headers["Access-Control-Allow-Origin"]) == (200, "*")
+    assert "authorization" in preflight.headers["Access-Control-Allow-Headers"].lower()
+    assert "Access-Control-Allow-Credentials" not in preflight.headers
+    answer = server.request("POST", path, headers={"Origin": "https://inspector.example"}, json={})
+    assert answer.status_code != 403
+    assert answer.headers["Access-Control-Allow-Origin"] == "*"
+
+
+def test_pages_of_other_sites_reach_no_other_path(server: HttpServer) -> None:
+    for path in ("/oauth/login", "/oauth/consent", "/ui/", "/tools/memory_inspect"):
+        answer = server.request("POST", path, headers={"Origin": "https://evil.example"}, data={})
+        assert (answer.status_code, answer.headers.get("Access-Control-Allow-Origin")) == (403, None), path
+
+
+# the client's request ------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("changed", "error"),
+    [
+        ({"response_type": "token"}, "unsupported_response_type"),
+        ({"code_challenge_method": "plain"}, "invalid_request"),
+        ({"code_challenge_method": None}, "invalid_request"),
+        ({"code_challenge": None}, "invalid_request"),
+        ({"code_challenge": "short"}, "invalid_request"),
+        ({"code_challenge": CHALLENGE + "="}, "invalid_request"),
+        ({"resource": "https://evil.example/mcp"}, "invalid_target"),
+        ({"state": "s" * 5_000}, "invalid_request"),
+    ],
+)
+def test_a_wrong_request_goes_back_with_the_issuer(
+    server: HttpServer, client: Plain, changed: dict[str, str | None], error: str
+) -> None:
+    answer = server.request("GET", client.asks(**changed).removeprefix(server.url))
+    back = told(answer.headers["location"])
+    assert answer.headers["location"].startswith(BACK)
+    assert (back["error"], back["iss"]) == (error, server.url)
+    assert back["state"].startswith("s")
+    assert "code" not in back
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"redirect_uri": "https://evil.example/cb"}, {"redirect_uri": f"{BACK}/../x"}, {"redirect_uri": f"{BACK}?a=b"},
+        {"redirect_uri": "http://127.0.0.1@evil.example/callback"}, {"client_id": "unknown"}, {"client_id": None},
+        {"redirect_uri": "javascript:alert(1)"}, {"client_id": "https://127.0.0.1/client.json"},
+        {"client_id": "https://localhost/"}, {"client_id": "https://[::1]/c"},
+        {"client_id": "https://169.254.169.254/latest/meta-data"},
+    ],
+)  # fmt: skip
+def test_nothing_is_sent_to_an_address_that_is_not_the_clients(
+    server: HttpServer, client: Plain, changed: dict[str, str | None]
+) -> None:
+    answer = server.request("GET", client.asks(**changed).removeprefix(server.url))
+    assert answer.status_code in (400, 404)
+    assert "location" not in answer.headers
+    assert answer.headers["content-type"].startswith("text/html")
+
+
+def test_what_no_database_keeps_is_refused(server: HttpServer, client: Plain) -> None:
+    for changed in ({"state": "a\0b"}, {"client_id": "\0"}, {"redirect_uri": f"{BACK}\0"}, {"scope": "read\0"}):
+        answer = server.request("GET", client.asks(**changed).removeprefix(server.url))
+        assert answer.status_code == 400, changed
+    browser = Browser(server)
+    assert browser.logs_in(browser.opens(client.asks()), name="a\0").status_code == 400
+    assert client.posts(grant_type="refresh_token", refresh_token="\0").json()["error"] == "invalid_request"
+    basic = httpx2.BasicAuth("%00", "x")
+    assert server.request("POST", "/oauth/token", data={"grant_type": "x"}, auth=basic).status_code == 401
+
+
+def test_a_parameter_with_two_values_is_refused(server: HttpServer, client: Plain) -> None:
+    path = client.asks().removeprefix(server.url)
+    assert server.request("GET", f"{path}&redirect_uri=https://evil.example/").status_code == 400
+
+
+# the pages -----------------------------------------------------------------------------------------------------------
+
+
+def test_pages_say_what_browsers_may_do(server: HttpServer, client: Plain) -> None:
+    page = Browser(server).opens(client.asks())
+    assert page.headers["X-Frame-Options"] == "DENY"
+    assert "frame-ancestors 'none'" in page.headers["Content-Security-Policy"]
+    assert "default-src 'none'" in page.headers["Content-Security-Policy"]
+    assert page.headers["Cache-Control"] == "no-store"
+    cookie = page.headers["Set-Cookie"]
+    assert "HttpOnly" in cookie
+    assert "SameSite=lax" in cookie
+
+
+def test_a_forged_form_is_refused(server: HttpServer, client: Plain) -> None:
+    victim, thief = Browser(server), Browser(server)
+    page = victim.opens(client.asks())
+    assert thief.logs_in(page).status_code == 403, "without the cookie"
+    assert victim.logs_in(page, sign="0" * 64).status_code == 403, "without the page"
+    form = hidden(page.text) | {"password": PASSWORD}
+    for headers in ({"Sec-Fetch-Site": "cross-site"}, {"Sec-Fetch-Site": "same-site"}, {"Origin": "null"}):
+        assert victim.asks("POST", "/oauth/login", data=form, headers=headers).status_code == 403, headers
+    consent = victim.logs_in(page)
+    assert consent.status_code == 200
+    thief.opens(client.asks())
+    assert thief.asks("GET", str(consent.url)).status_code == 404, "the address alone shows nothing"
+    assert thief.allows(consent).status_code == 403
+    assert victim.allows(consent, sign=hidden(page.text)["sign"][::-1]).status_code == 403
+    assert victim.allows(consent).status_code == 303
+    assert victim.allows(consent).status_code == 404, "once"
+
+
+def test_without_a_password_there_is_no_consent(server: HttpServer, client: Plain) -> None:
+    browser = Browser(server)
+    page = browser.opens(client.asks())
+    assert "team" not in page.text, "strangers do not see the workspaces"
+    assert browser.allows(page).status_code == 404
+    assert browser.logs_in(page, password="wrong password").status_code == 403
+    assert browser.logs_in(page, name="else", password="").status_code == 403
+    assert browser.allows(page).status_code == 404
+    assert "login refused" in acts(server)
+
+
+def test_a_denied_client_is_told(server: HttpServer, client: Plain) -> None:
+    browser = Browser(server)
+    answer = browser.allows(browser.logs_in(browser.opens(client.asks())), answer="deny")
+    assert told(answer.headers["location"]) == {"error": "access_denied", "state": "s", "iss": server.url}
+    assert "consent denied" in acts(server)
+
+
+def test_no_choice_beyond_what_is_there(server: HttpServer, client: Plain) -> None:
+    for wrong in ({"workspace": "none such"}, {"workspace": "*"}, {"workspace": ""}, {"level": "root"}):
+        browser = Browser(server)
+        consent = browser.logs_in(browser.opens(client.asks()))
+        assert browser.allows(consent, **wrong).status_code == 400, wrong
+
+
+@pytest.mark.parametrize("name", ["<script>alert(1)</script>", "a\u202eb\u200b", "", "x" * 5_000, "{{ 7*7 }}"])
+def test_a_name_stays_text(server: HttpServer, name: str) -> None:
+    page = Browser(server).opens(Plain(server, client_name=name).asks())
+    assert page.status_code == 200
+    assert "<script>" not in page.text
+    assert "49" not in page.text.partition("<h1>")[2].partition("</h1>")[0]
+    assert "\u202e" not in page.text
+    assert len(page.text) < 20_000
+
+
+# tokens --------------------------------------------------------------------------------------------------------------
+
+
+def test_a_code_counts_once_and_its_replay_ends_the_login(server: HttpServer, client: Plain) -> None:
+    code = Browser(server).goes(client.asks())["code"]
+    issued = client.exchanges(code).json()
+    assert works(server, issued["access_token"])
+    assert client.exchanges(code).json()["error"] == "invalid_grant"
+    assert not works(server, issued["access_token"])
+    assert client.refreshes(issued["refresh_token"]).status_code == 400
+    assert "code replayed" in acts(server)
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [{"code_verifier": "x" * 43}, {"redirect_uri": "http://127.0.0.1:41235/callback"}, {"code_verifier": CHALLENGE}],
+)
+def test_a_stolen_code_is_worth_nothing(server: HttpServer, client: Plain, wrong: dict[str, str]) -> None:
+    code = Browser(server).goes(client.asks())["code"]
+    assert client.exchanges(code, **wrong).json()["error"] == "invalid_grant"
+    assert client.exchanges(code).status_code == 400, "nor may it be tried again"
+
+
+def test_another_client_gets_nothing_for_a_code_or_a_token(server: HttpServer, client: Plain) -> None:
+    code = Browser(server).goes(client.asks())["code"]
+    thief = Plain(server)
+    assert thief.exchanges(code).json()["error"] == "invalid_grant"
+    issued = client.exchanges(code).json()
+    assert thief.refreshes(issued["refresh_token"]).json()["error"] == "invalid_grant"
+    answer = server.request(
+        "POST", "/oauth/revoke", data={"client_id": thief.registered["client_id"], "token": issued["access_token"]}
+    )
+    assert answer.status_code == 200
+    assert works(server, issued["access_token"])
+
+
+def test_a_foreign_resource_gets_no_token(server: HttpServer, client: Plain) -> None:
+    code = Browser(server).goes(client.asks())["code"]
+    assert client.exchanges(code, resource="https://evil.example/mcp").json()["error"] == "invalid_target"
+    issued = client.exchanges(code, resource=f"{server.url}/mcp").json()
+    answer = client.refreshes(issued["refresh_token"], resource="https://evil.example/mcp")
+    assert answer.json()["error"] == "invalid_target"
+    assert client.refreshes(issued["refresh_token"]).status_code == 200
+
+
+def test_a_refresh_token_is_no_access_token_nor_the_reverse(server: HttpServer, client: Plain) -> None:
+    issued = client.logs_in()
+    secret = issued["refresh_token"].removeprefix("memoryd_refresh_")
+    for token in (
+        issued["refresh_token"],
+        f"memoryd_access_{secret}",
+        secret,
+        "memoryd_access_",
+        "eyJhbGciOiJub25lIn0.e30.",
+    ):
+        assert not works(server, token)
+    access = issued["access_token"].removeprefix("memoryd_access_")
+    assert client.refreshes(f"memoryd_refresh_{access}").status_code == 400
+    assert works(server, issued["access_token"])
+
+
+def test_revocation_ends_the_login(server: HttpServer, client: Plain) -> None:
+    for kind in ("access_token", "refresh_token"):
+        issued = client.logs_in()
+        fields = {"client_id": client.registered["client_id"], "token": issued[kind]}
+        assert server.request("POST", "/oauth/revoke", data=fields).status_code == 200
+        assert server.request("POST", "/oauth/revoke", data=fields).status_code == 200, "again"
+        assert not works(server, issued["access_token"])
+
+
+@pytest.mark.parametrize("method", ["client_secret_post", "client_secret_basic"])
+def test_a_client_with_a_secret_has_to_know_it(server: HttpServer, method: str) -> None:
+    client = Plain(server, token_endpoint_auth_method=method)
+    secret = client.registered["client_secret"]
+    code = Browser(server).goes(client.asks())["code"]
+    for wrong in ({}, {"client_secret": ""}, {"client_secret": secret[:-1]}):
+        answer = client.exchanges(code, **wrong)
+        assert (answer.status_code, answer.json()["error"]) == (401, "invalid_client")
+    basic = httpx2.BasicAuth(client.registered["client_id"], secret)
+    fields = {
+        "grant_type": "authorization_code",
+        "code": code,
+        "code_verifier": "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk",
+    }
+    assert server.request("POST", "/oauth/token", data=fields, auth=basic).status_code == 200, "also without client_id"
+    with beside(server) as engine:
+        kept = engine.store.read(None, lambda q: q.one("clients.by_id", id=client.registered["client_id"]))
+    assert secret not in str(kept)
+
+
+@pytest.mark.parametrize(
+    ("fields", "status", "error"),
+    [
+        ({}, 400, "invalid_request"),
+        ({"grant_type": "password"}, 400, "unsupported_grant_type"),
+        ({"grant_type": "authorization_code"}, 400, "invalid_request"),
+        ({"grant_type": "refresh_token", "refresh_token": "x"}, 400, "invalid_grant"),
+        ({"grant_type": "refresh_token", "refresh_token": "x", "client_id": "unknown"}, 401, "invalid_client"),
+        ({"grant_type": "refresh_token", "refresh_token": "x", "client_id": ""}, 401, "invalid_client"),
+    ],
+)
+def test_wrong_requests_for_tokens(
+    server: HttpServer, client: Plain, fields: dict[str, str], status: int, error: str
+) -> None:
+    answer = client.posts(**fields)
+    assert (answer.status_code, answer.json()["error"], answer.headers["Cache-Control"]) == (status, error, "no-store")
+
+
+# registration --------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("body", "status"),
+    [
+        (b"x" * 1_000_000, 413),
+        (b"", 400),
+        (b"[]", 400),
+        (b"[" * 60_000, 400),
+        (b"\xff\xfe", 400),
+        (b'{"redirect_uris": "https://x.example/"}', 400),
+        (b'{"redirect_uris": [1, null, {}]}', 400),
+        (b'{"redirect_uris": ["javascript:alert(1)"]}', 400),
+        (b'{"redirect_uris": ["https://x.example/cb"], "client_name": {"a": 1}, "scope": 7}', 201),
+        (b'{"redirect_uris": ["https://x.example/cb", "javascript:alert(1)"], "client_name": "\\ud800"}', 201),
+    ],
+)
+def test_what_registers(server: HttpServer, body: bytes, status: int) -> None:
+    answer = server.request("POST", "/oauth/register", content=body, headers={"Content-Type": "application/json"})
+    assert answer.status_code == status, answer.text
+    if status == 201:
+        assert answer.json()["redirect_uris"] == ["https://x.example/cb"]

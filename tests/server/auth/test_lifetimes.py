@@ -1,0 +1,207 @@
+"""Tokens are refreshed, also by several at once, end with their login, and outlive processes."""
+
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from datetime import timedelta
+from pathlib import Path
+from threading import Barrier
+from typing import Any
+
+import pytest
+
+from memoryd.core.access import access_log, logins
+from memoryd.core.access.accounts import Person
+from memoryd.core.access.logins import Asked, Issued
+from memoryd.core.engine import Engine
+from memoryd.settings import Settings
+from tests.clients import NO_MODELS, environment
+from tests.http import SESSION, WORKSPACE, HttpServer, bearer, beside, memoryd
+from tests.server.auth.kit import BACK, CHALLENGE, PASSWORD, VERIFIER, Browser, Plain, free_port, published
+
+AT_ONCE = 8
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[HttpServer]:
+    with published(tmp_path_factory.mktemp("lifetimes"), "--toolsets", "all", "--workspace", "default") as server:
+        yield server
+
+
+@pytest.fixture(scope="module")
+def client(server: HttpServer) -> Plain:
+    return Plain(server)
+
+
+def works(server: HttpServer, token: str) -> bool:
+    return server.tool("memory_inspect", bearer(token)).status_code == 200
+
+
+def test_refresh_tokens_rotate_with_a_time_of_grace(
+    server: HttpServer, client: Plain, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first = client.logs_in()
+    second, third = (client.refreshes(first["refresh_token"]).json() for _ in range(2))
+    tokens = {issued[kind] for issued in (first, second, third) for kind in ("access_token", "refresh_token")}
+    assert len(tokens) == 6
+    assert all(works(server, issued["access_token"]) for issued in (first, second, third))
+    assert client.refreshes(third["refresh_token"]).status_code == 200
+    monkeypatch.setattr(logins, "GRACE", timedelta(0))
+    assert client.refreshes(first["refresh_token"]).json()["error"] == "invalid_grant"
+    assert not any(works(server, issued["access_token"]) for issued in (first, second, third)), (
+        "a thief has one of them"
+    )
+    assert client.refreshes(second["refresh_token"]).status_code == 400
+
+
+def test_tokens_expire(server: HttpServer, client: Plain, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(logins, "ACCESS_TIME", timedelta(0))
+    issued = client.logs_in()
+    assert not works(server, issued["access_token"])
+    monkeypatch.undo()
+    issued = client.refreshes(issued["refresh_token"]).json()
+    assert works(server, issued["access_token"])
+    assert issued["expires_in"] == 3600
+    monkeypatch.setattr(logins, "REFRESH_TIME", timedelta(0))
+    last = client.refreshes(issued["refresh_token"]).json()
+    assert client.refreshes(last["refresh_token"]).status_code == 400
+
+
+def test_a_code_expires(client: Plain, server: HttpServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(logins, "CODE_TIME", timedelta(0))
+    assert client.exchanges(Browser(server).goes(client.asks())["code"]).json()["error"] == "invalid_grant"
+
+
+def test_a_session_is_the_persons_and_survives_refreshes(server: HttpServer, client: Plain) -> None:
+    one = client.logs_in()
+    put = {"scope": "session", "key": "k", "content": "said before the refresh"}
+    named = {SESSION: "mine"}
+    assert server.tool("commit_memory", bearer(one["access_token"]) | named, **put).status_code == 200
+    two = client.refreshes(one["refresh_token"]).json()
+    another = Plain(server).logs_in()
+    for issued in (two, another):
+        found = server.tool("search_memories", bearer(issued["access_token"]) | named, query="before the refresh")
+        assert [each["key"] for each in found.json()["results"]] == ["k"]
+
+
+def test_a_login_is_bound_to_what_was_chosen(server: HttpServer, client: Plain) -> None:
+    issued = client.logs_in(Browser(server, "team", "read"))
+    headers = bearer(issued["access_token"])
+    assert issued["scope"] == "read"
+    assert server.tool("memory_inspect", headers | {WORKSPACE: "default"}).status_code == 403
+    refused = server.tool("memory_store", headers, content="x")
+    assert (refused.status_code, refused.json()["error"]) == (403, "insufficient_scope")
+    assert 'scope="read write"' in refused.headers["WWW-Authenticate"]
+    call = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "memory_store", "arguments": {}}}
+    accept = {"Accept": "application/json, text/event-stream"}
+    answer = server.request("POST", "/mcp", headers=headers | accept, json=call)
+    assert answer.status_code == 403
+    assert 'error="insufficient_scope"' in answer.headers["WWW-Authenticate"]
+    call["params"] = {"name": "create_project", "arguments": {}}
+    answer = server.request("POST", "/mcp", headers=headers | accept, json=call)
+    assert 'scope="read write"' in answer.headers["WWW-Authenticate"]
+    odd: Any
+    for odd in ([], "tools/call", {"method": "tools/call", "params": {"name": ["tools/call"]}}):
+        assert server.request("POST", "/mcp", headers=headers | accept, json=odd).status_code != 403
+
+
+def test_all_workspaces_where_the_session_chooses_one(server: HttpServer, client: Plain) -> None:
+    issued = client.logs_in(Browser(server, "all of them; the client chooses", "admin"))
+    headers = bearer(issued["access_token"])
+    for name in ("default", "team"):
+        answer = server.tool("memory_store", headers | {WORKSPACE: name}, content=f"in {name}")
+        assert answer.status_code == 200, answer.text
+
+
+def test_what_an_operator_sees_and_ends(server: HttpServer, client: Plain) -> None:
+    issued, other = client.logs_in(), Plain(server, client_name="another client").logs_in()
+    listed = memoryd(server.environ, "access", "list", "--json").stdout
+    assert '"another client"' in listed
+    assert "team" in memoryd(server.environ, "access", "list").stdout
+    assert "Ended" in memoryd(server.environ, "access", "revoke", "another client").stdout
+    assert (works(server, issued["access_token"]), works(server, other["access_token"])) == (True, False)
+    assert "There is no login" in memoryd(server.environ, "access", "revoke", "another client", code=1).stderr
+    log = memoryd(server.environ, "access", "log", "--json").stdout
+    assert "login revoked" in log
+    assert "consent given" in log
+    for secret in (issued["access_token"], other["refresh_token"]):
+        assert secret.split("_")[-1] not in log + listed
+
+
+def test_another_password_ends_the_logins(server: HttpServer) -> None:
+    with beside(server) as engine:
+        engine.accounts.set("ann", "another long password", "read", "team")
+    client = Plain(server)
+    browser = Browser(server, password="another long password", level="read")
+    page = browser.opens(client.asks())
+    assert browser.logs_in(page, name="owner").status_code == 403
+    consent = browser.logs_in(page, name="ann")
+    assert consent.status_code == 200
+    assert "default" not in consent.text
+    assert browser.allows(consent, level="write").status_code == 400
+    code = browser.allows(consent).headers["location"].partition("code=")[2].partition("&")[0]
+    issued = client.exchanges(code).json()
+    assert works(server, issued["access_token"])
+    with beside(server) as engine:
+        assert engine.accounts.set("ann", "and yet another password", "read", "team")
+        assert not works(server, issued["access_token"])
+        engine.accounts.remove("ann")
+        assert engine.accounts.check("ann", "and yet another password") is None
+
+
+def test_it_may_restart_in_the_middle_of_a_login(tmp_path: Path) -> None:
+    port = str(free_port())
+    with published(tmp_path, port=port) as server:
+        client, browser = Plain(server), Browser(server)
+        page = browser.opens(client.asks())
+    with published(tmp_path, port=port) as server:
+        client.server = browser.server = server
+        consent = browser.logs_in(page)
+    with published(tmp_path, port=port) as server:
+        client.server = browser.server = server
+        landed = browser.allows(consent).headers["location"]
+    with published(tmp_path, port=port) as server:
+        client.server = server
+        issued = client.exchanges(landed.partition("code=")[2].partition("&")[0]).json()
+        assert works(server, issued["access_token"])
+
+
+def test_several_engines_refresh_at_once(tmp_path: Path) -> None:
+    settings = Settings.read(environment(tmp_path) | NO_MODELS)
+    with Engine(settings, fetch=False) as one, Engine(settings, fetch=False) as other:
+        one.accounts.set("owner", PASSWORD)
+        team = one.workspaces.ensure("team")
+        client, _ = one.oauth_clients.register("c", [BACK], "none")
+        asked = Asked(client=client.id, client_name="c", redirect_uri=BACK, challenge=CHALLENGE)
+        key = one.logins.begin(asked)
+        other.logins.identify(key, "browser", Person(subject="s", name="owner", level="admin"))
+        code, _ = one.logins.consent(key, "browser", "write", team.id)
+        issued = other.logins.exchange(client.id, code, VERIFIER, BACK)
+        ready = Barrier(AT_ONCE)
+
+        def refresh(number: int) -> Issued:
+            ready.wait()
+            return (one, other)[number % 2].logins.refresh(client.id, issued.refresh)
+
+        with ThreadPoolExecutor(AT_ONCE) as threads:
+            every = list(threads.map(refresh, range(AT_ONCE)))
+        assert all(one.credentials.check(each.access) for each in every)
+        assert len({each.refresh for each in every}) == AT_ONCE
+        assert all(other.logins.refresh(client.id, each.refresh) for each in every)
+
+
+def test_what_has_ended_is_forgotten(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    settings = Settings.read(environment(tmp_path) | NO_MODELS)
+    with Engine(settings, fetch=False) as engine:
+        engine.logins.tidy(lambda: False)
+        assert not engine.store.placement.exists(), "nothing is made for it"
+        client, _ = engine.oauth_clients.register("c", [BACK], "none")
+        asked = Asked(client=client.id, client_name="c", redirect_uri=BACK, challenge=CHALLENGE)
+        monkeypatch.setattr(logins, "REQUEST_TIME", timedelta(0))
+        engine.logins.begin(asked)
+        monkeypatch.setattr(logins, "REMEMBERED", timedelta(0))
+        monkeypatch.setattr(access_log, "KEPT", timedelta(0))
+        engine.logins.tidy(lambda: False)
+        assert engine.oauth_clients.get(client.id) is None
+        assert access_log.last(engine.store, 10) == []
+        ended = engine.store.read(None, lambda q: q.one("logins.ended", now="9", before="9"))
+        assert ended is None

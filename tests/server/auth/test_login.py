@@ -1,0 +1,162 @@
+"""Clients log in: the SDK's own, from the first 401 to a call in the workspace that the person chose."""
+
+import json
+import unicodedata
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from memoryd.cli import app
+from memoryd.core.engine import Engine
+from memoryd.errors import InvalidInputError
+from memoryd.server.auth import endpoints, pages
+from memoryd.settings import Settings
+from tests.clients import environment
+from tests.http import HttpServer, bearer, granted, memoryd, serving
+from tests.server.auth.kit import BACK, PASSWORD, Browser, Plain, Storage, let_in, provider, published
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[HttpServer]:
+    with published(tmp_path_factory.mktemp("login")) as server:
+        yield server
+
+
+@pytest.mark.parametrize("mode", ["auto", "legacy"])
+def test_a_client_registers_logs_in_and_calls(server: HttpServer, mode: str) -> None:
+    storage, browser = Storage(), Browser(server)
+    with let_in(server, provider(server, storage, browser), mode) as agent:
+        agent.store(f"stored after a login, {mode}")
+        assert (agent.call("memory_inspect", {}).meta or {})["memoryd/workspace"] == "team"
+        assert f"stored after a login, {mode}" in agent.found(f'"after a login, {mode}"')
+    assert storage.tokens
+    assert storage.tokens.scope == "read write"
+    with let_in(server, provider(server, storage, browser), mode) as agent:
+        assert not agent.call("memory_inspect", {}).is_error
+    assert len(browser.visits) == 1
+    assert "a test" in browser.pages[0]
+    assert "127.0.0.1:41234" in browser.pages[0]
+
+
+def test_a_client_on_the_wire(server: HttpServer) -> None:
+    issued = Plain(server).logs_in()
+    assert server.tool("memory_inspect", bearer(issued["access_token"])).status_code == 200
+
+
+# who may log in ------------------------------------------------------------------------------------------------------
+
+
+def test_a_password_comes_from_stdin_and_stays_there(tmp_path: Path) -> None:
+    environ = environment(tmp_path)
+    said = CliRunner().invoke(app, ["login", "set"], env=environ, input=f"{PASSWORD}\nmore\n")
+    assert said.exit_code == 0, said.output
+    assert PASSWORD not in said.output
+    assert "MEMORY_PUBLIC_URL" in said.stderr
+    assert not [path for path in tmp_path.rglob("*") if path.is_file() and PASSWORD.encode() in path.read_bytes()]
+    with Engine(Settings.read(environ), fetch=False) as engine:
+        assert engine.accounts.check("owner", PASSWORD)
+        assert engine.accounts.check("owner", f"{PASSWORD}\nmore") is None
+        assert engine.accounts.check("Owner", PASSWORD) is None
+    (listed,) = json.loads(memoryd(environ, "login", "list", "--json").stdout)["people"]
+    assert (listed["name"], listed["most"], listed["workspace"]) == ("owner", "admin", "any")
+    assert PASSWORD not in str(listed)
+    assert "can log in no more" in memoryd(environ, "login", "remove", "owner").stdout
+    assert "There is: no one." in memoryd(environ, "login", "remove", "owner", code=1).stderr
+    assert "No one has a password" in memoryd(environ, "login", "list").stdout
+    assert "No client has been let in" in memoryd(environ, "access", "list").stdout
+    assert "account removed" in memoryd(environ, "access", "log").stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "password", "wrong"),
+    [
+        (["owner"], "short", "10 to 1,000 characters"),
+        (["owner"], "", "10 to 1,000 characters"),
+        (["owner"], "x" * 1_001, "10 to 1,000 characters"),
+        ([" "], PASSWORD, "is not a valid name"),
+        (["a\nb"], PASSWORD, "is not a valid name"),
+        (["x" * 101], PASSWORD, "is not a valid name"),
+    ],
+)
+def test_what_makes_no_person(tmp_path: Path, arguments: list[str], password: str, wrong: str) -> None:
+    environ = environment(tmp_path)
+    said = CliRunner().invoke(app, ["login", "set", *arguments], env=environ, input=password)
+    assert (said.exit_code, wrong in said.stderr) == (2, True), said.output
+    assert not list((tmp_path / "data").rglob("*"))
+
+
+def test_a_password_is_the_same_however_it_is_typed(tmp_path: Path) -> None:
+    with Engine(Settings.read(environment(tmp_path)), fetch=False) as engine:
+        engine.accounts.set("小林", "パスワードがここにある é")
+        decomposed = unicodedata.normalize("NFD", "パスワードがここにある é")
+        assert engine.accounts.check("小林", decomposed)
+        row = engine.store.read(None, lambda q: q.one("accounts.by_name", name="小林"))
+        assert row
+        assert row["hash"].startswith("scrypt:")
+
+
+# the public address --------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("url", "origin"),
+    [
+        ("https://memory.example.org", "https://memory.example.org"),
+        ("https://Memory.Example.org:443/", "https://memory.example.org"),
+        ("https://memory.example.org:8443", "https://memory.example.org:8443"),
+        ("http://localhost:8765", "http://localhost:8765"),
+        ("http://[::1]:80/", "http://[::1]"),
+        ("http://memory.example.org", None), ("memory.example.org", None), ("https://", None),
+        ("ftp://localhost", None), ("https://memory.example.org/path", None), ("https://memory.example.org?x", None),
+        ("https://u@x.example", None), ("https://x.example#f", None), ("https://x.example:port", None),
+        ("https://a b", None),
+    ],
+)  # fmt: skip
+def test_what_a_public_address_is(url: str, origin: str | None) -> None:
+    if origin is None:
+        with pytest.raises(InvalidInputError, match="MEMORY_PUBLIC_URL"):
+            Settings.read({"MEMORY_PUBLIC_URL": url})
+    else:
+        assert Settings.read({"MEMORY_PUBLIC_URL": url}).public_url == origin
+
+
+def test_behind_a_proxy_with_a_certificate(tmp_path: Path) -> None:
+    with serving(tmp_path, "--host", "0.0.0.0", MEMORY_PUBLIC_URL="https://memory.example.org") as server:
+        server.url = server.url.replace("0.0.0.0", "127.0.0.1")
+        named = {"Host": "memory.example.org"}
+        about = server.request("GET", "/.well-known/oauth-authorization-server", headers=named).json()
+        assert (about["issuer"], about["token_endpoint"]) == (
+            "https://memory.example.org", "https://memory.example.org/oauth/token",
+        )  # fmt: skip
+        refused = server.request("POST", "/mcp", headers=named, json={}).headers["WWW-Authenticate"]
+        assert '"https://memory.example.org/.well-known/oauth-protected-resource/mcp"' in refused
+        client = Plain(server)
+        page = server.request("GET", client.asks().removeprefix(server.url), headers=named, follow_redirects=True)
+        assert "No one can log in yet" in page.text
+        cookie = page.headers["Set-Cookie"]
+        assert cookie.startswith("__Host-memoryd_login=")
+        assert all(part in cookie for part in ("Secure", "HttpOnly", "Path=/", "SameSite=lax"))
+        assert "Domain" not in cookie
+        token = granted(server, "for the page", "admin")
+        entered = server.request("POST", "/ui/login", headers=named, data={"key": token})
+        assert "; Secure" in entered.headers["Set-Cookie"], "whatever a proxy says of the scheme"
+
+
+# rates ---------------------------------------------------------------------------------------------------------------
+
+
+def test_passwords_registrations_and_tokens_have_rates(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pages, "ATTEMPTS", "3/minute")
+    monkeypatch.setattr(endpoints, "REGISTRATIONS", "2/hour")
+    monkeypatch.setattr(endpoints, "FETCHES", "2/minute")
+    with published(tmp_path) as server:
+        client, browser = Plain(server), Browser(server)
+        page = browser.opens(client.asks())
+        assert [browser.logs_in(page, password="wrong").status_code for _ in range(4)] == [403] * 3 + [429]
+        assert browser.logs_in(page).status_code == 429, "nor the right one, once there were too many"
+        answers = [server.request("POST", "/oauth/register", json={"redirect_uris": [BACK]}) for _ in range(2)]
+        assert [answer.status_code for answer in answers] == [201, 429]
+        assert int(answers[1].headers["Retry-After"]) > 0
+        assert [client.refreshes("x").status_code for _ in range(3)] == [400, 400, 429]
