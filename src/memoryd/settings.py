@@ -19,7 +19,7 @@ from pydantic import (
 
 from memoryd import environment
 from memoryd.errors import InvalidInputError
-from memoryd.loopback import is_loopback
+from memoryd.origin import as_origin
 from memoryd.text import unstorable
 
 DEFAULT_WORKSPACE = "default"
@@ -395,7 +395,7 @@ class Settings(BaseModel):
     @field_validator("public_url")
     @classmethod
     def _origin(cls, value: str | None) -> str | None:
-        return value and _as_origin(value)
+        return value and as_origin(value)
 
     @property
     def models(self) -> Path:
@@ -436,18 +436,6 @@ class Settings(BaseModel):
             return cls.model_validate(values)
         except ValidationError as error:
             raise InvalidInputError(_explain(error)) from None
-
-
-def _as_origin(url: str) -> str:
-    """Return `scheme://host[:port]` in lower case. Raise ValueError for an address that cannot be a public one."""
-    parts = urlsplit(url.strip().lower().rstrip("/"))
-    host, named = parts.hostname or "", parts.netloc and "@" not in parts.netloc
-    if not named or parts.path or parts.query or parts.fragment or any(sign.isspace() for sign in host):
-        raise ValueError("is not an address such as https://memory.example.org, without a path")
-    if parts.scheme != "https" and not (parts.scheme == "http" and is_loopback(host)):
-        raise ValueError("must begin with https://; only for trials on this machine, http://127.0.0.1:PORT")
-    port = "" if parts.port in (None, {"https": 443, "http": 80}[parts.scheme]) else f":{parts.port}"
-    return f"{parts.scheme}://{f'[{host}]' if ':' in host else host}{port}"
 
 
 def _as_variable(value: object) -> str:
