@@ -1,13 +1,11 @@
 """What becomes of calls when a machine with Postgres dies, freezes, is replaced, or comes back: real servers."""
 
 import signal
-import socket
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import closing, suppress
-from pathlib import Path
+from typing import Self
 
-import psycopg
 import pytest
 
 from memoryd.deadline import time_limit
@@ -48,7 +46,7 @@ class Writers:
         self._store, self._end = store, threading.Event()
         self._threads = [threading.Thread(target=self._write, args=(n,), daemon=True) for n in range(number)]
 
-    def __enter__(self) -> "Writers":
+    def __enter__(self) -> Self:
         for thread in self._threads:
             thread.start()
         self.go_on()

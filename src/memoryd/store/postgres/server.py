@@ -90,13 +90,14 @@ def hosts(url: str) -> list[Host]:
     lists = {key: str(parts[key]).split(",") for key in LISTS if parts.get(key)}
     number = max(map(len, lists.values()), default=1)
     if any(len(values) not in {1, number} for values in lists.values()):
-        raise InvalidInputError("MEMORY_DATABASE_URL names other numbers of hosts and ports. Write a port after each.")
-    found = [
+        found = " and ".join(f"{len(values)} {key}s" for key, values in lists.items())
+        raise InvalidInputError(f"MEMORY_DATABASE_URL names {found}. Write a port after each host, or one for all.")
+    servers = [
         _host(parts | {key: values[index % len(values)] for key, values in lists.items()}) for index in range(number)
     ]
     if parts.get("load_balance_hosts") == "random":
-        random.shuffle(found)
-    return found
+        random.shuffle(servers)
+    return servers
 
 
 def _host(parts: dict[str, Any]) -> Host:
