@@ -120,24 +120,26 @@ default_pool_size = 3
 
 
 @contextmanager
-def pgbouncer(url: str, home: Path, mode: str) -> Iterator[str]:
+def pgbouncer(url: str, mode: str) -> Iterator[str]:
     """The URL of a database through pgbouncer, which does not run as root."""
     assert PROGRAM
-    home.mkdir()
+    home = Path(tempfile.mkdtemp(prefix="memoryd-"))
     (home / "ini").write_text(CONFIGURATION.format(server=_socket(url), home=home, mode=mode))
     owner = Path(_socket(url)).stat().st_uid
+    Path(_socket(url)).parent.chmod(0o711)  # its account may pass
     for path in (home, home / "ini"):
         shutil.chown(path, owner)
     with subprocess.Popen([PROGRAM, "-q", str(home / "ini")], user=owner, extra_groups=[]) as process:
         until((home / ".s.PGSQL.6432").exists, "pgbouncer")
         yield f"postgresql://postgres@{urlsplit(url).path}?host={home}&port=6432"
         process.terminate()
+    shutil.rmtree(home)
 
 
 @pytest.mark.skipif(PROGRAM is None, reason="pgbouncer is not installed")
 @pytest.mark.parametrize("mode", ["transaction", "session"])
-def test_two_processes_with_more_callers_than_connections(direct: str, tmp_path: Path, mode: str) -> None:
-    with pgbouncer(direct, Path(tempfile.mkdtemp()) / "pgbouncer", mode) as url:
+def test_two_processes_with_more_callers_than_connections(direct: str, mode: str) -> None:
+    with pgbouncer(direct, mode) as url:
         with closing(PostgresStore(url)) as one, closing(PostgresStore(url)) as other:
             here = [workspace() for _ in range(8)]
 
