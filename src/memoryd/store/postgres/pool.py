@@ -15,7 +15,7 @@ from memoryd.store.base.rows import closed
 from memoryd.store.postgres.connection import Connection, Lineage, ReplacedError, SilentError
 from memoryd.store.postgres.failures import is_refusal, refused_connection
 from memoryd.store.postgres.queries import configure, limited, statements
-from memoryd.store.postgres.server import Host, Server, hosts
+from memoryd.store.postgres.server import Server, ServerAddress, hosts
 
 WAIT = 30.0  # seconds to wait for a connection if all are lent out
 IDLE = 300.0  # seconds after which an unused connection is no longer trusted
@@ -58,11 +58,12 @@ class Pool:
     def connection(self, *, writing: bool = False) -> Iterator[Connection]:
         """Lend a connection for one transaction; what is not committed is rolled back. Raise StoreError."""
         with ExitStack() as held:
-            until = time.monotonic() + min(WAIT, max(time_left(), 0))
+            wait = min(WAIT, max(time_left(), 0))
+            until = time.monotonic() + wait
             for semaphore in (self._writers, self._slots) if writing else (self._slots,):
                 if not semaphore.acquire(timeout=max(until - time.monotonic(), 0)):
                     raise StoreBusyError(
-                        f"All connections of this process to {self._server.place} were in use for {WAIT:.0f} s. "
+                        f"All connections of this process to {self._server.place} were in use for {wait:.0f} s. "
                         "Nothing was stored by this call; try again."
                     )
                 held.callback(semaphore.release)
@@ -148,7 +149,7 @@ class Pool:
             with suppress(IndexError):  # another thread was faster
                 self._idle.pop()[1].end()
 
-    def _attempt(self, host: Host) -> Connection:
+    def _attempt(self, host: ServerAddress) -> Connection:
         connection = Connection.open(host.url, self._watch)
         try:
             connection.read_only = self._read_only or None
@@ -158,7 +159,7 @@ class Pool:
             raise
         return connection
 
-    def _introduce(self, connection: Connection, host: Host) -> None:
+    def _introduce(self, connection: Connection, host: ServerAddress) -> None:
         """Learn what stands at the other end, and set the limits of its statements."""
         session = limited(connection, connection.info.backend_pid)
         connection.commit()
@@ -171,7 +172,7 @@ class Pool:
             connection.lineage = _lineage(connection)
             self._meet(connection.lineage)
 
-    def _meets_itself(self, pid: int, host: Host) -> bool:
+    def _meets_itself(self, pid: int, host: ServerAddress) -> bool:
         """Return whether a second client of the pooler gets the session that the first one had a moment ago."""
         with suppress(psycopg.OperationalError), closing(Connection.open(host.url, self._watch)) as other:
             return bool(limited(other, 0)["pid"] == pid)
@@ -190,7 +191,7 @@ class Pool:
         if connection.lineage and seconds > DOUBT and time.monotonic() - self._looked > DOUBT:
             self._look(hosts(self._server.url()))
 
-    def _look(self, servers: Iterable[Host]) -> None:
+    def _look(self, servers: Iterable[ServerAddress]) -> None:
         """Ask every server for its timeline, unless another thread does."""
         if not self._looking.acquire(blocking=False):
             return

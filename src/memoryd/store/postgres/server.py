@@ -76,7 +76,7 @@ class GivenServer(ForeignServer):
 
 
 @dataclass(frozen=True, slots=True)
-class Host:
+class ServerAddress:
     """One of the servers that a URL names."""
 
     place: str
@@ -84,7 +84,7 @@ class Host:
     url: str
 
 
-def hosts(url: str) -> list[Host]:
+def hosts(url: str) -> list[ServerAddress]:
     """Return the servers of a URL, in the order in which they are tried. Raise InvalidInputError."""
     parts: dict[str, Any] = dict(conninfo.conninfo_to_dict(url))
     lists = {key: str(parts[key]).split(",") for key in LISTS if parts.get(key)}
@@ -100,6 +100,6 @@ def hosts(url: str) -> list[Host]:
     return servers
 
 
-def _host(parts: dict[str, Any]) -> Host:
+def _host(parts: dict[str, Any]) -> ServerAddress:
     address = parts.get("host") or parts.get("hostaddr") or "local"
-    return Host(f"{address}:{parts.get('port') or 5432}", conninfo.make_conninfo("", **parts))
+    return ServerAddress(f"{address}:{parts.get('port') or 5432}", conninfo.make_conninfo("", **parts))
