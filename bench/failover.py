@@ -3,8 +3,8 @@
     python -m bench.failover                       # kill, kill-late, freeze, standby
     python -m bench.failover freeze
 
-A primary and a synchronous standby on this machine, four writers and a reader. `promoted` is when the standby was told
-to take over, `stores again` and `recalls again` when the first one succeeded after the fault; in seconds after it.
+A primary and a synchronous standby on this machine, four writers and a reader. `repaired` is when the standby was
+promoted, or given up where it is what froze, `stores again` and `recalls again` when the first one succeeded after the fault; in seconds after it.
 """
 
 import signal
@@ -22,7 +22,7 @@ from tests.store.clusters import Cluster, of_several, replicated
 from tests.store.kit import put, words, workspace
 
 FAULTS = {"kill": 2.0, "kill-late": 10.0, "freeze": 5.0, "standby": 10.0}
-"""Seconds until the standby is promoted, or given up."""
+"""Seconds until the repair."""
 AFTER = 30.0
 WRITERS = 4
 
@@ -103,7 +103,7 @@ def _first(calls: list[tuple[float, str, StoreError | None]], fault: float) -> s
 
 def main() -> None:
     """Print the table."""
-    columns = ("fault", "promoted", "stores again", "recalls again", "acknowledged", "lost", "unknown", "failed")
+    columns = ("fault", "repaired", "stores again", "recalls again", "acknowledged", "lost", "unknown", "failed")
     table = Table(*columns)
     for fault in sys.argv[1:] or FAULTS:
         with replicated() as (primary, standby):

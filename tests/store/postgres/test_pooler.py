@@ -142,6 +142,8 @@ def test_two_processes_with_more_callers_than_connections(direct: str, mode: str
     with pgbouncer(direct, mode) as url:
         with closing(PostgresStore(url)) as one, closing(PostgresStore(url)) as other:
             here = [workspace() for _ in range(8)]
+            put(one, workspace(), "first")
+            assert bool(one._pool._idle) is (mode == "transaction"), "only there others can use what this one keeps"
 
             def work(number: int) -> None:
                 stores = (one, other) if number % 2 else (other, one)
@@ -151,4 +153,4 @@ def test_two_processes_with_more_callers_than_connections(direct: str, mode: str
 
             assert together(work, 8) == []
         assert set(ask(url, "SELECT setting FROM pg_settings WHERE name = 'lock_timeout'")) == {"0"}
-    assert ask(direct, "SELECT count(*) FROM records") == [80]
+    assert ask(direct, "SELECT count(*) FROM records") == [81]
