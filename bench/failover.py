@@ -4,8 +4,8 @@
     python -m bench.failover freeze
 
 A primary and a synchronous standby on this machine, four writers and a reader. `repaired` is when the standby was
-promoted, or given up where it is what froze; `stores again` and `recalls again` when the first one succeeded; in seconds
-after the fault.
+promoted, or given up where it is what froze; `stores again` and `recalls again` when the first one succeeded; in
+seconds after the fault.
 """
 
 import signal
