@@ -3,16 +3,20 @@
 import signal
 import threading
 from collections.abc import Iterator
-from contextlib import closing, suppress
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
+from pathlib import Path
 from typing import Self
 
 import pytest
 
 from memoryd.deadline import time_limit
 from memoryd.errors import StoreBusyError, StoreError, UncertainError
+from memoryd.server.http import app as http_app
 from memoryd.store.postgres import pool
 from memoryd.store.postgres.store import PostgresStore
-from tests.clients import until
+from tests.clients import PATIENCE, until
+from tests.http import serving
 from tests.store.clusters import Cluster, ask, cluster, of_several, replicated
 from tests.store.kit import put, words, workspace
 
@@ -132,6 +136,27 @@ def test_a_frozen_server_keeps_no_connection(server: Cluster) -> None:
     assert sorted(ask(url, "SELECT body FROM records")) == ["after", "before"]
 
 
+def test_a_frozen_server_does_not_keep_memoryd_from_its_end(
+    server: Cluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(http_app, "LAST_CALLS", 0)
+    url = server.database()
+    with (
+        serving(tmp_path, "--workspace", "default", MEMORY_DATABASE_URL=url) as http,
+        ThreadPoolExecutor(1) as threads,
+        http.connect() as client,
+    ):
+        assert http.tool("memory_store", content="before").status_code == 200
+        server.freeze()
+        try:
+            late = threads.submit(client.post, "/tools/memory_store", json={"content": "late"})
+            until(http.running, "the call")
+            http.stop()
+            assert late.result(PATIENCE).status_code == 503
+        finally:
+            server.thaw()
+
+
 def test_a_statement_outlives_the_servers_own_limit_by_little(server: Cluster, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pool, "GRACE", 0.1)
     here = workspace()
@@ -151,15 +176,12 @@ def test_writers_that_wait_for_a_standby_leave_connections_to_readers(pair: Pair
     with closing(PostgresStore(primary.url, 4)) as store:
         put(store, here, "kept")
         standby.freeze()
-        with suppress(RuntimeError):
-            writers = [threading.Thread(target=put, args=(store, workspace(), "text"), daemon=True) for _ in range(6)]
-            for writer in writers:
-                writer.start()
-            waiting = (
-                "SELECT count(*) FROM pg_stat_activity WHERE wait_event = 'SyncRep' AND application_name <> 'standby'"
-            )
-            until(lambda: primary.ask(waiting) == [3], "three writers of four connections")
-            assert words(store, here, "kept") == ["kept"]
+        writers = [threading.Thread(target=put, args=(store, workspace(), "text"), daemon=True) for _ in range(6)]
+        for writer in writers:
+            writer.start()
+        waiting = "SELECT count(*) FROM pg_stat_activity WHERE wait_event = 'SyncRep' AND application_name = 'memoryd'"
+        until(lambda: primary.ask(waiting) == [3], "three writers of four connections")
+        assert words(store, here, "kept") == ["kept"]
         standby.thaw()
         for writer in writers:
             writer.join(60)

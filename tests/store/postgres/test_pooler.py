@@ -4,6 +4,7 @@ import shutil
 import socket
 import socketserver
 import subprocess
+import sys
 import tempfile
 import threading
 from collections.abc import Iterator
@@ -88,6 +89,7 @@ def test_a_pooler_gets_its_connection_back_after_each_transaction(direct: str, p
         assert ask(direct, OURS) == [0], "nobody listens"
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="these options of sockets are Linux's")
 def test_a_machine_that_vanishes_is_noticed_by_the_socket(pooled: str) -> None:
     with (
         closing(PostgresStore(pooled)) as store,
