@@ -15,9 +15,8 @@ from memoryd.errors import InvalidInputError, NotFoundError, StoreBusyError, Sto
 from memoryd.model import Interaction, Workspace
 from memoryd.settings import Settings
 from memoryd.store.base import Queries, Store
-from memoryd.store.postgres import connection as postgres_connection
-from memoryd.store.postgres import rows
-from memoryd.store.postgres.connection import TransientError
+from memoryd.store.postgres import pool, rows
+from memoryd.store.postgres.failures import TransientError
 from memoryd.store.postgres.queries import PostgresQueries
 from memoryd.store.postgres.store import PostgresStore
 from tests.clients import NO_MODELS, until
@@ -67,7 +66,7 @@ def test_a_server_that_is_down_is_told_and_found_again(
 ) -> None:
     server.stop()
     with monkeypatch.context() as patch, closing(PostgresStore(url)) as store:
-        patch.setattr(postgres_connection, "PAUSES", ())
+        patch.setattr(pool, "PAUSES", ())
         with pytest.raises(StoreError, match=r"cannot be reached.*Nothing was stored by this call\. Start the server"):
             put(store, here, "lost")
         server.start()
@@ -101,7 +100,7 @@ def test_a_call_waits_for_a_server_that_restarts(
 ) -> None:
     put(store, here, "before")
     server.stop()
-    monkeypatch.setattr(postgres_connection, "PAUSES", (0.05,) * 400)
+    monkeypatch.setattr(pool, "PAUSES", (0.05,) * 400)
     caller = threading.Thread(target=put, args=(store, here, "during"))
     caller.start()
     server.start()
@@ -174,7 +173,7 @@ def test_a_statement_whose_failure_was_ignored_is_no_success(url: str, store: St
 def test_connections_that_are_all_in_use(url: str, here: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
     with closing(PostgresStore(url, 1)) as store:
         store.placement.create(here)
-        monkeypatch.setattr(postgres_connection, "WAIT", 0.05)
+        monkeypatch.setattr(pool, "WAIT", 0.05)
         with pytest.raises(StoreBusyError, match=r"were in use .* Nothing was stored by this call; try again"):
             store.read(here, lambda _: put(store, here, "more"))
         put(store, here, "now")
@@ -250,7 +249,7 @@ def test_a_deadlock_is_nobodys_trouble(server: Cluster) -> None:
 def test_who_cannot_connect_is_told_why_and_never_the_password(
     server: Cluster, url: str, change: Callable[[str], str], told: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(postgres_connection, "PAUSES", (0.01,))
+    monkeypatch.setattr(pool, "PAUSES", (0.01,))
     access, lines = server.data / "pg_hba.conf", "local all secretive scram-sha-256\n"
     if lines not in access.read_text():
         server.ask("CREATE ROLE secretive LOGIN PASSWORD 'other'")

@@ -11,6 +11,7 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
+import psutil  # type: ignore[import-untyped]
 import psycopg
 
 from memoryd.store.postgres.managed_server import ManagedServer
@@ -40,6 +41,32 @@ class Cluster:
             os.kill(pid, number)
         until(lambda: not self.pid(), "the end of Postgres")
 
+    def freeze(self) -> None:
+        """Stop its processes where they are: the machine still takes connections, and gives no answers."""
+        server = psutil.Process(self.pid())
+        for process in (server, *server.children()):
+            process.suspend()
+
+    def thaw(self) -> None:
+        server = psutil.Process(self.pid())
+        for process in (server, *server.children()):
+            process.resume()
+
+    def standby(self, directory: Path) -> "Cluster":
+        """Another one, which copies this one."""
+        data = directory / "postgres"
+        data.mkdir(mode=0o700)
+        owner = self.data.stat().st_uid
+        os.chown(data, owner, -1)
+        source = f"{self.url.replace('@/postgres?', '@/?')}&application_name=standby"
+        command = ("pg_basebackup", "-d", source, "-D", str(data), "--write-recovery-conf", "--checkpoint=fast")
+        done = self.server._run(*command, owner=owner, data=data)
+        assert done.returncode == 0, done.stdout
+        return Cluster(directory)
+
+    def promote(self) -> None:
+        self.ask("SELECT pg_promote()")
+
     def database(self, **options: str) -> str:
         """The URL of a new database, with run-time options of its connections."""
         name = f"fault_{os.getpid()}_{next(_numbers)}"
@@ -59,6 +86,28 @@ def ask(url: str, statement: str) -> list[Any]:
     with psycopg.connect(url, autocommit=True) as connection:
         cursor = connection.execute(statement)
         return [row[0] for row in cursor.fetchall()] if cursor.description else []
+
+
+def of_several(*clusters: Cluster, name: str = "postgres", **parameters: str) -> str:
+    """The URL of a database on several servers that take each other's place."""
+    sockets = ",".join(str(one.server._socket_directory()) for one in clusters)
+    return f"postgresql://postgres@/{name}?{urllib.parse.urlencode({'host': sockets, **parameters})}"
+
+
+@contextmanager
+def replicated() -> Iterator[tuple[Cluster, Cluster]]:
+    """A primary and a standby, for which commits wait."""
+    with cluster() as primary:
+        directory = Path(tempfile.mkdtemp(prefix="memoryd-"))
+        standby = primary.standby(directory)
+        with closing(standby.server):
+            primary.ask("ALTER SYSTEM SET synchronous_standby_names = standby")
+            primary.ask("SELECT pg_reload_conf()")
+            following = "SELECT 1 FROM pg_stat_replication WHERE sync_state = 'sync'"
+            until(lambda: primary.ask(following), "the standby")
+            yield primary, standby
+            standby.stop(signal.SIGQUIT)
+        shutil.rmtree(directory)
 
 
 @contextmanager

@@ -14,6 +14,7 @@ from memoryd.core.base.progress import CountProgress, ignore_progress
 from memoryd.core.engine import Engine
 from memoryd.core.records.records import written_by
 from memoryd.core.workspaces.registry import usable
+from memoryd.deadline import time_limit
 from memoryd.errors import (
     BusyError,
     InvalidInputError,
@@ -165,7 +166,10 @@ class Calls:
         if share.waiting >= WAITING:
             raise BusyError
         try:
-            with anyio.fail_after(None if lasting else self._timeout):
+            with (
+                anyio.fail_after(None if lasting else self._timeout),
+                time_limit(math.inf if lasting else self._timeout),
+            ):
                 async with share:
                     return await to_thread.run_sync(work, limiter=self._unlimited, abandon_on_cancel=True)
         except TimeoutError:

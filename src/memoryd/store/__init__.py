@@ -14,7 +14,7 @@ from memoryd.store.sqlite.store import SqliteStore
 
 if TYPE_CHECKING:
     from memoryd.store.chroma.client import Chroma, ChromaHost
-    from memoryd.store.postgres.connection import Server
+    from memoryd.store.postgres.server import Server
 
 MANAGED = "postgresql:managed"
 

@@ -56,7 +56,7 @@ class _Running:
 
 
 class ManagedServer(SharedServer):
-    """See `store.postgres.connection.Server`. The first call of `url` starts the server."""
+    """See `store.postgres.server.Server`. The first call of `url` starts the server."""
 
     product = "Postgres"
     ending = signal.SIGINT

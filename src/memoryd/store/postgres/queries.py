@@ -90,10 +90,19 @@ def statements() -> dict[str, str]:
 
 
 def configure(connection: Connection) -> None:
-    """Prepare a connection: vectors travel in binary, as numpy's arrays; the planner gets its settings."""
+    """Prepare a connection: vectors travel in binary, as numpy's arrays."""
     if info := TypeInfo.fetch(connection, "halfvec"):
         dumper = type("Dumper", (HalfvecDumper,), {"oid": info.oid})
         connection.adapters.register_dumper(np.ndarray, dumper)
         connection.adapters.register_loader(info.oid, HalfvecLoader)
-    connection.execute(statements()["upkeep.planner"])
     connection.commit()
+
+
+def limited(connection: Connection, pid: int = 0) -> Row:
+    """Set limits and planner settings for the session if its process has this id, else for this transaction alone.
+
+    Return `pid`, `pooled` (whether the process has another id) and `seconds` (how long a statement may take).
+    """
+    row = connection.execute(statements()["upkeep.session"], {"pid": pid}).fetchone()
+    assert row
+    return row

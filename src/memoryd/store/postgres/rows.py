@@ -10,13 +10,17 @@ from typing import TypeVar
 from psycopg import errors
 from psycopg.pq import TransactionStatus
 
+from memoryd.deadline import time_left
 from memoryd.errors import StoreError
 from memoryd.model import Workspace
 from memoryd.store.base import Queries
 from memoryd.store.base.rows import archived
-from memoryd.store.postgres.connection import Connection, Listener, Pool, Server, TransientError, commit, explained
-from memoryd.store.postgres.queries import PostgresQueries, configure
+from memoryd.store.postgres.connection import Connection, ReplacedError
+from memoryd.store.postgres.failures import TransientError, commit, explained
+from memoryd.store.postgres.pool import Listener, Pool
+from memoryd.store.postgres.queries import PostgresQueries, limited
 from memoryd.store.postgres.schema import bring_up_to_date, version_of
+from memoryd.store.postgres.server import Server
 
 T = TypeVar("T")
 
@@ -30,7 +34,7 @@ class PostgresRows:
         self.server = server
         self.place = server.place
         self.read_only = read_only
-        self._pool = Pool(server, connections, configure, read_only=read_only)
+        self._pool = Pool(server, connections, read_only=read_only)
         self._listener = Listener(self._pool)
         self._lock = threading.Lock()
         self._ready = False
@@ -39,13 +43,19 @@ class PostgresRows:
     # connections -----------------------------------------------------------------------------------------------------
 
     @contextmanager
-    def connection(self) -> Iterator[Connection]:
+    def connection(self, *, writing: bool = False) -> Iterator[Connection]:
         """Lend a connection to a database that has the present schema."""
         with explained(self.place):
             self.prepare()
-            with self._pool.connection() as connection:
+            with self._pool.connection(writing=writing) as connection:
                 try:
                     yield connection
+                except errors.ReadOnlySqlTransaction as error:  # it was the primary once: look where that is now
+                    self._pool.let_go()
+                    connection.end()
+                    if self._pool.fails_over and not self.read_only:
+                        raise ReplacedError(str(error)) from error
+                    raise
                 except errors.UndefinedTable:  # it was dropped, or restored from before there was a schema: look again
                     self._ready = False
                     self._pool.let_go()
@@ -80,8 +90,9 @@ class PostgresRows:
         """
         with explained(self.place), closing(self._pool.connect()) as connection:
             if patient:
-                connection.autocommit = True
-                connection.execute("SET statement_timeout = 0")
+                connection.autocommit, connection.limit = True, None
+                if not connection.pooled:
+                    connection.execute("SET statement_timeout = 0")
             yield connection
 
     def has_schema(self) -> bool:
@@ -90,6 +101,11 @@ class PostgresRows:
             return self._ready
         with self.apart() as connection:
             return version_of(connection) > 0
+
+    @property
+    def pooled(self) -> bool:
+        """Whether there is a pooler between, which keeps no session; known once there was a connection."""
+        return self._pool.pooled
 
     def disconnect(self) -> None:
         """Close the connections that are not in use."""
@@ -117,10 +133,14 @@ class PostgresRows:
     def _read_once(self, workspace: Workspace | None, work: Callable[[Queries], T]) -> T:
         with self.connection() as connection:
             connection.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
+            if connection.pooled:
+                limited(connection)
             return work(PostgresQueries(connection, workspace))
 
     def _write_once(self, workspace: Workspace | None, work: Callable[[Queries], T], *, guarded: bool) -> T:
-        with self.connection() as connection:
+        with self.connection(writing=True) as connection:
+            if connection.pooled:
+                limited(connection)
             queries = PostgresQueries(connection, workspace)
             queries.one("placement.lock")
             if guarded and workspace and queries.one("placement.marked"):
@@ -145,5 +165,7 @@ def _retried(attempt: Callable[[], T]) -> T:
         try:
             return attempt()
         except TransientError:
+            if time_left() < 0:
+                raise
             time.sleep(random.uniform(0, 0.05 * tried))  # noqa: S311 - so that two do not meet again
     return attempt()

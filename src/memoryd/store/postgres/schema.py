@@ -34,6 +34,7 @@ def bring_up_to_date(connection: Connection, place: str, *, read_only: bool) -> 
         problem, _, remedy = lacks[0].partition(". ")
         raise StoreError(f"At {place} {problem}. Nothing was changed. {remedy}")
     connection.rollback()
+    connection.limit = None
     if read_only and found < len(scripts):
         raise StoreError(
             f"The database at {place} has schema version {found}, and this memoryd needs {len(scripts)}, which "

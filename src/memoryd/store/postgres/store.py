@@ -1,10 +1,10 @@
 """The store on Postgres with pgvector: one schema for all workspaces."""
 
 from memoryd.store.journal import State
-from memoryd.store.postgres.connection import GivenServer, Server
 from memoryd.store.postgres.placement import PostgresPlacement
 from memoryd.store.postgres.rows import PostgresRows
 from memoryd.store.postgres.search import PostgresIndex
+from memoryd.store.postgres.server import GivenServer, Server
 from memoryd.store.postgres.upkeep import PostgresUpkeep
 
 CONNECTIONS = 16
@@ -16,7 +16,7 @@ class PostgresStore(PostgresRows):
     product = "Postgres"
 
     def __init__(self, server: Server | str, connections: int = CONNECTIONS, *, read_only: bool = False) -> None:
-        given = GivenServer(server) if isinstance(server, str) else server
+        given = GivenServer(server, read_only=read_only) if isinstance(server, str) else server
         super().__init__(given, connections, read_only=read_only)
         self.index = PostgresIndex()
         self.placement = PostgresPlacement(self)

@@ -74,8 +74,11 @@ class PostgresUpkeep:
         return []
 
     def tend(self, workspace: Workspace) -> None:
-        """Build the indexes over vectors that searches lacked; others can write meanwhile."""
-        if self._rows.read_only or not self._index.near.wanted:
+        """Build the indexes over vectors that searches lacked; others can write meanwhile.
+
+        Not through a pooler: it would keep the lock of the one builder, and its settings.
+        """
+        if self._rows.read_only or self._rows.pooled or not self._index.near.wanted:
             return
         with self._rows.apart(patient=True) as connection:  # what is done concurrently cannot be part of a transaction
             queries = PostgresQueries(connection, None)

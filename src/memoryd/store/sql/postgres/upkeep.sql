@@ -1,15 +1,22 @@
--- name: upkeep.limit
--- How long the server waits for others, runs a statement, and keeps a transaction whose process hangs or is gone;
--- what the server, the role or the URL limits already stays as it is.
-SELECT set_config(l.name, l.value, false)
-FROM (VALUES ('lock_timeout', '30s'), ('statement_timeout', '120s'), ('idle_in_transaction_session_timeout', '300s'))
-  l (name, value)
-JOIN pg_settings s ON s.name = l.name AND s.setting = '0'
+-- name: upkeep.session
+-- For the session of the process :pid, else for this transaction: how long the server waits for others, runs a
+-- statement, and keeps a transaction whose process hangs or is gone. And each time a plan for the values and the tables
+-- as they are: one from when a table was empty would read all of a workspace for each row, and one for any filter could
+-- use no index. Compiling takes longer than what it is for. What the server, the role or the URL sets otherwise stays.
+SELECT pg_backend_pid() AS pid, pg_backend_pid() <> :pid AS pooled, coalesce(nullif(t.seconds, 0), 120) AS seconds,
+  (SELECT count(set_config(l.name, l.value, pg_backend_pid() <> :pid))
+   FROM (VALUES ('lock_timeout', '30s', '0'), ('statement_timeout', '120s', '0'),
+     ('idle_in_transaction_session_timeout', '300s', '0'),
+     ('plan_cache_mode', 'force_custom_plan', 'auto'), ('jit', 'off', 'on')) l (name, value, instead)
+   JOIN pg_settings s ON s.name = l.name AND s.setting = l.instead) AS set
+FROM (SELECT setting::double precision / 1000 AS seconds FROM pg_settings WHERE name = 'statement_timeout') t
 
--- name: upkeep.planner
--- Each time a plan for the values and the tables as they are: one from when a table was empty would read all of a
--- workspace for each row, and one for any filter could use no index. Compiling takes longer than what it is for.
-SELECT set_config('plan_cache_mode', 'force_custom_plan', false), set_config('jit', 'off', false)
+-- name: upkeep.lineage
+-- Which history of the database the server continues. One in recovery has not begun a timeline of its own.
+SELECT s.system_identifier::text AS system, CASE
+  WHEN pg_is_in_recovery() THEN greatest(c.timeline_id, r.min_recovery_end_timeline)
+  ELSE ('x' || left(pg_walfile_name(pg_current_wal_insert_lsn()), 8))::bit(32)::integer END AS timeline
+FROM pg_control_system() s, pg_control_checkpoint() c, pg_control_recovery() r
 
 -- name: upkeep.patience
 -- This transaction may take as long as it takes.

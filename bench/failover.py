@@ -1,0 +1,116 @@
+"""How long stores fail or wait when a machine with Postgres is lost, with the limits that memoryd has by default.
+
+    python -m bench.failover                       # kill, kill-late, freeze, standby
+    python -m bench.failover freeze
+
+A primary and a synchronous standby on this machine, four writers and a reader. `repaired` is when the standby was
+promoted, or given up where it is what froze; `stores again` and `recalls again` when the first one succeeded; in
+seconds after the fault.
+"""
+
+import signal
+import sys
+import threading
+import time
+from contextlib import closing
+
+from rich.console import Console
+from rich.table import Table
+
+from memoryd.errors import StoreError, UncertainError
+from memoryd.store.postgres.store import PostgresStore
+from tests.store.clusters import Cluster, of_several, replicated
+from tests.store.kit import put, words, workspace
+
+FAULTS = {"kill": 2.0, "kill-late": 10.0, "freeze": 5.0, "standby": 10.0}
+"""Seconds until the repair."""
+AFTER = 30.0
+WRITERS = 4
+
+
+class Load:
+    """Writers and a reader, and when and how their calls ended."""
+
+    def __init__(self, store: PostgresStore) -> None:
+        self.store, self.end = store, threading.Event()
+        self.stores: list[tuple[float, str, StoreError | None]] = []
+        self.recalls: list[tuple[float, str, StoreError | None]] = []
+        self._threads = [threading.Thread(target=self._write, args=(n,), daemon=True) for n in range(WRITERS)]
+        self._threads.append(threading.Thread(target=self._read, daemon=True))
+        for thread in self._threads:
+            thread.start()
+
+    def stop(self) -> None:
+        """Wait for the calls that run."""
+        self.end.set()
+        for thread in self._threads:
+            thread.join(150)
+
+    def _write(self, writer: int) -> None:
+        here, number = workspace(), 0
+        while not self.end.wait(0.005):
+            text, number = f"text {number} of {writer}", number + 1
+            try:
+                put(self.store, here, text)
+                self.stores.append((time.monotonic(), text, None))
+            except StoreError as error:
+                self.stores.append((time.monotonic(), text, error))
+
+    def _read(self) -> None:
+        here = workspace()
+        while not self.end.wait(0.1):
+            try:
+                words(self.store, here, "text")
+                self.recalls.append((time.monotonic(), "", None))
+            except StoreError as error:
+                self.recalls.append((time.monotonic(), "", error))
+
+
+def tried(fault: str, primary: Cluster, standby: Cluster) -> list[str]:
+    """Return a row of the table."""
+    with closing(PostgresStore(of_several(primary, standby))) as store:
+        load = Load(store)
+        time.sleep(4)
+        at = time.monotonic()
+        survivor = standby
+        if fault == "standby":
+            standby.freeze()
+            time.sleep(FAULTS[fault])
+            primary.ask("ALTER SYSTEM SET synchronous_standby_names = ''")
+            primary.ask("SELECT pg_reload_conf()")
+            survivor = primary
+        else:
+            primary.freeze() if fault == "freeze" else primary.stop(signal.SIGKILL)
+            time.sleep(FAULTS[fault])
+            standby.promote()
+        repaired = time.monotonic() - at
+        time.sleep(AFTER)
+        load.stop()
+    if fault in {"freeze", "standby"}:
+        (primary if fault == "freeze" else standby).thaw()
+    stored = set(survivor.ask("SELECT body FROM records"))
+    told = [text for _, text, error in load.stores if error is None]
+    unknown = sum(isinstance(error, UncertainError) for _, _, error in load.stores)
+    failed = sum(error is not None for _, _, error in load.stores) - unknown
+    lost = sum(text not in stored for text in told)
+    again = [_first(calls, at) for calls in (load.stores, load.recalls)]
+    return [fault, f"{repaired:.1f}", *again, str(len(told)), str(lost), str(unknown), str(failed)]
+
+
+def _first(calls: list[tuple[float, str, StoreError | None]], fault: float) -> str:
+    """Return the seconds from a fault to the first call that succeeded; what was under way may still end well."""
+    return f"{min((ended - fault for ended, _, error in calls if not error and ended > fault + 0.1), default=-1):.1f}"
+
+
+def main() -> None:
+    """Print the table."""
+    columns = ("fault", "repaired", "stores again", "recalls again", "acknowledged", "lost", "unknown", "failed")
+    table = Table(*columns)
+    for fault in sys.argv[1:] or FAULTS:
+        with replicated() as (primary, standby):
+            table.add_row(*tried(fault, primary, standby))
+    Console().print(table)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,275 @@
+"""The connections of a process to Postgres: opened, lent out, returned; and the one that listens."""
+
+import threading
+import time
+from collections.abc import Iterable, Iterator
+from contextlib import ExitStack, closing, contextmanager, suppress
+
+import psycopg
+from psycopg import conninfo, errors
+from psycopg.pq import TransactionStatus
+
+from memoryd.deadline import time_left
+from memoryd.errors import StoreBusyError, StoreError
+from memoryd.store.base.rows import closed
+from memoryd.store.postgres.connection import Connection, Lineage, ReplacedError, SilentError
+from memoryd.store.postgres.failures import is_refusal, refused_connection
+from memoryd.store.postgres.queries import configure, limited, statements
+from memoryd.store.postgres.server import Server, ServerAddress, hosts
+
+WAIT = 30.0  # seconds to wait for a connection if all are lent out
+IDLE = 300.0  # seconds after which an unused connection is no longer trusted
+PAUSES = (0.1, 0.2, 0.4, 0.8, 1.6)  # seconds between attempts to connect: a server that restarts is back in a moment
+FAILOVER = 30.0  # seconds in which one of several servers may take over
+AGAIN = 1.0  # seconds between attempts to connect, after the pauses above
+DOUBT = 5.0  # seconds without an answer after which a process looks whether another server has taken over
+GRACE = 10.0  # seconds that an answer may be late: the server ends statements itself at its own limit
+
+
+class Pool:
+    """Lends connections, at most `most` at a time; broken idle ones are noticed and replaced.
+
+    The thread that needs a connection opens it, so that its caller learns at once why that fails. psycopg_pool opens
+    them in threads of its own: its callers wait for the whole timeout and only learn of the timeout.
+    """
+
+    def __init__(self, server: Server, most: int, *, read_only: bool) -> None:
+        self._server = server
+        self._read_only = read_only
+        self._slots = threading.BoundedSemaphore(most)
+        self._writers = threading.BoundedSemaphore(max(most * 3 // 4, 1))
+        """Writers that all wait, for a standby or a lock, leave connections to readers."""
+        self._idle: list[tuple[float, Connection]] = []
+        self._closed = threading.Event()
+        self.fails_over = False
+        """Whether another server may take the place of one; known once there was a connection."""
+        self.pooled = False
+        """Whether there is a pooler between; known once there was a connection."""
+        self._shared: bool | None = None
+        """Whether the pooler lends its connections for a transaction, not for as long as a client stays."""
+        self._newest: Lineage | None = None
+        self._meeting = threading.Lock()
+        self._looking = threading.Lock()
+        self._looked = 0.0
+
+    # lending ---------------------------------------------------------------------------------------------------------
+
+    @contextmanager
+    def connection(self, *, writing: bool = False) -> Iterator[Connection]:
+        """Lend a connection for one transaction; what is not committed is rolled back. Raise StoreError."""
+        with ExitStack() as held:
+            wait = min(WAIT, max(time_left(), 0))
+            until = time.monotonic() + wait
+            for semaphore in (self._writers, self._slots) if writing else (self._slots,):
+                if not semaphore.acquire(timeout=max(until - time.monotonic(), 0)):
+                    raise StoreBusyError(
+                        f"All connections of this process to {self._server.place} were in use for {wait:.0f} s. "
+                        "Nothing was stored by this call; try again."
+                    )
+                held.callback(semaphore.release)
+            connection = self._take() or self._made()
+            try:
+                yield connection
+            finally:
+                self._put_back(connection)
+
+    def _made(self) -> Connection:
+        connection = self.connect()
+        try:
+            configure(connection)
+        except psycopg.Error:
+            connection.end()
+            raise
+        return connection
+
+    def _take(self) -> Connection | None:
+        """Return the idle connection that was used last and still works, or None."""
+        while self._idle:
+            try:
+                since, connection = self._idle.pop()
+            except IndexError:  # another thread was faster
+                break
+            if time.monotonic() - since < IDLE and connection.is_silent() and not self._is_replaced(connection.lineage):
+                return connection
+            connection.end()
+        return None
+
+    def _put_back(self, connection: Connection) -> None:
+        with suppress(psycopg.Error):
+            if connection.info.transaction_status in (TransactionStatus.INTRANS, TransactionStatus.INERROR):
+                connection.rollback()
+        sound = connection.info.transaction_status == TransactionStatus.IDLE and not connection.autocommit
+        kept = self._shared or not connection.pooled
+        if self._closed.is_set() or not (sound and kept):
+            connection.end()
+        else:
+            self._idle.append((time.monotonic(), connection))
+
+    # connecting ------------------------------------------------------------------------------------------------------
+
+    def connect(self) -> Connection:
+        """Return a new connection, which the caller closes; raise StoreError, at once if waiting would not help.
+
+        Of several servers, wait for one to take over.
+        """
+        until, pauses = time.monotonic() + FAILOVER, iter(PAUSES)
+        while True:
+            self.demand_open()
+            servers, failures = hosts(self._server.url()), dict[str, psycopg.OperationalError]()
+            self.fails_over = len(servers) > 1
+            if self.fails_over and self._newest is None:
+                self._look(servers)
+            for host in servers:
+                try:
+                    return self._attempt(host)
+                except psycopg.OperationalError as error:
+                    failures[host.place] = error
+            pause = next(pauses, AGAIN if self.fails_over and time.monotonic() < until else None)
+            if pause is None or pause > time_left() or all(map(is_refusal, failures.values())):
+                raise refused_connection(failures, self._server.place) from next(reversed(failures.values()))
+            self._closed.wait(pause)
+
+    def demand_open(self) -> None:
+        """Raise StoreError after close()."""
+        if self._closed.is_set():
+            raise closed()
+
+    def close(self) -> None:
+        """Close all connections; those that are lent out are closed when they are returned."""
+        self._closed.set()
+        self.let_go()
+
+    def wait(self, seconds: float) -> None:
+        """Wait so long, or until close()."""
+        self._closed.wait(seconds)
+
+    def let_go(self) -> None:
+        """Close the idle connections."""
+        while self._idle:
+            with suppress(IndexError):  # another thread was faster
+                self._idle.pop()[1].end()
+
+    def _attempt(self, host: ServerAddress) -> Connection:
+        connection = Connection.open(host.url, self._watch)
+        try:
+            connection.read_only = self._read_only or None
+            self._introduce(connection, host)
+        except psycopg.Error:
+            connection.end()
+            raise
+        return connection
+
+    def _introduce(self, connection: Connection, host: ServerAddress) -> None:
+        """Learn what stands at the other end, and set the limits of its statements."""
+        session = limited(connection, connection.info.backend_pid)
+        connection.commit()
+        connection.limit = session["seconds"] + GRACE
+        if session["pooled"]:
+            self.pooled, connection.pooled, connection.prepare_threshold = True, True, None
+            if self._shared is None:
+                self._shared = self._meets_itself(session["pid"], host)
+        if self.fails_over:
+            connection.lineage = _lineage(connection)
+            self._meet(connection.lineage)
+
+    def _meets_itself(self, pid: int, host: ServerAddress) -> bool:
+        """Return whether a second client of the pooler gets the session that the first one had a moment ago."""
+        with suppress(psycopg.OperationalError), closing(Connection.open(host.url, self._watch)) as other:
+            return bool(limited(other, 0)["pid"] == pid)
+        return False
+
+    # replaced servers ------------------------------------------------------------------------------------------------
+
+    def _watch(self, connection: Connection, seconds: float) -> None:
+        """Raise an error if there is no use in waiting longer for the answer to a statement."""
+        if self._is_replaced(connection.lineage):
+            raise ReplacedError("another server has taken over")
+        if connection.limit is not None and seconds > connection.limit:
+            raise SilentError(f"no answer for {seconds:.0f} s")
+        if connection.limit is not None and time_left() < 0:
+            raise SilentError(f"no answer for {seconds:.0f} s, to the end of the call's time")
+        if connection.lineage and seconds > DOUBT and time.monotonic() - self._looked > DOUBT:
+            self._look(hosts(self._server.url()))
+
+    def _look(self, servers: Iterable[ServerAddress]) -> None:
+        """Ask every server for its timeline, unless another thread does."""
+        if not self._looking.acquire(blocking=False):
+            return
+        try:
+            for host in servers:
+                with suppress(psycopg.OperationalError):
+                    url = conninfo.make_conninfo(host.url, target_session_attrs="any")
+                    with closing(Connection.open(url, self._watch)) as connection:
+                        self._meet(_lineage(connection))
+        finally:
+            self._looked = time.monotonic()
+            self._looking.release()
+
+    def _meet(self, lineage: Lineage | None) -> None:
+        """Remember the newest timeline; raise ReplacedError if a newer one than this was met before."""
+        with self._meeting:
+            if not self._is_replaced(lineage):
+                self._newest = lineage or self._newest
+                return
+        raise ReplacedError("its timeline is older than that of a server that has taken over")
+
+    def _is_replaced(self, lineage: Lineage | None) -> bool:
+        return bool(lineage and self._newest and lineage.is_older_than(self._newest))
+
+
+def _lineage(connection: Connection) -> Lineage | None:
+    """Return the timeline of a server; None if it does not tell."""
+    try:
+        row = connection.execute(statements()["upkeep.lineage"]).fetchone() or {}
+        connection.commit()
+    except (errors.ProgrammingError, errors.NotSupportedError, errors.ObjectNotInPrerequisiteState):
+        connection.rollback()
+        return None
+    return Lineage(row["system"], row["timeline"])
+
+
+class Listener:
+    """Hears which workspaces are written to, on a connection of its own."""
+
+    def __init__(self, pool: Pool) -> None:
+        self._pool = pool
+        self._connection: Connection | None = None
+
+    def heard(self, wait: float) -> set[str] | None:
+        """Wait for a write; return the ids of the workspaces that were written to, or None if that is unknown.
+
+        It is unknown at first, after a broken connection, on a replica, which allows no LISTEN, and through a pooler,
+        which would keep a connection of the server for this one.
+        """
+        try:
+            if self._connection is None and not self._pool.pooled:
+                self._connection = self._listening()
+                return None
+            if self._connection is None:
+                self._pool.wait(wait)
+                return None
+            ids = {notice.payload for notice in self._connection.notifies(timeout=wait, stop_after=1)}
+            return ids | {notice.payload for notice in self._connection.notifies(timeout=0)} if ids else ids
+        except (psycopg.Error, StoreError):
+            self.close()
+            self._pool.wait(wait)
+            return None
+
+    def _listening(self) -> Connection | None:
+        connection = self._pool.connect()
+        try:
+            if connection.pooled:
+                connection.end()
+                return None
+            connection.autocommit = True
+            connection.execute(statements()["placement.listen"])
+        except psycopg.Error:
+            connection.end()
+            raise
+        return connection
+
+    def close(self) -> None:
+        """Stop listening."""
+        connection, self._connection = self._connection, None
+        if connection is not None:
+            connection.end()

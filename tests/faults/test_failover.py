@@ -1,0 +1,188 @@
+"""What becomes of calls when a machine with Postgres dies, freezes, is replaced, or comes back: real servers."""
+
+import signal
+import threading
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
+from pathlib import Path
+from typing import Self
+
+import pytest
+
+from memoryd.deadline import time_limit
+from memoryd.errors import StoreBusyError, StoreError, UncertainError
+from memoryd.server.http import app as http_app
+from memoryd.store.postgres import pool
+from memoryd.store.postgres.store import PostgresStore
+from tests.clients import PATIENCE, until
+from tests.http import serving
+from tests.store.clusters import Cluster, ask, cluster, of_several, replicated
+from tests.store.kit import put, words, workspace
+
+pytestmark = [pytest.mark.process, pytest.mark.slow, pytest.mark.servers]
+
+Pair = tuple[Cluster, Cluster]
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[Cluster]:
+    with cluster() as started:
+        yield started
+
+
+@pytest.fixture
+def pair() -> Iterator[Pair]:
+    with replicated() as started:
+        yield started
+
+
+def bodies(server: Cluster) -> set[str]:
+    return set(server.ask("SELECT body FROM records"))
+
+
+class Writers:
+    """Store one text after another in workspaces of their own."""
+
+    def __init__(self, store: PostgresStore, number: int) -> None:
+        self.acknowledged: list[str] = []
+        self.failed: list[StoreError] = []
+        self._store, self._end = store, threading.Event()
+        self._threads = [threading.Thread(target=self._write, args=(n,), daemon=True) for n in range(number)]
+
+    def __enter__(self) -> Self:
+        for thread in self._threads:
+            thread.start()
+        self.go_on()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._end.set()
+        for thread in self._threads:
+            thread.join(60)
+
+    def go_on(self) -> None:
+        """Wait until more is acknowledged."""
+        before = len(self.acknowledged)
+        until(lambda: len(self.acknowledged) > before + 20, "writes")
+
+    def _write(self, writer: int) -> None:
+        here, number = workspace(), 0
+        while not self._end.is_set():
+            number += 1
+            try:
+                put(self._store, here, f"text {number} of {writer}")
+                self.acknowledged.append(f"text {number} of {writer}")
+            except StoreError as error:
+                self.failed.append(error)
+
+
+def test_a_standby_takes_over_from_a_killed_primary_and_the_old_one_gets_no_writes(
+    pair: Pair, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    primary, standby = pair
+    with closing(PostgresStore(of_several(primary, standby))) as store:
+        with Writers(store, 4) as writers:
+            primary.stop(signal.SIGKILL)
+            standby.promote()
+            writers.go_on()
+        assert set(writers.acknowledged) <= bodies(standby)
+        assert all(isinstance(error, UncertainError) for error in writers.failed)
+
+        (primary.data / "standby.signal").unlink(missing_ok=True)
+        primary.start()
+        primary.ask("ALTER SYSTEM SET synchronous_standby_names = ''")
+        primary.ask("SELECT pg_reload_conf()")
+        standby.stop(signal.SIGKILL)
+        monkeypatch.setattr(pool, "FAILOVER", 0.1)
+        with pytest.raises(StoreError, match=r"its timeline is older than .*Connection refused.*Nothing was stored"):
+            put(store, workspace(), "on the old one")
+        assert "on the old one" not in bodies(primary)
+        standby.start()
+        put(store, workspace(), "on the new one")
+    with closing(PostgresStore(of_several(primary, standby))) as fresh:
+        put(fresh, workspace(), "by a process that starts now")
+    assert {"on the new one", "by a process that starts now"} <= bodies(standby) - bodies(primary)
+
+
+def test_a_standby_takes_over_from_a_frozen_primary(pair: Pair, monkeypatch: pytest.MonkeyPatch) -> None:
+    primary, standby = pair
+    monkeypatch.setattr(pool, "DOUBT", 0.2)
+    with closing(PostgresStore(of_several(primary, standby, connect_timeout="2"))) as store:
+        with Writers(store, 16) as writers:
+            primary.freeze()
+            standby.promote()
+            writers.go_on()
+        primary.thaw()
+        assert set(writers.acknowledged) <= bodies(standby)
+        assert all(isinstance(error, UncertainError) for error in writers.failed)
+        put(store, workspace(), "after it thawed")
+    assert "after it thawed" in bodies(standby) - bodies(primary)
+
+
+def test_a_frozen_server_keeps_no_connection(server: Cluster) -> None:
+    here = workspace()
+    url = server.database()
+    with closing(PostgresStore(url, 1)) as store:
+        put(store, here, "before")
+        server.freeze()
+
+        try:
+            with time_limit(0.3), pytest.raises(StoreBusyError, match=r"no answer for .*Nothing was stored"):
+                put(store, here, "during")
+        finally:
+            server.thaw()
+        put(store, here, "after")
+    assert sorted(ask(url, "SELECT body FROM records")) == ["after", "before"]
+
+
+def test_a_frozen_server_does_not_keep_memoryd_from_its_end(
+    server: Cluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(http_app, "LAST_CALLS", 0)
+    url = server.database()
+    with (
+        serving(tmp_path, "--workspace", "default", MEMORY_DATABASE_URL=url) as http,
+        ThreadPoolExecutor(1) as threads,
+        http.connect() as client,
+    ):
+        assert http.tool("memory_store", content="before").status_code == 200
+        server.freeze()
+        try:
+            late = threads.submit(client.post, "/tools/memory_store", json={"content": "late"})
+            until(http.running, "the call")
+            http.stop()
+            assert late.result(PATIENCE).status_code == 503
+        finally:
+            server.thaw()
+
+
+def test_a_statement_outlives_the_servers_own_limit_by_little(server: Cluster, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pool, "GRACE", 0.1)
+    here = workspace()
+    with closing(PostgresStore(server.database(statement_timeout="200"))) as store:
+        put(store, here, "before")
+        server.freeze()
+        try:
+            with pytest.raises(StoreBusyError, match="does not answer"):
+                store.read(here, lambda q: q.all("doctor.owners"))
+        finally:
+            server.thaw()
+
+
+def test_writers_that_wait_for_a_standby_leave_connections_to_readers(pair: Pair) -> None:
+    primary, standby = pair
+    here = workspace()
+    with closing(PostgresStore(primary.url, 4)) as store:
+        put(store, here, "kept")
+        standby.freeze()
+        writers = [threading.Thread(target=put, args=(store, workspace(), "text"), daemon=True) for _ in range(6)]
+        for writer in writers:
+            writer.start()
+        waiting = "SELECT count(*) FROM pg_stat_activity WHERE wait_event = 'SyncRep' AND application_name = 'memoryd'"
+        until(lambda: primary.ask(waiting) == [3], "three writers of four connections")
+        assert words(store, here, "kept") == ["kept"]
+        standby.thaw()
+        for writer in writers:
+            writer.join(60)
+    assert primary.ask("SELECT count(*) FROM records") == [7]

@@ -1,0 +1,46 @@
+"""The addresses of servers: what a URL says, what it leaves open, and how it is shown."""
+
+import pytest
+from psycopg import conninfo
+
+from memoryd.errors import InvalidInputError
+from memoryd.store.postgres.server import GivenServer, hosts
+
+
+def parameters(url: str, *, read_only: bool = False) -> dict[str, object]:
+    return dict(conninfo.conninfo_to_dict(GivenServer(url, read_only=read_only).url()))
+
+
+def test_a_vanished_machine_is_noticed_after_seconds_unless_the_url_says_otherwise() -> None:
+    ours = parameters("postgresql://u@a/x")
+    assert (ours["keepalives_idle"], ours["tcp_user_timeout"], ours["connect_timeout"]) == ("5", "10000", "10")
+    theirs = parameters("postgresql://u@a/x?tcp_user_timeout=0&keepalives_idle=60&connect_timeout=7")
+    assert (theirs["keepalives_idle"], theirs["tcp_user_timeout"], theirs["connect_timeout"]) == ("60", "0", "7")
+
+
+def test_of_several_servers_the_one_that_takes_writes_is_looked_for() -> None:
+    url = "postgresql://u@a,b/x"
+    assert parameters(url)["target_session_attrs"] == "read-write"
+    assert parameters(url, read_only=True)["target_session_attrs"] == "any"
+    assert parameters(f"{url}?target_session_attrs=primary")["target_session_attrs"] == "primary"
+    assert "target_session_attrs" not in parameters("postgresql://u@a/x")
+
+
+@pytest.mark.parametrize(
+    ("url", "place"),
+    [
+        ("postgresql://u:geheim@a,b:5433/x", "a:5432,b:5433/x"),
+        ("host=a,b port=6000 dbname=x password=geheim", "a:6000,b:6000/x"),
+        ("postgresql://u@/x?hostaddr=10.0.0.1,10.0.0.2", "10.0.0.1:5432,10.0.0.2:5432/x"),
+        ("postgresql:///x", "local:5432/x"),
+    ],
+)
+def test_each_host_is_shown_with_its_port(url: str, place: str) -> None:
+    server = GivenServer(url)
+    assert server.place == place
+    assert [host.place for host in hosts(server.url())] == place.partition("/")[0].split(",")
+
+
+def test_hosts_and_ports_that_do_not_pair_are_refused() -> None:
+    with pytest.raises(InvalidInputError, match="names 3 hosts and 2 ports"):
+        GivenServer("host=a,b,c port=1,2")
