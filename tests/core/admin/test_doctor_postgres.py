@@ -11,7 +11,7 @@ from memoryd.core.engine import Engine
 from memoryd.core.memories.memories import Memories
 from memoryd.core.scope import Scope
 from memoryd.settings import Settings
-from memoryd.store.postgres import connection
+from memoryd.store.postgres import pool
 from tests.clients import NO_MODELS
 from tests.store.clusters import Cluster, ask, cluster
 
@@ -90,7 +90,7 @@ def test_facts(patient: Patient) -> None:
 
 @pytest.mark.process
 def test_a_server_out_of_reach(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(connection, "PAUSES", ())
+    monkeypatch.setattr(pool, "PAUSES", ())
     diagnosis = Patient(home, "postgresql://user:geheim@127.0.0.1:1/memory").examine()
     (finding,) = diagnosis.findings
     assert finding.subject == "127.0.0.1:1/memory"
