@@ -238,7 +238,7 @@ def test_the_last_line_may_lack_its_end(pipe: Pipe) -> None:
 def test_pending_answers_are_delivered_at_the_end(pipe: Pipe, home: Path) -> None:
     server = pipe()
     server.handshake()
-    contents = [f"Last minute note {i}." for i in range(60)]
+    contents = [f"Last minute note {i}." for i in range(25)]
     numbers = [
         server.post("tools/call", {"name": "memory_store", "arguments": {"content": content}}) for content in contents
     ]

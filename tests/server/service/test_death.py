@@ -234,6 +234,7 @@ def test_an_upgrade_has_its_own_service(home: Path, newer: Path) -> None:
     until(lambda: not services(home), "the end of both")
     (file,) = (home / "data").glob("memory.db")
     with closing(apsw.Connection(str(file))) as connection:
+        connection.set_busy_timeout(int(PATIENCE * 1000))  # the processes close it after their sockets
         assert connection.pragma("integrity_check") == "ok"
         assert connection.execute("SELECT count(*) FROM next").fetchall() == [(0,)]
     with connected(home) as late:
