@@ -25,7 +25,7 @@ ENTRY = ("at", "act", "subject", "client", "detail")
 def list_(settings: Settings, *, as_json: AsJson = False) -> None:
     """List the clients that people have let in."""
     with Engine(settings, fetch=False) as engine:
-        names = {workspace.id: workspace.name for workspace in engine.workspaces.all()}
+        names = show.workspace_names(engine.workspaces.all())
         found = [_shown(login, names) for login in engine.logins.all()]
     if as_json:
         show.as_json({"logins": found})
@@ -70,7 +70,7 @@ def log(
 def _shown(login: Login, names: dict[str, str]) -> dict[str, str]:
     return {
         "id": login.id, "person": login.person, "client": login.client_name, "allows": login.grant.level,
-        "workspace": names.get(login.grant.workspace, login.grant.workspace) or "any", "created_at": login.created_at,
+        "workspace": names.get(login.grant.workspace, login.grant.workspace), "created_at": login.created_at,
         "used_at": login.used_at,
         "expires_at": "unused for 90 days" if login.expires_at == FOREVER else login.expires_at,
     }  # fmt: skip

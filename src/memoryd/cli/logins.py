@@ -56,11 +56,11 @@ def _typed() -> str:
 def list_(settings: Settings, *, as_json: AsJson = False) -> None:
     """List the people who have a password."""
     with Engine(settings, fetch=False) as engine:
-        names = {workspace.id: workspace.name for workspace in engine.workspaces.all()}
+        names = show.workspace_names(engine.workspaces.all())
         found = [
             {
                 "name": one.name, "most": one.level, "created_at": one.created_at,
-                "workspace": names.get(one.workspace, one.workspace) or "any",
+                "workspace": names.get(one.workspace, one.workspace),
             } for one in engine.accounts.all()
         ]  # fmt: skip
     if as_json:

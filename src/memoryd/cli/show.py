@@ -10,6 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from memoryd.cli.frame import out, printable
+from memoryd.model import Workspace
 
 SHOWN = 400  # characters of a memory in a list
 
@@ -85,3 +86,8 @@ def _plain(value: object) -> str:
     if isinstance(value, list | tuple):
         return ", ".join(map(_plain, value)) or "none"
     return "none" if value is None else str(value)
+
+
+def workspace_names(workspaces: Iterable[Workspace]) -> dict[str, str]:
+    """Return the names of workspaces by their ids, and what a credential shows that is bound to none."""
+    return {"": "any", **{workspace.id: workspace.name for workspace in workspaces}}

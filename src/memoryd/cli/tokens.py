@@ -49,7 +49,7 @@ def create(
 def list_(settings: Settings, *, as_json: AsJson = False) -> None:
     """List the tokens, without their secrets."""
     with Engine(settings, fetch=False) as engine:
-        names = {workspace.id: workspace.name for workspace in engine.workspaces.all()}
+        names = show.workspace_names(engine.workspaces.all())
         found = [_shown(token, names) for token in engine.tokens.all()]
     if as_json:
         show.as_json({"tokens": found})
@@ -73,7 +73,7 @@ def _shown(token: Token, names: dict[str, str]) -> dict[str, str]:
         "name": token.name,
         "id": token.id,
         "allows": ", ".join(sorted(grant.tools)) or grant.level,
-        "workspace": names.get(grant.workspace, grant.workspace) or "any",
+        "workspace": names.get(grant.workspace, grant.workspace),
         "created_at": token.created_at,
         "expires_at": "never" if token.expires_at == FOREVER else token.expires_at,
     }

@@ -19,7 +19,7 @@ from starlette.applications import Starlette
 from memoryd.core.access.tokens import Level
 from memoryd.core.engine import Engine
 from tests.clients import PATIENCE, Agent
-from tests.http import TRUSTING_NOBODY, HttpServer, HttpThread, beside, serving
+from tests.http import TRUSTING_NOBODY, HttpServer, HttpThread, bearer, beside, serving
 
 PASSWORD = "correct horse battery"
 CHALLENGE, VERIFIER = "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM", "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk"
@@ -197,3 +197,8 @@ class Plain:
         answer = (browser or Browser(self.server)).goes(self.asks())
         issued: dict[str, Any] = self.exchanges(answer["code"]).json()
         return issued
+
+
+def works(server: HttpServer, token: str) -> bool:
+    """Whether a token lets its bearer call a tool."""
+    return server.tool("memory_inspect", bearer(token)).status_code == 200

@@ -6,8 +6,8 @@ import httpx2
 import pytest
 
 from memoryd.core.access import access_log
-from tests.http import WORKSPACE, HttpServer, bearer, beside
-from tests.server.auth.kit import BACK, CHALLENGE, PASSWORD, Browser, Plain, hidden, published, told
+from tests.http import WORKSPACE, HttpServer, beside
+from tests.server.auth.kit import BACK, CHALLENGE, PASSWORD, Browser, Plain, hidden, published, told, works
 
 
 @pytest.fixture(scope="module")
@@ -19,10 +19,6 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[HttpServer]:
 @pytest.fixture(scope="module")
 def client(server: HttpServer) -> Plain:
     return Plain(server)
-
-
-def works(server: HttpServer, token: str) -> bool:
-    return server.tool("memory_inspect", bearer(token)).status_code == 200
 
 
 def acts(server: HttpServer) -> list[str]:

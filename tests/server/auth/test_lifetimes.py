@@ -16,7 +16,7 @@ from memoryd.core.engine import Engine
 from memoryd.settings import Settings
 from tests.clients import NO_MODELS, environment
 from tests.http import SESSION, WORKSPACE, HttpServer, bearer, beside, memoryd
-from tests.server.auth.kit import BACK, CHALLENGE, PASSWORD, VERIFIER, Browser, Plain, free_port, published
+from tests.server.auth.kit import BACK, CHALLENGE, PASSWORD, VERIFIER, Browser, Plain, free_port, published, works
 
 AT_ONCE = 8
 
@@ -30,10 +30,6 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[HttpServer]:
 @pytest.fixture(scope="module")
 def client(server: HttpServer) -> Plain:
     return Plain(server)
-
-
-def works(server: HttpServer, token: str) -> bool:
-    return server.tool("memory_inspect", bearer(token)).status_code == 200
 
 
 def test_refresh_tokens_rotate_with_a_time_of_grace(

@@ -8,7 +8,7 @@ import unicodedata
 from dataclasses import dataclass
 
 from memoryd.core.access import access_log
-from memoryd.core.access.tokens import NAME_LENGTH, Level
+from memoryd.core.access.tokens import NAME_LENGTH, Level, is_name
 from memoryd.core.base.clock import FOREVER, Clock
 from memoryd.core.security.secrets import Secrets
 from memoryd.core.workspaces.registry import Workspaces
@@ -65,7 +65,7 @@ class Accounts:
 
         Raise InvalidInputError, or NotFoundError for the workspace.
         """
-        if not name.strip() or not name.isprintable() or len(name) > NAME_LENGTH or self.secrets.clean(name).found:
+        if not is_name(name) or self.secrets.clean(name).found:
             raise InvalidInputError(f"{name[:50]!r} is not a valid name: use 1 to {NAME_LENGTH} characters.")
         if not SHORTEST <= len(password) <= LONGEST:
             raise InvalidInputError(f"A password has {SHORTEST} to {LONGEST:,} characters: take a long one.")

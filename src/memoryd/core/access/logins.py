@@ -4,8 +4,6 @@ An authorization request is a row, so that any process can go on with it; it bec
 a login with its tokens.
 """
 
-import base64
-import hashlib
 import hmac
 import secrets
 from collections.abc import Callable
@@ -14,6 +12,7 @@ from datetime import timedelta
 
 from memoryd.core.access import access_log
 from memoryd.core.access.accounts import Person
+from memoryd.core.access.hashes import hashed, pkce_challenge
 from memoryd.core.access.tokens import LEVELS, PREFIX, Grant, Level
 from memoryd.core.base.clock import Clock
 from memoryd.errors import InvalidInputError, NotFoundError
@@ -193,7 +192,7 @@ class Logins:
             if not queries.run("authorizations.use", code=hashed(code), now=self._clock.now()):
                 self._end(queries, row["login"], "code replayed")
                 return None
-            right = hmac.compare_digest(_challenge(verifier), row["challenge"])
+            right = hmac.compare_digest(pkce_challenge(verifier), row["challenge"])
             if not right or row["expires_at"] <= self._clock.now() or redirect_uri not in (None, row["redirect_uri"]):
                 self._end(queries, row["login"], "code refused")
                 return None
@@ -303,16 +302,6 @@ class Logins:
 
         if not stopping() and self._store.placement.exists() and self._store.read(None, ended):
             self._store.write(None, write)
-
-
-def hashed(secret: str) -> str:
-    """Return the hash of a random secret: with 256 bits of them a plain SHA-256 is sufficient."""
-    return hashlib.sha256(secret.encode("utf-8", "surrogatepass")).hexdigest()
-
-
-def _challenge(verifier: str) -> str:
-    digest = hashlib.sha256(verifier.encode("utf-8", "surrogatepass")).digest()
-    return base64.urlsafe_b64encode(digest).rstrip(b"=").decode()
 
 
 def _over() -> NotFoundError:

@@ -1,6 +1,5 @@
 """The OAuth clients that register themselves, and what is known of a client when it asks to be let in."""
 
-import hashlib
 import hmac
 import json
 import secrets
@@ -9,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from memoryd.core.access import access_log
+from memoryd.core.access.hashes import hashed
 from memoryd.core.access.redirects import matching
 from memoryd.core.base.clock import Clock
 from memoryd.core.security.secrets import Secrets
@@ -39,7 +39,7 @@ class OAuthClient:
 
     def proves(self, secret: str) -> bool:
         """Return whether a secret is the client's; one that has none needs none."""
-        return self.method == "none" or hmac.compare_digest(_hash(secret), self.secret_hash)
+        return self.method == "none" or hmac.compare_digest(hashed(secret), self.secret_hash)
 
 
 class OAuthClients:
@@ -68,7 +68,7 @@ class OAuthClients:
         secret = "" if method == "none" else secrets.token_urlsafe(32)
         made = OAuthClient(
             id=str(uuid.uuid4()), name=called(self.secrets.masked(name)), redirect_uris=tuple(redirect_uris),
-            method=method, secret_hash=_hash(secret) if secret else "",
+            method=method, secret_hash=hashed(secret) if secret else "",
         )  # fmt: skip
         row = {
             "id": made.id, "name": made.name, "secret": made.secret_hash, "method": method,
@@ -89,7 +89,3 @@ class OAuthClients:
 def called(name: str) -> str:
     """Return the name of a client as it is kept and shown: one short line, in which nothing is invisible."""
     return storable(" ".join(shown(name).split())[:NAME_LENGTH]) or UNNAMED
-
-
-def _hash(secret: str) -> str:
-    return hashlib.sha256(secret.encode("utf-8", "surrogatepass")).hexdigest()

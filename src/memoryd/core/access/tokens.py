@@ -1,6 +1,5 @@
 """Tokens for access over HTTP and what they allow. Only the hash of a token is stored."""
 
-import hashlib
 import hmac
 import json
 import secrets
@@ -10,6 +9,7 @@ from datetime import timedelta
 from typing import Literal
 
 from memoryd.core.access import access_log
+from memoryd.core.access.hashes import hashed
 from memoryd.core.base.clock import FOREVER, Clock
 from memoryd.core.security.secrets import Secrets, cleaned
 from memoryd.core.workspaces.registry import Workspaces
@@ -86,7 +86,7 @@ class Tokens:
 
         Raise InvalidInputError, or NotFoundError for the workspace.
         """
-        if not name.strip() or not name.isprintable() or len(name) > NAME_LENGTH:
+        if not is_name(name):
             raise InvalidInputError(f"{name[:50]!r} is not a valid token name: use 1 to {NAME_LENGTH} characters.")
         if any(token.name == name for token in self.all()):
             raise InvalidInputError(f"There is a token {name!r} already. Choose another name, or revoke it first.")
@@ -95,7 +95,7 @@ class Tokens:
         bound = self._workspaces.active(workspace).id if workspace else ""
         token_id, secret = secrets.token_hex(6), secrets.token_urlsafe(SECRET_BYTES)
         row = {
-            "id": token_id, "name": name, "hash": _hash(secret), "level": level, "project": bound,
+            "id": token_id, "name": name, "hash": hashed(secret), "level": level, "project": bound,
             "tools": json.dumps(sorted(set(tools))), "now": self._clock.now(),
             "until": self._clock.ago(-timedelta(days=days)) if days else FOREVER,
         }  # fmt: skip
@@ -136,14 +136,15 @@ class Tokens:
         """Return the token that was presented, or None if it is unknown or has expired."""
         begins, token_id, secret = [*presented.split("_", 2), "", ""][:3]
         known = self._store.placement.exists() and self._store.read(None, lambda q: q.one("tokens.by_id", id=token_id))
-        row = known or {"hash": _hash(""), "expires_at": ""}  # so that an unknown id takes the same time
-        same = hmac.compare_digest(_hash(secret), row["hash"])
+        row = known or {"hash": hashed(""), "expires_at": ""}  # so that an unknown id takes the same time
+        same = hmac.compare_digest(hashed(secret), row["hash"])
         valid = same and begins == PREFIX and bool(known) and row["expires_at"] > self._clock.now()
         return _token(row) if valid else None
 
 
-def _hash(secret: str) -> str:
-    return hashlib.sha256(secret.encode("utf-8", "surrogatepass")).hexdigest()
+def is_name(text: str) -> bool:
+    """Return whether a token or a person may be called so."""
+    return bool(text.strip()) and text.isprintable() and len(text) <= NAME_LENGTH
 
 
 def _token(row: Row) -> Token:

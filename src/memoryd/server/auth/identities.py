@@ -1,6 +1,5 @@
 """People of an identity provider: they log in there (OpenID Connect), or bring a token that it signed."""
 
-import base64
 import hashlib
 import hmac
 from datetime import UTC, datetime, timedelta
@@ -9,6 +8,7 @@ from urllib.parse import urlencode
 
 from memoryd.core.access import login_rules
 from memoryd.core.access.accounts import Person, subject_from
+from memoryd.core.access.hashes import pkce_challenge
 from memoryd.core.access.tokens import LEVELS, NAME_LENGTH, Grant
 from memoryd.core.base.clock import timestamp
 from memoryd.core.engine import Engine
@@ -42,7 +42,7 @@ class Identities:
         asked = {
             "response_type": "code", "client_id": self._client, "redirect_uri": f"{self._public}{CALLBACK}",
             "scope": SCOPE, "state": key, "nonce": _derived(browser, key, "nonce"), "code_challenge_method": "S256",
-            "code_challenge": _challenge(_derived(browser, key, "verifier")),
+            "code_challenge": pkce_challenge(_derived(browser, key, "verifier")),
         }  # fmt: skip
         address = self.provider.endpoint("authorization_endpoint")
         return f"{address}{'&' if '?' in address else '?'}{urlencode(asked)}"
@@ -118,7 +118,3 @@ def _needed(settings: Settings, field: str) -> str:
 def _derived(browser: str, key: str, purpose: str) -> str:
     """Return a secret of one login that only its browser's cookie gives: nothing of it has to be kept."""
     return hmac.new(browser.encode(), f"{purpose} {key}".encode(), hashlib.sha256).hexdigest()
-
-
-def _challenge(verifier: str) -> str:
-    return base64.urlsafe_b64encode(hashlib.sha256(verifier.encode()).digest()).rstrip(b"=").decode()

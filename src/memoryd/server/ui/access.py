@@ -1,6 +1,5 @@
 """Who may use the page: one-time tickets, sessions in a cookie, and which requests come from the page itself."""
 
-import hashlib
 import secrets
 import time
 from collections.abc import Callable
@@ -10,6 +9,7 @@ from threading import Lock
 from starlette.requests import HTTPConnection, Request
 
 from memoryd.core.access.credentials import Credentials
+from memoryd.core.access.hashes import hashed
 from memoryd.core.access.tokens import EVERYTHING, Grant
 
 TICKET_TIME = 60.0  # seconds in which a ticket can be used, once
@@ -44,7 +44,7 @@ class PageAccess:
         with self._lock:
             now = self._clock()
             self._tickets = {key: until for key, until in self._tickets.items() if until > now}
-            self._tickets[_hash(made)] = now + seconds
+            self._tickets[hashed(made)] = now + seconds
         return made
 
     def enter(self, key: str) -> str | None:
@@ -58,16 +58,16 @@ class PageAccess:
             alive = {one: session for one, session in self._sessions.items() if session.used > now - IDLE}
             while len(alive) >= MOST:
                 alive.pop(min(alive, key=lambda one: alive[one].used))
-            self._sessions = alive | {_hash(made): PageSession(grant, now)}
+            self._sessions = alive | {hashed(made): PageSession(grant, now)}
         return made
 
     def _used(self, ticket: str) -> bool:
         with self._lock:
-            return self._tickets.pop(_hash(ticket), 0.0) > self._clock()
+            return self._tickets.pop(hashed(ticket), 0.0) > self._clock()
 
     def grant(self, session: str) -> Grant | None:
         """Return what a session may do; None if it has ended, with its token or by itself. Raise StoreError."""
-        key, now = _hash(session), self._clock()
+        key, now = hashed(session), self._clock()
         with self._lock:
             found = self._sessions.get(key)
             if found is None or found.used <= now - IDLE:
@@ -82,11 +82,7 @@ class PageAccess:
     def leave(self, session: str) -> None:
         """End a session."""
         with self._lock:
-            self._sessions.pop(_hash(session), None)
-
-
-def _hash(secret: str) -> str:
-    return hashlib.sha256(secret.encode("utf-8", "surrogatepass")).hexdigest()
+            self._sessions.pop(hashed(session), None)
 
 
 # requests ------------------------------------------------------------------------------------------------------------
