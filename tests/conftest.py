@@ -1,25 +1,29 @@
 """What tests share: the bundled models, servers to talk to, and on which store they keep their memories."""
 
 import gc
+import json
 import os
 import shutil
 import sys
 import tempfile
 import threading
 from collections.abc import Callable, Generator, Iterator
-from contextlib import ExitStack, closing
+from contextlib import ExitStack, closing, suppress
 from importlib import import_module  # Windows has no managed server
 from pathlib import Path
 from threading import Event
-from typing import Literal, TypeVar
+from typing import Any, Literal, TypeVar
 
 import psycopg
 import pytest
+from jsonschema import Draft202012Validator
 
+from memoryd import disk
 from memoryd.models import helpers, weights
 from memoryd.models.providers import Spec
 from memoryd.models.pull import pull
 from memoryd.settings import Settings
+from memoryd.store.sqlite.file import SqliteFile
 from tests.clients import POSTGRES, SERVICE, Agent, agent, environment, process_agent, until
 from tests.wires import ProcessWire, StreamWire, Wire
 
@@ -208,6 +212,43 @@ def _models_once() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patched:
         for name in ("load_embedder", "load_reranker"):
             patched.setattr(helpers, name, once(getattr(helpers, name)))
+        yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _schema_once(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Make SQLite's schema once a worker: new databases of this process are copies of an empty one."""
+    template = tmp_path_factory.mktemp("schema") / "memory.db"
+    with closing(SqliteFile(template, "full", at_rest=True)) as made:
+        made.open(create=True)
+    make_file = disk.make_file
+
+    def copied(path: Path) -> None:
+        if path.suffix == ".db" and not path.is_symlink():
+            with disk.temporary(path) as copy, suppress(FileExistsError):
+                shutil.copyfile(template, copy)
+                os.link(copy, path)
+        make_file(path)
+
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(disk, "make_file", copied)
+        yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _declared_once() -> Iterator[None]:
+    """Check the schema of each tool's answers once a worker: the SDK's client does for every connection."""
+    checked: set[str] = set()
+    check = Draft202012Validator.check_schema
+
+    def once(schema: Any, **options: Any) -> None:
+        text = json.dumps(schema, sort_keys=True)
+        if text not in checked:
+            check(schema, **options)
+            checked.add(text)
+
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(Draft202012Validator, "check_schema", once)
         yield
 
 

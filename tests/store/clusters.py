@@ -7,7 +7,7 @@ import signal
 import tempfile
 import urllib.parse
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -43,14 +43,18 @@ class Cluster:
 
     def freeze(self) -> None:
         """Stop its processes where they are: the machine still takes connections, and gives no answers."""
-        server = psutil.Process(self.pid())
-        for process in (server, *server.children()):
-            process.suspend()
+        for process in self._processes():
+            with suppress(psutil.NoSuchProcess):  # a worker of Postgres ended by itself
+                process.suspend()
 
     def thaw(self) -> None:
+        for process in self._processes():
+            with suppress(psutil.NoSuchProcess):
+                process.resume()
+
+    def _processes(self) -> list[psutil.Process]:
         server = psutil.Process(self.pid())
-        for process in (server, *server.children()):
-            process.resume()
+        return [server, *server.children()]
 
     def standby(self, directory: Path) -> "Cluster":
         """Another one, which copies this one."""

@@ -5,6 +5,7 @@ share. A program that syncs copies the files one by one, each at another moment,
 has them open. A network file system carries neither the locks nor the memory to other machines reliably.
 """
 
+import os
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -40,7 +41,7 @@ MARKS: Mapping[str, str] = {
     ".nextcloudsync.log": "Nextcloud", ".owncloudsync.log": "ownCloud",
 }  # fmt: skip
 """What programs leave in the folder that they sync."""
-DATABASES = ("._sync_*.db", ".sync_*.db")
+DATABASES = re.compile(r"\._?sync_.*\.db$")
 """The files in which Nextcloud and ownCloud keep what they have synced, in that folder."""
 
 MOUNTS = Path("/proc/self/mountinfo")
@@ -81,11 +82,12 @@ def _syncs(folder: Path) -> str:
     if by := NAMES.get(APPENDED.sub("", folder.name)):
         return by
     try:
-        marked = (by for mark, by in MARKS.items() if (folder / mark).exists())
-        kept = ("Nextcloud or ownCloud" for mark in DATABASES for _ in folder.glob(mark))
-        return next(chain(marked, kept), "")
+        names = set(os.listdir(folder))
     except OSError:  # a folder above that this user may not look into
         return ""
+    marked = (by for mark, by in MARKS.items() if mark in names)
+    kept = ("Nextcloud or ownCloud" for name in names if DATABASES.match(name))
+    return next(chain(marked, kept), "")
 
 
 def _mount(where: Path, mounts: Path) -> SharedFolder | None:
