@@ -5,7 +5,8 @@ once, within the budget; whichever field of it a client shows.
 import json
 import re
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 
 from memoryd.cli.clients.catalog import CLIENTS
@@ -197,6 +198,33 @@ def _uninstalled(agent: Agent, place: Place) -> Outcome:
     table = CLIENTS[agent.name].table  # type: ignore[index]
     left = parsed(text, toml=is_toml(agent.configuration)).get(table)
     return Outcome("uninstall", "" if left is None else f"{table} is left: {left}")
+
+
+def together(agents: Sequence[Agent], place: Place, models: Sequence[Model]) -> Iterator[Outcome]:
+    """Several clients of one user who start at once: they share one service, and what each of them stores."""
+    place.clear()
+    places = [replace(place, variables=agent.variables(model.url)) for agent, model in zip(agents, models, strict=True)]
+    for agent, each, model in zip(agents, places, models, strict=True):
+        agent.configure(each, model.url)
+        agent.install(each)
+    facts = [f"{agent.name} was here, and keeps the number {number}." for number, agent in enumerate(agents, start=71)]
+
+    def session(agent: Agent, each: Place, model: Model, fact: str) -> str:
+        script = Call("memory_store", {"content": fact}), Call("memory_recall", {"query": fact})
+        problem = _session(agent, each, model, *script, prompt="Keep what I told you, then look it up.")
+        shown = [result.text for result in model.results()]
+        return problem or ("" if len(shown) == 2 and fact in shown[1] else f"it was shown {shown}")
+
+    with ThreadPoolExecutor(len(agents)) as threads:
+        problems = list(threads.map(session, agents, places, models, facts))
+    for agent, problem in zip(agents, problems, strict=True):
+        yield Outcome(f"{agent.name} at once", problem)
+    running = json.loads(place.memoryd("service", "status", "--json"))
+    one = len(running["services"]) == 1 and not running["silent"]
+    yield Outcome("one service", "" if one else f"not one service: {running}")
+    found = place.memoryd("recall", "Which number does each keep?")
+    lost = [fact for fact in facts if fact not in found]
+    yield Outcome("what each stored", f"not found: {lost}" if lost else "")
 
 
 # clients that call tools themselves ----------------------------------------------------------------------------------

@@ -1,4 +1,5 @@
-"""Tries real clients with memoryd and a scripted model: `make clients`, or `make clients CLIENTS="codex gemini"`.
+"""Tries real clients with memoryd and a scripted model: `make clients`, or `make clients CLIENTS="codex gemini"`;
+`together` tries several at once.
 
 Prints a line for each check. The exit code is 1 where a check failed, or a client could not be installed. What
 the models were shown is kept in shown.json, of which `docs/tables.py` makes a table.
@@ -7,11 +8,12 @@ the models were shown is kept in shown.json, of which `docs/tables.py` makes a t
 import json
 import sys
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack
 from pathlib import Path
 
 from tests.real_clients.agents import AGENTS, Agent
 from tests.real_clients.callers import CALLERS, Caller
-from tests.real_clients.checks import Outcome, called, tried
+from tests.real_clients.checks import Outcome, called, together, tried
 from tests.real_clients.model import model
 from tests.real_clients.packages import NotInstalledError
 from tests.real_clients.place import BUILD, Place
@@ -21,33 +23,69 @@ SHOWN = Path(__file__).resolve().parent / "shown.json"
 NOTED = ("tools", "store")
 
 CLIENTS = {client.name: client for client in (*AGENTS, *CALLERS)}
+TOGETHER = "together"
+"""The clients that hold a session each at once, and how this is asked for."""
+AT_ONCE = ("claude-code", "codex", "gemini")
 
 
 def main(names: Sequence[str]) -> int:
     """Try the named clients, or all; 1 if anything is not as it should be, 2 if a name is none."""
-    if unknown := [name for name in names if name not in CLIENTS]:
-        print(f"There is no client {unknown[0]}. There are: {' '.join(CLIENTS)}", file=sys.stderr)
+    known = [*CLIENTS, TOGETHER]
+    if unknown := [name for name in names if name not in known]:
+        print(f"There is no client {unknown[0]}. There are: {' '.join(known)}", file=sys.stderr)
         return 2
-    good = [_good(CLIENTS[name]) for name in names or CLIENTS]
+    good = [_together() if name == TOGETHER else _good(CLIENTS[name]) for name in names or known]
     return 0 if all(good) else 1
 
 
 def _good(client: Agent | Caller) -> bool:
-    try:
-        version = client.package.install(client.name)
-    except NotInstalledError as error:
-        print(f"{client.name}: not installed: {error}", flush=True)
+    version = _installed(client)
+    if not version:
         return False
     good, seen = True, {}
     for outcome in _outcomes(client):
-        said = f"failed: {outcome.problem}" if outcome.problem else "ok"
-        figure = f" ({outcome.seen})" if outcome.seen else ""
-        print(f"{client.name} {version}: {outcome.check}: {said}{figure}", flush=True)
+        _tell(f"{client.name} {version}", outcome)
         good = good and not outcome.problem
         seen[outcome.check] = outcome.seen
     if isinstance(client, Agent) and all(seen.get(check) for check in NOTED):
         _note(client.name, {"version": version, **{check: seen[check] for check in NOTED}})
     return good
+
+
+def _together() -> bool:
+    agents = [agent for agent in AGENTS if agent.name in AT_ONCE]
+    if not all(map(_installed, agents)):
+        return False
+    good = True
+    with ExitStack() as ends:
+        models = [ends.enter_context(model(_log(f"{TOGETHER}.{agent.name}"))) for agent in agents]
+        for outcome in together(agents, Place(BUILD / "work" / TOGETHER), models):
+            _tell(TOGETHER, outcome)
+            good = good and not outcome.problem
+    return good
+
+
+def _installed(client: Agent | Caller) -> str:
+    """The version of a client; '' if it is not to be had, which is printed."""
+    try:
+        return client.package.install(client.name)
+    except NotInstalledError as error:
+        print(f"{client.name}: not installed: {error}", flush=True)
+        return ""
+
+
+def _tell(who: str, outcome: Outcome) -> None:
+    said = f"failed: {outcome.problem}" if outcome.problem else "ok"
+    figure = f" ({outcome.seen})" if outcome.seen else ""
+    print(f"{who}: {outcome.check}: {said}{figure}", flush=True)
+
+
+def _log(name: str) -> Path:
+    """An empty place for the requests to a model."""
+    log = BUILD / "work" / f"{name}.requests.jsonl"
+    log.parent.mkdir(parents=True, exist_ok=True)
+    log.unlink(missing_ok=True)
+    return log
 
 
 def _note(name: str, seen: Mapping[str, str]) -> None:
@@ -62,10 +100,7 @@ def _outcomes(client: Agent | Caller) -> Iterator[Outcome]:
         if isinstance(client, Caller):
             yield from called(client, Place(root))
             return
-        log = BUILD / "work" / f"{client.name}.requests.jsonl"
-        log.parent.mkdir(parents=True, exist_ok=True)
-        log.unlink(missing_ok=True)
-        with model(log) as one:
+        with model(_log(client.name)) as one:
             yield from tried(client, Place(root, client.variables(one.url)), one)
     except (AssertionError, RuntimeError) as error:
         yield Outcome("run", str(error))
