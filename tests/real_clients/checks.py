@@ -129,6 +129,25 @@ def _hooks(agent: Agent, place: Place, model: Model) -> Iterator[Outcome]:
     yield Outcome("stop", "" if len(kept) == 1 else f"the turn is in the journal {len(kept)} times: {turns}")
     if isinstance(agent, ClaudeCode):
         yield from _conversation(agent, place, kept)
+    yield from _prompted(agent, place, model)
+
+
+def _prompted(agent: Agent, place: Place, model: Model) -> Iterator[Outcome]:
+    """What bears on a prompt goes with it, and does not become a part of the turn. No briefing says it before."""
+    file = place.home / agent.hooks
+    settings: Json = json.loads(file.read_text(encoding="utf-8"))
+    settings["hooks"] = {event: run for event, run in settings["hooks"].items() if event != "SessionStart"}
+    place.write(agent.hooks, settings)
+    for _ in range(SESSIONS):  # a prompt does not wait for models that are still being loaded
+        problem = _session(agent, place, model, prompt=QUESTION)
+        if FACT in model.words():
+            break
+    yield Outcome(
+        "prompt-submit", problem or ("" if FACT in model.words() else "the model is not shown what bears on it")
+    )
+    (turns,) = place.ask("journal", "query_raw_memories", {"query": QUESTION})
+    prompts = {turn["prompt"] for turn in turns["results"] if "Kestrel" in turn["prompt"]}
+    yield Outcome("prompt, stop", "" if prompts == {QUESTION} else f"the turn's prompt is {prompts}")
 
 
 def _conversation(agent: ClaudeCode, place: Place, kept: list[Json]) -> Iterator[Outcome]:

@@ -80,7 +80,7 @@ class HookRequests:
             return {"print": ""}
         self._hooks = hooks
         if event == PROMPT:
-            return {"print": await self._recalled(partial(hooks.answer_prompt, min(budget, BUDGET)))}
+            return {"print": await self._recalled(partial(hooks.answer_prompt, min(budget, BUDGET), client))}
         brief = partial(hooks.answer, min(budget, BUDGET), client)
         return {"print": await self._within(ASKING, brief, "The session starts without a briefing")}
 

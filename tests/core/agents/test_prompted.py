@@ -36,7 +36,7 @@ def said(of: Engine, prompt: str, session: str = "s1", budget: int = 300, *, del
     """What goes with a prompt, without its head."""
     event = parse(json.dumps({"session_id": session, "prompt": prompt}).encode())
     hook = Hooks(of, event)
-    printed = hook.answer_prompt(budget)
+    printed = hook.answer_prompt(budget, "claude-code")
     if not printed:
         return ""
     if delivers:

@@ -48,10 +48,16 @@ HOOK_FILES: Mapping[ClientName, HookFile] = {
             "PreCompact": "pre-compact", "SessionEnd": "session-end",
         },
     ),
-    "codex": HookFile((".codex", "hooks.json"), {"SessionStart": "session-start", "Stop": "stop"}),
+    "codex": HookFile(
+        (".codex", "hooks.json"),
+        {"SessionStart": "session-start", "UserPromptSubmit": "prompt-submit", "Stop": "stop"},
+    ),
     "gemini": HookFile(
         (".gemini", "settings.json"),
-        {"SessionStart": "session-start", "AfterAgent": "stop", "SessionEnd": "session-end"},
+        {
+            "SessionStart": "session-start", "BeforeAgent": "prompt-submit", "AfterAgent": "stop",
+            "SessionEnd": "session-end",
+        },
         timeout=SECONDS * 1000,
     ),
     "cursor": HookFile(

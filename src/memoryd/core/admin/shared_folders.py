@@ -5,7 +5,6 @@ share. A program that syncs copies the files one by one, each at another moment,
 has them open. A network file system carries neither the locks nor the memory to other machines reliably.
 """
 
-import os
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -82,7 +81,7 @@ def _syncs(folder: Path) -> str:
     if by := NAMES.get(APPENDED.sub("", folder.name)):
         return by
     try:
-        names = set(os.listdir(folder))
+        names = {path.name for path in folder.iterdir()}
     except OSError:  # a folder above that this user may not look into
         return ""
     marked = (by for mark, by in MARKS.items() if mark in names)

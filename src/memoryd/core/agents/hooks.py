@@ -225,9 +225,10 @@ class Hooks:
             return json.dumps({"additional_context": text}) + "\n"
         return _specific("SessionStart", text)
 
-    def answer_prompt(self, budget: int) -> str:
+    def answer_prompt(self, budget: int, client: str) -> str:
         """Return what the hook of a prompt prints: what bears on it in the client's JSON, or ''."""
-        return _specific("UserPromptSubmit", framed(self.on_prompt(budget)))
+        event = "BeforeAgent" if client == "gemini" else "UserPromptSubmit"
+        return _specific(event, framed(self.on_prompt(budget)))
 
     def delivered(self) -> None:
         """Record the briefing as shown, so that it is not repeated."""
