@@ -75,12 +75,12 @@ class Place:
         folder.mkdir(parents=True, exist_ok=True)
         return folder
 
-    def run(self, command: Sequence[str], **variables: str) -> subprocess.CompletedProcess[str]:
+    def run(self, command: Sequence[str], *, input: str = "") -> subprocess.CompletedProcess[str]:  # noqa: A002 - as subprocess
         """Run a command in the project, for as long as patience lasts; what it says is kept in a log."""
         try:
             ended = subprocess.run(
-                command, cwd=self.project, env=self.environment | variables, stdin=subprocess.DEVNULL,
-                capture_output=True, text=True, timeout=PATIENCE, check=False,
+                command, cwd=self.project, env=self.environment, input=input, capture_output=True, text=True,
+                timeout=PATIENCE, check=False,
             )  # fmt: skip
         except subprocess.TimeoutExpired as error:
             said = [str(part or b"", "utf-8", "replace") for part in (error.stdout, error.stderr)]
@@ -89,9 +89,9 @@ class Place:
             log.write(f"$ {' '.join(command)}\n{ended.stdout}{ended.stderr}= {ended.returncode}\n\n")
         return ended
 
-    def said(self, command: Sequence[str]) -> str:
+    def said(self, command: Sequence[str], *, input: str = "") -> str:  # noqa: A002 - as subprocess
         """Return what a command says on stdout; raise RuntimeError where it fails."""
-        ended = self.run(command)
+        ended = self.run(command, input=input)
         if ended.returncode:
             raise RuntimeError(f"{' '.join(command)}: {ended.stderr.strip() or ended.stdout.strip()}")
         return ended.stdout
