@@ -23,6 +23,8 @@ from memoryd.models import helpers, weights
 from memoryd.models.providers import Spec
 from memoryd.models.pull import pull
 from memoryd.settings import Settings
+from memoryd.store.sql import migrations
+from memoryd.store.sqlite import file as sqlite_file
 from memoryd.store.sqlite.file import SqliteFile
 from tests.clients import POSTGRES, SERVICE, Agent, agent, environment, process_agent, until
 from tests.wires import ProcessWire, StreamWire, Wire
@@ -217,14 +219,17 @@ def _models_once() -> Iterator[None]:
 
 @pytest.fixture(scope="session", autouse=True)
 def _schema_once(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """Make SQLite's schema once a worker: new databases of this process are copies of an empty one."""
+    """Make SQLite's schema once a worker: new databases of this process are copies of an empty one.
+
+    Unless a test has other migrations.
+    """
     template = tmp_path_factory.mktemp("schema") / "memory.db"
     with closing(SqliteFile(template, "full", at_rest=True)) as made:
         made.open(create=True)
     make_file = disk.make_file
 
     def copied(path: Path) -> None:
-        if path.suffix == ".db" and not path.is_symlink():
+        if path.suffix == ".db" and not path.is_symlink() and vars(sqlite_file)["migrations"] is migrations:
             with disk.temporary(path) as copy, suppress(FileExistsError):
                 shutil.copyfile(template, copy)
                 os.link(copy, path)

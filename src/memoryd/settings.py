@@ -146,6 +146,12 @@ class Settings(BaseModel):
         description="How people [log in](remote.md#a-team-with-an-identity-provider): `password`; `oidc`: at an "
         "identity provider; `jwt`: clients bring its tokens.",
     )
+    login_documents: bool = Field(
+        True,
+        validation_alias=_names("MEMORY_LOGIN_DOCUMENTS"),
+        description="Whether clients may name themselves by the address of a document, which this server fetches; "
+        "`off`, where it does not reach the internet, makes them register.",
+    )
     oidc_issuer: str | None = Field(
         None,
         pattern=r"^(https://|http://(127\.0\.0\.1|localhost|\[::1\])[:/])",

@@ -2,17 +2,18 @@
 
 import json
 import shutil
+import sys
 from abc import ABC, abstractmethod
-from pathlib import Path
 from typing import ClassVar
 
 from tests.real_clients.packages import Npm, PyPI
-from tests.real_clients.place import BIN, BUILD, ROOT, Place
+from tests.real_clients.place import BIN, BUILD, PROGRAMS, ROOT, Place
 
 KEY = "not-a-key"
 PLUGIN = ROOT / "plugins" / "memoryd"
-PROGRAMS = Path(__file__).resolve().parent / "programs"
 MODEL = "scripted"
+TERMINAL = (sys.executable, "-c", "import os, pty, sys; sys.exit(os.waitstatus_to_exitcode(pty.spawn(sys.argv[1:])))")
+"""Runs a command at a terminal of its own."""
 
 
 class Agent(ABC):
@@ -42,6 +43,10 @@ class Agent(ABC):
     def install_plugin(self, place: Place) -> bool:
         """Install the plugin of this repository as its user would; return whether the client has plugins."""
         return False
+
+    def login(self) -> list[str]:
+        """Return what is run to log in to the server of memory in a browser; none where that takes a window."""
+        return []
 
     @abstractmethod
     def command(self, place: Place, url: str, prompt: str) -> list[str]:
@@ -85,6 +90,9 @@ class ClaudeCode(Agent):
     def command(self, place: Place, url: str, prompt: str) -> list[str]:
         return [self.binary("claude"), "-p", prompt]
 
+    def login(self) -> list[str]:
+        return [*TERMINAL, self.binary("claude"), "mcp", "login", "memory"]
+
     def compaction(self) -> list[str]:
         """Return what is run to compact its last conversation; it says then which hooks it ran."""
         return [self.binary("claude"), "-p", "/compact", "--continue", "--output-format", "stream-json", "--verbose"]
@@ -115,6 +123,9 @@ class Codex(Agent):
         place.said([*plugin, "marketplace", "add", str(ROOT)])
         place.said([*plugin, "add", "memoryd@memoryd"])
         return True
+
+    def login(self) -> list[str]:
+        return [self.binary("codex"), "mcp", "login", "memory"]
 
     def command(self, place: Place, url: str, prompt: str) -> list[str]:
         return [

@@ -2,15 +2,12 @@
 
 import json
 import shutil
-import socket
 from abc import ABC, abstractmethod
 from typing import ClassVar
 
-from tests.http import HttpProcess
-from tests.real_clients.agents import PROGRAMS
 from tests.real_clients.dialects import Call, Json, compact
 from tests.real_clients.packages import Npm, PyPI
-from tests.real_clients.place import BIN, BUILD, Place
+from tests.real_clients.place import BIN, BUILD, PASSWORD, PROGRAMS, WORKSPACE, Place
 
 
 class Caller(ABC):
@@ -63,22 +60,12 @@ class TypeScript(Caller):
 
     name = "typescript"
     package = Npm("@modelcontextprotocol/sdk")
-    password, workspace = "correct horse battery", "default"
 
     def call(self, place: Place, *calls: Call) -> tuple[list[Json], list[Json]]:
-        place.said([str(BIN / "memoryd"), "login", "set"], input=f"{self.password}\n")
         program = shutil.copy(PROGRAMS / "typescript_client.mjs", BUILD / self.name)  # beside its node_modules
         wanted = compact([[call.tool, call.arguments] for call in calls])
-        with socket.socket() as one:
-            one.bind(("127.0.0.1", 0))
-            port = one.getsockname()[1]
-        public = {"MEMORY_PUBLIC_URL": f"http://127.0.0.1:{port}"}
-        server = HttpProcess(place.environment | public, "--port", str(port), log=place.root / "server.log")
-        try:
-            command = [str(BIN / "node"), str(program), server.url, self.password, self.workspace, wanted]
-            found = json.loads(place.said(command))
-        finally:
-            server.stop()
+        with place.published() as url:
+            found = json.loads(place.said([str(BIN / "node"), str(program), url, PASSWORD, WORKSPACE, wanted]))
         if found["logins"] != 1:
             raise RuntimeError(f"a person had to log in {found['logins']} times")
         return found["tools"], found["answers"]

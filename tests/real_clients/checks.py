@@ -89,6 +89,8 @@ def tried(agent: Agent, place: Place, model: Model) -> Iterator[Outcome]:
         yield from _hooks(agent, place, model)
     if agent.configuration:
         yield _http(agent, place, model)
+        if login := agent.login():
+            yield _logged_in(agent, place, model, login)
         yield _uninstalled(agent, place)
     yield from _plugin(agent, place, model)
 
@@ -182,6 +184,16 @@ def _http(agent: Agent, place: Place, model: Model) -> Outcome:
         server.stop()
     results = model.results()
     return recalled("http", RECALL, results[0].text) if results else Outcome("http", problem or "no answer was shown")
+
+
+def _logged_in(agent: Agent, place: Place, model: Model, login: Sequence[str]) -> Outcome:
+    """A server at a public address, which the client logs in to in a browser."""
+    with place.published() as url:
+        place.memoryd("install", agent.name, "--http", f"{url}/mcp")
+        said = place.said(login)
+        problem = _session(agent, place, model, RECALL, prompt="Who services the station?")
+    results = model.results()
+    return recalled("login", RECALL, results[0].text) if results else Outcome("login", f"{problem}; {said[-200:]}")
 
 
 def _plugin(agent: Agent, place: Place, model: Model) -> Iterator[Outcome]:

@@ -2,20 +2,25 @@
 
 import json
 import os
+import shlex
 import shutil
+import socket
 import subprocess
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from memoryd import __version__
 from memoryd.settings import Settings
+from tests.http import HttpProcess
 from tests.real_clients.dialects import Json
 from tests.wires import ProcessWire
 
 ROOT = Path(__file__).resolve().parents[2]
 BUILD = ROOT / "build" / "clients"
+PROGRAMS = Path(__file__).resolve().parent / "programs"
 BIN = Path(sys.executable).parent
 """Where `memoryd`, and the Node of the extra `conformance`, are found."""
 KEPT = ("LANG", "LC_ALL", "TZ", "TERM", "SYSTEMROOT")
@@ -26,6 +31,11 @@ shift 3
 exec {memoryd} "$@"
 """
 """Stands for uv's command, which would look for memoryd in a package index."""
+PASSWORD, WORKSPACE = "correct horse battery", "default"
+"""Of the person who logs clients in, and what that person chooses for them."""
+OPENING = """#!/bin/sh
+exec {python} {browser} {person} "$1"
+"""
 PATIENCE = 240  # seconds after which a client is given up
 
 
@@ -49,7 +59,8 @@ class Place:
         """What everything in this place is run with."""
         path = os.pathsep.join([str(self.root / "bin"), str(BIN), os.environ.get("PATH", os.defpath)])
         around = {name: os.environ[name] for name in KEPT if name in os.environ}
-        return {**around, "HOME": str(self.home), "PATH": path, "NO_COLOR": "1", **self.variables}
+        browser = {"BROWSER": str(self.root / "bin" / "xdg-open")}
+        return {**around, **browser, "HOME": str(self.home), "PATH": path, "NO_COLOR": "1", **self.variables}
 
     def clear(self) -> None:
         """Begin with an empty home. The bundled models of the user who runs this are found in it."""
@@ -58,10 +69,29 @@ class Place:
         models = self.home / Settings.read({}).models.relative_to(Path.home())
         models.parent.mkdir(parents=True)
         models.symlink_to(Settings.read(os.environ).models)
-        uvx = self.root / "bin" / "uvx"
-        uvx.parent.mkdir()
-        uvx.write_text(UVX.format(version=__version__, memoryd=BIN / "memoryd"), encoding="utf-8")
-        uvx.chmod(0o755)
+        (self.root / "bin").mkdir()
+        self._script("uvx", UVX.format(version=__version__, memoryd=BIN / "memoryd"))
+        person = f"{shlex.quote(PASSWORD)} {WORKSPACE}"
+        self._script("xdg-open", OPENING.format(python=sys.executable, browser=PROGRAMS / "browser.py", person=person))
+
+    def _script(self, name: str, text: str) -> None:
+        file = self.root / "bin" / name
+        file.write_text(text, encoding="utf-8")
+        file.chmod(0o755)
+
+    @contextmanager
+    def published(self) -> Iterator[str]:
+        """The URL of a server at an address that it knows, where a person with a password may log in."""
+        self.said([str(BIN / "memoryd"), "login", "set"], input=f"{PASSWORD}\n")
+        with socket.socket() as one:
+            one.bind(("127.0.0.1", 0))
+            port = one.getsockname()[1]
+        public = {"MEMORY_PUBLIC_URL": f"http://127.0.0.1:{port}", "MEMORY_LOGIN_DOCUMENTS": "off"}
+        server = HttpProcess(self.environment | public, "--port", str(port), log=self.root / "server.log")
+        try:
+            yield server.url
+        finally:
+            server.stop()
 
     def write(self, path: str, content: object) -> None:
         """A file below the home: text, or an object as JSON."""

@@ -19,7 +19,7 @@ from memoryd.errors import InvalidInputError
 from memoryd.server.auth.documents import ClientDocuments, IpAddress, is_public
 from memoryd.server.http.app import application
 from tests.http import HttpServer, bearer
-from tests.server.auth.kit import Browser, Plain, Storage, let_in, provider, published, told
+from tests.server.auth.kit import BACK, Browser, Plain, Storage, let_in, provider, published, told
 
 CLIENTS: dict[str, tuple[dict[str, Any], str]] = {
     "Claude.ai": (
@@ -177,6 +177,19 @@ def test_a_client_by_document(tmp_path: Path, publisher: Publisher) -> None:
         assert "published by <b>localhost</b>" in browser.pages[0]
         assert told(browser.landed)["iss"] == server.url
     assert publisher.asked == [f"localhost:{publisher.server.server_port}/oauth/client.json"], "once, by its name"
+
+
+def test_a_client_registers_where_documents_cannot_be_fetched(tmp_path: Path, publisher: Publisher) -> None:
+    url = publisher.publishes("/oauth/unread.json", "http://localhost/callback")
+    with published(tmp_path, MEMORY_LOGIN_DOCUMENTS="off") as server:
+        storage, browser = Storage(), Browser(server)
+        with let_in(server, provider(server, storage, browser, document=url)) as agent:
+            agent.store("stored by a client that registered")
+        assert storage.client
+        assert storage.client.client_id != url
+        asked = {"client_id": url, "redirect_uri": BACK, "response_type": "code"}
+        assert "not known here" in server.request("GET", "/oauth/authorize", params=asked).text
+    assert not any("unread" in asked for asked in publisher.asked)
 
 
 @pytest.mark.parametrize(

@@ -54,11 +54,13 @@ class Auth:
             return []
         if self.identities and not self.issues:
             return metadata.routes(self.issuer, self.identities.provider.issuer)
+        documents = self._documents if self._calls.engine.settings.login_documents else None
         pages = LoginPages(
-            self._calls.engine, self.issuer, self._documents, self.identities, every_workspace=not self._calls.binding
+            self._calls.engine, self.issuer, documents, self.identities, every_workspace=not self._calls.binding
         )
         endpoints = Endpoints(self._calls.engine, self.issuer)
-        return [*metadata.routes(self.issuer, self.issuer), *endpoints.routes(), *pages.routes()]
+        own = metadata.server_document(self.issuer, documents=documents is not None)
+        return [*metadata.routes(self.issuer, self.issuer, own), *endpoints.routes(), *pages.routes()]
 
     def guarding(self, app: ASGIApp) -> ASGIApp:
         """Return what stands before /mcp: a login that allows too little is refused so that its client can ask more."""

@@ -65,7 +65,8 @@ class ClientDocuments:
                 address = await to_thread.run_sync(self._resolved, host, port, abandon_on_cancel=True)
                 return await self._read(url, host, address)
         except (OSError, httpx2.HTTPError, TimeoutError) as error:
-            raise _wrong(url, f"could not be fetched ({type(error).__name__})") from None
+            failed = f"could not be fetched ({type(error).__name__})"
+            raise _wrong(url, f"{failed}; a server that does not reach it needs MEMORY_LOGIN_DOCUMENTS=off") from None
 
     def _resolved(self, host: str, port: int) -> str:
         """Return an address of a host. Raise OSError if any of them is not public."""

@@ -33,8 +33,8 @@ def resource_document(issuer: str, authorization_server: str) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def server_document(issuer: str) -> dict[str, Any]:
-    """Return the metadata of the authorization server (RFC 8414)."""
+def server_document(issuer: str, *, documents: bool) -> dict[str, Any]:
+    """Return the metadata of the authorization server (RFC 8414); `documents`: whether it fetches those of clients."""
     return {
         "issuer": issuer,
         "authorization_endpoint": f"{issuer}{AUTHORIZE}",
@@ -48,7 +48,7 @@ def server_document(issuer: str) -> dict[str, Any]:
         "token_endpoint_auth_methods_supported": METHODS,
         "revocation_endpoint_auth_methods_supported": METHODS,
         "code_challenge_methods_supported": ["S256"],
-        "client_id_metadata_document_supported": True,
+        "client_id_metadata_document_supported": documents,
         "authorization_response_iss_parameter_supported": True,
     }
 
@@ -71,11 +71,11 @@ def challenge(issuer: str | None, status: int, error: str, text: str, level: Lev
     return JSONResponse({"error": error, "error_description": text}, status, {"WWW-Authenticate": header})
 
 
-def routes(issuer: str, authorization_server: str) -> list[BaseRoute]:
-    """Return the routes of the documents; that of the authorization server only where it is this one."""
+def routes(issuer: str, authorization_server: str, own: dict[str, Any] | None = None) -> list[BaseRoute]:
+    """Return the routes of the documents; `own`: that of the authorization server, where it is this one."""
     about = {path: resource_document(issuer, authorization_server) for path in (RESOURCE, f"{RESOURCE}{MCP}")}
-    if issuer == authorization_server:  # clients look in all of these places
-        about |= {path: server_document(issuer) for path in (SERVER, f"{SERVER}{MCP}", OPENID)}
+    if own:  # clients look in all of these places
+        about |= dict.fromkeys((SERVER, f"{SERVER}{MCP}", OPENID), own)
     return [Route(path, _answering(document), methods=["GET"]) for path, document in about.items()]
 
 

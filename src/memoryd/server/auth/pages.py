@@ -57,7 +57,7 @@ class LoginPages:
     """The pages of one engine."""
 
     def __init__(
-        self, engine: Engine, issuer: str, documents: ClientDocuments, identities: "Identities | None", *,
+        self, engine: Engine, issuer: str, documents: ClientDocuments | None, identities: "Identities | None", *,
         every_workspace: bool,
     ) -> None:  # fmt: skip
         self._engine = engine
@@ -125,7 +125,7 @@ class LoginPages:
         return RedirectResponse(f"{LOGIN}?{urlencode({'request': key})}", 302)
 
     async def _client(self, client_id: str) -> OAuthClient:
-        if client_id.startswith("https://"):
+        if self._documents and client_id.startswith("https://"):
             return await self._documents.get(client_id)
         known = await to_thread.run_sync(self._engine.oauth_clients.get, client_id) if client_id else None
         if known is None:
