@@ -142,7 +142,8 @@ def postgres(testrun_uid: str) -> Iterator[str]:
     with closing(managed.ManagedServer(shared)) as server:
         url = server.url()
         with psycopg.connect(url, autocommit=True) as connection:
-            connection.execute("ALTER SYSTEM SET fsync = off")  # processes are killed here, no machines
+            for name in ("fsync", "full_page_writes", "autovacuum"):  # processes are killed here, no machines; and
+                connection.execute(f"ALTER SYSTEM SET {name} = off")  # each test leaves a database to be vacuumed
             connection.execute("SELECT pg_reload_conf()")
         yield url
     with (shared / "postgres.users").open("ab") as users:
