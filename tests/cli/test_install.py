@@ -417,6 +417,7 @@ def test_another_file_of_the_client(at_home: Run, home: Path) -> None:
         (("cursor", "--http", "memory.example.org"), "is no URL of a server"),
         (("cursor", "--http", "https://me:secret@memory.example.org"), "Use a token"),
         (("cursor", "--http", URL, "--token-variable", "$X"), "is no variable"),
+        (("cursor", "--http", URL, "--workspace", "auto"), "does not see the project"),
         (("cursor", "--token-variable", "X"), "is for --http"),
         (("cursor", "--name", "a b"), "is no name"),
         (("cursor", "--toolsets", "nothing"), "There are: recall"),

@@ -30,7 +30,7 @@ from memoryd.cli.clients.safe_replace import FileChange, change
 from memoryd.cli.frame import command, note
 from memoryd.errors import InvalidInputError, MemorydError, NotFoundError
 from memoryd.loopback import is_loopback
-from memoryd.settings import DEFAULT_WORKSPACE, Settings
+from memoryd.settings import AUTO, DEFAULT_WORKSPACE, Settings
 from memoryd.toolsets import chosen
 
 NAME = r"[A-Za-z0-9_-]{1,64}"  # what Codex and Claude Code take
@@ -258,6 +258,11 @@ def _connecting(client: Client, name: str, url: str, settings: Settings, variabl
         )
     if variable:
         _check("variable", variable, VARIABLE)
+    if settings.workspace == AUTO:
+        raise InvalidInputError(
+            f"A server over HTTP does not see the project's directory, so --workspace {AUTO} means nothing to it. Name "
+            "the workspace (`memoryd workspace which` says which one a directory has), with --file for one project."
+        )
     if not settings.workspace.isascii():
         raise InvalidInputError("The name of a workspace beyond ASCII cannot be sent in a header.")
     return connecting(client, name, url, settings.workspace, variable or ("" if _is_here(url) else TOKEN_VARIABLE))
