@@ -18,7 +18,7 @@ _USES = (
 )
 
 
-_NOT_OF = (
+NOT_OF = (
     "hash|field|column|polic|manag|reset|file|length|param|variable|rule|check|valid|prompt|input|grant|type"
     "|feld|spalte"
 )
@@ -27,7 +27,7 @@ _JOINED = (  # mot_de_passe, senha_do_banco, пароль_бд
     r"(?:mot[_-]?de[_-]?passe|palavra_passe|parola_(?:d_)?ordine"
     r"|clave_(?:de_)?(?:acceso|admin|banco|bd|correo|red|router|usuario|wifi)"
     r"|(?:contrase[nñ]a|senha|wachtwoord|has[lł]o|heslo|lösenord|parola|şifre|kennwort|passwort|парол[ья]|パスワード|密码)(?=_))"
-    rf"(?:_(?!{_NOT_OF}|typ|tip[oe]|campo|champ|expir|dat(?:e|ei|um)(?![^\W_])|fecha|chiave|поле|х[еэ]ш)[^\W_]{{1,20}}){{0,3}}(?!\w)"
+    rf"(?:_(?!{NOT_OF}|typ|tip[oe]|campo|champ|expir|dat(?:e|ei|um)(?![^\W_])|fecha|chiave|поле|х[еэ]ш)[^\W_]{{1,20}}){{0,3}}(?!\w)"
 )
 
 
@@ -102,7 +102,7 @@ IS = (
 )
 _LABEL = "".join(rf"(?<!{name}:\s)" for name in ("password", "passwd", "pass", "pwd"))
 IN_PROSE = (  # Password router di rumah ibu: ..., heslo k databázi e-shopu je ...; no digit: not where code has a field
-    rf"(?: (?!{_NOT_OF})[^\W\d_]{{2,20}}){{0,2}}{FOR}(?:{VERB}|:\s(?:{_LABEL}|(?=[^\s,;]{{0,60}}\d))| [—–] )"
+    rf"(?: (?!{NOT_OF})[^\W\d_]{{2,20}}){{0,2}}{FOR}(?:{VERB}|:\s(?:{_LABEL}|(?=[^\s,;]{{0,60}}\d))| [—–] )"
 )
 OF_TOKENS = "(?:(?<=token)|(?<=credential)|(?<=credentials))"
 OF_OTHERS = "(?<!token)(?<!credential)(?<!credentials)"

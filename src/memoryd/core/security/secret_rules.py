@@ -9,9 +9,10 @@ from functools import cache
 from memoryd.core.security import (
     key_phrases,
     secret_commands,
+    secret_evidence,
+    secret_likeness,
     secret_phrases,
     secret_pins,
-    secret_sentences,
     secret_tables,
     secret_tokens,
 )
@@ -78,7 +79,7 @@ def _is_hexadecimal(value: str) -> bool:
 
 
 def _is_chance_or_base64(value: str) -> bool:
-    return values.is_given(value) and secret_sentences.is_chance(value.replace("/", ""))
+    return values.is_given(value) and secret_likeness.is_chance(value.replace("/", ""))
 
 
 _TERM = re.compile(  # of a translation
@@ -100,13 +101,13 @@ def _is_signing_key(value: str) -> bool:
 def _is_credential(value: str) -> bool:
     """Whether an argument of a client is a password or a key."""
     return (
-        values.is_argument(value) or secret_sentences.is_chosen(value) or _is_random(value) or values.is_of_app(value)
+        values.is_argument(value) or secret_likeness.is_chosen(value) or _is_random(value) or values.is_of_app(value)
     )
 
 
 def _is_random(value: str) -> bool:
     """Whether chance made an argument, and not somebody who names things."""
-    return values.is_given(value) and (secret_sentences.is_chance(value) or bool(_HEX.fullmatch(value)))
+    return values.is_given(value) and (secret_likeness.is_chance(value) or bool(_HEX.fullmatch(value)))
 
 
 _HEX = re.compile("(?:[0-9a-f]{8}){4,8}")
@@ -114,7 +115,7 @@ _HEX = re.compile("(?:[0-9a-f]{8}){4,8}")
 
 def _is_of_login(value: str) -> bool:
     """Whether it is a password after the name of an account."""
-    return secret_sentences.is_chosen(value) or secret_sentences.is_picked(value) or values.is_strong(value)
+    return secret_likeness.is_chosen(value) or secret_likeness.is_picked(value) or values.is_strong(value)
 
 
 def _unlike(words: str) -> str:
@@ -217,7 +218,7 @@ OWN: tuple[tuple[str, str | tuple[str, ...], Make], ...] = (
         values.has_digit)),
     ("session cookie", "li_at sess sid= remember_", lambda: found(
         r"(?:li_at|sess(?:ion|data)?(?:[_-]?(?:id|token|key))?|(?<![a-z])sid|remember_\w{1,30}+)=([^;\s\"'<>&]{20,}+)",
-        secret_sentences.is_chance, folded=True)),
+        secret_likeness.is_chance, folded=True)),
     ("session cookie", "sessid sessionid laravel_session ci_session", lambda: found(  # of PHP, Java, ASP.NET
         r"(?:phpsessid|jsessionid|asp\.net_sessionid|laravel_session|ci_session)=([\w.%+-]{16,}+)",
         values.has_digit, folded=True)),
@@ -230,7 +231,7 @@ OWN: tuple[tuple[str, str | tuple[str, ...], Make], ...] = (
         r"https?://[^\s\"'<>]{1,200}?(?:/(?:invit\w{1,8}|reset[\w-]{0,20}|magic[\w-]{0,20}|verify"
         r"|confirm|join|shared?)/"
         r"|/private-|/mcp/\w{1,8}/)([\w+/-]{20,}+)", _is_in_url)),
-    ("URL secret", "://", lambda: found(r"://([\w-]{16,200}+)@", secret_sentences.is_chance)),
+    ("URL secret", "://", lambda: found(r"://([\w-]{16,200}+)@", secret_likeness.is_chance)),
     ("URL password", "thin: oci:", lambda: found(r"(?:thin|oci):[\w$]{1,30}+/([^\s@/]{4,100}+)@", values.is_flagged)),
     ("URL password", "@tcp( @unix(", lambda: found(  # DSN of Go
         r"(?<![\w/:-])[\w-]{1,40}+:([^\s@:/]{4,100}+)@(?:tcp|unix)\(", values.is_flagged)),
@@ -285,7 +286,7 @@ OWN: tuple[tuple[str, str | tuple[str, ...], Make], ...] = (
         "wi-fi wifi wlan ssid hotspot", r"(?:wi-?fi|wlan|ssid|hotspot)[^\n]{1,120}+",
         r"(?i)(?:(?<![\w-])(?:key|schlüssel|cl[ée]|clave|chiave|chave|ключ|code|psk)(?: is| ist| est| es|\s?[:=])?\s?"
         r"|\s[/–—|]\s(?!\d[.\d]{0,2}\s?ghz))[\"']?([^\s\"',;]{8,63}+)",
-        lambda value: values.is_given(value) and secret_sentences.is_picked(trim(value)))),
+        lambda value: values.is_given(value) and secret_likeness.is_picked(trim(value)))),
     ("password", "wi-fi wifi wlan wpa", lambda: found(
         rf"(?:(?:{_WIFI})[^\n:=]{{0,40}}?(?:{_WIFI_KEY})|(?:{_WIFI_KEY})[^\n:=]{{1,20}}?(?:{_WIFI}))"
         r"(?:(?:(?!number|nummer|phone|telef|ticket|support|desk)[^\n:=.,;]){0,60}?"
@@ -295,7 +296,7 @@ OWN: tuple[tuple[str, str | tuple[str, ...], Make], ...] = (
         "account login user konten zugänge comptes cuentas",
         r"(?:accounts|logins|users|konten|zugänge|comptes|cuentas)(?![a-z])[^\n:]{0,60}:(?:\n[^\n]{1,100}+){1,10}+",
         r"^[ *•+-]{0,6}[\w.@+-]{2,40}+\s?[–—:/|,=-]\s?(\S{8,60}+)",
-        lambda value: values.is_given(value) and secret_sentences.is_picked(trim(value)), re.MULTILINE)),
+        lambda value: values.is_given(value) and secret_likeness.is_picked(trim(value)), re.MULTILINE)),
     ("password", "app", lambda: found(
         r"app(?:lication)?s?[ -]?(?:specific )?pass\w{2,5}[^\n]{0,60}?"
         r"(?<![a-z])([a-z]{4}([ -]?)(?:[a-z]{4}\2){2}[a-z]{4})(?![a-z-])",
@@ -339,7 +340,7 @@ OWN: tuple[tuple[str, str | tuple[str, ...], Make], ...] = (
         folded=True)),
     ("password", "--auth", lambda: found(
         r"(?<![\w-])--auth[ =][\"']?([^\s\"':]{8,100}+)",
-        lambda value: secret_sentences.is_picked(value) or secret_sentences.is_chosen(value), folded=True)),
+        lambda value: secret_likeness.is_picked(value) or secret_likeness.is_chosen(value), folded=True)),
     ("password", "--pass -pass --http-pass", lambda: named(FLAGS, "", AFTER_FLAG, values.is_flagged)),
     # files and statements
     ("password", "machine", lambda: found(
@@ -374,7 +375,7 @@ OWN: tuple[tuple[str, str | tuple[str, ...], Make], ...] = (
         _is_chance_or_base64)),
     ("password", _LOGIN.stems, lambda: named(_LOGIN, _AS + _WITH + "[/,|:]" + _THEN, BARE, _is_of_login, trimmed=True)),
     ("password", _USER.stems, lambda: named(
-        _USER, "[ :=]{1,2}" + _WITH + "/" + _THEN, BARE, secret_sentences.is_chosen, trimmed=True)),
+        _USER, "[ :=]{1,2}" + _WITH + "/" + _THEN, BARE, secret_likeness.is_chosen, trimmed=True)),
     ("password", "pass", lambda: found(rf"{_PASS}{IS}[\"']?([^\s\"'`]{{4,200}}+)", values.is_password)),  # SSHPASS
     ("secret", "_key", lambda: found(
         rf"{_KEY}[\"']?\s?[:=]\s?[\"']?([\w+/=-]{{24,200}}+)",
@@ -403,7 +404,7 @@ OWN: tuple[tuple[str, str | tuple[str, ...], Make], ...] = (
     ("password", PASSWORDS.stems, lambda: named(PASSWORDS, r"=(?=[\"'])", QUOTED, values.is_spoken)),
     ("secret", KEYS.stems, lambda: named(
         KEYS, r"\s?\((?:\[\]byte\()?", QUOTED, _is_chance_or_base64)),
-    ("secret", "key", lambda: named(KEY, IS, BARE, secret_sentences.is_chance, trimmed=True)),
+    ("secret", "key", lambda: named(KEY, IS, BARE, secret_likeness.is_chance, trimmed=True)),
     ("secret", "--", lambda: named(FLAGS, "", AFTER_FLAG, values.is_flagged)),
     ("secret", KEYS.stems, lambda: named(
         KEYS, OF_OTHERS + MORE + IS, QUOTED, lambda value: values.is_quoted_key(value) and not _is_term(value))),
@@ -420,8 +421,7 @@ def rules() -> tuple[Rule, ...]:
     """All rules, those first whose kind tells most."""
     tokens = (Rule(kind, tuple(needs.split()), token(form)) for kind, needs, form in secret_tokens.BY_PREFIX)
     own = (Rule(kind, tuple(needs.split()) if isinstance(needs, str) else needs, make()) for kind, needs, make in OWN)
-    cues = secret_sentences.CUES
-    near = Rule("password", cues, lambda text: secret_sentences.spans(text.whole, text.folded, text.places(cues)))
+    near = Rule("password", (), secret_evidence.spans)
     table = Rule("password", secret_tables.HEADINGS, lambda text: secret_tables.spans(text.whole, text.folded))
     phrase = Rule("key phrase", (), lambda text: key_phrases.spans(text.folded))
     vendor = Rule("access token", (), lambda text: secret_tokens.of_any_vendor(text.whole))

@@ -45,7 +45,7 @@ _NAME = re.compile(
 )
 _COLOR = re.compile(r"#(?:[0-9a-fA-F]{3,4}){1,2}")
 _DIGEST = re.compile(r"(?:sha\d+|md5)[:-]", re.IGNORECASE)
-HASH = re.compile(r"\A(?:[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|(?:sha\d+|md5)[:-].*)\Z", re.IGNORECASE)
+HASH = re.compile(r"\A(?:[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|(?:sha\d+|md5)[:-].*|0x[0-9a-f]{8,16})\Z", re.IGNORECASE)
 _SMALL, _CAPITAL, _DIGIT, _SIGN = (re.compile(one) for one in ("[a-z]", "[A-Z]", r"\d", r"[^\w]|_"))
 _WORD = re.compile(r"[^\W\d_]+(?:[-_.:|'’][^\W\d_]+)*")
 _PHRASE = re.compile(r"[a-z]{3,12}(?:-[a-z]{3,12}){3,}|[a-z]{2,12}(?: [a-z]{2,12}){3,}")
@@ -57,7 +57,7 @@ _JOINED = re.compile(
     r"[^\W\d_]{2,30}(?:[._][^\W_]{1,30}){0,3}[._][^\W\d_]{2,30}\d{1,6}[!?]?"
     r"|[^\W\d_A-Z]{2,30}(?:_[^\W\d_A-Z]{1,30}){2,4}"
 )
-_OF_CODE = re.compile(
+OF_CODE = re.compile(
     r"(?:^|[._-])(?:(?:self|this|cls|os|sys|env|environ|process|conf|config|cfg|settings|opts?"
     r"|options|args?|params?|kwargs"
     r"|req|request|res|response|users?|username|account|data|ctx|context|hash|hashed|hashlib|digest"
@@ -171,7 +171,7 @@ def is_in_sentence(value: str) -> bool:
 def is_spelled_like_a_name(value: str) -> bool:
     """In prose: words joined by dots or underscores, which in code would name something: `Wal.nut7`, `tea_and_rye`."""
     return (
-        len(value) >= 8 and is_given(value) and not value.isupper() and not _OF_CODE.search(value)
+        len(value) >= 8 and is_given(value) and not value.isupper() and not OF_CODE.search(value)
         and bool(_JOINED.fullmatch(value))
     )  # fmt: skip
 
@@ -179,7 +179,7 @@ def is_spelled_like_a_name(value: str) -> bool:
 def is_in_prose(value: str) -> bool:
     """After what prose says between the word and the value: names, and a word with digits."""
     return is_spelled_like_a_name(value) or (
-        bool(_WITH_DIGITS.fullmatch(value)) and is_in_sentence(value) and not _OF_CODE.search(value)
+        bool(_WITH_DIGITS.fullmatch(value)) and is_in_sentence(value) and not OF_CODE.search(value)
     )
 
 
