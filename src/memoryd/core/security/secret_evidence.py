@@ -9,14 +9,16 @@ import re
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 
+from memoryd.core.security import secret_phrases
 from memoryd.core.security import secret_values as values
 from memoryd.core.security.secret_likeness import strangeness
-from memoryd.core.security.secret_names import NOT_OF, PASSWORDS
+from memoryd.core.security.secret_names import KEYS, NOT_OF, PASSWORDS
 from memoryd.core.security.secret_search import Text
 
 ENOUGH = 5
 CALLED, NEAR = 3, 2  # points for a word for a password before a token, and for one of the others near it
 INTRODUCED, PLACED = 1, -2  # points for what stands directly before a token: `is`, `with`, a colon; `for`, `on`
+PHRASE = 2  # points of plain words in quotes
 CERTAIN = 3  # points of what a token is like, from which on such a word may also follow it, and names lie between
 BEFORE, AFTER = 60, 100  # characters after and before a token in which such words may stand
 LONGEST = 60  # characters before a token that are looked at for what introduces it
@@ -29,43 +31,45 @@ _CALLED = (
 )  # fmt: skip
 """How words for a password begin, whatever their ending, in small letters."""
 _NEAR = (
-    "credential", "creds", "secret", "token", "api key", "access key", " pw", "login", "log in", "zugang", "anmeld",
-    "clave ", "senha", "токен", "トークン", "令牌", "logged in", "logs in", "logging in", "vpn", "identifiant", "parola",
-    "κωδικ", "كلمة", "contrasenya", "パスフレーズ", "암호", "logins for", "opens with", "unlock", "geslo", "unseal",
-    "api-key", "apikey", "clé api", "ключ", "chiave", "klucz", "x_auth", "_auth", "auth_", "cookie", "private",
-    "crypt", "open with", "opened with", "öffne", "entsperr", "verschlüssel", "entschlüssel", "s'ouvre", "se abre",
-    "si apre", "abre com", "открывается", "chiffr", "cifrad", "wifi", "wi-fi", "wlan", "ssid", "root", "ssh ", "get in",
-    "entra con", "connecte avec", "accede con", "로그인", "ログイン", "登录", "access", "webhook", "signing", "pre-shared",
+    "creds", " pw", "login", "log in", "logged in", "logs in", "logging in", "zugang", "anmeld", "identifiant", "вход",
+    "logins for", "로그인", "ログイン", "登录", "access", "vpn", "wifi", "wi-fi", "wlan", "root ", "ssh ", "cookie",
+    "private", "pre-shared", "webhook", "signing", "x_auth", "_auth", "auth_", "encrypt", "decrypt", "verschlüssel",
+    "entschlüssel", "chiffr", "cifrad", "unlock", "unseal", "opens with", "open with", "opened with", "get in", "öffne",
+    "entsperr", "s'ouvre", "se abre", "si apre", "abre com", "открывается", "entra con", "accede con", "connecte avec",
+    "api-key", "apikey", "api key", "senha", "ключ", "klucz", "κωδικ", "암호", "パスフレーズ",
 )  # fmt: skip
 """How other words begin that something secret is near."""
 _SIGNS = r"!#$%&*+./:=?@\\^_~-"
 _VALUE = re.compile(
     rf"(?<![\w+/=-])(?:[A-Za-z_][\w.-]{{1,60}}+=[\"']?)?([\wÀ-ӿ{_SIGNS}][\wÀ-ӿ(){{}}\[\]{_SIGNS}]{{6,199}}+)", re.ASCII
 )
-_NO_PASSWORD = re.compile(rf"[ _-]?(?:{NOT_OF}|rotation|less|protect)")
+_PHRASE = re.compile(r"(?<![\"'][:=] )(?<![\"'][:=])[\"“„«「]([^\W\d_A-Z]{2,14}(?: [^\W\d_]{2,14}){3,7})[\"”“»」]")
+_NO_PASSWORD = re.compile(rf"\w{{0,8}}?[ _-]?(?:{NOT_OF}|rotation|less|protect)")
 _AS = re.compile(  # ... as a temporary password
     r"[\"'`”“»」*.]{0,3} (?:as|als|como|come|comme|jako|som|olarak|в качестве) (?:[^\W\d_]{1,12} ){0,2}"
     rf"(?:{'|'.join(map(re.escape, _CALLED))}|pw|pass|senha|clave|parol)"
 )
 _INTRODUCING = re.compile(
-    r"(?:(?<!\w)(?:is|was|are|it['’]?s|be|ist|war|lautet|heißt|est|es|é|è|är|er|je|jest|este|to|with|using|uses?|used|as|mit"
-    r"|als|avec|con|com|como|come|comme|som|jako|med|met|с|на|por|enter|type|wants?|needs?|now|still|jetzt|ahora"
-    r"|maintenant|ora|agora|noch|then|c['’]est)|['’]s|[:=：＝→–—]|->|=>|[是为為はを은는를이了成がに])"
-    r"[\s\"'`“„«「『(*_]{0,4}\Z",
+    r"(?:(?<!\w)(?:is|was|are|it['’]?s|be|ist|war|lautet|heißt|est|es|é|è|är|er|je|jest|este|to|with|using|uses?|used|mit"
+    r"|avec|con|com|med|met|с|на|por|enter|type|wants?|needs?|now|still|jetzt|ahora"
+    r"|maintenant|ora|agora|noch|then|c['’]est|key|code|psk|pwd?|pass\w*|pin|token|clé|clave|schlüssel|chiave|chave)|['’]s|[:=：＝→–—]|->|=>|[是为為はを은는를이了成がに])"
+    r"[\s\"'`“„«「『(*_]{0,4}\Z"
+    r"|(?:\b(?:with|as|using|mit|als|avec|con|com)|[:,]) ?[\w.@-]{2,30},? (?:and(?: then)?|und|et|y|e|with|/) [\"'`“„«]?\Z",
     re.IGNORECASE,
 )
+_ACCOUNT = re.compile(r"(?<![\w.+-])[\w.+-]{1,40}@[\w-]+(?:\.[\w-]+){1,3} ?(?://?|\||:|–|—) ?[\"'`]?\Z")
 _PLACING = re.compile(
     r"(?<!\w)(?:for|of|on|in|at|from|by|via|an?|the|für|von|auf|im|unter|de|du|del|sur|dans|en|da|do|na|od|от|для|в"
     r"|к) [\"'`“„«]?\Z",
     re.IGNORECASE,
 )
 _NAMING = re.compile(
-    r"(?<![^\W_])(?:(?:id|kid|cid|ipfs|uuid|user(?:name)?|usuario|utilisateur|utente|benutzer(?:name)?|nutzer|gebruiker|account|konto"
+    r"(?<![^\W_])(?:(?:x|y|id|kid|cid|ipfs|uuid|user(?:name)?|usuario|utilisateur|utente|benutzer(?:name)?|nutzer|gebruiker|account|konto"
     r"|host(?:name)?|server|ssid|network|netz(?:werk)?|red|réseau|port|e-?mail|url|domain|version|release|branch|commit"
     r"|ticket|issue|model|file|datei|fichier|archivo|path|folder|db|database|schema|table|hash|sha\d*|md5|checksum|digest"
     r"|fingerprint|etag|trace|request|order|invoice|sheet|doc|document|device|serial|customer|group|project|client|tenant"
     r"|name|repo|image|tag|role|cluster|bucket|region|room|seat|booking|step|page|section|chapter|method|type"
-    r"|algorithm|cipher|format|class|package|contract|address|playlist|video|verification|digest|integrity|sum|map|title|owner"
+    r"|algorithm|cipher|format|class|package|contract|address|playlist|video|verification|digest|integrity|sum|map|title|owner|product|price|event"
     r"|номер|логин|пользователь|uživatel|użytkownik|kullanıcı)s?|named|called)(?![^\W_])",
     re.IGNORECASE,
 )
@@ -76,6 +80,10 @@ _DIRECTLY = re.compile(r"(?:[ :=#\"'`(“„«]|\b(?:is|ist|est|es|é|è)\b){1,6
 def spans(text: Text) -> Iterator[tuple[int, int]]:
     """Where tokens begin and end that look secret enough for what is said of them."""
     words = _Words(text)
+    for match in _PHRASE.finditer(text.whole):
+        start, end = match.span(1)
+        if secret_phrases.is_phrase(match[1]) and PHRASE + words.points(start, end, PHRASE) >= ENOUGH:
+            yield start, end
     for match in _VALUE.finditer(text.whole):
         value = _ended(match[1])
         start, end = match.start(1), match.start(1) + len(value)
@@ -92,7 +100,7 @@ class _Words:
         stems = {end for word in _CALLED for end in (at + len(word) for at in text.places((word,)))}
         named = {end for _, end in text.named(PASSWORDS)}
         self.called = sorted(end for end in stems | named if not _NO_PASSWORD.match(text.folded, end))
-        self.near = text.places(_NEAR)
+        self.near = sorted([*text.places(_NEAR), *(end for _, end in text.named(KEYS))])
 
     def points(self, start: int, end: int, like: int) -> int:
         """Return the points for what the line says around a token."""
@@ -103,14 +111,16 @@ class _Words:
             return 0
         if _AS.match(text.folded, end):
             return CALLED + INTRODUCED
-        begin = max(text.folded.rfind("\n", 0, start) + 1, start - AFTER)
+        begin = max(_line_begin(text.folded, start), start - AFTER)
+        if _ACCOUNT.search(before):
+            return CALLED
         direct = INTRODUCED if _INTRODUCING.search(before) else PLACED if _PLACING.search(before) else 0
         called, near = _last(self.called, begin, start), _last(self.near, begin, start)
         if called is not None:
             return direct + CALLED
         if near is not None and (like >= CERTAIN or not _NAMING.search(text.whole, near, start)):
             return direct + NEAR
-        if like < CERTAIN or names:
+        if like < CERTAIN or names or before.endswith(("=", '="', "='")):
             return 0
         return direct + NEAR * (_last(self.near, end, _line_end(text.folded, end)) is not None)
 
@@ -119,6 +129,12 @@ def _last(places: Sequence[int], begin: int, end: int) -> int | None:
     """Return the last of some places between two, if there is one."""
     at = bisect_right(places, end)
     return places[at - 1] if at and places[at - 1] >= begin else None
+
+
+def _line_begin(folded: str, at: int) -> int:
+    """Where a line begins, or the one before it where that asks for what follows."""
+    begin = folded.rfind("\n", 0, at) + 1
+    return folded.rfind("\n", 0, begin - 1) + 1 if folded[max(0, begin - 2) : begin - 1] in {"?", "？", ":"} else begin
 
 
 def _line_end(folded: str, at: int) -> int:

@@ -3,21 +3,22 @@
 import re
 from itertools import pairwise
 
+from memoryd.core.security import secret_tokens
 from memoryd.core.security import secret_values as values
 
 _DIGIT = re.compile(r"\d")
 _SPLIT = re.compile(r"[-_./:]")
 _STRONG = re.compile(r"[!#$%&*@^~+?]")
 _NO_VALUE = re.compile(
-    rf"{values.MADE_PUBLIC}"
+    rf"{values.MADE_PUBLIC}|(?:{'|'.join(secret_tokens.NO_SECRETS)})_"
     r"|.{0,64}?(?:\*{3}|…)|(?![a-z]*[A-Z][a-zA-Z]*@\w+\d$)[\w.+-]+@[\w-]+(?:\.[a-z.-]+$|:|$)|@"
     r"|\w+://|[~./\\]|AAAA[BCE]3|(?:data|iv|tag|mac|type|arn|urn|(?:tool:)?pkg):|[$%&#?]\w+$"
     r"|[\w+]+://|#/|(?:projects|secrets?|kv|ssm|vault|op|sm):?/|(?:RFC|CVE|PEP)-?\d|.{0,64}(?:\(.*\)"
     r"|\[.*\]|\{.*\}|[(\[{][?*^]|\\[a-zA-Z])|(?i:x?chacha|aes|sha|argon|pbkdf|hmac|rsa|ed25519|pkcs|oauth"
-    r"|x25519|x448|curve|bcrypt)\d*|\$|\w+\.\w{2,4}$|[\w.%-]+(?:[=?]|&[\w.-]*=)|[\w.]*[(\[]|\w+(?:::|->|/)|[\w-]+@\d"
+    r"|x25519|x448|curve|bcrypt)\d*|\$|\w+\.(?:[a-z]{2,4}|mp\d|7z)$|[\w.%-]+(?:[=?]|&[\w.-]*=)|[\w.]*[(\[]|\w+(?:::|->|/)|[\w-]+@\d"
     r"|(?=\S*(?i:token|key|passw|secret|auth|credential))[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+$|[a-z_]+\+1$"
     r"|[A-Za-z][\w.-]*-\d+(?:\.\d+)?[bBM](?:-|$)|[\w-]+(?:\.[\w-]+)*:\d{2,5}(?:/|$)|0x[0-9a-fA-F]+$|[\w-]+(?:\.[\w-]+)+\.[a-z]{2,4}$"
-    r"|[*_]{1,2}\w+[*_]{1,2}$|[#!]?\d[\d.,:-]*\w{0,3}$|[A-Z][a-z]+#\d+$|.{0,40}\d{4}-\d\d-\d\d|[A-Za-z]{1,5}\d{1,4}(?:[A-Z][a-z]+)+$"
+    r"|[*_]{1,2}\w+[*_]{1,2}$|[#!]?\d[\d.,:-]*\w{0,3}$|[A-Z][a-z]+#\d+$|.{0,40}\d{4}-\d\d-\d\d|[A-Z]{1,4}\d{1,4}(?:[A-Z][a-z]+)+$|[A-Z][a-z]+-\d+[a-z]{1,3}$"
 )
 """Addresses, paths, variables, files, assignments, names of code, versions, dates, what Markdown stresses, numbers."""
 _WORDS = re.compile(r"[a-z]{4,}+[-_.!][a-z]{4,}+.{0,20}\d|[a-z]{4,}+\d+[!#*?+]")
@@ -27,6 +28,7 @@ _OF_CODE = re.compile(r"[=()\[\]{}/\\]")
 _ODD = re.compile(
     r"[^\W\d_]{5,}\d{2,4}|[^\W\d_]{3,}[&!@$*%+][^\W\d_]{3,}|[^\W\d_]{3,}(?:[-_.][^\W\d_]{1,}){0,5}[-_.]?\d{1,4}|[A-Z][a-z]+[-_.][A-Za-z]{3,}\w*"
 )
+_DATED = re.compile(r"[a-zß-ӿ]{5,}\d{3,4}")
 _HEXADECIMAL = re.compile("(?:[0-9a-f]{32}){1,2}")
 _SERIAL = re.compile(r"(?=(?:[a-z]*\d){5})[a-z0-9]{24,64}")
 _CHANGES = 7  # of the class of character, in a value that chance made of letters and digits
@@ -42,7 +44,7 @@ def strangeness(value: str) -> int:
     chosen = is_chosen(value)
     if chosen or is_chance(value):
         return 3 + (_is_bold(value) if chosen else len(value) >= _CERTAIN and value.isalnum())
-    if is_picked(value) or _HEXADECIMAL.fullmatch(value) or _SERIAL.fullmatch(value):
+    if is_picked(value) or _DATED.fullmatch(value) or _HEXADECIMAL.fullmatch(value) or _SERIAL.fullmatch(value):
         return 2
     return int(bool(_ODD.fullmatch(value)) and not _NO_VALUE.match(value) and not values.OF_CODE.search(value))
 

@@ -141,13 +141,13 @@ BY_PREFIX: tuple[tuple[str, str, str], ...] = (
 )  # fmt: skip
 """Kind; what a text must hold for it, one of them, in small letters; the pattern of the secret."""
 
-_NO_SECRETS = (
+NO_SECRETS = (
     "acct acs bs call chatcmpl chunk cmpl container cs cus evt file gen in index item md msg phc pi pk price prod pub "
     "req resp run seti sha si sub thread toolu txn user webpack"
 ).split()
 _MIXED = re.compile(rf"[_-](?=[A-Za-z]*+\d)(?=[a-z0-9]*+[A-Z])(?=[A-Z0-9]*+[a-z]){_A}{{28,}}+(?![A-Za-z0-9/+=])")
 _PREFIX = re.compile(
-    rf"(?<![A-Za-z0-9_/+.-])(?!(?:{'|'.join(_NO_SECRETS)})\d*(?:[_-]|\Z))"
+    rf"(?<![A-Za-z0-9_/+.-])(?!(?:{'|'.join(NO_SECRETS)})\d*(?:[_-]|\Z))"
     r"(?:[a-z][a-z0-9]{1,11}|[A-Z][A-Z0-9]{1,9})(?:[_-][a-z0-9]{1,8}){0,2}\Z"
 )
 _MARKED = re.compile(
@@ -156,10 +156,11 @@ _MARKED = re.compile(
     rf"({_W}{{16,}}+)(?![/+=])"
 )
 _MARK = re.compile(
-    rf"(?<![A-Za-z0-9_/+.-])(?!(?:{'|'.join(_NO_SECRETS)})(?:[_-]|\\Z))(?:[A-Za-z][A-Za-z0-9]{{0,11}}[_.-]){{0,2}}"
+    rf"(?<![A-Za-z0-9_/+.-])(?!(?:{'|'.join(NO_SECRETS)})(?:[_-]|\\Z))(?:[A-Za-z][A-Za-z0-9]{{0,11}}[_.-]){{0,2}}"
     r"[A-Za-z0-9]{2,10}\Z"
 )
 _POD = re.compile(r"(?:[a-z]+-)*[a-z0-9]{8,10}-[a-z0-9]{5}")
+_NAMED = re.compile("_[a-z]{3,}_")
 _KINDS = re.compile(r"[a-z]+|[A-Z]+|\d+")
 _RUN = 3.3  # characters of a kind beside each other, on average, at most where chance chose them
 
@@ -179,4 +180,4 @@ def _is_chance(tail: str) -> bool:
     """Whether letters and digits change as often as by chance, and it is no name of a container."""
     runs = _KINDS.findall(tail)
     digits = sum(map(str.isdigit, tail))
-    return digits > 1 and len(tail) - tail.count("-") <= _RUN * len(runs) and not _POD.fullmatch(tail)
+    return digits > 1 and len(tail) - tail.count("-") <= _RUN * len(runs) and not _POD.fullmatch(tail) and not _NAMED.search(tail)
