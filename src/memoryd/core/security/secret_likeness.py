@@ -18,7 +18,8 @@ _NO_VALUE = re.compile(
     r"|x25519|x448|curve|bcrypt)\d*|\$|\w+\.(?:[a-z]{2,4}|mp\d|7z)$|[\w.%-]+(?:[=?]|&[\w.-]*=)|[\w.]*[(\[]|\w+(?:::|->|/)|[\w-]+@\d"
     r"|(?=\S*(?i:token|key|passw|secret|auth|credential))[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+$|[a-z_]+\+1$"
     r"|[A-Za-z][\w.-]*-\d+(?:\.\d+)?[bBM](?:-|$)|[\w-]+(?:\.[\w-]+)*:\d{2,5}(?:/|$)|0x[0-9a-fA-F]+$|[\w-]+(?:\.[\w-]+)+\.[a-z]{2,4}$"
-    r"|[*_]{1,2}\w+[*_]{1,2}$|[#!]?\d[\d.,:-]*\w{0,3}$|[A-Z][a-z]+#\d+$|.{0,40}\d{4}-\d\d-\d\d|[A-Z]{1,4}\d{1,4}(?:[A-Z][a-z]+)+$|[A-Z][a-z]+-\d+[a-z]{1,3}$"
+    r"|[*_]{1,2}\w+[*_]{1,2}$|[#!]?\d[\d.,:-]*\w{0,3}$|[A-Z][a-z]+#\d+$|.{0,40}\d{4}-\d\d-\d\d|[A-Z]{1,4}\d{1,4}(?:[A-Z][a-z]+)+$|[A-Z][a-z]+-\d+[a-z]{1,3}$|[A-Za-z]+-?\d+(?:\.\d+)+$|.{1,60}\)[.)]"
+    r"|.{1,100}\.(?:json|enc|gpg|age|pem|key|txt|ya?ml|csv|kdbx|zip|tar|gz|db|sql|log|toml|md|pdf|docx?|xlsx?|png|jpe?g)$"
 )
 """Addresses, paths, variables, files, assignments, names of code, versions, dates, what Markdown stresses, numbers."""
 _WORDS = re.compile(r"[a-z]{4,}+[-_.!][a-z]{4,}+.{0,20}\d|[a-z]{4,}+\d+[!#*?+]")
@@ -29,7 +30,9 @@ _ODD = re.compile(
     r"[^\W\d_]{5,}\d{2,4}|[^\W\d_]{3,}[&!@$*%+][^\W\d_]{3,}|[^\W\d_]{3,}(?:[-_.][^\W\d_]{1,}){0,5}[-_.]?\d{1,4}|[A-Z][a-z]+[-_.][A-Za-z]{3,}\w*"
 )
 _DATED = re.compile(r"[a-zß-ӿ]{5,}\d{3,4}")
-_HEXADECIMAL = re.compile("(?:[0-9a-f]{32}){1,2}")
+_CALLED = re.compile(r"[\w-]*(?i:secret|credential|passw|token)[\w-]*")
+_BASE64 = re.compile(r"(?=.{0,12}[0-9A-Z])(?![a-z]+/)[A-Za-z0-9+/]{32,}={0,2}")
+_HEXADECIMAL = re.compile("(?:[0-9a-f]{32}){1,2}|[0-9a-f]{8,64}(?:-[0-9a-f]{8,64}){1,3}")
 _SERIAL = re.compile(r"(?=(?:[a-z]*\d){5})[a-z0-9]{24,64}")
 _CHANGES = 7  # of the class of character, in a value that chance made of letters and digits
 _PICKED = 8  # characters of what is introduced at least
@@ -39,8 +42,10 @@ _CERTAIN = 18  # of what chance made wherever it stands
 
 def strangeness(value: str) -> int:
     """Return points for what a token is like."""
-    if not values.is_given(value) or values.HASH.match(value):
+    if not values.is_given(value) or values.HASH.match(value) or _CALLED.fullmatch(value):
         return 0
+    if _BASE64.fullmatch(value):
+        value = value.replace("/", "")
     chosen = is_chosen(value)
     if chosen or is_chance(value):
         return 3 + (_is_bold(value) if chosen else len(value) >= _CERTAIN and value.isalnum())

@@ -75,7 +75,7 @@ KEYS = Names(
     rf"|{behind('비밀 시크릿 액세스 접근 접속 암호화 인증 보안 서명')}키"
     r"|(?:segreta|secreta|secrète)\b",
 )
-KEY = Names(("key",), r"(?<![\w-])(?<!public )(?<!public-)key")
+KEY = Names(("key",), r"(?<![\w-])(?<!public )(?<!public-)(?<!sort )(?<!primary )(?<!partition )(?<!foreign )(?<!cache )(?<!row )key")
 MORE = (  # secret_access_key, SECRET_KEY_BASE, token_dostępu
     r"(?:[ _-]?(?:access|key|base|value|token|pass|phrase|acceso|acc[eè]s|dost[eę]pu|доступа)){0,3}\d?"
 )

@@ -78,10 +78,6 @@ def _is_hexadecimal(value: str) -> bool:
     return len(value.removeprefix("0x")) in {64, 128}
 
 
-def _is_chance_or_base64(value: str) -> bool:
-    return values.is_given(value) and secret_likeness.is_chance(value.replace("/", ""))
-
-
 _TERM = re.compile(  # of a translation
     rf"(?<![^\W\d_])(?:{PASSWORDS.pattern}|{KEYS.pattern}|geheimnis|секрет)[^\W\d_]{{0,2}}(?![^\W\d_])"
     r"|[぀-ヿ㐀-鿿가-힣\s！？、。]+\Z"
@@ -110,12 +106,12 @@ def _is_random(value: str) -> bool:
     return values.is_given(value) and (secret_likeness.is_chance(value) or bool(_HEX.fullmatch(value)))
 
 
+_HYPHENED = re.compile(r"[a-z]{5,}(?:-[a-z]{2,}){1,4}[.;)]?")
 _HEX = re.compile("(?:[0-9a-f]{8}){4,8}")
 
 
-def _is_of_login(value: str) -> bool:
-    """Whether it is a password after the name of an account."""
-    return secret_likeness.is_chosen(value) or secret_likeness.is_picked(value) or values.is_strong(value)
+def _is_strange(value: str) -> bool:
+    return secret_likeness.strangeness(value) > 1
 
 
 def _unlike(words: str) -> str:
@@ -190,7 +186,7 @@ _THEN = r"\s?[\"']?(?!//)"
 _WITH_ALL = "open( getconnection( jwt. createhmac( hmac. set_password( auth=( convertto-securestring basicauth"
 _WITH_SECOND = (
     "client( connect( connection( pdo( mysqli( login( auth( credential( credentials( api( sdk( "
-    "gateway( handler( session( "
+    "gateway( handler( session( authenticate( authenticator( signin( sign_in( logon( "
     "service( bot( account( exchange( provider( storage("
 )
 OWN: tuple[tuple[str, str | tuple[str, ...], Make], ...] = (
@@ -284,9 +280,9 @@ OWN: tuple[tuple[str, str | tuple[str, ...], Make], ...] = (
     ("password", "wifi:", lambda: found(r"wifi:[^\n]{0,200}?;p:([^;\n]{8,63}+);", folded=True)),  # a QR code
     ("password", "wi-fi wifi wlan ssid hotspot", lambda: inside(
         "wi-fi wifi wlan ssid hotspot", r"(?:wi-?fi|wlan|ssid|hotspot)[^\n]{1,120}+",
-        r"(?i)(?:(?<![\w-])(?:key|schlüssel|cl[ée]|clave|chiave|chave|ключ|code|psk)(?: is| ist| est| es|\s?[:=])?\s?"
+        r"(?i)(?:(?<![\w-])(?:key|schlüssel|cl[ée]|clave|chiave|chave|ключ|code|psk|passphrase|password)(?: is| ist| est| es|\s?[:=])?\s?"
         r"|\s[/–—|]\s(?!\d[.\d]{0,2}\s?ghz))[\"']?([^\s\"',;]{8,63}+)",
-        lambda value: values.is_given(value) and secret_likeness.is_picked(trim(value)))),
+        lambda value: _is_strange(trim(value)) or bool(_HYPHENED.fullmatch(value)))),
     ("password", "wi-fi wifi wlan wpa", lambda: found(
         rf"(?:(?:{_WIFI})[^\n:=]{{0,40}}?(?:{_WIFI_KEY})|(?:{_WIFI_KEY})[^\n:=]{{1,20}}?(?:{_WIFI}))"
         r"(?:(?:(?!number|nummer|phone|telef|ticket|support|desk)[^\n:=.,;]){0,60}?"
@@ -312,7 +308,7 @@ OWN: tuple[tuple[str, str | tuple[str, ...], Make], ...] = (
         values.is_flagged)),
     ("secret", " login unseal authtoken activate", lambda: found(
         r"(?<=\w )(?:login|unseal|(?:add-)?authtoken"
-        r"|activate)\s{1,3}([\w+/=-]{16,200}+)(?![\w./:@])", values.is_chance)),
+        r"|activate)\s{1,3}([\w+/=-]{16,200}+)(?![\w./:@])", _is_strange)),
     ("password", " -u  -l ", lambda: found(
         r"\s-[uUl][ =]?[^\s-]\S{0,60}\s-[pP][ =]?[\"']?([^\s\"'|;&<>]{5,200}+)", values.is_in_sentence)),
     ("password", "assword", lambda: found(
@@ -321,7 +317,7 @@ OWN: tuple[tuple[str, str | tuple[str, ...], Make], ...] = (
     ("password", '"auth" _auth', lambda: found(
         r"(?:\"auth\"\s?:|_auth\s?=)\s?\"?([A-Za-z0-9+/_-]{12,}+={0,2})", values.has_digit)),
     ("password", "auth", lambda: found(
-        r"(?<![\w.-])auth\s?=\s?[\"']([\w+/=-]{16,}+)[\"']", values.is_chance, folded=True)),
+        r"(?<![\w.-])auth\s?=\s?[\"']([\w+/=-]{16,}+)[\"']", _is_strange, folded=True)),
     ("password", "auth", lambda: found(  # HTTP in Python
         r"auth(?:\s?=\s?)?\(\s?[\"'][^\"'\n]{1,60}+[\"'],\s?[\"']([^\"'\n]{4,100}+)[\"']\s?\)",
         values.is_quoted_password, folded=True)),
@@ -329,7 +325,7 @@ OWN: tuple[tuple[str, str | tuple[str, ...], Make], ...] = (
         r"\w\.key[\"'`]?(?=[\s:])(?:(?!md5|sha|sum\b|print|hash|commit)[^\n]){0,80}?[:—–] [\"'`]?"
         r"([0-9a-f]{32}|[0-9a-f]{64})(?!\w)", folded=True)),
     ("secret", ".key", lambda: found(
-        r"\w\.key[\"'`]?(?=\s)[^\n]{0,30}?\b(?:contains?|holds?|has|is|was) [\"'`]?([\w+/=-]{20,}+)", values.is_chance,
+        r"\w\.key[\"'`]?(?=\s)[^\n]{0,30}?\b(?:contains?|holds?|has|is|was) [\"'`]?([\w+/=-]{20,}+)", _is_strange,
         folded=True)),
     ("password", "creds credentials login account", lambda: inside(
         "creds credentials login account", r"(?:creds|credentials|login|account)[^\n]{1,120}+",
@@ -372,8 +368,8 @@ OWN: tuple[tuple[str, str | tuple[str, ...], Make], ...] = (
     ("secret", KEYS.stems, lambda: named(KEYS, MORE + r"[\"']\s?,\s?", QUOTED, values.is_strong)),
     ("secret", KEYS.stems, lambda: named(
         KEYS, MORE + r"\s?[:=][^\"'\n]{1,80}", QUOTED,
-        _is_chance_or_base64)),
-    ("password", _LOGIN.stems, lambda: named(_LOGIN, _AS + _WITH + "[/,|:]" + _THEN, BARE, _is_of_login, trimmed=True)),
+        _is_strange)),
+    ("password", _LOGIN.stems, lambda: named(_LOGIN, _AS + _WITH + "[/,|:]" + _THEN, BARE, _is_strange, trimmed=True)),
     ("password", _USER.stems, lambda: named(
         _USER, "[ :=]{1,2}" + _WITH + "/" + _THEN, BARE, secret_likeness.is_chosen, trimmed=True)),
     ("password", "pass", lambda: found(rf"{_PASS}{IS}[\"']?([^\s\"'`]{{4,200}}+)", values.is_password)),  # SSHPASS
@@ -403,16 +399,16 @@ OWN: tuple[tuple[str, str | tuple[str, ...], Make], ...] = (
     ("password", PASSWORDS.stems, lambda: named(PASSWORDS, " ", SPOKEN, values.is_spelled_like_a_name, trimmed=True)),
     ("password", PASSWORDS.stems, lambda: named(PASSWORDS, r"=(?=[\"'])", QUOTED, values.is_spoken)),
     ("secret", KEYS.stems, lambda: named(
-        KEYS, r"\s?\((?:\[\]byte\()?", QUOTED, _is_chance_or_base64)),
+        KEYS, r"\s?\((?:\[\]byte\()?", QUOTED, _is_strange)),
     ("secret", "key", lambda: named(KEY, IS, BARE, secret_likeness.is_chance, trimmed=True)),
     ("secret", "--", lambda: named(FLAGS, "", AFTER_FLAG, values.is_flagged)),
     ("secret", KEYS.stems, lambda: named(
         KEYS, OF_OTHERS + MORE + IS, QUOTED, lambda value: values.is_quoted_key(value) and not _is_term(value))),
     ("secret", KEYS.stems, lambda: named(KEYS, OF_TOKENS + MORE + IS, QUOTED, values.is_quoted_token)),
     ("secret", KEYS.stems, lambda: named(KEYS, MORE + IS, BARE, values.is_key, trimmed=True)),
-    ("secret", "key", lambda: named(KEY, FOR + VERB, BARE, values.is_chance, trimmed=True)),
-    ("secret", KEYS.stems, lambda: named(KEYS, MORE + r"\s", QUOTED, values.is_chance)),
-    ("secret", KEYS.stems, lambda: named(KEYS, MORE + r"\s", BARE, values.is_chance, trimmed=True)),
+    ("secret", "key", lambda: named(KEY, FOR + VERB, BARE, _is_strange, trimmed=True)),
+    ("secret", KEYS.stems, lambda: named(KEYS, MORE + r"\s", QUOTED, _is_strange)),
+    ("secret", KEYS.stems, lambda: named(KEYS, MORE + r"\s", BARE, _is_strange, trimmed=True)),
 )  # fmt: skip
 
 
