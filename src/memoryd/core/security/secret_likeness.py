@@ -42,7 +42,7 @@ _CERTAIN = 18  # of what chance made wherever it stands
 
 def strangeness(value: str) -> int:
     """Return points for what a token is like."""
-    if not values.is_given(value) or values.HASH.match(value) or _CALLED.fullmatch(value):
+    if " " in value or not values.is_given(value) or values.HASH.match(value) or _CALLED.fullmatch(value):
         return 0
     if _BASE64.fullmatch(value):
         value = value.replace("/", "")
