@@ -32,7 +32,7 @@ _CALLED = (
 """How words for a password begin, whatever their ending, in small letters."""
 _NEAR = (
     "creds", " pw", "login", "log in", "logged in", "logs in", "logging in", "zugang", "anmeld", "identifiant", "вход",
-    "logins for", "로그인", "ログイン", "登录", "access", "vpn", "wifi", "wi-fi", "wlan", "root ", "ssh ", "cookie",
+    "logins for", "로그인", "ログイン", "登录", "access", "vpn", "wifi", "wi-fi", "wlan", "root ", "sudo", "ssh ", "-auth", "cookie",
     "private", "pre-shared", "webhook", "signing", "x_auth", "_auth", "auth_", "encrypt", "decrypt", "verschlüssel",
     "entschlüssel", "chiffr", "cifrad", "unlock", "unseal", "opens with", "open with", "opened with", "get in", "öffne",
     "entsperr", "s'ouvre", "se abre", "si apre", "abre com", "открывается", "entra con", "accede con", "connecte avec",
@@ -41,7 +41,7 @@ _NEAR = (
 """How other words begin that something secret is near."""
 _SIGNS = r"!#$%&*+./:=?@\\^_~-"
 _VALUE = re.compile(
-    rf"(?<![\w+/=-])(?:[A-Za-z_][\w.-]{{1,60}}+=[\"']?)?([\wÀ-ӿ{_SIGNS}][\wÀ-ӿ(){{}}\[\]{_SIGNS}]{{6,199}}+)", re.ASCII
+    rf"(?<![\w+/=-])(?:[A-Za-z_][\w.-]{{1,60}}+=[\"']?)?([\wÀ-ӿ{_SIGNS}][\wÀ-ӿ(){{}}\[\]{_SIGNS}]{{5,199}}+)", re.ASCII
 )
 _PHRASE = re.compile(r"(?<![\"'][:=] )(?<![\"'][:=])[\"“„«「]([^\W\d_A-Z]{2,14}(?: [^\W\d_]{2,14}){3,7})[\"”“»」]")
 _NO_PASSWORD = re.compile(rf"\w{{0,8}}?[ _-]?(?:{NOT_OF}|rotation|less|protect)")
@@ -51,12 +51,13 @@ _AS = re.compile(  # ... as a temporary password
 )
 _INTRODUCING = re.compile(
     r"(?:(?<!\w)(?:is|was|are|it['’]?s|be|ist|war|lautet|heißt|est|es|é|è|är|er|je|jest|este|to|with|using|uses?|used|mit"
-    r"|avec|con|com|med|met|с|на|por|enter|type|wants?|needs?|now|still|jetzt|ahora"
+    r"|avec|con|com|med|met|с|на|por|enter|type|wants?|needs?|typed|gave me|try|new|neues?|nuev[ao]|nouveau|nuov[ao]|nieuwe?|now|still|jetzt|ahora"
     r"|maintenant|ora|agora|noch|then|c['’]est|key|code|psk|pwd?|pass\w*|pin|token|clé|clave|schlüssel|chiave|chave)|['’]s|[:=：＝→–—]|->|=>|[是为為はを은는를이了成がに])"
     r"[\s\"'`“„«「『(*_]{0,4}\Z"
     r"|(?:\b(?:with|as|using|mit|als|avec|con|com)|[:,]) ?[\w.@-]{2,30},? (?:and(?: then)?|und|et|y|e|with|/) [\"'`“„«]?\Z",
     re.IGNORECASE,
 )
+_NEXT = re.compile(r"\w{0,8}[ :=\"'`“„«「]{0,3}")  # no more between the word and the token
 _ACCOUNT = re.compile(r"(?<![\w.+-])[\w.+-]{1,40}@[\w-]+(?:\.[\w-]+){1,3} ?(?://?|\||:|–|—) ?[\"'`]?\Z")
 _PLACING = re.compile(
     r"(?<!\w)(?:for|of|on|in|at|from|by|via|an?|the|für|von|auf|im|unter|de|du|del|sur|dans|en|da|do|na|od|от|для|в"
@@ -117,7 +118,7 @@ class _Words:
         direct = INTRODUCED if _INTRODUCING.search(before) else PLACED if _PLACING.search(before) else 0
         called, near = _last(self.called, begin, start), _last(self.near, begin, start)
         if called is not None:
-            return direct + CALLED
+            return CALLED + (INTRODUCED if _NEXT.fullmatch(text.folded, called, start) else direct)
         if near is not None and (like >= CERTAIN or not _NAMING.search(text.whole, near, start)):
             return direct + NEAR
         if like < CERTAIN or names or before.endswith(("=", '="', "='")):

@@ -9,16 +9,16 @@ from memoryd.core.security.secret_search import Names, Rule, Spans, Text, inside
 
 _OF_LOCK = (
     r"alarm(?! clock)|(?:haus)?tür|tor\b|garag|tresor|safe\b|schließfach|schlüssel|schloss|deur|poort|kluis|larm|dörr|dør|bram"
-    r"|domofon|dveř|sejf|cancello|porta\b|portone|portão|puerta|allarme|porte\b|portail|coffre|accès"
+    r"|domofon|dveř|sejf|cancello|porta\b|portone|port[ãó][on]|puerta|allarme|porte\b|portail|coffre|accès"
     r"|entrée|acceso|entrada"
     r"|door|gate\b|lock(?:er|box)?\b|keypad|digi[ck]od|tastenfeld|teclado|clavier|interphone|entrance|entry\b|cofre"
-    r"|caja fuerte|cassaforte|zutritt|zugang|vault|voicemail|двер|сейф|домофон|калитк|сигнализац|ворот"
+    r"|caja fuerte|cassaforte|zutritt|zugang|vault|voicemail|двер|подъезд|сейф|домофон|калитк|сигнализац|ворот"
 )
 _PIN = (
-    r"(?<![a-zà-ɏа-я])(?:pin|puk|пин)(?:[ -]?(?:code|kod[eui]?|kód|koodi|number|nummer|nr|код)|码|碼|コード)?"
-    r"(?:en|et|u|ul|а|у|ом)?(?![a-zà-ɏа-я])|暗証(?:番号|コード)|密[码碼]|비밀번호|비번|핀 ?번호|geheimzahl"
+    r"(?<![a-zà-ɏа-я])(?:pin|puk|пин)2?(?:[ _-]?(?:code|kod[eui]?|kód|koodi|number|nummer|nr|код)|码|碼|コード)?"
+    r"(?:en|et|u|ul|а|у|ом)?(?![a-zà-ɏа-я])|暗証(?:番号|コード)|密[码碼]|비밀번호|비번|핀 ?번호|geheimzahl|passcode"
 )
-_PINS = Names(tuple("pin puk пин 暗証 密码 密碼 비밀번호 비번 핀 geheimzahl".split()), _PIN)
+_PINS = Names(tuple("pin puk пин 暗証 密码 密碼 비밀번호 비번 핀 geheimzahl passcode".split()), _PIN)
 _ENTERED = "|".join(f"(?<={word} pin)" for word in "with using enter mit con avec".split())
 _OPENED = re.compile(  # by a PIN: doors, cards, telephones
     rf"(?<![^\W\d_])(?:{_OF_LOCK}"
@@ -28,7 +28,7 @@ _OPENED = re.compile(  # by a PIN: doors, cards, telephones
     r"|fuerte|cofre|cassaforte|kassaskåp|pengeskab|金庫|保险箱|금고|drzwi|ドア|门"
 )
 _FOR_IT = re.compile(r" (?:for|für|pour|para|per|voor|för|til|для|dla) [^\n.:;]{0,30}")
-_LOCK = re.compile(rf"(?<![^\W\d_])(?:{_OF_LOCK})|(?:alarm|anlagen|tür|tor|deur|kluis|tresor|garagen|keller)-?(?:code|kod)")
+_LOCK = re.compile(rf"(?<![^\W\d_])(?:{_OF_LOCK})|(?:tresor|schloss)\b|(?:alarm|anlagen|tür|tor|deur|kluis|tresor|garagen|keller)-?(?:code|kod)")
 _BOARD = re.compile(r"gpio|board|connect|header|solder|chip(?! card)|sensor|\bwire[sd]?\b|löt|soud")
 _POSTAL = re.compile(
     r"\b(?:office|city|area|address|post|town|village|ship)\b|deliver|courier|postal|district|locality|shipping"
@@ -44,13 +44,15 @@ _NUMBER = (
 )
 _STEMS = tuple(
     "code kod kód cód codice код omb pin puk segredo digi tastenfeld keypad open unlock disarm öffne entsperr ouvre abre "
-    "apre открыва enter press dial punch key tippe tape composez marca digite type".split()
+    "apre открыва arm lock safe vault voicemail schloss tresor cofre coffre fuerte forte kluis enter press dial punch key tippe tape composez marca digite type".split()
 )
 _IT_IS = r"\b(?:is|was|ist|war|lautet|heißt|are|est|es|é|è|är|er|jest|to|now|still|since|seit|depuis|desde|c['’]est)\b"
 _SAYING = re.compile(  # what says that a number follows which opens something
     r"(?:(?:code|kod[eu]?|kód|código|codice|код|[ck]ombina[tczç]\w{1,8}|combo|pin|puk|segredo|digi[ck]ode|tastenfeld|keypad)"
     rf"(?:[^\n\d.;?!]{{0,45}}(?:{_IT_IS}[^\n\d.;?!,]{{0,16}}|[:=：,–—] ?)|[^\n\d.:;?!,]{{0,16}} )"
-    r"|(?:open|unlock|disarm|öffne|entsperr|ouvre|abre|apre|открыва)[^\n\d.;?!,]{0,12} (?:with|using|by|mit|avec|con|com|с) "
+    r"|(?:open|unlock|\b(?:dis)?arm|öffne|entsperr|ouvre|abre|apre|открыва)[^\n\d.;?!,]{0,12} (?:with|using|by|mit|avec|con|com|с) "
+    r"|(?:padlock|\bsafe|vault|voicemail|locker|schloss|tresor|cofre|coffre|caja fuerte|cassaforte|kluis)\b[^\n\d.;?!]{0,40}"
+    r"(?: (?:set (?:it )?to|steht auf|wants|is|ist|est|es|é|è) | ?: )"
     r"|(?<!\w)(?:enter|press|dial|punch|key|tippe|tapez|composez|marca|digite|(?:then|to|and|just|please|you|they) type)s?(?: in)? )"
     r"[\"'`„“«*#]{0,2}\Z"
 )
@@ -61,7 +63,7 @@ _OTHERS = re.compile(
     r"|\bcap\b"
 )
 _OPENER = re.compile(
-    r"(?<![\w.,:/+-])(?<!\d )(?:\d{4,8}[#*]?|\d{1,2}(?:-\d{1,2}){2,3}|[a-z]?\d{2,5}[a-z]\d{0,3}|[a-z]\d{3,5})"
+    r"(?<![\w.,:/+-])(?<!\d )(?:\d{4,8}[#*]?|\d{1,2}(?:-\d{1,2}){2,3}|[a-zа-я]?\d{2,5}[a-zа-я]\d{0,4}|[a-z]\d{3,5}[a-z]?|\d(?:-\d){3,5})"
     r"(?![\w#*-]|[.,:/]\w| \d|\s?(?:lines|zeilen|times|bits?|bytes|rows|users|euros?|€|kg|mm?|cm|s|sec|seconds|minutes"
     r"|min|people|items|steps)\b)"
 )
@@ -92,7 +94,7 @@ def _opens(text: Text, start: int, end: int) -> bool:
     before = re.split(r"[.;!?\n。]", text.folded[max(0, start - _BESIDE) : start])[-1]
     after = _FOR_IT.match(text.folded, end)
     sentence = before + (after[0] if after else "")
-    return bool(_OPENED.search(sentence)) and not _BOARD.search(sentence) and not _is_postal(text, start, end)
+    return bool(end - start > 4 or _OPENED.search(sentence)) and not _BOARD.search(sentence) and not _is_postal(text, start, end)
 
 
 def rules() -> Iterator[Rule]:

@@ -229,8 +229,9 @@ OWN: tuple[tuple[str, str | tuple[str, ...], Make], ...] = (
         r"|/private-|/mcp/\w{1,8}/)([\w+/-]{20,}+)", _is_in_url)),
     ("URL secret", "://", lambda: found(r"://([\w-]{16,200}+)@", secret_likeness.is_chance)),
     ("URL password", "thin: oci:", lambda: found(r"(?:thin|oci):[\w$]{1,30}+/([^\s@/]{4,100}+)@", values.is_flagged)),
-    ("URL password", "@tcp( @unix(", lambda: found(  # DSN of Go
-        r"(?<![\w/:-])[\w-]{1,40}+:([^\s@:/]{4,100}+)@(?:tcp|unix)\(", values.is_flagged)),
+    ("URL password", "@", lambda: found(  # DSN of Go, an address without scheme
+        r"(?<![\w/:.-])(?!mailto|acct|sip|xmpp)[\w-]{1,40}+:([^\s@:/]{4,100}+)@(?:(?:tcp|unix)\(|[\w-]{1,60}\.[\w.-])",
+        values.is_flagged)),
     ("AWS secret key", "aws access", lambda: inside(
         "aws secret", r"(?:(?<!\w)aws|secret_?access_?key)[^\n]{0,100}+", r"(?<![\w+/])([A-Za-z0-9+/]{40})(?![\w+/=])",
         lambda value: values.is_given(value) and (values.classes(value) > 2 or "+" in value or "/" in value))),
@@ -269,7 +270,7 @@ OWN: tuple[tuple[str, str | tuple[str, ...], Make], ...] = (
         r"|de recupera|di recupero)|phrase (?:de récup|secrète|mnémo|graine)|сид[- ]?фраз|助记词|助記詞|ニーモニック"
         r"|シードフレーズ|복구 구문"
         r"|니모닉|bip-?39|\b(?:seed(?! list)|semilla|semente|graine)\b(?=[^\n,]{0,300}+(?:\n|$))"
-        r")[^\n:：]{0,80}(?:[:：=]|->)\s?((?:[^\s\d,.;:]{1,14}[ ,　]{1,2}){11,23}[^\s\d,.;:]{1,14})(?=[.\n]|$)",
+        r")[^\n:：]{0,80}(?:[:：=]|->| is| ist| est| es| è)\s?((?:[^\s\d,.;:]{1,14}[ ,　]{1,2}){11,23}[^\s\d,.;:]{1,14})(?=[.\n]|$)",
         secret_phrases.is_after_verb, folded=True)),
     ("recovery code", "code", lambda: inside(
         "recovery backup rescue", r"(?:recovery|backup|rescue)[ -]codes?[^.]{1,300}+"

@@ -128,6 +128,8 @@ BY_PREFIX: tuple[tuple[str, str, str], ...] = (
     ("access token", "oauth:", rf"oauth:[a-z0-9]{{30}}{_NO_A}"),  # Twitch
     ("access token", "0.", rf"0\.{_UUID}\.{_A}{{30}}:[A-Za-z0-9+/]{{22}}=="),  # Bitwarden
     ("secret key", "s", rf"S[A-D][A-Z2-7]{{54}}{_NO_W}"),  # Stellar
+    ("license key", "-", r"(?=[A-Z-]{0,28}\d)[A-Z0-9]{5}(?:-[A-Z0-9]{5}){4}(?![A-Za-z0-9-])"),
+    ("access token", ":fx", rf"{_UUID}:fx{_NO_W}"),  # DeepL
     ("recovery code", "recovery bitlocker", r"(?<![\d-])\d{6}(?:-\d{6}){7}(?![\d-])"),  # BitLocker
     ("password hash", "$",  # crypt(5)
      r"(?<=\w:)\$(?:[1567y]|2[abxy]|apr1|argon2\w{1,2}|scrypt|sha1|pbkdf2[\w-]{0,12})\$[\w./$=,+-]{20,}+"),
