@@ -30,9 +30,12 @@ _CALLED = (
     "kata sandi", "slaptažod", "parool", "nenosiri", "lykilorð", "รหัสผ่าน", "पासवर्ड", "كلمة المرور", "رمز عبور",
 )  # fmt: skip
 """How words for a password begin, whatever their ending, in small letters."""
+_WIFI = ("wifi", "wi-fi", "wlan")
+_OF_NETWORK = re.compile(r"name|ssid|called|heißt|netz|network|red\b|réseau|guest|gast|invit|[25]g|home|office|box|channel|kanal|link")
+"""What says that the name of a wireless network follows, or is part of one."""
 _NEAR = (
     "creds", " pw", "login", "log in", "logged in", "logs in", "logging in", "zugang", "anmeld", "identifiant", "вход",
-    "logins for", "로그인", "ログイン", "登录", "access", "vpn", "wifi", "wi-fi", "wlan", "root ", "sudo", "ssh ", "-auth", "cookie",
+    "logins for", "로그인", "ログイン", "登录", "access", "vpn", *_WIFI, "root ", "sudo", "ssh ", "-auth", "cookie",
     "private", "pre-shared", "webhook", "signing", "x_auth", "_auth", "auth_", "encrypt", "decrypt", "verschlüssel",
     "entschlüssel", "chiffr", "cifrad", "unlock", "unseal", "opens with", "open with", "opened with", "get in", "öffne",
     "entsperr", "s'ouvre", "se abre", "si apre", "abre com", "открывается", "entra con", "accede con", "connecte avec",
@@ -101,6 +104,7 @@ class _Words:
         stems = {end for word in _CALLED for end in (at + len(word) for at in text.places((word,)))}
         named = {end for _, end in text.named(PASSWORDS)}
         self.called = sorted(end for end in stems | named if not _NO_PASSWORD.match(text.folded, end))
+        self.wifi = text.places(_WIFI)
         self.near = sorted([*text.places(_NEAR), *(end for _, end in text.named(KEYS))])
 
     def points(self, start: int, end: int, like: int) -> int:
@@ -109,7 +113,7 @@ class _Words:
         before = text.whole[max(0, start - LONGEST, text.whole.rfind("\n", 0, start)) : start]
         names = list(_NAMING.finditer(before))
         if values.is_public(text.folded, start) or (names and _DIRECTLY.fullmatch(before, names[-1].end())):
-            return 0
+            return -ENOUGH
         if _AS.match(text.folded, end):
             return CALLED + INTRODUCED
         begin = max(_line_begin(text.folded, start), start - AFTER)
@@ -119,6 +123,8 @@ class _Words:
         called, near = _last(self.called, begin, start), _last(self.near, begin, start)
         if called is not None:
             return CALLED + (INTRODUCED if _NEXT.fullmatch(text.folded, called, start) else direct)
+        if direct > 0 and (wifi := _last(self.wifi, begin, start)) is not None and not _OF_NETWORK.search(text.folded, wifi, end):
+            return direct + CALLED
         if near is not None and (like >= CERTAIN or not _NAMING.search(text.whole, near, start)):
             return direct + NEAR
         if like < CERTAIN or names or before.endswith(("=", '="', "='")):

@@ -33,6 +33,7 @@ _DATED = re.compile(r"[a-zß-ӿ]{5,}\d{3,4}")
 _CALLED = re.compile(r"[\w-]*(?i:secret|credential|passw|token)[\w-]*")
 _BASE64 = re.compile(r"(?=.{0,12}[0-9A-Z])(?![a-z]+/)[A-Za-z0-9+/]{32,}={0,2}")
 _HEXADECIMAL = re.compile("(?:[0-9a-f]{32}){1,2}|[0-9a-f]{8,64}(?:-[0-9a-f]{8,64}){1,3}")
+_PREFIX = re.compile("^[a-z]{2,10}[_-]")
 _SHORT = re.compile(r"(?=.*[a-z].*[A-Z]|.*[A-Z].*[a-z])(?=.*[A-Za-z]\d+[A-Za-z])\w{6,7}", re.ASCII)
 _SERIAL = re.compile(r"(?=(?:[a-z]*\d){5})[a-z0-9]{24,64}")
 _CHANGES = 7  # of the class of character, in a value that chance made of letters and digits
@@ -48,11 +49,12 @@ def strangeness(value: str) -> int:
     if _BASE64.fullmatch(value):
         value = value.replace("/", "")
     chosen = is_chosen(value)
-    if chosen or is_chance(value):
+    if chosen or is_chance(_PREFIX.sub("", value)):
         return 3 + (2 * _is_bold(value) if chosen else bool(_CERTAIN.fullmatch(value)))
     if is_picked(value) or _DATED.fullmatch(value) or _HEXADECIMAL.fullmatch(value) or _SERIAL.fullmatch(value):
         return 2
-    return int(bool(_ODD.fullmatch(value) or _SHORT.fullmatch(value)) and not _NO_VALUE.match(value) and not values.OF_CODE.search(value))
+    return int(bool(_ODD.fullmatch(value) or _SHORT.fullmatch(value)) and not value.isupper() and not _NO_VALUE.match(value)
+               and not values.OF_CODE.search(value))
 
 
 def _is_bold(value: str) -> bool:

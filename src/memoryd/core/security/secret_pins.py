@@ -11,7 +11,7 @@ _OF_LOCK = (
     r"alarm(?! clock)|(?:haus)?tür|tor\b|garag|tresor|safe\b|schließfach|schlüssel|schloss|deur|poort|kluis|larm|dörr|dør|bram"
     r"|domofon|dveř|sejf|cancello|porta\b|portone|port[ãó][on]|puerta|allarme|porte\b|portail|coffre|accès"
     r"|entrée|acceso|entrada"
-    r"|door|gate\b|lock(?:er|box)?\b|keypad|digi[ck]od|tastenfeld|teclado|clavier|interphone|entrance|entry\b|cofre"
+    r"|door|gate\b|(?:pad)?lock(?:er|box)?\b|keypad|digi[ck]od|tastenfeld|teclado|clavier|interphone|entrance|entry\b|cofre"
     r"|caja fuerte|cassaforte|zutritt|zugang|vault|voicemail|двер|подъезд|сейф|домофон|калитк|сигнализац|ворот"
 )
 _PIN = (
