@@ -215,9 +215,6 @@ OWN: tuple[tuple[str, str | tuple[str, ...], Make], ...] = (
     ("session cookie", "li_at sess sid= remember_", lambda: found(
         r"(?:li_at|sess(?:ion|data)?(?:[_-]?(?:id|token|key))?|(?<![a-z])sid|remember_\w{1,30}+)=([^;\s\"'<>&]{20,}+)",
         secret_likeness.is_chance, folded=True)),
-    ("session cookie", "sessid sessionid laravel_session ci_session", lambda: found(  # of PHP, Java, ASP.NET
-        r"(?:phpsessid|jsessionid|asp\.net_sessionid|laravel_session|ci_session)=([\w.%+-]{16,}+)",
-        values.has_digit, folded=True)),
     ("URL secret", "? &", lambda: found(
         rf"[?&](?:{_IN_URL})=([^&\s\"'<>#]{{12,}}+)", _is_in_url, folded=True)),
     ("webhook", "hook", lambda: inside(
@@ -312,9 +309,6 @@ OWN: tuple[tuple[str, str | tuple[str, ...], Make], ...] = (
         r"|activate)\s{1,3}([\w+/=-]{16,200}+)(?![\w./:@])", _is_strange)),
     ("password", " -u  -l ", lambda: found(
         r"\s-[uUl][ =]?[^\s-]\S{0,60}\s-[pP][ =]?[\"']?([^\s\"'|;&<>]{5,200}+)", values.is_in_sentence)),
-    ("password", "assword", lambda: found(
-        r"assword[^\n]{0,40}\bsend(?:line)?\b[^\n\"']{0,6}[\"']([^\"'\n\\]{4,100}+)(?:\\[rn])?[\"']",
-        values.is_flagged)),
     ("password", '"auth" _auth', lambda: found(
         r"(?:\"auth\"\s?:|_auth\s?=)\s?\"?([A-Za-z0-9+/_-]{12,}+={0,2})", values.has_digit)),
     ("password", "auth", lambda: found(
@@ -332,9 +326,6 @@ OWN: tuple[tuple[str, str | tuple[str, ...], Make], ...] = (
         "creds credentials login account", r"(?:creds|credentials|login|account)[^\n]{1,120}+",
         r"[\w.+-]{1,40}@[\w.-]{3,60}+ ?(?://?|\|) ?([^\s\"',;/|]{8,60}+)",
         lambda value: values.is_in_sentence(trim(value)))),
-    ("password", "creds -auth", lambda: found(
-        r"(?<![\w-])--?[a-z-]{0,30}(?:creds?|auth)[ =][\"']?[^\s:\"']{1,60}+:([^\s\"']{4,200}+)", values.is_flagged,
-        folded=True)),
     ("password", "--auth", lambda: found(
         r"(?<![\w-])--auth[ =][\"']?([^\s\"':]{8,100}+)",
         lambda value: secret_likeness.is_picked(value) or secret_likeness.is_chosen(value), folded=True)),
@@ -361,18 +352,8 @@ OWN: tuple[tuple[str, str | tuple[str, ...], Make], ...] = (
         r"^[ \t]*(?:username|enable|snmp-server)\s(?:[^\n]{1,60}?\s)?(?:password|secret|community)\s(?:\d\s)?"
         r"(\S{6,100}+)",
         values.is_in_sentence, 1, re.MULTILINE)),
-    ("password", "variable", lambda: found(
-        r"variable\s{1,3}\"[\w-]{0,40}?(?:password|secret|token|key)[\w-]{0,20}\"\s{0,3}\{[^}]{0,300}?"
-        r"default\s{1,9}=\s{1,3}\"([^\"\n]{4,200}+)\"", values.is_quoted, folded=True)),
-    ("password", PASSWORDS.stems, lambda: named(
-        PASSWORDS, MORE + r"[\"']\s?,\s?", QUOTED, values.is_quoted_in_sentence)),
     ("secret", KEYS.stems, lambda: named(KEYS, MORE + r"[\"']\s?,\s?", QUOTED, values.is_strong)),
-    ("secret", KEYS.stems, lambda: named(
-        KEYS, MORE + r"\s?[:=][^\"'\n]{1,80}", QUOTED,
-        _is_strange)),
     ("password", _LOGIN.stems, lambda: named(_LOGIN, _AS + _WITH + "[/,|:]" + _THEN, BARE, _is_strange, trimmed=True)),
-    ("password", _USER.stems, lambda: named(
-        _USER, "[ :=]{1,2}" + _WITH + "/" + _THEN, BARE, secret_likeness.is_chosen, trimmed=True)),
     ("password", "pass", lambda: found(rf"{_PASS}{IS}[\"']?([^\s\"'`]{{4,200}}+)", values.is_password)),  # SSHPASS
     ("secret", "_key", lambda: found(
         rf"{_KEY}[\"']?\s?[:=]\s?[\"']?([\w+/=-]{{24,200}}+)",
@@ -391,24 +372,14 @@ OWN: tuple[tuple[str, str | tuple[str, ...], Make], ...] = (
     ("password", PASSWORDS.stems, lambda: named(
         PASSWORDS, MORE + IS, BARE, values.is_password, trimmed=True)),
     ("password", PASSWORDS.stems, lambda: named(
-        PASSWORDS, r"[\"']?\)?\s?(?:\.(?:type|fill|send_?keys|value)\s?)?\(|[\"']\)\.\w{2,12}\(", QUOTED,
-        values.is_quoted_in_sentence)),
-    ("password", PASSWORDS.stems, lambda: named(PASSWORDS, r"\s", QUOTED, values.is_quoted_in_sentence)),
-    ("password", PASSWORDS.stems, lambda: named(
         PASSWORDS, r"(?: (?:от|для|to|for) \w{1,20}+)?[^\S\n]", BARE, values.is_strong, trimmed=True)),
     ("password", PASSWORDS.stems, lambda: named(PASSWORDS, IN_PROSE, SPOKEN, values.is_in_prose, trimmed=True)),
-    ("password", PASSWORDS.stems, lambda: named(PASSWORDS, " ", SPOKEN, values.is_spelled_like_a_name, trimmed=True)),
     ("password", PASSWORDS.stems, lambda: named(PASSWORDS, r"=(?=[\"'])", QUOTED, values.is_spoken)),
-    ("secret", KEYS.stems, lambda: named(
-        KEYS, r"\s?\((?:\[\]byte\()?", QUOTED, _is_strange)),
-    ("secret", "key", lambda: named(KEY, IS, BARE, secret_likeness.is_chance, trimmed=True)),
     ("secret", "--", lambda: named(FLAGS, "", AFTER_FLAG, values.is_flagged)),
     ("secret", KEYS.stems, lambda: named(
         KEYS, OF_OTHERS + MORE + IS, QUOTED, lambda value: values.is_quoted_key(value) and not _is_term(value))),
-    ("secret", KEYS.stems, lambda: named(KEYS, OF_TOKENS + MORE + IS, QUOTED, values.is_quoted_token)),
     ("secret", KEYS.stems, lambda: named(KEYS, MORE + IS, BARE, values.is_key, trimmed=True)),
     ("secret", "key", lambda: named(KEY, FOR + VERB, BARE, _is_strange, trimmed=True)),
-    ("secret", KEYS.stems, lambda: named(KEYS, MORE + r"\s", QUOTED, _is_strange)),
     ("secret", KEYS.stems, lambda: named(KEYS, MORE + r"\s", BARE, _is_strange, trimmed=True)),
 )  # fmt: skip
 
