@@ -31,11 +31,14 @@ _CALLED = (
 )  # fmt: skip
 """How words for a password begin, whatever their ending, in small letters."""
 _WIFI = ("wifi", "wi-fi", "wlan")
-_OF_NETWORK = re.compile(r"name|ssid|called|heißt|netz|network|red\b|réseau|guest|gast|invit|[25]g|home|office|box|channel|kanal|link")
-"""What says that the name of a wireless network follows, or is part of one."""
+_OF_NETWORK = re.compile(
+    r"(?:name|ssid|called|heißt|netz\w*|network|red|réseau|channel|kanal)\W{1,3}(?:is |ist |est |es )?[\"'“„«]?\Z"
+)
+_NETWORK = re.compile(r"(?i)guest|gast|invit|[25]g|home|office|box|net|link|wifi|wlan")
+"""What says that the name of a wireless network follows, and how such names are made."""
 _NEAR = (
     "creds", " pw", "login", "log in", "logged in", "logs in", "logging in", "zugang", "anmeld", "identifiant", "вход",
-    "logins for", "로그인", "ログイン", "登录", "access", "vpn", *_WIFI, "root ", "sudo", "ssh ", "-auth", "cookie",
+    "logins for", "로그인", "ログイン", "登录", "access", "vpn", *_WIFI, "root ", "sudo", "ssh ", "-auth", "cookie", '"username"',
     "private", "pre-shared", "webhook", "signing", "x_auth", "_auth", "auth_", "encrypt", "decrypt", "verschlüssel",
     "entschlüssel", "chiffr", "cifrad", "unlock", "unseal", "opens with", "open with", "opened with", "get in", "öffne",
     "entsperr", "s'ouvre", "se abre", "si apre", "abre com", "открывается", "entra con", "accede con", "connecte avec",
@@ -44,9 +47,9 @@ _NEAR = (
 """How other words begin that something secret is near."""
 _SIGNS = r"!#$%&*+./:=?@\\^_~-"
 _VALUE = re.compile(
-    rf"(?<![\w+/=-])(?:[A-Za-z_][\w.-]{{1,60}}+=[\"']?)?([\wÀ-ӿ{_SIGNS}][\wÀ-ӿ(){{}}\[\]{_SIGNS}]{{5,199}}+)", re.ASCII
+    rf"(?<![\w+/=-])(?:-{{0,2}}[A-Za-z_][\w.-]{{1,60}}+=[\"']?){{0,2}}([\wÀ-ӿ{_SIGNS}][\wÀ-ӿ(){{}}\[\]{_SIGNS}]{{5,199}}+)", re.ASCII
 )
-_PHRASE = re.compile(r"(?<![\"'][:=] )(?<![\"'][:=])[\"“„«「]([^\W\d_A-Z]{2,14}(?: [^\W\d_]{2,14}){3,7})[\"”“»」]")
+_PHRASE = re.compile(r"(?<![\"'][:=] )(?<![\"'][:=])(?<![=(])[\"“„«「]([^\W\d_A-Z]{2,14}(?: [^\W\d_]{2,14}){3,7})[\"”“»」]")
 _NO_PASSWORD = re.compile(rf"\w{{0,8}}?[ _-]?(?:{NOT_OF}|rotation|less|protect)")
 _AS = re.compile(  # ... as a temporary password
     r"[\"'`”“»」*.]{0,3} (?:as|als|como|come|comme|jako|som|olarak|в качестве) (?:[^\W\d_]{1,12} ){0,2}"
@@ -123,13 +126,20 @@ class _Words:
         called, near = _last(self.called, begin, start), _last(self.near, begin, start)
         if called is not None:
             return CALLED + (INTRODUCED if _NEXT.fullmatch(text.folded, called, start) else direct)
-        if direct > 0 and (wifi := _last(self.wifi, begin, start)) is not None and not _OF_NETWORK.search(text.folded, wifi, end):
+        if direct > 0 and self._is_of_wifi(begin, start, end):
             return direct + CALLED
         if near is not None and (like >= CERTAIN or not _NAMING.search(text.whole, near, start)):
             return direct + NEAR
         if like < CERTAIN or names or before.endswith(("=", '="', "='")):
             return 0
         return direct + NEAR * (_last(self.near, end, _line_end(text.folded, end)) is not None)
+
+    def _is_of_wifi(self, begin: int, start: int, end: int) -> bool:
+        """Whether a token after the word for a wireless network is not its name."""
+        wifi = _last(self.wifi, begin, start)
+        return wifi is not None and not (
+            _OF_NETWORK.search(self.text.folded[wifi:start]) or _NETWORK.search(self.text.whole, start, end)
+        )
 
 
 def _last(places: Sequence[int], begin: int, end: int) -> int | None:

@@ -18,7 +18,7 @@ _NO_VALUE = re.compile(
     r"|x25519|x448|curve|bcrypt)\d*|\$|\w+\.(?:[a-z]{2,4}|mp\d|7z)$|[\w.%-]+(?:[=?]|&[\w.-]*=)|[\w.]*[(\[]|\w+(?:::|->|/)|[\w-]+@\d"
     r"|(?=\S*(?i:token|key|passw|secret|auth|credential))[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+$|[a-z_]+\+1$"
     r"|[A-Za-z][\w.-]*-\d+(?:\.\d+)?[bBM](?:-|$)|[\w-]+(?:\.[\w-]+)*:\d{2,5}(?:/|$)|0x[0-9a-fA-F]+$|[\w-]+(?:\.[\w-]+)+\.[a-z]{2,4}$"
-    r"|[*_]{1,2}\w+[*_]{1,2}$|[#!]?\d[\d.,:-]*\w{0,3}$|[A-Z][a-z]+#\d+$|.{0,40}\d{4}-\d\d-\d\d|[A-Z]{1,4}\d{1,4}(?:[A-Z][a-z]+)+$|[A-Z][a-z]+-\d+[a-z]{1,3}$|[A-Za-z]+-?\d+(?:\.\d+)+$|.{1,60}\)[.)]"
+    r"|[*_]{1,2}\w+[*_]{1,2}$|[#!]?\d[\d.,:-]*\w{0,3}$|[A-Z][a-z]+#\d+$|.{0,40}\d{4}-\d\d-\d\d|[A-Z]{1,4}\d{1,4}(?:[A-Z][a-z]+)+$|[A-Z][a-z]+-\d+[a-z]{1,3}$|[A-Z]\w*(?:Key|Type|Error|Format|Session|Client|Config|Info|Request|Response)$|[A-Za-z]+-?\d+(?:\.\d+)+$|.{1,60}\)[.)]"
     r"|.{1,100}\.(?:json|enc|gpg|age|pem|key|txt|ya?ml|csv|kdbx|zip|tar|gz|db|sql|log|toml|md|pdf|docx?|xlsx?|png|jpe?g)$"
 )
 """Addresses, paths, variables, files, assignments, names of code, versions, dates, what Markdown stresses, numbers."""

@@ -28,7 +28,7 @@ _OPENED = re.compile(  # by a PIN: doors, cards, telephones
     r"|fuerte|cofre|cassaforte|kassaskåp|pengeskab|金庫|保险箱|금고|drzwi|ドア|门"
 )
 _FOR_IT = re.compile(r" (?:for|für|pour|para|per|voor|för|til|для|dla) [^\n.:;]{0,30}")
-_LOCK = re.compile(rf"(?<![^\W\d_])(?:{_OF_LOCK})|(?:tresor|schloss)\b|(?:alarm|anlagen|tür|tor|deur|kluis|tresor|garagen|keller)-?(?:code|kod)")
+_LOCK = re.compile(rf"(?<![^\W\d_])(?:{_OF_LOCK})|(?:tresor|schloss)\b|(?:alarm|anlagen|tür|tor|port|dörr|dør|deur|kluis|tresor|garagen|keller)-?(?:code|kod)")
 _BOARD = re.compile(r"gpio|board|connect|header|solder|chip(?! card)|sensor|\bwire[sd]?\b|löt|soud")
 _POSTAL = re.compile(
     r"\b(?:office|city|area|address|post|town|village|ship)\b|deliver|courier|postal|district|locality|shipping"

@@ -220,9 +220,9 @@ OWN: tuple[tuple[str, str | tuple[str, ...], Make], ...] = (
     ("webhook", "hook", lambda: inside(
         "http", r"https?://[^\s\"'<>]{0,200}?hook[^\s\"'<>]{1,300}+", r"(?<=/)([A-Za-z0-9_-]{20,}+)(?![^/?\"'`>\s,;)])",
         values.has_digit)),
-    ("URL secret", "/invite /reset /magic /private /verify /confirm /join /share mcp", lambda: found(
+    ("URL secret", "/invite /reset /magic /private /verify /confirm /join /share mcp /key/ /token/ /secret/", lambda: found(
         r"https?://[^\s\"'<>]{1,200}?(?:/(?:invit\w{1,8}|reset[\w-]{0,20}|magic[\w-]{0,20}|verify"
-        r"|confirm|join|shared?)/"
+        r"|confirm|join|shared?|key|token|secret)/"
         r"|/private-|/mcp/\w{1,8}/)([\w+/-]{20,}+)", _is_in_url)),
     ("URL secret", "://", lambda: found(r"://([\w-]{16,200}+)@", secret_likeness.is_chance)),
     ("URL password", "thin: oci:", lambda: found(r"(?:thin|oci):[\w$]{1,30}+/([^\s@/]{4,100}+)@", values.is_flagged)),
@@ -334,7 +334,7 @@ OWN: tuple[tuple[str, str | tuple[str, ...], Make], ...] = (
     ("password", "machine", lambda: found(
         r"machine\s{1,3}\S{1,100}+\s{1,3}login\s{1,3}\S{1,100}+\s{1,3}password\s{1,3}(\S{4,100}+)", folded=True)),
     ("password", ":", lambda: found(  # a line of .pgpass
-        r"^(?:[\w.-]{1,200}+|\*):(?:\d{2,5}|\*):[\w*-]{1,63}+:[\w*-]{1,63}+:([^\s:]{4,100}+)(?!\S)",
+        r"(?<!\S)(?:[\w.-]{1,200}+|\*):(?:\d{2,5}|\*):[\w*-]{1,63}+:[\w*-]{1,63}+:([^\s:]{4,100}+)(?!\S)",
         values.is_flagged, 1, re.MULTILINE)),
     ("password", _WITH_ALL, lambda: inside(
         _WITH_ALL,

@@ -10,6 +10,7 @@ PLACEHOLDER = re.compile(
     |^"""
     + MADE_PUBLIC
     + r"""
+    |^[A-Z][A-Z0-9]*_[A-Z0-9_]*=  # the next line
     |^(?:required|nullable|sometimes|string|bail)\|  # rules of validation
     |^ENC\[|^\(\?|^%|%\(|%s|\*{3}|\.{3}|…|\[masked:
     |^(?:\$|@\w*$|![a-z]+$|(.)\1*$)|([^\n])\2{5}
