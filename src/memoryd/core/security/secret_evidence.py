@@ -8,6 +8,7 @@ stands before and after it, and is a secret where they are ENOUGH.
 import re
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
+from functools import cached_property
 
 from memoryd.core.security import secret_phrases
 from memoryd.core.security import secret_values as values
@@ -47,9 +48,14 @@ _NEAR = (
 """How other words begin that something secret is near."""
 _SIGNS = r"!#$%&*+./:=?@\\^_~-"
 _VALUE = re.compile(
-    rf"(?<![\w+/=-])(?:-{{0,2}}[A-Za-z_][\w.-]{{1,60}}+=[\"']?){{0,2}}([\wÀ-ӿ{_SIGNS}][\wÀ-ӿ(){{}}\[\]{_SIGNS}]{{5,199}}+)", re.ASCII
+    r"(?<![\w+/=-])(?:-{0,2}[A-Za-z_][\w.-]{1,60}+=[\"']?){0,2}"  # names that it is assigned to
+    rf"([\wÀ-ӿ{_SIGNS}][\wÀ-ӿ(){{}}\[\]{_SIGNS}]{{5,199}}+)",
+    re.ASCII,
 )
-_PHRASE = re.compile(r"(?<![\"'][:=] )(?<![\"'][:=])(?<![=(])[\"“„«「]([^\W\d_A-Z]{2,14}(?: [^\W\d_]{2,14}){3,7})[\"”“»」]")
+_SPECIAL = re.compile(r"[\d!#$%&*@^~+?]")
+_PHRASE = re.compile(
+    r"(?<![\"'][:=] )(?<![\"'][:=])(?<![=(])[\"“„«「]([^\W\d_A-Z]{2,14}(?: [^\W\d_]{2,14}){3,7})[\"”“»」]"
+)
 _NO_PASSWORD = re.compile(rf"\w{{0,8}}?[ _-]?(?:{NOT_OF}|rotation|less|protect)")
 _AS = re.compile(  # ... as a temporary password
     r"[\"'`”“»」*.]{0,3} (?:as|als|como|come|comme|jako|som|olarak|в качестве) (?:[^\W\d_]{1,12} ){0,2}"
@@ -57,10 +63,11 @@ _AS = re.compile(  # ... as a temporary password
 )
 _INTRODUCING = re.compile(
     r"(?:(?<!\w)(?:is|was|are|it['’]?s|be|ist|war|lautet|heißt|est|es|é|è|är|er|je|jest|este|to|with|using|uses?|used|mit"
-    r"|avec|con|com|med|met|с|на|por|enter|type|wants?|needs?|typed|gave me|try|new|neues?|nuev[ao]|nouveau|nuov[ao]|nieuwe?|now|still|jetzt|ahora"
-    r"|maintenant|ora|agora|noch|then|c['’]est|key|code|psk|pwd?|pass\w*|pin|token|clé|clave|schlüssel|chiave|chave)|['’]s|[:=：＝→–—]|->|=>|[是为為はを은는를이了成がに])"
-    r"[\s\"'`“„«「『(*_]{0,4}\Z"
-    r"|(?:\b(?:with|as|using|mit|als|avec|con|com)|[:,]) ?[\w.@-]{2,30},? (?:and(?: then)?|und|et|y|e|with|/) [\"'`“„«]?\Z",
+    r"|avec|con|com|med|met|с|на|por|enter|type|wants?|needs?|typed|gave me|try|new|neues?|nuev[ao]|nouveau|nuov[ao]"
+    r"|nieuwe?|now|still|jetzt|ahora|maintenant|ora|agora|noch|then|c['’]est|key|code|psk|pwd?|pass\w*|pin|token|clé"
+    r"|clave|schlüssel|chiave|chave)|['’]s|[:=：＝→–—]|->|=>|[是为為はを은는를이了成がに])[\s\"'`“„«「『(*_]{0,4}\Z"
+    r"|(?:\b(?:with|as|using|mit|als|avec|con|com)|[:,]) ?[\w.@-]{2,30},? (?:and(?: then)?|und|et|y|e|with|/)"
+    r" [\"'`“„«]?\Z",  # with admin and ...
     re.IGNORECASE,
 )
 _NEXT = re.compile(r"\w{0,8}[ :=\"'`“„«「]{0,3}")  # no more between the word and the token
@@ -71,16 +78,18 @@ _PLACING = re.compile(
     re.IGNORECASE,
 )
 _NAMING = re.compile(
-    r"(?<![^\W_])(?:(?:x|y|id|kid|cid|ipfs|uuid|user(?:name)?|usuario|utilisateur|utente|benutzer(?:name)?|nutzer|gebruiker|account|konto"
-    r"|host(?:name)?|server|ssid|network|netz(?:werk)?|red|réseau|port|e-?mail|url|domain|version|release|branch|commit"
-    r"|ticket|issue|model|file|datei|fichier|archivo|path|folder|db|database|schema|table|hash|sha\d*|md5|checksum|digest"
-    r"|fingerprint|etag|trace|request|order|invoice|sheet|doc|document|device|serial|customer|group|project|client|tenant"
-    r"|name|repo|image|tag|role|cluster|bucket|region|room|seat|booking|step|page|section|chapter|method|type"
-    r"|algorithm|cipher|format|class|package|contract|address|playlist|video|verification|digest|integrity|sum|map|title|owner|product|price|event"
-    r"|номер|логин|пользователь|uživatel|użytkownik|kullanıcı)s?|named|called)(?![^\W_])",
+    r"(?<![^\W_])(?:(?:x|y|id|kid|cid|ipfs|uuid|user(?:name)?|usuario|utilisateur|utente|benutzer(?:name)?|nutzer"
+    r"|gebruiker|account|konto|host(?:name)?|server|ssid|network|netz(?:werk)?|red|réseau|port|e-?mail|url|domain"
+    r"|version|release|branch|commit|ticket|issue|model|file|datei|fichier|archivo|path|folder|db|database|schema|table"
+    r"|hash|sha\d*|md5|checksum|digest|fingerprint|etag|trace|request|order|invoice|sheet|doc|document|device|serial"
+    r"|customer|group|project|client|tenant|name|repo|image|tag|role|cluster|bucket|region|room|seat|booking|step|page"
+    r"|section|chapter|method|type|algorithm|cipher|format|class|package|contract|address|playlist|video|verification"
+    r"|integrity|sum|map|title|owner|product|price|event|номер|логин|пользователь|uživatel|użytkownik|kullanıcı)s?"
+    r"|named|called)(?![^\W_])",
     re.IGNORECASE,
 )
 """What says that something else follows: a name, a number, a sum."""
+_ASSIGNING = re.compile("=[\"']?\\Z")
 _DIRECTLY = re.compile(r"(?:[ :=#\"'`(“„«]|\b(?:is|ist|est|es|é|è)\b){1,6}\Z")
 
 
@@ -92,6 +101,8 @@ def spans(text: Text) -> Iterator[tuple[int, int]]:
         if secret_phrases.is_phrase(match[1]) and PHRASE + words.points(start, end, PHRASE) >= ENOUGH:
             yield start, end
     for match in _VALUE.finditer(text.whole):
+        if not _SPECIAL.search(match[1]):  # as few words
+            continue
         value = _ended(match[1])
         start, end = match.start(1), match.start(1) + len(value)
         like = strangeness(value)
@@ -104,39 +115,45 @@ class _Words:
 
     def __init__(self, text: Text) -> None:
         self.text = text
-        stems = {end for word in _CALLED for end in (at + len(word) for at in text.places((word,)))}
-        named = {end for _, end in text.named(PASSWORDS)}
-        self.called = sorted(end for end in stems | named if not _NO_PASSWORD.match(text.folded, end))
-        self.wifi = text.places(_WIFI)
-        self.near = sorted([*text.places(_NEAR), *(end for _, end in text.named(KEYS))])
+
+    @cached_property
+    def called(self) -> list[int]:
+        """Where words for a password end, but for those before the name of a field or a hash."""
+        ends = {at + len(word) for word in _CALLED for at in self.text.places((word,))}
+        ends |= {end for _, end in self.text.named(PASSWORDS)}
+        return sorted(end for end in ends if not _NO_PASSWORD.match(self.text.folded, end))
+
+    @cached_property
+    def near(self) -> list[int]:
+        """Where the other words are."""
+        return sorted([*self.text.places(_NEAR), *(end for _, end in self.text.named(KEYS))])
 
     def points(self, start: int, end: int, like: int) -> int:
         """Return the points for what the line says around a token."""
-        text = self.text
-        before = text.whole[max(0, start - LONGEST, text.whole.rfind("\n", 0, start)) : start]
+        folded, whole = self.text.folded, self.text.whole
+        before = whole[max(0, start - LONGEST, whole.rfind("\n", 0, start)) : start]
         names = list(_NAMING.finditer(before))
-        if values.is_public(text.folded, start) or (names and _DIRECTLY.fullmatch(before, names[-1].end())):
+        if values.is_public(folded, start) or (names and _DIRECTLY.fullmatch(before, names[-1].end())):
             return -ENOUGH
-        if _AS.match(text.folded, end):
+        if _AS.match(folded, end):
             return CALLED + INTRODUCED
-        begin = max(_line_begin(text.folded, start), start - AFTER)
-        if _ACCOUNT.search(before):
-            return CALLED
+        begin = max(_line_begin(folded, start), start - AFTER)
+        called = _last(self.called, begin, start)
         direct = INTRODUCED if _INTRODUCING.search(before) else PLACED if _PLACING.search(before) else 0
-        called, near = _last(self.called, begin, start), _last(self.near, begin, start)
-        if called is not None:
-            return CALLED + (INTRODUCED if _NEXT.fullmatch(text.folded, called, start) else direct)
-        if direct > 0 and self._is_of_wifi(begin, start, end):
-            return direct + CALLED
-        if near is not None and (like >= CERTAIN or not _NAMING.search(text.whole, near, start)):
-            return direct + NEAR
-        if like < CERTAIN or names or before.endswith(("=", '="', "='")):
+        if called is not None and _NEXT.fullmatch(folded, called, start):
+            direct = INTRODUCED
+        if called is not None or _ACCOUNT.search(before) or (direct > 0 and self._is_of_wifi(begin, start, end)):
+            return CALLED + direct
+        near = _last(self.near, begin, start)
+        if near is not None and (like >= CERTAIN or not _NAMING.search(whole, near, start)):
+            return NEAR + direct
+        if like < CERTAIN or names or _ASSIGNING.search(before):
             return 0
-        return direct + NEAR * (_last(self.near, end, _line_end(text.folded, end)) is not None)
+        return direct + NEAR * (_last(self.near, end, _line_end(folded, end)) is not None)
 
     def _is_of_wifi(self, begin: int, start: int, end: int) -> bool:
         """Whether a token after the word for a wireless network is not its name."""
-        wifi = _last(self.wifi, begin, start)
+        wifi = _last(self.text.places(_WIFI), begin, start)
         return wifi is not None and not (
             _OF_NETWORK.search(self.text.folded[wifi:start]) or _NETWORK.search(self.text.whole, start, end)
         )

@@ -1,4 +1,4 @@
-"""How little a token is like a word, a name or code: 0 for what texts are full of, 4 for what nobody writes but as a secret."""
+"""How little a token is like a word, a name or code: from 0 for what texts are full of, to 5 for what only secrets are like."""
 
 import re
 from itertools import pairwise
@@ -15,11 +15,14 @@ _NO_VALUE = re.compile(
     r"|\w+://|[~./\\]|AAAA[BCE]3|(?:data|iv|tag|mac|type|arn|urn|(?:tool:)?pkg):|[$%&#?]\w+$"
     r"|[\w+]+://|#/|(?:projects|secrets?|kv|ssm|vault|op|sm):?/|(?:RFC|CVE|PEP)-?\d|.{0,64}(?:\(.*\)"
     r"|\[.*\]|\{.*\}|[(\[{][?*^]|\\[a-zA-Z])|(?i:x?chacha|aes|sha|argon|pbkdf|hmac|rsa|ed25519|pkcs|oauth"
-    r"|x25519|x448|curve|bcrypt)\d*|\$|\w+\.(?:[a-z]{2,4}|mp\d|7z)$|[\w.%-]+(?:[=?]|&[\w.-]*=)|[\w.]*[(\[]|\w+(?:::|->|/)|[\w-]+@\d"
+    r"|x25519|x448|curve|bcrypt)\d*|\$|[\w.%-]+(?:[=?]|&[\w.-]*=)|[\w.]*[(\[]|\w+(?:::|->|/)|[\w-]+@\d"
     r"|(?=\S*(?i:token|key|passw|secret|auth|credential))[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+$|[a-z_]+\+1$"
-    r"|[A-Za-z][\w.-]*-\d+(?:\.\d+)?[bBM](?:-|$)|[\w-]+(?:\.[\w-]+)*:\d{2,5}(?:/|$)|0x[0-9a-fA-F]+$|[\w-]+(?:\.[\w-]+)+\.[a-z]{2,4}$"
-    r"|[*_]{1,2}\w+[*_]{1,2}$|[#!]?\d[\d.,:-]*\w{0,3}$|[A-Z][a-z]+#\d+$|.{0,40}\d{4}-\d\d-\d\d|[A-Z]{1,4}\d{1,4}(?:[A-Z][a-z]+)+$|[A-Z][a-z]+-\d+[a-z]{1,3}$|[A-Z]\w*(?:Key|Type|Error|Format|Session|Client|Config|Info|Request|Response)$|[A-Za-z]+-?\d+(?:\.\d+)+$|.{1,60}\)[.)]"
+    r"|[A-Za-z][\w.-]*-\d+(?:\.\d+)?[bBM](?:-|$)|[\w-]+(?:\.[\w-]+)*:\d{2,5}(?:/|$)|0x[0-9a-fA-F]+$"
+    r"|\w+\.(?:[a-z]{2,4}|mp\d|7z)$|[\w-]+(?:\.[\w-]+)+\.[a-z]{2,4}$|.{1,60}\)[.)]"
     r"|.{1,100}\.(?:json|enc|gpg|age|pem|key|txt|ya?ml|csv|kdbx|zip|tar|gz|db|sql|log|toml|md|pdf|docx?|xlsx?|png|jpe?g)$"
+    r"|[*_]{1,2}\w+[*_]{1,2}$|[#!]?\d[\d.,:-]*\w{0,3}$|[A-Z][a-z]+#\d+$|.{0,40}\d{4}-\d\d-\d\d"
+    r"|[A-Z]{1,4}\d{1,4}(?:[A-Z][a-z]+)+$|[A-Z][a-z]+-\d+[a-z]{1,3}$|[A-Za-z]+-?\d+(?:\.\d+)+$"
+    r"|[A-Z]\w*(?:Key|Type|Error|Format|Session|Client|Config|Info|Request|Response)$"
 )
 """Addresses, paths, variables, files, assignments, names of code, versions, dates, what Markdown stresses, numbers."""
 _WORDS = re.compile(r"[a-z]{4,}+[-_.!][a-z]{4,}+.{0,20}\d|[a-z]{4,}+\d+[!#*?+]")
@@ -27,7 +30,7 @@ _LEET = re.compile(r"[a-z]{2,}[013457][a-z]{2,}")
 _BOLD = re.compile(r"[A-Za-z0-9][!$%^*][A-Za-z0-9]")
 _OF_CODE = re.compile(r"[=()\[\]{}/\\]")
 _ODD = re.compile(
-    r"[^\W\d_]{5,}\d{2,4}|[^\W\d_]{3,}[&!@$*%+][^\W\d_]{3,}|[^\W\d_]{3,}(?:[-_.][^\W\d_]{1,}){0,5}[-_.]?\d{1,4}|[A-Z][a-z]+[-_.][A-Za-z]{3,}\w*"
+    r"[^\W\d_]{5,}\d{2,4}|[^\W\d_]{3,}[&!@$*%+][^\W\d_]{3,}|[^\W\d_]{3,}(?:[-_.][^\W\d_]{1,}){0,5}[-_.]?\d{1,4}"
 )
 _DATED = re.compile(r"[a-zß-ӿ]{5,}\d{3,4}")
 _CALLED = re.compile(r"[\w-]*(?i:secret|credential|passw|token)[\w-]*")
@@ -53,8 +56,14 @@ def strangeness(value: str) -> int:
         return 3 + (2 * _is_bold(value) if chosen else bool(_CERTAIN.fullmatch(value)))
     if is_picked(value) or _DATED.fullmatch(value) or _HEXADECIMAL.fullmatch(value) or _SERIAL.fullmatch(value):
         return 2
-    return int(bool(_ODD.fullmatch(value) or _SHORT.fullmatch(value)) and not value.isupper() and not _NO_VALUE.match(value)
-               and not values.OF_CODE.search(value))
+    return int(_is_odd(value))
+
+
+def _is_odd(value: str) -> bool:
+    """Whether it may be a password where a word says that it is: a word and digits, signs between words."""
+    return bool(_ODD.fullmatch(value) or _SHORT.fullmatch(value)) and not (
+        value.isupper() or _NO_VALUE.match(value) or values.OF_CODE.search(value)
+    )
 
 
 def _is_bold(value: str) -> bool:
@@ -83,11 +92,13 @@ def is_chosen(value: str) -> bool:
 def is_picked(value: str) -> bool:
     """Whether it may be a password where a sentence says that one follows: letters and digits, and no plain name."""
     lower, upper, digit, sign = _classes(value)
-    if len(value) < _PICKED or not (lower and digit) or _NO_VALUE.match(value) or values.CODE.match(value) and values.OF_CODE.search(value):
+    if len(value) < _PICKED or not (lower and digit) or _NO_VALUE.match(value):
+        return False
+    if values.CODE.match(value) and values.OF_CODE.search(value):
         return False
     if upper:
         return sign or _is_mixed(value)
-    return bool(sign and _WORDS.search(value) or _LEET.search(value))
+    return bool((sign and _WORDS.search(value)) or _LEET.search(value))
 
 
 def _is_mixed(part: str) -> bool:
