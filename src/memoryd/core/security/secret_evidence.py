@@ -39,7 +39,7 @@ _NETWORK = re.compile(r"(?i)guest|gast|invit|[25]g|home|office|box|net|link|wifi
 """What says that the name of a wireless network follows, and how such names are made."""
 _NEAR = (
     "creds", " pw", "login", "log in", "logged in", "logs in", "logging in", "zugang", "anmeld", "identifiant", "вход",
-    "logins for", "로그인", "ログイン", "登录", "access", "vpn", *_WIFI, "root ", "sudo", "ssh ", "-auth", "cookie", '"username"',
+    "logins for", "로그인", "ログイン", "登录", "access", "vpn", *_WIFI, "root ", "sudo", "ssh ", "-auth", "cookie",
     "private", "pre-shared", "webhook", "signing", "x_auth", "_auth", "auth_", "encrypt", "decrypt", "verschlüssel",
     "entschlüssel", "chiffr", "cifrad", "unlock", "unseal", "opens with", "open with", "opened with", "get in", "öffne",
     "entsperr", "s'ouvre", "se abre", "si apre", "abre com", "открывается", "entra con", "accede con", "connecte avec",
@@ -62,7 +62,8 @@ _AS = re.compile(  # ... as a temporary password
     rf"(?:{'|'.join(map(re.escape, _CALLED))}|pw|pass|senha|clave|parol)"
 )
 _INTRODUCING = re.compile(
-    r"(?:(?<!\w)(?:is|was|are|it['’]?s|be|ist|war|lautet|heißt|est|es|é|è|är|er|je|jest|este|to|with|using|uses?|used|mit"
+    r"(?:(?<!\w)(?:is|was|are|it['’]?s|be|ist|war|lautet|heißt|est|es|é|è|är|er|je|jest|este|to|with"
+    r"|using|uses?|used|mit"
     r"|avec|con|com|med|met|с|на|por|enter|type|wants?|needs?|typed|gave me|try|new|neues?|nuev[ao]|nouveau|nuov[ao]"
     r"|nieuwe?|now|still|jetzt|ahora|maintenant|ora|agora|noch|then|c['’]est|key|code|psk|pwd?|pass\w*|pin|token|clé"
     r"|clave|schlüssel|chiave|chave)|['’]s|[:=：＝→–—]|->|=>|[是为為はを은는를이了成がに])[\s\"'`“„«「『(*_]{0,4}\Z"

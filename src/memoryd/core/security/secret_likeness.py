@@ -1,4 +1,4 @@
-"""How little a token is like a word, a name or code: from 0 for what texts are full of, to 5 for what only secrets are like."""
+"""How little a token is like a word, a name or code: 0 is what texts are full of, 5 is what only secrets are like."""
 
 import re
 from itertools import pairwise

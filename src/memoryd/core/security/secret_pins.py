@@ -4,14 +4,16 @@ import re
 from collections.abc import Callable, Iterator
 
 from memoryd.core.security import secret_values as values
-from memoryd.core.security.secret_names import FOR, VERB, behind
-from memoryd.core.security.secret_search import Names, Rule, Spans, Text, inside, named
+from memoryd.core.security.secret_names import FOR, VERB
+from memoryd.core.security.secret_search import Names, Rule, Spans, Text, named
 
 _OF_LOCK = (
-    r"alarm(?! clock)|(?:haus)?tür|tor\b|garag|tresor|safe\b|schließfach|schlüssel|schloss|deur|poort|kluis|larm|dörr|dør|bram"
+    r"alarm(?! clock)|(?:haus)?tür|tor\b|garag|tresor|safe\b|schließfach|schlüssel|schloss|deur"
+    r"|poort|kluis|larm|dörr|dør|bram"
     r"|domofon|dveř|sejf|cancello|porta\b|portone|port[ãó][on]|puerta|allarme|porte\b|portail|coffre|accès"
     r"|entrée|acceso|entrada"
-    r"|door|gate\b|(?:pad)?lock(?:er|box)?\b|keypad|digi[ck]od|tastenfeld|teclado|clavier|interphone|entrance|entry\b|cofre"
+    r"|door|gate\b|(?:pad)?lock(?:er|box)?\b|keypad|digi[ck]od|tastenfeld|teclado|clavier|interphone"
+    r"|entrance|entry\b|cofre"
     r"|caja fuerte|cassaforte|zutritt|zugang|vault|voicemail|двер|подъезд|сейф|домофон|калитк|сигнализац|ворот"
 )
 _PIN = (
@@ -28,7 +30,9 @@ _OPENED = re.compile(  # by a PIN: doors, cards, telephones
     r"|fuerte|cofre|cassaforte|kassaskåp|pengeskab|金庫|保险箱|금고|drzwi|ドア|门"
 )
 _FOR_IT = re.compile(r" (?:for|für|pour|para|per|voor|för|til|для|dla) [^\n.:;]{0,30}")
-_LOCK = re.compile(rf"(?<![^\W\d_])(?:{_OF_LOCK})|(?:tresor|schloss)\b|(?:alarm|anlagen|tür|tor|port|dörr|dør|deur|kluis|tresor|garagen|keller)-?(?:code|kod)")
+_LOCK = re.compile(
+    rf"(?<![^\W\d_])(?:{_OF_LOCK})|(?:tresor|schloss)\b|(?:alarm|anlagen|tür|tor|port|dörr|dør|deur|kluis|tresor|garagen|keller)-?(?:code|kod)"
+)
 _BOARD = re.compile(r"gpio|board|connect|header|solder|chip(?! card)|sensor|\bwire[sd]?\b|löt|soud")
 _POSTAL = re.compile(
     r"\b(?:office|city|area|address|post|town|village|ship)\b|deliver|courier|postal|district|locality|shipping"
@@ -43,17 +47,23 @@ _NUMBER = (
     r"(\d{4,10}|\d{2,4}(?:[ -]\d{2,4}){1,2})(?![.,-]?[a-z_\d]|\s?[桁位字文자]|\s?(?:lines|zeilen|times|bits?|bytes)\b)"
 )
 _STEMS = tuple(
-    "code kod kód cód codice код omb pin puk segredo digi tastenfeld keypad open unlock disarm öffne entsperr ouvre abre "
-    "apre открыва arm lock safe vault voicemail schloss tresor cofre coffre fuerte forte kluis enter press dial punch key tippe tape composez marca digite type".split()
+    "code kod kód cód codice код omb pin puk segredo digi tastenfeld keypad open unlock disarm "
+    "öffne entsperr ouvre abre "
+    "apre открыва arm lock safe vault voicemail schloss tresor cofre coffre fuerte forte kluis "
+    "enter press dial punch key tippe tape composez marca digite type".split()
 )
 _IT_IS = r"\b(?:is|was|ist|war|lautet|heißt|are|est|es|é|è|är|er|jest|to|now|still|since|seit|depuis|desde|c['’]est)\b"
 _SAYING = re.compile(  # what says that a number follows which opens something
-    r"(?:(?:code|kod[eu]?|kód|código|codice|код|[ck]ombina[tczç]\w{1,8}|combo|pin|puk|segredo|digi[ck]ode|tastenfeld|keypad)"
+    r"(?:(?:code|kod[eu]?|kód|código|codice|код|[ck]ombina[tczç]\w{1,8}|combo|pin|puk|segredo"
+    r"|digi[ck]ode|tastenfeld|keypad)"
     rf"(?:[^\n\d.;?!]{{0,45}}(?:{_IT_IS}[^\n\d.;?!,]{{0,16}}|[:=：,–—] ?)|[^\n\d.:;?!,]{{0,16}} )"
-    r"|(?:open|unlock|\b(?:dis)?arm|öffne|entsperr|ouvre|abre|apre|открыва)[^\n\d.;?!,]{0,12} (?:with|using|by|mit|avec|con|com|с) "
-    r"|(?:padlock|\bsafe|vault|voicemail|locker|schloss|tresor|cofre|coffre|caja fuerte|cassaforte|kluis)\b[^\n\d.;?!]{0,40}"
+    r"|(?:open|unlock|\b(?:dis)?arm|öffne|entsperr|ouvre|abre|apre"
+    r"|открыва)[^\n\d.;?!,]{0,12} (?:with|using|by|mit|avec|con|com|с) "
+    r"|(?:padlock|\bsafe|vault|voicemail|locker|schloss|tresor|cofre|coffre|caja fuerte|cassaforte"
+    r"|kluis)\b[^\n\d.;?!]{0,40}"
     r"(?: (?:set (?:it )?to|steht auf|wants|is|ist|est|es|é|è) | ?: )"
-    r"|(?<!\w)(?:enter|press|dial|punch|key|tippe|tapez|composez|marca|digite|(?:then|to|and|just|please|you|they) type)s?(?: in)? )"
+    r"|(?<!\w)(?:enter|press|dial|punch|key|tippe|tapez|composez|marca|digite|(?:then|to|and|just"
+    r"|please|you|they) type)s?(?: in)? )"
     r"[\"'`„“«*#]{0,2}\Z"
 )
 """A word for a code and what joins it to its value, a verb of opening with what it is done, or one of pressing keys."""
@@ -63,7 +73,8 @@ _OTHERS = re.compile(
     r"|\bcap\b"
 )
 _OPENER = re.compile(
-    r"(?<![\w.,:/+-])(?<!\d )(?:\d{4,8}[#*]?|\d{1,2}(?:-\d{1,2}){2,3}|[a-zа-я]?\d{2,5}[a-zа-я]\d{0,4}|[a-z]\d{3,5}[a-z]?|\d(?:-\d){3,5})"
+    r"(?<![\w.,:/+-])(?<!\d )(?:\d{4,8}[#*]?|\d{1,2}(?:-\d{1,2}){2,3}"
+    r"|[a-zа-я]?\d{2,5}[a-zа-я]\d{0,4}|[a-z]\d{3,5}[a-z]?|\d(?:-\d){3,5})"
     r"(?![\w#*-]|[.,:/]\w| \d|\s?(?:lines|zeilen|times|bits?|bytes|rows|users|euros?|€|kg|mm?|cm|s|sec|seconds|minutes"
     r"|min|people|items|steps)\b)"
 )
@@ -94,7 +105,8 @@ def _opens(text: Text, start: int, end: int) -> bool:
     before = re.split(r"[.;!?\n。]", text.folded[max(0, start - _BESIDE) : start])[-1]
     after = _FOR_IT.match(text.folded, end)
     sentence = before + (after[0] if after else "")
-    return bool(end - start > 4 or _OPENED.search(sentence)) and not _BOARD.search(sentence) and not _is_postal(text, start, end)
+    opens = end - start > 4 or _OPENED.search(sentence)  # pins of boards have fewer digits
+    return bool(opens) and not _BOARD.search(sentence) and not _is_postal(text, start, end)
 
 
 def rules() -> Iterator[Rule]:

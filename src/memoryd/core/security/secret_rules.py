@@ -28,7 +28,6 @@ from memoryd.core.security.secret_names import (
     KEYS,
     MORE,
     OF_OTHERS,
-    OF_TOKENS,
     PASSWORDS,
     QUOTED,
     SPOKEN,
@@ -96,9 +95,7 @@ def _is_signing_key(value: str) -> bool:
 
 def _is_credential(value: str) -> bool:
     """Whether an argument of a client is a password or a key."""
-    return (
-        values.is_argument(value) or secret_likeness.is_chosen(value) or _is_random(value) or values.is_of_app(value)
-    )
+    return values.is_argument(value) or secret_likeness.is_chosen(value) or _is_random(value) or values.is_of_app(value)
 
 
 def _is_random(value: str) -> bool:
@@ -170,7 +167,8 @@ _LOGIN = Names(
         "账号 账户 帳號 ログイン アカウント パスワード 密码 비밀번호".split()
     ),
     r"credentials?|creds|basic[ -]auth|log ?in(?: as| with)?|sign in as|zugang(?:sdaten)?|anmeldung|accès|identifiants?"
-    r"|connexion|acces?so|acesso|sesión|logowanie|konto|inlogg(?:ning|en)?|giriş|вход|логин|доступ|уч[её]тка|로그인|계정"
+    r"|connexion|acces?so|acesso|sesión|logowanie|konto|inlogg(?:ning|en)?|giriş|вход|логин|доступ"
+    r"|уч[её]тка|로그인|계정"
     r"|登录|登錄|登陆|账号|账户|帳號|ログイン|アカウント|パスワード|密码|비밀번호",
 )
 """What stands before the name of an account and its password."""
@@ -179,7 +177,6 @@ _WIFI_KEY = (
     "key(?![a-z])|passw|schlüssel|kennwort|clé|mot de passe|clave|contraseña|chiave|chave|senha|ключ|парол|sleutel"
     "|wachtwoord"
 )
-_USER = Names(("use", "account", "with"), "user(?:name)?|use|using|account|with")
 _AS = r"(?:[^\n:：/|,]{0,40}+[:：]\s?|[^\n:：/|,]{0,40}? (?:is|ist|est|es|è) |[ =(\"']{1,4})"
 _WITH = r"(?!page|screen|form)[\w.@+-]{2,60}+[\"']?\s?"
 _THEN = r"\s?[\"']?(?!//)"
@@ -220,7 +217,7 @@ OWN: tuple[tuple[str, str | tuple[str, ...], Make], ...] = (
     ("webhook", "hook", lambda: inside(
         "http", r"https?://[^\s\"'<>]{0,200}?hook[^\s\"'<>]{1,300}+", r"(?<=/)([A-Za-z0-9_-]{20,}+)(?![^/?\"'`>\s,;)])",
         values.has_digit)),
-    ("URL secret", "/invite /reset /magic /private /verify /confirm /join /share mcp /key/ /token/ /secret/", lambda: found(
+    ("URL secret", "/invit /reset /magic /private /verif /conf /join /share mcp /key/ /token/ /secret/", lambda: found(
         r"https?://[^\s\"'<>]{1,200}?(?:/(?:invit\w{1,8}|reset[\w-]{0,20}|magic[\w-]{0,20}|verify"
         r"|confirm|join|shared?|key|token|secret)/"
         r"|/private-|/mcp/\w{1,8}/)([\w+/-]{20,}+)", _is_in_url)),
@@ -267,7 +264,8 @@ OWN: tuple[tuple[str, str | tuple[str, ...], Make], ...] = (
         r"|de recupera|di recupero)|phrase (?:de récup|secrète|mnémo|graine)|сид[- ]?фраз|助记词|助記詞|ニーモニック"
         r"|シードフレーズ|복구 구문"
         r"|니모닉|bip-?39|\b(?:seed(?! list)|semilla|semente|graine)\b(?=[^\n,]{0,300}+(?:\n|$))"
-        r")[^\n:：]{0,80}(?:[:：=]|->| is| ist| est| es| è)\s?((?:[^\s\d,.;:]{1,14}[ ,　]{1,2}){11,23}[^\s\d,.;:]{1,14})(?=[.\n]|$)",
+        r")[^\n:：]{0,80}(?:[:：=]|->| is| ist| est| es"
+        r"| è)\s?((?:[^\s\d,.;:]{1,14}[ ,　]{1,2}){11,23}[^\s\d,.;:]{1,14})(?=[.\n]|$)",
         secret_phrases.is_after_verb, folded=True)),
     ("recovery code", "code", lambda: inside(
         "recovery backup rescue", r"(?:recovery|backup|rescue)[ -]codes?[^.]{1,300}+"
@@ -278,7 +276,8 @@ OWN: tuple[tuple[str, str | tuple[str, ...], Make], ...] = (
     ("password", "wifi:", lambda: found(r"wifi:[^\n]{0,200}?;p:([^;\n]{8,63}+);", folded=True)),  # a QR code
     ("password", "wi-fi wifi wlan ssid hotspot", lambda: inside(
         "wi-fi wifi wlan ssid hotspot", r"(?:wi-?fi|wlan|ssid|hotspot)[^\n]{1,120}+",
-        r"(?i)(?:(?<![\w-])(?:key|schlüssel|cl[ée]|clave|chiave|chave|ключ|code|psk|passphrase|password)(?: is| ist| est| es|\s?[:=])?\s?"
+        r"(?i)(?:(?<![\w-])(?:key|schlüssel|cl[ée]|clave|chiave|chave|ключ|code|psk|passphrase"
+        r"|password)(?: is| ist| est| es|\s?[:=])?\s?"
         r"|\s[/–—|]\s(?!\d[.\d]{0,2}\s?ghz))[\"']?([^\s\"',;]{8,63}+)",
         lambda value: _is_strange(trim(value)) or bool(_HYPHENED.fullmatch(value)))),
     ("password", "wi-fi wifi wlan wpa", lambda: found(

@@ -182,4 +182,5 @@ def _is_chance(tail: str) -> bool:
     """Whether letters and digits change as often as by chance, and it is no name of a container."""
     runs = _KINDS.findall(tail)
     digits = sum(map(str.isdigit, tail))
-    return digits > 1 and len(tail) - tail.count("-") <= _RUN * len(runs) and not _POD.fullmatch(tail) and not _NAMED.search(tail)
+    changes = len(tail) - tail.count("-") <= _RUN * len(runs)
+    return digits > 1 and changes and not _POD.fullmatch(tail) and not _NAMED.search(tail)
