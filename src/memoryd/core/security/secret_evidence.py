@@ -95,7 +95,7 @@ _DIRECTLY = re.compile(r"(?:[ :=#\"'`(“„«]|\b(?:is|ist|est|es|é|è)\b){1,6
 
 
 def spans(text: Text) -> Iterator[tuple[int, int]]:
-    """Where tokens begin and end that look secret enough for what is said of them."""
+    """Where tokens begin and end that look secret enough for what their line says of them."""
     words = _Words(text)
     for match in _PHRASE.finditer(text.whole):
         start, end = match.span(1)
