@@ -202,6 +202,20 @@ clave_de_acceso=«Brook5Tulip»
 senha_do_banco: '«Brook5Tulip»'
 пароль_бд=«Brook5Tulip»
 データベース_パスワード: «Brook5Tulip»
+# what a token is like, and what its line says of it
+Ana's laptop unlocks with «wagtail1992», she said.
+She reset the password to «Welcome-Hx47q» and asked him to change it.
+I gave her «Tram14milano» come password provvisoria
+root on db-03 is still «Zx9!halibut» until Friday
+The real password is "«seven rusty kettles sing at noon»", she says
+Le wifi du gîte : «chataigne-et-miel-9»
+kubectl create secret generic smtp --from-literal=password=«Ke7tle.Swan»
+# numbers that a sentence says to open something
+The alarm at the studio gets disarmed with «905218» followed by the tick key.
+Le digicode de l'immeuble c'est «47B09»
+Der Türcode fürs Büro ist seit Montag «2958E»
+Segredo do cofre da loja: «31-08-54»
+SIM PUK for the work phone is «48120937»
 """
 HONEST = """
 go.sum: example.org/pgx/v5 v5.7.5 h1:W7SPbDlN9yZspcZAWQJA7MUAF95gN9EzwQg/2Njn/DI=
@@ -341,6 +355,16 @@ parola_chiave: agriturismo2024
 clave_primaria: idCliente2
 senha_hash=Brook5Tulip
 checksum/secret: ¦9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08
+# names, numbers and products near words for secrets
+The password policy is now NIST800-63b.
+The user is anna1992, she has forgotten her password.
+The login service is now Keycloak24, not Firefox-128esr.
+The Wifi network of the hotel is Halibut_Guest9.
+Trace id ¦4bF9aQ2xLm7TzR1vYp8KcN3d shows the login took 4 s.
+The file opens with LibreOffice7.
+The serial number of the lock is 2958E.
+The gate opens at 0730 and closes at 1900.
+Enter 4471 rows of test data into the alarm table.
 checksum/secret-key: ¦9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08
 """
 

@@ -18,7 +18,7 @@ _USES = (
 )
 
 
-_NOT_OF = (
+NOT_OF = (
     "hash|field|column|polic|manag|reset|file|length|param|variable|rule|check|valid|prompt|input|grant|type"
     "|feld|spalte"
 )
@@ -26,8 +26,10 @@ _NOT_OF = (
 _JOINED = (  # mot_de_passe, senha_do_banco, пароль_бд
     r"(?:mot[_-]?de[_-]?passe|palavra_passe|parola_(?:d_)?ordine"
     r"|clave_(?:de_)?(?:acceso|admin|banco|bd|correo|red|router|usuario|wifi)"
-    r"|(?:contrase[nñ]a|senha|wachtwoord|has[lł]o|heslo|lösenord|parola|şifre|kennwort|passwort|парол[ья]|パスワード|密码)(?=_))"
-    rf"(?:_(?!{_NOT_OF}|typ|tip[oe]|campo|champ|expir|dat(?:e|ei|um)(?![^\W_])|fecha|chiave|поле|х[еэ]ш)[^\W_]{{1,20}}){{0,3}}(?!\w)"
+    r"|(?:contrase[nñ]a|senha|wachtwoord|has[lł]o|heslo|lösenord|parola|şifre|kennwort|passwort"
+    r"|парол[ья]|パスワード|密码)(?=_))"
+    rf"(?:_(?!{NOT_OF}|typ|tip[oe]|campo|champ|expir|dat(?:e|ei|um)(?![^\W_])|fecha|chiave|поле"
+    rf"|х[еэ]ш)[^\W_]{{1,20}}){{0,3}}(?!\w)"
 )
 
 
@@ -39,10 +41,13 @@ PASSWORDS = Names(
                        "पासवर्ड รหัสผ่าน sandi パスコード パスフレーズ 암호 패스워드 비번 合言葉 暗証 lozink slaptažod "
                        "parool nenosiri geslo lykilorð পাসওয়ার্ড கடவுச்சொல் პაროლ գաղտնաբառ redis_auth community").split(),
      "mật khẩu", "kata laluan", "palavra-passe", "رمز عبور", "پاس ورڈ", "құпия сөз"),
-    rf"{_JOINED}|pass(?:word|wd|[ -]?phrase|wort|code)|pass(?:(?<![a-z]pass)|(?<={'pass)|(?<='.join(_HOLDERS)}pass))"
+    rf"{_JOINED}|pass(?:word|wd|[ -]?phrase|wort|code)"
+    rf"|pass(?:(?<![a-z]pass)(?<!boarding pass)(?<!ski pass)(?<!bus pass)"
+    rf"|(?<={'pass)|(?<='.join(_HOLDERS)}pass))"
     r"(?![a-z]| to `)"
     r"|pwd(?![a-z])|(?<![a-z])(?:pw|mdp|psk)(?![a-z])|(?<=bind|root|user|sudo)pw(?![a-z])|kennwort|mot de passe"
-    r"|contrase[nñ]a|(?<!palabra )(?<!palabras )(?<!término )(?<!concepto )clave(?: de acceso)?\b|senha\b"
+    r"|contrase[nñ]a|(?<!palabra )(?<!palabras )(?<!término )(?<!concepto )clave(?! primaria"
+    r"| pública| foránea)(?: de acceso)?\b|senha\b"
     r"|wachtwoord|has[lł]o\b|парол(?:[ьяюеі]|ата)\b|パスワード|暗証番号|密码|密碼|口令|비밀번호|heslo\b"
     r"|jelsz(?:ó|ava)|parol(?:a(?! chiave)|[ăe]|asa|ası|a lui|a d'ordine)\b"
     r"|(?<!\w)şifre(?:si|niz)?\b|lösenord(?:et)?\b|adgangskoden?\b|passord(?:et)?\b|salasana(?: on)?\b"
@@ -75,7 +80,8 @@ KEYS = Names(
     rf"|{behind('비밀 시크릿 액세스 접근 접속 암호화 인증 보안 서명')}키"
     r"|(?:segreta|secreta|secrète)\b",
 )
-KEY = Names(("key",), r"(?<![\w-])(?<!public )(?<!public-)key")
+_PUBLIC = "".join(f"(?<!{word} )" for word in "public sort primary partition foreign cache row".split())
+KEY = Names(("key",), rf"(?<![\w-])(?<!public-){_PUBLIC}key")
 MORE = (  # secret_access_key, SECRET_KEY_BASE, token_dostępu
     r"(?:[ _-]?(?:access|key|base|value|token|pass|phrase|acceso|acc[eè]s|dost[eę]pu|доступа)){0,3}\d?"
 )
@@ -102,9 +108,8 @@ IS = (
 )
 _LABEL = "".join(rf"(?<!{name}:\s)" for name in ("password", "passwd", "pass", "pwd"))
 IN_PROSE = (  # Password router di rumah ibu: ..., heslo k databázi e-shopu je ...; no digit: not where code has a field
-    rf"(?: (?!{_NOT_OF})[^\W\d_]{{2,20}}){{0,2}}{FOR}(?:{VERB}|:\s(?:{_LABEL}|(?=[^\s,;]{{0,60}}\d))| [—–] )"
+    rf"(?: (?!{NOT_OF})[^\W\d_]{{2,20}}){{0,2}}{FOR}(?:{VERB}|:\s(?:{_LABEL}|(?=[^\s,;]{{0,60}}\d))| [—–] )"
 )
-OF_TOKENS = "(?:(?<=token)|(?<=credential)|(?<=credentials))"
 OF_OTHERS = "(?<!token)(?<!credential)(?<!credentials)"
 SPOKEN = r"([^\W\d_][^\s\"'`<>()\[\]{}=,;|:/\\@$]{6,60}+)(?!\s?[(\[{=]|[\w\"'`/\\@:$])"  # no call, index, assignment
 BARE = rf"([!#-&(-;=?-_a-~¡-ɏ]{{4,{VALUE}}}+)"

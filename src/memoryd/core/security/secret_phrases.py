@@ -58,7 +58,7 @@ _OF_SENTENCES = re.compile(
 )
 
 
-def _is_phrase(value: str) -> bool:
+def is_phrase(value: str) -> bool:
     """Whether words after a colon are a passphrase and say nothing about one."""
     small = value.lower()
     return values.is_given(value) and not _ABOUT.match(small) and not _STATED.search(small)
@@ -66,11 +66,11 @@ def _is_phrase(value: str) -> bool:
 
 def is_after_verb(value: str) -> bool:
     """Whether words after a verb, which most often go on as a sentence, are a passphrase."""
-    return _is_phrase(value) and not _OF_SENTENCES.search(value.lower())
+    return is_phrase(value) and not _OF_SENTENCES.search(value.lower())
 
 
 def rules() -> Iterator[Rule]:
-    yield Rule("password", _NAMES.stems, named(_NAMES, _SIGN, _WORDS, _is_phrase))
+    yield Rule("password", _NAMES.stems, named(_NAMES, _SIGN, _WORDS, is_phrase))
     yield Rule("password", _NAMES.stems, named(_NAMES, FOR + VERB, _WORDS, is_after_verb))
     of_wifi = found(
         r"(?:wpa\d?|ssid|wi-?fi|wlan)[^\n]{0,60}?\bpassphrase ((?:[a-z¡-ɏ]{3,12} ){3,7}[a-z¡-ɏ]{3,12})(?=[.,;\n]|$)",

@@ -4,41 +4,35 @@ import re
 from collections.abc import Callable, Iterator
 
 from memoryd.core.security import secret_values as values
-from memoryd.core.security.secret_names import FOR, VERB, behind
-from memoryd.core.security.secret_search import Names, Rule, Spans, Text, inside, named
+from memoryd.core.security.secret_names import FOR, VERB
+from memoryd.core.security.secret_search import Names, Rule, Spans, Text, named
 
 _OF_LOCK = (
-    r"alarm|(?:haus)?tür|tor\b|garag|tresor|safe\b|schließfach|schlüssel|schloss|deur|poort|kluis|larm|dörr|dør|bram"
-    r"|domofon|dveř|sejf|cancello|porta\b|portone|portão|puerta|allarme|porte\b|portail|coffre|accès"
+    r"alarm(?! clock)|(?:haus)?tür|tor\b|garag|tresor|safe\b|schließfach|schlüssel|schloss|deur"
+    r"|poort|kluis|larm|dörr|dør|bram"
+    r"|domofon|dveř|sejf|cancello|porta\b|portone|port[ãó][on]|puerta|allarme|porte\b|portail|coffre|accès"
     r"|entrée|acceso|entrada"
-    r"|door|gate\b|lock(?:er|box)?\b|двер|сейф|домофон|калитк|сигнализац|ворот"
+    r"|door|gate\b|(?:pad)?lock(?:er|box)?\b|keypad|digi[ck]od|tastenfeld|teclado|clavier|interphone"
+    r"|entrance|entry\b|cofre"
+    r"|caja fuerte|cassaforte|zutritt|zugang|vault|voicemail|двер|подъезд|сейф|домофон|калитк|сигнализац|ворот"
 )
-_OTHERS = "".join(f"(?<!{word} )" for word in "country product area error".split())
-_CODE = (  # door code, Alarmanlagen-Code, larmkod; Code für die Haustür, codice del cancello, code d'entrée
-    behind("door gate alarm access lock safe entry security garage anlagen tür tor garagen tresor schließfach kasten "
-           "schloss zugangs zutritts keller deur poort kluis dør larm port dörr")
-    + r"(?:code|kode?)(?:en|et)?\b"
-    rf"|{_OTHERS}(?<!\w)(?:code|kode?|kód|codice|código|код)(?: (?:der|des|für|vom|zum|zur|von|am|an|del|della"
-    r"|do|da|para|k|ke|od|du|de"
-    r"|till?|voor|van|for|of|от|для|к)\b)?(?: (?:die|der|das|den|dem|o|a|el|la|il|de|het|the|my"
-    r"|our)\b| d?el?l['’]| d['’])? ?"
-    rf"(?:{_OF_LOCK})|(?<!\w)code secret"
-)  # fmt: skip
 _PIN = (
-    r"(?<![a-zà-ɏа-я])(?:pin|пин)(?:[ -]?(?:code|kod[eui]?|kód|koodi|number|nummer|nr|код)|码|碼|コード)?"
-    r"(?:en|et|u|ul|а|у|ом)?(?![a-zà-ɏа-я])|暗証(?:番号|コード)|密[码碼]|비밀번호|비번|핀 ?번호|geheimzahl"
+    r"(?<![a-zà-ɏа-я])(?:pin|puk|пин)2?(?:[ _-]?(?:code|kod[eui]?|kód|koodi|number|nummer|nr|код)|码|碼|コード)?"
+    r"(?:en|et|u|ul|а|у|ом)?(?![a-zà-ɏа-я])|暗証(?:番号|コード)|密[码碼]|비밀번호|비번|핀 ?번호|geheimzahl|passcode"
 )
-_PINS = Names(tuple("pin пин 暗証 密码 密碼 비밀번호 비번 핀 geheimzahl".split()), _PIN)
-_CODES = Names(tuple("code kod kód codice código код".split()), _CODE)
+_PINS = Names(tuple("pin puk пин 暗証 密码 密碼 비밀번호 비번 핀 geheimzahl passcode".split()), _PIN)
 _ENTERED = "|".join(f"(?<={word} pin)" for word in "with using enter mit con avec".split())
 _OPENED = re.compile(  # by a PIN: doors, cards, telephones
     rf"(?<![^\W\d_])(?:{_OF_LOCK}"
     r"|(?:card|sim|visa|mastercard|atm|handy|ipad|carte|carta|kaart|kort|tablet|laptop|printer)(?![^\W\d_]))"
-    r"|phone|karte|tarjeta|cartão|karta|карт|カード|卡|카드"
+    r"|phone|puk(?![a-z])|karte|tarjeta|cartão|karta|карт|カード|卡|카드"
     r"|telefon|téléphone|teléfono|móvil|celular|telemóvel|cellulare|mobil|телефон|スマホ|携帯|手机|휴대폰"
     r"|fuerte|cofre|cassaforte|kassaskåp|pengeskab|金庫|保险箱|금고|drzwi|ドア|门"
 )
 _FOR_IT = re.compile(r" (?:for|für|pour|para|per|voor|för|til|для|dla) [^\n.:;]{0,30}")
+_LOCK = re.compile(
+    rf"(?<![^\W\d_])(?:{_OF_LOCK})|(?:tresor|schloss)\b|(?:alarm|anlagen|tür|tor|port|dörr|dør|deur|kluis|tresor|garagen|keller)-?(?:code|kod)"
+)
 _BOARD = re.compile(r"gpio|board|connect|header|solder|chip(?! card)|sensor|\bwire[sd]?\b|löt|soud")
 _POSTAL = re.compile(
     r"\b(?:office|city|area|address|post|town|village|ship)\b|deliver|courier|postal|district|locality|shipping"
@@ -52,7 +46,40 @@ _IS = (
 _NUMBER = (
     r"(\d{4,10}|\d{2,4}(?:[ -]\d{2,4}){1,2})(?![.,-]?[a-z_\d]|\s?[桁位字文자]|\s?(?:lines|zeilen|times|bits?|bytes)\b)"
 )
-_LOCKS = "keypad door gate alarm lock safe garage entrance tastenfeld tür tresor digicode clavier portail teclado"
+_STEMS = tuple(
+    "code kod kód cód codice код omb pin puk segredo digi tastenfeld keypad open unlock disarm "
+    "öffne entsperr ouvre abre "
+    "apre открыва arm lock safe vault voicemail schloss tresor cofre coffre fuerte forte kluis "
+    "enter press dial punch key tippe tape composez marca digite type".split()
+)
+_IT_IS = r"\b(?:is|was|ist|war|lautet|heißt|are|est|es|é|è|är|er|jest|to|now|still|since|seit|depuis|desde|c['’]est)\b"
+_SAYING = re.compile(  # what says that a number follows which opens something
+    r"(?:(?:code|kod[eu]?|kód|código|codice|код|[ck]ombina[tczç]\w{1,8}|combo|pin|puk|segredo"
+    r"|digi[ck]ode|tastenfeld|keypad)"
+    rf"(?:[^\n\d.;?!]{{0,45}}(?:{_IT_IS}[^\n\d.;?!,]{{0,16}}|[:=：,–—] ?)|[^\n\d.:;?!,]{{0,16}} )"
+    r"|(?:open|unlock|\b(?:dis)?arm|öffne|entsperr|ouvre|abre|apre"
+    r"|открыва)[^\n\d.;?!,]{0,12} (?:with|using|by|mit|avec|con|com|с) "
+    r"|(?:padlock|\bsafe|vault|voicemail|locker|schloss|tresor|cofre|coffre|caja fuerte|cassaforte"
+    r"|kluis)\b[^\n\d.;?!]{0,40}"
+    r"(?: (?:set (?:it )?to|steht auf|wants|is|ist|est|es|é|è) | ?: )"
+    r"|(?<!\w)(?:enter|press|dial|punch|key|tippe|tapez|composez|marca|digite|(?:then|to|and|just"
+    r"|please|you|they) type)s?(?: in)? )"
+    r"[\"'`„“«*#]{0,2}\Z"
+)
+"""A word for a code and what joins it to its value, a verb of opening with what it is done, or one of pressing keys."""
+_OTHERS = re.compile(
+    r"(?:error|status|exit|https?|product|area|country|post(?:al|leit)?|zip|promo|discount|coupon|booking|dress|source"
+    r"|building|qr|bar|colou?r|fehler|rabatt|gutschein|article|artikel|produit|vat|tax|sort|swift|morse|model)[ -]?code"
+    r"|\bcap\b"
+)
+_OPENER = re.compile(
+    r"(?<![\w.,:/+-])(?<!\d )(?:\d{4,8}[#*]?|\d{1,2}(?:-\d{1,2}){2,3}"
+    r"|[a-zа-я]?\d{2,5}[a-zа-я]\d{0,4}|[a-z]\d{3,5}[a-z]?|\d(?:-\d){3,5})"
+    r"(?![\w#*-]|[.,:/]\w| \d|\s?(?:lines|zeilen|times|bits?|bytes|rows|users|euros?|€|kg|mm?|cm|s|sec|seconds|minutes"
+    r"|min|people|items|steps)\b)"
+)
+_YEAR = re.compile(r"(?:19|20)\d\d|\d{1,2}(?:st|nd|rd|th|h)\d*")
+_SENTENCE = re.compile(r"[.;!?\n。]")
 
 
 def _where(spans: Callable[[Text], Spans], is_pin: Callable[[Text, int, int], bool]) -> Callable[[Text], Spans]:
@@ -78,22 +105,25 @@ def _opens(text: Text, start: int, end: int) -> bool:
     before = re.split(r"[.;!?\n。]", text.folded[max(0, start - _BESIDE) : start])[-1]
     after = _FOR_IT.match(text.folded, end)
     sentence = before + (after[0] if after else "")
-    return bool(_OPENED.search(sentence)) and not _BOARD.search(sentence) and not _is_postal(text, start, end)
+    opens = end - start > 4 or _OPENED.search(sentence)  # pins of boards have fewer digits
+    return bool(opens) and not _BOARD.search(sentence) and not _is_postal(text, start, end)
 
 
 def rules() -> Iterator[Rule]:
     yield Rule("PIN", _PINS.stems, _where(named(_PINS, FOR + _IS, _NUMBER, values.always), _is_called))
     without_sign = named(_PINS, r" (?!(?:19|20)\d\d(?!\d))", r"(\d{4,8})(?![.,-]?[a-z_\d])", values.always)
     yield Rule("PIN", _PINS.stems, _where(without_sign, _opens))
-    yield Rule("PIN", _CODES.stems, named(_CODES, r"[^\n:=.,\d]{0,40}?" + _IS, _NUMBER, values.always))
-    pressed = inside(
-        _LOCKS,
-        r"(?<![a-z])(?:keypad|door|gate|alarm(?! clock)|lock(?:box)?|safe|garage|entrance|tastenfeld|tür|tresor"
-        r"|digicode|clavier|portail|teclado)(?![a-rt-z])[^\n]{1,120}+",
-        r"(?i)(?<![a-z])(?:type|enter|press|dial|punch in|key in|combination|combo|tippe|tapez|composez|marca|digite"
-        r"|(?:door|gate|alarm|access|entry|the|its) code|(?:keypad|tastenfeld"
-        r"|digicode)\b[^\n\d:]{0,40}(?=:))(?: in)?(?: is| ist| est| es|:|=)? ?[*#]?"
-        r"((?!(?:19|20)\d\d(?!\d))\d{4,8}|\d{1,2}(?:-\d{1,2}){2,3})(?![\w.,-]?\w)",
-        values.always,
-    )
-    yield Rule("PIN", tuple(_LOCKS.split()), pressed)
+    yield Rule("PIN", _STEMS, _openers)
+
+
+def _openers(text: Text) -> Spans:
+    """Numbers that a sentence says to open what it names."""
+    for match in _OPENER.finditer(text.folded):
+        start, end = match.span()
+        before = _SENTENCE.split(text.folded[max(0, start - _BESIDE) : start])[-1]
+        after = _SENTENCE.split(text.folded[end : end + _BESIDE // 2])[0]
+        if (
+            _SAYING.search(before) and _LOCK.search(f"{before} {after}") and not _OTHERS.search(before)
+            and not _YEAR.fullmatch(match[0]) and not _is_postal(text, start, end)
+        ):  # fmt: skip
+            yield start, end

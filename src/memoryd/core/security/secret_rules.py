@@ -9,9 +9,10 @@ from functools import cache
 from memoryd.core.security import (
     key_phrases,
     secret_commands,
+    secret_evidence,
+    secret_likeness,
     secret_phrases,
     secret_pins,
-    secret_sentences,
     secret_tables,
     secret_tokens,
 )
@@ -27,7 +28,6 @@ from memoryd.core.security.secret_names import (
     KEYS,
     MORE,
     OF_OTHERS,
-    OF_TOKENS,
     PASSWORDS,
     QUOTED,
     SPOKEN,
@@ -77,10 +77,6 @@ def _is_hexadecimal(value: str) -> bool:
     return len(value.removeprefix("0x")) in {64, 128}
 
 
-def _is_chance_or_base64(value: str) -> bool:
-    return values.is_given(value) and secret_sentences.is_chance(value.replace("/", ""))
-
-
 _TERM = re.compile(  # of a translation
     rf"(?<![^\W\d_])(?:{PASSWORDS.pattern}|{KEYS.pattern}|geheimnis|секрет)[^\W\d_]{{0,2}}(?![^\W\d_])"
     r"|[぀-ヿ㐀-鿿가-힣\s！？、。]+\Z"
@@ -99,22 +95,20 @@ def _is_signing_key(value: str) -> bool:
 
 def _is_credential(value: str) -> bool:
     """Whether an argument of a client is a password or a key."""
-    return (
-        values.is_argument(value) or secret_sentences.is_chosen(value) or _is_random(value) or values.is_of_app(value)
-    )
+    return values.is_argument(value) or secret_likeness.is_chosen(value) or _is_random(value) or values.is_of_app(value)
 
 
 def _is_random(value: str) -> bool:
     """Whether chance made an argument, and not somebody who names things."""
-    return values.is_given(value) and (secret_sentences.is_chance(value) or bool(_HEX.fullmatch(value)))
+    return values.is_given(value) and (secret_likeness.is_chance(value) or bool(_HEX.fullmatch(value)))
 
 
+_HYPHENED = re.compile(r"[a-z]{5,}(?:-[a-z]{2,}){1,4}[.;)]?")
 _HEX = re.compile("(?:[0-9a-f]{8}){4,8}")
 
 
-def _is_of_login(value: str) -> bool:
-    """Whether it is a password after the name of an account."""
-    return secret_sentences.is_chosen(value) or secret_sentences.is_picked(value) or values.is_strong(value)
+def _is_strange(value: str) -> bool:
+    return secret_likeness.strangeness(value) > 1
 
 
 def _unlike(words: str) -> str:
@@ -173,7 +167,8 @@ _LOGIN = Names(
         "账号 账户 帳號 ログイン アカウント パスワード 密码 비밀번호".split()
     ),
     r"credentials?|creds|basic[ -]auth|log ?in(?: as| with)?|sign in as|zugang(?:sdaten)?|anmeldung|accès|identifiants?"
-    r"|connexion|acces?so|acesso|sesión|logowanie|konto|inlogg(?:ning|en)?|giriş|вход|логин|доступ|уч[её]тка|로그인|계정"
+    r"|connexion|acces?so|acesso|sesión|logowanie|konto|inlogg(?:ning|en)?|giriş|вход|логин|доступ"
+    r"|уч[её]тка|로그인|계정"
     r"|登录|登錄|登陆|账号|账户|帳號|ログイン|アカウント|パスワード|密码|비밀번호",
 )
 """What stands before the name of an account and its password."""
@@ -182,14 +177,13 @@ _WIFI_KEY = (
     "key(?![a-z])|passw|schlüssel|kennwort|clé|mot de passe|clave|contraseña|chiave|chave|senha|ключ|парол|sleutel"
     "|wachtwoord"
 )
-_USER = Names(("use", "account", "with"), "user(?:name)?|use|using|account|with")
 _AS = r"(?:[^\n:：/|,]{0,40}+[:：]\s?|[^\n:：/|,]{0,40}? (?:is|ist|est|es|è) |[ =(\"']{1,4})"
 _WITH = r"(?!page|screen|form)[\w.@+-]{2,60}+[\"']?\s?"
 _THEN = r"\s?[\"']?(?!//)"
 _WITH_ALL = "open( getconnection( jwt. createhmac( hmac. set_password( auth=( convertto-securestring basicauth"
 _WITH_SECOND = (
     "client( connect( connection( pdo( mysqli( login( auth( credential( credentials( api( sdk( "
-    "gateway( handler( session( "
+    "gateway( handler( session( authenticate( authenticator( signin( sign_in( logon( "
     "service( bot( account( exchange( provider( storage("
 )
 OWN: tuple[tuple[str, str | tuple[str, ...], Make], ...] = (
@@ -217,23 +211,21 @@ OWN: tuple[tuple[str, str | tuple[str, ...], Make], ...] = (
         values.has_digit)),
     ("session cookie", "li_at sess sid= remember_", lambda: found(
         r"(?:li_at|sess(?:ion|data)?(?:[_-]?(?:id|token|key))?|(?<![a-z])sid|remember_\w{1,30}+)=([^;\s\"'<>&]{20,}+)",
-        secret_sentences.is_chance, folded=True)),
-    ("session cookie", "sessid sessionid laravel_session ci_session", lambda: found(  # of PHP, Java, ASP.NET
-        r"(?:phpsessid|jsessionid|asp\.net_sessionid|laravel_session|ci_session)=([\w.%+-]{16,}+)",
-        values.has_digit, folded=True)),
+        secret_likeness.is_chance, folded=True)),
     ("URL secret", "? &", lambda: found(
         rf"[?&](?:{_IN_URL})=([^&\s\"'<>#]{{12,}}+)", _is_in_url, folded=True)),
     ("webhook", "hook", lambda: inside(
         "http", r"https?://[^\s\"'<>]{0,200}?hook[^\s\"'<>]{1,300}+", r"(?<=/)([A-Za-z0-9_-]{20,}+)(?![^/?\"'`>\s,;)])",
         values.has_digit)),
-    ("URL secret", "/invite /reset /magic /private /verify /confirm /join /share mcp", lambda: found(
+    ("URL secret", "/invit /reset /magic /private /verif /conf /join /share mcp /key/ /token/ /secret/", lambda: found(
         r"https?://[^\s\"'<>]{1,200}?(?:/(?:invit\w{1,8}|reset[\w-]{0,20}|magic[\w-]{0,20}|verify"
-        r"|confirm|join|shared?)/"
+        r"|confirm|join|shared?|key|token|secret)/"
         r"|/private-|/mcp/\w{1,8}/)([\w+/-]{20,}+)", _is_in_url)),
-    ("URL secret", "://", lambda: found(r"://([\w-]{16,200}+)@", secret_sentences.is_chance)),
+    ("URL secret", "://", lambda: found(r"://([\w-]{16,200}+)@", secret_likeness.is_chance)),
     ("URL password", "thin: oci:", lambda: found(r"(?:thin|oci):[\w$]{1,30}+/([^\s@/]{4,100}+)@", values.is_flagged)),
-    ("URL password", "@tcp( @unix(", lambda: found(  # DSN of Go
-        r"(?<![\w/:-])[\w-]{1,40}+:([^\s@:/]{4,100}+)@(?:tcp|unix)\(", values.is_flagged)),
+    ("URL password", "@", lambda: found(  # DSN of Go, an address without scheme
+        r"(?<![\w/:.-])(?!mailto|acct|sip|xmpp)[\w-]{1,40}+:([^\s@:/]{4,100}+)@(?:(?:tcp|unix)\(|[\w-]{1,60}\.[\w.-])",
+        values.is_flagged)),
     ("AWS secret key", "aws access", lambda: inside(
         "aws secret", r"(?:(?<!\w)aws|secret_?access_?key)[^\n]{0,100}+", r"(?<![\w+/])([A-Za-z0-9+/]{40})(?![\w+/=])",
         lambda value: values.is_given(value) and (values.classes(value) > 2 or "+" in value or "/" in value))),
@@ -272,7 +264,8 @@ OWN: tuple[tuple[str, str | tuple[str, ...], Make], ...] = (
         r"|de recupera|di recupero)|phrase (?:de récup|secrète|mnémo|graine)|сид[- ]?фраз|助记词|助記詞|ニーモニック"
         r"|シードフレーズ|복구 구문"
         r"|니모닉|bip-?39|\b(?:seed(?! list)|semilla|semente|graine)\b(?=[^\n,]{0,300}+(?:\n|$))"
-        r")[^\n:：]{0,80}(?:[:：=]|->)\s?((?:[^\s\d,.;:]{1,14}[ ,　]{1,2}){11,23}[^\s\d,.;:]{1,14})(?=[.\n]|$)",
+        r")[^\n:：]{0,80}(?:[:：=]|->| is| ist| est| es"
+        r"| è)\s?((?:[^\s\d,.;:]{1,14}[ ,　]{1,2}){11,23}[^\s\d,.;:]{1,14})(?=[.\n]|$)",
         secret_phrases.is_after_verb, folded=True)),
     ("recovery code", "code", lambda: inside(
         "recovery backup rescue", r"(?:recovery|backup|rescue)[ -]codes?[^.]{1,300}+"
@@ -283,9 +276,10 @@ OWN: tuple[tuple[str, str | tuple[str, ...], Make], ...] = (
     ("password", "wifi:", lambda: found(r"wifi:[^\n]{0,200}?;p:([^;\n]{8,63}+);", folded=True)),  # a QR code
     ("password", "wi-fi wifi wlan ssid hotspot", lambda: inside(
         "wi-fi wifi wlan ssid hotspot", r"(?:wi-?fi|wlan|ssid|hotspot)[^\n]{1,120}+",
-        r"(?i)(?:(?<![\w-])(?:key|schlüssel|cl[ée]|clave|chiave|chave|ключ|code|psk)(?: is| ist| est| es|\s?[:=])?\s?"
+        r"(?i)(?:(?<![\w-])(?:key|schlüssel|cl[ée]|clave|chiave|chave|ключ|code|psk|passphrase"
+        r"|password)(?: is| ist| est| es|\s?[:=])?\s?"
         r"|\s[/–—|]\s(?!\d[.\d]{0,2}\s?ghz))[\"']?([^\s\"',;]{8,63}+)",
-        lambda value: values.is_given(value) and secret_sentences.is_picked(trim(value)))),
+        lambda value: _is_strange(trim(value)) or bool(_HYPHENED.fullmatch(value)))),
     ("password", "wi-fi wifi wlan wpa", lambda: found(
         rf"(?:(?:{_WIFI})[^\n:=]{{0,40}}?(?:{_WIFI_KEY})|(?:{_WIFI_KEY})[^\n:=]{{1,20}}?(?:{_WIFI}))"
         r"(?:(?:(?!number|nummer|phone|telef|ticket|support|desk)[^\n:=.,;]){0,60}?"
@@ -295,7 +289,7 @@ OWN: tuple[tuple[str, str | tuple[str, ...], Make], ...] = (
         "account login user konten zugänge comptes cuentas",
         r"(?:accounts|logins|users|konten|zugänge|comptes|cuentas)(?![a-z])[^\n:]{0,60}:(?:\n[^\n]{1,100}+){1,10}+",
         r"^[ *•+-]{0,6}[\w.@+-]{2,40}+\s?[–—:/|,=-]\s?(\S{8,60}+)",
-        lambda value: values.is_given(value) and secret_sentences.is_picked(trim(value)), re.MULTILINE)),
+        lambda value: values.is_given(value) and secret_likeness.is_picked(trim(value)), re.MULTILINE)),
     ("password", "app", lambda: found(
         r"app(?:lication)?s?[ -]?(?:specific )?pass\w{2,5}[^\n]{0,60}?"
         r"(?<![a-z])([a-z]{4}([ -]?)(?:[a-z]{4}\2){2}[a-z]{4})(?![a-z-])",
@@ -311,16 +305,13 @@ OWN: tuple[tuple[str, str | tuple[str, ...], Make], ...] = (
         values.is_flagged)),
     ("secret", " login unseal authtoken activate", lambda: found(
         r"(?<=\w )(?:login|unseal|(?:add-)?authtoken"
-        r"|activate)\s{1,3}([\w+/=-]{16,200}+)(?![\w./:@])", values.is_chance)),
+        r"|activate)\s{1,3}([\w+/=-]{16,200}+)(?![\w./:@])", _is_strange)),
     ("password", " -u  -l ", lambda: found(
         r"\s-[uUl][ =]?[^\s-]\S{0,60}\s-[pP][ =]?[\"']?([^\s\"'|;&<>]{5,200}+)", values.is_in_sentence)),
-    ("password", "assword", lambda: found(
-        r"assword[^\n]{0,40}\bsend(?:line)?\b[^\n\"']{0,6}[\"']([^\"'\n\\]{4,100}+)(?:\\[rn])?[\"']",
-        values.is_flagged)),
     ("password", '"auth" _auth', lambda: found(
         r"(?:\"auth\"\s?:|_auth\s?=)\s?\"?([A-Za-z0-9+/_-]{12,}+={0,2})", values.has_digit)),
     ("password", "auth", lambda: found(
-        r"(?<![\w.-])auth\s?=\s?[\"']([\w+/=-]{16,}+)[\"']", values.is_chance, folded=True)),
+        r"(?<![\w.-])auth\s?=\s?[\"']([\w+/=-]{16,}+)[\"']", _is_strange, folded=True)),
     ("password", "auth", lambda: found(  # HTTP in Python
         r"auth(?:\s?=\s?)?\(\s?[\"'][^\"'\n]{1,60}+[\"'],\s?[\"']([^\"'\n]{4,100}+)[\"']\s?\)",
         values.is_quoted_password, folded=True)),
@@ -328,24 +319,21 @@ OWN: tuple[tuple[str, str | tuple[str, ...], Make], ...] = (
         r"\w\.key[\"'`]?(?=[\s:])(?:(?!md5|sha|sum\b|print|hash|commit)[^\n]){0,80}?[:—–] [\"'`]?"
         r"([0-9a-f]{32}|[0-9a-f]{64})(?!\w)", folded=True)),
     ("secret", ".key", lambda: found(
-        r"\w\.key[\"'`]?(?=\s)[^\n]{0,30}?\b(?:contains?|holds?|has|is|was) [\"'`]?([\w+/=-]{20,}+)", values.is_chance,
+        r"\w\.key[\"'`]?(?=\s)[^\n]{0,30}?\b(?:contains?|holds?|has|is|was) [\"'`]?([\w+/=-]{20,}+)", _is_strange,
         folded=True)),
     ("password", "creds credentials login account", lambda: inside(
         "creds credentials login account", r"(?:creds|credentials|login|account)[^\n]{1,120}+",
         r"[\w.+-]{1,40}@[\w.-]{3,60}+ ?(?://?|\|) ?([^\s\"',;/|]{8,60}+)",
         lambda value: values.is_in_sentence(trim(value)))),
-    ("password", "creds -auth", lambda: found(
-        r"(?<![\w-])--?[a-z-]{0,30}(?:creds?|auth)[ =][\"']?[^\s:\"']{1,60}+:([^\s\"']{4,200}+)", values.is_flagged,
-        folded=True)),
     ("password", "--auth", lambda: found(
         r"(?<![\w-])--auth[ =][\"']?([^\s\"':]{8,100}+)",
-        lambda value: secret_sentences.is_picked(value) or secret_sentences.is_chosen(value), folded=True)),
+        lambda value: secret_likeness.is_picked(value) or secret_likeness.is_chosen(value), folded=True)),
     ("password", "--pass -pass --http-pass", lambda: named(FLAGS, "", AFTER_FLAG, values.is_flagged)),
     # files and statements
     ("password", "machine", lambda: found(
         r"machine\s{1,3}\S{1,100}+\s{1,3}login\s{1,3}\S{1,100}+\s{1,3}password\s{1,3}(\S{4,100}+)", folded=True)),
     ("password", ":", lambda: found(  # a line of .pgpass
-        r"^(?:[\w.-]{1,200}+|\*):(?:\d{2,5}|\*):[\w*-]{1,63}+:[\w*-]{1,63}+:([^\s:]{4,100}+)(?!\S)",
+        r"(?<!\S)(?:[\w.-]{1,200}+|\*):(?:\d{2,5}|\*):[\w*-]{1,63}+:[\w*-]{1,63}+:([^\s:]{4,100}+)(?!\S)",
         values.is_flagged, 1, re.MULTILINE)),
     ("password", _WITH_ALL, lambda: inside(
         _WITH_ALL,
@@ -363,18 +351,8 @@ OWN: tuple[tuple[str, str | tuple[str, ...], Make], ...] = (
         r"^[ \t]*(?:username|enable|snmp-server)\s(?:[^\n]{1,60}?\s)?(?:password|secret|community)\s(?:\d\s)?"
         r"(\S{6,100}+)",
         values.is_in_sentence, 1, re.MULTILINE)),
-    ("password", "variable", lambda: found(
-        r"variable\s{1,3}\"[\w-]{0,40}?(?:password|secret|token|key)[\w-]{0,20}\"\s{0,3}\{[^}]{0,300}?"
-        r"default\s{1,9}=\s{1,3}\"([^\"\n]{4,200}+)\"", values.is_quoted, folded=True)),
-    ("password", PASSWORDS.stems, lambda: named(
-        PASSWORDS, MORE + r"[\"']\s?,\s?", QUOTED, values.is_quoted_in_sentence)),
     ("secret", KEYS.stems, lambda: named(KEYS, MORE + r"[\"']\s?,\s?", QUOTED, values.is_strong)),
-    ("secret", KEYS.stems, lambda: named(
-        KEYS, MORE + r"\s?[:=][^\"'\n]{1,80}", QUOTED,
-        _is_chance_or_base64)),
-    ("password", _LOGIN.stems, lambda: named(_LOGIN, _AS + _WITH + "[/,|:]" + _THEN, BARE, _is_of_login, trimmed=True)),
-    ("password", _USER.stems, lambda: named(
-        _USER, "[ :=]{1,2}" + _WITH + "/" + _THEN, BARE, secret_sentences.is_chosen, trimmed=True)),
+    ("password", _LOGIN.stems, lambda: named(_LOGIN, _AS + _WITH + "[/,|:]" + _THEN, BARE, _is_strange, trimmed=True)),
     ("password", "pass", lambda: found(rf"{_PASS}{IS}[\"']?([^\s\"'`]{{4,200}}+)", values.is_password)),  # SSHPASS
     ("secret", "_key", lambda: found(
         rf"{_KEY}[\"']?\s?[:=]\s?[\"']?([\w+/=-]{{24,200}}+)",
@@ -393,25 +371,15 @@ OWN: tuple[tuple[str, str | tuple[str, ...], Make], ...] = (
     ("password", PASSWORDS.stems, lambda: named(
         PASSWORDS, MORE + IS, BARE, values.is_password, trimmed=True)),
     ("password", PASSWORDS.stems, lambda: named(
-        PASSWORDS, r"[\"']?\)?\s?(?:\.(?:type|fill|send_?keys|value)\s?)?\(|[\"']\)\.\w{2,12}\(", QUOTED,
-        values.is_quoted_in_sentence)),
-    ("password", PASSWORDS.stems, lambda: named(PASSWORDS, r"\s", QUOTED, values.is_quoted_in_sentence)),
-    ("password", PASSWORDS.stems, lambda: named(
         PASSWORDS, r"(?: (?:от|для|to|for) \w{1,20}+)?[^\S\n]", BARE, values.is_strong, trimmed=True)),
     ("password", PASSWORDS.stems, lambda: named(PASSWORDS, IN_PROSE, SPOKEN, values.is_in_prose, trimmed=True)),
-    ("password", PASSWORDS.stems, lambda: named(PASSWORDS, " ", SPOKEN, values.is_spelled_like_a_name, trimmed=True)),
     ("password", PASSWORDS.stems, lambda: named(PASSWORDS, r"=(?=[\"'])", QUOTED, values.is_spoken)),
-    ("secret", KEYS.stems, lambda: named(
-        KEYS, r"\s?\((?:\[\]byte\()?", QUOTED, _is_chance_or_base64)),
-    ("secret", "key", lambda: named(KEY, IS, BARE, secret_sentences.is_chance, trimmed=True)),
     ("secret", "--", lambda: named(FLAGS, "", AFTER_FLAG, values.is_flagged)),
     ("secret", KEYS.stems, lambda: named(
         KEYS, OF_OTHERS + MORE + IS, QUOTED, lambda value: values.is_quoted_key(value) and not _is_term(value))),
-    ("secret", KEYS.stems, lambda: named(KEYS, OF_TOKENS + MORE + IS, QUOTED, values.is_quoted_token)),
     ("secret", KEYS.stems, lambda: named(KEYS, MORE + IS, BARE, values.is_key, trimmed=True)),
-    ("secret", "key", lambda: named(KEY, FOR + VERB, BARE, values.is_chance, trimmed=True)),
-    ("secret", KEYS.stems, lambda: named(KEYS, MORE + r"\s", QUOTED, values.is_chance)),
-    ("secret", KEYS.stems, lambda: named(KEYS, MORE + r"\s", BARE, values.is_chance, trimmed=True)),
+    ("secret", "key", lambda: named(KEY, FOR + VERB, BARE, _is_strange, trimmed=True)),
+    ("secret", KEYS.stems, lambda: named(KEYS, MORE + r"\s", BARE, _is_strange, trimmed=True)),
 )  # fmt: skip
 
 
@@ -420,8 +388,7 @@ def rules() -> tuple[Rule, ...]:
     """All rules, those first whose kind tells most."""
     tokens = (Rule(kind, tuple(needs.split()), token(form)) for kind, needs, form in secret_tokens.BY_PREFIX)
     own = (Rule(kind, tuple(needs.split()) if isinstance(needs, str) else needs, make()) for kind, needs, make in OWN)
-    cues = secret_sentences.CUES
-    near = Rule("password", cues, lambda text: secret_sentences.spans(text.whole, text.folded, text.places(cues)))
+    near = Rule("password", (), secret_evidence.spans)
     table = Rule("password", secret_tables.HEADINGS, lambda text: secret_tables.spans(text.whole, text.folded))
     phrase = Rule("key phrase", (), lambda text: key_phrases.spans(text.folded))
     vendor = Rule("access token", (), lambda text: secret_tokens.of_any_vendor(text.whole))

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Callable, Iterator
 
-from memoryd.core.security import secret_sentences
+from memoryd.core.security import secret_likeness
 from memoryd.core.security import secret_values as values
 
 CellCheck = Callable[[str], bool]
@@ -70,5 +70,5 @@ def _check(heading: str) -> CellCheck:
     if heading.endswith("pin"):
         return lambda value: value.isdecimal() and 4 <= len(value) <= 8
     if heading.endswith(("key", "token", "secret")):
-        return values.is_chance
-    return lambda value: values.is_in_sentence(value) or secret_sentences.is_chosen(value)
+        return lambda value: secret_likeness.strangeness(value) > 1
+    return lambda value: values.is_in_sentence(value) or secret_likeness.is_chosen(value)

@@ -128,6 +128,8 @@ BY_PREFIX: tuple[tuple[str, str, str], ...] = (
     ("access token", "oauth:", rf"oauth:[a-z0-9]{{30}}{_NO_A}"),  # Twitch
     ("access token", "0.", rf"0\.{_UUID}\.{_A}{{30}}:[A-Za-z0-9+/]{{22}}=="),  # Bitwarden
     ("secret key", "s", rf"S[A-D][A-Z2-7]{{54}}{_NO_W}"),  # Stellar
+    ("license key", "-", r"(?=[A-Z-]{0,28}\d)[A-Z0-9]{5}(?:-[A-Z0-9]{5}){4}(?![A-Za-z0-9-])"),
+    ("access token", ":fx", rf"{_UUID}:fx{_NO_W}"),  # DeepL
     ("recovery code", "recovery bitlocker", r"(?<![\d-])\d{6}(?:-\d{6}){7}(?![\d-])"),  # BitLocker
     ("password hash", "$",  # crypt(5)
      r"(?<=\w:)\$(?:[1567y]|2[abxy]|apr1|argon2\w{1,2}|scrypt|sha1|pbkdf2[\w-]{0,12})\$[\w./$=,+-]{20,}+"),
@@ -141,13 +143,13 @@ BY_PREFIX: tuple[tuple[str, str, str], ...] = (
 )  # fmt: skip
 """Kind; what a text must hold for it, one of them, in small letters; the pattern of the secret."""
 
-_NO_SECRETS = (
+NO_SECRETS = (
     "acct acs bs call chatcmpl chunk cmpl container cs cus evt file gen in index item md msg phc pi pk price prod pub "
     "req resp run seti sha si sub thread toolu txn user webpack"
 ).split()
 _MIXED = re.compile(rf"[_-](?=[A-Za-z]*+\d)(?=[a-z0-9]*+[A-Z])(?=[A-Z0-9]*+[a-z]){_A}{{28,}}+(?![A-Za-z0-9/+=])")
 _PREFIX = re.compile(
-    rf"(?<![A-Za-z0-9_/+.-])(?!(?:{'|'.join(_NO_SECRETS)})\d*(?:[_-]|\Z))"
+    rf"(?<![A-Za-z0-9_/+.-])(?!(?:{'|'.join(NO_SECRETS)})\d*(?:[_-]|\Z))"
     r"(?:[a-z][a-z0-9]{1,11}|[A-Z][A-Z0-9]{1,9})(?:[_-][a-z0-9]{1,8}){0,2}\Z"
 )
 _MARKED = re.compile(
@@ -156,10 +158,11 @@ _MARKED = re.compile(
     rf"({_W}{{16,}}+)(?![/+=])"
 )
 _MARK = re.compile(
-    rf"(?<![A-Za-z0-9_/+.-])(?!(?:{'|'.join(_NO_SECRETS)})(?:[_-]|\\Z))(?:[A-Za-z][A-Za-z0-9]{{0,11}}[_.-]){{0,2}}"
+    rf"(?<![A-Za-z0-9_/+.-])(?!(?:{'|'.join(NO_SECRETS)})(?:[_-]|\\Z))(?:[A-Za-z][A-Za-z0-9]{{0,11}}[_.-]){{0,2}}"
     r"[A-Za-z0-9]{2,10}\Z"
 )
 _POD = re.compile(r"(?:[a-z]+-)*[a-z0-9]{8,10}-[a-z0-9]{5}")
+_NAMED = re.compile("_[a-z]{3,}_")
 _KINDS = re.compile(r"[a-z]+|[A-Z]+|\d+")
 _RUN = 3.3  # characters of a kind beside each other, on average, at most where chance chose them
 
@@ -179,4 +182,5 @@ def _is_chance(tail: str) -> bool:
     """Whether letters and digits change as often as by chance, and it is no name of a container."""
     runs = _KINDS.findall(tail)
     digits = sum(map(str.isdigit, tail))
-    return digits > 1 and len(tail) - tail.count("-") <= _RUN * len(runs) and not _POD.fullmatch(tail)
+    changes = len(tail) - tail.count("-") <= _RUN * len(runs)
+    return digits > 1 and changes and not _POD.fullmatch(tail) and not _NAMED.search(tail)

@@ -10,6 +10,7 @@ PLACEHOLDER = re.compile(
     |^"""
     + MADE_PUBLIC
     + r"""
+    |^[A-Z][A-Z0-9]*_[A-Z0-9_]*=  # the next line
     |^(?:required|nullable|sometimes|string|bail)\|  # rules of validation
     |^ENC\[|^\(\?|^%|%\(|%s|\*{3}|\.{3}|…|\[masked:
     |^(?:\$|@\w*$|![a-z]+$|(.)\1*$)|([^\n])\2{5}
@@ -43,9 +44,10 @@ CODE = re.compile(
 _NAME = re.compile(
     r"(?=.*(?i:token|secret|key|passw|credential|auth|bearer))[A-Za-z_]+(?:[._:-][A-Za-z_]+)*(?:[_-]\d{1,3})?"
 )
-_COLOR = re.compile(r"#(?:[0-9a-fA-F]{3,4}){1,2}")
 _DIGEST = re.compile(r"(?:sha\d+|md5)[:-]", re.IGNORECASE)
-HASH = re.compile(r"\A(?:[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|(?:sha\d+|md5)[:-].*)\Z", re.IGNORECASE)
+HASH = re.compile(
+    r"\A(?:[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|(?:sha\d+|md5)[:-].*|0x[0-9a-f]{8,16})\Z", re.IGNORECASE
+)
 _SMALL, _CAPITAL, _DIGIT, _SIGN = (re.compile(one) for one in ("[a-z]", "[A-Z]", r"\d", r"[^\w]|_"))
 _WORD = re.compile(r"[^\W\d_]+(?:[-_.:|'’][^\W\d_]+)*")
 _PHRASE = re.compile(r"[a-z]{3,12}(?:-[a-z]{3,12}){3,}|[a-z]{2,12}(?: [a-z]{2,12}){3,}")
@@ -57,7 +59,7 @@ _JOINED = re.compile(
     r"[^\W\d_]{2,30}(?:[._][^\W_]{1,30}){0,3}[._][^\W\d_]{2,30}\d{1,6}[!?]?"
     r"|[^\W\d_A-Z]{2,30}(?:_[^\W\d_A-Z]{1,30}){2,4}"
 )
-_OF_CODE = re.compile(
+OF_CODE = re.compile(
     r"(?:^|[._-])(?:(?:self|this|cls|os|sys|env|environ|process|conf|config|cfg|settings|opts?"
     r"|options|args?|params?|kwargs"
     r"|req|request|res|response|users?|username|account|data|ctx|context|hash|hashed|hashlib|digest"
@@ -111,13 +113,6 @@ def is_quoted_key(value: str) -> bool:
     return is_quoted(value) and not (_NAME.fullmatch(value) and re.search(r"[^A-Za-z]", value))
 
 
-def is_quoted_token(value: str) -> bool:
-    """In quotes after the word token, which code has for words and marks, too: no words, name or color."""
-    return is_quoted_key(value) and not CODE.match(value) and not _COLOR.fullmatch(value) and (
-        not _WORD.fullmatch(value) or bool(_PHRASE.fullmatch(value)) or is_unsaid(value)
-    )  # fmt: skip
-
-
 def _is_path(value: str) -> bool:
     """Whether it looks like a path or an address; base64 may, too."""
     return bool(PATHLIKE.match(value)) and not (
@@ -156,11 +151,6 @@ def is_quoted_password(value: str) -> bool:
     return is_quoted(value) or (bool(_PHRASE.fullmatch(value) or _SPOKEN.fullmatch(value)) and is_given(value))
 
 
-def is_quoted_in_sentence(value: str) -> bool:
-    """In quotes after the mere word."""
-    return is_quoted_password(value) and bool(_DIGIT.search(value) or _PHRASE.fullmatch(value))
-
-
 def is_in_sentence(value: str) -> bool:
     """In a sentence: with a digit, and a letter."""
     return (
@@ -171,7 +161,7 @@ def is_in_sentence(value: str) -> bool:
 def is_spelled_like_a_name(value: str) -> bool:
     """In prose: words joined by dots or underscores, which in code would name something: `Wal.nut7`, `tea_and_rye`."""
     return (
-        len(value) >= 8 and is_given(value) and not value.isupper() and not _OF_CODE.search(value)
+        len(value) >= 8 and is_given(value) and not value.isupper() and not OF_CODE.search(value)
         and bool(_JOINED.fullmatch(value))
     )  # fmt: skip
 
@@ -179,7 +169,7 @@ def is_spelled_like_a_name(value: str) -> bool:
 def is_in_prose(value: str) -> bool:
     """After what prose says between the word and the value: names, and a word with digits."""
     return is_spelled_like_a_name(value) or (
-        bool(_WITH_DIGITS.fullmatch(value)) and is_in_sentence(value) and not _OF_CODE.search(value)
+        bool(_WITH_DIGITS.fullmatch(value)) and is_in_sentence(value) and not OF_CODE.search(value)
     )
 
 
@@ -196,13 +186,6 @@ def is_long(value: str) -> bool:
 def is_key(value: str) -> bool:
     return (
         not value.isdecimal() and len(value) >= 8 and is_bare(value) and bool(len(value) >= 16 or _DIGIT.search(value))
-    )
-
-
-def is_chance(value: str) -> bool:
-    """Long, and of digits and letters, as no name is that somebody has thought of."""
-    return (
-        len(value) >= 16 and is_in_sentence(value) and len(_DIGIT.findall(value)) >= 2 and "." not in value.strip(".")
     )
 
 
