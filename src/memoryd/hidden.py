@@ -10,6 +10,7 @@ from typing import Final
 _HIDDEN = re.compile(
     "[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufff8\U0001d173-\U0001d17a\U000e0000-\U000e0fff]"
 )
+_CONTROLS = {code: f"<U+{code:04X}>" for code in (*range(32), *range(127, 160)) if chr(code) not in "\n\t\r"}
 _WIDE = {code: code - 0xFEE0 for code in range(0xFF01, 0xFF5F)} | {0x3000: 0x20}
 _ALIKE: Final = str.maketrans(
     "аеорсухіјѕԁһӏԛԝАВЕКМНОРСТХІЈЅαοιρνΑΒΕΖΗΙΚΜΝΟΡΤΥΧ", "aeopcyxijsdhlqwABEKMHOPCTXIJSaoipvABEZHIKMNOPTYX"
@@ -61,6 +62,11 @@ def shown(text: str) -> str:
         parts += [_spelled(text[after : honest.start()]), honest[0]]
         after = honest.end()
     return "".join([*parts, _spelled(text[after:])])
+
+
+def spelled_out(text: str) -> str:
+    """Return a text for a page: control characters are spelled out, too; line breaks and tabs stay."""
+    return shown(text).translate(_CONTROLS)
 
 
 def _spelled(text: str) -> str:

@@ -17,8 +17,9 @@ from memoryd import __version__
 from memoryd.errors import InvalidInputError, InvalidParamsError, MemorydError, NotFoundError
 from memoryd.prompts import build_instructions
 from memoryd.server import answers
+from memoryd.server.apps import memories
 from memoryd.server.calls import Calls
-from memoryd.server.connection import Callers, is_modern, on_close, progress_to
+from memoryd.server.connection import DISCOVER, HELLO, Callers, is_modern, on_close, progress_to
 from memoryd.server.notices import Notices
 from memoryd.server.resources import Completions, Prompts, Resources
 from memoryd.toolsets.registry import Call, Tool
@@ -28,7 +29,12 @@ log = logging.getLogger(__name__)
 DAY_MS = 86_400_000
 JOINING = 1.0  # seconds that a connecting client waits for a database that is slow or unreachable
 RESOURCE_NOT_FOUND = -32002  # until 2025-11-25
-SEARCH = "search_memories"  # resources are offered if this tool is, which searches them
+SEARCH = "search_memories"  # resources of the vault are offered if this tool is, which searches them
+APP_METHODS = (
+    "resources/list",
+    "resources/templates/list",
+    "resources/read",
+)  # what a client that shows the app may ask
 
 T = TypeVar("T")
 
@@ -47,7 +53,7 @@ class MemoryServer(Server[Any]):
         self._notices = Notices(calls, self.callers)
         self._joined = False
         prompts = Prompts(self._within, self._offered)
-        completions = Completions(self._within, prompts, lambda ctx: SEARCH in self._offered(ctx))
+        completions = Completions(self._within, prompts, self._may_search)
         super().__init__(
             "memoryd",
             version=__version__,
@@ -60,19 +66,22 @@ class MemoryServer(Server[Any]):
             on_list_prompts=prompts.list,
             on_get_prompt=prompts.get,
             on_completion=completions.complete,
-            **(self._resources() if self._has_resources else {}),
+            **self._resources(),
         )
-        self.middleware += [self.callers.remember, self._explained, self._allowed, self._begun]
+        self.middleware += [self.callers.remember, self._explained, self._allowed, self._begun, self._with_app]
 
     def _resources(self) -> dict[str, Any]:
-        resources = Resources(self._within)
+        resources = Resources(self._within, self._may_search, self._shows_app)
+        subscriptions = {
+            "on_subscribe_resource": self._notices.subscribe,
+            "on_unsubscribe_resource": self._notices.unsubscribe,
+            "on_subscriptions_listen": self._notices.listen,
+        }  # fmt: skip
         return {
             "on_list_resources": resources.list,
             "on_list_resource_templates": resources.templates,
             "on_read_resource": resources.read,
-            "on_subscribe_resource": self._notices.subscribe,
-            "on_unsubscribe_resource": self._notices.unsubscribe,
-            "on_subscriptions_listen": self._notices.listen,
+            **(subscriptions if self._has_resources else {}),
         }
 
     def create_initialization_options(
@@ -83,8 +92,12 @@ class MemoryServer(Server[Any]):
         return super().create_initialization_options(changing, *arguments, **more)
 
     def get_capabilities(self, *arguments: Any, **more: Any) -> types.ServerCapabilities:
-        """Return the SDK's capabilities; since 2026-07-28 it would declare all lists as changing if one is."""
+        """Return the SDK's capabilities; since 2026-07-28 it would declare all lists as changing if one is.
+
+        Resources are declared where the vault has some; for the app `_with_app` declares them.
+        """
         declared = super().get_capabilities(*arguments, **more)
+        declared.resources = declared.resources if self._has_resources else None
         for fixed in (declared.tools, declared.prompts):
             if fixed:
                 fixed.list_changed = False
@@ -107,11 +120,21 @@ class MemoryServer(Server[Any]):
             raise MCPError(types.INTERNAL_ERROR, str(error)) from None
 
     async def _allowed(self, ctx: Any, call_next: Any) -> Any:
-        """Refuse resources to a caller that may not search the memories with a key."""
-        about = ctx.method.startswith(("resources/", "subscriptions/"))
-        if about and self._has_resources and SEARCH not in self._offered(ctx):
+        """Refuse resources to a caller for whom there are none: neither the vault's nor the app."""
+        if not ctx.method.startswith(("resources/", "subscriptions/")) or self._may_search(ctx):
+            return await call_next(ctx)
+        if ctx.method in APP_METHODS and self._shows_app(ctx):
+            return await call_next(ctx)
+        if self._has_resources:
             raise InvalidParamsError(f"This token does not allow resources: it would have to allow {SEARCH}.")
-        return await call_next(ctx)
+        raise MCPError(types.METHOD_NOT_FOUND, "Method not found", ctx.method)
+
+    async def _with_app(self, ctx: Any, call_next: Any) -> Any:
+        """Declare the app among the capabilities to a client that shows it."""
+        answer = await call_next(ctx)
+        if ctx.method in (HELLO, DISCOVER) and self._shows_app(ctx):
+            memories.declare(answer["capabilities"])
+        return answer
 
     async def _begun(self, ctx: Any, call_next: Any) -> Any:
         """Let a lasting connection hold its session from the first request on, and receive notices of changes."""
@@ -149,16 +172,23 @@ class MemoryServer(Server[Any]):
         return await self._calls.hop(lambda: work(self._calls.call(caller)))
 
     def _offered(self, ctx: Any) -> dict[str, Tool[Any, Any]]:
-        return self._calls.offered(self.callers.caller(ctx).grant)
+        return self._calls.offered(self.callers.caller(ctx).grant, app=memories.shown_by(ctx))
+
+    def _may_search(self, ctx: Any) -> bool:
+        return SEARCH in self._offered(ctx)
+
+    def _shows_app(self, ctx: Any) -> bool:
+        return memories.LIST in self._offered(ctx)
 
     async def _list_tools(self, ctx: Any, _params: Any) -> types.ListToolsResult:
-        return types.ListToolsResult(tools=[_declared(tool) for tool in self._offered(ctx).values()])
+        app = self._shows_app(ctx)
+        return types.ListToolsResult(tools=[_declared(tool, app) for tool in self._offered(ctx).values()])
 
     async def _call_tool(self, ctx: Any, params: types.CallToolRequestParams) -> types.CallToolResult:
         caller = self.callers.caller(ctx)
-        offered = self._calls.offered(caller.grant)
-        if (tool := offered.get(params.name)) is None:
-            raise MCPError(types.INVALID_PARAMS, f"Unknown tool: {params.name}. There are: {', '.join(offered)}.")
+        if (tool := self._offered(ctx).get(params.name)) is None:
+            known = ", ".join(self._calls.offered(caller.grant))
+            raise MCPError(types.INVALID_PARAMS, f"Unknown tool: {params.name}. There are: {known}.")
         try:
             answer, call = await self._calls.run(caller, tool, params.arguments or {}, progress_to(ctx))
             if answer.session:
@@ -178,7 +208,8 @@ class MemoryServer(Server[Any]):
 
 
 @cache
-def _declared(tool: Tool[Any, Any]) -> types.Tool:
+def _declared(tool: Tool[Any, Any], app: bool) -> types.Tool:
+    """Return the declaration of a tool; `app`: with what it has to do with the app."""
     return types.Tool(
         name=tool.name,
         title=tool.title,
@@ -191,4 +222,5 @@ def _declared(tool: Tool[Any, Any]) -> types.Tool:
             idempotent_hint=tool.idempotent or tool.capability == "read",
             open_world_hint=False,
         ),
+        _meta=memories.meta_of(tool.name) if app else None,
     )

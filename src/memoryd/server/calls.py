@@ -27,7 +27,7 @@ from memoryd.errors import (
 from memoryd.model import Workspace
 from memoryd.server.connection import Caller
 from memoryd.server.threads import LASTING, THREADS, ThreadPools
-from memoryd.toolsets import PROJECT_TOOLS, chosen
+from memoryd.toolsets import PROJECT_TOOLS, chosen, of_app
 from memoryd.toolsets.registry import Answer, Call, Needs, Tool
 
 log = logging.getLogger(__name__)
@@ -50,6 +50,7 @@ class Calls:
         settings = engine.settings
         self.engine = engine
         self.tools = chosen(settings.toolsets, read_only=settings.read_only)
+        self.app_tools = of_app(self.tools, read_only=settings.read_only)
         self.observers: list[CallObserver] = []
         self.ending: list[Callable[[], None]] = []
         """Callbacks that end endless streams, called before the server waits for running calls."""
@@ -70,11 +71,14 @@ class Calls:
         """Whether a call runs or waits for a thread."""
         return any(share.running or share.waiting for share in (self._share, self._lasting))
 
-    def offered(self, grant: Grant) -> dict[str, Tool[Any, Any]]:
-        """Return the tools that a caller may use; one that is bound to a workspace gets no project tools."""
+    def offered(self, grant: Grant, *, app: bool = False) -> dict[str, Tool[Any, Any]]:
+        """Return the tools that a caller may use; one that is bound to a workspace gets no project tools.
+
+        `app`: with those of the app, for a client that shows it.
+        """
         return {
             name: tool
-            for name, tool in self.tools.items()
+            for name, tool in (self.tools | self.app_tools if app else self.tools).items()
             if grant.allows(name, tool.capability) and not (grant.workspace and name in PROJECT_TOOLS)
         }
 

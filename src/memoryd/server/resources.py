@@ -6,6 +6,7 @@ from typing import Any, TypeVar
 from mcp import types
 
 from memoryd.errors import InvalidParamsError
+from memoryd.server.apps import memories
 from memoryd.toolsets import prompts, resources
 from memoryd.toolsets.registry import Call, Tool
 
@@ -19,23 +20,31 @@ JSON = "application/json"
 
 
 class Resources:
-    """Handlers of `resources/...`."""
+    """Handlers of `resources/...`: those of the vault, and the page of the app, each where a caller may have them."""
 
-    def __init__(self, within: RunWithin[Any]) -> None:
+    def __init__(self, within: RunWithin[Any], of_vault: Callable[[Any], bool], of_app: Callable[[Any], bool]) -> None:
         self._within = within
+        self._of_vault = of_vault
+        self._of_app = of_app
 
     async def list(self, ctx: Any, params: Any) -> types.ListResourcesResult:
         """resources/list."""
         cursor = params.cursor if params else None
+        first = [memories.RESOURCE] if self._of_app(ctx) and not cursor else []
+        if not self._of_vault(ctx):
+            return types.ListResourcesResult(resources=first)
         found, following = await self._within(ctx, lambda call: resources.listed(call, cursor))
-        return types.ListResourcesResult(resources=[_resource(one) for one in found], next_cursor=following)
+        return types.ListResourcesResult(resources=[*map(_resource, found), *first], next_cursor=following)
 
-    async def templates(self, _ctx: Any, _params: Any) -> types.ListResourceTemplatesResult:
+    async def templates(self, ctx: Any, _params: Any) -> types.ListResourceTemplatesResult:
         """resources/templates/list."""
-        return types.ListResourceTemplatesResult(resource_templates=[_template(one) for one in resources.TEMPLATES])
+        known = resources.TEMPLATES if self._of_vault(ctx) else ()
+        return types.ListResourceTemplatesResult(resource_templates=[_template(one) for one in known])
 
     async def read(self, ctx: Any, params: types.ReadResourceRequestParams) -> types.ReadResourceResult:
         """resources/read."""
+        if self._of_app(ctx) and (params.uri == memories.URI or not self._of_vault(ctx)):
+            return memories.read(params.uri)
         text, meta = await self._within(ctx, lambda call: resources.read(call, params.uri))
         content = types.TextResourceContents(uri=params.uri, mime_type=JSON, text=text, _meta=meta or None)
         return types.ReadResourceResult(contents=[content])

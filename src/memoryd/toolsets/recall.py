@@ -17,14 +17,12 @@ from memoryd.core.memories.view import (
 from memoryd.core.search.briefing import BUDGET, CONTEXT_BUDGET, Briefing, Format
 from memoryd.model import Kind
 from memoryd.prompts import TOOL_DESCRIPTIONS
-from memoryd.toolsets.registry import Answer, Arguments, Call, NonEmptyText, Query, Tags, Tool, Toolset
+from memoryd.toolsets.registry import Answer, Arguments, Call, MemoryId, Query, Tags, Time, Tool, Toolset
 
 IDS, LIMIT = 100, 1_000
 
 Verbatim = Annotated[str, StringConstraints(min_length=1, max_length=CONTENT, pattern=r"\S")]
 AnswerBudget = Annotated[int, Field(ge=1, le=BUDGET)]
-Time = Annotated[NonEmptyText, Field(max_length=100)]
-MemoryId = Annotated[NonEmptyText, Field(max_length=1_000)]  # of a turn that was imported
 
 
 # memory_store --------------------------------------------------------------------------------------------------------

@@ -36,6 +36,8 @@ NonEmptyText = Annotated[str, StringConstraints(strip_whitespace=True, min_lengt
 Query = Annotated[NonEmptyText, Field(max_length=2_000)]
 Tag = Annotated[NonEmptyText, Field(max_length=100)]
 Tags = Annotated[list[Tag], Field(max_length=50)]
+Time = Annotated[NonEmptyText, Field(max_length=100)]
+MemoryId = Annotated[NonEmptyText, Field(max_length=1_000)]  # of a turn that was imported
 
 
 class Arguments(BaseModel):

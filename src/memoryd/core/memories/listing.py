@@ -95,8 +95,19 @@ class ListPage:
     records: Sequence[ListedRecord]
     after: tuple[str, str] | None = None
 
+    @property
+    def following(self) -> str:
+        """The mark of the next page as text, for `mark_of`; '' at the end."""
+        return "~".join(self.after or ())
+
 
 BEGINNING = (FOREVER, "")
+
+
+def mark_of(text: str) -> tuple[str, str]:
+    """Return the mark that a text stands for; that of the beginning for ''."""
+    time, _, record_id = text.partition("~")
+    return (time, record_id) if time else BEGINNING
 
 
 def page(scope: Scope, facets: Facets, after: tuple[str, str] = BEGINNING, limit: int = PAGE) -> ListPage:

@@ -126,19 +126,19 @@ def inspected(memories: Memories, view: MemoryView, limit: int) -> InspectedMemo
         case "tags":
             return {"view": view, "tags": memories.tags(limit)}
         case "important":
-            return {"view": view, "memories": _inspected(memories.important(limit))}
+            return {"view": view, "memories": fields(memories.important(limit))}
         case "recent" | "export":
-            return {"view": view, "memories": _inspected(memories.recent(limit))}
+            return {"view": view, "memories": fields(memories.recent(limit))}
 
 
 def inspected_by_id(memories: Memories, ids: Sequence[str]) -> InspectedMemories:
     """Return the records of any kind with these ids or beginnings of ids, and those that are not there."""
     hits = memories.get(ids)
     missing = [given for given in ids if not any(short_ids.names(given, hit.record.id) for hit in hits)]
-    result: InspectedMemories = {"view": "ids", "memories": _inspected(hits), "not_found": missing}
+    result: InspectedMemories = {"view": "ids", "memories": fields(hits), "not_found": missing}
     return without_empty(result, "not_found")
 
 
-def _inspected(hits: Sequence[Hit]) -> list[dict[str, Any]]:
+def fields(hits: Sequence[Hit]) -> list[dict[str, Any]]:
     """Return the fields of records that were not searched for, without scores."""
     return [{name: value for name, value in whole(hit).items() if name not in ("score", "why")} for hit in hits]

@@ -11,7 +11,7 @@ from memoryd.core.maintenance import history
 from memoryd.core.maintenance.decay import vitality
 from memoryd.core.memories import correction, listing
 from memoryd.core.memories.correction import Correction
-from memoryd.core.memories.listing import BEGINNING, Facets, ListedRecord
+from memoryd.core.memories.listing import Facets, ListedRecord
 from memoryd.core.memories.memories import Criteria, Memories
 from memoryd.errors import InvalidInputError, NotFoundError
 from memoryd.model import Kind
@@ -50,29 +50,24 @@ def query_of(facets: Facets, **others: Any) -> dict[str, Any]:
 def show_list(visit: Visit) -> Response:
     """Show the records that facets and a search admit; for htmx only what it asks for: more, a search, or all."""
     facets, text, by_meaning = facets_of(visit), visit.text("q").strip(), visit.text("mode") == "meaning"
-    degraded, after, target = "", None, visit.request.headers.get("hx-target", "")
+    degraded, after, target = "", "", visit.request.headers.get("hx-target", "")
     if text and by_meaning and not facets.deleted:
         found = listing.meant(visit.scope, text, facets)
         records, degraded = found.best, found.degraded
     elif text and not facets.deleted:
         records = listing.typed(visit.scope, text, facets)
     else:
-        page = listing.page(visit.scope, facets, _mark(visit.text("after")))
-        records, after = list(page.records), page.after
+        page = listing.page(visit.scope, facets, listing.mark_of(visit.text("after")))
+        records, after = list(page.records), page.following
     values: dict[str, Any] = {
         "records": records, "facets": facets, "q": text, "by_meaning": by_meaning, "degraded": degraded,
-        "more": visit.address(**query_of(facets, after="~".join(after))) if after else "",
+        "more": visit.address(**query_of(facets, after=after)) if after else "",
         "more_only": target == "more", "query": query_of(facets),
         "address": lambda **change: visit.address(**query_of(facets) | change),
     }  # fmt: skip
     if visit.part and target in ("results", "more"):
         return visit.fragment("results.html", **values)
     return visit.page("memories.html", "memories", **values)
-
-
-def _mark(text: str) -> tuple[str, str]:
-    time, _, record_id = text.partition("~")
-    return (time, record_id) if time else BEGINNING
 
 
 def show_facets(visit: Visit) -> Response:

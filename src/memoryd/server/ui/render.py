@@ -12,7 +12,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from memoryd.core.base.clock import hours_since
 from memoryd.core.security.prompt_injection import reads_like_instructions
 from memoryd.core.security.secrets import find
-from memoryd.hidden import shown
+from memoryd.hidden import spelled_out
 
 HERE = Path(__file__).parent
 WORDS = 4_000  # words of two texts up to which they are compared word by word
@@ -29,13 +29,12 @@ Piece = tuple[Mark, str]
 
 _HIDDEN = re.compile(r"(<U\+[0-9A-F]{4,6}>)")
 _LINK = re.compile(r"""(https?://[^\s<>"'`{}|\\^\[\]]+[^\s<>"'`{}|\\^\[\].,;:!?)])""")
-_CONTROLS = {code: f"<U+{code:04X}>" for code in (*range(32), *range(127, 160)) if chr(code) not in "\n\t\r"}
 _WORD = re.compile(r"\s+|\w+|[^\w\s]")
 
 
 def pieces(text: str) -> Iterator[Piece]:
     """Yield a text in parts: plain, invisible characters spelled out, and addresses of the web."""
-    for number, part in enumerate(_HIDDEN.split(shown(text).translate(_CONTROLS))):
+    for number, part in enumerate(_HIDDEN.split(spelled_out(text))):
         if number % 2:
             yield "hidden", part[1:-1]
             continue
