@@ -5,7 +5,7 @@ import socket
 import ssl
 import sys
 import threading
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from subprocess import PIPE
@@ -14,6 +14,7 @@ from typing import Any, Self
 import httpx2
 from anyio.from_thread import start_blocking_portal
 from mcp import Client
+from mcp.client.extension import ClientExtension
 from mcp.client.sse import sse_client
 from mcp.client.streamable_http import streamable_http_client
 from starlette.applications import Starlette
@@ -147,17 +148,21 @@ def process_serving(home: Path, *arguments: str, **settings: Any) -> Iterator[Ht
 
 
 @contextmanager
-def remote(server: HttpServer, mode: str = "auto", **headers: str) -> Iterator[Agent]:
+def remote(
+    server: HttpServer, mode: str = "auto", extensions: Sequence[ClientExtension] = (), **headers: str
+) -> Iterator[Agent]:
     """An agent over HTTP: `mode` is the client's era, or `sse`. `X_Memory_Workspace` is a header's name here."""
     named = {name.replace("_", "-"): value for name, value in headers.items()}
     with start_blocking_portal() as portal:
         if mode == "sse":
-            client = Client(sse_client(f"{server.url}/sse", named, httpx_client_factory=_client), mode="legacy")
+            stream = sse_client(f"{server.url}/sse", named, httpx_client_factory=_client)
+            client = Client(stream, mode="legacy", extensions=extensions)
             with portal.wrap_async_context_manager(client) as connected:
                 yield Agent(portal, connected, server.environ)
             return
         with portal.wrap_async_context_manager(_client(named)) as http:
-            client = Client(streamable_http_client(f"{server.url}/mcp", http_client=http), mode=mode)
+            stream = streamable_http_client(f"{server.url}/mcp", http_client=http)
+            client = Client(stream, mode=mode, extensions=extensions)
             with portal.wrap_async_context_manager(client) as connected:
                 yield Agent(portal, connected, server.environ)
 

@@ -12,9 +12,10 @@ import pytest
 
 from memoryd import environment as environment_of
 from memoryd.settings import Settings, variables
-from tests.clients import MODERN, PATIENCE, Json, environment, until
+from tests.clients import LEGACY, MODERN, PATIENCE, Json, environment, until
 from tests.commands import run
 from tests.conftest import Start
+from tests.server.apps.kit import HELPERS, SHOWS, Talk
 from tests.server.service.kit import ON, Connector, connected, connector, gone, homes, pid, place, state
 from tests.wires import ProcessWire, envelope
 
@@ -59,6 +60,15 @@ def test_each_client_has_its_own_tools_and_workspace(home: Path, era: str) -> No
         assert tools[1] == {"memory_recall", "memory_context", "memory_inspect"}
         assert not one.call("commit_memory", meta, scope="vault", key="k", content="Of one.")["isError"]
         assert two.call("memory_inspect", meta)["isError"], "who only reads makes no workspace"
+
+
+def test_only_the_client_that_shows_apps_is_offered_one(home: Path) -> None:
+    with connector(home) as one, connected(home) as other:
+        shows = Talk(one, LEGACY, SHOWS)
+        id_ = other.call("memory_store", content="To be browsed.")["structuredContent"]["id"]
+        assert id_ in [memory["id"] for memory in shows.call("memory_browse")["memories"]]
+        assert set(HELPERS) < set(shows.tools())
+        assert "_meta" not in json.dumps(other.result("tools/list"))
 
 
 def test_the_project_is_that_of_each_client(home: Path) -> None:
