@@ -149,7 +149,7 @@ def process_serving(home: Path, *arguments: str, **settings: Any) -> Iterator[Ht
 
 @contextmanager
 def remote(
-    server: HttpServer, mode: str = "auto", extensions: Sequence[ClientExtension] = (), **headers: str
+    server: HttpServer, mode: str = "auto", extensions: Sequence[ClientExtension] = (), /, **headers: str
 ) -> Iterator[Agent]:
     """An agent over HTTP: `mode` is the client's era, or `sse`. `X_Memory_Workspace` is a header's name here."""
     named = {name.replace("_", "-"): value for name, value in headers.items()}

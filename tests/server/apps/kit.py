@@ -23,12 +23,13 @@ class Talk:
         self.wire = wire
         known = {"extensions": extensions} if extensions is not None else {}
         self._meta: Json = {}
+        declared: Json = {"io.modelcontextprotocol/clientCapabilities": known}
         if era == LEGACY:
             hello = {"protocolVersion": LEGACY, "capabilities": known, "clientInfo": {"name": "talk", "version": "1"}}
             self.capabilities = wire.result("initialize", hello)["capabilities"]
             wire.send({"jsonrpc": "2.0", "method": "notifications/initialized"})
         else:
-            self._meta = {"_meta": envelope(**{"io.modelcontextprotocol/clientCapabilities": known})}
+            self._meta = {"_meta": envelope() | declared}
             self.capabilities = wire.result("server/discover", dict(self._meta))["capabilities"]
 
     def request(self, method: str, **params: Any) -> Json:

@@ -2,7 +2,6 @@
 
 import json
 import os
-import shutil
 import threading
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -20,26 +19,19 @@ from memoryd.server.ui.app import Page
 from memoryd.server.ui.local import application
 from memoryd.settings import Settings
 from tests.clients import environment, until
+from tests.server.browser import CHROMIUM, FLAGS, NONE
 from tests.server.ui.demo import fill
 from tests.server.ui.test_texts import PAYLOADS
 
 playwright = pytest.importorskip("playwright.sync_api", reason="the extra ui-test is not installed")
 
-CHROMIUM = os.environ.get("CHROMIUM") or shutil.which("chromium") or shutil.which("google-chrome")
 PICTURES = os.environ.get("MEMORYD_PICTURES")
 """Where to put the pictures of the documentation; unset: nowhere."""
 SHOWN = {"memories-light", "corrected", "graph-dark", "phone"}
-FLAGS = [
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--no-first-run",
-]
 
 pytestmark = [
     pytest.mark.process, pytest.mark.slow,
-    pytest.mark.skipif(not CHROMIUM, reason="no Chromium: name one in CHROMIUM, or install one"),
+    pytest.mark.skipif(not CHROMIUM, reason=NONE),
 ]  # fmt: skip
 
 
