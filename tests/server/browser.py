@@ -1,9 +1,11 @@
-"""The Chromium that `make ui-test` drives: CHROMIUM names one, else chromium or google-chrome on PATH."""
+"""The Chromium that `make ui-test` drives."""
 
 import os
 import shutil
 
 CHROMIUM = os.environ.get("CHROMIUM") or shutil.which("chromium") or shutil.which("google-chrome")
+PICTURES = os.environ.get("MEMORYD_PICTURES")
+"""Where to put the pictures of the documentation; unset: nowhere."""
 FLAGS = [
     "--no-sandbox",
     "--disable-gpu",

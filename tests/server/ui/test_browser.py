@@ -1,7 +1,6 @@
 """The page in a real Chromium: what only a browser can say. `make ui-test` runs it."""
 
 import json
-import os
 import threading
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -19,14 +18,12 @@ from memoryd.server.ui.app import Page
 from memoryd.server.ui.local import application
 from memoryd.settings import Settings
 from tests.clients import environment, until
-from tests.server.browser import CHROMIUM, FLAGS, NONE
+from tests.server.browser import CHROMIUM, FLAGS, NONE, PICTURES
 from tests.server.ui.demo import fill
 from tests.server.ui.test_texts import PAYLOADS
 
 playwright = pytest.importorskip("playwright.sync_api", reason="the extra ui-test is not installed")
 
-PICTURES = os.environ.get("MEMORYD_PICTURES")
-"""Where to put the pictures of the documentation; unset: nowhere."""
 SHOWN = {"memories-light", "corrected", "graph-dark", "phone"}
 
 pytestmark = [
