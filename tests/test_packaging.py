@@ -42,6 +42,7 @@ def test_every_version_is_the_packages() -> None:
     assert {read("mcpb/manifest.json")["version"], bundle["version"]} == {__version__}
     assert bundle["dependencies"] == [f"memoryd=={__version__}"]
     assert {plugin[1]["version"] for plugin in plugin_files("plugin.json")} == {__version__}
+    assert read("plugins/gemini/gemini-extension.json")["version"] == __version__
     started = [path.read_text(encoding="utf-8") for path in PLUGIN.parent.rglob("*.js*")]
     named = {name for held in started for name in re.findall(r"memoryd[><=~]=[\w.]+", held)}
     assert named == {f"memoryd>={__version__}"}
@@ -105,27 +106,60 @@ def plugin_files(name: str) -> list[tuple[Path, Any]]:
 def test_the_plugin_is_whole_and_starts_what_is_there() -> None:
     (listed,) = read(".claude-plugin/marketplace.json")["plugins"]
     assert (ROOT / listed["source"]).samefile(PLUGIN)
-    (_, claude), (_, codex) = plugin_files("plugin.json")
-    assert claude["name"] == codex["name"] == listed["name"]
-    assert {one["repository"] for one in (claude, codex)} == {REPOSITORY}
+    (_, claude), (_, codex), (_, cursor) = plugin_files("plugin.json")
+    assert claude["name"] == codex["name"] == cursor["name"] == listed["name"]
+    assert {one["repository"] for one in (claude, codex, cursor)} == {REPOSITORY}
     for part in ("skills", "mcpServers", "hooks"):
-        assert (PLUGIN / codex[part]).exists()
+        assert all((PLUGIN / one[part]).exists() for one in (codex, cursor))
     servers = [held["mcpServers"]["memory"] for _, held in plugin_files(".mcp*.json")]
+    servers.append(read("plugins/gemini/gemini-extension.json")["mcpServers"]["memory"])
     starts = [[server["command"], *server["args"]] for server in servers]
-    assert starts == [["uvx", "--from", f"memoryd>={__version__}", "memoryd"]] * 2
+    assert starts == [["uvx", "--from", f"memoryd>={__version__}", "memoryd"]] * 4
     assert {name for server in servers for name in server.get("env", {})} <= KNOWN
 
 
-@pytest.mark.parametrize(("file", "client"), [("hooks.json", "claude-code"), ("codex-hooks.json", "codex")])
+def test_the_plugin_of_cursor_has_what_its_schema_knows() -> None:
+    """The schema of github.com/cursor/plugins, schemas/plugin.schema.json: it takes no other fields."""
+    (listed,) = read(".cursor-plugin/marketplace.json")["plugins"]
+    assert (ROOT / listed["source"]).samefile(PLUGIN)
+    manifest = json.loads((PLUGIN / ".cursor-plugin" / "plugin.json").read_text(encoding="utf-8"))
+    assert listed["name"] == manifest["name"]
+    assert manifest.keys() <= {
+        "name", "displayName", "version", "description", "author", "license", "repository", "logo", "keywords",
+        "category", "skills", "mcpServers", "hooks",
+    }  # fmt: skip
+    assert (PLUGIN / manifest["logo"]).is_file()
+
+
+def test_the_extension_of_gemini_says_what_the_docs_say() -> None:
+    extension = read("plugins/gemini/gemini-extension.json")
+    assert extension["name"] == "memoryd"  # the folder that the client makes
+    said = text(f"plugins/gemini/{extension['contextFileName']}").removeprefix("# Memory\n\n")
+    assert f"```markdown\n{said}```" in text("docs/clients.md")
+    assert "trust" not in extension["mcpServers"]["memory"]  # which an extension may not say
+
+
+@pytest.mark.parametrize(
+    ("file", "client"),
+    [
+        ("memoryd/hooks/hooks.json", "claude-code"), ("memoryd/hooks/codex-hooks.json", "codex"),
+        ("memoryd/hooks/cursor-hooks.json", "cursor"), ("gemini/hooks/hooks.json", "gemini"),
+    ],
+)  # fmt: skip
 def test_the_hooks_of_the_plugin_are_those_that_install_writes(file: str, client: ClientName) -> None:
-    held = json.loads((PLUGIN / "hooks" / file).read_text(encoding="utf-8"))["hooks"]
-    lines = {event: group["hooks"][0]["command"] for event, (group,) in held.items()}
+    held = read(f"plugins/{file}")
+    assert held.get("version") == HOOK_FILES[client].version
+    hooks = {event: group.get("hooks", [group])[0] for event, (group,) in held["hooks"].items()}
+    lines = {event: hook["command"] for event, hook in hooks.items()}
     assert all(line.endswith(UNBLOCKING) for line in lines.values())
     run = {event: shlex.split(line.removesuffix(UNBLOCKING)) for event, line in lines.items()}
     begin = ["uvx", "--from", f"memoryd>={__version__}", "memoryd", "hook"]
     assert all(words[:5] == begin for words in run.values())
     assert {event: words[5] for event, words in run.items()} == HOOK_FILES[client].events
     assert all(("--client" in words) == (client != "claude-code") for words in run.values())
+    if client == "cursor":  # what it tells a plugin's server of the project is not known, so both use the default
+        assert all("--workspace" not in words for words in run.values())
+        return
     default = read("plugins/memoryd/.claude-plugin/plugin.json")["userConfig"]["workspace"]["default"]
     assert all(words[-1].removesuffix("}").rpartition(":-")[2] == default for words in run.values())
 

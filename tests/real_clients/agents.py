@@ -11,6 +11,9 @@ from tests.real_clients.place import BIN, BUILD, PROGRAMS, ROOT, Place
 
 KEY = "not-a-key"
 PLUGIN = ROOT / "plugins" / "memoryd"
+EXTENSION = ROOT / "plugins" / "gemini"
+ALLOWED = '[[rule]]\nmcpName = "memory"\ntoolName = "*"\ndecision = "allow"\npriority = 100\n'
+"""Nobody is there whom Gemini CLI could ask before it calls a tool."""
 MODEL = "scripted"
 TERMINAL = (sys.executable, "-c", "import os, pty, sys; sys.exit(os.waitstatus_to_exitcode(pty.spawn(sys.argv[1:])))")
 """Runs a command at a terminal of its own."""
@@ -153,6 +156,15 @@ class Gemini(Agent):
         }
         place.write(self.configuration, settings)
         place.write(".gemini/trustedFolders.json", {str(place.project): "TRUST_FOLDER"})
+
+    def install_plugin(self, place: Place) -> bool:
+        extension = [self.binary("gemini"), "extensions"]
+        place.said([*extension, "validate", str(EXTENSION)])
+        place.said(
+            [*extension, "install", str(EXTENSION), "--consent"], input="y\n"
+        )  # it asks whether to trust the folder
+        place.write(".gemini/policies/memory.toml", ALLOWED)
+        return True
 
     def command(self, place: Place, url: str, prompt: str) -> list[str]:
         return [self.binary("gemini"), "--model", "gemini-2.5-flash", "--prompt", prompt]

@@ -14,15 +14,21 @@ def page() -> str:
 
 
 def test_texts_become_no_markup() -> None:
-    unsafe = r"innerHTML|outerHTML|insertAdjacentHTML|document\.write|DOMParser|srcdoc|\beval\(|new Function|setAttribute"
+    unsafe = (
+        r"innerHTML|outerHTML|insertAdjacentHTML|document\.write|DOMParser|srcdoc|\beval\(|new Function|setAttribute"
+    )
     assert re.findall(unsafe, page()) == []
     markup = page().partition("<script>")[0]
     assert re.findall(r"\son\w+\s*=|javascript:|\sstyle=", markup) == []
 
 
 def test_nothing_comes_from_elsewhere_and_nothing_goes_there() -> None:
-    assert re.findall(r"//[\w.-]+\.\w|url\(|@import|\ssrc=|\shref=|<(?:link|img|iframe|object|base|form)\b", page()) == []
-    assert re.findall(r"\bfetch\(|XMLHttpRequest|WebSocket|EventSource|localStorage|sessionStorage|cookie", page()) == []
+    assert (
+        re.findall(r"//[\w.-]+\.\w|url\(|@import|\ssrc=|\shref=|<(?:link|img|iframe|object|base|form)\b", page()) == []
+    )
+    assert (
+        re.findall(r"\bfetch\(|XMLHttpRequest|WebSocket|EventSource|localStorage|sessionStorage|cookie", page()) == []
+    )
 
 
 def test_it_is_one_small_file() -> None:
