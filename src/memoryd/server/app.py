@@ -30,11 +30,8 @@ DAY_MS = 86_400_000
 JOINING = 1.0  # seconds that a connecting client waits for a database that is slow or unreachable
 RESOURCE_NOT_FOUND = -32002  # until 2025-11-25
 SEARCH = "search_memories"  # resources of the vault are offered if this tool is, which searches them
-APP_METHODS = (
-    "resources/list",
-    "resources/templates/list",
-    "resources/read",
-)  # what a client that shows the app may ask
+APP_METHODS = ("resources/list", "resources/templates/list", "resources/read")
+"""What a client that shows the app may ask, where it may not search."""
 
 T = TypeVar("T")
 
@@ -76,7 +73,7 @@ class MemoryServer(Server[Any]):
             "on_subscribe_resource": self._notices.subscribe,
             "on_unsubscribe_resource": self._notices.unsubscribe,
             "on_subscriptions_listen": self._notices.listen,
-        }  # fmt: skip
+        }
         return {
             "on_list_resources": resources.list,
             "on_list_resource_templates": resources.templates,

@@ -30,11 +30,11 @@ class Resources:
     async def list(self, ctx: Any, params: Any) -> types.ListResourcesResult:
         """resources/list."""
         cursor = params.cursor if params else None
-        first = [memories.RESOURCE] if self._of_app(ctx) and not cursor else []
+        app = [memories.RESOURCE] if self._of_app(ctx) and not cursor else []
         if not self._of_vault(ctx):
-            return types.ListResourcesResult(resources=first)
+            return types.ListResourcesResult(resources=app)
         found, following = await self._within(ctx, lambda call: resources.listed(call, cursor))
-        return types.ListResourcesResult(resources=[*map(_resource, found), *first], next_cursor=following)
+        return types.ListResourcesResult(resources=[*map(_resource, found), *app], next_cursor=following)
 
     async def templates(self, ctx: Any, _params: Any) -> types.ListResourceTemplatesResult:
         """resources/templates/list."""
