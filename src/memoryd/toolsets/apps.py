@@ -8,14 +8,14 @@ from typing_extensions import TypedDict
 from memoryd.core.graph.transaction import Graph
 from memoryd.core.maintenance import history
 from memoryd.core.memories import browsing, correction
-from memoryd.core.memories.browsing import BrowsedMemories, Wanted
+from memoryd.core.memories.browsing import BrowsedMemories, WantedMemories
 from memoryd.core.memories.correction import Correction
 from memoryd.toolsets.registry import Answer, Arguments, Call, MemoryId, Query, Tags, Time, Tool, Toolset
 
 IDS = 100
 
-Change = Literal["memory_correct", "memory_forget", "memory_restore"]
-CHANGES: tuple[Change, ...] = ("memory_correct", "memory_forget", "memory_restore")
+ChangingTool = Literal["memory_correct", "memory_forget", "memory_restore"]
+CHANGES: tuple[ChangingTool, ...] = ("memory_correct", "memory_forget", "memory_restore")
 """The tools by which the app changes memories; recall's memory_forget is among them."""
 
 
@@ -35,11 +35,11 @@ class MemoryBrowseArguments(Arguments):
 class MemoriesToBrowse(BrowsedMemories):
     """Memories, and which tools may change them."""
 
-    may: list[Change]
+    may: list[ChangingTool]
 
 
 def _browse(call: Call, arguments: MemoryBrowseArguments) -> Answer[MemoriesToBrowse]:
-    wanted = Wanted(
+    wanted = WantedMemories(
         ids=arguments.ids, query=arguments.query or "", meaning=arguments.meaning, tags=tuple(arguments.tags),
         after=arguments.after,
     )  # fmt: skip
@@ -71,7 +71,7 @@ def _correct(call: Call, arguments: MemoryCorrectArguments) -> Answer[CorrectedM
     tags = None if arguments.tags is None else tuple(arguments.tags)
     wanted = Correction(id=arguments.id, content=arguments.content, tags=tags, importance=arguments.importance)
     done = correction.correct(call.scope, wanted)
-    return Answer({**browsing.browse(call.scope, Wanted(ids=done.ids)), "at": done.at})
+    return Answer({**browsing.browse(call.scope, WantedMemories(ids=done.ids)), "at": done.at})
 
 
 # memory_restore ------------------------------------------------------------------------------------------------------

@@ -16,7 +16,7 @@ PAGE = 20  # memories of a page: an app is a small frame in a conversation
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Wanted:
+class WantedMemories:
     """Which memories to list: those with these ids, those that a query finds, or all, the last changed first."""
 
     ids: Sequence[str] = ()
@@ -40,7 +40,7 @@ class BrowsedMemories(Searched):
     """The mark that the next page begins after; absent at the end."""
 
 
-def browse(scope: Scope, wanted: Wanted) -> BrowsedMemories:
+def browse(scope: Scope, wanted: WantedMemories) -> BrowsedMemories:
     """Return a page of memories; ids that are not there are left out. Looking does not count as a recall."""
     found, after = _found(scope, wanted)
     memories = view.fields(found.best)
@@ -51,7 +51,7 @@ def browse(scope: Scope, wanted: Wanted) -> BrowsedMemories:
     return without_empty(result, "degraded", "after")
 
 
-def _found(scope: Scope, wanted: Wanted) -> tuple[Findings[Hit], str]:
+def _found(scope: Scope, wanted: WantedMemories) -> tuple[Findings[Hit], str]:
     """Return memories, and the mark of the next page."""
     if wanted.ids:
         return Findings(Memories(scope).get(wanted.ids)), ""
