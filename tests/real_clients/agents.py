@@ -160,9 +160,8 @@ class Gemini(Agent):
     def install_plugin(self, place: Place) -> bool:
         extension = [self.binary("gemini"), "extensions"]
         place.said([*extension, "validate", str(EXTENSION)])
-        place.said(
-            [*extension, "install", str(EXTENSION), "--consent"], input="y\n"
-        )  # it asks whether to trust the folder
+        trusted = "y\n"  # the answer to whether the folder is
+        place.said([*extension, "install", str(EXTENSION), "--consent"], input=trusted)
         place.write(".gemini/policies/memory.toml", ALLOWED)
         return True
 
