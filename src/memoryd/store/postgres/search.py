@@ -210,7 +210,7 @@ def driving(query: WordQuery, having: Mapping[str, int], number: int, limit: int
     With operators that is the query itself; else its rare words, or several of the common ones together: a record that
     has only one of those is not among the best if thousands have more.
     """
-    if query.syntax:
+    if query.syntax or query.every:
         yield query.tsquery()
         return
     rare, common, found = list[str](), list[str](), 0

@@ -11,7 +11,7 @@ import apsw
 
 from memoryd.errors import StoreBusyError, StoreError
 from memoryd.model import Workspace
-from memoryd.store.base import Row
+from memoryd.store.base import Queries, Row
 from memoryd.store.base.rows import uncertain
 from memoryd.store.sql import load, moving
 from memoryd.text import segmented
@@ -45,6 +45,12 @@ class SqliteQueries:
     def many(self, name: str, rows: Iterable[Mapping[str, Any]], /) -> None:
         """Run a statement once for each row of parameters."""
         self.connection.executemany(self._statements[name], [self._bound | dict(row) for row in rows])
+
+
+def writing(queries: Queries) -> bool:
+    """Return whether a transaction has written something, which may yet be undone."""
+    assert isinstance(queries, SqliteQueries)
+    return queries.connection.txn_state("main") == apsw.mapping_txn_state["SQLITE_TXN_WRITE"]
 
 
 @cache
