@@ -118,6 +118,12 @@ class PostgresIndex:
         rows = queries.all("search.coverage", ids=json.dumps(list(ids)), terms=asked)
         return {row["id"]: row["number"] for row in rows}
 
+    def number(self, queries: Queries, allowed: Filter) -> int:
+        """Return how many memories with a key are on a shelf."""
+        row = queries.one("vault.number", session=allowed.session, shelf=allowed.shelf)
+        assert row is not None
+        return int(row["number"])
+
     def nearest(
         self, queries: Queries, sets: Sequence[VectorSet], vector: Vector, allowed: Filter, limit: int
     ) -> list[Scored]:

@@ -1,7 +1,7 @@
 """Connections to SQLite, through apsw: how they are opened and queried, and what their errors mean."""
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from functools import cache
 from pathlib import Path
@@ -82,19 +82,6 @@ def equipped(connection: apsw.Connection) -> apsw.Connection:
 
 def _segmented(*values: Any) -> str:
     return segmented(values[0])
-
-
-def stemmer(connection: apsw.Connection) -> Callable[[str], list[str]]:
-    """Return the function that makes words of a segmented text as the index does."""
-    tokenizer = connection.fts5_tokenizer("porter", ["unicode61", "remove_diacritics", "2"])
-
-    def words(text: str) -> list[str]:
-        found: Any = tokenizer(
-            text.encode(), apsw.FTS5_TOKENIZE_DOCUMENT, None, include_offsets=False, include_colocated=False
-        )
-        return list(found)
-
-    return words
 
 
 def _opened(path: Path) -> apsw.Connection:

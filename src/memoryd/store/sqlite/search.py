@@ -2,18 +2,18 @@
 
 import json
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any
 
 from memoryd.model import Filter, VectorSet
 from memoryd.query_syntax import Phrase, WordQuery
-from memoryd.store.base import Queries, Scored, Vector
-from memoryd.store.sqlite.connection import SqliteQueries, stemmer, writing
+from memoryd.store.base import Queries, Row, Scored, Vector
+from memoryd.store.sqlite.connection import writing
 from memoryd.store.sqlite.vector_index import VectorIndexes, by_record, means, sieve_for
 from memoryd.store.sqlite.word_index import WEIGHTS, WordIndex, best
 
 COLUMNS = ("title", "type", "body", "tags")  # of the index that hold words
 TEXT = f"{{{' '.join(COLUMNS)}}}"
+NUMBERS = 1_000  # numbers of memories that are remembered
 ADMITTED = 8  # records for each hit that are looked at one by one; if too few of them may be found, FTS5 looks at all
 
 
@@ -23,16 +23,15 @@ class SqliteIndex:
     def __init__(self) -> None:
         self._vectors = VectorIndexes()
         self._words = WordIndex()
+        self._numbers: dict[tuple[str, ...], tuple[tuple[int, int], int]] = {}
 
     def words(self, queries: Queries, query: WordQuery, allowed: Filter, limit: int) -> Scored:
         """Return the records that match by words, scored by BM25 over title, type, body and tags."""
-        marks = queries.one("words.marks")
-        assert marks is not None
-        within = _within(queries, allowed, shared=marks["shared"])
+        marks = _marks(queries)
+        within = _within(queries, allowed, marks)
         if not (query.syntax or allowed.tags or allowed.entity or allowed.among is not None):
-            index = WordIndex() if writing(queries) else self._words  # what is not committed may come to nothing
-            matches = [f"{within} : ({term.fts5()})" for term in query.terms()]
-            scores = index.scores(queries, matches, marks, every=query.every)
+            matches = _matches(query.terms(), within)
+            scores = self._known(queries).scores(queries, matches, marks, every=query.every)
             order = best(scores, ADMITTED * limit)
             rows = queries.all("search.admitted", rids=json.dumps(order.tolist()), **_owners(allowed), limit=limit)
             if len(rows) == limit or len(order) < ADMITTED * limit:
@@ -42,21 +41,33 @@ class SqliteIndex:
         )  # fmt: skip
         return [(row["id"], row["score"]) for row in rows]
 
+    def _known(self, queries: Queries) -> WordIndex:
+        """Return the index in memory; an empty one for a transaction that writes, since it may come to nothing."""
+        return WordIndex() if writing(queries) else self._words
+
     def matching(self, queries: Queries, query: WordQuery, ids: Sequence[str]) -> set[str]:
         """Return those of some records that match by words."""
         match = f"{TEXT} : ({query.fts5()})"
         return {row["id"] for row in queries.all("search.matching", ids=json.dumps(list(ids)), match=match)}
 
     def coverage(self, queries: Queries, terms: Sequence[Phrase], ids: Sequence[str]) -> dict[str, int]:
-        """Return how many of some terms each of some records has. Reading their texts is quicker than the index."""
-        assert isinstance(queries, SqliteQueries)
-        stemmed = stemmer(queries.connection)
-        asked = [replace(term, words=" ".join(stemmed(term.words))) for term in terms]
-        found = {}
-        for row in queries.all("search.texts", ids=json.dumps(list(ids))):
-            text = [word for column in COLUMNS for word in ("", *stemmed(row[column]))]  # no phrase spans two columns
-            found[row["id"]] = sum(term.matches(text) for term in asked)
-        return found
+        """Return how many of some terms each of some records has."""
+        marks = _marks(queries)
+        matches = _matches(terms, _within(queries, Filter(), marks))
+        numbers = self._known(queries).numbers(queries, matches, marks)
+        rows = queries.all("search.rids", ids=json.dumps(list(ids)))
+        return {row["id"]: int(numbers[row["rid"]]) for row in rows}
+
+    def number(self, queries: Queries, allowed: Filter) -> int:
+        """Return how many memories with a key are on a shelf; counting them takes longer than a search."""
+        marks = _marks(queries)
+        key, now = (queries.workspace_id, allowed.session, allowed.shelf), (marks["added"], marks["changed"])
+        then, number = self._numbers.get(key, (None, 0))
+        if then != now or writing(queries):
+            number = (queries.one("vault.number", **_owners(allowed)) or {})["number"]
+            if not writing(queries):
+                self._numbers = {**self._numbers, key: (now, number)} if len(self._numbers) < NUMBERS else {}
+        return number
 
     def nearest(
         self, queries: Queries, sets: Sequence[VectorSet], vector: Vector, allowed: Filter, limit: int
@@ -87,11 +98,22 @@ class SqliteIndex:
         return means(queries, among)
 
 
-def _within(queries: Queries, allowed: Filter, *, shared: bool) -> str:
+def _marks(queries: Queries) -> Row:
+    """Return how far the records of the file and their changes have come."""
+    marks = queries.one("words.marks")
+    assert marks is not None
+    return marks
+
+
+def _within(queries: Queries, allowed: Filter, marks: Row) -> str:
     """Return where a match must be: in the words, of records of this workspace and the kinds that are allowed."""
-    scope = [f"w{queries.workspace_id.replace('-', '')}"] if shared else []
+    scope = [f"w{queries.workspace_id.replace('-', '')}"] if marks["shared"] else []
     scope += [f"({' OR '.join(f'k{kind}' for kind in allowed.kinds)})"] if allowed.kinds else []
     return f"scope_tokens : ({' AND '.join(scope)}) AND {TEXT}" if scope else TEXT
+
+
+def _matches(terms: Sequence[Phrase], within: str) -> list[str]:
+    return [f"{within} : ({term.fts5()})" for term in terms]
 
 
 def _owners(allowed: Filter) -> dict[str, str]:

@@ -86,6 +86,11 @@ class WordIndex:
             scores[np.bincount(rids) < len(postings)] = 0
         return cast(NDArray[np.float64], scores)
 
+    def numbers(self, queries: Queries, matches: Sequence[str], marks: Row) -> NDArray[np.int64]:
+        """Return how many of `matches` each rid has."""
+        postings = self._caught_up(queries, matches, marks)
+        return np.bincount(np.concatenate([posting.rids for posting in postings]), minlength=marks["added"] + 1)
+
     def _caught_up(self, queries: Queries, matches: Sequence[str], marks: Row) -> list[Posting]:
         known = self._known(queries, matches, marks)
         behind = {

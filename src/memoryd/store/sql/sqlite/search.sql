@@ -35,13 +35,6 @@ CROSS JOIN records r ON r.workspace_id = :workspace AND r.id = wanted.value AND 
 CROSS JOIN records_fts ON records_fts.rowid = r.rid
 WHERE records_fts MATCH :match
 
--- name: search.texts
--- What the index holds of some records.
-SELECT r.id, t.title, t.type, t.body, t.tags
-FROM json_each(:ids) wanted
-CROSS JOIN records r ON r.workspace_id = :workspace AND r.id = wanted.value
-CROSS JOIN live_text t ON t.rid = r.rid
-
 -- name: search.shelf
 -- The memories with a key, as one JSON list: :shelf is `session`, `vault` or `all`.
 SELECT json_group_array(rid) AS rids FROM records
