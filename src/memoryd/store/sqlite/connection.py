@@ -27,6 +27,7 @@ class SqliteQueries:
         self.workspace_id = workspace.id if workspace else ""
         self._bound = {"workspace": self.workspace_id}
         self._statements = _statements()
+        self.marks: Row | None = None
 
     def all(self, name: str, /, **parameters: Any) -> list[Row]:
         """Return every row."""
@@ -50,7 +51,16 @@ class SqliteQueries:
 def writing(queries: Queries) -> bool:
     """Return whether a transaction has written something, which may yet be undone."""
     assert isinstance(queries, SqliteQueries)
-    return queries.connection.txn_state("main") == apsw.mapping_txn_state["SQLITE_TXN_WRITE"]
+    return queries.connection.txn_state("main") == apsw.SQLITE_TXN_WRITE
+
+
+def marks(queries: Queries) -> Row:
+    """Return how far the records and vectors of a file have come; a transaction that does not write asks once."""
+    assert isinstance(queries, SqliteQueries)
+    if queries.marks is None or writing(queries):
+        queries.marks = queries.one("search.marks")
+    assert queries.marks is not None
+    return queries.marks
 
 
 @cache

@@ -6,8 +6,8 @@ from typing import Any
 
 from memoryd.model import Filter, VectorSet
 from memoryd.query_syntax import Phrase, WordQuery
-from memoryd.store.base import Queries, Row, Scored, Vector
-from memoryd.store.sqlite.connection import writing
+from memoryd.store.base import Queries, Scored, Vector
+from memoryd.store.sqlite.connection import marks, writing
 from memoryd.store.sqlite.vector_index import VectorIndexes, by_record, means, sieve_for
 from memoryd.store.sqlite.word_index import WEIGHTS, WordIndex, best
 
@@ -27,11 +27,10 @@ class SqliteIndex:
 
     def words(self, queries: Queries, query: WordQuery, allowed: Filter, limit: int) -> Scored:
         """Return the records that match by words, scored by BM25 over title, type, body and tags."""
-        marks = _marks(queries)
-        within = _within(queries, allowed, marks)
+        within = _within(queries, allowed)
         if not (query.syntax or allowed.tags or allowed.entity or allowed.among is not None):
             matches = _matches(query.terms(), within)
-            scores = self._known(queries).scores(queries, matches, marks, every=query.every)
+            scores = self._known(queries).scores(queries, matches, every=query.every)
             order = best(scores, ADMITTED * limit)
             rows = queries.all("search.admitted", rids=json.dumps(order.tolist()), **_owners(allowed), limit=limit)
             if len(rows) == limit or len(order) < ADMITTED * limit:
@@ -52,16 +51,15 @@ class SqliteIndex:
 
     def coverage(self, queries: Queries, terms: Sequence[Phrase], ids: Sequence[str]) -> dict[str, int]:
         """Return how many of some terms each of some records has."""
-        marks = _marks(queries)
-        matches = _matches(terms, _within(queries, Filter(), marks))
-        numbers = self._known(queries).numbers(queries, matches, marks)
+        matches = _matches(terms, _within(queries, Filter()))
+        numbers = self._known(queries).numbers(queries, matches)
         rows = queries.all("search.rids", ids=json.dumps(list(ids)))
         return {row["id"]: int(numbers[row["rid"]]) for row in rows}
 
     def number(self, queries: Queries, allowed: Filter) -> int:
         """Return how many memories with a key are on a shelf; counting them takes longer than a search."""
-        marks = _marks(queries)
-        key, now = (queries.workspace_id, allowed.session, allowed.shelf), (marks["added"], marks["changed"])
+        come = marks(queries)
+        key, now = (queries.workspace_id, allowed.session, allowed.shelf), (come["records"], come["changes"])
         then, number = self._numbers.get(key, (None, 0))
         if then != now or writing(queries):
             number = (queries.one("vault.number", **_owners(allowed)) or {})["number"]
@@ -98,16 +96,9 @@ class SqliteIndex:
         return means(queries, among)
 
 
-def _marks(queries: Queries) -> Row:
-    """Return how far the records of the file and their changes have come."""
-    marks = queries.one("words.marks")
-    assert marks is not None
-    return marks
-
-
-def _within(queries: Queries, allowed: Filter, marks: Row) -> str:
+def _within(queries: Queries, allowed: Filter) -> str:
     """Return where a match must be: in the words, of records of this workspace and the kinds that are allowed."""
-    scope = [f"w{queries.workspace_id.replace('-', '')}"] if marks["shared"] else []
+    scope = [f"w{queries.workspace_id.replace('-', '')}"] if marks(queries)["shared"] else []
     scope += [f"({' OR '.join(f'k{kind}' for kind in allowed.kinds)})"] if allowed.kinds else []
     return f"scope_tokens : ({' AND '.join(scope)}) AND {TEXT}" if scope else TEXT
 

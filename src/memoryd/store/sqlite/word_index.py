@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from memoryd.store.base import Queries, Row
+from memoryd.store.sqlite.connection import marks
 
 MEMORY = 64 * 2**20  # bytes that all postings together may take; the least recently used go first
 SMALL = 100  # records of a posting that is read whole: that is as quick as a part of it
@@ -74,41 +75,38 @@ class WordIndex:
         self._bytes = 0
         self._lock = threading.Lock()
 
-    def scores(self, queries: Queries, matches: Sequence[str], marks: Row, *, every: bool) -> NDArray[np.float64]:
-        """Return the BM25 of each rid: the sum of what it has of `matches`; 0 with none, or if `every`, not all.
-
-        `marks` says how far the snapshot of `queries` has come.
-        """
-        postings = self._caught_up(queries, matches, marks)
+    def scores(self, queries: Queries, matches: Sequence[str], *, every: bool) -> NDArray[np.float64]:
+        """Return the BM25 of each rid: the sum of what it has of `matches`; 0 with none, or if `every`, not all."""
+        postings = self._caught_up(queries, matches)
         rids = np.concatenate([posting.rids for posting in postings])
         scores = np.bincount(rids, np.concatenate([posting.parts for posting in postings]))
         if every:
             scores[np.bincount(rids) < len(postings)] = 0
         return cast(NDArray[np.float64], scores)
 
-    def numbers(self, queries: Queries, matches: Sequence[str], marks: Row) -> NDArray[np.int64]:
+    def numbers(self, queries: Queries, matches: Sequence[str]) -> NDArray[np.int64]:
         """Return how many of `matches` each rid has."""
-        postings = self._caught_up(queries, matches, marks)
-        return np.bincount(np.concatenate([posting.rids for posting in postings]), minlength=marks["added"] + 1)
+        rids = np.concatenate([posting.rids for posting in self._caught_up(queries, matches)])
+        return np.bincount(rids, minlength=marks(queries)["records"] + 1)
 
-    def _caught_up(self, queries: Queries, matches: Sequence[str], marks: Row) -> list[Posting]:
-        known = self._known(queries, matches, marks)
+    def _caught_up(self, queries: Queries, matches: Sequence[str]) -> list[Posting]:
+        come, known = marks(queries), self._known(queries, matches)
         behind = {
             match: posting for match, posting in known.items()
-            if posting.added < marks["added"] or posting.changed < marks["changed"]
+            if posting.added < come["records"] or posting.changed < come["changes"]
         }  # fmt: skip
         if not behind:
             return list(known.values())
-        parted = {match: posting for match, posting in behind.items() if not posting.outdated(marks["added"])}
-        changed = _first_changed(queries, parted.values(), marks)
+        parted = {match: posting for match, posting in behind.items() if not posting.outdated(come["records"])}
+        changed = _first_changed(queries, parted.values(), come)
         first = {match: min(parted[match].added + 1, changed) if match in parted else 0 for match in behind}
         rows = queries.all("words.parts", terms=json.dumps(list(first.items())), scale=SCALE, **WEIGHTS)
         for (match, rid), row in zip(first.items(), rows, strict=True):
-            known[match] = _continued(known[match].before(rid), _numbers(row["parts"]), marks)
+            known[match] = _continued(known[match].before(rid), _numbers(row["parts"]), come)
         self._keep(queries, {match: known[match] for match in behind})
         return list(known.values())
 
-    def _known(self, queries: Queries, matches: Sequence[str], marks: Row) -> dict[str, Posting]:
+    def _known(self, queries: Queries, matches: Sequence[str]) -> dict[str, Posting]:
         """Return the postings that are kept, but none that knows of changes that the snapshot does not have."""
         known = {}
         with self._lock:
@@ -117,7 +115,7 @@ class WordIndex:
                 if key in self._kept:
                     self._kept.move_to_end(key)
                 posting = self._kept.get(key, NOTHING)
-                known[match] = posting if posting.changed <= marks["changed"] else NOTHING
+                known[match] = posting if posting.changed <= marks(queries)["changes"] else NOTHING
         return known
 
     def _keep(self, queries: Queries, postings: dict[str, Posting]) -> None:
@@ -133,12 +131,12 @@ class WordIndex:
                 self._bytes -= oldest.bytes
 
 
-def _first_changed(queries: Queries, postings: Iterable[Posting], marks: Row) -> int:
+def _first_changed(queries: Queries, postings: Iterable[Posting], come: Row) -> int:
     """Return the first record that was changed since some postings were read; 0 if that is too long ago to be known."""
-    seq = min((posting.changed for posting in postings), default=marks["changed"])
-    if seq >= marks["changed"]:
+    seq = min((posting.changed for posting in postings), default=come["changes"])
+    if seq >= come["changes"]:
         return NEVER
-    if seq + 1 < marks["oldest"]:
+    if seq + 1 < come["oldest_change"]:
         return 0
     row = queries.one("words.changed", seq=seq)
     assert row is not None
@@ -150,12 +148,12 @@ def _numbers(listed: str) -> NDArray[np.int64]:
     return np.fromstring(listed[1:-1], np.int64, sep=",")
 
 
-def _continued(posting: Posting, further: NDArray[np.int64], marks: Row) -> Posting:
+def _continued(posting: Posting, further: NDArray[np.int64], come: Row) -> Posting:
     """Return a posting as of a snapshot, with further records and their parts of BM25 in one number each."""
     rids = np.concatenate([posting.rids, further >> 32])
     parts = np.concatenate([posting.parts, ((further & LOWER_HALF) / SCALE).astype(np.float32)])
-    whole = posting.whole if len(posting.rids) else (marks["added"], len(rids))
-    return Posting(rids, parts, marks["added"], marks["changed"], whole)
+    whole = posting.whole if len(posting.rids) else (come["records"], len(rids))
+    return Posting(rids, parts, come["records"], come["changes"], whole)
 
 
 def best(scores: NDArray[np.float64], number: int) -> NDArray[np.int64]:

@@ -1,3 +1,19 @@
+-- name: search.marks
+-- How far records, changes of their words, vectors and removals of these have come, over all workspaces of the file, and
+-- the oldest change and removal still known; whether there are other workspaces (if not, no word need tell them apart,
+-- which takes half the time); and whether anything belongs to a session alone.
+SELECT coalesce(max(CASE WHEN name = 'records' THEN seq END), 0) AS records,
+  coalesce(max(CASE WHEN name = 'word_changes' THEN seq END), 0) AS changes,
+  coalesce((SELECT min(seq) FROM word_changes), 0) AS oldest_change,
+  coalesce(max(CASE WHEN name = 'embeddings' THEN seq END), 0) AS vectors,
+  coalesce(max(CASE WHEN name = 'embedding_tombstones' THEN seq END), 0) AS removals,
+  coalesce((SELECT min(seq) FROM embedding_tombstones),
+    max(CASE WHEN name = 'embedding_tombstones' THEN seq END) + 1, 0) AS oldest_removal,
+  EXISTS (SELECT 1 FROM records WHERE workspace_id < :workspace)
+    OR EXISTS (SELECT 1 FROM records WHERE workspace_id > :workspace) AS shared,
+  EXISTS (SELECT 1 FROM records WHERE workspace_id = :workspace AND scope <> '') AS volatile
+FROM sqlite_sequence
+
 -- name: search.words
 -- The best matches by words. bm25 is spelled out because ORDER BY rank is slower; scope_tokens weighs nothing.
 SELECT r.id, -bm25(records_fts, 0, :title, :type, :body, :tag) AS score
@@ -62,15 +78,6 @@ SELECT rid, id FROM records WHERE workspace_id = :workspace AND id IN (SELECT va
 -- name: events.latest
 -- The last event of the file, whosever it is: of one workspace it takes a look at those of all others.
 SELECT coalesce(max(seq), 0) AS seq FROM events
-
--- name: words.marks
--- How far the records and their changes have come, over all workspaces of the file; the oldest change still known; and
--- whether there are other workspaces: if not, no word need tell them apart, which takes half the time.
-SELECT coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'records'), 0) AS added,
-  coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'word_changes'), 0) AS changed,
-  coalesce((SELECT min(seq) FROM word_changes), 0) AS oldest,
-  EXISTS (SELECT 1 FROM records WHERE workspace_id < :workspace)
-    OR EXISTS (SELECT 1 FROM records WHERE workspace_id > :workspace) AS shared
 
 -- name: words.changed
 -- The first of the records that were changed after a change.
