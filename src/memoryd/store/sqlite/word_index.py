@@ -30,7 +30,7 @@ NEVER = np.iinfo(np.int64).max
 LOWER_HALF = 2**32 - 1
 OVERHEAD = 500  # bytes of a posting beside its arrays
 
-Key = tuple[str, str]
+PostingKey = tuple[str, str]
 """A workspace and what a record must match."""
 
 
@@ -71,7 +71,7 @@ class WordIndex:
     """The postings of the terms that were asked for, of all workspaces of a store."""
 
     def __init__(self) -> None:
-        self._kept: OrderedDict[Key, Posting] = OrderedDict()
+        self._kept: OrderedDict[PostingKey, Posting] = OrderedDict()
         self._bytes = 0
         self._lock = threading.Lock()
 
