@@ -2,7 +2,7 @@
 
     python -m bench.speed start            spawn to tools/list: seconds and memory
     python -m bench.speed calls            store and recall at 100, 1,000 and 10,000 memories, beside an empty call
-    python -m bench.speed words [SIZE ...] by words alone: recall, the vault, the index beside one pass over all words
+    python -m bench.speed words [SIZE ...] by words alone: recall, the vault, the index beside one pass of FTS5
     python -m bench.speed served           memory_recall in a server process, beside an empty tool and one embedding
     python -m bench.speed vectors [ROWS]   nearest neighbours against an exact scan: CPU, recall, catching up, deletes
     python -m bench.speed writes           commits a second: one and sixteen callers, durability full and normal
@@ -147,7 +147,10 @@ def calls() -> None:
 
 
 def words(*sizes: int) -> None:
-    """Without models: growth against the first size, and what rare words first leave of the ten best of all words."""
+    """Without models: calls, and the index in memory beside FTS5's one pass, of which it must find the ten best.
+
+    Each question has other words, some of which the ones before had; `again` are the same questions once more.
+    """
     rows = []
     for size in sizes or SIZES:
         with tempfile.TemporaryDirectory() as directory:
@@ -157,15 +160,22 @@ def words(*sizes: int) -> None:
                 scope.write(partial(_named, size, engine.clock.now()))
                 memories, vault = Memories(scope), Vault(scope)
                 times = [median_ms(work, 100)[1] for work in (
+                    lambda n: _found(scope, question(n)), lambda n: _found(scope, question(n)),  # noqa: B023
+                    lambda n: _found(scope, question(n), one_pass=True),  # noqa: B023
+                    lambda _: _found(scope, COMMON), lambda _: _found(scope, COMMON, one_pass=True),  # noqa: B023
                     lambda n: memories.recall(question(n), 500), lambda n: vault.search(question(n)),  # noqa: B023
-                    lambda n: _found(scope, question(n)), lambda n: _found(scope, question(n), narrow=False),  # noqa: B023
-                    lambda _: _found(scope, COMMON), lambda _: _found(scope, COMMON, narrow=False),  # noqa: B023
                 )]  # fmt: skip
-                both = [(_found(scope, question(n)), _found(scope, question(n), narrow=False)) for n in range(200)]
-                kept = [len({key for key, _ in one[:10]} & {key for key, _ in all_[:10]}) / 10 for one, all_ in both]
+                both = [(_found(scope, question(n)), _found(scope, question(n), one_pass=True)) for n in range(200)]
+                kept = [_kept(one[:10], all_) for one, all_ in both if all_]
         rows.append([f"{size:,}", *(f"{time:.2f}" for time in times), f"{statistics.mean(kept):.3f}"])
-    show("words, median ms of CPU", ["memories", "recall", "vault", "question", "in one pass", "five common words",
-         "in one pass", "of the ten best"], rows)  # fmt: skip
+    show("words, median ms of CPU", ["memories", "question", "again", "in one pass", "five common words", "in one pass",
+         "recall", "vault", "of the ten best"], rows)  # fmt: skip
+
+
+def _kept(ten: Scored, best: Scored) -> float:
+    """Which part of the ten best is found, or others as good."""
+    scores, least = dict(best), best[:10][-1][1] - 1e-6
+    return sum(scores.get(key, 0.0) >= least for key, _ in ten) / len(best[:10])
 
 
 def _named(size: int, now: str, queries: Queries) -> None:
@@ -177,10 +187,10 @@ def _named(size: int, now: str, queries: Queries) -> None:
         queries.run("memories.add", id=record.id, fingerprint="", importance=0.5, consolidated=1)
 
 
-def _found(scope: Scope, text: str, *, narrow: bool = True) -> Scored:
+def _found(scope: Scope, text: str, *, one_pass: bool = False) -> Scored:
     parsed = parse_query(text)
     assert parsed
-    asked = parsed if narrow else replace(parsed, syntax=True)  # an expression is taken at its word, in one pass
+    asked = replace(parsed, syntax=True) if one_pass else parsed  # FTS5 itself evaluates expressions
     return scope.read(lambda q: scope.index.words(q, asked, Filter(), 100))
 
 

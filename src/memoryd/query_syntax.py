@@ -65,6 +65,8 @@ class WordQuery:
     """Whether it was written in query syntax."""
     binding: bool = False
     """Whether only matching records may be returned; False for a question that merely quotes something."""
+    every: bool = False
+    """Whether a record must have all words, though nothing of it is syntax."""
 
     def fts5(self) -> str:
         """Return the query for SQLite's FTS5. Every word is quoted, so that no input is syntax by accident."""
@@ -112,7 +114,7 @@ def typed_query(text: str) -> WordQuery | None:
     expression: Expression = Phrase(last, prefix=text[-1:].isalnum())
     for part in reversed(parts):
         expression = Both("AND", part, expression)
-    return WordQuery(expression)
+    return WordQuery(expression, every=True)
 
 
 def literal_query(text: str) -> WordQuery | None:

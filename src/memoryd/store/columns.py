@@ -1,7 +1,7 @@
 """The columns of the tables, each declared once: what moves between databases, and what an export writes and checks.
 
 The migrations create the tables; tests compare them with this, on SQLite and on Postgres. Tables that a database
-derives by itself (words, tags, tombstones) and the marks of archived workspaces are not listed.
+derives by itself (words, tags, tombstones, changes) and the marks of archived workspaces are not listed.
 """
 
 from collections.abc import Mapping

@@ -98,13 +98,13 @@ def test_a_vault_and_a_journal_find_what_one_snapshot_has(here: Engine, monkeypa
 
 
 CALLS = {
-    "memory_recall": ({"query": "tall door"}, 11),
-    "memory_context": ({"task": "tall door"}, 18),
-    "search_nodes": ({"query": "bees"}, 14),
-    "query_observations": ({"entity_name": "Ann", "query": "bees"}, 11),
-    "search_memories": ({"query": "tall door"}, 7),
-    "query_raw_memories": ({"query": "tall door"}, 12),
-    "query_summaries": ({"query": "tall door"}, 12),
+    "memory_recall": ({"query": "tall door"}, 9),
+    "memory_context": ({"task": "tall door"}, 16),
+    "search_nodes": ({"query": "bees"}, 12),
+    "query_observations": ({"entity_name": "Ann", "query": "bees"}, 9),
+    "search_memories": ({"query": "tall door"}, 5),
+    "query_raw_memories": ({"query": "tall door"}, 10),
+    "query_summaries": ({"query": "tall door"}, 10),
 }
 """Arguments, and statements on SQLite at most."""
 
@@ -144,4 +144,4 @@ def test_a_search_is_two_transactions_at_most(here: Engine, asked: list[str]) ->
         assert transactions == ["read", "read"], tool  # the registry's, and the workspace's
         statements = [one for one in asked if one not in transactions]
         assert len(statements) <= most, (tool, statements)
-        assert max(map(statements.count, ("search.hidden", "vectors.marks"))) <= 1, (tool, statements)
+        assert max(map(statements.count, ("search.hidden", "search.marks"))) <= 1, (tool, statements)

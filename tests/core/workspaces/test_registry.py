@@ -368,9 +368,9 @@ def test_removals_of_vectors_are_forgotten_also_where_nothing_is_purged(
     place = here.workspaces.ensure("default")
 
     def removals() -> int:
-        marks = here.store.read(place, lambda q: q.one("vectors.marks"))
+        marks = here.store.read(place, lambda q: q.one("search.marks"))
         assert marks
-        return int(marks["removed"] - marks["oldest"]) + 1
+        return int(marks["removals"] - marks["oldest_removal"]) + 1
 
     for expected in (3, 4, 4):
         for _ in range(3):

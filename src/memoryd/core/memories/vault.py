@@ -143,14 +143,15 @@ class Vault:
         allowed = Filter(tags=tuple(tags), session=self._scope.session, shelf=shelf)
 
         def work(queries: Queries) -> tuple[list[Match], int]:
-            total = queries.one("vault.tagged" if tags else "vault.number", **self._asked(shelf, tags))
+            tagged = queries.one("vault.tagged", **self._asked(shelf, tags)) if tags else None
+            total = tagged["number"] if tagged else self._scope.index.number(queries, allowed)
             if parsed is None and question is None:
                 scores = self._tagged(queries, query, shelf, tags, limit)
             else:
                 scores = self._relevant(queries, parsed, question, allowed, max(limit, DEPTH))
             best = sorted(scores, key=lambda key: -scores[key])[:limit]
             fetched = records.fetch(queries, best, self._scope.session)
-            return [Match(fetched[key], scores[key]) for key in best], total["number"] if total else 0
+            return [Match(fetched[key], scores[key]) for key in best], total
 
         return self._scope.read(work)
 
@@ -171,8 +172,9 @@ class Vault:
         cosines = self._cosines(queries, question, allowed, scores, depth) if question else {}
         if parsed is None:
             return {key: cosine for key, cosine in cosines.items() if cosine > 0}
-        if len(scores) >= depth:  # what is near may match, too, but not better than the last of these
-            others = index.matching(queries, parsed, [key for key in cosines if key not in scores])
+        near = [key for key in cosines if key not in scores]
+        if near and len(scores) >= depth:  # what is near may match, too, but not better than the last of these
+            others = index.matching(queries, parsed, near)
             scores |= dict.fromkeys(others, min(scores.values()))
         if parsed.binding:
             cosines = {key: cosine for key, cosine in cosines.items() if key in scores}

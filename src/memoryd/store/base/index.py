@@ -28,6 +28,9 @@ class Index(Protocol):
     def coverage(self, queries: Queries, terms: Sequence[Phrase], ids: Sequence[str]) -> dict[str, int]:
         """Return how many of some terms each of some records has."""
 
+    def number(self, queries: Queries, allowed: Filter) -> int:
+        """Return how many memories with a key are on the shelf of a filter."""
+
     def nearest(
         self, queries: Queries, sets: Sequence[VectorSet], vector: Vector, allowed: Filter, limit: int
     ) -> list[Scored]:

@@ -118,6 +118,12 @@ class PostgresIndex:
         rows = queries.all("search.coverage", ids=json.dumps(list(ids)), terms=asked)
         return {row["id"]: row["number"] for row in rows}
 
+    def number(self, queries: Queries, allowed: Filter) -> int:
+        """Return how many memories with a key are on a shelf."""
+        row = queries.one("vault.number", session=allowed.session, shelf=allowed.shelf)
+        assert row is not None
+        return int(row["number"])
+
     def nearest(
         self, queries: Queries, sets: Sequence[VectorSet], vector: Vector, allowed: Filter, limit: int
     ) -> list[Scored]:
@@ -210,7 +216,7 @@ def driving(query: WordQuery, having: Mapping[str, int], number: int, limit: int
     With operators that is the query itself; else its rare words, or several of the common ones together: a record that
     has only one of those is not among the best if thousands have more.
     """
-    if query.syntax:
+    if query.syntax or query.every:
         yield query.tsquery()
         return
     rare, common, found = list[str](), list[str](), 0

@@ -1,7 +1,7 @@
 """Connections to SQLite, through apsw: how they are opened and queried, and what their errors mean."""
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from functools import cache
 from pathlib import Path
@@ -11,7 +11,7 @@ import apsw
 
 from memoryd.errors import StoreBusyError, StoreError
 from memoryd.model import Workspace
-from memoryd.store.base import Row
+from memoryd.store.base import Queries, Row
 from memoryd.store.base.rows import uncertain
 from memoryd.store.sql import load, moving
 from memoryd.text import segmented
@@ -27,6 +27,7 @@ class SqliteQueries:
         self.workspace_id = workspace.id if workspace else ""
         self._bound = {"workspace": self.workspace_id}
         self._statements = _statements()
+        self.marks: Row | None = None
 
     def all(self, name: str, /, **parameters: Any) -> list[Row]:
         """Return every row."""
@@ -45,6 +46,21 @@ class SqliteQueries:
     def many(self, name: str, rows: Iterable[Mapping[str, Any]], /) -> None:
         """Run a statement once for each row of parameters."""
         self.connection.executemany(self._statements[name], [self._bound | dict(row) for row in rows])
+
+
+def writing(queries: Queries) -> bool:
+    """Return whether a transaction has written something, which may yet be undone."""
+    assert isinstance(queries, SqliteQueries)
+    return queries.connection.txn_state("main") == apsw.SQLITE_TXN_WRITE
+
+
+def marks(queries: Queries) -> Row:
+    """Return how far the records and vectors of a file have come; a transaction that does not write asks once."""
+    assert isinstance(queries, SqliteQueries)
+    if queries.marks is None or writing(queries):
+        queries.marks = queries.one("search.marks")
+    assert queries.marks is not None
+    return queries.marks
 
 
 @cache
@@ -76,19 +92,6 @@ def equipped(connection: apsw.Connection) -> apsw.Connection:
 
 def _segmented(*values: Any) -> str:
     return segmented(values[0])
-
-
-def stemmer(connection: apsw.Connection) -> Callable[[str], list[str]]:
-    """Return the function that makes words of a segmented text as the index does."""
-    tokenizer = connection.fts5_tokenizer("porter", ["unicode61", "remove_diacritics", "2"])
-
-    def words(text: str) -> list[str]:
-        found: Any = tokenizer(
-            text.encode(), apsw.FTS5_TOKENIZE_DOCUMENT, None, include_offsets=False, include_colocated=False
-        )
-        return list(found)
-
-    return words
 
 
 def _opened(path: Path) -> apsw.Connection:

@@ -1,23 +1,20 @@
-"""Searching on SQLite: words by FTS5, vectors by the indexes in memory."""
+"""Searching on SQLite: words and vectors by the indexes in memory."""
 
 import json
-from bisect import bisect
-from collections.abc import Iterator, Sequence
-from dataclasses import replace
-from itertools import accumulate
+from collections.abc import Sequence
 from typing import Any
 
 from memoryd.model import Filter, VectorSet
 from memoryd.query_syntax import Phrase, WordQuery
 from memoryd.store.base import Queries, Scored, Vector
-from memoryd.store.sqlite.connection import SqliteQueries, stemmer
+from memoryd.store.sqlite.connection import marks, writing
 from memoryd.store.sqlite.vector_index import VectorIndexes, by_record, means, sieve_for
+from memoryd.store.sqlite.word_index import WEIGHTS, WordIndex, best
 
 COLUMNS = ("title", "type", "body", "tags")  # of the index that hold words
 TEXT = f"{{{' '.join(COLUMNS)}}}"
-DRIVEN = 10  # records for each hit that the rarest words of a question may find; commoner words must come together
-TOGETHER = 4  # common words that a record must have at most
-TITLE_WEIGHT, TYPE_WEIGHT, BODY_WEIGHT, TAGS_WEIGHT = 2.0, 1.0, 1.0, 1.0
+NUMBERS = 1_000  # numbers of memories that are remembered
+ADMITTED = 8  # records for each hit that are looked at one by one; if too few of them may be found, FTS5 looks at all
 
 
 class SqliteIndex:
@@ -25,24 +22,27 @@ class SqliteIndex:
 
     def __init__(self) -> None:
         self._vectors = VectorIndexes()
+        self._words = WordIndex()
+        self._numbers: dict[tuple[str, ...], tuple[tuple[int, int], int]] = {}
 
     def words(self, queries: Queries, query: WordQuery, allowed: Filter, limit: int) -> Scored:
         """Return the records that match by words, scored by BM25 over title, type, body and tags."""
-        extent = queries.one("search.extent") or {}
-        scope = [f"w{queries.workspace_id.replace('-', '')}"] if extent["shared"] else []
-        scope += [f"({' OR '.join(f'k{kind}' for kind in allowed.kinds)})"] if allowed.kinds else []
-        within = f"scope_tokens : ({' AND '.join(scope)}) AND {TEXT}" if scope else TEXT
-        found: dict[str, float] = {}
-        large = extent["most"] > DRIVEN * limit
-        for match, times in _narrowing(queries, query, within, allowed, limit) if large else [(query.fts5(), 1)]:
-            rows = queries.all(
-                "search.words", match=f"{within} : ({match})", **_visible(allowed), limit=limit,
-                title=TITLE_WEIGHT, type=TYPE_WEIGHT, body=BODY_WEIGHT, tag=TAGS_WEIGHT,
-            )  # fmt: skip
-            found |= {row["id"]: row["score"] / times for row in rows}
-            if len(found) >= limit:
-                break
-        return sorted(found.items(), key=lambda hit: -hit[1])[:limit]
+        within = _within(queries, allowed)
+        if not (query.syntax or allowed.tags or allowed.entity or allowed.among is not None):
+            matches = _matches(query.terms(), within)
+            scores = self._known(queries).scores(queries, matches, every=query.every)
+            order = best(scores, ADMITTED * limit)
+            rows = queries.all("search.admitted", rids=json.dumps(order.tolist()), **_owners(allowed), limit=limit)
+            if len(rows) == limit or len(order) < ADMITTED * limit:
+                return [(row["id"], float(scores[row["rid"]])) for row in rows]
+        rows = queries.all(
+            "search.words", match=f"{within} : ({query.fts5()})", **_visible(allowed), limit=limit, **WEIGHTS
+        )  # fmt: skip
+        return [(row["id"], row["score"]) for row in rows]
+
+    def _known(self, queries: Queries) -> WordIndex:
+        """Return the index in memory; an empty one for a transaction that writes, since it may come to nothing."""
+        return WordIndex() if writing(queries) else self._words
 
     def matching(self, queries: Queries, query: WordQuery, ids: Sequence[str]) -> set[str]:
         """Return those of some records that match by words."""
@@ -50,15 +50,22 @@ class SqliteIndex:
         return {row["id"] for row in queries.all("search.matching", ids=json.dumps(list(ids)), match=match)}
 
     def coverage(self, queries: Queries, terms: Sequence[Phrase], ids: Sequence[str]) -> dict[str, int]:
-        """Return how many of some terms each of some records has. Reading their texts is quicker than the index."""
-        assert isinstance(queries, SqliteQueries)
-        stemmed = stemmer(queries.connection)
-        asked = [replace(term, words=" ".join(stemmed(term.words))) for term in terms]
-        found = {}
-        for row in queries.all("search.texts", ids=json.dumps(list(ids))):
-            text = [word for column in COLUMNS for word in ("", *stemmed(row[column]))]  # no phrase spans two columns
-            found[row["id"]] = sum(term.matches(text) for term in asked)
-        return found
+        """Return how many of some terms each of some records has."""
+        matches = _matches(terms, _within(queries, Filter()))
+        numbers = self._known(queries).numbers(queries, matches)
+        rows = queries.all("search.rids", ids=json.dumps(list(ids)))
+        return {row["id"]: int(numbers[row["rid"]]) for row in rows}
+
+    def number(self, queries: Queries, allowed: Filter) -> int:
+        """Return how many memories with a key are on a shelf; counting them takes longer than a search."""
+        come = marks(queries)
+        key, now = (queries.workspace_id, allowed.session, allowed.shelf), (come["records"], come["changes"])
+        then, number = self._numbers.get(key, (None, 0))
+        if then != now or writing(queries):
+            number = (queries.one("vault.number", **_owners(allowed)) or {})["number"]
+            if not writing(queries):
+                self._numbers = {**self._numbers, key: (now, number)} if len(self._numbers) < NUMBERS else {}
+        return number
 
     def nearest(
         self, queries: Queries, sets: Sequence[VectorSet], vector: Vector, allowed: Filter, limit: int
@@ -89,39 +96,25 @@ class SqliteIndex:
         return means(queries, among)
 
 
-def _narrowing(
-    queries: Queries, query: WordQuery, within: str, allowed: Filter, limit: int
-) -> Iterator[tuple[str, int]]:
-    """Yield what must match, narrow at first, and how many times it counts each word.
-
-    A question finds by its rare words, then by its common ones together: a record with only one of those is not among
-    the best if thousands have more. To count alike, each word is there twice: once to find, or else once more to score.
-    """
-    terms = [term.fts5() for term in query.terms()]
-    narrow = allowed.tags or allowed.entity or allowed.among is not None  # and may leave none of what is found first
-    if not query.syntax and len(terms) > 1 and not narrow:
-        rows = queries.all("search.having", terms=json.dumps([f"{within} : ({term})" for term in terms]),
-                           most=DRIVEN * limit)  # fmt: skip
-        having = dict(zip(terms, (row["number"] for row in rows), strict=True))
-        terms.sort(key=lambda term: having[term])
-        number = bisect(list(accumulate(having[term] for term in terms)), DRIVEN * limit)
-        if number < len(terms):
-            rare, common = terms[:number], terms[number:]
-            if rare:
-                yield _driven(" OR ", rare, common), 2
-            for together in range(min(len(common), TOGETHER), 1, -1):
-                yield _driven(" AND ", common[:together], rare + common[together:]), 2
-    yield query.fts5(), 1
+def _within(queries: Queries, allowed: Filter) -> str:
+    """Return where a match must be: in the words, of records of this workspace and the kinds that are allowed."""
+    scope = [f"w{queries.workspace_id.replace('-', '')}"] if marks(queries)["shared"] else []
+    scope += [f"({' OR '.join(f'k{kind}' for kind in allowed.kinds)})"] if allowed.kinds else []
+    return f"scope_tokens : ({' AND '.join(scope)}) AND {TEXT}" if scope else TEXT
 
 
-def _driven(joined: str, finding: Sequence[str], others: Sequence[str]) -> str:
-    return f"({joined.join(finding)}) AND ({' OR '.join([*finding, *others, *others])})"
+def _matches(terms: Sequence[Phrase], within: str) -> list[str]:
+    return [f"{within} : ({term.fts5()})" for term in terms]
+
+
+def _owners(allowed: Filter) -> dict[str, str]:
+    return {"session": allowed.session, "shelf": allowed.shelf}
 
 
 def _visible(allowed: Filter) -> dict[str, Any]:
     tags = list(dict.fromkeys(allowed.tags))
-    return {
-        "session": allowed.session, "entity": allowed.entity, "shelf": allowed.shelf,
+    return _owners(allowed) | {
+        "entity": allowed.entity,
         "tags": json.dumps(tags), "tag_count": len(tags),
         "among": json.dumps(allowed.among) if allowed.among is not None else "",
     }  # fmt: skip

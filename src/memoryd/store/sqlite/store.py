@@ -1,4 +1,4 @@
-"""The store on SQLite: a file for each workspace, or one for all; words by FTS5, vectors by an index in memory."""
+"""The store on SQLite: a file for each workspace, or one for all; words in FTS5; words and vectors also in memory."""
 
 import threading
 from collections.abc import Callable

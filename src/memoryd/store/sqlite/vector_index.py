@@ -22,6 +22,7 @@ from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from memoryd.model import Filter, Kind, VectorSet
 from memoryd.store.base import Queries, Row, Vector
+from memoryd.store.sqlite.connection import marks
 
 T = TypeVar("T")
 
@@ -68,8 +69,7 @@ def sieve_for(queries: Queries, allowed: Filter) -> Sieve:
     """Return the sieve of a filter."""
     tags = list(dict.fromkeys(allowed.tags))
     tagged = queries.one("search.tagged", tags=json.dumps(tags), tag_count=len(tags)) if tags else None
-    hidden = queries.one("search.hidden", session=allowed.session)
-    assert hidden is not None
+    hidden = queries.one("search.hidden", session=allowed.session) if marks(queries)["volatile"] else None
     only = json.loads(tagged["rids"]) if tagged else None
     if allowed.shelf:
         kept = queries.one("search.shelf", session=allowed.session, shelf=allowed.shelf) or {}
@@ -80,7 +80,7 @@ def sieve_for(queries: Queries, allowed: Filter) -> Sieve:
     if allowed.entity:
         observed = [row["rid"] for row in queries.all("search.observations", entity=allowed.entity)]
         only = _both(only, observed)
-    return Sieve(kinds=allowed.kinds, only=only, hidden=json.loads(hidden["rids"]))
+    return Sieve(kinds=allowed.kinds, only=only, hidden=json.loads(hidden["rids"]) if hidden else ())
 
 
 def _both(some: list[int] | None, others: list[int]) -> list[int]:
@@ -390,19 +390,17 @@ class VectorIndexes:
         self, queries: Queries, sets: Sequence[VectorSet], dim: int, question: Callable[[VectorIndex], T]
     ) -> list[T]:
         """Return the answer of each set's index, as of the snapshot that `queries` reads."""
-        marks = queries.one("vectors.marks")
-        assert marks is not None
-        return [self._ask(queries, among, dim, marks, question) for among in sets]
+        return [self._ask(queries, among, dim, marks(queries), question) for among in sets]
 
-    def _ask(self, queries: Queries, among: VectorSet, dim: int, marks: Row, question: Callable[[VectorIndex], T]) -> T:
+    def _ask(self, queries: Queries, among: VectorSet, dim: int, come: Row, question: Callable[[VectorIndex], T]) -> T:
         key = (queries.workspace_id, among, dim)
         with self._lock:
             kept = self._indexes.setdefault(key, _Kept())
             self._indexes.move_to_end(key)
             self._stay_small()
         with kept.lock:
-            kept.index = _caught_up(kept.index, queries, among, dim, marks)
-            kept.index.show(marks["added"], marks["removed"])
+            kept.index = _caught_up(kept.index, queries, among, dim, come)
+            kept.index.show(come["vectors"], come["removals"])
             return question(kept.index)
 
     def _stay_small(self) -> None:
@@ -422,17 +420,17 @@ class _Kept:
         return self.index.bytes if self.index else 0
 
 
-def _caught_up(index: VectorIndex | None, queries: Queries, among: VectorSet, dim: int, marks: Row) -> VectorIndex:
+def _caught_up(index: VectorIndex | None, queries: Queries, among: VectorSet, dim: int, come: Row) -> VectorIndex:
     """Return the index with all additions and removals since its last use; reload it if that is cheaper."""
-    if index is None or index.wasteful or index.removed + 1 < marks["oldest"]:
+    if index is None or index.wasteful or index.removed + 1 < come["oldest_removal"]:
         index = VectorIndex(dim)
-        index.removed = marks["removed"]
-    if marks["added"] > index.added:
+        index.removed = come["removals"]
+    if come["vectors"] > index.added:
         _add_missing(index, queries, among, dim)
-        index.added = marks["added"]
-    if marks["removed"] > index.removed:
+        index.added = come["vectors"]
+    if come["removals"] > index.removed:
         index.remove(queries.all("vectors.removed", seq=index.removed))
-        index.removed = marks["removed"]
+        index.removed = come["removals"]
     return index
 
 

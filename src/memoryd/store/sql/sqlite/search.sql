@@ -1,9 +1,18 @@
--- name: search.extent
--- Whether the file holds other workspaces too: if not, no word need tell them apart, which takes half the time. And how
--- many records it holds at most.
-SELECT EXISTS (SELECT 1 FROM records WHERE workspace_id < :workspace)
+-- name: search.marks
+-- How far records, changes of their words, vectors and removals of these have come, over all workspaces of the file, and
+-- the oldest change and removal still known; whether there are other workspaces (if not, no word need tell them apart,
+-- which takes half the time); and whether anything belongs to a session alone.
+SELECT coalesce(max(CASE WHEN name = 'records' THEN seq END), 0) AS records,
+  coalesce(max(CASE WHEN name = 'word_changes' THEN seq END), 0) AS changes,
+  coalesce((SELECT min(seq) FROM word_changes), 0) AS oldest_change,
+  coalesce(max(CASE WHEN name = 'embeddings' THEN seq END), 0) AS vectors,
+  coalesce(max(CASE WHEN name = 'embedding_tombstones' THEN seq END), 0) AS removals,
+  coalesce((SELECT min(seq) FROM embedding_tombstones),
+    max(CASE WHEN name = 'embedding_tombstones' THEN seq END) + 1, 0) AS oldest_removal,
+  EXISTS (SELECT 1 FROM records WHERE workspace_id < :workspace)
     OR EXISTS (SELECT 1 FROM records WHERE workspace_id > :workspace) AS shared,
-  (SELECT coalesce(max(rid), 0) FROM records) AS most
+  EXISTS (SELECT 1 FROM records WHERE workspace_id = :workspace AND scope <> '') AS volatile
+FROM sqlite_sequence
 
 -- name: search.words
 -- The best matches by words. bm25 is spelled out because ORDER BY rank is slower; scope_tokens weighs nothing.
@@ -20,10 +29,13 @@ WHERE records_fts MATCH :match AND (r.scope = '' OR r.scope = :session)
   AND (:among = '' OR r.id IN (SELECT value FROM json_each(nullif(:among, ''))))
 ORDER BY bm25(records_fts, 0, :title, :type, :body, :tag) LIMIT :limit
 
--- name: search.having
--- How many records match each of :terms, in their order; counted up to :most.
-SELECT (SELECT count(*) FROM (SELECT 1 FROM records_fts WHERE records_fts MATCH t.value LIMIT :most + 1)) AS number
-FROM json_each(:terms) t ORDER BY t.key
+-- name: search.admitted
+-- The first of some records that may be found; json_each yields them in their order, and sorting takes half the time.
+SELECT r.rid, r.id FROM json_each(:rids) wanted CROSS JOIN records r ON r.rid = wanted.value
+WHERE r.workspace_id = :workspace AND r.deleted_at IS NULL AND (r.scope = '' OR r.scope = :session)
+  AND (:shelf = '' OR (r.kind = 'memory' AND r.name IS NOT NULL
+    AND (:shelf = 'all' OR (:shelf = 'session') = (r.scope <> ''))))
+LIMIT :limit
 
 -- name: search.tagged
 -- The records that have ALL tags, as one JSON list: rows one by one would take longer than the search.
@@ -38,13 +50,6 @@ SELECT r.id FROM json_each(:ids) wanted
 CROSS JOIN records r ON r.workspace_id = :workspace AND r.id = wanted.value AND r.deleted_at IS NULL
 CROSS JOIN records_fts ON records_fts.rowid = r.rid
 WHERE records_fts MATCH :match
-
--- name: search.texts
--- What the index holds of some records.
-SELECT r.id, t.title, t.type, t.body, t.tags
-FROM json_each(:ids) wanted
-CROSS JOIN records r ON r.workspace_id = :workspace AND r.id = wanted.value
-CROSS JOIN live_text t ON t.rid = r.rid
 
 -- name: search.shelf
 -- The memories with a key, as one JSON list: :shelf is `session`, `vault` or `all`.
@@ -73,6 +78,20 @@ SELECT rid, id FROM records WHERE workspace_id = :workspace AND id IN (SELECT va
 -- name: events.latest
 -- The last event of the file, whosever it is: of one workspace it takes a look at those of all others.
 SELECT coalesce(max(seq), 0) AS seq FROM events
+
+-- name: words.changed
+-- The first of the records that were changed after a change.
+SELECT min(rid) AS rid FROM word_changes WHERE seq > :seq
+
+-- name: words.parts
+-- The records that match each of :terms, from one on, as one JSON list; each is a number of the rid and, in the lower
+-- half, what the term adds to its BM25. From the last on: FTS5 would look for the first one from the beginning.
+SELECT (
+  SELECT json_group_array(part) FROM (
+    SELECT (f.rowid << 32) | CAST(-:scale * bm25(records_fts, 0, :title, :type, :body, :tag) AS INTEGER) AS part
+    FROM records_fts f WHERE f.records_fts MATCH t.value ->> 0 AND f.rowid >= t.value ->> 1
+    ORDER BY f.rowid DESC LIMIT -1)) AS parts
+FROM json_each(:terms) t ORDER BY t.key
 
 -- name: words.check
 -- Fails when the words and the living rows differ; PRAGMA integrity_check does not see that.

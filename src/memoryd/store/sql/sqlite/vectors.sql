@@ -1,10 +1,3 @@
--- name: vectors.marks
--- How far the embeddings and the removals have come, over all workspaces of the file; oldest removal still known.
-SELECT coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'embeddings'), 0) AS added,
-  coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'embedding_tombstones'), 0) AS removed,
-  coalesce((SELECT min(seq) FROM embedding_tombstones),
-    (SELECT seq + 1 FROM sqlite_sequence WHERE name = 'embedding_tombstones'), 0) AS oldest
-
 -- name: vectors.added
 -- What an index that has come to :seq lacks, or the beginning of it.
 SELECT e.seq, r.rid, r.kind, e.vector FROM embeddings e
