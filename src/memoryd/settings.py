@@ -205,6 +205,13 @@ class Settings(BaseModel):
         validation_alias=_names("MEMORY_CALL_TIMEOUT"),
         description="Seconds after which a call is answered with an error.",
     )
+    max_wait: float = Field(
+        30,
+        gt=0,
+        validation_alias=_names("MEMORY_MAX_WAIT"),
+        description="Seconds that a call may wait for its turn; one that would wait longer is "
+        "[refused](http.md#limits) at once, and told when to try again.",
+    )
     session_id: str | None = Field(
         None,
         max_length=SESSION_LENGTH,
@@ -274,6 +281,13 @@ class Settings(BaseModel):
         le=64,
         validation_alias=_names("MEMORY_MODEL_THREADS"),
         description="Threads for each local model, 1 to 64.",
+    )
+    model_runs: int = Field(
+        2,
+        ge=1,
+        le=64,
+        validation_alias=_names("MEMORY_MODEL_RUNS"),
+        description="Number of texts that local models read at the same time, 1 to 64: each takes a core and memory.",
     )
     token_budget: int = Field(
         500,

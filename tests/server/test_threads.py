@@ -6,7 +6,7 @@ from memoryd.server.threads import Threads, ThreadShare
 
 
 async def hold(share: ThreadShare, name: str, begun: list[str], until: anyio.Event) -> None:
-    async with share:
+    async with share.reads:
         begun.append(name)
         await until.wait()
 

@@ -14,7 +14,7 @@ from mcp.server.lowlevel.server import NotificationOptions
 from mcp.server.models import InitializationOptions
 
 from memoryd import __version__
-from memoryd.errors import InvalidInputError, InvalidParamsError, MemorydError, NotFoundError
+from memoryd.errors import InvalidInputError, InvalidParamsError, MemorydError, NotFoundError, OverloadedError
 from memoryd.prompts import build_instructions
 from memoryd.server import answers
 from memoryd.server.calls import Calls
@@ -104,7 +104,7 @@ class MemoryServer(Server[Any]):
             raise MCPError(code, str(error), named or None) from None
         except MemorydError as error:
             log.warning("%s: %s", ctx.method, error)
-            raise MCPError(types.INTERNAL_ERROR, str(error)) from None
+            raise MCPError(types.INTERNAL_ERROR, str(error), _again(error) or None) from None
 
     async def _allowed(self, ctx: Any, call_next: Any) -> Any:
         """Refuse resources to a caller that may not search the memories with a key."""
@@ -166,7 +166,7 @@ class MemoryServer(Server[Any]):
         except InvalidParamsError:
             raise
         except MemorydError as error:
-            return answers.failed(tool.error_text(error))
+            return answers.failed(tool.error_text(error), _again(error))
         return answers.succeeded(tool, answer, call.place)
 
     def _choose(self, ctx: Any, session: str) -> None:
@@ -175,6 +175,15 @@ class MemoryServer(Server[Any]):
                 "This connection ends with the request. Send the session in the _meta of each request: memoryd/session."
             )
         self._notices.announce(ctx)
+
+
+def _again(error: MemorydError) -> dict[str, Any]:
+    """Return when a refused call may be tried again, for programs.
+
+    It is a result, not a status of HTTP: of 503 a client of MCP shows its model nothing, and many take the server for
+    broken and connect anew.
+    """
+    return {answers.RETRY_AFTER: error.seconds} if isinstance(error, OverloadedError) else {}
 
 
 @cache
