@@ -3,8 +3,10 @@
 Writers never have all of them. They may all wait for the same thing, a lock or a standby, and reads go on meanwhile.
 """
 
+import ctypes
 import time
 from collections import deque
+from contextlib import suppress
 from types import TracebackType
 from typing import Self
 
@@ -14,6 +16,16 @@ THREADS = 16  # calls that run at the same time; each blocks a thread
 LASTING = 4  # calls without a time limit, such as exports, that run at the same time; they have threads of their own
 WRITERS = 3, 4  # the part of the threads, and of those of a client, that writers may have
 RECENT = 8  # the pace of a queue is an average over about so many calls
+M_ARENA_MAX, ARENAS = -8, 2  # glibc's malloc.h; it would have up to eight heaps a core
+
+
+def share_heaps() -> None:
+    """Let the threads of this process share two heaps, so that what one has freed serves the others.
+
+    Do nothing where malloc is not glibc's. Heaps that exist stay, so call it before there are threads.
+    """
+    with suppress(OSError, TypeError, AttributeError):
+        ctypes.CDLL(None).mallopt(M_ARENA_MAX, ARENAS)
 
 
 def of_writers(threads: int) -> int:

@@ -51,6 +51,7 @@ from memoryd.server.http.entry import (
 )
 from memoryd.server.http.metrics import HealthChecks, Metrics
 from memoryd.server.http.tools import Plain
+from memoryd.server.threads import share_heaps
 from memoryd.server.ui.app import Page
 from memoryd.settings import DEFAULT_WORKSPACE
 
@@ -75,6 +76,7 @@ def serve(
 
     `made`: another application. `announce` is called with the server's address once it listens, instead of printing it.
     """
+    share_heaps()
     server = prepared(engine, certificate, key, made, announce)
     for number in (signal.SIGTERM, signal.SIGINT):  # uvicorn raises them again when it is done
         signal.signal(number, lambda *_: None)
