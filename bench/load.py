@@ -17,17 +17,20 @@ import tempfile
 import time
 from collections import Counter, defaultdict
 from collections.abc import Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, closing
 from dataclasses import dataclass, field
+from pathlib import Path
 
 import httpx2
 import psutil  # type: ignore[import-untyped]
+import psycopg
 
 from bench.http import LEGACY, META, MODERN, Json, free_port, serving
-from bench.proxy import balanced
 from bench.speed import fact, question, show
 from memoryd.core.engine import Engine
+from memoryd.server.answers import RETRY_AFTER
 from memoryd.settings import Settings
+from tests.proxies import balanced
 
 WORKSPACES = 4
 PLAIN = "plain"
@@ -57,8 +60,8 @@ class Seen:
 
     times: dict[str, list[float]] = field(default_factory=lambda: defaultdict(list))
     errors: Counter[str] = field(default_factory=Counter)
-    memory: list[tuple[float, float, float]] = field(default_factory=list)
-    """Seconds since the start, with resident and proportional megabytes of all processes."""
+    connections: int = 0
+    """The most that a Postgres database had."""
 
 
 class AgainError(Exception):
@@ -117,13 +120,16 @@ class LoadClient:
         answer: Json = (await self._post("/mcp", _message("tools/call", params), **named)).json()
         if "error" in answer:
             raise FailedError(answer["error"]["message"])
-        if answer["result"].get("isError"):
-            raise FailedError(answer["result"]["content"][0]["text"])
+        result = answer["result"]
+        if RETRY_AFTER in result.get("_meta", {}):
+            raise AgainError("refused over MCP", result["_meta"][RETRY_AFTER])
+        if result.get("isError"):
+            raise FailedError(result["content"][0]["text"])
 
     async def _post(self, path: str, body: Json, **headers: str) -> httpx2.Response:
         answer = await self._http.post(self._url + path, json=body, headers=self._headers | headers)
         if answer.status_code in (429, 503):
-            raise AgainError(f"{self._era} {answer.status_code}", float(answer.headers.get("retry-after", 1)))
+            raise AgainError(f"refused with {answer.status_code}", float(answer.headers.get("retry-after", 1)))
         if answer.status_code != 200:
             raise FailedError(f"{self._era} {answer.status_code} {answer.text}")
         return answer
@@ -133,14 +139,16 @@ def _message(method: str, params: Json) -> Json:
     return {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
 
 
-async def load(url: str, clients: int, seconds: float, processes: Sequence[psutil.Process], every: float) -> Seen:
+async def load(
+    url: str, clients: int, seconds: float, processes: Sequence[psutil.Process], every: float, database: str
+) -> Seen:
     """What many clients see in so many seconds."""
     seen = Seen()
     async with httpx2.AsyncClient(timeout=180, limits=httpx2.Limits(max_connections=clients)) as http:
         each = [LoadClient(http, url, number) for number in range(clients)]
         await asyncio.gather(*(one.begin() for one in each))
         begun = time.monotonic()
-        watching = asyncio.create_task(_watch(seen, processes, begun, every))
+        watching = asyncio.create_task(_watch(seen, processes, begun, every, database))
         await asyncio.gather(*(one.work(seen, begun + seconds) for one in each))
         watching.cancel()
         with contextlib.suppress(asyncio.CancelledError):
@@ -148,26 +156,35 @@ async def load(url: str, clients: int, seconds: float, processes: Sequence[psuti
     return seen
 
 
-async def _watch(seen: Seen, processes: Sequence[psutil.Process], begun: float, every: float) -> None:
+async def _watch(seen: Seen, processes: Sequence[psutil.Process], begun: float, every: float, database: str) -> None:
     while True:
         infos = [process.memory_full_info() for process in processes]
-        passed = time.monotonic() - begun
-        seen.memory.append((passed, sum(info.rss for info in infos) / 1e6, sum(info.pss for info in infos) / 1e6))
-        calls = sum(map(len, seen.times.values()))
-        threads = sum(process.num_threads() for process in processes)
-        print(f"{passed:5.0f} s {seen.memory[-1][1]:6.0f} MB RSS {seen.memory[-1][2]:6.0f} MB PSS "
-              f"{calls:7,} calls {sum(seen.errors.values()):5} errors {threads:4} threads", flush=True)  # fmt: skip
+        rss, pss = (sum(getattr(info, name) for info in infos) / 1e6 for name in ("rss", "pss"))
+        calls, threads = sum(map(len, seen.times.values())), sum(process.num_threads() for process in processes)
+        seen.connections = max(seen.connections, connections(database))
+        passed, others = time.monotonic() - begun, sum(seen.errors.values())
+        print(f"{passed:5.0f} s  {rss:5.0f} MB RSS  {pss:5.0f} MB PSS  {threads:4} threads {calls:7,} calls "
+              f"{others:6,} refused or failed", flush=True)  # fmt: skip
         await asyncio.sleep(every)
+
+
+def connections(database: str) -> int:
+    """How many a Postgres database has beside this one; 0 of SQLite."""
+    if not database:
+        return 0
+    statement = "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND pid != pg_backend_pid()"
+    with psycopg.connect(database) as connection:
+        found: int = connection.execute(statement).fetchall()[0][0]
+    return found
 
 
 # the servers ---------------------------------------------------------------------------------------------------------
 
 
-def prepared(directory: str, store: str) -> dict[str, str]:
+def prepared(directory: str, database: str) -> dict[str, str]:
     """The environment of a memory with the workspaces of this bench."""
     ours = {"MEMORY_DATA_DIR": directory, "MEMORY_MODEL_DIR": str(Settings.read().models)}
-    if store != "sqlite":
-        ours["MEMORY_DATABASE_URL"] = "postgresql:managed" if store == "postgres" else store
+    ours |= {"MEMORY_DATABASE_URL": database} if database else {}
     with Engine(Settings.read(ours), fetch=False) as engine:
         for number in range(WORKSPACES):
             engine.workspaces.ensure(f"bench{number}")
@@ -183,7 +200,10 @@ def main() -> None:
     parser.add_argument("--every", type=float, default=30, help="seconds between looks at the memory")
     given = parser.parse_args()
     with tempfile.TemporaryDirectory() as directory, ExitStack() as ends:
-        ours = prepared(directory, given.store)
+        database = "" if given.store == "sqlite" else given.store
+        if given.store == "postgres":
+            database = ends.enter_context(closing(ManagedServer(Path(directory)))).url()
+        ours = prepared(directory, database)
         ports = [free_port() for _ in range(given.processes)]
         command = ("memoryd", "serve", "--transport", "http", "--toolsets", "recall,graph,journal")
         servers = [
@@ -191,7 +211,7 @@ def main() -> None:
         ]
         url = ends.enter_context(balanced(ports)) if len(ports) > 1 else f"http://127.0.0.1:{ports[0]}"
         began = [sum(server.cpu_times()[:2]) for server in servers]
-        seen = asyncio.run(load(url, given.clients, 60 * given.minutes, servers, given.every))
+        seen = asyncio.run(load(url, given.clients, 60 * given.minutes, servers, given.every, database))
         used = sum(sum(server.cpu_times()[:2]) for server in servers) - sum(began)
     report(seen, given.clients, 60 * given.minutes, used)
 
@@ -204,9 +224,12 @@ def report(seen: Seen, clients: int, seconds: float, used: float) -> None:
         cuts = statistics.quantiles(times, n=100) if len(times) > 1 else times * 99
         middle, late = (f"{1e3 * cuts[place]:,.0f}" for place in (49, 98))
         rows.append([tool, f"{len(times):,}", f"{len(times) / seconds:,.1f}", middle, late, f"{max(times):,.1f}"])
-    title = f"{clients} clients for {seconds:.0f} s; CPU of the server {used / seconds:.2f}"
+    title = (
+        f"{clients} clients for {seconds:.0f} s; the servers used {used / seconds:.2f} cores and "
+        f"{seen.connections} connections"
+    )
     show(title, ["", "calls", "a second", "p50 ms", "p99 ms", "longest s"], rows)
-    show("errors", ["", ""], [[what, f"{number:,}"] for what, number in seen.errors.most_common(10)])
+    show("refused, and failed", ["", ""], [[what, f"{number:,}"] for what, number in seen.errors.most_common(10)])
 
 
 if __name__ == "__main__":

@@ -180,6 +180,12 @@ class Settings(BaseModel):
         description="What the provider's people may grant: [rules](remote.md#a-team-with-an-identity-provider), the "
         "first that fits counts.",
     )
+    http_sessions: bool = Field(
+        True,
+        validation_alias=_names("MEMORY_HTTP_SESSIONS"),
+        description="Whether a client with a handshake gets a session (`Mcp-Session-Id`), which lives in one process; "
+        "`false`: none, so that [any process](scale.md#behind-a-proxy) may answer.",
+    )
     rate_limit: str = Field(
         "6000/minute",
         validation_alias=_names("MEMORY_RATE_LIMIT"),

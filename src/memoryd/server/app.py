@@ -18,7 +18,7 @@ from memoryd.errors import InvalidInputError, InvalidParamsError, MemorydError, 
 from memoryd.prompts import build_instructions
 from memoryd.server import answers
 from memoryd.server.calls import Calls
-from memoryd.server.connection import Callers, is_modern, on_close, progress_to
+from memoryd.server.connection import Callers, is_lasting, is_modern, on_close, progress_to
 from memoryd.server.notices import Notices
 from memoryd.server.resources import Completions, Prompts, Resources
 from memoryd.toolsets.registry import Call, Tool
@@ -117,7 +117,8 @@ class MemoryServer(Server[Any]):
         """Let a lasting connection hold its session from the first request on, and receive notices of changes."""
         if not self._has_resources:
             return await call_next(ctx)
-        begins, first = ctx.method == "initialize", ctx.request is None and not self._joined
+        begins = ctx.method == "initialize" and is_lasting(ctx)
+        first = ctx.request is None and not self._joined
         if begins or first:
             self._joined = True
             await self._join(ctx)

@@ -204,7 +204,10 @@ def assembled(
     settings = engine.settings
     names = security(settings)
     beyond = TransportSecuritySettings(enable_dns_rebinding_protection=False)  # Entrance has checked the names
-    server.streamable_http_app(transport_security=beyond, json_response=not streams)  # creates the session manager
+    lasting = settings.http_sessions
+    server.streamable_http_app(  # creates the session manager
+        transport_security=beyond, json_response=not streams, stateless_http=not lasting
+    )
     manager = server.session_manager
 
     @asynccontextmanager
@@ -223,7 +226,7 @@ def assembled(
     locked = partial(Guard, issuer=public, level="write" if gate.issues else None)
     stream = _Stream(server, callers, sse)
     routes: list[BaseRoute] = [
-        Route("/mcp", locked(gate.guarding(manager.asgi_app))),
+        Route("/mcp", locked(gate.guarding(manager.asgi_app)), methods=None if lasting else ["POST"]),
         Route(SSE, locked(stream), methods=["GET"]),
         Mount(MESSAGES, locked(sse.handle_post_message)),
         Route("/tools/{name}", locked(request_response(plain.call)), methods=["POST"]),

@@ -1,0 +1,66 @@
+"""A proxy before several servers, where neither nginx nor haproxy is at hand: each request goes to the next one."""
+
+import itertools
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+
+import anyio
+from anyio.abc import SocketAttribute, SocketStream, TaskStatus
+from anyio.from_thread import start_blocking_portal
+from anyio.streams.buffered import BufferedByteReceiveStream
+
+END = b"\r\n\r\n"
+LONGEST = 1 << 16
+SESSION = b"mcp-session-id"
+
+
+@contextmanager
+def balanced(ports: Sequence[int], *, sticky: bool = False) -> Iterator[str]:
+    """The URL of a proxy; a `sticky` one sends the requests of a session to the server that has opened it."""
+    with start_blocking_portal() as portal:
+        serving, port = portal.start_task(_Proxy(ports, sticky=sticky).serve)
+        yield f"http://127.0.0.1:{port}"
+        serving.cancel()
+
+
+class _Proxy:
+    def __init__(self, ports: Sequence[int], *, sticky: bool) -> None:
+        self._turn = itertools.cycle(ports)
+        self._sticky = sticky
+        self._sessions: dict[bytes, int] = {}
+
+    async def serve(self, *, task_status: TaskStatus[int]) -> None:
+        async with await anyio.create_tcp_listener(local_host="127.0.0.1") as listener:
+            task_status.started(listener.extra(SocketAttribute.local_port))
+            await listener.serve(self._connected)
+
+    async def _connected(self, client: SocketStream) -> None:
+        """Pass on the requests of a connection, each over a connection of its own."""
+        with suppress(anyio.EndOfStream, anyio.IncompleteRead, anyio.BrokenResourceError):
+            async with client:
+                received = BufferedByteReceiveStream(client)
+                while True:
+                    head = await received.receive_until(END, LONGEST)
+                    await self._pass_on(head, await received.receive_exactly(_length(head)), client)
+
+    async def _pass_on(self, head: bytes, body: bytes, client: SocketStream) -> None:
+        port = self._sessions.get(_header(head, SESSION)) or next(self._turn)
+        async with await anyio.connect_tcp("127.0.0.1", port) as server:
+            await server.send(head + b"\r\nX-Forwarded-For: 127.0.0.1" + END + body)
+            received = BufferedByteReceiveStream(server)
+            answer = await received.receive_until(END, LONGEST)
+            if self._sticky and (session := _header(answer, SESSION)):
+                self._sessions[session] = port
+            await client.send(answer + END + await received.receive_exactly(_length(answer)))
+            if b"text/event-stream" in _header(answer, b"content-type"):
+                async for data in received:
+                    await client.send(data)
+
+
+def _header(head: bytes, name: bytes) -> bytes:
+    lines = (line.partition(b":") for line in head.split(b"\r\n"))
+    return next((value.strip() for key, _, value in lines if key.lower() == name), b"")
+
+
+def _length(head: bytes) -> int:
+    return int(_header(head, b"content-length") or 0)
