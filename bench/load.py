@@ -30,6 +30,7 @@ from bench.speed import fact, question, show
 from memoryd.core.engine import Engine
 from memoryd.server.answers import RETRY_AFTER
 from memoryd.settings import Settings
+from memoryd.store.postgres.managed_server import ManagedServer
 from tests.proxies import balanced
 
 WORKSPACES = 4
