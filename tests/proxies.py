@@ -1,8 +1,16 @@
-"""A proxy before several servers, where neither nginx nor haproxy is at hand: each request goes to the next one."""
+"""Proxies before several servers: one of our own that sends each request to the next one, HAProxy and nginx.
+
+The last two run as docs/scale.md configures them, where they are installed.
+"""
 
 import itertools
+import re
+import socket
+import subprocess
+import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
+from pathlib import Path
 
 import anyio
 from anyio.abc import SocketAttribute, SocketStream, TaskStatus
@@ -12,6 +20,18 @@ from anyio.streams.buffered import BufferedByteReceiveStream
 END = b"\r\n\r\n"
 LONGEST = 1 << 16
 SESSION = b"mcp-session-id"
+PAGE = Path(__file__).parents[1] / "docs" / "scale.md"
+NGINX = """
+pid {directory}/pid;
+error_log stderr;
+events {{}}
+http {{
+access_log off;
+{temporary}
+{given}
+}}
+"""
+NGINX_KEEPS = ("client_body", "proxy", "fastcgi", "uwsgi", "scgi")
 
 
 @contextmanager
@@ -64,3 +84,35 @@ def _header(head: bytes, name: bytes) -> bytes:
 
 def _length(head: bytes) -> int:
     return int(_header(head, b"content-length") or 0)
+
+
+@contextmanager
+def installed(program: str, ports: Sequence[int], directory: Path) -> Iterator[str]:
+    """The URL of `haproxy` or `nginx` as the documentation configures it, before two servers."""
+    with socket.socket() as found:
+        found.bind(("127.0.0.1", 0))
+        port = found.getsockname()[1]
+    (given,) = re.findall(rf"```{program}\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)
+    for number, server in enumerate(ports, 1):
+        given = given.replace(f"10.0.0.{number}:8765", f"127.0.0.1:{server}")
+    given = given.replace("bind :8080", f"bind 127.0.0.1:{port}").replace("listen 8080", f"listen 127.0.0.1:{port}")
+    configuration = directory / f"{program}.cfg"
+    command = [program, "-db", "-f", str(configuration)]
+    if program == "nginx":
+        temporary = "\n".join(f"{what}_temp_path {directory}/{what};" for what in NGINX_KEEPS)
+        given = NGINX.format(directory=directory, temporary=temporary, given=given)
+        command = [program, "-g", "daemon off;", "-p", str(directory), "-c", str(configuration)]
+    configuration.write_text(given, encoding="utf-8")
+    with subprocess.Popen(command, stderr=subprocess.DEVNULL) as process:
+        try:
+            while process.poll() is None and not _listens(port):
+                time.sleep(0.02)
+            assert process.poll() is None, f"{program} refuses {given}"
+            yield f"http://127.0.0.1:{port}"
+        finally:
+            process.terminate()
+
+
+def _listens(port: int) -> bool:
+    with socket.socket() as probe:
+        return probe.connect_ex(("127.0.0.1", port)) == 0

@@ -1,15 +1,17 @@
 """Several server processes on one Postgres, behind a proxy that sends each request to the next one."""
 
+import shutil
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import pytest
 
 from tests.clients import LEGACY, MODERN, database, until
 from tests.http import Ears, HttpProcess, HttpServer, bearer, granted, process_serving, remote, serving
-from tests.proxies import balanced
+from tests.proxies import balanced, installed
 
 VAULT = "memory://vault"
 ARGUMENTS = "--toolsets", "recall,vault", "--workspace", "team"
@@ -32,12 +34,15 @@ def token(servers: list[HttpProcess]) -> dict[str, str]:
 
 
 @contextmanager
-def behind(servers: Sequence[HttpServer], *, sticky: bool = False) -> Iterator[HttpServer]:
-    """What a client sees of several servers."""
-    with balanced([server.port for server in servers], sticky=sticky) as url:
-        proxy = HttpServer(url, servers[0].environ)
-        with proxy.client:
-            yield proxy
+def behind(servers: Sequence[HttpServer], program: str = "", *, sticky: bool = False) -> Iterator[HttpServer]:
+    """What a client sees of several servers, behind a proxy of ours or an installed one."""
+    ports = [server.port for server in servers]
+    with TemporaryDirectory() as directory:
+        ours = balanced(ports, sticky=sticky)
+        with installed(program, ports, Path(directory)) if program else ours as url:
+            proxy = HttpServer(url, servers[0].environ)
+            with proxy.client:
+                yield proxy
 
 
 @pytest.fixture
@@ -72,6 +77,25 @@ def test_what_one_process_stores_the_others_tell(servers: list[HttpProcess], tok
             assert server.tool("commit_memory", token, **arguments).status_code == 200
             until(lambda before=before: ears.notices().count(VAULT) > before, "the notice")  # type: ignore[misc]
         ears.close()
+
+
+@pytest.mark.process
+@pytest.mark.parametrize("program", ["haproxy", "nginx"])
+def test_the_proxies_of_the_documentation(servers: list[HttpProcess], token: dict[str, str], program: str) -> None:
+    if not shutil.which(program):
+        pytest.skip(f"{program} is not installed")
+    with behind(servers, program) as proxy:
+        for mode in ("auto", "legacy"):
+            with remote(proxy, mode, **token) as agent:
+                for number in range(4):
+                    agent.store(f"{program} brought {number} over {mode}.")
+                assert len(agent.found(f'"over {mode}" AND {program}')) == 4
+        for era in (LEGACY, MODERN):
+            ears = Ears(proxy, era, token).listen(VAULT)
+            stored = {"scope": "vault", "key": f"{program} {era}", "content": "text"}
+            assert proxy.tool("commit_memory", token, **stored).status_code == 200
+            until(lambda ears=ears: VAULT in ears.notices(), "the notice")  # type: ignore[misc]
+            ears.close()
 
 
 @pytest.mark.process
