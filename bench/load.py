@@ -2,9 +2,9 @@
 
     python -m bench.load [--minutes 10] [--clients 64] [--store sqlite|postgres] [--processes 1] [--every 30]
 
-Half of the clients speak each era of MCP, every eighth calls tools over plain HTTP. Four workspaces are shared. With
-several processes a round-robin proxy of this bench stands before them, and a session goes wherever its turn leads.
-A client that is told to try again waits as long as it was told.
+Half of the clients speak each era of MCP, every eighth calls tools over plain HTTP. Four workspaces are shared. Before
+several processes stands HAProxy as docs/scale.md configures it, or a proxy of a few lines where it is not installed. A
+client that is told to try again waits as long as it was told.
 """
 
 import argparse
@@ -20,6 +20,7 @@ from collections.abc import Sequence
 from contextlib import ExitStack, closing
 from dataclasses import dataclass, field
 from pathlib import Path
+from shutil import which
 
 import httpx2
 import psutil  # type: ignore[import-untyped]
@@ -31,7 +32,7 @@ from memoryd.core.engine import Engine
 from memoryd.server.answers import RETRY_AFTER
 from memoryd.settings import Settings
 from memoryd.store.postgres.managed_server import ManagedServer
-from tests.proxies import balanced
+from tests.proxies import balanced, installed
 
 WORKSPACES = 4
 PLAIN = "plain"
@@ -210,7 +211,11 @@ def main() -> None:
         servers = [
             ends.enter_context(serving(*command, "--port", str(port), port=port, environment=ours)) for port in ports
         ]
-        url = ends.enter_context(balanced(ports)) if len(ports) > 1 else f"http://127.0.0.1:{ports[0]}"
+        url = f"http://127.0.0.1:{ports[0]}"
+        if given.processes > 1:
+            url = ends.enter_context(
+                installed("haproxy", ports, Path(directory)) if which("haproxy") else balanced(ports, sticky=True)
+            )
         began = [sum(server.cpu_times()[:2]) for server in servers]
         seen = asyncio.run(load(url, given.clients, 60 * given.minutes, servers, given.every, database))
         used = sum(sum(server.cpu_times()[:2]) for server in servers) - sum(began)

@@ -88,13 +88,12 @@ def _length(head: bytes) -> int:
 
 @contextmanager
 def installed(program: str, ports: Sequence[int], directory: Path) -> Iterator[str]:
-    """The URL of `haproxy` or `nginx` as the documentation configures it, before two servers."""
+    """The URL of `haproxy` or `nginx` as the documentation configures it, before some servers."""
     with socket.socket() as found:
         found.bind(("127.0.0.1", 0))
         port = found.getsockname()[1]
     (given,) = re.findall(rf"```{program}\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)
-    for number, server in enumerate(ports, 1):
-        given = given.replace(f"10.0.0.{number}:8765", f"127.0.0.1:{server}")
+    given = "\n".join(_lines(given, ports))
     given = given.replace("bind :8080", f"bind 127.0.0.1:{port}").replace("listen 8080", f"listen 127.0.0.1:{port}")
     configuration = directory / f"{program}.cfg"
     command = [program, "-db", "-f", str(configuration)]
@@ -111,6 +110,16 @@ def installed(program: str, ports: Sequence[int], directory: Path) -> Iterator[s
             yield f"http://127.0.0.1:{port}"
         finally:
             process.terminate()
+
+
+def _lines(given: str, ports: Sequence[int]) -> Iterator[str]:
+    """Yield the lines of a configuration with these servers in place of the first one; the others are left out."""
+    for line in given.splitlines():
+        if "10.0.0.1:8765" in line:
+            for port in ports:
+                yield line.replace("10.0.0.1:8765", f"127.0.0.1:{port}").replace(" one ", f" on{port} ")
+        elif "10.0.0." not in line:
+            yield line
 
 
 def _listens(port: int) -> bool:
