@@ -72,6 +72,11 @@ class Calls:
         """Whether a call runs or waits for a thread."""
         return any(share.running or share.waiting for share in (self._share, self._lasting))
 
+    @property
+    def waiting(self) -> int:
+        """The number of calls that wait for a thread."""
+        return self._share.waiting + self._lasting.waiting
+
     def offered(self, grant: Grant) -> dict[str, Tool[Any, Any]]:
         """Return the tools that a caller may use; one that is bound to a workspace gets no project tools."""
         return {

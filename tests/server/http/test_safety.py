@@ -266,6 +266,7 @@ def test_writers_that_all_wait_leave_threads_to_reads(tmp_path: Path) -> None:
             stores = [pool.submit(server.tool, "memory_store", content=f"during {n}") for n in range(number)]
             until(lambda: server.running() == number, "writers that wait")
             assert "before" in server.tool("memory_recall", query="before").text
+            assert "memoryd_waiting_calls 8.0" in server.request("GET", "/metrics").text, "12 of 20 write"
             with remote(server) as agent:
                 assert agent.found("before") == ["before"]
         assert [store.result(PATIENCE).status_code for store in stores] == [200] * number
