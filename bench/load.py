@@ -81,12 +81,12 @@ class FailedError(Exception):
 class LoadClient:
     """One client."""
 
-    def __init__(self, http: httpx2.AsyncClient, url: str, number: int) -> None:
+    def __init__(self, http: httpx2.AsyncClient, url: str, token: str, number: int) -> None:
         self._http, self._url = http, url
         self._era = PLAIN if number % 8 == 7 else (LEGACY, MODERN)[number % 2]
         self._chance = random.Random(number)
         self._numbers = itertools.count(number * 10**6)
-        self._headers = {"accept": "application/json, text/event-stream"}
+        self._headers = {"accept": "application/json, text/event-stream", "authorization": f"Bearer {token}"}
         self._headers |= {"x-memory-workspace": f"bench{number % WORKSPACES}"}
         if self._era != PLAIN:
             self._headers |= {"mcp-protocol-version": self._era}
@@ -142,12 +142,12 @@ def _message(method: str, params: Json) -> Json:
 
 
 async def load(
-    url: str, clients: int, seconds: float, processes: Sequence[psutil.Process], every: float, database: str
+    url: str, token: str, clients: int, seconds: float, processes: Sequence[psutil.Process], every: float, database: str
 ) -> Seen:
     """What many clients see in so many seconds."""
     seen = Seen()
     async with httpx2.AsyncClient(timeout=180, limits=httpx2.Limits(max_connections=clients)) as http:
-        each = [LoadClient(http, url, number) for number in range(clients)]
+        each = [LoadClient(http, url, token, number) for number in range(clients)]
         await asyncio.gather(*(one.begin() for one in each))
         begun = time.monotonic()
         watching = asyncio.create_task(_watch(seen, processes, begun, every, database))
@@ -183,14 +183,15 @@ def connections(database: str) -> int:
 # the servers ---------------------------------------------------------------------------------------------------------
 
 
-def prepared(directory: str, database: str) -> dict[str, str]:
-    """The environment of a memory with the workspaces of this bench."""
-    ours = {"MEMORY_DATA_DIR": directory, "MEMORY_MODEL_DIR": str(Settings.read().models)}
+def prepared(directory: str, database: str) -> tuple[dict[str, str], str]:
+    """The environment of a memory with the workspaces of this bench, and a token."""
+    ours = {"MEMORY_RATE_LIMIT": "none"}
+    ours |= {"MEMORY_DATA_DIR": directory, "MEMORY_MODEL_DIR": str(Settings.read().models)}
     ours |= {"MEMORY_DATABASE_URL": database} if database else {}
     with Engine(Settings.read(ours), fetch=False) as engine:
         for number in range(WORKSPACES):
             engine.workspaces.ensure(f"bench{number}")
-    return ours
+        return ours, engine.tokens.create("bench")
 
 
 def main() -> None:
@@ -205,7 +206,7 @@ def main() -> None:
         database = "" if given.store == "sqlite" else given.store
         if given.store == "postgres":
             database = ends.enter_context(closing(ManagedServer(Path(directory)))).url()
-        ours = prepared(directory, database)
+        ours, token = prepared(directory, database)
         ports = [free_port() for _ in range(given.processes)]
         command = ("memoryd", "serve", "--transport", "http", "--toolsets", "recall,graph,journal")
         servers = [
@@ -217,7 +218,7 @@ def main() -> None:
                 installed("haproxy", ports, Path(directory)) if which("haproxy") else balanced(ports, sticky=True)
             )
         began = [sum(server.cpu_times()[:2]) for server in servers]
-        seen = asyncio.run(load(url, given.clients, 60 * given.minutes, servers, given.every, database))
+        seen = asyncio.run(load(url, token, given.clients, 60 * given.minutes, servers, given.every, database))
         used = sum(sum(server.cpu_times()[:2]) for server in servers) - sum(began)
     report(seen, given.clients, 60 * given.minutes, used)
 

@@ -93,7 +93,7 @@ def installed(program: str, ports: Sequence[int], directory: Path) -> Iterator[s
         found.bind(("127.0.0.1", 0))
         port = found.getsockname()[1]
     (given,) = re.findall(rf"```{program}\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)
-    given = "\n".join(_lines(given, ports))
+    given = "\n".join([*_lines(given, ports), ""])
     given = given.replace("bind :8080", f"bind 127.0.0.1:{port}").replace("listen 8080", f"listen 127.0.0.1:{port}")
     configuration = directory / f"{program}.cfg"
     command = [program, "-db", "-f", str(configuration)]

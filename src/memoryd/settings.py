@@ -3,7 +3,6 @@
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal
-from urllib.parse import urlsplit
 
 import platformdirs
 from pydantic import (
@@ -19,7 +18,7 @@ from pydantic import (
 
 from memoryd import environment
 from memoryd.errors import InvalidInputError
-from memoryd.origin import as_origin
+from memoryd.origin import address, as_origin
 from memoryd.text import unstorable
 
 DEFAULT_WORKSPACE = "default"
@@ -216,7 +215,7 @@ class Settings(BaseModel):
         gt=0,
         validation_alias=_names("MEMORY_MAX_WAIT"),
         description="Seconds that a call may wait for its turn; one that would wait longer is "
-        "[refused](http.md#limits) at once, and told when to try again.",
+        "[refused](http.md#limits) at once.",
     )
     session_id: str | None = Field(
         None,
@@ -482,21 +481,6 @@ def _explain(error: ValidationError) -> str:
         variable = variables(name)[0] if name in Settings.model_fields else name
         wrong.append(f"{variable}{_given(name, detail['input'])}: {detail['msg'].removeprefix('Value error, ')}")
     return "Wrong settings. " + "; ".join(wrong)
-
-
-def address(url: str) -> str:
-    """Return the host and port of a URL, with or without a scheme, for messages and logs.
-
-    User, password, path and query may each contain a secret. A text that is not a URL is not repeated either.
-    """
-    try:
-        parts = urlsplit(url if "://" in url else f"//{url}")
-        port = parts.port
-    except ValueError:
-        return "(not a URL)"
-    name = parts.hostname or ""
-    name = f"[{name}]" if ":" in name else name
-    return f"{name}:{port}" if port else name or "(not a URL)"
 
 
 def shown(field: str, value: object) -> str:

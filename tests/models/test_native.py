@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from memoryd.errors import ModelError
-from memoryd.models.native import Gate, Turns
+from memoryd.models.native import Gate, ModelTurns
 from tests.clients import until
 
 
@@ -28,7 +28,7 @@ def test_closing_waits_for_those_inside_but_not_for_ever() -> None:
 
 
 def test_turns_come_in_order_and_a_few_at_a_time() -> None:
-    turns, begun, over = Turns(1), list[int](), threading.Event()
+    turns, begun, over = ModelTurns(1), list[int](), threading.Event()
     turns.allow(2)
 
     def work(number: int) -> None:

@@ -43,7 +43,7 @@ class Gate:
             return self._changed.wait_for(lambda: not self._inside, timeout=patience)
 
 
-class Turns:
+class ModelTurns:
     """A context manager that lets some threads in at a time, in the order in which they came.
 
     Each run of a model takes a core, and memory of its own, which onnxruntime keeps for the next run.
@@ -82,7 +82,7 @@ class Turns:
 GATE = Gate()
 """The gate of this process."""
 
-TURNS = Turns(2)
+TURNS = ModelTurns(2)
 """Those of the models of this process; a turn is for one text."""
 
 atexit.register(GATE.close)

@@ -182,7 +182,7 @@ def _again(error: MemorydError) -> dict[str, Any]:
     """Return when a refused call may be tried again, for programs.
 
     It is a result, not a status of HTTP: of 503 a client of MCP shows its model nothing, and many take the server for
-    broken and connect anew.
+    broken and connect again.
     """
     return {answers.RETRY_AFTER: error.seconds} if isinstance(error, OverloadedError) else {}
 

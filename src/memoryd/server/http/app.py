@@ -202,12 +202,9 @@ def assembled(
     """Return the application with all routes to an MCP server. `streams`: /mcp answers with streams of events."""
     engine = calls.engine
     settings = engine.settings
-    names = security(settings)
     beyond = TransportSecuritySettings(enable_dns_rebinding_protection=False)  # Entrance has checked the names
     lasting = settings.http_sessions
-    server.streamable_http_app(  # creates the session manager
-        transport_security=beyond, json_response=not streams, stateless_http=not lasting
-    )
+    server.streamable_http_app(transport_security=beyond, json_response=not streams, stateless_http=not lasting)
     manager = server.session_manager
 
     @asynccontextmanager
@@ -242,7 +239,7 @@ def assembled(
         *([Middleware(auth.CrossOrigin)] if public else []),
         Middleware(AuthenticationMiddleware, backend=Bearer(Verifier(gate.check)), on_error=undecided),
         Middleware(AuthContextMiddleware),
-        Middleware(Entrance, calls=calls, names=names, rate=rate_of(settings.rate_limit)),
+        Middleware(Entrance, calls=calls, names=security(settings), rate=rate_of(settings.rate_limit)),
     ]
     handlers = {HTTPException: _refused}
     app = Starlette(routes=routes, middleware=middleware, lifespan=lifespan, exception_handlers=handlers)
