@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memoryd.core.records.deduplication import fingerprint, may_differ
+from memoryd.origin import address
 from memoryd.query_syntax import parse_query
-from memoryd.settings import address
 from memoryd.text import (
     LETTERS,
     asks,

@@ -37,7 +37,17 @@ class UncertainError(StoreError):
 
 
 class BusyError(MemorydError):
-    """The server is busy: too many calls are waiting. Nothing was done; try again in a moment."""
+    """Something else has to end first. Nothing was done; try again later."""
+
+
+class OverloadedError(BusyError):
+    """Too many calls are waiting for this one to be answered in time; nothing was done. Try again in `seconds`."""
+
+    def __init__(self, seconds: int) -> None:
+        super().__init__(
+            f"The server is busy: too many calls are waiting. Nothing was done by this one; try again in {seconds} s."
+        )
+        self.seconds = seconds
 
 
 class TimedOutError(MemorydError):

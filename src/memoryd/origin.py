@@ -1,4 +1,4 @@
-"""The public address of a server."""
+"""Addresses of servers: the public one, and what messages show of others."""
 
 from urllib.parse import urlsplit
 
@@ -15,3 +15,18 @@ def as_origin(url: str) -> str:
         raise ValueError("must begin with https://; only for trials on this machine, http://127.0.0.1:PORT")
     port = "" if parts.port in (None, {"https": 443, "http": 80}[parts.scheme]) else f":{parts.port}"
     return f"{parts.scheme}://{f'[{host}]' if ':' in host else host}{port}"
+
+
+def address(url: str) -> str:
+    """Return the host and port of a URL, with or without a scheme, for messages and logs.
+
+    User, password, path and query may each contain a secret. A text that is not a URL is not repeated either.
+    """
+    try:
+        parts = urlsplit(url if "://" in url else f"//{url}")
+        port = parts.port
+    except ValueError:
+        return "(not a URL)"
+    name = parts.hostname or ""
+    name = f"[{name}]" if ":" in name else name
+    return f"{name}:{port}" if port else name or "(not a URL)"

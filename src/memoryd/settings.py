@@ -3,7 +3,6 @@
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal
-from urllib.parse import urlsplit
 
 import platformdirs
 from pydantic import (
@@ -19,7 +18,7 @@ from pydantic import (
 
 from memoryd import environment
 from memoryd.errors import InvalidInputError
-from memoryd.origin import as_origin
+from memoryd.origin import address, as_origin
 from memoryd.text import unstorable
 
 DEFAULT_WORKSPACE = "default"
@@ -180,6 +179,12 @@ class Settings(BaseModel):
         description="What the provider's people may grant: [rules](remote.md#a-team-with-an-identity-provider), the "
         "first that fits counts.",
     )
+    http_sessions: bool = Field(
+        True,
+        validation_alias=_names("MEMORY_HTTP_SESSIONS"),
+        description="Whether a client with a handshake gets a session (`Mcp-Session-Id`), which lives in one process; "
+        "`false`: none, so that [any process](scale.md#behind-a-proxy) may answer.",
+    )
     rate_limit: str = Field(
         "6000/minute",
         validation_alias=_names("MEMORY_RATE_LIMIT"),
@@ -204,6 +209,13 @@ class Settings(BaseModel):
         gt=0,
         validation_alias=_names("MEMORY_CALL_TIMEOUT"),
         description="Seconds after which a call is answered with an error.",
+    )
+    max_wait: float = Field(
+        30,
+        gt=0,
+        validation_alias=_names("MEMORY_MAX_WAIT"),
+        description="Seconds that a call may wait for its turn; one that would wait longer is "
+        "[refused](http.md#limits) at once.",
     )
     session_id: str | None = Field(
         None,
@@ -274,6 +286,13 @@ class Settings(BaseModel):
         le=64,
         validation_alias=_names("MEMORY_MODEL_THREADS"),
         description="Threads for each local model, 1 to 64.",
+    )
+    model_runs: int = Field(
+        2,
+        ge=1,
+        le=64,
+        validation_alias=_names("MEMORY_MODEL_RUNS"),
+        description="Number of texts that local models read at the same time, 1 to 64: each takes a core and memory.",
     )
     token_budget: int = Field(
         500,
@@ -462,21 +481,6 @@ def _explain(error: ValidationError) -> str:
         variable = variables(name)[0] if name in Settings.model_fields else name
         wrong.append(f"{variable}{_given(name, detail['input'])}: {detail['msg'].removeprefix('Value error, ')}")
     return "Wrong settings. " + "; ".join(wrong)
-
-
-def address(url: str) -> str:
-    """Return the host and port of a URL, with or without a scheme, for messages and logs.
-
-    User, password, path and query may each contain a secret. A text that is not a URL is not repeated either.
-    """
-    try:
-        parts = urlsplit(url if "://" in url else f"//{url}")
-        port = parts.port
-    except ValueError:
-        return "(not a URL)"
-    name = parts.hostname or ""
-    name = f"[{name}]" if ":" in name else name
-    return f"{name}:{port}" if port else name or "(not a URL)"
 
 
 def shown(field: str, value: object) -> str:

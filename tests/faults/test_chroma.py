@@ -13,7 +13,7 @@ import pytest
 
 from memoryd.core.admin.doctor import Doctor
 from memoryd.errors import StoreAwayError, StoreError
-from memoryd.settings import address
+from memoryd.origin import address
 from memoryd.store.chroma.client import Chroma
 from memoryd.store.chroma.server import ChromaServer
 from memoryd.store.journal import STOPPED

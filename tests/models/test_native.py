@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 
 from memoryd.errors import ModelError
-from memoryd.models.native import Gate
+from memoryd.models.native import Gate, ModelTurns
+from tests.clients import until
 
 
 def test_a_closed_gate_lets_nobody_in() -> None:
@@ -24,6 +25,28 @@ def test_closing_waits_for_those_inside_but_not_for_ever() -> None:
         closing.start()
     closing.join(5)
     assert not closing.is_alive()
+
+
+def test_turns_come_in_order_and_a_few_at_a_time() -> None:
+    turns, begun, over = ModelTurns(1), list[int](), threading.Event()
+    turns.allow(2)
+
+    def work(number: int) -> None:
+        with turns:
+            begun.append(number)
+            assert over.wait(20)
+
+    threads = [threading.Thread(target=work, args=(number,)) for number in range(5)]
+    for number, thread in enumerate(threads):
+        thread.start()
+        until(lambda number=number: len(begun) + len(turns._waiting) == number + 1, "a turn")  # type: ignore[misc]
+    assert begun == [0, 1]
+    turns.allow(1)
+    over.set()
+    for thread in threads:
+        thread.join(20)
+    assert begun == [0, 1, 2, 3, 4]
+    assert turns._free == 1
 
 
 @pytest.mark.process

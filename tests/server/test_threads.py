@@ -1,12 +1,15 @@
 """The threads of a service: its clients get them in turn."""
 
+import time
+from functools import partial
+
 import anyio
 
 from memoryd.server.threads import Threads, ThreadShare
 
 
-async def hold(share: ThreadShare, name: str, begun: list[str], until: anyio.Event) -> None:
-    async with share:
+async def hold(share: ThreadShare, name: str, begun: list[str], until: anyio.Event, *, writing: bool = False) -> None:
+    async with share.writes if writing else share.reads:
         begun.append(name)
         await until.wait()
 
@@ -66,5 +69,44 @@ def test_a_call_that_is_given_up_takes_no_thread() -> None:
             await anyio.wait_all_tasks_blocked()
             over.set()
         assert begun == ["one", "other"]
+
+    anyio.run(work)
+
+
+def test_writers_of_many_clients_leave_threads_to_reads() -> None:
+    async def work() -> None:
+        threads, begun, over = Threads(4), list[str](), anyio.Event()
+        shares = [threads.share(2) for _ in range(5)]
+        async with anyio.create_task_group() as tasks:
+            for share in shares:
+                for _ in range(2):
+                    tasks.start_soon(partial(hold, share, "write", begun, over, writing=True))
+            await anyio.wait_all_tasks_blocked()
+            assert begun == ["write"] * 3
+            assert max(share.writes.running for share in shares) == 1, "a client's own reads find a thread, too"
+            tasks.start_soon(hold, shares[0], "read", begun, over)
+            await anyio.wait_all_tasks_blocked()
+            assert begun[3:] == ["read"]
+            over.set()
+        assert len(begun) == 11
+        assert (threads.free, threads.free_for_writers) == (4, 3)
+
+    anyio.run(work)
+
+
+def test_a_queue_that_does_not_move_promises_long_waits() -> None:
+    async def work() -> None:
+        share, begun, over = Threads(1).share(1), list[str](), anyio.Event()
+        assert share.reads.delay == 0
+        async with anyio.create_task_group() as tasks:
+            for _ in range(11):
+                tasks.start_soon(hold, share, "read", begun, over)
+            await anyio.wait_all_tasks_blocked()
+            begin = time.monotonic()
+            waited = time.monotonic() - begin
+            assert share.reads.delay >= 10 * waited > 0, "ten wait, and none has begun since"
+            assert share.writes.delay == 0
+            over.set()
+        assert share.reads.delay == 0
 
     anyio.run(work)

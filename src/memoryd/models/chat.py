@@ -10,7 +10,8 @@ import openai
 from memoryd.errors import ModelError
 from memoryd.models.budget import HourlyBudget
 from memoryd.models.llm import Completion, Llm
-from memoryd.settings import Settings, address
+from memoryd.origin import address
+from memoryd.settings import Settings
 from memoryd.text import estimate_tokens
 
 RETRIES = 1  # after 429, 5xx and a lost connection

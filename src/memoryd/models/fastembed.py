@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from memoryd.errors import ModelError
 from memoryd.models.base import CHARACTERS, TextEmbedder, clean, unit
-from memoryd.models.native import GATE
+from memoryd.models.native import GATE, TURNS
 from memoryd.models.onnx import GRAPH_ERRORS
 from memoryd.models.weights import place
 from memoryd.settings import Settings
@@ -65,7 +65,7 @@ class FastEmbedder(TextEmbedder):
 
     def _answers(self, embed: Any, texts: list[str]) -> object:
         try:
-            with GATE:
+            with TURNS, GATE:
                 return list(embed(texts, batch_size=1))
         except _ERRORS as error:
             raise _failed(self.name, error) from error
@@ -91,7 +91,7 @@ class FastReranker:
         """See Reranker. Texts are cut by characters; if a pair is too long, the longer side is cut."""
         cut = [clean(text[: 4 * CHARACTERS]) for text in texts]
         try:
-            with GATE:
+            with TURNS, GATE:
                 return [float(score) for score in self._model.rerank(clean(query[:CHARACTERS]), cut, batch_size=1)]
         except _ERRORS as error:
             raise _failed(self.name, error) from error

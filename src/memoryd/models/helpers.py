@@ -10,6 +10,7 @@ from memoryd.models import weights
 from memoryd.models.embedders import Embedder, load_embedder
 from memoryd.models.llm import TimedWriter, Writer, configured, load_llm
 from memoryd.models.loader import Loader
+from memoryd.models.native import TURNS
 from memoryd.models.providers import Spec, fetch
 from memoryd.models.rerankers import Reranker, load_reranker
 from memoryd.settings import Settings
@@ -46,6 +47,7 @@ class Helpers:
         self._loaders: dict[str, Loader[Any]] = {"embedder": self.embedder, "reranker": self.reranker}
         self.llm = Loader(lambda: load_llm(settings))
         self._older: dict[str, Loader[Embedder | None]] = {}
+        TURNS.allow(settings.model_runs)
 
     def start(self) -> None:
         """Start loading what is neither loaded nor being loaded; return immediately."""

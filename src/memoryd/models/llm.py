@@ -17,7 +17,8 @@ from pydantic import BaseModel, ValidationError
 
 from memoryd import extras
 from memoryd.errors import ModelError
-from memoryd.settings import Settings, address
+from memoryd.origin import address
+from memoryd.settings import Settings
 from memoryd.text import estimate_tokens
 
 log = logging.getLogger(__name__)

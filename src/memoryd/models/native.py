@@ -1,4 +1,4 @@
-"""A gate around native calls, so that the process does not end during one.
+"""Native calls: how many run at a time, and a gate around them, so that the process does not end during one.
 
 A daemon thread inside onnxruntime cannot return to an interpreter that has ended: the process is aborted (SIGABRT). So
 every call of a model passes the gate, and the end of the process waits for those inside.
@@ -6,6 +6,7 @@ every call of a model passes the gate, and the end of the process waits for thos
 
 import atexit
 import threading
+from collections import deque
 from types import TracebackType
 
 from memoryd.errors import ModelError
@@ -42,7 +43,46 @@ class Gate:
             return self._changed.wait_for(lambda: not self._inside, timeout=patience)
 
 
+class ModelTurns:
+    """A context manager that lets some threads in at a time, in the order in which they came.
+
+    Each run of a model takes a core, and memory of its own, which onnxruntime keeps for the next run.
+    """
+
+    def __init__(self, number: int) -> None:
+        self._lock = threading.Lock()
+        self._number = self._free = number
+        self._waiting: deque[threading.Event] = deque()
+
+    def allow(self, number: int) -> None:
+        """Let so many threads in from now on."""
+        with self._lock:
+            self._free += number - self._number
+            self._number = number
+
+    def __enter__(self) -> None:
+        with self._lock:
+            if self._free > 0:
+                self._free -= 1
+                return
+            turn = threading.Event()
+            self._waiting.append(turn)
+        turn.wait()
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        with self._lock:
+            if self._free >= 0 and self._waiting:
+                self._waiting.popleft().set()
+            else:
+                self._free += 1
+
+
 GATE = Gate()
 """The gate of this process."""
+
+TURNS = ModelTurns(2)
+"""Those of the models of this process; a turn is for one text."""
 
 atexit.register(GATE.close)

@@ -7,7 +7,8 @@ import httpx2
 from memoryd.errors import InvalidInputError, ModelError
 from memoryd.loopback import is_loopback
 from memoryd.models.base import HURRY, TextEmbedder
-from memoryd.settings import Settings, address
+from memoryd.origin import address
+from memoryd.settings import Settings
 
 DEFAULT = "nomic-embed-text"
 

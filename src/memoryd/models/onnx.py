@@ -23,7 +23,7 @@ from tokenizers import Tokenizer
 from memoryd.errors import InvalidInputError, ModelError
 from memoryd.models import weights
 from memoryd.models.base import clean, spans, unit
-from memoryd.models.native import GATE
+from memoryd.models.native import GATE, TURNS
 from memoryd.settings import Settings
 from memoryd.text import is_latin
 
@@ -126,7 +126,7 @@ class _Graph:
         types = np.array([[0] * len(first) + [1] * len(second)], dtype=np.int64)
         inputs = {"input_ids": ids, "attention_mask": np.ones_like(ids), "token_type_ids": types}
         try:
-            with GATE:
+            with TURNS, GATE:
                 result: NDArray[np.float32] = self._session.run([output], inputs)[0]
         except GRAPH_ERRORS as error:
             raise ModelError(f"onnxruntime failed on a text of {ids.size} tokens: {error}") from error

@@ -4,7 +4,8 @@ import openai
 
 from memoryd.errors import ModelError
 from memoryd.models.base import HURRY, TextEmbedder
-from memoryd.settings import Settings, address
+from memoryd.origin import address
+from memoryd.settings import Settings
 
 DEFAULT = "text-embedding-3-small"
 

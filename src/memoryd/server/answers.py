@@ -13,6 +13,7 @@ from memoryd.toolsets.registry import Answer, Tool
 MASKED = "The rest was stored as it is; say where a secret is kept rather than the secret."
 META = "memoryd/"
 """The prefix of each name in `_meta`, which programs read and no client shows to a model."""
+RETRY_AFTER = f"{META}retry_after"  # seconds
 
 
 def succeeded(tool: Tool[Any, Any], answer: Answer[Any], place: Workspace | None) -> types.CallToolResult:
@@ -30,9 +31,9 @@ def succeeded(tool: Tool[Any, Any], answer: Answer[Any], place: Workspace | None
     return _result(compact(body) if answer.text is None else _sentences(answer.text, notes), body, named)
 
 
-def failed(text: str) -> types.CallToolResult:
+def failed(text: str, meta: dict[str, Any]) -> types.CallToolResult:
     """Return an error as the result of a tool."""
-    return types.CallToolResult(content=[types.TextContent(text=text)], is_error=True)
+    return types.CallToolResult(content=[types.TextContent(text=text)], is_error=True, _meta=meta or None)
 
 
 def _result(text: str, body: dict[str, Any] | None, meta: dict[str, Any] | None) -> types.CallToolResult:

@@ -14,12 +14,12 @@ from mcp.server.lowlevel.server import NotificationOptions
 from mcp.server.models import InitializationOptions
 
 from memoryd import __version__
-from memoryd.errors import InvalidInputError, InvalidParamsError, MemorydError, NotFoundError
+from memoryd.errors import InvalidInputError, InvalidParamsError, MemorydError, NotFoundError, OverloadedError
 from memoryd.prompts import build_instructions
 from memoryd.server import answers
 from memoryd.server.apps import memories
 from memoryd.server.calls import Calls
-from memoryd.server.connection import DISCOVER, HELLO, Callers, is_modern, on_close, progress_to
+from memoryd.server.connection import DISCOVER, HELLO, Callers, is_lasting, is_modern, on_close, progress_to
 from memoryd.server.notices import Notices
 from memoryd.server.resources import Completions, Prompts, Resources
 from memoryd.toolsets.registry import Call, Tool
@@ -114,7 +114,7 @@ class MemoryServer(Server[Any]):
             raise MCPError(code, str(error), named or None) from None
         except MemorydError as error:
             log.warning("%s: %s", ctx.method, error)
-            raise MCPError(types.INTERNAL_ERROR, str(error)) from None
+            raise MCPError(types.INTERNAL_ERROR, str(error), _again(error) or None) from None
 
     async def _allowed(self, ctx: Any, call_next: Any) -> Any:
         """Refuse resources to a caller for whom there are none: neither the vault's nor the app."""
@@ -137,7 +137,8 @@ class MemoryServer(Server[Any]):
         """Let a lasting connection hold its session from the first request on, and receive notices of changes."""
         if not self._has_resources:
             return await call_next(ctx)
-        begins, first = ctx.method == "initialize", ctx.request is None and not self._joined
+        begins = ctx.method == "initialize" and is_lasting(ctx)
+        first = ctx.request is None and not self._joined
         if begins or first:
             self._joined = True
             await self._join(ctx)
@@ -193,7 +194,7 @@ class MemoryServer(Server[Any]):
         except InvalidParamsError:
             raise
         except MemorydError as error:
-            return answers.failed(tool.error_text(error))
+            return answers.failed(tool.error_text(error), _again(error))
         return answers.succeeded(tool, answer, call.place)
 
     def _choose(self, ctx: Any, session: str) -> None:
@@ -202,6 +203,15 @@ class MemoryServer(Server[Any]):
                 "This connection ends with the request. Send the session in the _meta of each request: memoryd/session."
             )
         self._notices.announce(ctx)
+
+
+def _again(error: MemorydError) -> dict[str, Any]:
+    """Return when a refused call may be tried again, for programs.
+
+    It is a result, not a status of HTTP: of 503 a client of MCP shows its model nothing, and many take the server for
+    broken and connect again.
+    """
+    return {answers.RETRY_AFTER: error.seconds} if isinstance(error, OverloadedError) else {}
 
 
 @cache

@@ -3,7 +3,8 @@
 import logging
 import math
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import AsyncExitStack, asynccontextmanager
 from typing import Any, TypeVar
 
 import anyio
@@ -16,23 +17,24 @@ from memoryd.core.records.records import written_by
 from memoryd.core.workspaces.registry import usable
 from memoryd.deadline import time_limit
 from memoryd.errors import (
-    BusyError,
     InvalidInputError,
     MemorydError,
     NotFoundError,
+    OverloadedError,
     StoreError,
     TimedOutError,
     UnexpectedError,
 )
 from memoryd.model import Workspace
 from memoryd.server.connection import Caller
-from memoryd.server.threads import LASTING, THREADS, ThreadPools
+from memoryd.server.threads import LASTING, THREADS, Lane, ThreadPools
 from memoryd.toolsets import PROJECT_TOOLS, chosen, of_app
 from memoryd.toolsets.registry import Answer, Call, Needs, Tool
 
 log = logging.getLogger(__name__)
 
 WAITING = 1_000  # calls that may wait for a thread
+RETRY, LATEST = 5, 60  # seconds after which a call that was refused may be tried again, at the earliest and latest
 SWITCH = "switch_project"
 
 T = TypeVar("T")
@@ -55,7 +57,7 @@ class Calls:
         self.ending: list[Callable[[], None]] = []
         """Callbacks that end endless streams, called before the server waits for running calls."""
         self._named = "workspace" in settings.model_fields_set
-        self._timeout = settings.call_timeout
+        self._timeout, self._max_wait = settings.call_timeout, min(settings.max_wait, settings.call_timeout)
         most = THREADS // 4 if pools else THREADS  # more would not be faster, but slow down the calls of others
         pools = pools or ThreadPools()
         self._share, self._lasting = pools.calls.share(most), pools.lasting.share(LASTING)
@@ -70,6 +72,11 @@ class Calls:
     def busy(self) -> bool:
         """Whether a call runs or waits for a thread."""
         return any(share.running or share.waiting for share in (self._share, self._lasting))
+
+    @property
+    def waiting(self) -> int:
+        """The number of calls that wait for a thread."""
+        return self._share.waiting + self._lasting.waiting
 
     def offered(self, grant: Grant, *, app: bool = False) -> dict[str, Tool[Any, Any]]:
         """Return the tools that a caller may use; one that is bound to a workspace gets no project tools.
@@ -138,10 +145,15 @@ class Calls:
                 return tool.run(call, arguments), call
 
         try:
-            done = await self.hop(lambda: self._guarded(tool.name, work), lasting=tool.lasting)
+            done = await self.hop(
+                lambda: self._guarded(tool.name, work), writing=tool.capability != "read", lasting=tool.lasting
+            )
             outcome = "ok"
         except InvalidInputError:
             outcome = "invalid"
+            raise
+        except OverloadedError:
+            outcome = "refused"
             raise
         finally:
             for observe in self.observers:
@@ -161,23 +173,39 @@ class Calls:
                 f"{name} failed unexpectedly; the server's log has the details. Check whether it took effect."
             ) from error
 
-    async def hop(self, work: Callable[[], T], *, lasting: bool = False) -> T:
+    async def hop(self, work: Callable[[], T], *, writing: bool = False, lasting: bool = False) -> T:
         """Run work in one of the threads; lasting work has threads of its own, and no time limit.
 
-        Raise BusyError if too many calls are waiting, or TimedOutError.
+        Raise OverloadedError if nothing was begun because too many calls are waiting, or TimedOutError.
         """
         share = self._lasting if lasting else self._share
-        if share.waiting >= WAITING:
-            raise BusyError
-        try:
-            with (
-                anyio.fail_after(None if lasting else self._timeout),
-                time_limit(math.inf if lasting else self._timeout),
-            ):
-                async with share:
+        timeout, patience = (math.inf, math.inf) if lasting else (self._timeout, self._max_wait)
+        until = time.monotonic() + timeout
+        async with _thread(share.writes if writing else share.reads, patience):
+            left = until - time.monotonic()
+            try:
+                with anyio.fail_after(left), time_limit(left):
                     return await to_thread.run_sync(work, limiter=self._unlimited, abandon_on_cancel=True)
-        except TimeoutError:
-            raise TimedOutError(
-                f"The call took longer than {self._timeout:g} s and goes on without an answer. Check whether it took "
-                "effect, and ask for less."
-            ) from None
+            except TimeoutError:
+                raise TimedOutError(
+                    f"The call took longer than {timeout:g} s and goes on without an answer. Check whether it took "
+                    "effect, and ask for less."
+                ) from None
+
+
+@asynccontextmanager
+async def _thread(lane: Lane, patience: float) -> AsyncIterator[None]:
+    """Have a thread, or raise OverloadedError: at once if the wait is expected to be longer than `patience` seconds."""
+    delay = lane.delay
+    if lane.waiting >= WAITING or delay > patience:
+        raise _overloaded(delay)
+    async with AsyncExitStack() as having:
+        with anyio.move_on_after(patience) as waiting:
+            await having.enter_async_context(lane)
+        if waiting.cancelled_caught:
+            raise _overloaded(lane.delay)
+        yield
+
+
+def _overloaded(delay: float) -> OverloadedError:
+    return OverloadedError(math.ceil(min(max(delay, RETRY), LATEST)))

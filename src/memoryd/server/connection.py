@@ -73,9 +73,9 @@ class Callers:
         """Make a session the default of this connection; return False if the connection ends with the request."""
         if ctx.request is None:
             self._chosen = session
-        elif not is_modern(ctx):
+        elif is_lasting(ctx):
             connection_of(ctx).state[_CHOSEN] = session
-        return ctx.request is None or not is_modern(ctx)
+        return is_lasting(ctx)
 
     def caller(self, ctx: Any) -> Caller:
         """Return the sender of a request."""
@@ -132,6 +132,11 @@ def connection_of(ctx: Any) -> Any:
 def is_modern(ctx: Any) -> bool:
     """Return whether a request uses the protocol of 2026-07-28 or later, without handshakes."""
     return bool(connection_of(ctx).protocol_version >= "2026")
+
+
+def is_lasting(ctx: Any) -> bool:
+    """Return whether the connection of a request is there for further ones; of plain HTTP it is not."""
+    return ctx.request is None or bool(connection_of(ctx).session_id)
 
 
 def progress_to(ctx: Any) -> Callable[[float, float], None]:

@@ -47,7 +47,8 @@ class ToolRequests:
     async def _answer(self, name: str, arguments: Mapping[str, Any]) -> Json:
         if name not in self._tools:
             raise InvalidInputError(f"{name} changes the memory, which --read-only (MEMORY_READ_ONLY) forbids.")
-        answer = await self._calls.hop(partial(self._run, name, arguments))
+        writing = self._tools[name].capability != "read"
+        answer = await self._calls.hop(partial(self._run, name, arguments), writing=writing)
         return {
             "result": answer.result, "text": answer.text, "masked": answer.masked, "figures": answer.figures,
         }  # fmt: skip
@@ -76,7 +77,7 @@ class HookRequests:
             store = partial(
                 hooks.run, Path(request["home"]), client, ended=event == "session-end", bounded=lambda *_: nullcontext()
             )
-            await self._within(READING + ASKING, store, "The turns are not kept yet")
+            await self._within(READING + ASKING, store, "The turns are not kept yet", writing=True)
             return {"print": ""}
         self._hooks = hooks
         if event == PROMPT:
@@ -92,12 +93,12 @@ class HookRequests:
 
     async def _delivered(self) -> Json:
         assert self._hooks
-        await self._calls.hop(self._hooks.delivered)
+        await self._calls.hop(self._hooks.delivered, writing=True)
         return {"print": ""}
 
-    async def _within(self, seconds: float, work: Callable[[], T], otherwise: str) -> T:
+    async def _within(self, seconds: float, work: Callable[[], T], otherwise: str, *, writing: bool = False) -> T:
         with anyio.move_on_after(seconds):
-            return await self._calls.hop(work)
+            return await self._calls.hop(work, writing=writing)
         raise MemorydError(f"{self._calls.engine.store.place} does not answer. {otherwise}.")
 
 

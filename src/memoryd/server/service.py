@@ -32,7 +32,7 @@ from memoryd.server.app import MemoryServer
 from memoryd.server.calls import Calls
 from memoryd.server.ending import end_soon
 from memoryd.server.requests import HookRequests, ToolRequests
-from memoryd.server.threads import ThreadPools
+from memoryd.server.threads import ThreadPools, share_heaps
 from memoryd.server.wire import LAST_CALLS, converse
 from memoryd.settings import Settings
 
@@ -54,6 +54,7 @@ def serve(settings: Settings, path: Path) -> None:
         _say_ready()
         return
     _allow_many_files()
+    share_heaps()
     with life, Engine(settings) as engine:
         anyio.run(Service(engine, path, life).run)
         locks.remove(str(path.with_suffix(".start")))

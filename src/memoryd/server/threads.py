@@ -1,6 +1,12 @@
-"""The worker threads of a server, which its clients get in turn: one that floods does not starve the others."""
+"""The worker threads of a server, which its clients get in turn: one that floods does not starve the others.
 
+Writers never have all of them. They may all wait for the same thing, a lock or a standby, and reads go on meanwhile.
+"""
+
+import ctypes
+import time
 from collections import deque
+from contextlib import suppress
 from types import TracebackType
 from typing import Self
 
@@ -8,13 +14,31 @@ import anyio
 
 THREADS = 16  # calls that run at the same time; each blocks a thread
 LASTING = 4  # calls without a time limit, such as exports, that run at the same time; they have threads of their own
+WRITERS = 3, 4  # the part of the threads, and of those of a client, that writers may have
+RECENT = 8  # the pace of a queue is an average over about so many calls
+M_ARENA_MAX, ARENAS = -8, 2  # glibc's malloc.h; it would have up to eight heaps a core
+
+
+def share_heaps() -> None:
+    """Let the threads of this process share two heaps, so that what one has freed serves the others.
+
+    Do nothing where malloc is not glibc's. Heaps that exist stay, so call it before there are threads.
+    """
+    with suppress(OSError, TypeError, AttributeError):
+        ctypes.CDLL(None).mallopt(M_ARENA_MAX, ARENAS)
+
+
+def of_writers(threads: int) -> int:
+    """Return how many of some threads writers may have."""
+    part, whole = WRITERS
+    return max(threads * part // whole, 1)
 
 
 class Threads:
     """Threads for the calls of several clients."""
 
     def __init__(self, number: int) -> None:
-        self._free = number
+        self.free, self.free_for_writers = number, of_writers(number)
         self._begun = 0
         self._shares: set[ThreadShare] = set()
         """Those with waiting calls."""
@@ -26,30 +50,26 @@ class Threads:
     def wait(self, share: "ThreadShare") -> None:
         """Note that a call of a share waits, and let it begin if it can."""
         self._shares.add(share)
-        self._begin()
+        self.begin()
 
-    def give_back(self) -> None:
-        """Note that a thread is free, and let a call begin."""
-        self._free += 1
-        self._begin()
-
-    def _begin(self) -> None:
+    def begin(self) -> None:
         """Let calls begin: first of the share with the fewest running ones, then of the one served longest ago."""
-        while self._free and (able := [share for share in self._shares if share.can_begin]):
+        while self.free and (able := [share for share in self._shares if share.next]):
             share = min(able, key=lambda one: (one.running, one.served))
-            self._free -= 1
             self._begun += 1
             share.begin(self._begun)
         self._shares = {share for share in self._shares if share.waiting}
 
 
-class ThreadShare:
-    """The threads of one client. `async with` waits for one of them and has it until the end of the block."""
+class Lane:
+    """The calls of a client that wait for a thread, either those that read or those that write."""
 
-    def __init__(self, threads: Threads, most: int) -> None:
-        self.running = self.served = 0
-        self._threads, self._most = threads, most
-        self._waiting: deque[anyio.Event] = deque()
+    def __init__(self, share: "ThreadShare", *, writing: bool) -> None:
+        self.writing = writing
+        self.running = 0
+        self._share = share
+        self._waiting: deque[tuple[float, anyio.Event]] = deque()
+        self._pace = self._moved = 0.0
 
     @property
     def waiting(self) -> int:
@@ -57,23 +77,34 @@ class ThreadShare:
         return len(self._waiting)
 
     @property
-    def can_begin(self) -> bool:
-        """Whether a call waits that would be within the share."""
-        return bool(self._waiting) and self.running < self._most
+    def since(self) -> float:
+        """When the call that has waited longest began to wait."""
+        return self._waiting[0][0]
 
-    def begin(self, number: int) -> None:
-        """Let the call that has waited longest begin, as the one with this number."""
-        self.running, self.served = self.running + 1, number
-        self._waiting.popleft().set()
+    @property
+    def delay(self) -> float:
+        """The seconds that another call is expected to wait, by how fast the queue moves; 0 if nothing waits."""
+        return self.waiting * max(self._pace, time.monotonic() - self._moved) if self.waiting else 0.0
+
+    def begin(self) -> None:
+        """Let the call that has waited longest begin."""
+        now = time.monotonic()
+        self._pace += (now - self._moved - self._pace) / RECENT
+        self._moved = now
+        self.running += 1
+        self._waiting.popleft()[1].set()
 
     async def __aenter__(self) -> Self:
-        turn = anyio.Event()
+        now = time.monotonic()
+        if not self._waiting:
+            self._moved = now
+        turn = now, anyio.Event()
         self._waiting.append(turn)
-        self._threads.wait(self)
+        self._share.wait()
         try:
-            await turn.wait()
+            await turn[1].wait()
         except anyio.get_cancelled_exc_class():
-            if turn.is_set():
+            if turn[1].is_set():
                 self._leave()
             else:
                 self._waiting.remove(turn)
@@ -85,7 +116,54 @@ class ThreadShare:
 
     def _leave(self) -> None:
         self.running -= 1
-        self._threads.give_back()
+        self._share.leave(self)
+
+
+class ThreadShare:
+    """The threads of one client. `async with` one of its lanes waits for a thread and has it until the block ends."""
+
+    def __init__(self, threads: Threads, most: int) -> None:
+        self.served = 0
+        self.reads, self.writes = Lane(self, writing=False), Lane(self, writing=True)
+        self._threads, self._most = threads, most
+
+    @property
+    def running(self) -> int:
+        """The number of calls that have a thread."""
+        return self.reads.running + self.writes.running
+
+    @property
+    def waiting(self) -> int:
+        """The number of calls that wait for a thread."""
+        return self.reads.waiting + self.writes.waiting
+
+    @property
+    def next(self) -> Lane | None:
+        """The lane whose call is the next that may begin, or None."""
+        if self.running >= self._most:
+            return None
+        writers = self._threads.free_for_writers and self.writes.running < of_writers(self._most)
+        lanes = [lane for lane in (self.reads, self.writes) if lane.waiting and (writers or not lane.writing)]
+        return min(lanes, key=lambda lane: lane.since, default=None)
+
+    def wait(self) -> None:
+        """Note that a call waits, and let it begin if it can."""
+        self._threads.wait(self)
+
+    def begin(self, number: int) -> None:
+        """Let the next call begin, as the one with this number."""
+        lane = self.next
+        assert lane, "only a share with a next call is asked to begin one"
+        self.served = number
+        self._threads.free -= 1
+        self._threads.free_for_writers -= lane.writing
+        lane.begin()
+
+    def leave(self, lane: Lane) -> None:
+        """Note that a call has ended, and let another one begin."""
+        self._threads.free += 1
+        self._threads.free_for_writers += lane.writing
+        self._threads.begin()
 
 
 class ThreadPools:

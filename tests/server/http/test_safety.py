@@ -6,11 +6,11 @@ import ssl
 import threading
 import time
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, as_completed
 from contextlib import closing, contextmanager, suppress
 from dataclasses import replace
 from functools import partial
-from itertools import count, zip_longest
+from itertools import count, islice, zip_longest
 from pathlib import Path
 from typing import Any
 
@@ -29,7 +29,7 @@ from memoryd.server.http import app as http_app
 from memoryd.server.http.app import assembled
 from memoryd.settings import Settings
 from memoryd.toolsets.registry import Answer, Call
-from tests.clients import LEGACY, MODERN, PATIENCE, environment, rows_of, until
+from tests.clients import LEGACY, MODERN, PATIENCE, environment, rows_of, text_of, until
 from tests.http import (
     SESSION,
     WORKSPACE,
@@ -255,6 +255,46 @@ def test_when_too_many_calls_wait_others_are_told_to_come_later(
             assert sorted(statuses) == [200, 200, 200, 200, 503]
 
     anyio.run(main)
+
+
+@pytest.mark.files
+def test_writers_that_all_wait_leave_threads_to_reads(tmp_path: Path) -> None:
+    number = 20  # more than there are threads
+    with serving(tmp_path, "--workspace", "default") as server, ThreadPoolExecutor(number) as pool:
+        assert server.tool("memory_store", content="before").status_code == 200
+        with locked(server, "default"):
+            stores = [pool.submit(server.tool, "memory_store", content=f"during {n}") for n in range(number)]
+            until(lambda: server.running() == number, "writers that wait")
+            assert "before" in server.tool("memory_recall", query="before").text
+            assert "memoryd_waiting_calls 8.0" in server.request("GET", "/metrics").text, "12 of 20 write"
+            with remote(server) as agent:
+                assert agent.found("before") == ["before"]
+        assert [store.result(PATIENCE).status_code for store in stores] == [200] * number
+
+
+@pytest.mark.files
+def test_a_call_that_would_wait_too_long_is_refused_before_it_begins(tmp_path: Path) -> None:
+    number = 20
+    with (
+        serving(tmp_path, "--workspace", "default", MEMORY_MAX_WAIT="0.5") as server,
+        ThreadPoolExecutor(number) as pool,
+    ):
+        assert server.tool("memory_store", content="before").status_code == 200
+        with locked(server, "default"):
+            stores = [pool.submit(server.tool, "memory_store", content=f"during {n}") for n in range(number)]
+            refused = [one.result() for one in islice(as_completed(stores, PATIENCE), number - 12)]
+            for answer in refused:
+                assert answer.status_code == 503
+                assert int(answer.headers["Retry-After"]) >= 5
+                assert "Nothing was done by this one; try again in" in answer.json()["error"]
+            for mode in ("auto", "legacy"):
+                with remote(server, mode) as agent:
+                    result = agent.call("memory_store", {"content": "later"})
+                    assert result.is_error, "as a result, which every model is shown"
+                    assert "too many calls are waiting" in text_of(result)
+                    assert (result.meta or {})["memoryd/retry_after"] >= 5
+    bodies = [row["body"] for row in rows_of(tmp_path)]
+    assert (len(bodies), "later" in bodies) == (1 + 12, False)
 
 
 # the end -------------------------------------------------------------------------------------------------------------

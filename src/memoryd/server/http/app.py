@@ -51,6 +51,7 @@ from memoryd.server.http.entry import (
 )
 from memoryd.server.http.metrics import HealthChecks, Metrics
 from memoryd.server.http.tools import Plain
+from memoryd.server.threads import share_heaps
 from memoryd.server.ui.app import Page
 from memoryd.settings import DEFAULT_WORKSPACE
 
@@ -75,6 +76,7 @@ def serve(
 
     `made`: another application. `announce` is called with the server's address once it listens, instead of printing it.
     """
+    share_heaps()
     server = prepared(engine, certificate, key, made, announce)
     for number in (signal.SIGTERM, signal.SIGINT):  # uvicorn raises them again when it is done
         signal.signal(number, lambda *_: None)
@@ -200,9 +202,9 @@ def assembled(
     """Return the application with all routes to an MCP server. `streams`: /mcp answers with streams of events."""
     engine = calls.engine
     settings = engine.settings
-    names = security(settings)
     beyond = TransportSecuritySettings(enable_dns_rebinding_protection=False)  # Entrance has checked the names
-    server.streamable_http_app(transport_security=beyond, json_response=not streams)  # creates the session manager
+    lasting = settings.http_sessions
+    server.streamable_http_app(transport_security=beyond, json_response=not streams, stateless_http=not lasting)
     manager = server.session_manager
 
     @asynccontextmanager
@@ -221,7 +223,7 @@ def assembled(
     locked = partial(Guard, issuer=public, level="write" if gate.issues else None)
     stream = _Stream(server, callers, sse)
     routes: list[BaseRoute] = [
-        Route("/mcp", locked(gate.guarding(manager.asgi_app))),
+        Route("/mcp", locked(gate.guarding(manager.asgi_app)), methods=None if lasting else ["POST"]),
         Route(SSE, locked(stream), methods=["GET"]),
         Mount(MESSAGES, locked(sse.handle_post_message)),
         Route("/tools/{name}", locked(request_response(plain.call)), methods=["POST"]),
@@ -237,7 +239,7 @@ def assembled(
         *([Middleware(auth.CrossOrigin)] if public else []),
         Middleware(AuthenticationMiddleware, backend=Bearer(Verifier(gate.check)), on_error=undecided),
         Middleware(AuthContextMiddleware),
-        Middleware(Entrance, calls=calls, names=names, rate=rate_of(settings.rate_limit)),
+        Middleware(Entrance, calls=calls, names=security(settings), rate=rate_of(settings.rate_limit)),
     ]
     handlers = {HTTPException: _refused}
     app = Starlette(routes=routes, middleware=middleware, lifespan=lifespan, exception_handlers=handlers)

@@ -28,7 +28,7 @@ from memoryd.loopback import LOCAL_NAME, is_loopback
 from memoryd.model import Workspace
 from memoryd.server.auth.app import DOCUMENTS, OAUTH, is_from_anywhere
 from memoryd.server.auth.metadata import challenge
-from memoryd.server.calls import Calls
+from memoryd.server.calls import RETRY, Calls
 from memoryd.server.connection import ADMISSION, Admission
 from memoryd.server.http.openapi import WORKSPACE
 from memoryd.server.ui.access import ROOT
@@ -36,7 +36,6 @@ from memoryd.settings import Settings
 
 log = logging.getLogger(__name__)
 
-RETRY = 5  # seconds after which a request to a busy server may be retried
 SSE, MESSAGES = "/sse", "/sse/messages/"
 BOUND = ("/mcp", SSE, "/tools/")  # the paths that use a workspace
 LOCKED = "memoryd.locked"  # in the ASGI scope

@@ -66,6 +66,8 @@ class Metrics:
             "memoryd_call_seconds", "Duration of calls.", ("tool",), buckets=BUCKETS, registry=self._registry
         )
         self._records = Gauge("memoryd_records", "Living records.", ("kind",), registry=self._registry)
+        self._queue = Gauge("memoryd_waiting_calls", "Calls that wait for their turn.", registry=self._registry)
+        self._queue.set_function(lambda: calls.waiting)
         self._waiting = Gauge("memoryd_unembedded_records", "Records that lack vectors.", registry=self._registry)
         self._size = Gauge("memoryd_database_bytes", "Size of the database.", registry=self._registry)
         self._asked = Gauge("memoryd_llm", "What the language model was asked for.", ("what",), registry=self._registry)

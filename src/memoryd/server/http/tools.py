@@ -16,14 +16,15 @@ from memoryd.errors import (
     InvalidInputError,
     MemorydError,
     NotFoundError,
+    OverloadedError,
     StoreError,
     TimedOutError,
     UncertainError,
 )
 from memoryd.server.auth.step_up import insufficient
-from memoryd.server.calls import Calls
+from memoryd.server.calls import RETRY, Calls
 from memoryd.server.connection import ADMISSION, Admission, Caller, client_name, session_name
-from memoryd.server.http.entry import RETRY, Refusal
+from memoryd.server.http.entry import Refusal
 from memoryd.server.http.openapi import SESSION, document
 from memoryd.toolsets.registry import Tool
 
@@ -66,7 +67,9 @@ class Plain:
         except ClientDisconnect:  # this answer is not read
             return Response(status_code=400)
         except MemorydError as error:
-            return _error(next(status for kind, status in STATUS if isinstance(error, kind)), tool.error_text(error))
+            status = next(status for kind, status in STATUS if isinstance(error, kind))
+            retry = error.seconds if isinstance(error, OverloadedError) else RETRY
+            return _error(status, tool.error_text(error), retry)
         like = suspicious(answer.result) if tool.capability == "read" else ""
         headers = {MASKED: ", ".join(answer.masked), LIKE: like}
         return JSONResponse(answer.result, headers={name: value for name, value in headers.items() if value})
@@ -106,5 +109,5 @@ async def _arguments(request: Request) -> Mapping[str, Any]:
     return arguments
 
 
-def _error(status: int, text: str) -> Response:
-    return JSONResponse({"error": text}, status, {"Retry-After": str(RETRY)} if status == 503 else None)
+def _error(status: int, text: str, retry: int = RETRY) -> Response:
+    return JSONResponse({"error": text}, status, {"Retry-After": str(retry)} if status == 503 else None)

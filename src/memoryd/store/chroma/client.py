@@ -14,7 +14,7 @@ import httpx2
 
 from memoryd.errors import StoreAwayError, StoreError
 from memoryd.loopback import is_loopback
-from memoryd.settings import address
+from memoryd.origin import address
 from memoryd.store.chroma.database import OTHER_MODEL, ChromaDatabase, GoneError, TakenError
 from memoryd.store.journal import ForeignServer, State
 

@@ -17,6 +17,9 @@ from memoryd.store.sql import load, moving
 from memoryd.text import segmented
 
 BUSY_MS = 30_000  # eight processes that write at once exceed five seconds now and then
+CACHES = 64 * 2**20  # bytes of pages that all connections of this process together keep, as far as that is possible
+
+apsw.soft_heap_limit(CACHES)
 
 
 class SqliteQueries:

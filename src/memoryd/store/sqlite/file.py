@@ -40,6 +40,7 @@ T = TypeVar("T")
 APPLICATION_ID = 0x6D656D64  # 'memd': distinguishes memoryd's files from other programs'
 BATCH = 256  # jobs that share one commit at most
 MOVING_MS = 200  # milliseconds to wait for others to let go of a file that is to be moved
+IDLE_READERS = 4  # connections that are kept; each has its own copies of pages
 CLOSING = 2.0  # seconds for a writer to finish; it may be waiting for a lock of another process
 
 
@@ -152,7 +153,7 @@ class SqliteFile:
     def _give_back(self, connection: apsw.Connection) -> None:
         with self._lock:
             frozen = connection.open_flags & apsw.SQLITE_OPEN_READONLY  # and may thaw
-            keep = not frozen and not self._closing
+            keep = not frozen and not self._closing and len(self._readers) < IDLE_READERS
             if keep:
                 self._readers.append(connection)
         if not keep:
