@@ -3,7 +3,7 @@
 import math
 import re
 import unicodedata
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 
 CHARACTERS_PER_TOKEN = 4
 
@@ -141,25 +141,31 @@ def sentences(text: str) -> list[str]:
     return [part for part in (piece.strip() for piece in _SENTENCE.split(text)) if part]
 
 
-def extract(text: str, about: Collection[str], tokens: int) -> str:
-    """Return the sentences that share most words with `about`, in their order, within `tokens`.
+def extract(text: str, about: Collection[str], tokens: int, sentence: int = 0) -> str:
+    """Return the sentences that share most words with `about`, in their order, within `tokens`, and who speaks.
 
-    If no sentence fits, return the beginning of the best one. Gaps are marked with `…`.
+    If the best sentence does not fit, return it alone, cut to `tokens`, or to `sentence` tokens if these are more. Gaps
+    are marked with `…`.
     """
     if estimate_tokens(text) <= tokens:
         return text
-    parts = sentences(text)
-    by_worth = sorted(range(len(parts)), key=lambda i: (-in_common(about, parts[i]), i))
-    kept: set[int] = set()
-    room = tokens * CHARACTERS_PER_TOKEN - 4
-    for i in by_worth:
-        if len(parts[i]) + 3 <= room:
+    name, parts = speaker(text), sentences(text)
+    label = f"{name}: " if name else ""
+    best, *others = sorted(range(len(parts)), key=lambda i: (-in_common(about, parts[i]), i))
+    kept = {best}
+    room = tokens * CHARACTERS_PER_TOKEN - 4 - len(label) - _size(parts, best, label)
+    for i in others if room >= 0 else ():
+        if (size := _size(parts, i, label)) <= room:
             kept.add(i)
-            room -= len(parts[i]) + 3
-    if not kept:
-        return cut(parts[by_worth[0]], tokens)
+            room -= size
     pieces = [("" if i == 0 or i - 1 in kept else "… ") + parts[i] for i in sorted(kept)]
-    return " ".join(pieces) + ("" if len(parts) - 1 in kept else " …")
+    found = ("" if 0 in kept else label) + " ".join(pieces) + ("" if len(parts) - 1 in kept else " …")
+    return found if room >= 0 else cut(found, max(tokens, sentence))
+
+
+def _size(parts: Sequence[str], i: int, label: str) -> int:
+    """Return the characters that a sentence takes beside the label, which the first one has."""
+    return len(parts[i]) + 3 - (0 if i else len(label))
 
 
 def cut(text: str, tokens: int) -> str:
