@@ -3,7 +3,7 @@
 import math
 import re
 import unicodedata
-from collections.abc import Collection, Sequence
+from collections.abc import Collection
 
 CHARACTERS_PER_TOKEN = 4
 
@@ -144,28 +144,25 @@ def sentences(text: str) -> list[str]:
 def extract(text: str, about: Collection[str], tokens: int, sentence: int = 0) -> str:
     """Return the sentences that share most words with `about`, in their order, within `tokens`, and who speaks.
 
-    If the best sentence does not fit, return it alone, cut to `tokens`, or to `sentence` tokens if these are more. Gaps
-    are marked with `…`.
+    If no sentence fits, return the best one, cut to `tokens`, or to `sentence` tokens if these are more. Gaps are
+    marked with `…`.
     """
     if estimate_tokens(text) <= tokens:
         return text
     name, parts = speaker(text), sentences(text)
     label = f"{name}: " if name else ""
-    best, *others = sorted(range(len(parts)), key=lambda i: (-in_common(about, parts[i]), i))
-    kept = {best}
-    room = tokens * CHARACTERS_PER_TOKEN - 4 - len(label) - _size(parts, best, label)
-    for i in others if room >= 0 else ():
-        if (size := _size(parts, i, label)) <= room:
+    by_worth = sorted(range(len(parts)), key=lambda i: (-in_common(about, parts[i]), i))
+    kept: set[int] = set()
+    room = tokens * CHARACTERS_PER_TOKEN - 4 - len(label)
+    for i in by_worth:
+        size = len(parts[i]) + 3 - (0 if i else len(label))
+        if size <= room:
             kept.add(i)
             room -= size
-    pieces = [("" if i == 0 or i - 1 in kept else "… ") + parts[i] for i in sorted(kept)]
-    found = ("" if 0 in kept else label) + " ".join(pieces) + ("" if len(parts) - 1 in kept else " …")
-    return found if room >= 0 else cut(found, max(tokens, sentence))
-
-
-def _size(parts: Sequence[str], i: int, label: str) -> int:
-    """Return the characters that a sentence takes beside the label, which the first one has."""
-    return len(parts[i]) + 3 - (0 if i else len(label))
+    shown = sorted(kept) or by_worth[:1]
+    pieces = [("" if i == 0 or i - 1 in kept else "… ") + parts[i] for i in shown]
+    found = (label if shown[0] else "") + " ".join(pieces) + ("" if shown[-1] == len(parts) - 1 else " …")
+    return found if kept else cut(found, max(tokens, sentence))
 
 
 def cut(text: str, tokens: int) -> str:
