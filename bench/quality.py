@@ -7,8 +7,8 @@ DATA holds SET/HALF/{corpus,haystacks,queries,qrels}.jsonl.gz: one row a turn {c
 caption?}, a store's sessions {conv, sessions: [[session, time], ...]} (none: all of the corpus, without sessions), a
 question {conv, qid, query, answer?, category?, language?, abstain?, adversarial?}, its evidence {conv, qid, doc}. Every
 turn is stored as a memory in its session, then each question is searched in four ways: by words, with vectors, with the
-context of the session, with the cross-encoder. Tables show recall and the reciprocal rank; evidence within 300 and 2,000
-tokens of a summary, and how many of the answer's words are said there; the hits and the CPU a question; the last way
+context of the session, with the cross-encoder. Tables show recall and the reciprocal rank; evidence within 300 and
+2,000 tokens of a summary, and how many words of the answer are said there; hits and CPU a question; the last way
 also by class and language; and what a store answers to questions of another one, on which nothing in it bears.
 
 `--sample` asks so many questions of each set, the same in every run. `--one-session` stores all of a conversation in
