@@ -5,11 +5,11 @@
 
 DATA holds SET/HALF/{corpus,haystacks,queries,qrels}.jsonl.gz: one row a turn {conv?, id, session, text, speaker?,
 caption?}, a store's sessions {conv, sessions: [[session, time], ...]} (none: all of the corpus, without sessions), a
-question {conv, qid, query, category?, language?, abstain?, adversarial?}, its evidence {conv, qid, doc}. Every turn is
-stored as a memory in its session, then each question is searched in four ways: by words, with vectors, with the context
-of the session, with the cross-encoder. Tables show recall and the reciprocal
-rank, evidence within 300 and 2,000 tokens of a summary, the hits and the CPU a question; the last way also by class and
-language; and what a store answers to questions of another one, on which nothing in it bears.
+question {conv, qid, query, answer?, category?, language?, abstain?, adversarial?}, its evidence {conv, qid, doc}. Every
+turn is stored as a memory in its session, then each question is searched in four ways: by words, with vectors, with the
+context of the session, with the cross-encoder. Tables show recall and the reciprocal rank; evidence within 300 and
+2,000 tokens of a summary, and how many words of the answer are said there; hits and CPU a question; the last way
+also by class and language; and what a store answers to questions of another one, on which nothing in it bears.
 
 `--sample` asks so many questions of each set, the same in every run. `--one-session` stores all of a conversation in
 one session, as a careless client would. `--keep` keeps the stores, so that a second run need not embed again. `--write`
@@ -31,7 +31,7 @@ from rich.console import Console
 from rich.progress import track
 from rich.table import Table
 
-from bench.questions import BUDGETS, MEASURES, Answer, Asked, Store, interval, load, measure
+from bench.questions import BUDGETS, MEASURES, Answer, Asked, Store, interval, load, mean, measure
 from memoryd.core.engine import Engine
 from memoryd.core.records import records
 from memoryd.core.scope import Scope
@@ -106,7 +106,7 @@ def asked(search: Search, question: str) -> tuple[Answer, float, int]:
     briefings = [brief(hits, budget, SummaryLayout(question)) for budget in BUDGETS]
     within = [[hit.record.id for hit in briefing.hits] for briefing in briefings]
     used = briefings[-1].tokens_used if hits else 0
-    return Answer([hit.record.id for hit in hits], within), spent, used
+    return Answer([hit.record.id for hit in hits], within, [briefing.text for briefing in briefings]), spent, used
 
 
 def ask(base: Settings, places: Sequence[Place], profile: ranking.Profile, title: str) -> Result:
@@ -119,7 +119,7 @@ def ask(base: Settings, places: Sequence[Place], profile: ranking.Profile, title
             search.hits("warm up", Filter())
             for question in track(place.store.questions, f"{place.store.name}: {title}", transient=True):
                 answer, spent, _ = asked(search, question.text)
-                figures = [*measure(answer, question.evidence), len(answer.found), spent]
+                figures = [*measure(answer, question), len(answer.found), spent]
                 result.measured[f"{place.store.name} {question.key}"] = figures
             for question in place.strange:
                 answer, _, used = asked(search, question.text)
@@ -153,7 +153,7 @@ def filled(
 
 
 def means(figures: Sequence[Sequence[float]]) -> list[float]:
-    return [sum(column) / len(figures) for column in zip(*figures, strict=True)]
+    return [mean(column) for column in zip(*figures, strict=True)]
 
 
 def row(figures: Sequence[Sequence[float]]) -> list[str]:

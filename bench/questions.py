@@ -2,6 +2,7 @@
 
 import gzip
 import json
+import math
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -10,9 +11,14 @@ from typing import Any
 
 import numpy as np
 
+from memoryd.text import content_words, words
+
 CUTS = (1, 5, 10)
 BUDGETS = (300, 2_000)
-MEASURES = [*(f"R@{cut}" for cut in CUTS), "MRR", *(f"in {budget:,}" for budget in BUDGETS)]
+MEASURES = [
+    *(f"R@{cut}" for cut in CUTS), "MRR",
+    *(f"in {budget:,}" for budget in BUDGETS), *(f"said in {budget:,}" for budget in BUDGETS),
+]  # fmt: skip
 DRAWS = 2_000  # of the bootstrap
 
 CLASSES = {
@@ -31,6 +37,8 @@ class Asked:
     text: str
     evidence: frozenset[str]
     classes: tuple[str, ...]
+    said: frozenset[str] = frozenset()
+    """The words of the expected answer that the evidence has."""
 
 
 @dataclass
@@ -45,10 +53,12 @@ class Store:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What a search found for one question: its hits in order, and those that fit into each of BUDGETS."""
+    """What a search found for one question: its hits in order, those that fit into each of BUDGETS, and their text."""
 
     found: Sequence[str]
     within: Sequence[Sequence[str]]
+    texts: Sequence[str]
+    """What is shown of these."""
 
 
 def rows(folder: Path, name: str) -> Iterator[dict[str, Any]]:
@@ -80,8 +90,10 @@ def load(folder: Path) -> list[Store]:
             store.turns += [(row["id"], text(row), session) for row in found]
     for row in rows(folder, "queries"):
         if evidence[row["qid"]] and not row.get("abstain") and not row.get("adversarial"):
-            asked = Asked(row["qid"], row["query"], frozenset(evidence[row["qid"]]), tuple(classes(row)))
-            stores[row["conv"]].questions.append(asked)
+            store, among = stores[row["conv"]], frozenset(evidence[row["qid"]])
+            there = {word for key, body, _ in store.turns if key in among for word in words(body)}
+            said = there.intersection(content_words(str(row.get("answer") or "")))
+            store.questions.append(Asked(row["qid"], row["query"], among, tuple(classes(row)), frozenset(said)))
     return list(stores.values())
 
 
@@ -93,19 +105,35 @@ def classes(row: dict[str, Any]) -> Iterator[str]:
         yield f"in {language}"
 
 
-def measure(answer: Answer, evidence: frozenset[str]) -> list[float]:
-    """Recall at each cut, the reciprocal rank of the first evidence, recall within each budget."""
+def measure(answer: Answer, question: Asked) -> list[float]:
+    """Recall at each cut, the reciprocal rank of the first evidence, recall within each budget, and what is said there.
+
+    The last is the share of the expected answer's words that stand in the text: evidence that is reduced until it says
+    nothing still counts as found. It is nan where the evidence has none of these words.
+    """
 
     def recall(keys: Sequence[str]) -> float:
-        return len(evidence.intersection(keys)) / len(evidence)
+        return len(question.evidence.intersection(keys)) / len(question.evidence)
 
-    rank = next((1 / rank for rank, key in enumerate(answer.found, 1) if key in evidence), 0.0)
-    return [*(recall(answer.found[:cut]) for cut in CUTS), rank, *map(recall, answer.within)]
+    def said(text: str) -> float:
+        return len(question.said.intersection(words(text))) / len(question.said) if question.said else math.nan
+
+    rank = next((1 / rank for rank, key in enumerate(answer.found, 1) if key in question.evidence), 0.0)
+    recalls = (recall(answer.found[:cut]) for cut in CUTS)
+    return [*recalls, rank, *map(recall, answer.within), *map(said, answer.texts)]
+
+
+def mean(values: Sequence[float]) -> float:
+    """The mean of the values that are not nan; nan if there are none."""
+    known = [value for value in values if not math.isnan(value)]
+    return sum(known) / len(known) if known else math.nan
 
 
 def interval(differences: Sequence[float]) -> str:
-    """The mean of paired differences with its 95 % interval by bootstrap."""
-    values = np.array(differences)
+    """The mean of paired differences with its 95 % interval by bootstrap; those that are nan do not count."""
+    values = np.array([value for value in differences if not math.isnan(value)])
+    if not len(values):
+        return ""
     picks = np.random.default_rng(0).integers(0, len(values), (DRAWS, len(values)))
     low, high = np.percentile(values[picks].mean(1), [2.5, 97.5])
     return f"{values.mean():+.3f} [{low:+.3f}, {high:+.3f}]"

@@ -300,6 +300,18 @@ def test_an_extract_keeps_what_bears_on_the_question_in_order() -> None:
     assert found == "… The red car is fast. … Its owner lives in Rome. …"
 
 
+def test_an_extract_says_who_speaks() -> None:
+    text = "Anna Lee: Good morning! How have you been? I sold the red car to a man from Rome. See you on Monday then."
+    assert extract(text, ["car"], 15) == "Anna Lee: … I sold the red car to a man from Rome. …"
+    assert extract(text, ["morning"], 8) == "Anna Lee: Good morning! …"
+
+
+def test_a_sentence_that_does_not_fit_is_whole_where_that_is_allowed() -> None:
+    text = "The staging database listens on port 5433, and it is restarted with systemctl restart postgres."
+    assert extract(text, ["staging"], 15) == cut(text, 15)
+    assert extract(text, ["staging"], 15, 40) == text
+
+
 @given(TEXTS, st.integers(2, 60), st.lists(st.text(max_size=5), max_size=4))
 def test_an_extract_fits(text: str, tokens: int, about: list[str]) -> None:
     assert estimate_tokens(extract(text, about, tokens)) <= tokens

@@ -141,25 +141,28 @@ def sentences(text: str) -> list[str]:
     return [part for part in (piece.strip() for piece in _SENTENCE.split(text)) if part]
 
 
-def extract(text: str, about: Collection[str], tokens: int) -> str:
-    """Return the sentences that share most words with `about`, in their order, within `tokens`.
+def extract(text: str, about: Collection[str], tokens: int, sentence: int = 0) -> str:
+    """Return the sentences that share most words with `about`, in their order, within `tokens`, and who speaks.
 
-    If no sentence fits, return the beginning of the best one. Gaps are marked with `…`.
+    If no sentence fits, return the best one, cut to `tokens`, or to `sentence` tokens if these are more. Gaps are
+    marked with `…`.
     """
     if estimate_tokens(text) <= tokens:
         return text
-    parts = sentences(text)
+    name, parts = speaker(text), sentences(text)
+    label = f"{name}: " if name else ""
     by_worth = sorted(range(len(parts)), key=lambda i: (-in_common(about, parts[i]), i))
     kept: set[int] = set()
-    room = tokens * CHARACTERS_PER_TOKEN - 4
+    room = tokens * CHARACTERS_PER_TOKEN - 4 - len(label)
     for i in by_worth:
-        if len(parts[i]) + 3 <= room:
+        size = len(parts[i]) + 3 - (0 if i else len(label))
+        if size <= room:
             kept.add(i)
-            room -= len(parts[i]) + 3
-    if not kept:
-        return cut(parts[by_worth[0]], tokens)
-    pieces = [("" if i == 0 or i - 1 in kept else "… ") + parts[i] for i in sorted(kept)]
-    return " ".join(pieces) + ("" if len(parts) - 1 in kept else " …")
+            room -= size
+    shown = sorted(kept) or by_worth[:1]
+    pieces = [("" if i == 0 or i - 1 in kept else "… ") + parts[i] for i in shown]
+    found = (label if shown[0] else "") + " ".join(pieces) + ("" if shown[-1] == len(parts) - 1 else " …")
+    return found if kept else cut(found, max(tokens, sentence))
 
 
 def cut(text: str, tokens: int) -> str:

@@ -19,7 +19,9 @@ from memoryd.text import CHARACTERS_PER_TOKEN, content_words, estimate_tokens, e
 Format = Literal["summary", "list", "raw", "answer"]
 
 BUDGET, CONTEXT_BUDGET = 50_000, 800  # tokens: most of any answer; of the briefing at a start where none is named
-LONGEST = 80  # tokens of one memory in a summary; a longer one is reduced to its sentences that bear on the query
+LONGEST = 80  # tokens of one memory in a summary; a longer one is reduced to its sentences that bear on the query,
+FIRST, LATER = 12, 35  # all but the first so many to so many tokens,
+PARTS, PART = 3, 25  # all but the very first to one in so many parts of what the budget leaves, or to so many tokens
 SHORTEST = 15  # tokens below which an extract says too little
 OTHERS = "Also"
 INDENT = "\n  "
@@ -67,8 +69,12 @@ class BriefingLayout(ABC):
         return self._short_ids.get(hit.record.id, hit.record.id)
 
     @abstractmethod
-    def line(self, hit: Hit, tokens: int | None = None) -> Line:
-        """Return the line of a hit; with `tokens` an extract of about that many."""
+    def line(self, hit: Hit, tokens: int | None = None, sentence: int = 0) -> Line:
+        """Return the line of a hit; with `tokens` an extract of about that many, or a sentence of up to `sentence`."""
+
+    def allowance(self, rank: int, left: int) -> int | None:  # noqa: ARG002
+        """Return the tokens that the text of a hit may take, by its rank and what the budget leaves; None: all."""
+        return None
 
     def least(self, hit: Hit) -> int:
         """Return the tokens that the line of a hit takes at least: to lay one out costs more than all the rest."""
@@ -88,38 +94,40 @@ class ListLayout(BriefingLayout):
 
     shows_ids = True
 
-    def line(self, hit: Hit, tokens: int | None = None) -> Line:
+    def line(self, hit: Hit, tokens: int | None = None, sentence: int = 0) -> Line:
         """Return `- [1d353029, 2026-03-04, importance 0.8] content`."""
         date, importance = hit.record.created_at[:10], hit.record.importance
-        content = _content(hit, self.about, tokens)
+        content = _content(hit, self.about, tokens, sentence)
         return Line(hit, f"- [{self.named(hit)}, {_place(hit)}{date}, importance {importance:g}] {content}")
 
 
 class QuotesLayout(ListLayout):
     """A list in which long texts are reduced to the sentences that answer."""
 
-    def line(self, hit: Hit, tokens: int | None = None) -> Line:
-        """Return the line of a list, `content` reduced to LONGEST tokens."""
-        return super().line(hit, min(tokens or LONGEST, LONGEST))
+    def allowance(self, rank: int, left: int) -> int | None:
+        """See shortened."""
+        return shortened(rank, left)
 
     def least(self, hit: Hit) -> int:
-        """Return the tokens of a text, or SHORTEST of one that is reduced."""
-        whole = super().least(hit)
-        return whole if whole < LONGEST else SHORTEST
+        """Return the tokens of a text, or SHORTEST of one that may be reduced."""
+        return min(super().least(hit), SHORTEST)
 
 
 class SummaryLayout(BriefingLayout):
     """Extractive clusters (d): bullets under the tag that several of them share, long texts reduced."""
 
-    def line(self, hit: Hit, tokens: int | None = None) -> Line:
+    def line(self, hit: Hit, tokens: int | None = None, sentence: int = 0) -> Line:
         """Return `- content (2026-03-04)`."""
-        content = _content(hit, self.about, min(tokens or LONGEST, LONGEST))
+        content = _content(hit, self.about, tokens, sentence)
         return Line(hit, f"- {content} ({_place(hit)}{hit.record.created_at[:10]})")
 
+    def allowance(self, rank: int, left: int) -> int | None:
+        """See shortened."""
+        return shortened(rank, left)
+
     def least(self, hit: Hit) -> int:
-        """Return the tokens of a text, or SHORTEST of one that is reduced."""
-        whole = super().least(hit)
-        return whole if whole < LONGEST else SHORTEST
+        """Return the tokens of a text, or SHORTEST of one that may be reduced."""
+        return min(super().least(hit), SHORTEST)
 
     def text(self, lines: Sequence[Line]) -> str:
         """Return the clusters in the order of their best hits."""
@@ -138,9 +146,9 @@ class BulletsLayout(SummaryLayout):
 
     shows_ids = True
 
-    def line(self, hit: Hit, tokens: int | None = None) -> Line:
+    def line(self, hit: Hit, tokens: int | None = None, sentence: int = 0) -> Line:
         """Return `- [1d353029] content (2026-03-04)`."""
-        plain = super().line(hit, tokens).text
+        plain = super().line(hit, tokens, sentence).text
         return Line(hit, f"- [{self.named(hit)}] {plain.removeprefix('- ')}")
 
     def text(self, lines: Sequence[Line]) -> str:
@@ -157,6 +165,10 @@ class SectionsLayout(BulletsLayout):
         super().__init__(query, short_ids)
         self._labels = labels
 
+    def allowance(self, rank: int, left: int) -> int | None:  # noqa: ARG002
+        """Return LONGEST: a later section is no worse than the first."""
+        return LONGEST
+
     def text(self, lines: Sequence[Line]) -> str:
         """Return the sections in the order of their first lines."""
         parts: dict[str, list[str]] = {}
@@ -168,7 +180,7 @@ class SectionsLayout(BulletsLayout):
 class RawLayout(BriefingLayout):
     """JSON with every field and the parts of each score. Its text only measures the answer and is not shown."""
 
-    def line(self, hit: Hit, _tokens: int | None = None) -> Line:
+    def line(self, hit: Hit, tokens: int | None = None, sentence: int = 0) -> Line:  # noqa: ARG002
         """Return one memory as a JSON object; never an extract."""
         return Line(hit, compact(whole(hit)))
 
@@ -224,10 +236,10 @@ def pack(hits: Sequence[Hit], budget: int, layout: BriefingLayout) -> list[Line]
     """
     lines: list[Line] = []
     spent = 0
-    for hit in hits:
+    for rank, hit in enumerate(hits):
         if spent + layout.least(hit) > budget:
             continue
-        line = layout.line(hit)
+        line = layout.line(hit, layout.allowance(rank, budget - spent), LONGEST)
         if spent + len(line.text) // CHARACTERS_PER_TOKEN > budget:
             continue
         cost = estimate_tokens(layout.text([*lines, line]))
@@ -240,19 +252,27 @@ def pack(hits: Sequence[Hit], budget: int, layout: BriefingLayout) -> list[Line]
     return lines
 
 
+def shortened(rank: int, left: int) -> int:
+    """Return the tokens to which a text is reduced: the first hits keep most, and no later one takes most of the rest.
+
+    So more hits fit, and hardly a word of the answers is lost (docs/benchmarks.md); shortening all alike loses many.
+    """
+    return min(LONGEST if rank < FIRST else LATER, max(left // PARTS, PART)) if rank else LONGEST
+
+
 def _place(hit: Hit) -> str:
     """Return the workspace of a hit, where several are read together."""
     return f"in {hit.workspace.name}, " if hit.workspace else ""
 
 
-def _content(hit: Hit, about: Sequence[str], tokens: int | None) -> str:
+def _content(hit: Hit, about: Sequence[str], tokens: int | None, sentence: int) -> str:
     record = hit.record
     whole_text = text_of(record.kind, record.name, record.type, record.body)
     mark = f"{MARK} " if reads_like_instructions(whole_text) else ""
     if tokens is None:
         return indented(mark + whole_text)
     left = max(tokens - estimate_tokens(mark), 1)
-    return indented(mark + text_of(record.kind, record.name, record.type, extract(record.body, about, left)))
+    return indented(mark + text_of(record.kind, record.name, record.type, extract(record.body, about, left, sentence)))
 
 
 def indented(text: str) -> str:

@@ -132,13 +132,13 @@ class _Words:
     def points(self, start: int, end: int, like: int) -> int:
         """Return the points for what the line says around a token."""
         folded, whole = self.text.folded, self.text.whole
-        before = whole[max(0, start - LONGEST, whole.rfind("\n", 0, start)) : start]
+        before = whole[max(0, start - LONGEST) : start].rpartition("\n")[2]
         names = list(_NAMING.finditer(before))
         if values.is_public(folded, start) or (names and _DIRECTLY.fullmatch(before, names[-1].end())):
             return -ENOUGH
         if _AS.match(folded, end):
             return CALLED + INTRODUCED
-        begin = max(_line_begin(folded, start), start - AFTER)
+        begin = _line_begin(folded, start)
         called = _last(self.called, begin, start)
         direct = INTRODUCED if _INTRODUCING.search(before) else PLACED if _PLACING.search(before) else 0
         if called is not None and _NEXT.fullmatch(folded, called, start):
@@ -167,9 +167,12 @@ def _last(places: Sequence[int], begin: int, end: int) -> int | None:
 
 
 def _line_begin(folded: str, at: int) -> int:
-    """Where a line begins, or the one before it where that asks for what follows."""
-    begin = folded.rfind("\n", 0, at) + 1
-    return folded.rfind("\n", 0, begin - 1) + 1 if folded[max(0, begin - 2) : begin - 1] in {"?", "？", ":"} else begin
+    """Where a line begins, or the one before it where that asks for what follows, but not AFTER before a place."""
+    least = max(0, at - AFTER)
+    begin = folded.rfind("\n", least, at) + 1
+    if folded[max(0, begin - 2) : begin - 1] in {"?", "？", ":"}:
+        begin = folded.rfind("\n", least, begin - 1) + 1
+    return max(begin, least)
 
 
 def _line_end(folded: str, at: int) -> int:

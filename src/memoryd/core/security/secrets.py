@@ -18,6 +18,7 @@ SecretsMode = Literal["mask", "refuse", "allow"]
 IDENTITY = frozenset({"id", "ids", "session_id", "supersedes", "created_at"})
 """Fields and arguments that say which one is meant: masked, two of them would be one. An id may look random."""
 AGAIN = 16  # times at most that what is beside a secret is looked at: only a text made against this needs more
+SHORTEST = 6  # characters of what holds a secret: of a PIN the word for it, too
 P = ParamSpec("P")
 T = TypeVar("T")
 
@@ -200,7 +201,7 @@ def _parted(text: str, secrets: list[Secret], times: int) -> list[tuple[str, int
 
 
 def _within(text: str) -> list[Secret]:
-    if not text:
+    if len(text) < SHORTEST:
         return []
     plain, places = seen(text)
     folded = plain.replace("İ", "I").lower()  # the one letter whose small one is longer

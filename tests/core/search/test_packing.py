@@ -1,0 +1,80 @@
+"""What of each hit stands in a briefing: the first ones in full, so many more as fit, and of each what answers."""
+
+import pytest
+
+from memoryd.core.search.briefing import (
+    FIRST,
+    LATER,
+    LONGEST,
+    PART,
+    BulletsLayout,
+    ListLayout,
+    QuotesLayout,
+    SectionsLayout,
+    SummaryLayout,
+    brief,
+    shortened,
+)
+from memoryd.model import Hit, Kind, Record
+from memoryd.text import estimate_tokens
+
+ASKED = "When is the harbour closed?"
+FILLER = "Something else was talked about at length, and somebody laughed."
+
+
+def hit(number: int, text: str = "") -> Hit:
+    body = text or f"Anna: Good morning! {FILLER} The harbour is closed on day {number}. {FILLER} {FILLER}"
+    record = Record(id=f"{number:032x}", kind=Kind.MEMORY, body=body, created_at="2026-03-04T00:00:00Z")
+    return Hit(record=record, score=1 / number)
+
+
+HITS = [hit(number) for number in range(1, 40)]
+
+
+@pytest.mark.parametrize(
+    ("rank", "left", "tokens"),
+    [
+        (0, 40, LONGEST),
+        (1, 2_000, LONGEST),
+        (1, 150, 50),
+        (1, 30, PART),
+        (FIRST - 1, 2_000, LONGEST),
+        (FIRST, 2_000, LATER),
+        (FIRST, 90, 30),
+    ],
+)
+def test_later_hits_take_less(rank: int, left: int, tokens: int) -> None:
+    assert shortened(rank, left) == tokens
+
+
+@pytest.mark.parametrize("layout", [SummaryLayout, BulletsLayout, QuotesLayout])
+def test_shorter_lines_make_room_for_more_hits(layout: type[SummaryLayout]) -> None:
+    briefing = brief(HITS, 300, layout(ASKED))
+    lines = briefing.text.splitlines()
+    assert briefing.tokens_used <= 300
+    assert HITS[0].record.body in lines[0], "the first is whole"
+    assert len(lines) > 300 / estimate_tokens(lines[0]) + 1
+    for number, line in enumerate(lines, 1):
+        assert f"The harbour is closed on day {number}." in line
+        assert "Anna: " in line
+
+
+def test_a_list_has_whole_texts() -> None:
+    briefing = brief(HITS, 2_000, ListLayout(ASKED))
+    assert all(shown.record.body in briefing.text for shown in briefing.hits)
+
+
+def test_no_section_of_a_briefing_is_shortened_for_coming_later() -> None:
+    labels = {one.record.id: "Recent" for one in HITS}
+    briefing = brief(HITS, 2_000, SectionsLayout("", labels, {}))
+    assert len(briefing.hits) > FIRST
+    assert all(shown.record.body in briefing.text for shown in briefing.hits)
+
+
+def test_a_fact_of_one_sentence_is_not_cut() -> None:
+    fact = "The staging database listens on port 5433 of the machine in the cellar, and whoever restarts it has to wait"
+    facts = [hit(number, f"{fact} for {number} minutes and to call the harbour master before and after.")
+             for number in range(1, 20)]  # fmt: skip
+    briefing = brief(facts, 800, SummaryLayout("staging database"))
+    assert len(briefing.hits) > FIRST
+    assert "…" not in briefing.text
