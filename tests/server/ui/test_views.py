@@ -172,6 +172,18 @@ def test_history_brings_back_and_deletes_for_good(here: Site, owner: Visitor, st
     assert owner.get(f"/m/{stored}").status_code == 404
 
 
+def test_the_history_goes_on_below_its_first_page(here: Site, owner: Visitor) -> None:
+    ids = [Memories(here.scope).store(f"fact {number}").id for number in range(103)]
+    Memories(here.scope).forget(Criteria(ids=tuple(ids)))
+    first = owner.seen("/history?what=deleted&words=fact")
+    (more,) = first.all("button", id="more")
+    rest = Html(owner.request("GET", more["hx-get"], headers=HTMX | {"HX-Target": "more"}).text)
+    assert (len(first.cards), len(rest.cards)) == (100, 3)
+    assert {one.partition(":")[0] for one in [*first.cards, *rest.cards]} == set(ids)
+    assert "Nothing that happened matches" in owner.seen("/history?by=nobody").text
+    assert owner.get("/history?since=yesterday").status_code == 400
+
+
 def test_an_answer_is_shown_as_the_agent_gets_it(here: Site, owner: Visitor, stored: str) -> None:
     for form in ("summary", "list", "raw", "answer", "context"):
         assert "Ann lives in Rome." in owner.seen(f"/recall?q=Where+does+Ann+live&format={form}").text, form
@@ -236,6 +248,10 @@ def test_a_node_is_edited_where_it_is_seen(owner: Visitor, graph: Graph) -> None
     owner.done("/n", verb="unrelate", name="Ann", **{"from": "Ann", "to": "Bob", "type": "knows"})
     assert relations.between(graph, "Ann", "Bob") == []
     assert "Ann Smith" in owner.done("/n", verb="rename", name="Ann", new_name="Ann Smith").text
+    html = owner.done("/n", verb="rename", name="Ann Smith", new_name="Zoe")
+    assert "Zoe (person)" in owner.seen("/history?kind=entity&by=memoryd+ui&words=zoe").text
+    owner.done("/restore", id=undo_of(html)["id"], at="")
+    assert owner.get("/n?name=Ann+Smith").status_code == 200
     html = owner.done("/n", verb="merge", name="Bob", into="Ann Smith")
     owner.done("/restore", id=undo_of(html)["id"], at="")
     assert owner.get("/n?name=Bob").status_code == 200

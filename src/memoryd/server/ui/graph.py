@@ -135,7 +135,8 @@ def _unrelate(visit: Visit, graph: Graph, _name: str) -> Outcome:
 
 
 def _rename(visit: Visit, graph: Graph, name: str) -> Outcome:
-    return f"{name} is called {renaming.rename(graph, name, visit.text('new_name')).name} now.", None
+    node = renaming.rename(graph, name, visit.text("new_name"))
+    return f"{name} is called {node.name} now.", {"ids": [node.id], "at": ""} if node.name != name else None
 
 
 def _merge(visit: Visit, graph: Graph, name: str) -> Outcome:
