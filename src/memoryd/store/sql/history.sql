@@ -28,7 +28,8 @@ SELECT * FROM (
   WHERE v.workspace_id = :workspace AND r.deleted_at IS NULL
     AND (v.body <> r.body OR r.kind = 'entity' AND v.name <> r.name)
     AND (v.until, v.id) < (:at, :id) AND v.until >= :since AND v.until < :until AND (:kind = '' OR r.kind = :kind)
-    AND (:words = '' OR lower(coalesce(v.name, '') || ' ' || v.body || ' ' || r.body) LIKE lower(:words) ESCAPE '~')) x
+    AND (:words = '' OR lower(
+      coalesce(v.name, '') || ' ' || v.body || ' ' || coalesce(r.name, '') || ' ' || r.body) LIKE lower(:words) ESCAPE '~')) x
 WHERE (:by = '' OR lower(client || ' ' || tool) LIKE lower(:by) ESCAPE '~')
 ORDER BY at DESC, id DESC LIMIT :limit
 

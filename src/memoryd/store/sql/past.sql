@@ -29,6 +29,11 @@ ON CONFLICT (workspace_id, id, until) DO NOTHING
 SELECT until, body, tags, importance, client, tool FROM versions
 WHERE workspace_id = :workspace AND id = :id ORDER BY until DESC LIMIT :limit
 
+-- name: versions.mask
+-- An earlier text without its secrets.
+UPDATE versions SET body = :body, tags = :tags, name = :name
+WHERE workspace_id = :workspace AND id = :id AND until = :until
+
 -- name: versions.purgeable
 -- Whether there are old ones.
 SELECT 1 AS yes FROM versions WHERE workspace_id = :workspace AND until <= :before LIMIT 1
