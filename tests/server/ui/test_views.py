@@ -1,7 +1,10 @@
 """What one sees and does on the page, as far as that takes no browser."""
 
+import io
 import json
 import re
+import zipfile
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -17,6 +20,7 @@ from memoryd.core.memories.listing import Facets
 from memoryd.core.memories.memories import Criteria, Memories
 from memoryd.core.memories.vault import Vault
 from memoryd.core.scope import Scope
+from memoryd.core.transfer import jsonl
 from memoryd.model import Kind
 from tests.server.ui.kit import HTMX, OWN, Html, Site, Visitor
 
@@ -262,6 +266,22 @@ def test_a_node_is_edited_where_it_is_seen(owner: Visitor, graph: Graph) -> None
     assert owner.post("/n", verb="explode", name="Ann Smith").status_code == 400
 
 
+def test_the_list_of_nodes_goes_back_in_time(here: Site, owner: Visitor, graph: Graph) -> None:
+    before = here.engine.clock.now()
+    entities.delete(graph, ["Acme"])
+    entities.create(graph, [NewEntity(name="Zoe", type="person")])
+    owner.done("/n", verb="rename", name="Bob", new_name="Bert")
+    then = owner.seen(f"/graph/list?at={before}")
+    assert [own["href"].partition("name=")[2].partition("&")[0] for own in then.all("a", class_="row")] == [
+        "Acme", "Ann", "Bob",
+    ]  # fmt: skip
+    assert "firm" in Html(owner.request("GET", then.all("a", class_="row")[0]["href"], headers=OWN).text).text
+    assert len(owner.seen(f"/graph/list?at={before}&q=FIRM").all("a", class_="row")) == 1
+    assert "There were no nodes yet" in owner.seen("/graph/list?at=946684800").text
+    assert len(owner.seen("/graph/list?at=946684800&end=946684800").all("a", class_="row")) == 3
+    assert owner.get("/graph/list?at=99999999999999").status_code == 400
+
+
 def test_a_path_leads_from_one_to_the_other(owner: Visitor, graph: Graph) -> None:
     assert "works at" in owner.seen("/graph/path?from=Ann&to=Acme").text
     assert "No relations lead" in owner.seen("/graph/path?from=Bob&to=Acme").text
@@ -369,6 +389,25 @@ def test_the_state_is_shown_and_tokens_made_and_revoked(here: Site, owner: Visit
     assert phone.get().status_code == 303
     assert "as it should be" in owner.seen("/state/doctor").text
     assert owner.post("/state/tokens", name="x", level="root").status_code == 400
+
+
+def test_a_workspace_is_downloaded_whole(here: Site, owner: Visitor, stored: str, tmp_path: Path) -> None:
+    assert len(owner.seen("/state").all("a", class_="button")) == 2
+    reader = here.granted("reader")
+    answer = reader.get("/export?format=jsonl")
+    assert answer.headers["content-disposition"] == "attachment; filename*=UTF-8''default.jsonl"
+    assert int(answer.headers["content-length"]) == len(answer.content)
+    file = tmp_path / "default.jsonl"
+    file.write_bytes(answer.content)
+    with jsonl.opened(file) as source:
+        assert stored in {one["records"]["id"] for _, one in source.objects() if "records" in one}
+    with zipfile.ZipFile(io.BytesIO(reader.get("/export?format=zip").content)) as files:
+        texts = {name: files.read(name).decode() for name in files.namelist()}
+    assert "index.md" in texts
+    assert any("Ann lives in Rome." in text for text in texts.values())
+    here.engine.workspaces.create("other", "")
+    assert here.granted("bound", workspace="other").get("/export").status_code == 404
+    assert reader.get("/export?format=exe").status_code == 400
 
 
 def test_workspaces_are_chosen_where_there_are_several(here: Site, owner: Visitor, stored: str) -> None:

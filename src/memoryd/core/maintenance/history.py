@@ -14,6 +14,7 @@ from memoryd.core.records.records import Origin
 from memoryd.errors import InvalidInputError, NotFoundError
 from memoryd.model import Kind
 from memoryd.store.base import Queries, Row
+from memoryd.text import containing
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,18 +77,10 @@ class HistoryFilter:
     def parameters(self) -> dict[str, str]:
         """Return the filter as the statements take it."""
         return {
-            "what": self.what, "kind": self.kind, "by": _pattern(self.by), "words": _pattern(self.words),
+            "what": self.what, "kind": self.kind, "by": containing(self.by), "words": containing(self.words),
             "since": timestamp(moment(self.since)) if self.since else "",
             "until": timestamp(moment(self.until)) if self.until else FOREVER,
         }  # fmt: skip
-
-
-_ESCAPED = str.maketrans({mark: f"~{mark}" for mark in "%_~"})
-
-
-def _pattern(part: str) -> str:
-    """Return what LIKE finds a part of a text by; '' for none."""
-    return f"%{part.translate(_ESCAPED)}%" if part else ""
 
 
 EVERYTHING = HistoryFilter()

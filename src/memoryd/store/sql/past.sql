@@ -88,7 +88,7 @@ WHERE r.workspace_id = :workspace AND r.kind = 'entity' AND r.scope = '' AND r.c
 ORDER BY r.created_at
 
 -- name: past.nodes
--- The entities of a time by name, from one on, as they were then.
+-- The entities of a time with some words, by name, from one on, as they were then.
 SELECT r.id, coalesce(v.name, r.name) AS name, r.type, coalesce(v.body, r.body) AS body,
   coalesce(v.tags, r.tags) AS tags, r.created_at,
   CASE WHEN r.updated_at <= :at THEN r.updated_at ELSE :at END AS updated_at
@@ -97,7 +97,13 @@ LEFT JOIN versions v ON v.workspace_id = r.workspace_id AND v.id = r.id AND v.un
   SELECT min(w.until) FROM versions w WHERE w.workspace_id = r.workspace_id AND w.id = r.id AND w.until > :at)
 WHERE r.workspace_id = :workspace AND r.kind = 'entity' AND r.scope = '' AND r.created_at <= :at
   AND (r.deleted_at IS NULL OR r.deleted_at > :at) AND coalesce(v.name, r.name) >= :start
+  AND (:words = '' OR lower(
+    coalesce(v.name, r.name) || ' ' || r.type || ' ' || coalesce(v.body, r.body)) LIKE lower(:words) ESCAPE '~')
 ORDER BY coalesce(v.name, r.name), r.id LIMIT :limit
+
+-- name: past.beginning
+-- When the first entity was made.
+SELECT min(created_at) AS at FROM records WHERE workspace_id = :workspace AND kind = 'entity' AND scope = ''
 
 -- name: past.observations
 -- What was observed of some entities at a time.

@@ -84,6 +84,7 @@ document.addEventListener("click", (event) => {
 document.addEventListener("change", (event) => { if (/** @type {HTMLElement} */ (event.target).closest(".choose")) count(); });
 document.addEventListener("input", (event) => {
   const range = /** @type {HTMLInputElement} */ (event.target), shown = range.type === "range" && range.closest("div")?.querySelector("output");
+  if ("time" in range.dataset) $("output", /** @type {HTMLElement} */ (range.parentElement))?.replaceChildren(range.value === range.max ? "now" : `${new Date(Number(range.value) * 1000).toISOString().slice(0, 16).replace("T", " ")} UTC`);
   if (shown) shown.textContent = String(Number(range.value));
 });
 
