@@ -14,7 +14,7 @@ from memoryd.core.security.prompt_injection import reads_like_instructions
 from memoryd.core.security.secrets import find
 from memoryd.errors import InvalidInputError
 from memoryd.hidden import shown
-from memoryd.model import Workspace
+from memoryd.model import Interaction, SessionSummary, Workspace
 from memoryd.store import rows
 from memoryd.store.base import Row
 from memoryd.store.columns import MOVED
@@ -128,8 +128,10 @@ def _place(mark: str, sources: Sequence[str]) -> tuple[str, Row | None]:
 
 
 def _journal(scope: Scope) -> tuple[list[AuditFinding], int]:
-    kept, found, looked = Journal(scope).kept, [], 0
-    for one in chain(kept.every_turn(), kept.every_summary()):
+    kept, looked = Journal(scope).kept, 0
+    found: list[AuditFinding] = []
+    every: Iterator[Interaction | SessionSummary] = chain(kept.every_turn(), kept.every_summary())
+    for one in every:
         found += _of(scope.workspace, JOURNAL, asdict(one), OF_TURNS)
         looked += 1
     return found, looked

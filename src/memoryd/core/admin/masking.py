@@ -4,11 +4,11 @@ import json
 from collections.abc import Sequence
 
 from memoryd.core.admin.audit import AuditFinding
-from memoryd.core.graph import entities, observations, relations, renaming
-from memoryd.core.graph.relations import Edge
-from memoryd.core.graph.transaction import Graph
+from memoryd.core.graph import relations, renaming
+from memoryd.core.graph.transaction import Change, Graph, named
 from memoryd.core.memories import correction
 from memoryd.core.memories.correction import Corrected, Correction
+from memoryd.core.records import records
 from memoryd.core.scope import Scope
 from memoryd.core.security import secrets
 from memoryd.errors import InvalidInputError, NotFoundError
@@ -44,15 +44,11 @@ def mask(scope: Scope, table: str, row_id: str, at: str = "") -> Corrected:
     match row["kind"]:
         case Kind.MEMORY:
             return correction.correct(scope, Correction(id=row_id, content=body, tags=tuple(tags)))
-        case Kind.OBSERVATION:
-            place = scope.read(lambda q: q.one("observations.by_id", ids=json.dumps([row_id])))
-            assert place is not None, "it is living"
-            observations.replace(Graph(scope), row["entity_name"], place["ordinal"], body)
-        case Kind.ENTITY:
-            _node(Graph(scope), row, name, body, tags)
+        case Kind.OBSERVATION | Kind.ENTITY:
+            Graph(scope).change(lambda change: _in_graph(change, row, name, body, tags))
+            return Corrected((row_id,), "")
         case _:
             raise _unmaskable()
-    return Corrected((row_id,), "")
 
 
 def _masked(text: str) -> str:
@@ -63,10 +59,20 @@ def _unmaskable() -> InvalidInputError:
     return InvalidInputError("There is no secret in it that can be masked in place; forget it, or delete it for good.")
 
 
-def _node(graph: Graph, row: Row, name: str, summary: str, tags: Sequence[str]) -> None:
-    entities.set_tags(graph, row["name"], tags)
-    entities.set_summary(graph, row["name"], summary)
-    renaming.rename(graph, row["name"], name)
+def _in_graph(change: Change, row: Row, name: str, body: str, tags: Sequence[str]) -> None:
+    """Change a node or an observation by its id: the verbs of the graph mask a name before they look for it."""
+    change.queries.run("versions.keep_whole", id=row["id"], now=change.now)
+    records.change(change.queries, row["id"], body, tags, None, change.now)
+    change.lacking.add(row["id"])
+    if row["kind"] == Kind.OBSERVATION:
+        change.touch([row["entity_id"]])
+        return
+    for field in ("summary", "tags"):
+        change.reads_differently([row["id"]], field)
+    if name != row["name"]:
+        if named(change.queries, [name]):
+            raise InvalidInputError(f"There is a node {name[:100]!r} already. Merge the two first.")
+        renaming.call(change, row["id"], name)
 
 
 def _version(scope: Scope, row_id: str, until: str) -> Corrected:
@@ -85,9 +91,22 @@ def _version(scope: Scope, row_id: str, until: str) -> Corrected:
 
 
 def _relation(scope: Scope, row_id: str) -> Corrected:
-    row = scope.read(lambda q: q.one("relations.one", id=row_id))
-    if row is None:
-        raise NotFoundError(f"There is no living relation {row_id[:100]!r}. It may have been deleted meanwhile.")
-    edge = Edge(row["source"], row["target"], row["relation_type"])
-    relations.rename(Graph(scope), edge, _masked(edge.type))
+    def work(change: Change) -> None:
+        row = change.queries.one("relations.one", id=row_id)
+        if row is None:
+            raise NotFoundError(f"There is no living relation {row_id[:100]!r}. It may have been deleted meanwhile.")
+        if (kind := _masked(row["relation_type"])) == row["relation_type"]:
+            raise _unmaskable()
+        ends = (row["from_entity"], row["to_entity"])
+        change.relate(ends)
+        relations.remove(change, [row_id])
+        there = change.queries.all("relations.find", sources=json.dumps(ends[:1]), targets=json.dumps(ends[1:]))
+        if kind not in {one["relation_type"] for one in there}:
+            made = records.new_id()
+            change.queries.run(
+                "relations.add", id=made, source=ends[0], target=ends[1], type=kind, now=change.now
+            )  # fmt: skip
+            change.note("create_relation", made)
+
+    Graph(scope).change(work)
     return Corrected((row_id,), "")

@@ -1,5 +1,7 @@
 """History: what became of what, restored or removed for good; the same for many."""
 
+from typing import Any
+
 from starlette.responses import HTMLResponse, Response
 
 from memoryd.core.graph.transaction import Graph
@@ -22,7 +24,7 @@ def show(visit: Visit) -> Response:
     time, _, record_id = visit.text("after").partition("~")
     after = (time, record_id) if time else BEGINNING
     found = history.entries(Graph(visit.scope), PAGE + 1, HistoryFilter(**asked), after)
-    values = {
+    values: dict[str, Any] = {
         "entries": found[:PAGE], "asked": asked, "whats": WHATS, "kinds": KINDS,
         "more": visit.address("/history", **asked, after="~".join(found[PAGE - 1].mark)) if len(found) > PAGE else "",
         "clients": visit.kept.get(visit.scope, "facets", lambda: listing.counts(visit.scope))["client"],

@@ -141,11 +141,8 @@ ORDER BY x.created_at, s.name, t.name, x.relation_type
 
 -- name: relations.one
 -- A living relation by its id.
-SELECT x.id, s.name AS source, t.name AS target, x.relation_type, x.created_at
-FROM relations x
-JOIN records s ON s.workspace_id = x.workspace_id AND s.id = x.from_entity
-JOIN records t ON t.workspace_id = x.workspace_id AND t.id = x.to_entity
-WHERE x.workspace_id = :workspace AND x.id = :id AND x.deleted_at IS NULL
+SELECT from_entity, to_entity, relation_type FROM relations
+WHERE workspace_id = :workspace AND id = :id AND deleted_at IS NULL
 
 -- name: relations.find
 -- The living relations from some entities to some others.
