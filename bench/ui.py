@@ -1,6 +1,6 @@
 """What the page costs the server: processor time of a list, a search and the graph, small beside large, in one run.
 
-python bench/ui.py [MEMORIES] [NODES]
+python -m bench.ui [MEMORIES] [NODES]
 """
 
 import sys

@@ -244,11 +244,16 @@ def test_the_picture_is_fetched_once_and_again_after_a_change(owner: Visitor, gr
 
 def test_a_node_is_edited_where_it_is_seen(owner: Visitor, graph: Graph) -> None:
     assert "likes tea" in owner.seen("/n?name=Ann").text
-    assert "likes coffee" in owner.done("/n", verb="observe", name="Ann", content="likes coffee").text
+    html = owner.done("/n", verb="observe", name="Ann", content="likes coffee")
+    assert "likes coffee" in html.text
+    assert "likes coffee" not in owner.done(undo_of(html).pop("path"), **undo_of(html)).text
     html = owner.done("/n", verb="replace", name="Ann", ordinal="0", content="likes cocoa")
     assert "likes tea" not in html.text
     assert "likes cocoa" in html.text
     assert "likes cocoa" not in owner.done("/n", verb="unobserve", name="Ann", ordinal="0").text
+    html = owner.done("/n", verb="relate", name="Ann", to="Bob", type="knows")
+    owner.done(undo_of(html).pop("path"), **undo_of(html))
+    assert relations.between(graph, "Ann", "Bob") == []
     assert "knows" in owner.done("/n", verb="relate", name="Ann", to="Bob", type="knows").text
     assert owner.post("/n", verb="relate", name="Ann", to="Nobody", type="knows").status_code == 400
     owner.done("/n", verb="unrelate", name="Ann", **{"from": "Ann", "to": "Bob", "type": "knows"})

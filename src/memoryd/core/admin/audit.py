@@ -61,7 +61,7 @@ class AuditFinding:
         return {name: value for name, value in asdict(self).items() if name != "table"}
 
     @property
-    def told(self) -> str:
+    def predicate(self) -> str:
         """What was found, as a predicate."""
         verb = {"secret": "holds a secret: ", "instructions": "reads like ", "hidden": "holds "}[self.found]
         return f"{verb}{self.what}"

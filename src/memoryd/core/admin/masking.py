@@ -11,6 +11,7 @@ from memoryd.core.memories.correction import Corrected, Correction
 from memoryd.core.records import records
 from memoryd.core.scope import Scope
 from memoryd.core.security import secrets
+from memoryd.core.security.secrets import cleaned
 from memoryd.errors import InvalidInputError, NotFoundError
 from memoryd.model import Kind
 from memoryd.store.base import Queries, Row
@@ -75,6 +76,7 @@ def _in_graph(change: Change, row: Row, name: str, body: str, tags: Sequence[str
         renaming.call(change, row["id"], name)
 
 
+@cleaned
 def _version(scope: Scope, row_id: str, until: str) -> Corrected:
     def work(queries: Queries) -> None:
         row = queries.one("history.before", id=row_id, until=until)

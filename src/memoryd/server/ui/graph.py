@@ -130,8 +130,16 @@ Outcome = tuple[str, dict[str, Any] | None]
 
 
 def _observe(visit: Visit, graph: Graph, name: str) -> Outcome:
-    observations.add(graph, [(name, [_text(visit)])])
-    return "Added.", None
+    (done,) = observations.add(graph, [(name, [_text(visit)])])["result"]
+    if done["not_found"]:
+        raise NotFoundError(f"There is no node {name[:100]!r} any more. Nothing was added.")
+    (made,) = done["added"]
+    return "Added.", _away(visit, verb="unobserve", name=name, ordinal=made["ordinal"], id=made["id"])
+
+
+def _away(visit: Visit, **fields: Any) -> dict[str, Any] | None:
+    """Return what takes away again what was added, if the sender may forget."""
+    return {"path": "/n", "fields": fields} if visit.forgets else None
 
 
 def _replace(visit: Visit, graph: Graph, name: str) -> Outcome:
@@ -148,7 +156,11 @@ def _relate(visit: Visit, graph: Graph, name: str) -> Outcome:
     made = relations.create(graph, [Edge(name, visit.text("to").strip(), visit.text("type").strip() or "relates to")])
     if made["not_found"]:
         raise InvalidInputError(f"There is no node {made['not_found'][0][:100]!r}. Nothing was made.")
-    return "Related.", None
+    if not made["created"]:
+        return "They are related so already.", None
+    (new,) = made["created"]
+    ends = {"from": new["from"], "to": new["to"], "type": new["relation_type"], "id": new["id"]}
+    return "Related.", _away(visit, verb="unrelate", name=name, **ends)
 
 
 def _unrelate(visit: Visit, graph: Graph, _name: str) -> Outcome:

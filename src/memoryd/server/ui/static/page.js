@@ -90,9 +90,9 @@ document.addEventListener("input", (event) => {
 
 // By hand, so that it works from the moment on that it is seen.
 function undo(/** @type {HTMLElement} */ button) {
-  const values = JSON.parse(button.dataset.undo || "{}");
+  const { path = "/restore", ...values } = JSON.parse(button.dataset.undo || "{}");
   button.remove();
-  h.ajax("POST", `${base()}/restore`, { values, target: "#toast", swap: "none" });
+  h.ajax("POST", base() + path, { values, target: "#toast", swap: "none" });
 }
 
 // Enter searches by meaning: the search by words that waits for the next letter does not come after it.
