@@ -212,9 +212,14 @@ def test_a_session_is_told_turn_by_turn(here: Site, owner: Visitor) -> None:
 
 
 def test_the_vault_lists_keys_and_takes_new_ones(here: Site, owner: Visitor) -> None:
-    owner.done("/vault", key="style", content="short")
+    added = undo_of(owner.done("/vault", key="style", content="short"))
     assert Vault(here.scope).get("style").body == "short"
     assert "style" in owner.seen("/vault").text
+    undo = undo_of(owner.done("/vault", key="style", content="long"))
+    owner.done("/restore", id=undo["id"], at=undo["at"])
+    assert Vault(here.scope).get("style").body == "short"
+    owner.done(added["path"])
+    assert "style" not in owner.seen("/vault").text
     assert owner.post("/vault", key="", content="x").status_code == 400
 
 
