@@ -68,7 +68,7 @@ def lists(number: int) -> dict[str, float]:
         scope = Scope(engine, engine.workspaces.ensure("default"))
         fill(scope, number)
         kept = Kept()
-        Memories(scope).forget(Criteria(tags=("ledger",)))
+        Memories(scope).forget(Criteria(tags=("ledger",)), confirm=True)
         return {
             "first page": cost(lambda: listing.page(scope, Facets())),
             "first page of a tag": cost(lambda: listing.page(scope, Facets(tags=("ledger",)))),
