@@ -1,6 +1,6 @@
 """What the page costs the server: processor time of a list, a search and the graph, small beside large, in one run.
 
-python bench/ui.py [MEMORIES] [NODES]
+python -m bench.ui [MEMORIES] [NODES]
 """
 
 import sys
@@ -12,12 +12,17 @@ import numpy as np
 
 from memoryd.core.engine import Engine
 from memoryd.core.graph.picture import communities, layout
+from memoryd.core.graph.transaction import Graph
+from memoryd.core.maintenance import history
+from memoryd.core.maintenance.history import HistoryFilter
 from memoryd.core.memories import listing
 from memoryd.core.memories.listing import Facets
+from memoryd.core.memories.memories import Criteria, Memories
 from memoryd.core.records import records
 from memoryd.core.records.deduplication import fingerprint
 from memoryd.core.scope import Scope
 from memoryd.model import Kind, Record
+from memoryd.server.ui.kept import Kept
 from memoryd.settings import Settings
 from memoryd.store.base import Queries
 
@@ -62,12 +67,18 @@ def lists(number: int) -> dict[str, float]:
     with Engine(Settings.read(variables), fetch=False) as engine:
         scope = Scope(engine, engine.workspaces.ensure("default"))
         fill(scope, number)
+        kept = Kept()
+        Memories(scope).forget(Criteria(tags=("ledger",)), confirm=True)
         return {
             "first page": cost(lambda: listing.page(scope, Facets())),
             "first page of a tag": cost(lambda: listing.page(scope, Facets(tags=("ledger",)))),
             "search of one word as typed": cost(lambda: listing.typed(scope, "ledg", Facets())),
             "search of three words as typed": cost(lambda: listing.typed(scope, "ledger backup queu", Facets())),
-            "counts of all facets, kept until a write": cost(lambda: listing.counts(scope)),
+            "counts of all facets, after a write": cost(lambda: listing.counts(scope)),
+            "the same until the next write": cost(lambda: kept.get(scope, "facets", lambda: listing.counts(scope))),
+            "first page of the history, filtered by words": cost(
+                lambda: history.entries(Graph(scope), 101, HistoryFilter(words="ledger"))
+            ),
         }
 
 

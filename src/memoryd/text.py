@@ -172,3 +172,11 @@ def cut(text: str, tokens: int) -> str:
     room = max(0, tokens * CHARACTERS_PER_TOKEN - 2)
     head = text[:room]
     return (head.rsplit(None, 1)[0] if " " in head.strip() else head).rstrip() + " …"
+
+
+_ESCAPED = str.maketrans({mark: f"~{mark}" for mark in "%_~"})
+
+
+def containing(part: str) -> str:
+    """Return what SQL's `LIKE ... ESCAPE '~'` finds a part of a text by; '' for none."""
+    return f"%{part.translate(_ESCAPED)}%" if part else ""

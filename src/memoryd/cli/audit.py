@@ -38,7 +38,5 @@ def _tell(finding: AuditFinding, number: int, *, as_json: bool) -> None:
     if as_json:
         out.file.write((",\n" if number > 1 else "[\n") + json.dumps(finding.as_dict()))
         return
-    what = f"holds a secret: {finding.what}" if finding.found == "secret" else f"reads like {finding.what}"
-    gone = ", deleted" if finding.deleted else ""
-    line = f"{finding.workspace}  {finding.kind} {finding.id}  {finding.created_at[:10]}  {finding.where} {what}{gone}"
-    show.verbatim(line)
+    what = f"{finding.where} {finding.predicate}" + (", deleted" if finding.deleted else "")
+    show.verbatim(f"{finding.workspace}  {finding.kind} {finding.id}  {finding.created_at[:10]}  {what}")

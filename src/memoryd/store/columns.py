@@ -188,8 +188,11 @@ TABLES: Mapping[str, Table] = {
         key=("id", "until"),
         columns={
             "id": KEY, "until": TIME, "body": TEXT, "tags": Column(Holds.TEXTS), "importance": SHARE, "client": TEXT,
-            "tool": TEXT,
+            "tool": TEXT, "name": _optional(TEXT),
         },
+    ),
+    "endings": Table(
+        key=("id", "at"), columns={"id": KEY, "at": TIME, "successor": TEXT, "client": TEXT, "tool": TEXT}
     ),
     "relations": Table(
         key=("id",), exported=True,

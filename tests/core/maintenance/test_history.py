@@ -6,13 +6,18 @@ from pathlib import Path
 import pytest
 
 from memoryd.core.engine import Engine
-from memoryd.core.graph import entities, observations, relations
+from memoryd.core.graph import as_of, entities, observations, relations, renaming
 from memoryd.core.graph.entities import NewEntity
+from memoryd.core.graph.observations import Deletion
 from memoryd.core.graph.relations import Edge
 from memoryd.core.graph.transaction import Graph
-from memoryd.core.maintenance.history import entries, restore
+from memoryd.core.maintenance.history import BEGINNING, HistoryFilter, entries, restore
+from memoryd.core.memories import correction, listing
+from memoryd.core.memories.correction import Correction
+from memoryd.core.memories.listing import Facets
 from memoryd.core.memories.memories import Criteria
 from memoryd.core.memories.vault import Vault
+from memoryd.core.records.records import written_by
 from memoryd.core.scope import Scope
 from memoryd.errors import InvalidInputError, NotFoundError
 from memoryd.settings import Settings
@@ -188,3 +193,88 @@ def test_any_of_the_earlier_texts_can_be_restored(graph: Graph) -> None:
     assert facts(graph) == ["works there", "likes tea"]
     with pytest.raises(NotFoundError, match="not deleted, and no version until 2026-01-01"):
         restore(graph, [first.id], "2026-01-01")
+
+
+# filters -------------------------------------------------------------------------------------------------------------
+
+
+def test_filters_reach_all_of_it_page_by_page(one: Engine, graph: Graph) -> None:
+    kept = memories(one)
+    ids = [kept.store(f"The office {number} is 100% in Köln.").id for number in range(7)]
+    with written_by("claude-code 2", "memory_forget"):
+        kept.forget(Criteria(ids=tuple(ids[:5])))  # at one time
+    with written_by("cursor", "memory_forget"):
+        kept.forget(Criteria(ids=(ids[5],)))
+    entities.delete(graph, ["Acme"])
+    found, after = [], BEGINNING
+    while page := entries(graph, 2, HistoryFilter(what="deleted", kind="memory"), after):
+        found += page
+        after = page[-1].mark
+    assert {entry.id for entry in found} == set(ids[:6])
+    assert len(found) == 6
+    assert [entry.id for entry in entries(graph, 9, HistoryFilter(by="Cursor"))] == [ids[5]]
+    assert len(entries(graph, 9, HistoryFilter(by="claude", words="100% IN"))) == 5
+    assert entries(graph, 9, HistoryFilter(words="1_0")) == []
+    assert [entry.kind for entry in entries(graph, 9, HistoryFilter(kind="relation", words="works_AT"))] == ["relation"]
+    last = found[0].at
+    assert {entry.kind for entry in entries(graph, 9, HistoryFilter(since=last))} == {"memory", "entity", "relation"}
+    assert last not in {entry.at for entry in entries(graph, 9, HistoryFilter(until=last))}
+    with pytest.raises(InvalidInputError):
+        HistoryFilter(since="yesterday")
+
+
+def test_the_history_says_who_made_a_change(one: Engine, graph: Graph) -> None:
+    stored = memories(one).store("The office is in Berlin.").id
+    for client, text in (("a", "The office is in Bonn."), ("b", "The office is in Kiel.")):
+        with written_by(client, "edit"):
+            correction.correct(graph.scope, Correction(id=stored, content=text))
+    assert [(entry.client, entry.text[-5:-1]) for entry in entries(graph, 9)] == [("b", "Bonn"), ("a", "rlin")]
+
+
+# names of nodes ------------------------------------------------------------------------------------------------------
+
+
+def test_a_name_comes_back(graph: Graph) -> None:
+    before = graph.engine.clock.now()
+    with written_by("memoryd ui", "ui.n"):
+        node = renaming.rename(graph, "Ann", "Ann Smith")
+    (entry,) = entries(graph, 9)
+    assert (entry.what, entry.text, entry.now) == ("changed", "Ann (person)", "Ann Smith (person)")
+    assert entry.client == "memoryd ui"
+    assert list(graph.read(lambda q: as_of.nodes(q, ["Ann"], before)).entities) == ["Ann"]
+    assert not graph.read(lambda q: as_of.nodes(q, ["Ann Smith"], before)).entities
+    restore(graph, [node.id])
+    assert facts(graph) == ["works there", "likes tea"]
+    assert graph.read(lambda q: q.one("history.holder", kind="entity", name="Ann Smith")) is None
+    renaming.rename(graph, "Ann", "Ann Smith")
+    entities.create(graph, [NewEntity(name="Ann", type="person")])
+    with pytest.raises(InvalidInputError, match="now belongs to"):
+        restore(graph, [node.id])
+
+
+def test_an_observation_comes_back_under_the_new_name(graph: Graph) -> None:
+    observations.delete(graph, [Deletion(entity="Ann", ordinals=(1,))])
+    renaming.rename(graph, "Ann", "Zoe")
+    assert restore(graph, [last(graph, "observation")])
+    (found,) = [one.record for one in listing.typed(graph.scope, "tea", Facets())]
+    assert found.name == "Zoe"
+
+
+def test_nodes_that_became_one_are_two_again(graph: Graph) -> None:
+    with written_by("claude", "add"):
+        bob = NewEntity(name="Bob", type="person", observations=("likes tea", "rows"))
+        entities.create(graph, [bob, NewEntity(name="Rome", type="city")])
+    about = [Edge("Bob", "Rome", "lives_in"), Edge("Bob", "Acme", "works_at"), Edge("Bob", "Ann", "is")]
+    relations.create(graph, about)
+    done = renaming.merge(graph, "Bob", "Ann")
+    entry = next(one for one in entries(graph, 99) if one.id == done.gone)
+    assert (entry.what, entry.now) == ("merged", "Ann (person)")
+    assert facts(graph) == ["works there", "likes tea", "rows"]
+    (rows,) = [one.record for one in listing.typed(graph.scope, "rows", Facets())]
+    assert (rows.name, rows.client) == ("Ann", "claude")
+    restore(graph, [done.gone])
+    assert facts(graph) == ["works there", "likes tea"]
+    assert relations.between(graph, "Ann", "Rome") == []
+    assert [one.type for one in relations.between(graph, "Ann", "Acme")] == ["works_at"]
+    for edge in about:
+        assert [one.type for one in relations.between(graph, "Bob", edge.target)] == [edge.type]

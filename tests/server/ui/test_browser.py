@@ -188,6 +188,26 @@ def pixels(tab: Tab) -> int:
     return int(tab.page.evaluate(drawn))
 
 
+def test_what_is_added_to_a_node_and_its_new_name_are_undone(tab: Tab) -> None:
+    tab.go("/n?name=Tom+Okafor")
+    tab.page.click("text=Add an observation")
+    tab.page.fill("#new-fact", "Tom sails on Sundays.")
+    tab.page.get_by_role("button", name="Add", exact=True).click()
+    tab.sees("Tom sails on Sundays.")
+    tab.page.click('#toast [data-do="undo"]')
+    tab.sees("Forgotten.", "#toast")
+    tab.go("/n?name=Tom+Okafor")
+    assert "Tom sails" not in tab.page.inner_text("#main")
+    tab.page.click("text=Rename, merge or forget")
+    tab.page.fill("[name=new_name]", "Tom O.")
+    tab.page.get_by_role("button", name="Rename", exact=True).click()
+    tab.sees("is called Tom O. now.", "#toast")
+    tab.page.click('#toast [data-do="undo"]')
+    tab.sees("Restored", "#toast")
+    tab.go("/n?name=Tom+Okafor")
+    tab.sees("Tom Okafor")
+
+
 def test_payloads_are_inert(browser: Any, served: Served) -> None:
     kept = Memories(served.scope)
     ids = tuple(kept.store(f"payload {number} {bad}", [bad[:100]]).id for number, bad in enumerate(PAYLOADS))

@@ -1,8 +1,10 @@
-"""An audit of stored texts: secrets, and texts that read like instructions to an agent."""
+"""An audit of stored texts: secrets, texts that read like instructions to an agent, invisible characters."""
 
+import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import partial
+from itertools import chain
 from typing import Any, Literal
 
 from memoryd.core.engine import Engine
@@ -10,10 +12,12 @@ from memoryd.core.journal.journal import Journal
 from memoryd.core.scope import Scope
 from memoryd.core.security.prompt_injection import reads_like_instructions
 from memoryd.core.security.secrets import find
+from memoryd.errors import InvalidInputError
 from memoryd.hidden import shown
-from memoryd.model import Workspace
+from memoryd.model import Interaction, SessionSummary, Workspace
 from memoryd.store import rows
 from memoryd.store.base import Row
+from memoryd.store.columns import MOVED
 
 LOOKED_AT: Mapping[str, Sequence[str]] = {
     "records": ("name", "type", "body", "tags", "session_id"),
@@ -28,7 +32,10 @@ LOOKED_AT: Mapping[str, Sequence[str]] = {
 OF_TURNS = ("prompt", "thought", "response", "title", "summary")
 
 
-Concern = Literal["secret", "instructions"]
+JOURNAL = "journal"
+"""What stands in a mark for the journal that ChromaDB keeps."""
+
+Concern = Literal["secret", "instructions", "hidden"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,49 +43,111 @@ class AuditFinding:
     """The location of a text that should be reviewed; never the text itself."""
 
     workspace: str
+    table: str
     id: str
     kind: str
     """The kind of a record; for any other row its table."""
     created_at: str
+    """Of a version the time until which it stood."""
     where: str
     """The field."""
     found: Concern
     what: str
-    """The kind of the secret, or what the text reads like."""
+    """The kind of the secret, or what the text reads like or holds."""
     deleted: bool
 
     def as_dict(self) -> dict[str, Any]:
         """For JSON."""
-        return asdict(self)
+        return {name: value for name, value in asdict(self).items() if name != "table"}
+
+    @property
+    def predicate(self) -> str:
+        """What was found, as a predicate."""
+        verb = {"secret": "holds a secret: ", "instructions": "reads like ", "hidden": "holds "}[self.found]
+        return f"{verb}{self.what}"
+
+
+@dataclass(frozen=True, slots=True)
+class AuditedPart:
+    """A part of an audit, and where the next one begins."""
+
+    findings: Sequence[AuditFinding]
+    looked: int
+    """Rows that were looked at."""
+    after: str
+    """The mark after which the next part begins; '' at the end."""
 
 
 def findings(engine: Engine, workspaces: Sequence[Workspace]) -> Iterator[AuditFinding]:
     """Yield the texts of some workspaces that should be reviewed, read page by page."""
     for workspace in workspaces:
         yield from _of(workspace, "workspace", asdict(workspace), ["description"])
-        for table, columns in LOOKED_AT.items():
-            for row in _rows(engine, workspace, table):
-                yield from _of(workspace, table, row, columns)
-        if engine.chroma:
-            kept = Journal(Scope(engine, workspace)).kept
-            for each in (kept.every_turn(), kept.every_summary()):
-                for one in each:
-                    yield from _of(workspace, "journal", asdict(one), OF_TURNS)
+        after = None
+        while after != "":
+            found = part(Scope(engine, workspace), after or "")
+            yield from found.findings
+            after = found.after
 
 
-def _rows(engine: Engine, workspace: Workspace, table: str) -> Iterator[Row]:
-    page = engine.store.read(workspace, lambda queries: rows.page(queries, table, None, rows.FIRST))
-    while page:
-        yield from page
-        page = engine.store.read(workspace, partial(rows.page, table=table, after=page[-1], limit=rows.FIRST))
+def part(scope: Scope, after: str = "", limit: int = rows.FIRST) -> AuditedPart:
+    """Look at some rows after a mark, table by table: records of every kind, versions, relations and the rest.
+
+    The journal is one part if ChromaDB keeps it. Raise InvalidInputError for what is no mark.
+    """
+    sources = [*LOOKED_AT, *([JOURNAL] if scope.engine.chroma else [])]
+    table, begins = _place(after or f"{sources[0]}~", sources)
+    found: list[AuditFinding] = []
+    looked = 0
+    for source in sources[sources.index(table) :]:
+        if looked >= limit:
+            return AuditedPart(found, looked, f"{source}~")
+        if source == JOURNAL:
+            concerns, number = _journal(scope)
+            return AuditedPart(found + concerns, looked + number, "")
+        page = scope.read(partial(rows.page, table=source, after=begins, limit=limit))
+        found += [one for row in page for one in _of(scope.workspace, source, row, LOOKED_AT[source])]
+        looked += len(page)
+        begins = None
+        if len(page) == limit:
+            key = [page[-1][name] for name in MOVED[source].order]
+            return AuditedPart(found, looked, f"{source}~{json.dumps(key)}")
+    return AuditedPart(found, looked, "")
+
+
+def _place(mark: str, sources: Sequence[str]) -> tuple[str, Row | None]:
+    """Return the table of a mark, and the key of the row that was looked at last. Raise InvalidInputError."""
+    table, _, key = mark.partition("~")
+    order = MOVED[table].order if table in sources and table != JOURNAL else ()
+    try:
+        values = json.loads(key) if key else None
+    except ValueError:
+        values = ()
+    if table not in sources or not (values is None or (isinstance(values, list) and len(values) == len(order) > 0)):
+        raise InvalidInputError(f"{mark[:50]!r} is no place in an audit. Begin it again.")
+    return table, dict(zip(order, values, strict=True)) if values else None
+
+
+def _journal(scope: Scope) -> tuple[list[AuditFinding], int]:
+    kept, looked = Journal(scope).kept, 0
+    found: list[AuditFinding] = []
+    every: Iterator[Interaction | SessionSummary] = chain(kept.every_turn(), kept.every_summary())
+    for one in every:
+        found += _of(scope.workspace, JOURNAL, asdict(one), OF_TURNS)
+        looked += 1
+    return found, looked
+
+
+def total(scope: Scope) -> int:
+    """Return how many rows an audit looks at, but for a journal in ChromaDB."""
+    return scope.read(lambda q: sum(rows.number(q, table) for table in LOOKED_AT))
 
 
 def _of(workspace: Workspace, table: str, row: Mapping[str, Any], columns: Sequence[str]) -> Iterator[AuditFinding]:
     for column in columns:
         for found, what in _concerns(row.get(column) or ""):
             yield AuditFinding(
-                workspace.name, str(row.get("id", row.get("name", row.get("seq", "")))), str(row.get("kind", table)),
-                _time(row), column, found, what, row.get("deleted_at") is not None,
+                workspace.name, table, str(row.get("id", row.get("name", row.get("seq", "")))),
+                str(row.get("kind", table)), _time(row), column, found, what, row.get("deleted_at") is not None,
             )  # fmt: skip
 
 
@@ -93,28 +162,5 @@ def _concerns(text: str) -> Iterator[tuple[Concern, str]]:
         yield "secret", kind
     if like := reads_like_instructions(text):
         yield "instructions", like
-
-
-@dataclass(frozen=True, slots=True)
-class AuditedPart:
-    """A part of an audit of living records: which to look at and why, and where the next part begins."""
-
-    concerns: Mapping[str, Sequence[tuple[str, str]]]
-    """By the id of the record: `secret`, `instructions` or `hidden`, and what exactly."""
-    looked: int
-    after: str | None
-    """The id after which the next part begins; None at the end."""
-
-
-def part(scope: Scope, after: str = "", limit: int = 500) -> AuditedPart:
-    """Look at some living records in the order of their ids: for a page that shows how far an audit is."""
-    begins = {"id": after} if after else None
-    found = scope.read(lambda q: rows.page(q, "records", begins, limit))
-    concerns: dict[str, list[tuple[str, str]]] = {}
-    for row in found:
-        whats: list[tuple[str, str]] = [one for name in ("name", "body", "tags") for one in _concerns(row[name] or "")]
-        if shown(row["body"]) != row["body"]:
-            whats.append(("hidden", "invisible characters"))
-        if whats and row["deleted_at"] is None and not row["scope"]:
-            concerns[row["id"]] = list(dict.fromkeys(whats))
-    return AuditedPart(concerns, len(found), found[-1]["id"] if len(found) == limit else None)
+    if shown(text) != text:
+        yield "hidden", "invisible characters"

@@ -6,9 +6,10 @@ from dataclasses import dataclass
 
 from memoryd.core.graph.observations import observation
 from memoryd.core.graph.relations import relation
-from memoryd.core.graph.transaction import entity
+from memoryd.core.graph.transaction import Graph, entity
 from memoryd.model import Entity, Observation, Relation
 from memoryd.store.base import Queries
+from memoryd.text import containing
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,3 +30,15 @@ def nodes(queries: Queries, names: Sequence[str], time: str) -> Nodes:
     for row in queries.all("past.observations", entities=ids, at=time):
         observed[row["entity_id"]].append(observation(row))
     return Nodes(entities, observed, [relation(row) for row in queries.all("past.relations", entities=ids, at=time)])
+
+
+def page(graph: Graph, time: str, words: str, start: str, limit: int) -> list[Entity]:
+    """Return the entities of a time with a text in name, type or summary, as they were, by name from `start` on."""
+    asked = {"at": time, "words": containing(words), "start": start, "limit": limit}
+    return [entity(row) for row in graph.read(lambda q: q.all("past.nodes", **asked))]
+
+
+def beginning(graph: Graph) -> str:
+    """Return when the first entity was made that is still known; '' if there is none."""
+    row = graph.read(lambda q: q.one("past.beginning"))
+    return row["at"] or "" if row else ""

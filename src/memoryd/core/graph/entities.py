@@ -128,12 +128,16 @@ def delete(graph: Graph, names: Sequence[str]) -> DeletedNodes:
     return deleted
 
 
-def drop(change: Change, nodes: Sequence[Entity]) -> None:
-    """Mark entities as deleted, with their observations and relations, within a change."""
+def drop(change: Change, nodes: Sequence[Entity], successor: str = "") -> None:
+    """Mark entities as deleted, with their observations and relations, within a change.
+
+    `successor` is the id of the entity that they became one with.
+    """
     ids = [one.id for one in nodes]
     relations.cut(change, ids)
     about = [observation.id for each in observations.of(change.queries, ids).values() for observation in each]
-    records.delete(change.queries, [*ids, *about], change.now)
+    records.delete(change.queries, about, change.now)
+    records.delete(change.queries, ids, change.now, successor)
 
 
 @cleaned

@@ -91,7 +91,7 @@ def delete(graph: Graph, edges: Sequence[Edge]) -> DeletedRelations:
         found = named(change.queries, _ends(edges))
         there = _find(change.queries, found, edges)
         change.relate(found[name].id for name in _ends(there))
-        _delete(change, [relation.id for relation in there.values()])
+        remove(change, [relation.id for relation in there.values()])
         return {"deleted": len(there), "not_found": len(set(edges)) - len(there)}
 
     gone = graph.change(work)
@@ -104,7 +104,7 @@ def cut(change: Change, entity_ids: Sequence[str]) -> None:
     rows = change.queries.all("relations.of", ids=json.dumps(list(entity_ids)), limit=sys.maxsize)
     gone = set(entity_ids)
     change.relate({row[end] for row in rows for end in ("from_entity", "to_entity")} - gone)
-    _delete(change, [row["id"] for row in rows])
+    remove(change, [row["id"] for row in rows])
 
 
 @cleaned
@@ -222,7 +222,8 @@ def _put(change: Change, found: dict[str, Entity], edge: Edge) -> Relation:
     return made
 
 
-def _delete(change: Change, ids: Sequence[str]) -> None:
+def remove(change: Change, ids: Sequence[str]) -> None:
+    """Mark relations as deleted, within a change that knows of their ends."""
     change.queries.run("relations.delete", ids=json.dumps(ids), now=change.now)
     for relation_id in ids:
         change.note("delete_relation", relation_id)

@@ -1,11 +1,12 @@
 """The history of records: deletions, changes, merges, supersessions, compactions; and how to undo them."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from memoryd.core.base.clock import moment, timestamp
+from memoryd.core.base.clock import FOREVER, moment, timestamp
+from memoryd.core.graph import relations, renaming
 from memoryd.core.graph.transaction import Change, Graph
 from memoryd.core.memories import correction
 from memoryd.core.records import records, short_ids
@@ -13,8 +14,7 @@ from memoryd.core.records.records import Origin
 from memoryd.errors import InvalidInputError, NotFoundError
 from memoryd.model import Kind
 from memoryd.store.base import Queries, Row
-
-LISTED = ("history.ended", "history.changed", "history.cut")
+from memoryd.text import containing
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,10 +34,58 @@ class HistoryEntry:
     now: str | None
     """The current text of the successor, or of the record itself."""
     reason: str
+    client: str
+    tool: str
+    """Who made the change, as far as that is known, and with what."""
 
     def as_dict(self) -> dict[str, Any]:
         """For JSON."""
         return asdict(self)
+
+    @property
+    def mark(self) -> tuple[str, str]:
+        """Its place in the history."""
+        return (self.at, self.id)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HistoryFilter:
+    """Which changes are listed; '' is all. Raise InvalidInputError unless the times are times."""
+
+    what: str = ""
+    kind: str = ""
+    by: str = ""
+    """A part of the name of the client or tool that made the change."""
+    words: str = ""
+    """A part of the text before the change, or of what it was changed into."""
+    since: str = ""
+    until: str = ""
+
+    def __post_init__(self) -> None:
+        for time in filter(None, (self.since, self.until)):
+            moment(time)
+
+    def statements(self) -> Iterator[str]:
+        """Yield the statements that list what passes."""
+        if self.what != "changed" and self.kind != "relation":
+            yield "history.ended"
+        if self.what in ("", "changed") and self.kind != "relation":
+            yield "history.changed"
+        if self.what in ("", "deleted") and self.kind in ("", "relation") and not self.by:
+            yield "history.cut"
+
+    def parameters(self) -> dict[str, str]:
+        """Return the filter as the statements take it."""
+        return {
+            "what": self.what, "kind": self.kind, "by": containing(self.by), "words": containing(self.words),
+            "since": timestamp(moment(self.since)) if self.since else "",
+            "until": timestamp(moment(self.until)) if self.until else FOREVER,
+        }  # fmt: skip
+
+
+EVERYTHING = HistoryFilter()
+BEGINNING = (FOREVER, "")
+"""The mark before the latest change."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,16 +99,23 @@ class Restored:
     """The number of records restored with it: the originals of a summary, the observations of an entity."""
 
 
-def entries(graph: Graph, limit: int) -> list[HistoryEntry]:
-    """Return the latest changes, newest first."""
-    rows = graph.read(lambda q: [row for statement in LISTED for row in q.all(statement, limit=limit)])
-    return sorted(map(_entry, rows), key=lambda entry: (entry.at, entry.id), reverse=True)[:limit]
+def entries(
+    graph: Graph, limit: int, wanted: HistoryFilter = EVERYTHING, after: tuple[str, str] = BEGINNING
+) -> list[HistoryEntry]:
+    """Return the latest changes that pass a filter, newest first, after the mark of another one."""
+    asked = wanted.parameters() | {"at": after[0], "id": after[1], "limit": limit}
+    rows = graph.read(lambda q: [row for statement in wanted.statements() for row in q.all(statement, **asked)])
+    return sorted(map(_entry, rows), key=lambda entry: entry.mark, reverse=True)[:limit]
 
 
 def _entry(row: Row) -> HistoryEntry:
     text = row["body"] if row["kind"] == "relation" else _text(row)
+    now = row["now_body"]
+    if row["kind"] == Kind.ENTITY and now is not None:
+        now = records.text_of(row["kind"], row["now_name"], row["now_type"], now)
     return HistoryEntry(
-        row["at"], row["what"], row["id"], row["kind"], text, row["successor"], row["successor_body"], row["reason"]
+        at=row["at"], what=row["what"], id=row["id"], kind=row["kind"], text=text, successor=row["successor"], now=now,
+        reason=row["reason"], client=row["client"], tool=row["tool"],
     )  # fmt: skip
 
 
@@ -107,7 +162,10 @@ def _restore(change: Change, key: str, until: str, settled: set[str]) -> Restore
         _release(change.queries, row)
     _revive(change, [key, *along])
     settled.update(along)
+    if row["kind"] == Kind.OBSERVATION:
+        change.queries.run("entities.rename", ids=json.dumps([key]), name=row["entity_name"], **records.origin())
     if row["kind"] == Kind.ENTITY:
+        _take_back(change, row)
         settled.update(_relate(change, row))
     if row["ending"] == "compacted" and not change.queries.one("history.originals", id=row["superseded_by"]):
         records.delete(change.queries, [row["superseded_by"]], change.now)
@@ -131,7 +189,7 @@ def _demand_room(queries: Queries, row: Row) -> None:
         )
     if row["kind"] in (Kind.MEMORY, Kind.ENTITY) and row["name"] is not None:
         holder = queries.one("history.holder", kind=row["kind"], name=row["name"])
-        if holder:
+        if holder and holder["id"] != row["id"]:
             noun = "key" if row["kind"] == Kind.MEMORY else "name"
             raise InvalidInputError(
                 f"{row['id']} was not restored: its {noun} {row['name'][:100]!r} now belongs to {holder['id']}. "
@@ -164,6 +222,9 @@ def _version(change: Change, row: Row, until: str) -> Restored:
         raise NotFoundError(f"{row['id']} is not deleted, and no {which} of it is known. Nothing was restored.")
     tags = json.loads(before["tags"])
     change.queries.run("versions.keep_whole", id=row["id"], now=change.now)
+    if row["kind"] == Kind.ENTITY and before["name"] != row["name"]:
+        _demand_room(change.queries, row | {"name": before["name"]})
+        renaming.call(change, row["id"], before["name"])
     if before["body"] == row["body"]:
         records.retag(change.queries, row["id"], tags, change.now)
     else:
@@ -176,7 +237,7 @@ def _version(change: Change, row: Row, until: str) -> Restored:
         change.reads_differently([row["id"]], "summary")
     if row["kind"] == Kind.OBSERVATION:
         change.touch([row["entity_id"]])
-    return Restored(row["id"], row["kind"], _text(row | {"body": before["body"]}))
+    return Restored(row["id"], row["kind"], _text(row | {"body": before["body"], "name": before["name"]}))
 
 
 def _release(queries: Queries, row: Row) -> None:
@@ -199,6 +260,14 @@ def _with_entity(change: Change, row: Row) -> list[str]:
     """Return the ids of the observations that were deleted with an entity."""
     found = change.queries.all("history.observed", id=row["id"], at=row["deleted_at"])
     return [one["id"] for one in found]
+
+
+def _take_back(change: Change, row: Row) -> None:
+    """Take away from a node what it gained when another one became one with it, which is restored."""
+    found = change.queries.all("history.gained", id=row["node"], at=row["deleted_at"]) if row["node"] else []
+    change.relate({one[end] for one in found for end in ("source", "target")})
+    relations.remove(change, [one["id"] for one in found if one["kind"] == "relation"])
+    records.delete(change.queries, [one["id"] for one in found if one["kind"] != "relation"], change.now)
 
 
 def _relate(change: Change, row: Row) -> list[str]:

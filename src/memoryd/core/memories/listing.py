@@ -2,6 +2,7 @@
 
 import heapq
 import json
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -159,12 +160,9 @@ def counts(scope: Scope) -> dict[str, dict[str, int]]:
 
     def work(queries: Queries) -> dict[str, dict[str, int]]:
         tags = queries.all("records.tags", session="", limit=COUNTED)
-        return {
-            "kind": _counted(queries.all("listing.kinds")),
-            "tag": {row["tag"]: row["number"] for row in tags},
-            "client": _counted(queries.all("listing.clients", limit=COUNTED)),
-            "tool": _counted(queries.all("listing.tools", limit=COUNTED)),
-        }  # fmt: skip
+        rows = queries.all("listing.origins")
+        of = {facet: _summed(rows, facet) for facet in ("kind", "client", "tool")}
+        return of | {"tag": {row["tag"]: row["number"] for row in tags}}
 
     return scope.read(work)
 
@@ -182,6 +180,15 @@ def latest(scope: Scope) -> int:
 
 def _counted(rows: Sequence[Row]) -> dict[str, int]:
     return {row["value"]: row["number"] for row in rows}
+
+
+def _summed(rows: Sequence[Row], facet: str) -> dict[str, int]:
+    """Return how many records each value of a facet has, the commonest first; none is no value."""
+    found = Counter[str]()
+    for row in rows:
+        found[row[facet]] += row["number"]
+    del found[""]
+    return dict(sorted(found.items(), key=lambda one: (-one[1], one[0]))[:COUNTED])
 
 
 def news(scope: Scope, after: int) -> tuple[int, list[str]]:

@@ -112,9 +112,13 @@ def supersede(queries: Queries, ids: Sequence[str], by: str, ending: Ending, rea
     return delete(queries, ids, now)
 
 
-def delete(queries: Queries, ids: Sequence[str], now: str) -> int:
-    """Delete softly: out of every index at once, purged after the retention. Return how many were deleted."""
+def delete(queries: Queries, ids: Sequence[str], now: str, successor: str = "") -> int:
+    """Delete softly: out of every index at once, purged after the retention. Return how many were deleted.
+
+    `successor` is the id of the node that a node has become one with.
+    """
     count = queries.run("records.delete", ids=json.dumps(ids), now=now)
+    queries.run("endings.add", ids=json.dumps(ids), now=now, successor=successor, **origin())
     event(queries, "delete", ids, now)
     return count
 

@@ -11,7 +11,11 @@ NAMED = 100  # ids that the page learns of
 
 
 def toast(visit: Visit, text: str, undo: Mapping[str, Any] | None = None) -> str:
-    """Return the line that says what was done; `undo` has the ids to restore, and the time of the versions or ''."""
+    """Return the line that says what was done, and what undoes it.
+
+    `undo` has the ids to restore and the time of the versions or '', or for what was added the path of the view that
+    takes it away, and its fields.
+    """
     return render("toast.html", visit=visit, text=text, undo=undo if visit.writes else None, status=200, oob=True)
 
 

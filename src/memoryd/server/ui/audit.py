@@ -1,46 +1,79 @@
 """Audit: secrets, texts that read like instructions, invisible characters; a part at a time, with how far it is."""
 
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import groupby
+
 from starlette.responses import HTMLResponse, Response
 
-from memoryd.core.admin import audit
-from memoryd.core.memories import correction, listing
-from memoryd.core.memories.correction import Correction
-from memoryd.errors import InvalidInputError
-from memoryd.model import Kind
-from memoryd.server.ui.answers import toast
-from memoryd.server.ui.render import render
+from memoryd.core.admin import audit, masking
+from memoryd.core.admin.audit import AuditFinding
+from memoryd.core.memories import listing
+from memoryd.core.memories.listing import ListedRecord
+from memoryd.server.ui.answers import changed, toast
 from memoryd.server.ui.visit import View, Visit
+
+PART = 500  # rows of a part
+PLACES = {
+    "versions": "an earlier text", "relations": "a relation", "memory_details": "the reason of an ending",
+    "summary_details": "a summary's technologies", "perspectives": "a template of vectors", "events": "an event",
+    "journal": "the journal in ChromaDB", "records": "a record of a session that is still open",
+}  # fmt: skip
+"""What the tables hold, in words."""
+
+
+@dataclass(frozen=True, slots=True)
+class AuditedRow:
+    """A row that should be looked at, and why."""
+
+    first: AuditFinding
+    whats: Sequence[str]
+    maskable: bool
+    listed: ListedRecord | None
+    """The record that it is, or belongs to."""
+
+    @property
+    def place(self) -> str:
+        """What it is, in words."""
+        return PLACES[self.first.table]
 
 
 def show(visit: Visit) -> Response:
     """Show the frame, which fetches the parts."""
-    kinds = visit.kept.get(visit.scope, "kinds", lambda: listing.kinds(visit.scope))
-    return visit.page("audit.html", "audit", total=sum(kinds.values()))
+    total = visit.kept.get(visit.scope, "audited", lambda: audit.total(visit.scope))
+    return visit.page("audit.html", "audit", total=total)
 
 
 def show_part(visit: Visit) -> Response:
     """Show what one part of the audit found, and fetch the next."""
     looked, total = int(visit.number("looked", 0)), int(visit.number("total", 0))
-    part = audit.part(visit.scope, visit.text("after"))
-    found = listing.some(visit.scope, list(part.concerns))
+    part = audit.part(visit.scope, visit.text("after"), PART)
+    looked += part.looked
+    any_yet = visit.text("any") == "1" or bool(part.findings)
     return visit.fragment(
-        "audited.html", found=found, concerns=part.concerns, looked=looked + part.looked, total=total,
-        any_before=visit.text("any") == "1" or bool(found),
-        next=visit.address("/audit/part", after=part.after, looked=looked + part.looked, total=total,
-                           any="1" if visit.text("any") == "1" or found else "") if part.after else "",
+        "audited.html", found=_rows(visit, part.findings), looked=looked, total=total, any_yet=any_yet,
+        next=visit.address("/audit/part", after=part.after, looked=looked, total=total, any="1" if any_yet else "")
+        if part.after else "",
     )  # fmt: skip
 
 
+def _rows(visit: Visit, findings: Sequence[AuditFinding]) -> list[AuditedRow]:
+    listed = {one.record.id: one for one in listing.some(visit.scope, [finding.id for finding in findings])}
+    return [
+        AuditedRow(each[0], list(dict.fromkeys(one.what for one in each)), any(map(masking.can, each)),
+                   listed.get(each[0].id))
+        for each in (list(of) for _, of in groupby(findings, lambda one: (one.id, one.created_at)))
+    ]  # fmt: skip
+
+
 def mask(visit: Visit) -> Response:
-    """Store a memory again with its secrets masked. The earlier text stays a version until that is purged."""
-    before = listing.story(visit.scope, visit.request.path_params["id"]).now.record
-    masked = visit.engine.secrets.masked(before.body)
-    if before.kind is not Kind.MEMORY or masked == before.body:
-        raise InvalidInputError("There is no secret in it that can be masked in place; forget it instead.")
-    done = correction.correct(visit.scope, Correction(id=before.id, content=masked))
-    card = render("card.html", visit=visit, listed=listing.story(visit.scope, before.id).now, open=False)
-    text = "Masked. The text with the secret is still a version of it: remove it for good to be rid of that too."
-    return HTMLResponse(card + toast(visit, text, {"ids": list(done.ids), "at": done.at}))
+    """Mask the secrets of a row in place. The earlier text stays a version until that is masked or purged too."""
+    table = visit.text("table", "records")
+    done = masking.mask(visit.scope, table, visit.request.path_params["id"], visit.text("at"))
+    if table != "records":
+        return HTMLResponse(toast(visit, "Masked."), headers=changed(done.ids))
+    text = "Masked. The text with the secret is still a version of it: mask that below, or delete it for good."
+    return HTMLResponse(toast(visit, text, {"ids": list(done.ids), "at": done.at}), headers=changed(done.ids))
 
 
 VIEWS = (View("/audit", show), View("/audit/part", show_part), View("/m/{id}/mask", mask, "POST", "correct"))

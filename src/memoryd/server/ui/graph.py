@@ -1,7 +1,9 @@
 """The graph: its picture, the same as a list, one node, and how it is edited."""
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import asdict
+from datetime import UTC, datetime
 from typing import Any
 
 from starlette.responses import HTMLResponse, JSONResponse, Response
@@ -18,6 +20,7 @@ from memoryd.server.ui.visit import View, Visit
 from memoryd.store.base import Queries
 
 LISTED = 200  # nodes of a page of the list
+DIGITS = 11  # of seconds since 1970, in which times of four digits for the year fit
 TEXT = 10_000  # characters of an observation
 
 
@@ -33,16 +36,35 @@ def data(visit: Visit) -> Response:
 
 
 def show_list(visit: Visit) -> Response:
-    """Show the nodes by name, or those that match a search: the picture's twin for who cannot see it."""
+    """Show the nodes by name, now or as of a time, or those that match a search: the picture's twin in words."""
     graph, query, start = Graph(visit.scope), visit.text("q").strip(), visit.text("start")
-    if query:
+    first = visit.kept.get(visit.scope, "first node", lambda: as_of.beginning(graph))
+    last = visit.engine.clock.now()
+    at = _time(visit)
+    if at:
+        nodes = as_of.page(graph, at, query, start, LISTED + 1)
+        following = nodes[LISTED].name if len(nodes) > LISTED else ""
+    elif query:
         found, _ = search.search(graph, query, LISTED)
         nodes, following = [match.entity for match in found.best], ""
     else:
         nodes = entities.page(graph, start, LISTED + 1)
         following = nodes[LISTED].name if len(nodes) > LISTED else ""
-    more = visit.address("/graph/list", start=following) if following else ""
-    return visit.page("nodes.html", "graph", nodes=nodes[:LISTED], q=query, more=more)
+    more = visit.address("/graph/list", q=query, at=at, start=following) if following else ""
+    span = [int(moment(time).timestamp()) for time in (first or last, last)]
+    return visit.page(
+        "nodes.html", "graph", nodes=nodes[:LISTED], q=query, at=at, span=span,
+        place=int(moment(at).timestamp()) if at else span[1], more=more,
+    )  # fmt: skip
+
+
+def _time(visit: Visit) -> str:
+    """Return the time that is asked for, as ISO 8601 or by the slider in seconds since 1970; '' for now: its end."""
+    given = visit.text("at")
+    if given.isascii() and given.isdigit() and len(given) <= DIGITS:
+        there = datetime.fromtimestamp(int(given), UTC)
+        return "" if int(given) >= visit.number("end", math.inf) else timestamp(there)
+    return timestamp(moment(given)) if given else ""
 
 
 def show_node(visit: Visit) -> Response:
@@ -108,8 +130,16 @@ Outcome = tuple[str, dict[str, Any] | None]
 
 
 def _observe(visit: Visit, graph: Graph, name: str) -> Outcome:
-    observations.add(graph, [(name, [_text(visit)])])
-    return "Added.", None
+    (done,) = observations.add(graph, [(name, [_text(visit)])])["result"]
+    if done["not_found"]:
+        raise NotFoundError(f"There is no node {name[:100]!r} any more. Nothing was added.")
+    (made,) = done["added"]
+    return "Added.", _away(visit, verb="unobserve", name=name, ordinal=made["ordinal"], id=made["id"])
+
+
+def _away(visit: Visit, **fields: Any) -> dict[str, Any] | None:
+    """Return what takes away again what was added, if the sender may forget."""
+    return {"path": "/n", "fields": fields} if visit.forgets else None
 
 
 def _replace(visit: Visit, graph: Graph, name: str) -> Outcome:
@@ -126,7 +156,11 @@ def _relate(visit: Visit, graph: Graph, name: str) -> Outcome:
     made = relations.create(graph, [Edge(name, visit.text("to").strip(), visit.text("type").strip() or "relates to")])
     if made["not_found"]:
         raise InvalidInputError(f"There is no node {made['not_found'][0][:100]!r}. Nothing was made.")
-    return "Related.", None
+    if not made["created"]:
+        return "They are related so already.", None
+    (new,) = made["created"]
+    ends = {"from": new["from"], "to": new["to"], "type": new["relation_type"], "id": new["id"]}
+    return "Related.", _away(visit, verb="unrelate", name=name, **ends)
 
 
 def _unrelate(visit: Visit, graph: Graph, _name: str) -> Outcome:
@@ -135,7 +169,8 @@ def _unrelate(visit: Visit, graph: Graph, _name: str) -> Outcome:
 
 
 def _rename(visit: Visit, graph: Graph, name: str) -> Outcome:
-    return f"{name} is called {renaming.rename(graph, name, visit.text('new_name')).name} now.", None
+    node = renaming.rename(graph, name, visit.text("new_name"))
+    return f"{name} is called {node.name} now.", {"ids": [node.id], "at": ""} if node.name != name else None
 
 
 def _merge(visit: Visit, graph: Graph, name: str) -> Outcome:

@@ -1,9 +1,12 @@
 """History: what became of what, restored or removed for good; the same for many."""
 
+from typing import Any
+
 from starlette.responses import HTMLResponse, Response
 
 from memoryd.core.graph.transaction import Graph
 from memoryd.core.maintenance import history, purging
+from memoryd.core.maintenance.history import BEGINNING, HistoryFilter
 from memoryd.core.memories import listing
 from memoryd.errors import InvalidInputError
 from memoryd.server.ui.answers import changed, toast
@@ -11,20 +14,24 @@ from memoryd.server.ui.visit import View, Visit
 
 WHATS = ("deleted", "changed", "merged", "superseded", "compacted")
 KINDS = ("memory", "entity", "observation", "relation", "interaction", "summary")
-SOME, MOST = 100, 2_000  # entries of a page, and those that are looked through
+PAGE = 100
 TYPED = 12  # characters of a record's text that are typed before it goes for good
 
 
 def show(visit: Visit) -> Response:
     """Show what was deleted, changed, merged or replaced, the latest first."""
-    what, kind = visit.text("what"), visit.text("kind")
-    number = int(min(max(visit.number("number", SOME), 1), MOST))
-    every = history.entries(Graph(visit.scope), MOST if what or kind else number + 1)
-    found = [one for one in every if what in ("", one.what) and kind in ("", one.kind)]
-    more = visit.address("/history", what=what, kind=kind, number=number + SOME) if len(found) > number else ""
-    return visit.page(
-        "history.html", "history", entries=found[:number], more=more, what=what, kind=kind, whats=WHATS, kinds=KINDS
-    )
+    asked = {name: visit.text(name).strip() for name in ("what", "kind", "by", "words", "since", "until")}
+    time, _, record_id = visit.text("after").partition("~")
+    after = (time, record_id) if time else BEGINNING
+    found = history.entries(Graph(visit.scope), PAGE + 1, HistoryFilter(**asked), after)
+    values: dict[str, Any] = {
+        "entries": found[:PAGE], "asked": asked, "whats": WHATS, "kinds": KINDS,
+        "more": visit.address("/history", **asked, after="~".join(found[PAGE - 1].mark)) if len(found) > PAGE else "",
+        "clients": visit.kept.get(visit.scope, "facets", lambda: listing.counts(visit.scope))["client"],
+    }  # fmt: skip
+    if visit.part and visit.request.headers.get("hx-target") == "more":
+        return visit.fragment("entries.html", **values)
+    return visit.page("history.html", "history", **values)
 
 
 def ask_to_purge(visit: Visit) -> Response:

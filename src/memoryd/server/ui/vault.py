@@ -1,10 +1,14 @@
 """The vault: memories with a key."""
 
+from typing import Any
+from urllib.parse import quote
+
 from starlette.responses import HTMLResponse, Response
 
 from memoryd.core.memories.listing import ListedRecord
 from memoryd.core.memories.vault import Vault
-from memoryd.errors import InvalidInputError
+from memoryd.errors import InvalidInputError, NotFoundError
+from memoryd.model import Record
 from memoryd.server.ui.answers import changed, toast
 from memoryd.server.ui.visit import View, Visit
 
@@ -26,8 +30,22 @@ def commit(visit: Visit) -> Response:
     key, content = visit.text("key").strip(), visit.text("content").replace("\r\n", "\n")
     if not (key and len(key) <= KEY and content.strip() and len(content) <= CONTENT):
         raise InvalidInputError(f"A key has 1 to {KEY} characters, and its text 1 to {CONTENT:,}.")
-    Vault(visit.scope).commit("vault", key, content)
-    return HTMLResponse(toast(visit, f"Stored under {key[:60]}."), headers=changed([]))
+    vault = Vault(visit.scope)
+    before = _known(vault, key)
+    now = vault.get(vault.commit("vault", key, content))
+    undo: dict[str, Any] | None = {"ids": [now.id], "at": ""}
+    if before is None:
+        undo = {"path": f"/m/{quote(now.id, safe='')}/forget", "fields": {}} if visit.forgets else None
+    elif before.body == now.body:
+        undo = None
+    return HTMLResponse(toast(visit, f"Stored under {key[:60]}.", undo), headers=changed([]))
+
+
+def _known(vault: Vault, key: str) -> Record | None:
+    try:
+        return vault.get(key)
+    except NotFoundError:
+        return None
 
 
 VIEWS = (View("/vault", show), View("/vault", commit, "POST", "correct"))

@@ -139,6 +139,11 @@ WHERE x.workspace_id = :workspace AND x.deleted_at IS NULL
   AND (x.from_entity <> x.to_entity OR :one = :other)
 ORDER BY x.created_at, s.name, t.name, x.relation_type
 
+-- name: relations.one
+-- A living relation by its id.
+SELECT from_entity, to_entity, relation_type FROM relations
+WHERE workspace_id = :workspace AND id = :id AND deleted_at IS NULL
+
 -- name: relations.find
 -- The living relations from some entities to some others.
 SELECT id, from_entity, to_entity, relation_type, created_at FROM relations
@@ -165,9 +170,16 @@ LIMIT 1
 DELETE FROM relations WHERE workspace_id = :workspace AND deleted_at IS NOT NULL AND deleted_at <= :before
 
 -- name: entities.rename
--- Another name for an entity and its observations.
-UPDATE records SET name = :name
+-- Another name for an entity and its observations; the entity's is by who gives it.
+UPDATE records SET name = :name, client = CASE WHEN kind = 'entity' THEN :client ELSE client END,
+  tool = CASE WHEN kind = 'entity' THEN :tool ELSE tool END
 WHERE workspace_id = :workspace AND deleted_at IS NULL AND id IN (SELECT value FROM json_each(:ids))
+
+-- name: records.attribute
+-- A record is by who made another one, in that one's session.
+UPDATE records SET (client, tool, session_id) = (
+  SELECT o.client, o.tool, o.session_id FROM records o WHERE o.workspace_id = :workspace AND o.id = :source)
+WHERE workspace_id = :workspace AND id = :id
 
 -- name: entities.unembed
 -- Drop the vectors of some records: the text that they were made from has changed.

@@ -1,37 +1,59 @@
 -- name: history.ended
--- Records that are deleted, the last first: how they ended, and what has taken their place.
-SELECT r.deleted_at AS at, CASE WHEN coalesce(d.ending, '') = '' THEN 'deleted' ELSE d.ending END AS what, r.id, r.kind,
-  r.name, r.type, r.body, d.superseded_by AS successor, s.body AS successor_body, coalesce(d.reason, '') AS reason
-FROM records r
-LEFT JOIN memory_details d ON d.workspace_id = r.workspace_id AND d.id = r.id
-LEFT JOIN records s ON s.workspace_id = r.workspace_id AND s.id = d.superseded_by
-WHERE r.workspace_id = :workspace AND r.deleted_at IS NOT NULL AND r.scope = ''
-ORDER BY r.deleted_at DESC, r.id LIMIT :limit
+-- Records that are deleted, the last first: how they ended, by whom, and what has taken their place.
+SELECT * FROM (
+  SELECT r.deleted_at AS at, CASE WHEN coalesce(d.ending, '') <> '' THEN d.ending
+      WHEN coalesce(e.successor, '') <> '' THEN 'merged' ELSE 'deleted' END AS what,
+    r.id, r.kind, r.name, r.type, r.body, s.id AS successor, s.name AS now_name, s.type AS now_type, s.body AS now_body,
+    coalesce(d.reason, '') AS reason, coalesce(e.client, '') AS client, coalesce(e.tool, '') AS tool
+  FROM records r
+  LEFT JOIN memory_details d ON d.workspace_id = r.workspace_id AND d.id = r.id
+  LEFT JOIN endings e ON e.workspace_id = r.workspace_id AND e.id = r.id AND e.at = r.deleted_at
+  LEFT JOIN records s ON s.workspace_id = r.workspace_id AND s.id = coalesce(d.superseded_by, e.successor)
+  WHERE r.workspace_id = :workspace AND r.deleted_at IS NOT NULL AND r.scope = ''
+    AND (r.deleted_at, r.id) < (:at, :id) AND r.deleted_at >= :since AND r.deleted_at < :until
+    AND (:kind = '' OR r.kind = :kind)
+    AND (:words = '' OR lower(coalesce(r.name, '') || ' ' || r.body) LIKE lower(:words) ESCAPE '~')) x
+WHERE (:what = '' OR what = :what) AND (:by = '' OR lower(client || ' ' || tool) LIKE lower(:by) ESCAPE '~')
+ORDER BY at DESC, id DESC LIMIT :limit
 
 -- name: history.changed
--- Earlier texts of living records, the last first, and their present ones.
-SELECT v.until AS at, 'changed' AS what, r.id, r.kind, r.name, r.type, v.body, NULL AS successor,
-  r.body AS successor_body, r.tool AS reason
-FROM versions v JOIN records r ON r.workspace_id = v.workspace_id AND r.id = v.id
-WHERE v.workspace_id = :workspace AND r.deleted_at IS NULL AND v.body <> r.body
-ORDER BY v.until DESC, v.id LIMIT :limit
+-- Earlier texts of living records and earlier names of nodes, the last first; the present ones, and who changed them.
+SELECT * FROM (
+  SELECT v.until AS at, 'changed' AS what, r.id, r.kind, coalesce(v.name, r.name) AS name, r.type, v.body,
+    NULL AS successor, r.name AS now_name, r.type AS now_type, r.body AS now_body, '' AS reason,
+    coalesce(w.client, r.client) AS client, coalesce(w.tool, r.tool) AS tool
+  FROM versions v JOIN records r ON r.workspace_id = v.workspace_id AND r.id = v.id
+  LEFT JOIN versions w ON w.workspace_id = v.workspace_id AND w.id = v.id AND w.until = (
+    SELECT min(n.until) FROM versions n WHERE n.workspace_id = v.workspace_id AND n.id = v.id AND n.until > v.until)
+  WHERE v.workspace_id = :workspace AND r.deleted_at IS NULL
+    AND (v.body <> r.body OR r.kind = 'entity' AND v.name <> r.name)
+    AND (v.until, v.id) < (:at, :id) AND v.until >= :since AND v.until < :until AND (:kind = '' OR r.kind = :kind)
+    AND (:words = '' OR lower(
+      coalesce(v.name, '') || ' ' || v.body || ' ' || coalesce(r.name, '') || ' ' || r.body) LIKE lower(:words) ESCAPE '~')) x
+WHERE (:by = '' OR lower(client || ' ' || tool) LIKE lower(:by) ESCAPE '~')
+ORDER BY at DESC, id DESC LIMIT :limit
 
 -- name: history.cut
--- Relations that are deleted, the last first.
+-- Relations that are deleted, the last first. It is not noted by whom.
 SELECT x.deleted_at AS at, 'deleted' AS what, x.id, 'relation' AS kind, NULL AS name, x.relation_type AS type,
-  s.name || ' ' || x.relation_type || ' ' || t.name AS body, NULL AS successor, NULL AS successor_body, '' AS reason
+  s.name || ' ' || x.relation_type || ' ' || t.name AS body, NULL AS successor, NULL AS now_name, NULL AS now_type,
+  NULL AS now_body, '' AS reason, '' AS client, '' AS tool
 FROM relations x
 JOIN records s ON s.workspace_id = x.workspace_id AND s.id = x.from_entity
 JOIN records t ON t.workspace_id = x.workspace_id AND t.id = x.to_entity
-WHERE x.workspace_id = :workspace AND x.deleted_at IS NOT NULL
-ORDER BY x.deleted_at DESC, x.id LIMIT :limit
+WHERE x.workspace_id = :workspace AND x.deleted_at IS NOT NULL AND (x.deleted_at, x.id) < (:at, :id)
+  AND x.deleted_at >= :since AND x.deleted_at < :until
+  AND (:words = '' OR lower(s.name || ' ' || x.relation_type || ' ' || t.name) LIKE lower(:words) ESCAPE '~')
+ORDER BY x.deleted_at DESC, x.id DESC LIMIT :limit
 
 -- name: history.record
 -- The record of an id, as far as it can be restored or changed back.
 SELECT r.id, r.kind, r.name, r.type, r.body, r.tags, r.scope, r.deleted_at, d.superseded_by, d.importance, d.access_count,
-  coalesce(d.ending, '') AS ending, o.entity_id, e.name AS entity_name, e.deleted_at AS entity_deleted_at
+  coalesce(d.ending, '') AS ending, o.entity_id, e.name AS entity_name, e.deleted_at AS entity_deleted_at,
+  coalesce(n.successor, '') AS node
 FROM records r
 LEFT JOIN memory_details d ON d.workspace_id = r.workspace_id AND d.id = r.id
+LEFT JOIN endings n ON n.workspace_id = r.workspace_id AND n.id = r.id AND n.at = r.deleted_at
 LEFT JOIN observation_details o ON o.workspace_id = r.workspace_id AND o.id = r.id
 LEFT JOIN records e ON e.workspace_id = r.workspace_id AND e.id = o.entity_id
 WHERE r.workspace_id = :workspace AND r.id = :id AND r.scope = ''
@@ -48,15 +70,15 @@ SELECT r.id FROM memory_details d JOIN records r ON r.workspace_id = d.workspace
 WHERE d.workspace_id = :workspace AND d.superseded_by = :id AND d.ending = 'compacted' AND r.deleted_at IS NOT NULL
 
 -- name: history.version
--- The last earlier version of a record with another text; if there is none, the last one with other tags.
-SELECT v.body, v.tags, v.importance, v.client, v.tool
+-- The last earlier version of a record with another text, or of a node with another name; if there is none, the last one with other tags.
+SELECT v.body, v.tags, v.importance, v.client, v.tool, coalesce(v.name, r.name) AS name
 FROM versions v JOIN records r ON r.workspace_id = v.workspace_id AND r.id = v.id
 WHERE v.workspace_id = :workspace AND v.id = :id
-ORDER BY CASE WHEN v.body <> r.body THEN 0 ELSE 1 END, v.until DESC LIMIT 1
+ORDER BY CASE WHEN v.body <> r.body OR r.kind = 'entity' AND v.name <> r.name THEN 0 ELSE 1 END, v.until DESC LIMIT 1
 
 -- name: history.before
 -- The version of a record that ended at a certain time.
-SELECT body, tags, importance, client, tool FROM versions
+SELECT body, tags, importance, client, tool, name FROM versions
 WHERE workspace_id = :workspace AND id = :id AND until = :until
 
 -- name: history.observed
@@ -70,6 +92,16 @@ SELECT x.id, x.from_entity, x.to_entity FROM relations x
 JOIN records s ON s.workspace_id = x.workspace_id AND s.id = x.from_entity AND s.deleted_at IS NULL
 JOIN records t ON t.workspace_id = x.workspace_id AND t.id = x.to_entity AND t.deleted_at IS NULL
 WHERE x.workspace_id = :workspace AND x.deleted_at = :at AND (x.from_entity = :id OR x.to_entity = :id)
+
+-- name: history.gained
+-- What a node gained at the time at which another one became one with it: living observations and relations.
+SELECT r.id, 'observation' AS kind, o.entity_id AS source, o.entity_id AS target
+FROM observation_details o JOIN records r ON r.workspace_id = o.workspace_id AND r.id = o.id
+WHERE o.workspace_id = :workspace AND o.entity_id = :id AND r.created_at = :at AND r.deleted_at IS NULL
+UNION ALL
+SELECT x.id, 'relation', x.from_entity, x.to_entity FROM relations x
+WHERE x.workspace_id = :workspace AND (x.from_entity = :id OR x.to_entity = :id) AND x.created_at = :at
+  AND x.deleted_at IS NULL
 
 -- name: history.relation
 -- A deleted relation with its ends, and whether the same one exists again.

@@ -53,17 +53,10 @@ WHERE r.workspace_id = :workspace AND r.scope = '' AND r.id IN (SELECT value FRO
 SELECT kind AS value, count(*) AS number FROM records
 WHERE workspace_id = :workspace AND deleted_at IS NULL AND scope = '' GROUP BY kind ORDER BY count(*) DESC, kind
 
--- name: listing.clients
--- The clients that wrote the living records, those of most first.
-SELECT client AS value, count(*) AS number FROM records
-WHERE workspace_id = :workspace AND deleted_at IS NULL AND scope = '' AND client <> ''
-GROUP BY client ORDER BY count(*) DESC, client LIMIT :limit
-
--- name: listing.tools
--- The tools and commands that wrote them, likewise.
-SELECT tool AS value, count(*) AS number FROM records
-WHERE workspace_id = :workspace AND deleted_at IS NULL AND scope = '' AND tool <> ''
-GROUP BY tool ORDER BY count(*) DESC, tool LIMIT :limit
+-- name: listing.origins
+-- How many living records each client has written by each tool or command, by kind: one look for all facets but tags.
+SELECT kind, client, tool, count(*) AS number FROM records
+WHERE workspace_id = :workspace AND deleted_at IS NULL AND scope = '' GROUP BY kind, client, tool
 
 -- name: listing.replaced
 -- What a record has taken the place of, the last first.

@@ -1,7 +1,7 @@
 -- name: versions.keep
 -- Keep the text of a record before it changes. Nothing is kept of volatile records.
-INSERT INTO versions (workspace_id, id, until, body, tags, importance, client, tool)
-SELECT r.workspace_id, r.id, :now, r.body, r.tags, coalesce(d.importance, .5), r.client, r.tool
+INSERT INTO versions (workspace_id, id, until, body, tags, importance, client, tool, name)
+SELECT r.workspace_id, r.id, :now, r.body, r.tags, coalesce(d.importance, .5), r.client, r.tool, r.name
 FROM records r LEFT JOIN memory_details d ON d.workspace_id = r.workspace_id AND d.id = r.id
 WHERE r.workspace_id = :workspace AND r.id = :id AND r.deleted_at IS NULL AND r.scope = ''
   AND (r.body <> :body OR r.tags <> :tags)
@@ -9,8 +9,8 @@ ON CONFLICT (workspace_id, id, until) DO NOTHING
 
 -- name: versions.keep_tags
 -- The same before its tags change, or it becomes more important.
-INSERT INTO versions (workspace_id, id, until, body, tags, importance, client, tool)
-SELECT r.workspace_id, r.id, :now, r.body, r.tags, coalesce(d.importance, .5), r.client, r.tool
+INSERT INTO versions (workspace_id, id, until, body, tags, importance, client, tool, name)
+SELECT r.workspace_id, r.id, :now, r.body, r.tags, coalesce(d.importance, .5), r.client, r.tool, r.name
 FROM records r LEFT JOIN memory_details d ON d.workspace_id = r.workspace_id AND d.id = r.id
 WHERE r.workspace_id = :workspace AND r.id = :id AND r.deleted_at IS NULL AND r.scope = ''
   AND (r.tags <> :tags OR d.importance < :importance)
@@ -18,8 +18,8 @@ ON CONFLICT (workspace_id, id, until) DO NOTHING
 
 -- name: versions.keep_whole
 -- The same before a correction, whatever it changes.
-INSERT INTO versions (workspace_id, id, until, body, tags, importance, client, tool)
-SELECT r.workspace_id, r.id, :now, r.body, r.tags, coalesce(d.importance, .5), r.client, r.tool
+INSERT INTO versions (workspace_id, id, until, body, tags, importance, client, tool, name)
+SELECT r.workspace_id, r.id, :now, r.body, r.tags, coalesce(d.importance, .5), r.client, r.tool, r.name
 FROM records r LEFT JOIN memory_details d ON d.workspace_id = r.workspace_id AND d.id = r.id
 WHERE r.workspace_id = :workspace AND r.id = :id AND r.deleted_at IS NULL AND r.scope = ''
 ON CONFLICT (workspace_id, id, until) DO NOTHING
@@ -28,6 +28,11 @@ ON CONFLICT (workspace_id, id, until) DO NOTHING
 -- The earlier texts of a record, the last first, and who wrote them.
 SELECT until, body, tags, importance, client, tool FROM versions
 WHERE workspace_id = :workspace AND id = :id ORDER BY until DESC LIMIT :limit
+
+-- name: versions.mask
+-- An earlier text without its secrets.
+UPDATE versions SET body = :body, tags = :tags, name = :name
+WHERE workspace_id = :workspace AND id = :id AND until = :until
 
 -- name: versions.purgeable
 -- Whether there are old ones.
@@ -46,7 +51,7 @@ WHERE r.workspace_id = :workspace AND r.deleted_at IS NULL AND r.created_at <= :
 
 -- name: past.others
 -- Records that existed at a time, pass a filter, and are deleted or changed now: as they were, last changed first.
-SELECT r.id, r.kind, r.name, r.type, coalesce(v.body, r.body) AS body, coalesce(v.tags, r.tags) AS tags, r.scope,
+SELECT r.id, r.kind, coalesce(v.name, r.name) AS name, r.type, coalesce(v.body, r.body) AS body, coalesce(v.tags, r.tags) AS tags, r.scope,
   r.session_id, coalesce(v.client, r.client) AS client, coalesce(v.tool, r.tool) AS tool, r.created_at,
   CASE WHEN r.updated_at <= :at THEN r.updated_at ELSE :at END AS updated_at, coalesce(v.importance, d.importance, .5) AS importance,
   coalesce(d.access_count, 0) AS access_count, d.accessed_at
@@ -66,14 +71,39 @@ ORDER BY coalesce(r.deleted_at, v.until) DESC, r.id LIMIT :limit
 
 -- name: past.entities
 -- The entities that had some names at a time, as they were then. A name may have been given twice: the later one counts.
-SELECT r.id, r.name, r.type, coalesce(v.body, r.body) AS body, coalesce(v.tags, r.tags) AS tags, r.created_at,
+SELECT r.id, coalesce(v.name, r.name) AS name, r.type, coalesce(v.body, r.body) AS body,
+  coalesce(v.tags, r.tags) AS tags, r.created_at,
   CASE WHEN r.updated_at <= :at THEN r.updated_at ELSE :at END AS updated_at
 FROM records r
 LEFT JOIN versions v ON v.workspace_id = r.workspace_id AND v.id = r.id AND v.until = (
   SELECT min(w.until) FROM versions w WHERE w.workspace_id = r.workspace_id AND w.id = r.id AND w.until > :at)
 WHERE r.workspace_id = :workspace AND r.kind = 'entity' AND r.scope = '' AND r.created_at <= :at
-  AND (r.deleted_at IS NULL OR r.deleted_at > :at) AND r.name IN (SELECT value FROM json_each(:names))
+  AND (r.deleted_at IS NULL OR r.deleted_at > :at)
+  AND r.id IN (
+    SELECT id FROM records
+    WHERE workspace_id = :workspace AND kind = 'entity' AND name IN (SELECT value FROM json_each(:names))
+    UNION SELECT id FROM versions
+    WHERE workspace_id = :workspace AND until > :at AND name IN (SELECT value FROM json_each(:names)))
+  AND coalesce(v.name, r.name) IN (SELECT value FROM json_each(:names))
 ORDER BY r.created_at
+
+-- name: past.nodes
+-- The entities of a time with some words, by name, from one on, as they were then.
+SELECT r.id, coalesce(v.name, r.name) AS name, r.type, coalesce(v.body, r.body) AS body,
+  coalesce(v.tags, r.tags) AS tags, r.created_at,
+  CASE WHEN r.updated_at <= :at THEN r.updated_at ELSE :at END AS updated_at
+FROM records r
+LEFT JOIN versions v ON v.workspace_id = r.workspace_id AND v.id = r.id AND v.until = (
+  SELECT min(w.until) FROM versions w WHERE w.workspace_id = r.workspace_id AND w.id = r.id AND w.until > :at)
+WHERE r.workspace_id = :workspace AND r.kind = 'entity' AND r.scope = '' AND r.created_at <= :at
+  AND (r.deleted_at IS NULL OR r.deleted_at > :at) AND coalesce(v.name, r.name) >= :start
+  AND (:words = '' OR lower(
+    coalesce(v.name, r.name) || ' ' || r.type || ' ' || coalesce(v.body, r.body)) LIKE lower(:words) ESCAPE '~')
+ORDER BY coalesce(v.name, r.name), r.id LIMIT :limit
+
+-- name: past.beginning
+-- When the first entity was made.
+SELECT min(created_at) AS at FROM records WHERE workspace_id = :workspace AND kind = 'entity' AND scope = ''
 
 -- name: past.observations
 -- What was observed of some entities at a time.

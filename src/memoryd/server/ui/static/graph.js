@@ -239,7 +239,11 @@ function picture(box, canvas, D, base) {
     tell();
     ask();
   };
-  range.onchange = () => { if (chosen >= 0) choose(there(chosen) ? chosen : -1); };
+  const list = /** @type {HTMLAnchorElement} */ (document.querySelector(".under a")), plain = list.href;
+  range.onchange = () => {
+    list.href = then() ? `${plain}?at=${then()}` : plain;
+    if (chosen >= 0) choose(there(chosen) ? chosen : -1);
+  };
   function tell() {
     let nodes = 0, relations = 0;
     for (let i = 0; i < n; i++) if (there(i)) nodes++;

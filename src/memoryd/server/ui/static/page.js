@@ -84,14 +84,15 @@ document.addEventListener("click", (event) => {
 document.addEventListener("change", (event) => { if (/** @type {HTMLElement} */ (event.target).closest(".choose")) count(); });
 document.addEventListener("input", (event) => {
   const range = /** @type {HTMLInputElement} */ (event.target), shown = range.type === "range" && range.closest("div")?.querySelector("output");
+  if ("time" in range.dataset) $("output", /** @type {HTMLElement} */ (range.parentElement))?.replaceChildren(range.value === range.max ? "now" : `${new Date(Number(range.value) * 1000).toISOString().slice(0, 16).replace("T", " ")} UTC`);
   if (shown) shown.textContent = String(Number(range.value));
 });
 
 // By hand, so that it works from the moment on that it is seen.
 function undo(/** @type {HTMLElement} */ button) {
-  const values = JSON.parse(button.dataset.undo || "{}");
+  const { path = "/restore", ...values } = JSON.parse(button.dataset.undo || "{}");
   button.remove();
-  h.ajax("POST", `${base()}/restore`, { values, target: "#toast", swap: "none" });
+  h.ajax("POST", base() + path, { values, target: "#toast", swap: "none" });
 }
 
 // Enter searches by meaning: the search by words that waits for the next letter does not come after it.
