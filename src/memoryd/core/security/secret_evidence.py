@@ -129,6 +129,11 @@ class _Words:
         """Where the other words are."""
         return sorted([*self.text.places(_NEAR), *(end for _, end in self.text.named(KEYS))])
 
+    @cached_property
+    def wifi(self) -> list[int]:
+        """Where the words for a wireless network are."""
+        return self.text.places(_WIFI)
+
     def points(self, start: int, end: int, like: int) -> int:
         """Return the points for what the line says around a token."""
         folded, whole = self.text.folded, self.text.whole
@@ -154,7 +159,7 @@ class _Words:
 
     def _is_of_wifi(self, begin: int, start: int, end: int) -> bool:
         """Whether a token after the word for a wireless network is not its name."""
-        wifi = _last(self.text.places(_WIFI), begin, start)
+        wifi = _last(self.wifi, begin, start)
         return wifi is not None and not (
             _OF_NETWORK.search(self.text.folded[wifi:start]) or _NETWORK.search(self.text.whole, start, end)
         )
@@ -170,7 +175,7 @@ def _line_begin(folded: str, at: int) -> int:
     """Where a line begins, or the one before it where that asks for what follows, but not AFTER before a place."""
     least = max(0, at - AFTER)
     begin = folded.rfind("\n", least, at) + 1
-    if folded[max(0, begin - 2) : begin - 1] in {"?", "？", ":"}:
+    if begin > 1 and folded[begin - 2] in "?？:":
         begin = folded.rfind("\n", least, begin - 1) + 1
     return max(begin, least)
 
