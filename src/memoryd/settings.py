@@ -2,13 +2,11 @@
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Any, Literal
 
-import platformdirs
 from pydantic import (
     AliasChoices,
     BaseModel,
-    BeforeValidator,
     ConfigDict,
     Field,
     ValidationError,
@@ -19,6 +17,7 @@ from pydantic import (
 from memoryd import environment
 from memoryd.errors import InvalidInputError
 from memoryd.origin import address, as_origin
+from memoryd.setting_types import FilePath, GivenPath, WordList, user_data
 from memoryd.text import unstorable
 
 DEFAULT_WORKSPACE = "default"
@@ -37,33 +36,8 @@ CODEX_THREAD_ID for its shell but not for its servers; no variable of another cl
 """
 
 
-def _words(value: object) -> object:
-    """Split `a, b c` into `("a", "b", "c")`."""
-    return tuple(value.replace(",", " ").split()) if isinstance(value, str) else value
-
-
-def _path(value: object) -> object:
-    try:
-        return Path(value).expanduser().absolute() if isinstance(value, str) and value else value or None
-    except RuntimeError as error:
-        raise ValueError(f"{error} Name the directory in full.") from None
-
-
-def _user_data() -> Path:
-    try:
-        return platformdirs.user_data_path("memoryd", appauthor=False)
-    except RuntimeError:
-        raise InvalidInputError(
-            "This user has no home directory. Set HOME, or MEMORY_DATA_DIR and MEMORY_MODEL_DIR."
-        ) from None
-
-
 def _names(*names: str) -> Any:
     return AliasChoices(*names)
-
-
-WordList = Annotated[tuple[str, ...], BeforeValidator(_words)]
-FilePath = Annotated[Path | None, BeforeValidator(_path)]
 
 
 class Settings(BaseModel):
@@ -71,8 +45,8 @@ class Settings(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="ignore", populate_by_name=True)
 
-    data_dir: Annotated[Path, BeforeValidator(_path)] = Field(
-        default_factory=_user_data,
+    data_dir: GivenPath = Field(
+        default_factory=user_data,
         validate_default=True,
         validation_alias=_names("MEMORY_DATA_DIR"),
         description="The directory of the databases.",
@@ -425,7 +399,7 @@ class Settings(BaseModel):
     @property
     def models(self) -> Path:
         """The directory of the model files. Not a cache directory: without a network they could not be replaced."""
-        return self.model_dir or _user_data() / "models"
+        return self.model_dir or user_data() / "models"
 
     @property
     def reranker_spec(self) -> str:

@@ -18,7 +18,7 @@ from memoryd.store.postgres.queries import PostgresQueries
 from memoryd.store.postgres.store import PostgresStore
 from memoryd.text import LETTERS, MARKS, segmented
 from tests.clients import database
-from tests.store.kit import LATER, add, change, forget, put, words, workspace
+from tests.store.kit import LATER, add, change, put, words, workspace
 from tests.store.test_storage import Storage
 
 
@@ -49,7 +49,7 @@ def test_texts_without_blanks_are_indexed_again(url: str, monkeypatch: pytest.Mo
         with closing(PostgresStore(url)) as store:
             old = [put(store, here, "数据库端口是5433", name="東京都庁"), put(store, here, "red plain")]
             put(store, here, "消えた文", id="gone")
-            forget(store, here, "gone")
+            store.write(here, lambda q: q.run("records.delete", ids='["gone"]', now=LATER))
             assert words(store, here, "端口") == []
     with closing(PostgresStore(url)) as store:
         assert words(store, here, "端口") == words(store, here, "京都") == ["数据库端口是5433"]

@@ -94,7 +94,7 @@ def test_texts_without_blanks_are_indexed_again(file: Path, here: Workspace, mon
         with closing(made(SingleFile(file))) as store:
             old = [put(store, here, "数据库端口是5433", name="東京都庁"), put(store, here, "red plain")]
             put(store, here, "消えた文", id="gone")
-            forget(store, here, "gone")
+            store.write(here, lambda q: q.run("records.delete", ids='["gone"]', now=LATER))
         assert value(file, "SELECT count(*) FROM records_fts WHERE records_fts MATCH '端口'") == 0
     with closing(SqliteStore(SingleFile(file))) as store:
         assert words(store, here, "端口") == words(store, here, "京都") == ["数据库端口是5433"]

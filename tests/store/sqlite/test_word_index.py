@@ -95,7 +95,10 @@ def test_it_keeps_up_with_every_change(
         lambda: ids.append(put(store, here, text(draw))),
         lambda: change(store, here, draw.choice(ids), text(draw)),
         lambda: store.write(here, lambda q: records.retag(q, draw.choice(ids), ["alpha", "rare3"], LATER)),
-        lambda: store.write(here, lambda q: q.run("entities.rename", ids=f'["{draw.choice(ids)}"]', name=next(names))),
+        lambda: store.write(
+            here,
+            lambda q: q.run("entities.rename", ids=f'["{draw.choice(ids)}"]', name=next(names), client="", tool=""),
+        ),
         forget_one,
         lambda: store.write(here, lambda q: records.erase(q, [ids.pop(0)], LATER)),
         lambda: gone and store.write(here, restore),

@@ -1,0 +1,36 @@
+"""The types of settings that a variable gives as a text: lists of words, and paths; where a user's data lie."""
+
+from pathlib import Path
+from typing import Annotated
+
+import platformdirs
+from pydantic import BeforeValidator
+
+from memoryd.errors import InvalidInputError
+
+
+def _words(value: object) -> object:
+    """Split `a, b c` into `("a", "b", "c")`."""
+    return tuple(value.replace(",", " ").split()) if isinstance(value, str) else value
+
+
+def _path(value: object) -> object:
+    try:
+        return Path(value).expanduser().absolute() if isinstance(value, str) and value else value or None
+    except RuntimeError as error:
+        raise ValueError(f"{error} Name the directory in full.") from None
+
+
+def user_data() -> Path:
+    """Return where the data of this user lie. Raise InvalidInputError without a home."""
+    try:
+        return platformdirs.user_data_path("memoryd", appauthor=False)
+    except RuntimeError:
+        raise InvalidInputError(
+            "This user has no home directory. Set HOME, or MEMORY_DATA_DIR and MEMORY_MODEL_DIR."
+        ) from None
+
+
+WordList = Annotated[tuple[str, ...], BeforeValidator(_words)]
+GivenPath = Annotated[Path, BeforeValidator(_path)]
+FilePath = Annotated[Path | None, BeforeValidator(_path)]
