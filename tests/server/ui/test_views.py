@@ -4,10 +4,13 @@ import io
 import json
 import re
 import zipfile
+from contextlib import aclosing
 from pathlib import Path
 from typing import Any
 
+import anyio
 import pytest
+from anyio import CapacityLimiter
 
 from memoryd.core.graph import entities, relations
 from memoryd.core.graph.entities import NewEntity
@@ -22,6 +25,7 @@ from memoryd.core.memories.vault import Vault
 from memoryd.core.scope import Scope
 from memoryd.core.transfer import jsonl
 from memoryd.model import Kind
+from memoryd.server.ui import news
 from tests.server.ui.kit import HTMX, OWN, Html, Site, Visitor
 
 EMPTY = {
@@ -99,6 +103,23 @@ def test_the_newest_comes_first_and_more_on_request(here: Site, owner: Visitor) 
     rest = Html(owner.request("GET", more["hx-get"], headers=HTMX | {"HX-Target": "more"}).text)
     assert rest.cards == ids[::-1][50:]
     assert rest.all("button", id="more") == []
+
+
+def test_news_begin_where_the_list_was_read(here: Site, owner: Visitor, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(news, "PAUSE", 0)
+
+    async def next_of(after: str) -> str:
+        async with aclosing(news.stream(here.scope, after, lambda: False, CapacityLimiter(1))) as parts:
+            return await anext(part async for part in parts if "data: " in part)
+
+    seen = re.search(r'data-seen="([0-9]+)"', owner.get().text)
+    assert seen
+    Memories(here.scope).store("Stored before the browser listens.")
+    first = anyio.run(next_of, seen[1])
+    Memories(here.scope).store("Stored while it was away.")
+    second = anyio.run(next_of, first.partition("\n")[0].removeprefix("id: "))
+    newest, older = (listed.record.id for listed in listing.page(here.scope, Facets()).records[:2])
+    assert (older in first, newest in first, older in second, newest in second) == (True, False, False, True)
 
 
 def test_words_narrow_the_list_as_one_types(here: Site, owner: Visitor, stored: str) -> None:

@@ -140,8 +140,9 @@ class Page:
         place = self._place(request, grant)
         assert place is not None, "the route names one"
         scope = CoreScope(self._engine, place)
+        after = request.headers.get("last-event-id") or request.query_params.get("after", "")
         return StreamingResponse(
-            stream(scope, lambda: self._ended.is_set() or self.access.grant(session) is None, self._threads),
+            stream(scope, after, lambda: self._ended.is_set() or self.access.grant(session) is None, self._threads),
             media_type="text/event-stream",
         )  # fmt: skip
 

@@ -51,6 +51,7 @@ def show_list(visit: Visit) -> Response:
     """Show the records that facets and a search admit; for htmx only what it asks for: more, a search, or all."""
     facets, text, by_meaning = facets_of(visit), visit.text("q").strip(), visit.text("mode") == "meaning"
     degraded, after, target = "", "", visit.request.headers.get("hx-target", "")
+    seen = listing.latest(visit.scope)  # before the list is read: news begin there
     if text and by_meaning and not facets.deleted:
         found = listing.meant(visit.scope, text, facets)
         records, degraded = found.best, found.degraded
@@ -60,7 +61,7 @@ def show_list(visit: Visit) -> Response:
         page = listing.page(visit.scope, facets, listing.mark_of(visit.text("after")))
         records, after = list(page.records), page.following
     values: dict[str, Any] = {
-        "records": records, "facets": facets, "q": text, "by_meaning": by_meaning, "degraded": degraded,
+        "records": records, "seen": seen, "facets": facets, "q": text, "by_meaning": by_meaning, "degraded": degraded,
         "more": visit.address(**query_of(facets, after=after)) if after else "",
         "more_only": target == "more", "query": query_of(facets),
         "address": lambda **change: visit.address(**query_of(facets) | change),

@@ -1,6 +1,7 @@
 """News: what changes in a workspace, as a stream of server-sent events."""
 
 import json
+import re
 from collections.abc import AsyncIterator, Callable
 
 import anyio
@@ -13,11 +14,16 @@ from memoryd.errors import MemorydError
 PAUSE = 1.0  # seconds between looks: an indexed read of the events since the last one
 QUIET = 15  # looks without news after which a comment keeps the connection alive
 SHOWN = 100  # ids of one message
+NUMBER = re.compile("[0-9]{1,18}")
 
 
-async def stream(scope: Scope, ended: Callable[[], bool], threads: CapacityLimiter) -> AsyncIterator[str]:
-    """Yield an event for each look that finds something; until the session or the server ends."""
-    last = await to_thread.run_sync(listing.latest, scope, limiter=threads)
+async def stream(scope: Scope, after: str, ended: Callable[[], bool], threads: CapacityLimiter) -> AsyncIterator[str]:
+    """Yield an event for each look that finds something; until the session or the server ends.
+
+    `after`: the number of the last event that the browser has seen, which it also sends when it comes back; of anything
+    else the news begin now.
+    """
+    last = int(after) if NUMBER.fullmatch(after) else await to_thread.run_sync(listing.latest, scope, limiter=threads)
     quiet = 0
     yield "retry: 3000\n\n"
     while True:
@@ -30,6 +36,6 @@ async def stream(scope: Scope, ended: Callable[[], bool], threads: CapacityLimit
             return
         quiet = 0 if ids else quiet + 1
         if ids:
-            yield f"data: {json.dumps({'ids': ids[:SHOWN]})}\n\n"
+            yield f"id: {last}\ndata: {json.dumps({'ids': ids[:SHOWN]})}\n\n"
         elif quiet % QUIET == 0:
             yield ":\n\n"

@@ -149,7 +149,8 @@ function tell(/** @type {string} */ text) {
 let stream = /** @type {EventSource | null} */ (null), known = 0;
 function listen() {
   if (!base() || stream) return;
-  stream = new EventSource(`${base()}/events`);
+  const seen = $("#results")?.dataset.seen;
+  stream = new EventSource(`${base()}/events${seen ? `?after=${seen}` : ""}`);
   stream.onmessage = (event) => {
     known += JSON.parse(event.data).ids.length;
     const results = $('#results[data-live="yes"]');
