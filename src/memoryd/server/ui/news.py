@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncGenerator, Callable
 
 import anyio
 from anyio import CapacityLimiter, to_thread
@@ -17,7 +17,7 @@ SHOWN = 100  # ids of one message
 NUMBER = re.compile("[0-9]{1,18}")
 
 
-async def stream(scope: Scope, after: str, ended: Callable[[], bool], threads: CapacityLimiter) -> AsyncIterator[str]:
+async def stream(scope: Scope, after: str, ended: Callable[[], bool], threads: CapacityLimiter) -> AsyncGenerator[str]:
     """Yield an event for each look that finds something; until the session or the server ends.
 
     `after`: the number of the last event that the browser has seen, which it also sends when it comes back; of anything
