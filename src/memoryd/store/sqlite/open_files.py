@@ -35,6 +35,11 @@ class OpenFiles:
         finally:
             self._give_back(file)
 
+    def has(self, path: Path) -> bool:
+        """Return whether a file is open here."""
+        with self._lock:
+            return path in self._open
+
     def let_go(self, path: Path, wait: float = 0) -> None:
         """Close a file so that it can be moved; one that is in use here for longer than `wait` seconds stays open."""
         with self._lock:

@@ -16,6 +16,7 @@ from memoryd.store.sqlite.file import move
 from memoryd.store.sqlite.layout import Layout, remove
 from memoryd.store.sqlite.open_files import OpenFiles
 
+TRIES = 5  # to move a file that this process has open again each time
 LETTING_GO = 1.0  # seconds to wait for reads of this process before a file is left where it is for now
 
 
@@ -64,8 +65,10 @@ class SqlitePlacement:
             return workspace.db_path
         self._beside(registry, workspace, lambda q: q.run("placement.mark"))
         if (pair := self._layout.pair(workspace)) and path != pair[1]:
-            self._files.let_go(path, LETTING_GO)  # the embedding of what was just stored may be reading it
-            move(path, pair[1])
+            for _ in range(TRIES):  # maintenance, or the embedding of what was just stored, may open it in between
+                self._files.let_go(path, LETTING_GO)
+                if move(path, pair[1]) or not self._files.has(path):
+                    break
         return self._layout.db_path(workspace)
 
     def is_archived(self, workspace: Workspace) -> bool:
