@@ -104,7 +104,7 @@ def test_a_queue_that_does_not_move_promises_long_waits() -> None:
             await anyio.wait_all_tasks_blocked()
             begin = time.monotonic()
             waited = time.monotonic() - begin
-            assert share.reads.delay >= 10 * waited > 0, "ten wait, and none has begun since"
+            assert share.reads.delay >= waited > 0, "none has begun since"
             assert share.writes.delay == 0
             over.set()
         assert share.reads.delay == 0

@@ -83,8 +83,11 @@ class Lane:
 
     @property
     def delay(self) -> float:
-        """The seconds that another call is expected to wait, by how fast the queue moves; 0 if nothing waits."""
-        return self.waiting * max(self._pace, time.monotonic() - self._moved) if self.waiting else 0.0
+        """The seconds that another call is expected to wait, by how fast the queue moves; 0 if nothing waits.
+
+        A queue that does not move counts for as long as it has stood still: one slow call says little of the others.
+        """
+        return max(self.waiting * self._pace, time.monotonic() - self._moved) if self.waiting else 0.0
 
     def begin(self) -> None:
         """Let the call that has waited longest begin."""

@@ -45,7 +45,9 @@ def test_kill_9_in_the_middle_of_calls(home: Path) -> None:
         answers = {text: wire.answer(number) for (wire, number), text in posted.items()}
         assert {answer["error"]["message"] for answer in answers.values() if "error" in answer} <= {UNKNOWN}
         kept = texts(home)
-        assert {text for text, answer in answers.items() if "result" in answer} <= set(kept)
+        answered = {text: answer["result"] for text, answer in answers.items() if "result" in answer}
+        assert {text for text, result in answered.items() if not result.get("isError")} <= set(kept)
+        assert {text for text, result in answered.items() if result.get("isError")}.isdisjoint(kept), "refused"
         assert len(kept) == len(set(kept))
         for wire in wires:
             assert wire.call("memory_store", content="And it goes on.")["structuredContent"]["id"]
