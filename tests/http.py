@@ -34,6 +34,14 @@ TRUSTING_NOBODY = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
 """For clients that need no certificate: to read all authorities takes longer than most tests do."""
 
 
+def free_port() -> int:
+    """A port of this machine on which nothing listens now."""
+    with socket.socket() as one:
+        one.bind(("127.0.0.1", 0))
+        port: int = one.getsockname()[1]
+        return port
+
+
 class HttpServer:
     """A server, wherever it runs, and plain requests to it."""
 

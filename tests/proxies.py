@@ -17,6 +17,8 @@ from anyio.abc import SocketAttribute, SocketStream, TaskStatus
 from anyio.from_thread import start_blocking_portal
 from anyio.streams.buffered import BufferedByteReceiveStream
 
+from tests.http import free_port
+
 END = b"\r\n\r\n"
 LONGEST = 1 << 16
 SESSION = b"mcp-session-id"
@@ -89,9 +91,7 @@ def _length(head: bytes) -> int:
 @contextmanager
 def installed(program: str, ports: Sequence[int], directory: Path) -> Iterator[str]:
     """The URL of `haproxy` or `nginx` as the documentation configures it, before some servers."""
-    with socket.socket() as found:
-        found.bind(("127.0.0.1", 0))
-        port = found.getsockname()[1]
+    port = free_port()
     (given,) = re.findall(rf"```{program}\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)
     given = "\n".join([*_lines(given, ports), ""])
     given = given.replace("bind :8080", f"bind 127.0.0.1:{port}").replace("listen 8080", f"listen 127.0.0.1:{port}")

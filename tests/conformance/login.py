@@ -1,13 +1,14 @@
 """The suite's checks of authorization servers: a person logs in and consents, played by an HTTP client."""
 
 import re
-import socket
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import httpx2
+
+from tests.http import free_port
 
 PASSWORD = "a password for the suite"
 PATIENCE = 120  # seconds after which the suite is given up
@@ -16,14 +17,6 @@ PATIENCE = 120  # seconds after which the suite is given up
 def settings(port: int) -> dict[str, str]:
     """What the server needs to know besides."""
     return {"MEMORY_PUBLIC_URL": f"http://127.0.0.1:{port}", "MEMORY_PORT": str(port)}
-
-
-def free_port() -> int:
-    """Return a port that no program has."""
-    with socket.socket() as one:
-        one.bind(("127.0.0.1", 0))
-        port: int = one.getsockname()[1]
-        return port
 
 
 def add_person(environ: Mapping[str, str]) -> None:

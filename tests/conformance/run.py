@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.conformance import login
+from tests.http import free_port
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
@@ -200,7 +201,7 @@ def _good(checks: Checks) -> bool:
 def _logs_in(home: Path) -> bool:
     """Whether the suite logs in."""
     home.mkdir()
-    more = login.settings(login.free_port())
+    more = login.settings(free_port())
     login.add_person(_environment() | _settings(home))
     node = shutil.which("node", path=_environment()["PATH"])
     assert node is not None

@@ -4,7 +4,6 @@ import json
 import os
 import shlex
 import shutil
-import socket
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping, Sequence
@@ -14,7 +13,7 @@ from pathlib import Path
 
 from memoryd import __version__
 from memoryd.settings import Settings
-from tests.http import HttpProcess
+from tests.http import HttpProcess, free_port
 from tests.real_clients.dialects import Json
 from tests.wires import ProcessWire
 
@@ -83,9 +82,7 @@ class Place:
     def published(self) -> Iterator[str]:
         """The URL of a server at an address that it knows, where a person with a password may log in."""
         self.said([str(BIN / "memoryd"), "login", "set"], input=f"{PASSWORD}\n")
-        with socket.socket() as one:
-            one.bind(("127.0.0.1", 0))
-            port = one.getsockname()[1]
+        port = free_port()
         public = {"MEMORY_PUBLIC_URL": f"http://127.0.0.1:{port}", "MEMORY_LOGIN_DOCUMENTS": "off"}
         server = HttpProcess(self.environment | public, "--port", str(port), log=self.root / "server.log")
         try:

@@ -1,7 +1,6 @@
 """A server with a public address, a browser, and the MCP SDK's own OAuth client."""
 
 import re
-import socket
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -19,19 +18,12 @@ from starlette.applications import Starlette
 from memoryd.core.access.tokens import Level
 from memoryd.core.engine import Engine
 from tests.clients import PATIENCE, Agent
-from tests.http import TRUSTING_NOBODY, HttpServer, HttpThread, bearer, beside, serving
+from tests.http import TRUSTING_NOBODY, HttpServer, HttpThread, bearer, beside, free_port, serving
 
 PASSWORD = "correct horse battery"
 CHALLENGE, VERIFIER = "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM", "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk"
 """PKCE as RFC 7636 has it in appendix B."""
 BACK = "http://127.0.0.1:41234/callback"
-
-
-def free_port() -> int:
-    with socket.socket() as one:
-        one.bind(("127.0.0.1", 0))
-        port: int = one.getsockname()[1]
-        return port
 
 
 @contextmanager

@@ -15,8 +15,8 @@ from memoryd.core.access.logins import Asked, Issued
 from memoryd.core.engine import Engine
 from memoryd.settings import Settings
 from tests.clients import NO_MODELS, environment
-from tests.http import SESSION, WORKSPACE, HttpServer, bearer, beside, memoryd
-from tests.server.auth.kit import BACK, CHALLENGE, PASSWORD, VERIFIER, Browser, Plain, free_port, published, works
+from tests.http import SESSION, WORKSPACE, HttpServer, bearer, beside, free_port, memoryd
+from tests.server.auth.kit import BACK, CHALLENGE, PASSWORD, VERIFIER, Browser, Plain, published, works
 
 AT_ONCE = 8
 
