@@ -38,16 +38,13 @@ docs: $(VENV)/ready
 	$(BIN)/python -m pytest -q tests/test_docs.py
 
 conformance: $(VENV)/ready
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[conformance]'
 	$(BIN)/python -m tests.conformance.run
 
 clients: models
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[conformance]'
 	$(BIN)/python -m tests.real_clients.run $(CLIENTS)
 
 # The page and the app in a real browser: CHROMIUM names one, else chromium or google-chrome on PATH. It makes the pictures of docs/ui.md.
 ui-test: $(VENV)/ready
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[ui-test]'
 	MEMORYD_PICTURES=docs/pictures $(BIN)/python -m pytest -q tests/server/ui/test_browser.py tests/server/apps/test_in_browser.py
 
 $(VENV)/ready: pyproject.toml

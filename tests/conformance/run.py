@@ -6,7 +6,7 @@
 4. The inspector against the real tools over stdio, /mcp in both eras, and /sse.
 
 The suite and the inspector are npm packages; package.json beside this file names their versions. Their Node comes from
-the extra `conformance`.
+the extra `dev`.
 """
 
 import json
@@ -72,11 +72,11 @@ def _prepare() -> str | None:
     path = _environment()["PATH"]
     node, npm = shutil.which("node", path=path), shutil.which("npm", path=path)
     if node is None or npm is None:
-        return "There is no node or no npm. Install them with: pip install 'memoryd[conformance]'"
+        return "There is no node or no npm. Install them with: pip install 'memoryd[dev]'"
     said = subprocess.run([node, "--version"], capture_output=True, text=True, check=True).stdout.strip()
     if tuple(map(int, re.findall(r"\d+", said)[:2])) < NODE:
         wanted = ".".join(map(str, NODE))
-        return f"{node} is {said}, not {wanted} or newer. Install one with: pip install 'memoryd[conformance]'"
+        return f"{node} is {said}, not {wanted} or newer. Install one with: pip install 'memoryd[dev]'"
     wanted, done = (HERE / "package.json").read_text(encoding="utf-8"), WORK / "installed.json"
     if done.exists() and done.read_text(encoding="utf-8") == wanted:
         return None

@@ -21,7 +21,7 @@ ROOT = Path(__file__).resolve().parents[2]
 BUILD = ROOT / "build" / "clients"
 PROGRAMS = Path(__file__).resolve().parent / "programs"
 BIN = Path(sys.executable).parent
-"""Where `memoryd`, and the Node of the extra `conformance`, are found."""
+"""Where `memoryd`, and the Node of the extra `dev`, are found."""
 KEPT = ("LANG", "LC_ALL", "TZ", "TERM", "SYSTEMROOT")
 """What of this process's environment a client sees: neither keys nor settings."""
 UVX = """#!/bin/sh

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from playwright.sync_api import sync_playwright
 
 from memoryd.server.apps import memories
 from tests.clients import LEGACY, Json, environment, until
@@ -13,8 +14,6 @@ from tests.server.apps.kit import SHOWS, Talk
 from tests.server.browser import CHROMIUM, FLAGS, NONE, PICTURES
 from tests.server.ui.test_texts import PAYLOADS
 from tests.wires import StreamWire
-
-playwright = pytest.importorskip("playwright.sync_api", reason="the extra ui-test is not installed")
 
 pytestmark = [pytest.mark.process, pytest.mark.slow, pytest.mark.skipif(not CHROMIUM, reason=NONE)]
 
@@ -29,7 +28,7 @@ ABLE: Json = {"serverTools": {}}
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Any]:
-    with playwright.sync_playwright() as running:
+    with sync_playwright() as running:
         started = running.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
         yield started
         started.close()

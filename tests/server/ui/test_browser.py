@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from playwright.sync_api import sync_playwright
 
 from memoryd.core.engine import Engine
 from memoryd.core.memories import listing
@@ -21,8 +22,6 @@ from tests.clients import environment, until
 from tests.server.browser import CHROMIUM, FLAGS, NONE, PICTURES
 from tests.server.ui.demo import fill
 from tests.server.ui.test_texts import PAYLOADS
-
-playwright = pytest.importorskip("playwright.sync_api", reason="the extra ui-test is not installed")
 
 SHOWN = {"memories-light", "corrected", "graph-dark", "phone"}
 
@@ -65,7 +64,7 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Any]:
-    with playwright.sync_playwright() as running:
+    with sync_playwright() as running:
         started = running.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
         yield started
         started.close()
