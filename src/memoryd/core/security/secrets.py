@@ -17,7 +17,7 @@ from memoryd.hidden import seen
 SecretsMode = Literal["mask", "refuse", "allow"]
 IDENTITY = frozenset({"id", "ids", "session_id", "supersedes", "created_at"})
 """Fields and arguments that say which one is meant: masked, two of them would be one. An id may look random."""
-AGAIN = 16  # times at most that what is beside a secret is looked at: only a text made against this needs more
+AGAIN = 6  # times at most that what is beside a secret is looked at: only a text made against this needs more
 SHORTEST = 6  # characters of what holds a secret: of a PIN the word for it, too
 P = ParamSpec("P")
 T = TypeVar("T")
