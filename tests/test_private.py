@@ -13,6 +13,8 @@ import pytest
 from memoryd import private
 from memoryd.core.admin.doctor import Doctor
 from memoryd.core.engine import Engine
+from memoryd.models.workplace import workplace
+from memoryd.setting_types import user_data
 from memoryd.settings import Settings
 from tests.core.kit import NONE, engine, memories
 from tests.test_disk import backup, export, ignored, journal, noted
@@ -145,6 +147,19 @@ def test_a_directory_to_pass_through_is_closed_enough(tmp_path: Path) -> None:
         memories(here).recent(1)
     assert mode(home) == 0o711
     assert private.exposed(home) == []
+
+
+def test_models_that_come_first_leave_nothing_open(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "share"))
+    with workplace(user_data() / "models"):
+        pass
+    assert mode(user_data()) == 0o700
+
+
+def test_doctor_warns_of_no_directory_that_was_never_used(tmp_path: Path) -> None:
+    (tmp_path / "data").mkdir()
+    with engine(tmp_path / "data") as here:
+        assert not [one for one in Doctor(here, ignored).examine().findings if "read it" in one.problem]
 
 
 def test_doctor_tells_what_memoryd_may_not_close(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -188,7 +188,7 @@ class Doctor:
     def _exposed(self) -> Iterator[Finding]:
         """Report paths that other users can read although opening the store has tried to restrict them."""
         files = self._store.layout if isinstance(self._store, SqliteStore) else None
-        for path in files.exposed()[-LISTED:] if files else ():
+        for path in files.exposed()[-LISTED:] if files and not self._empty else ():
             yield Finding(
                 str(path), "other users of this machine can read it, and memoryd cannot change that",
                 "Let its owner restrict it (`chmod go-rwx`), or move it to a file system with permissions.",
