@@ -1,4 +1,4 @@
-"""The page in a real Chromium: what only a browser can say. `make ui-test` runs it."""
+"""The page in a real Chromium: what only a browser can say."""
 
 import json
 import threading
@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import sync_playwright
 
 from memoryd.core.engine import Engine
 from memoryd.core.memories import listing
@@ -19,16 +18,13 @@ from memoryd.server.ui.app import Page
 from memoryd.server.ui.local import application
 from memoryd.settings import Settings
 from tests.clients import environment, until
-from tests.server.browser import CHROMIUM, FLAGS, NONE, PICTURES
+from tests.server.browser import PICTURES
 from tests.server.ui.demo import fill
 from tests.server.ui.test_texts import PAYLOADS
 
 SHOWN = {"memories-light", "corrected", "graph-dark", "phone"}
 
-pytestmark = [
-    pytest.mark.process, pytest.mark.slow,
-    pytest.mark.skipif(not CHROMIUM, reason=NONE),
-]  # fmt: skip
+pytestmark = [pytest.mark.process, pytest.mark.slow]
 
 
 class Served:
@@ -60,14 +56,6 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     made = Served(tmp_path_factory.mktemp("browser"))
     yield made
     made.stop()
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    with sync_playwright() as running:
-        started = running.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
-        yield started
-        started.close()
 
 
 class Tab:
