@@ -130,6 +130,8 @@ CONTRAST = """() => {
 def test_every_view_is_readable_in_both_schemes_and_fits_a_phone(tab: Tab) -> None:
     for path, view in VIEWS.items():
         tab.go(path, "#picture[data-ready]" if view == "graph" else "#main")
+        for busy in ("Looking", "of about", "Examining"):
+            tab.misses(busy, "#main")
         for scheme in ("light", "dark"):
             tab.page.emulate_media(color_scheme=scheme)
             low = tab.page.evaluate(CONTRAST)
