@@ -3,8 +3,6 @@
 python -m bench.ui_browser [MEMORIES] [NODES]
 """
 
-import os
-import shutil
 import sys
 import tempfile
 import threading
@@ -15,7 +13,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from playwright.sync_api import sync_playwright
 
 from bench.ui import fill
 from memoryd.core.engine import Engine
@@ -27,6 +24,7 @@ from memoryd.server.ui.app import Page
 from memoryd.server.ui.local import application
 from memoryd.settings import Settings
 from memoryd.store.base import Queries
+from tests.server.browser import browser
 
 ROUNDS = 3
 PANS = 10  # steps of the mouse that drag the picture
@@ -161,12 +159,9 @@ def measure(browser: Measured, url: str) -> dict[str, Cost]:
 
 def main(memories: int = 100_000, nodes: int = 10_000) -> None:
     """Print the table: the least of some rounds, which alternate between little and much."""
-    flags = ["--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking"]
-    chromium = os.environ.get("CHROMIUM") or shutil.which("chromium")
     best: list[dict[str, Cost]] = [{}, {}]
-    with served(100, 1_000) as few, served(memories, nodes) as many, sync_playwright() as running:
-        browser = running.chromium.launch(executable_path=chromium, args=flags)
-        tabs = [Measured(browser), Measured(browser)]
+    with served(100, 1_000) as few, served(memories, nodes) as many, browser() as chromium:
+        tabs = [Measured(chromium), Measured(chromium)]
         for tab, at in zip(tabs, (few, many), strict=True):
             tab.enter(*at)
         for _ in range(ROUNDS):
@@ -174,7 +169,6 @@ def main(memories: int = 100_000, nodes: int = 10_000) -> None:
                 for name, cost in measure(tab, url).items():
                     known = best[number].get(name, cost)
                     best[number][name] = Cost(min(known.cpu, cost.cpu), min(known.paint, cost.paint), cost.size)
-        browser.close()
     print(f"| | 100 memories, 1,000 nodes | {memories:,} memories, {nodes:,} nodes |\n| --- | --- | --- |")
     for name in best[0]:
         row = [f"{one[name].cpu:.0f} ms CPU, {one[name].paint:.0f} ms, {one[name].size:,} B" for one in best]

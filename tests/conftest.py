@@ -98,6 +98,9 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 ON_BOTH = (
     "tests/seeds/", "tests/faults/test_kill.py", "tests/faults/test_graph_writers.py",
     "tests/core/maintenance/test_history.py", "tests/core/maintenance/test_scheduler.py",
+    "tests/core/maintenance/test_purging.py", "tests/core/graph/test_picture.py",
+    *(f"tests/server/ui/test_views.py::test_{name}"
+      for name in ("many_", "history_", "a_node_is", "proposals_", "the_audit_looks", "a_workspace_is")),
 )  # fmt: skip
 """What may differ with the store."""
 ON_ONE = tuple(f"tests/seeds/test_{name}.py" for name in ("vault_prompts", "vault_notices", "recall_llm", "graph_llm"))

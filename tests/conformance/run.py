@@ -23,18 +23,18 @@ from typing import Any
 
 from tests.conformance import login
 from tests.http import free_port
+from tests.installers import BIN, BUILD, QUIET_NPM, ROOT, NotInstalledError, around, install
 
 HERE = Path(__file__).resolve().parent
-ROOT = HERE.parents[1]
-WORK = ROOT / "build" / "conformance"
+WORK = BUILD / "conformance"
 MODULES = WORK / "node_modules" / "@modelcontextprotocol"
 SUITE = MODULES / "conformance" / "dist" / "index.js"
 INSPECTOR = MODULES / "inspector" / "clients" / "launcher" / "build" / "index.js"
+NODE = str(BIN / "node")
 
 REQUIRED = {"2025-11-25": 30, "2026-07-28": 37}
 """How many scenarios for servers each revision requires."""
-NODE = (22, 19)  # what the inspector needs, and more than the suite does
-INSTALL, RUN, ASK, STOP = 600, 300, 60, 20  # seconds after which npm, the suite, the inspector, the server are given up
+RUN, ASK, STOP = 300, 60, 20  # seconds after which the suite, the inspector, the server are given up
 REAL = ("--toolsets", "all", "--workspace", "default")
 ERAS = ("legacy", "modern")
 
@@ -43,8 +43,10 @@ Checks = Sequence[Mapping[str, Any]]
 
 def main() -> int:
     """Run everything; 1 if anything is not as it should be."""
-    if problem := _prepare():
-        print(problem, file=sys.stderr)
+    try:
+        _prepare()
+    except NotInstalledError as error:
+        print(error, file=sys.stderr)
         return 1
     with tempfile.TemporaryDirectory(prefix="memoryd-conformance-") as home:
         directory = Path(home)
@@ -62,33 +64,20 @@ def main() -> int:
 
 
 def _environment() -> dict[str, str]:
-    """This process's, without settings of memoryd, and with the Node of this Python first."""
-    around = {name: value for name, value in os.environ.items() if not name.startswith("MEMORY_")}
-    return around | {"PATH": os.pathsep.join([str(Path(sys.executable).parent), around.get("PATH", os.defpath)])}
+    """This process's, without settings of memoryd."""
+    return {name: value for name, value in around().items() if not name.startswith("MEMORY_")}
 
 
-def _prepare() -> str | None:
-    """Install what is run; what is missing for that, in a sentence."""
-    path = _environment()["PATH"]
-    node, npm = shutil.which("node", path=path), shutil.which("npm", path=path)
-    if node is None or npm is None:
-        return "There is no node or no npm. Install them with: pip install 'memoryd[dev]'"
-    said = subprocess.run([node, "--version"], capture_output=True, text=True, check=True).stdout.strip()
-    if tuple(map(int, re.findall(r"\d+", said)[:2])) < NODE:
-        wanted = ".".join(map(str, NODE))
-        return f"{node} is {said}, not {wanted} or newer. Install one with: pip install 'memoryd[dev]'"
+def _prepare() -> None:
+    """Install what is run where it is not yet. Raise NotInstalledError."""
     wanted, done = (HERE / "package.json").read_text(encoding="utf-8"), WORK / "installed.json"
-    if done.exists() and done.read_text(encoding="utf-8") == wanted:
-        return None
-    shutil.rmtree(WORK, ignore_errors=True)
-    WORK.mkdir(parents=True)
-    shutil.copy(HERE / "package.json", WORK)
-    print("Installing the suite and the inspector ...", flush=True)
-    quiet = ("--no-audit", "--no-fund", "--no-package-lock", "--ignore-scripts", "--loglevel=error")
-    if _run([npm, "install", *quiet], INSTALL, cwd=WORK).returncode:
-        return "npm could not install the suite; what it said stands above."
-    done.write_text(wanted, encoding="utf-8")
-    return None
+    if not (done.exists() and done.read_text(encoding="utf-8") == wanted):
+        shutil.rmtree(WORK, ignore_errors=True)
+        WORK.mkdir(parents=True)
+        shutil.copy(HERE / "package.json", WORK)
+        print("Installing the suite and the inspector ...", flush=True)
+        install(["npm", "install", "--prefix", WORK, "--ignore-scripts", *QUIET_NPM], SUITE)
+        done.write_text(wanted, encoding="utf-8")
 
 
 def _run(command: Sequence[str], patience: float, **options: Any) -> subprocess.CompletedProcess[str]:
@@ -97,10 +86,8 @@ def _run(command: Sequence[str], patience: float, **options: Any) -> subprocess.
 
 
 def _node(script: Path, *arguments: str, patience: float, **options: Any) -> subprocess.CompletedProcess[str]:
-    node = shutil.which("node", path=_environment()["PATH"])
-    assert node is not None
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT}
-    return _run([node, str(script), *arguments], patience, stdin=subprocess.DEVNULL, **pipes, **options)
+    return _run([NODE, str(script), *arguments], patience, stdin=subprocess.DEVNULL, **pipes, **options)
 
 
 # the server ----------------------------------------------------------------------------------------------------------
@@ -203,10 +190,8 @@ def _logs_in(home: Path) -> bool:
     home.mkdir()
     more = login.settings(free_port())
     login.add_person(_environment() | _settings(home))
-    node = shutil.which("node", path=_environment()["PATH"])
-    assert node is not None
     with _served(home, "memoryd", "serve", "--transport", "http", **more) as base:
-        return login.passes(base, [node, str(SUITE)], _environment(), WORK)
+        return login.passes(base, [NODE, str(SUITE)], _environment(), WORK)
 
 
 # the inspector -------------------------------------------------------------------------------------------------------

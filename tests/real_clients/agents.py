@@ -6,8 +6,9 @@ import sys
 from abc import ABC, abstractmethod
 from typing import ClassVar
 
+from tests.installers import BIN, ROOT
 from tests.real_clients.packages import Npm, PyPI
-from tests.real_clients.place import BIN, BUILD, PROGRAMS, ROOT, Place
+from tests.real_clients.place import BUILD, PROGRAMS, Place
 
 KEY = "not-a-key"
 PLUGIN = ROOT / "plugins" / "memoryd"

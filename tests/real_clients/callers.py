@@ -5,9 +5,10 @@ import shutil
 from abc import ABC, abstractmethod
 from typing import ClassVar
 
+from tests.installers import BIN
 from tests.real_clients.dialects import Call, Json, compact
 from tests.real_clients.packages import Npm, PyPI
-from tests.real_clients.place import BIN, BUILD, PASSWORD, PROGRAMS, WORKSPACE, Place
+from tests.real_clients.place import BUILD, PASSWORD, PROGRAMS, WORKSPACE, Place
 
 
 class Caller(ABC):

@@ -13,11 +13,12 @@ from memoryd.cli.clients.catalog import CLIENTS
 from memoryd.cli.clients.edit_json import is_toml, parsed
 from memoryd.text import estimate_tokens
 from tests.http import HttpProcess
+from tests.installers import ROOT
 from tests.real_clients.agents import Agent, ClaudeCode
 from tests.real_clients.callers import Caller
 from tests.real_clients.dialects import Call, Json, compact, text_of
 from tests.real_clients.model import DONE, TOOLS, Model
-from tests.real_clients.place import ROOT, Place
+from tests.real_clients.place import Place
 
 FACT = "The station on Kestrel Ridge measures snow at 2412 metres, and Imogen services it every second Tuesday."
 QUESTION = "Who services the station on Kestrel Ridge, and at how many metres does it measure snow?"

@@ -13,15 +13,14 @@ from pathlib import Path
 
 from memoryd import __version__
 from memoryd.settings import Settings
+from tests import installers
 from tests.http import HttpProcess, free_port
+from tests.installers import BIN
 from tests.real_clients.dialects import Json
 from tests.wires import ProcessWire
 
-ROOT = Path(__file__).resolve().parents[2]
-BUILD = ROOT / "build" / "clients"
+BUILD = installers.BUILD / "clients"
 PROGRAMS = Path(__file__).resolve().parent / "programs"
-BIN = Path(sys.executable).parent
-"""Where `memoryd`, and the Node of the extra `dev`, are found."""
 KEPT = ("LANG", "LC_ALL", "TZ", "TERM", "SYSTEMROOT")
 """What of this process's environment a client sees: neither keys nor settings."""
 UVX = """#!/bin/sh

@@ -11,11 +11,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 
+from tests.installers import NotInstalledError
 from tests.real_clients.agents import AGENTS, Agent
 from tests.real_clients.callers import CALLERS, Caller
 from tests.real_clients.checks import Outcome, called, together, tried
 from tests.real_clients.model import model
-from tests.real_clients.packages import NotInstalledError
 from tests.real_clients.place import BUILD, Place
 
 SHOWN = Path(__file__).resolve().parent / "shown.json"

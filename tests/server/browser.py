@@ -1,16 +1,112 @@
-"""The Chromium that `make ui-test` drives."""
+"""The Chromium that pages are looked at with: the one of CHROMIUM, else one on PATH, else one from npm."""
 
+import base64
+import hashlib
 import os
+import platform
 import shutil
+import subprocess
+import sys
+import tarfile
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import IO, Any
 
-CHROMIUM = os.environ.get("CHROMIUM") or shutil.which("chromium") or shutil.which("google-chrome")
+from tests.clients import until
+from tests.installers import BIN, BUILD, PATIENCE, NotInstalledError, install
+
 PICTURES = os.environ.get("MEMORYD_PICTURES")
 """Where to put the pictures of the documentation; unset: nowhere."""
-FLAGS = [
-    "--no-sandbox",
+FLAGS = (
+    "--no-sandbox",  # it is run as root, too
+    "--disable-dev-shm-usage",
     "--disable-gpu",
     "--disable-background-networking",
     "--disable-component-update",
     "--no-first-run",
-]
-NONE = "no Chromium: name one in CHROMIUM, or install one"
+)
+PACKAGE, VERSION = "@sparticuz/chromium", "153.0.0"
+SHA512 = "jiGWqSvPMdu4+P9TilYqAR7yEGPEHINx+lCvE/NqNO/EHYzF/x1hUiI5T6ioVIt7dEy7n88byyT0vk+dnsgQwA=="
+"""Of the package, as the registry has it."""
+FITS = ("linux", "x86_64")
+"""The only system that the package has a browser for."""
+UNPACK = "process.stdin.pipe(require('zlib').createBrotliDecompress()).pipe(process.stdout)"
+FONTS = """<fontconfig>
+  <include ignore_missing="yes">/etc/fonts/fonts.conf</include>
+  <dir prefix="relative">fonts</dir>
+</fontconfig>
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Chromium:
+    """A browser, and what it needs in its environment besides."""
+
+    program: str
+    environment: dict[str, str] = field(default_factory=dict)
+
+
+def chromium() -> Chromium:
+    """Return a browser of this machine, got from npm where there is none; raise NotInstalledError."""
+    if there := os.environ.get("CHROMIUM") or shutil.which("chromium") or shutil.which("google-chrome"):
+        return Chromium(there)
+    if (sys.platform, platform.machine()) != FITS:
+        raise NotInstalledError("name one in CHROMIUM, or put one on PATH; npm has none for this system")
+    from memoryd.connect import locks  # which Windows has not
+
+    folder = BUILD / f"chromium-{VERSION}"
+    BUILD.mkdir(exist_ok=True)
+    with until(lambda: locks.taken(f"{folder}.lock"), "the browser that another process gets", PATIENCE):
+        if not folder.exists():
+            with tempfile.TemporaryDirectory(dir=BUILD) as place:
+                _fetch(Path(place)).rename(folder)
+    environment = {"LD_LIBRARY_PATH": str(folder / "lib"), "FONTCONFIG_FILE": str(folder / "fonts.conf")}
+    return Chromium(str(folder / "chromium"), environment)
+
+
+@contextmanager
+def browser() -> Iterator[Any]:
+    """Run a Chromium without a window, for Playwright. Raise NotInstalledError."""
+    from playwright.sync_api import sync_playwright  # few need what takes so long to import
+
+    found = chromium()
+    with sync_playwright() as running:
+        environ = os.environ | found.environment
+        started = running.chromium.launch(executable_path=found.program, args=FLAGS, env=environ)
+        yield started
+        started.close()
+
+
+def _fetch(place: Path) -> Path:
+    """Return a folder in `place` with the browser, its libraries and its fonts. Raise NotInstalledError."""
+    package = place / f"sparticuz-chromium-{VERSION}.tgz"
+    install(["npm", "pack", f"{PACKAGE}@{VERSION}", "--pack-destination", place, "--loglevel=error"], package)
+    if base64.b64encode(hashlib.sha512(package.read_bytes()).digest()).decode() != SHA512:
+        raise NotInstalledError(f"npm gave a {PACKAGE} {VERSION} with other bytes than it had")
+    with tarfile.open(package) as files:
+        files.extractall(place, filter="data")
+    parts, made = place / "package" / "bin", place / "made"
+    made.mkdir()
+    for name in ("al2023", "fonts"):
+        with _unpacked(parts / f"{name}.tar.br") as stream, tarfile.open(fileobj=stream, mode="r|") as files:
+            files.extractall(made, filter="data")
+    with _unpacked(parts / "chromium.br") as stream, (made / "chromium").open("wb") as program:
+        shutil.copyfileobj(stream, program)
+    (made / "chromium").chmod(0o755)
+    (made / "fonts.conf").write_text(FONTS, encoding="utf-8")
+    return made
+
+
+@contextmanager
+def _unpacked(path: Path) -> Iterator[IO[bytes]]:
+    """The bytes of a file that is packed with Brotli, which Node knows and Python does not."""
+    with path.open("rb") as packed, subprocess.Popen(
+        [BIN / "node", "-e", UNPACK], stdin=packed, stdout=subprocess.PIPE
+    ) as node:  # fmt: skip
+        assert node.stdout is not None
+        yield node.stdout
+    if node.returncode:
+        raise NotInstalledError(f"{path.name} can not be unpacked")

@@ -1,4 +1,4 @@
-"""The app in a real Chromium, in a host of a few lines, over a real server. `make ui-test` runs it."""
+"""The app in a real Chromium, in a host of a few lines, over a real server."""
 
 import json
 from collections.abc import Iterator
@@ -6,16 +6,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import sync_playwright
 
 from memoryd.server.apps import memories
 from tests.clients import LEGACY, Json, environment, until
 from tests.server.apps.kit import SHOWS, Talk
-from tests.server.browser import CHROMIUM, FLAGS, NONE, PICTURES
+from tests.server.browser import PICTURES
 from tests.server.ui.test_texts import PAYLOADS
 from tests.wires import StreamWire
 
-pytestmark = [pytest.mark.process, pytest.mark.slow, pytest.mark.skipif(not CHROMIUM, reason=NONE)]
+pytestmark = [pytest.mark.process, pytest.mark.slow]
 
 POLICY = (
     "default-src 'none'; script-src 'self' 'unsafe-inline'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; "
@@ -24,14 +23,6 @@ POLICY = (
 """What a host allows a page that names no domain (SEP-1865, Host Behavior)."""
 HOST = Path(__file__).with_name("host.html").read_text(encoding="utf-8")
 ABLE: Json = {"serverTools": {}}
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    with sync_playwright() as running:
-        started = running.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
-        yield started
-        started.close()
 
 
 @pytest.fixture

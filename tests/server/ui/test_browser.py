@@ -1,4 +1,4 @@
-"""The page in a real Chromium: what only a browser can say. `make ui-test` runs it."""
+"""The page in a real Chromium: what only a browser can say."""
 
 import json
 import threading
@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import sync_playwright
 
 from memoryd.core.engine import Engine
 from memoryd.core.memories import listing
@@ -19,16 +18,15 @@ from memoryd.server.ui.app import Page
 from memoryd.server.ui.local import application
 from memoryd.settings import Settings
 from tests.clients import environment, until
-from tests.server.browser import CHROMIUM, FLAGS, NONE, PICTURES
+from tests.server.browser import PICTURES
 from tests.server.ui.demo import fill
 from tests.server.ui.test_texts import PAYLOADS
 
-SHOWN = {"memories-light", "corrected", "graph-dark", "phone"}
+SHOWN = {"memories-light", "corrected", "graph-dark", "memories-phone"}
+"""The pictures of docs/ui.md."""
+SCREEN, PHONE = {"width": 1280, "height": 860}, {"width": 390, "height": 844}
 
-pytestmark = [
-    pytest.mark.process, pytest.mark.slow,
-    pytest.mark.skipif(not CHROMIUM, reason=NONE),
-]  # fmt: skip
+pytestmark = [pytest.mark.process, pytest.mark.slow]
 
 
 class Served:
@@ -62,21 +60,13 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     made.stop()
 
 
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    with sync_playwright() as running:
-        started = running.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
-        yield started
-        started.close()
-
-
 class Tab:
     """A signed-in tab that hears of every complaint."""
 
-    def __init__(self, browser: Any, served: Served, **options: Any) -> None:
+    def __init__(self, browser: Any, served: Served) -> None:
         self.served = served
         self.complaints: list[str] = []
-        self.context = browser.new_context(**{"viewport": {"width": 1280, "height": 860}} | options)
+        self.context = browser.new_context(viewport=SCREEN)
         self.page = self.context.new_page()
         self.page.on("pageerror", lambda error: self.complaints.append(str(error)))
         self.page.on("console", self._hear)
@@ -112,6 +102,47 @@ def tab(browser: Any, served: Served) -> Iterator[Tab]:
     yield made
     made.context.close()
     assert made.complaints == []
+
+
+VIEWS = {
+    "": "memories", "/recall?q=ledger": "recall", "/graph": "graph", "/vault": "vault", "/sessions": "sessions",
+    "/timeline": "timeline", "/history": "history", "/upkeep": "upkeep", "/audit": "audit", "/state": "state",
+}  # fmt: skip
+CONTRAST = """() => {
+  const channel = (v) => { v /= 255; return v <= 0.03928 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4; };
+  const parse = (c) => (c.match(/[\\d.]+/g) || []).map(Number);
+  const light = ([r, g, b]) => 0.2126 * channel(r) + 0.7152 * channel(g) + 0.0722 * channel(b);
+  const behind = (e) => { for (; e; e = e.parentElement) { const c = parse(getComputedStyle(e).backgroundColor);
+    if (c.length === 3 || c[3] === 1) return c; } return [255, 255, 255]; };
+  const low = [];
+  for (const e of document.querySelectorAll("body *")) {
+    const text = [...e.childNodes].filter((n) => n.nodeType === 3 && n.textContent.trim()).length;
+    const s = getComputedStyle(e), box = e.getBoundingClientRect();
+    if (!text || s.visibility === "hidden" || s.opacity === "0" || box.width < 2) continue;
+    if (e.closest("dialog, .unseen, .skip, option")) continue;
+    const a = light(parse(s.color)), b = light(behind(e)), ratio = (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05);
+    if (ratio < 4.5) low.push(`${e.className || e.tagName} ${ratio.toFixed(2)} ${e.textContent.trim().slice(0, 30)}`);
+  }
+  return low;
+}"""
+
+
+def test_every_view_is_readable_in_both_schemes_and_fits_a_phone(tab: Tab) -> None:
+    for path, view in VIEWS.items():
+        tab.go(path, "#picture[data-ready]" if view == "graph" else "#main")
+        for busy in ("Looking", "of about", "Examining"):
+            tab.misses(busy, "#main")
+        for scheme in ("light", "dark"):
+            tab.page.emulate_media(color_scheme=scheme)
+            low = tab.page.evaluate(CONTRAST)
+            assert low == [], (view, scheme, low)
+            tab.picture(f"{view}-{scheme}")
+        tab.page.emulate_media(color_scheme="light")
+        tab.page.set_viewport_size(PHONE)
+        wide = tab.page.evaluate("document.documentElement.scrollWidth")
+        assert wide <= PHONE["width"], (view, wide)
+        tab.picture(f"{view}-phone")
+        tab.page.set_viewport_size(SCREEN)
 
 
 def test_a_wrong_memory_is_found_corrected_and_the_correction_undone_by_keys_alone(tab: Tab) -> None:
@@ -275,66 +306,6 @@ def test_another_port_of_this_machine_reads_and_changes_nothing(browser: Any, se
     other.shutdown()
     other.server_close()
     tab.context.close()
-
-
-VIEWS = (
-    "",
-    "/recall?q=ledger",
-    "/graph",
-    "/vault",
-    "/sessions",
-    "/timeline",
-    "/history",
-    "/upkeep",
-    "/audit",
-    "/state",
-)
-
-
-def test_a_phone_scrolls_in_one_direction(browser: Any, served: Served) -> None:
-    tab = Tab(browser, served, viewport={"width": 390, "height": 844}, has_touch=True, is_mobile=True)
-    for path in VIEWS:
-        tab.go(path)
-        wide = tab.page.evaluate("document.documentElement.scrollWidth")
-        assert wide <= 390, (path, wide)
-    tab.go()
-    tab.picture("phone")
-    tab.context.close()
-
-
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_texts_stand_out_from_what_is_behind_them(browser: Any, served: Served, scheme: str) -> None:
-    tab = Tab(browser, served, color_scheme=scheme)
-    for path in VIEWS:
-        tab.go(path)
-        tab.page.wait_for_timeout(300)
-        low = tab.page.evaluate(CONTRAST)
-        assert low == [], (path, low)
-        if not path:
-            tab.picture(f"memories-{scheme}")
-    tab.go("/graph", "#picture[data-ready]")
-    tab.page.wait_for_timeout(300)
-    tab.picture(f"graph-{scheme}")
-    tab.context.close()
-
-
-CONTRAST = """() => {
-  const channel = (v) => { v /= 255; return v <= 0.03928 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4; };
-  const parse = (c) => (c.match(/[\\d.]+/g) || []).map(Number);
-  const light = ([r, g, b]) => 0.2126 * channel(r) + 0.7152 * channel(g) + 0.0722 * channel(b);
-  const behind = (e) => { for (; e; e = e.parentElement) { const c = parse(getComputedStyle(e).backgroundColor);
-    if (c.length === 3 || c[3] === 1) return c; } return [255, 255, 255]; };
-  const low = [];
-  for (const e of document.querySelectorAll("body *")) {
-    const text = [...e.childNodes].filter((n) => n.nodeType === 3 && n.textContent.trim()).length;
-    const s = getComputedStyle(e), box = e.getBoundingClientRect();
-    if (!text || s.visibility === "hidden" || s.opacity === "0" || box.width < 2) continue;
-    if (e.closest("dialog, .unseen, .skip, option")) continue;
-    const a = light(parse(s.color)), b = light(behind(e)), ratio = (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05);
-    if (ratio < 4.5) low.push(`${e.className || e.tagName} ${ratio.toFixed(2)} ${e.textContent.trim().slice(0, 30)}`);
-  }
-  return low;
-}"""
 
 
 def test_two_tabs_see_the_same(browser: Any, served: Served) -> None:

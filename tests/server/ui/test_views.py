@@ -320,8 +320,12 @@ def test_a_path_leads_from_one_to_the_other(owner: Visitor, graph: Graph) -> Non
 
 def test_the_graph_lacks_what_its_texts_mention(owner: Visitor, graph: Graph) -> None:
     assert "Ann mentions Bob" in owner.seen("/upkeep/graph").text
-    owner.done("/upkeep/relate", **{"from": "Ann", "to": "Bob", "type": "knows"})
+    html = owner.seen("/upkeep/graph")
+    fields = {own["name"]: own.get("value", "") for own in html.all("input")}
+    made = owner.done("/n", **fields)
     assert "Ann mentions Bob" not in owner.seen("/upkeep/graph").text
+    owner.done(undo_of(made).pop("path"), **undo_of(made))
+    assert "Ann mentions Bob" in owner.seen("/upkeep/graph").text
 
 
 # upkeep, audit, state ------------------------------------------------------------------------------------------------
@@ -339,8 +343,11 @@ def test_proposals_are_accepted_or_refused(here: Site, owner: Visitor) -> None:
     assert len(keys) == 2
     html = owner.done("/upkeep/accept", key=keys[0])
     assert len(owner.seen().cards) == 3
-    owner.done("/upkeep/refuse", key=keys[1])
+    undo = undo_of(owner.done("/upkeep/refuse", key=keys[1]))
     assert owner.seen("/upkeep").all("button", class_="quiet", hx_target="closest article") == []
+    owner.done(undo["path"], id=undo["id"])
+    assert len(owner.seen("/upkeep").all("button", class_="quiet", hx_target="closest article")) == 1
+    owner.done("/upkeep/refuse", key=keys[1])
     owner.done("/restore", id=undo_of(html)["id"], at="")
     assert len(owner.seen().cards) == 4
     assert owner.post("/upkeep/accept", key=keys[1]).status_code == 404

@@ -1,7 +1,7 @@
 """What maintenance would do, for a person to accept or refuse one by one."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import islice
 
 from memoryd.core.engine import Engine
@@ -49,6 +49,16 @@ def refuse(engine: Engine, workspace: Workspace, key: str) -> Act:
 
     engine.write(workspace, work)
     return act
+
+
+def take_back(engine: Engine, workspace: Workspace, ids: Sequence[str]) -> None:
+    """Undo a refusal: maintenance looks at these memories again."""
+
+    def work(queries: Queries) -> None:
+        queries.run("maintenance.look_again", ids=json.dumps(ids))
+        records.event(queries, "unrefuse", ids, engine.clock.now())
+
+    engine.write(workspace, work)
 
 
 def _found(engine: Engine, workspace: Workspace, key: str) -> Act:

@@ -1,5 +1,6 @@
 """State: how much there is, how it grew, what it takes on disk, which models are in force, what doctor says."""
 
+from datetime import date
 from itertools import accumulate
 from pathlib import Path
 
@@ -21,10 +22,13 @@ def show(visit: Visit) -> Response:
     stats = visit.kept.get(visit.scope, "stats", Memories(visit.scope).stats)
     counts = visit.kept.get(visit.scope, "facets", lambda: listing.counts(visit.scope))
     days = visit.kept.get(visit.scope, f"days {GROWTH}", lambda: chronicle.days(visit.scope, GROWTH))[::-1]
-    totals = list(accumulate((one.stored - one.forgotten for one in days), initial=0))[1:]
+    numbers = [date.fromisoformat(one.day).toordinal() for one in days]
+    totals = accumulate(one.stored - one.forgotten for one in days)
+    points = [((number - numbers[0]) / max(numbers[-1] - numbers[0], 1), total)
+              for number, total in zip(numbers, totals, strict=True)]  # fmt: skip
     files = visit.engine.store.upkeep.files([visit.workspace]) if not visit.grant.workspace else []
     return visit.page(
-        "state.html", "state", stats=stats, counts=counts, days=days, totals=totals,
+        "state.html", "state", stats=stats, counts=counts, days=days, points=points,
         models=visit.engine.helpers.states(),
         files=[(Path(one.name).name, one.size) for one in files], settings=visit.engine.settings,
         tokens=visit.engine.tokens.all() if visit.administers else None, levels=LEVELS,

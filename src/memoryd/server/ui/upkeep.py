@@ -2,11 +2,9 @@
 
 from starlette.responses import HTMLResponse, Response
 
-from memoryd.core.graph import missing_relations, relations, report, similarity
-from memoryd.core.graph.relations import Edge
+from memoryd.core.graph import missing_relations, report, similarity
 from memoryd.core.graph.transaction import Graph
 from memoryd.core.maintenance import proposals
-from memoryd.errors import InvalidInputError
 from memoryd.server.ui.answers import changed, toast
 from memoryd.server.ui.visit import View, Visit
 
@@ -37,20 +35,19 @@ def accept(visit: Visit) -> Response:
 
 def refuse(visit: Visit) -> Response:
     """Leave the memories of a proposal alone from now on."""
-    proposals.refuse(visit.engine, visit.workspace, visit.text("key"))
-    return HTMLResponse(toast(visit, "Refused. Maintenance leaves these memories alone from now on."))
+    act = proposals.refuse(visit.engine, visit.workspace, visit.text("key"))
+    undo = {"path": "/upkeep/unrefuse", "fields": {"id": [memory.id for memory in act.gone]}}
+    return HTMLResponse(toast(visit, "Refused. Maintenance leaves these memories alone from now on.", undo))
 
 
-def relate(visit: Visit) -> Response:
-    """Make a relation that the graph lacks."""
-    edge = Edge(visit.text("from"), visit.text("to"), visit.text("type").strip() or "relates to")
-    made = relations.create(Graph(visit.scope), [edge])
-    if made["not_found"]:
-        raise InvalidInputError(f"There is no node {made['not_found'][0][:100]!r} any more. Nothing was made.")
-    return HTMLResponse(toast(visit, f"{edge.source} {edge.type} {edge.target}."))
+def unrefuse(visit: Visit) -> Response:
+    """Let maintenance propose again what was refused."""
+    ids = visit.texts("id")
+    proposals.take_back(visit.engine, visit.workspace, ids)
+    return HTMLResponse(toast(visit, "Maintenance looks at these memories again."), headers=changed(ids))
 
 
 VIEWS = (
     View("/upkeep", show), View("/upkeep/graph", show_graph), View("/upkeep/accept", accept, "POST", "forget"),
-    View("/upkeep/refuse", refuse, "POST", "correct"), View("/upkeep/relate", relate, "POST", "correct"),
+    View("/upkeep/refuse", refuse, "POST", "correct"), View("/upkeep/unrefuse", unrefuse, "POST", "correct"),
 )  # fmt: skip

@@ -48,6 +48,11 @@ WHERE r.workspace_id = :workspace AND r.kind = 'memory' AND r.name IS NULL AND r
   AND r.updated_at < :before AND d.consolidated <> 2
 ORDER BY r.updated_at, r.id LIMIT :limit
 
+-- name: maintenance.look_again
+-- Memories that were left alone may be changed by maintenance again: they count as new.
+UPDATE memory_details SET consolidated = 0
+WHERE workspace_id = :workspace AND id IN (SELECT value FROM json_each(:ids)) AND consolidated = 2
+
 -- name: maintenance.leave
 -- Somebody wants these as they are: maintenance leaves them alone for good.
 UPDATE memory_details SET consolidated = 2 WHERE workspace_id = :workspace AND id IN (SELECT value FROM json_each(:ids))

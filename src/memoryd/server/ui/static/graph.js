@@ -1,7 +1,8 @@
 // @ts-check
 // The graph as a picture, on a 2D canvas: it needs no graphics card. The places come from the server.
 const h = /** @type {any} */ (window).htmx;
-const SHAPES = 4, LABELS = 60, FAR = 1500; // labels at once; nodes from which communities stand for them from afar
+const SHAPES = 4, LABELS = 60, FEW = 24, FAR = 1500; // labels at once, and while all is seen; nodes from which communities stand for them from afar
+const EDGE = 40, NAMES = 100, BELOW = 70, NARROW = 640, ABOVE = 150; // pixels around the picture: for names, for what stands under it and, where it is narrow, above it
 
 /** @typedef {{names: string[], types: string[], type: number[], community: number[], x: number[], y: number[], born: number[], died: number[], edges: number[], relations: string[], relation: number[], edge_born: number[], edge_died: number[], complete: boolean}} Picture */
 
@@ -35,7 +36,7 @@ function picture(box, canvas, D, base) {
   for (let e = 0; e < m; e++) { const a = D.edges[2 * e], b = D.edges[2 * e + 1]; if (D.edge_died[e]) continue; degree[a]++; degree[b]++; beside[a].push(b); beside[b].push(a); }
   const order = [...Array(n).keys()].sort((a, b) => degree[b] - degree[a]), groups = Math.max(0, ...D.community) + 1;
   const off = new Set(), now = Math.floor(Date.now() / 1000);
-  let k = 1, ox = 0, oy = 0, asked = false, chosen = -1, second = -1, way = new Set(), time = now;
+  let k = 1, ox = 0, oy = 0, whole = 1, untouched = true, asked = false, chosen = -1, second = -1, way = new Set(), time = now;
   const colours = () => { const s = getComputedStyle(document.documentElement), v = (/** @type {string} */ name) => s.getPropertyValue(name).trim(); return { ink: v("--ink"), ink2: v("--ink2"), bg: v("--bg"), edge: v("--edge"), dim: v("--edge-dim"), accent: v("--accent"), types: [0, 1, 2, 3, 4, 5, 6, 7].map((i) => v(`--c${i}`)) }; };
   let C = colours();
   const radius = (/** @type {number} */ i) => 3 + Math.sqrt(degree[i]) * 1.4;
@@ -84,7 +85,7 @@ function picture(box, canvas, D, base) {
   function labels(/** @type {number} */ d, /** @type {Set<number> | null} */ near) {
     g.setTransform(d, 0, 0, d, 0, 0);
     g.font = "500 12px system-ui, sans-serif"; g.textBaseline = "middle"; g.lineWidth = 3.5; g.lineJoin = "round";
-    const boxes = /** @type {number[][]} */ ([]), most = near ? LABELS : Math.min(LABELS, 14 + 30 * Math.max(0, k - 0.6));
+    const boxes = /** @type {number[][]} */ ([]), most = near || n <= FEW ? LABELS : Math.min(LABELS, FEW + 30 * Math.max(0, k / whole - 1));
     for (const i of near ? [chosen, ...[...near].filter((i) => i !== chosen)] : order) {
       if (boxes.length >= most) break;
       const x = D.x[i] * k + ox, y = D.y[i] * k + oy;
@@ -128,8 +129,10 @@ function picture(box, canvas, D, base) {
     let a = 1e9, b = -1e9, c = 1e9, e = -1e9, any = false;
     for (let i = 0; i < n; i++) if (there(i)) { any = true; a = Math.min(a, D.x[i]); b = Math.max(b, D.x[i]); c = Math.min(c, D.y[i]); e = Math.max(e, D.y[i]); }
     if (!any) return;
-    k = Math.min(2.5, 0.88 * Math.min(wide() / (b - a + 40), high() / (e - c + 40)));
-    ox = wide() / 2 - (k * (a + b)) / 2; oy = high() / 2 - (k * (c + e)) / 2;
+    const top = wide() > NARROW ? EDGE : ABOVE, across = wide() - EDGE - NAMES, down = high() - top - BELOW;
+    whole = k = Math.min(5, Math.max(1, across) / (b - a + 1), Math.max(1, down) / (e - c + 1));
+    ox = EDGE + (across - k * (a + b)) / 2; oy = top + (down - k * (c + e)) / 2;
+    untouched = true;
     ask();
   }
   function at(/** @type {PointerEvent} */ event) {
@@ -138,13 +141,13 @@ function picture(box, canvas, D, base) {
     for (let i = 0; i < n; i++) { const q = (D.x[i] - x) ** 2 + (D.y[i] - y) ** 2; if (q < nearest && there(i)) { nearest = q; best = i; } }
     return best;
   }
-  const zoom = (/** @type {number} */ f, x = wide() / 2, y = high() / 2) => { f = Math.min(f, 12 / k); ox = x - (x - ox) * f; oy = y - (y - oy) * f; k *= f; ask(); };
+  const zoom = (/** @type {number} */ f, x = wide() / 2, y = high() / 2) => { untouched = false; f = Math.min(f, 12 / k); ox = x - (x - ox) * f; oy = y - (y - oy) * f; k *= f; ask(); };
   const then = () => (time < now ? new Date(time * 1000).toISOString() : "");
 
   function choose(/** @type {number} */ i, move = false) {
     chosen = i; second = -1; way = new Set();
     if (i >= 0) {
-      if (move) { k = Math.max(k, n > FAR ? 1 : 0.9); ox = wide() / 2 - D.x[i] * k; oy = high() / 2 - D.y[i] * k; }
+      if (move) { untouched = false; k = Math.max(k, n > FAR ? 1 : 0.9); ox = wide() / 2 - D.x[i] * k; oy = high() / 2 - D.y[i] * k; }
       h.ajax("GET", `${base}/n?name=${encodeURIComponent(D.names[i])}${then() ? `&at=${then()}` : ""}`, { target: "#panel", swap: "innerHTML" });
       history.replaceState(history.state, "", `${base}/graph?node=${encodeURIComponent(D.names[i])}`);
     }
@@ -170,7 +173,7 @@ function picture(box, canvas, D, base) {
     if (others.length) {
       const [o] = others, gap = (/** @type {PointerEvent} */ p) => Math.hypot(p.clientX - o.clientX, p.clientY - o.clientY);
       zoom(gap(event) / Math.max(1, gap(before)), (event.clientX + o.clientX) / 2 - r.left, (event.clientY + o.clientY) / 2 - r.top);
-    } else { ox += event.clientX - before.clientX; oy += event.clientY - before.clientY; }
+    } else { untouched = false; ox += event.clientX - before.clientX; oy += event.clientY - before.clientY; }
     moved += Math.abs(event.clientX - before.clientX) + Math.abs(event.clientY - before.clientY);
     held.set(event.pointerId, event);
     ask();
@@ -189,7 +192,7 @@ function picture(box, canvas, D, base) {
       let best = -1, score = 0.2;
       for (const i of beside[chosen]) { if (!there(i)) continue; const dx = D.x[i] - D.x[chosen], dy = D.y[i] - D.y[chosen], s = (dx * way2[0] + dy * way2[1]) / (Math.hypot(dx, dy) || 1); if (s > score) { score = s; best = i; } }
       if (best >= 0) choose(best, true);
-    } else if (way2) { ox -= 60 * way2[0]; oy -= 60 * way2[1]; ask(); }
+    } else if (way2) { untouched = false; ox -= 60 * way2[0]; oy -= 60 * way2[1]; ask(); }
     else if (event.key === "Enter" && chosen < 0 && n) choose(order.find(there) ?? -1, true);
     else if (event.key === "+" || event.key === "=") zoom(1.3);
     else if (event.key === "-") zoom(1 / 1.3);
@@ -254,11 +257,11 @@ function picture(box, canvas, D, base) {
   document.getElementById("panel")?.addEventListener("click", (event) => {
     const name = /** @type {HTMLElement} */ (event.target).closest("[data-node]")?.getAttribute("data-node");
     const i = name ? D.names.findIndex((one, at) => one === name && !D.died[at]) : -1;
-    if (i >= 0) { chosen = i; way = new Set(); ox = wide() / 2 - D.x[i] * k; oy = high() / 2 - D.y[i] * k; ask(); }
+    if (i >= 0) { chosen = i; way = new Set(); untouched = false; ox = wide() / 2 - D.x[i] * k; oy = high() / 2 - D.y[i] * k; ask(); }
   });
   document.addEventListener("memoryd:graph", () => { if (canvas.isConnected) { canvas.remove(); delete box.dataset.drawn; legend.replaceChildren(); draw(); } }, { once: true });
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => { C = colours(); swatches(); ask(); });
-  new ResizeObserver(() => { size(); }).observe(box);
+  new ResizeObserver(() => { size(); if (untouched) fit(); }).observe(box);
   size(); fit(); swatches(); tell();
   if (!n) { const empty = document.createElement("div"); empty.className = "empty"; empty.textContent = "The graph is empty. Agents fill it with the toolset graph: start memoryd with --toolsets recall,graph."; canvas.replaceWith(empty); return; }
   const wanted = box.dataset.node ? D.names.findIndex((one, at) => one === box.dataset.node && !D.died[at]) : -1;

@@ -92,7 +92,7 @@ document.addEventListener("input", (event) => {
 function undo(/** @type {HTMLElement} */ button) {
   const { path = "/restore", ...values } = JSON.parse(button.dataset.undo || "{}");
   button.remove();
-  h.ajax("POST", base() + path, { values, target: "#toast", swap: "none" });
+  h.ajax("POST", base() + path, { values, target: "#toast", swap: "none" }).then(() => { if (path === "/n" && $("main[data-fresh]")) refresh(); });
 }
 
 // Enter searches by meaning: the search by words that waits for the next letter does not come after it.

@@ -1,0 +1,26 @@
+"""The browser that tests share."""
+
+import os
+from collections.abc import Iterator
+from contextlib import ExitStack
+from typing import Any
+
+import pytest
+
+from tests.installers import NotInstalledError
+from tests.server import browser as browsers
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    """A Chromium. Where there is none, tests are left out; in CI they fail.
+
+    Not one for all modules: while it runs, no other event loop can be started.
+    """
+    with ExitStack() as ends:
+        try:
+            made = ends.enter_context(browsers.browser())
+        except NotInstalledError as error:
+            said = f"There is no Chromium: {error}"
+            pytest.fail(said) if os.environ.get("CI") else pytest.skip(said)
+        yield made
