@@ -320,7 +320,9 @@ def test_signals_while_it_writes_lose_nothing_acknowledged(pipe: Pipe, home: Pat
     server.answer(first)
     server.signal(number)
     ended(server)
-    answers = [m for m in server.messages() if m["id"] in posted and "result" in m]  # a connector says what it leaves open
+    answers = [
+        m for m in server.messages() if m["id"] in posted and "result" in m
+    ]  # a connector says what it leaves open
     stored = {posted[m["id"]] for m in answers if not m["result"]["isError"]}
     assert posted[first] in stored
     assert stored <= total(home)
