@@ -15,6 +15,7 @@ import pytest
 from memoryd.core.engine import Engine
 from memoryd.core.journal.chroma_vectors import JournalVectors
 from memoryd.core.journal.in_chroma import JournalChroma
+from memoryd.core.scope import Scope
 from memoryd.errors import InvalidInputError, StoreAwayError, StoreError
 from memoryd.settings import Settings
 from memoryd.store import open_chroma
@@ -108,7 +109,7 @@ def test_what_lacks_optional_fields_is_read(kept: JournalChroma, raw: ChromaData
     assert (one.prompt, one.thought, one.response, one.created_at) == ("p", "t", "r", "2025-10-09T08:53:20.000Z")
     (found,) = kept.summaries(5, 0, "").page
     assert (found.quality, found.impact, found.memory_count, found.technologies) == (85, None, 0, ())
-    assert [one.id for one, _ in kept.find("anything", 5, "s").best] == [one.id]
+    assert [one.id for one, *_ in kept.find("anything", 5, "s").best] == [one.id]
 
 
 def test_what_is_no_turn_is_named(kept: JournalChroma, raw: ChromaDatabase) -> None:
@@ -139,7 +140,8 @@ def test_without_a_model_all_can_be_read_and_nothing_is_written(made: Engine, ch
     with ExitStack() as ends:
         server = ends.enter_context(closing(Chroma(ExternalChroma(chroma))))
         without = ends.enter_context(engine(tmp_path, None))
-        kept = JournalChroma(server, made.workspaces.ensure("common"), JournalVectors(without.helpers), without.secrets)
+        common = Scope(without, made.workspaces.ensure("common"))
+        kept = JournalChroma(server, common, JournalVectors(without.helpers))
         assert texts(kept) == [BREAD[0]]
         assert [*kept.every_turn()] == [turn(1)]
         kept.try_out()
