@@ -71,7 +71,7 @@ def test_each_hit_names_its_workspace_and_the_best_is_first(shop: Agent, tool: s
         hits = found(shop, tool, query)
         assert hits[0]["workspace"] == first
         assert {hit["workspace"] for hit in hits} == {"shop", "personal"}
-        scores = [hit.get("score", hit.get("relevance")) for hit in hits]
+        scores = [hit["score" if "score" in hit else "relevance"] for hit in hits]
         assert scores == sorted(scores, reverse=True)
     limit = "nResults" if "query_" in tool else "limit"
     assert [hit["workspace"] for hit in found(shop, tool, "ferry personal", **{limit: 1})] == ["personal"]
