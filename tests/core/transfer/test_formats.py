@@ -137,6 +137,36 @@ def test_a_text_of_a_database_that_is_no_utf_8_costs_its_wrong_bytes_alone(engin
     assert records(engine)["Tea\ufffd"].tags == ("project:Café", "type:discovery")
 
 
+def test_what_of_a_vault_is_not_taken_and_why(engine: Engine, tmp_path: Path) -> None:
+    vault = tmp_path / "vault"
+    vault.mkdir()
+    (vault / "torn.md").write_text("---\ntags: [a\n---\nHalf a property.\n")
+    (vault / "picture.png").write_bytes(b"\x89PNG")
+    (vault / "Tea.md").write_text(
+        f"# Tea\n\n## Green\n\n{'Steep it for two minutes. ' * 90}\n\n## Black\n\nBoiling water.\n"
+    )
+    read, _ = bring(engine, vault)
+    assert dict(read.found.left_out) == {"other files, such as pictures": 1}
+    (hint,) = read.found.hints.first
+    assert hint.startswith("torn.md: its properties are no YAML (line 3: did not find expected ',' or ']')")
+    assert {text.split("\n\nSteep")[0] for text in records(engine)} == {
+        "torn\n\nHalf a property.", "# Tea\n\n## Green", "Tea\n\n## Black\n\nBoiling water.",
+    }, "a heading with nothing below it is no memory"  # fmt: skip
+
+
+def test_a_conversation_that_is_torn_is_named(engine: Engine, tmp_path: Path) -> None:
+    file = tmp_path / "conversations.json"
+    whole = json.loads((sample("chatgpt", tmp_path) / "conversations.json").read_text())
+    torn = [{"id": "c9", "title": "Piano", "mapping": "gone"}, {"id": "c8", "mapping": {}}, {"title": "Bees"}, {"x": 1}]
+    file.write_text(json.dumps([*whole, *torn]))
+    read, _ = bring(engine, file)
+    assert read.found.faults.first == [
+        "the conversation 'Piano' has no messages (mapping)", "the conversation 'c8' has no messages (mapping)",
+        "the conversation 'Bees' has no id", "a conversation with x has no id",
+    ]  # fmt: skip
+    assert read.numbers["turns"] == 3
+
+
 # damage --------------------------------------------------------------------------------------------------------------
 
 
