@@ -28,7 +28,7 @@ def test_without_a_word_what_was_found_is_named_and_nothing_is_written(home: Pat
 
 def test_a_dry_run_shows_numbers_projects_and_the_first_of_each(home: Path, file: Path) -> None:
     shown = run(home, "import", file, "--dry-run")
-    assert "memories  1" in shown.stdout
+    assert "memories  1      1    0" in shown.stdout
     assert "By project: shop 1." in shown.stdout
     assert "2026-03-15  Ann prefers tea." in shown.stdout
     assert "Nothing was imported." in shown.stdout
@@ -51,7 +51,9 @@ def test_as_json_for_a_script(home: Path, file: Path) -> None:
         1,
     )
     assert told["workspaces"][0]["new"]["memories"] == 1
-    assert json.loads(run(home, "import", file, "--dry-run", "--json").stdout)["first"]["memories"]
+    again = json.loads(run(home, "import", file, "--dry-run", "--json").stdout)
+    assert again["first"]["memories"]
+    assert (again["found"], again["new"]) == ({"memories": 1}, {"memories": 0})
 
 
 def test_each_project_can_be_a_workspace(home: Path, file: Path) -> None:
@@ -95,6 +97,8 @@ def test_a_dry_run_of_an_export_of_our_own_imports_nothing(home: Path, tmp_path:
     run(home, "export", tmp_path / "own.jsonl")
     shown = run(home, "import", tmp_path / "own.jsonl", "--dry-run", "--workspace", "copy").stdout
     assert "Nothing was imported." in shown
+    assert "memories  1      1    0" in shown
+    assert "memories  1      0    1" in run(home, "import", tmp_path / "own.jsonl", "--dry-run").stdout
     assert "no workspace 'copy'" in run(home, "recall", "tea", "--workspace", "copy", code=1).stderr
 
 

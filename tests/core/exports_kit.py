@@ -14,10 +14,12 @@ from memoryd.core.journal.journal import Journal
 from memoryd.core.memories.vault import Vault
 from memoryd.core.scope import Scope
 from memoryd.core.transfer import export as exports
-from memoryd.core.transfer import jsonl, restore
-from memoryd.core.transfer.jsonl import ImportMode
+from memoryd.core.transfer import jsonl, reader, restore
+from memoryd.core.transfer.export import NOUNS
+from memoryd.core.transfer.jsonl import ImportMode, LineFile
+from memoryd.core.transfer.rehearsal import rehearse
 from memoryd.core.transfer.restore import RestoredWorkspace
-from memoryd.model import Workspace
+from memoryd.model import Kind, Workspace
 from memoryd.query_syntax import parse_query
 from memoryd.settings import Settings
 from memoryd.store import rows
@@ -71,8 +73,22 @@ def export(engine: Engine, file: Path, *names: str, vectors: bool = True) -> byt
 
 
 def load(engine: Engine, file: Path, mode: ImportMode = "merge", name: str | None = None) -> list[RestoredWorkspace]:
+    """Import a file; a merge adds what was counted before."""
     with jsonl.opened(file) as source:
-        return restore.load(engine, source, name, mode, quiet)
+        counted = rehearsed(engine, source, name) if mode == "merge" else None
+        done = restore.load(engine, source, name, mode, quiet)
+    assert counted is None or counted == [{noun: one.new[noun] for noun in RECORDS} for one in done]
+    return done
+
+
+RECORDS = (*(NOUNS[kind] for kind in Kind), NOUNS["relations"])
+
+
+def rehearsed(engine: Engine, source: LineFile, name: str | None) -> list[dict[str, int]]:
+    with reader.unpacked(source, engine.secrets, lambda _: None) as parts:
+        targets = restore.named(source, parts, name)
+        news = [rehearse(engine, "file", part, target, lambda _: None) for part, target in targets]
+    return [{noun: new[noun] for noun in RECORDS} for new in news]
 
 
 def quiet(_what: str, _done: float) -> None:

@@ -64,14 +64,14 @@ def test_the_turns_of_a_session_are_told_in_the_order_of_time(kept: JournalStore
 def test_what_bears_on_a_query_is_found_first(kept: JournalStore) -> None:
     kept.put([turn(1), turn(2, text=CAR), turn(3, "t")])
     found = kept.find("flour and yeast for bread", 2, "")
-    assert {one.id for one, _ in found.best} == {turn(1).id, turn(3).id}
-    assert all(0 < score <= 1 for _, score in found.best)
+    assert {one.id for one, *_ in found.best} == {turn(1).id, turn(3).id}
+    assert all(0 < score <= 1 for _, score, _ in found.best)
 
 
 def test_a_query_sees_one_session_alone(kept: JournalStore) -> None:
     kept.put([turn(1), turn(2, "t", text=CAR)])
-    assert [one.id for one, _ in kept.find("bread", 5, "t").best] in ([turn(2).id], [])
-    assert [one.id for one, _ in kept.find("car battery", 5, "t").best] == [turn(2).id]
+    assert [one.id for one, *_ in kept.find("bread", 5, "t").best] in ([turn(2).id], [])
+    assert [one.id for one, *_ in kept.find("car battery", 5, "t").best] == [turn(2).id]
 
 
 def test_what_is_there_is_not_put_again(kept: JournalStore) -> None:
@@ -127,7 +127,7 @@ def test_summaries_are_found_within_a_category(kept: JournalStore) -> None:
     car = summary(2, "b", title="Car", summary="Why the car does not start.", category="bugfix")
     kept.put_summaries([summary(1, "a"), car])
     assert kept.find_summaries("car battery", 1, "").best[0][0] == car
-    assert [one for one, _ in kept.find_summaries("bread or car", 5, "bugfix").best] == [car]
+    assert [one for one, *_ in kept.find_summaries("bread or car", 5, "bugfix").best] == [car]
 
 
 def test_deleting_summaries_leaves_turns(kept: JournalStore) -> None:
@@ -179,7 +179,7 @@ def test_workspaces_do_not_meet(kept_by: Engine, kept: JournalStore) -> None:
     kept.add(turn(1))
     kept.put_summaries([summary(1, "s")])
     assert other.add(turn(1, text=CAR)).id == turn(1).id
-    assert [one.prompt for one, _ in other.find("bread", 5, "").best] in ([CAR[0]], [])
+    assert [one.prompt for one, *_ in other.find("bread", 5, "").best] in ([CAR[0]], [])
     assert other.numbers() == {"memories": 1, "summaries": 0}
     other.replace((), ())
     assert kept.numbers() == {"memories": 1, "summaries": 1}

@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
@@ -18,6 +19,7 @@ from memoryd.core.transfer import folder, foreign, journal_file, jsonl, reader, 
 from memoryd.core.transfer.export import Numbers
 from memoryd.core.transfer.file_names import readable
 from memoryd.core.transfer.jsonl import HEAD, ImportMode, LineFile
+from memoryd.core.transfer.rehearsal import rehearse
 from memoryd.core.transfer.restore import RestoredWorkspace
 from memoryd.core.transfer.schema import FORMAT
 from memoryd.core.workspaces.registry import ARCHIVED
@@ -118,9 +120,8 @@ def import_own(settings: Settings, path: Path, mode: str, *, every: bool, vector
         if form == journal_file.FORMAT["format"]:
             _import_journal(engine, source, chosen, as_json=as_json)
         else:
-            named = "workspace" in settings.model_fields_set and not every
             with reported() as report:
-                done = restore.load(engine, source, engine.workspace_name if named else None, chosen, report)
+                done = restore.load(engine, source, _target(settings, engine, every), chosen, report)
             _print(path, done, as_json=as_json)
             if settings.journal_store == "chroma" and any(outcome.read["turns"] for outcome in done):
                 note(BESIDE)
@@ -136,18 +137,32 @@ def is_own(path: Path) -> bool:
         return file.read(BEGINNING).startswith(f'{{"{HEAD}"'.encode())
 
 
-def preview_own(settings: Settings, path: Path, *, as_json: bool) -> None:
-    """Show what a file of `export` holds, which is checked as by an import; nothing is imported."""
+def preview_own(settings: Settings, path: Path, *, every: bool, as_json: bool) -> None:
+    """Show what a file of `export` holds, and how much of it is new; it is checked, and nothing is imported."""
     with (
         jsonl.opened(path) as source,
         Engine(settings, fetch=False) as engine,
         reported() as report,
         reader.unpacked(source, engine.secrets, lambda done: report("checking", done)) as parts,
     ):
-        found = {part.name: part.numbers for part in parts}
-    _print_numbers(path, found, as_json=as_json)
-    if not as_json:
-        out.print("Nothing was imported.")
+        found = [
+            (name, part.numbers, rehearse(engine, path.name, part, name, partial(report, f"comparing with {name}")))
+            for part, name in restore.named(source, parts, _target(settings, engine, every))
+        ]  # fmt: skip
+    if as_json:
+        listed = [
+            {"workspace": name, **numbers, "new": {noun: new[noun] for noun in numbers}} for name, numbers, new in found
+        ]
+        show.as_json({"file": str(path), "workspaces": listed})
+        return
+    for name, numbers, new in found:
+        compared(name, "found", numbers, new)
+    out.print("Nothing was imported.")
+
+
+def _target(settings: Settings, engine: Engine, every: bool) -> str | None:
+    """Return the name under which a file is imported; None for those that it gives."""
+    return engine.workspace_name if "workspace" in settings.model_fields_set and not every else None
 
 
 def _form(source: LineFile) -> object:
@@ -189,17 +204,19 @@ def _print(path: Path, done: list[RestoredWorkspace], *, as_json: bool) -> None:
 def print_restored(done: Iterable[RestoredWorkspace]) -> None:
     """Print what was imported into each workspace, and how much of it was new."""
     for outcome in done:
-        nouns = [noun for noun in exports.NOUNS.values() if outcome.read[noun]]
-        read, new = outcome.read, outcome.new
-        show.numbers(
-            (outcome.workspace, "read", "new", "there already"),
-            [(noun, read[noun], new[noun], read[noun] - new[noun]) for noun in nouns],
-        )
+        compared(outcome.workspace, "read", outcome.read, outcome.new)
         masked(Counter(outcome.masked).elements())
         for remark in outcome.remarks[: restore.REMARKS]:
             note(f"{outcome.workspace}: {remark}")
         if (more := len(outcome.remarks) - restore.REMARKS) > 0:
             note(f"... and {more} more like that.")
+
+
+def compared(title: str, verb: str, read: Numbers, new: Numbers) -> None:
+    """Print how much was read, and how much of it is new."""
+    nouns = [noun for noun in exports.NOUNS.values() if read[noun]]
+    rows = [(noun, read[noun], new[noun], read[noun] - new[noun]) for noun in nouns]
+    show.numbers((title, verb, "new", "there already"), rows)
 
 
 def masked(found: Iterable[str]) -> None:

@@ -1,6 +1,7 @@
 """`memoryd import` of what another memory, agent or notebook has written: show it, ask, merge it."""
 
 import sys
+from collections import Counter
 from contextlib import ExitStack
 
 import typer
@@ -19,14 +20,18 @@ from memoryd.settings import Settings
 PROJECTS = 20  # projects that are listed
 
 
-def preview(settings: Settings, source: Source, form: ForeignFormat, include: frozenset[str], *, as_json: bool) -> None:
-    """Show what a source holds; nothing is imported."""
+def preview(
+    settings: Settings, source: Source, form: ForeignFormat, include: frozenset[str],
+    *, by_project: bool, comparable: bool, as_json: bool,
+) -> None:  # fmt: skip
+    """Show what a source holds and, where the two are `comparable`, how much of it is new; nothing is imported."""
     with Engine(settings, fetch=False) as engine, ExitStack() as stack:
-        read = _read(stack, engine, source, form, include, by_project=False)
+        read = _read(stack, engine, source, form, include, by_project=by_project)
+        new = _new(read, engine) if comparable else None
         if as_json:
-            show.as_json(read.as_dict())
+            show.as_json(read.as_dict(new))
         else:
-            _print(read)
+            _print(read, new)
             out.print("Nothing was imported.")
 
 
@@ -40,7 +45,7 @@ def take(
     with Engine(settings, fetch=False) as engine, ExitStack() as stack:
         read = _read(stack, engine, source, form, include, by_project=by_project)
         if not as_json:
-            _print(read)
+            _print(read, None if agreed else _new(read, engine))
         if not agreed:
             typer.confirm("Import this?", abort=True, err=True)
         with reported() as report:
@@ -78,10 +83,20 @@ def _read(
         )  # fmt: skip
 
 
-def _print(read: Intake) -> None:
+def _new(read: Intake, engine: Engine) -> Counter[str]:
+    with reported() as report:
+        return read.rehearse(engine, report)
+
+
+def _print(read: Intake, new: Counter[str] | None) -> None:
+    """Show what was read, and how much of it is new where that was counted."""
     found = read.found
     out.print(f"{read.path.name} is {read.form.title} ({read.form.name}). It holds:", soft_wrap=True)
-    show.numbers(("", "found"), [(noun, read.numbers[noun]) for noun in NOUNS.values() if found.first.get(noun)])
+    if new is None:
+        nouns = [noun for noun in NOUNS.values() if found.first.get(noun)]
+        show.numbers(("", "found"), [(noun, read.numbers[noun]) for noun in nouns])
+    else:
+        exports.compared("", "found", read.numbers, new)
     if set(found.projects) - {""}:
         listed = [f"{name or 'none'} {number}" for name, number in found.projects.most_common(PROJECTS)]
         more = f", and {len(found.projects) - PROJECTS} more" if len(found.projects) > PROJECTS else ""

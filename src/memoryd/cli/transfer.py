@@ -75,7 +75,7 @@ def import_(
     wish = _Wish(frozenset(include or ()), dry_run, yes or form is not None, by_project, not no_vectors, as_json)
     if form is None and exports.is_own(place):
         if dry_run:
-            exports.preview_own(settings, place, as_json=as_json)
+            exports.preview_own(settings, place, every=every, as_json=as_json)
         else:
             exports.import_own(settings, place, mode, every=every, vectors=wish.vectors, as_json=as_json)
         return
@@ -98,7 +98,11 @@ def _elsewhere(settings: Settings, path: Path, form: str | None, wish: _Wish) ->
                 f"{path.name} {what}. Nothing was imported. Where you know its format, name it with --from: {LISTED}."
             )
         if wish.dry_run:
-            intake.preview(settings, source, known, wish.include, as_json=wish.as_json)
+            elsewhere = known is transcript_source.FORMAT and settings.journal_store == "chroma"
+            intake.preview(
+                settings, source, known, wish.include,
+                by_project=wish.by_project, comparable=not elsewhere, as_json=wish.as_json,
+            )  # fmt: skip
         elif known.name in OWN_LOADERS:
             intake.demand_agreement(source, known, agreed=wish.agreed)
             _own(settings, path, known.name, wish)

@@ -1,9 +1,11 @@
 """The interface of a store for turns of agents and summaries of their sessions (e), and of its database."""
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Literal, NamedTuple, Protocol
+from typing import Generic, Literal, NamedTuple, Protocol, TypeVar
 
-from memoryd.model import Findings, Interaction, SessionSummary
+from memoryd.model import Findings, Interaction, SessionSummary, Workspace
+
+T = TypeVar("T")
 
 COLLECTIONS = {"memories": "neo-agent-memory", "summaries": "neo-agent-sessions"}
 """e's names for the two kinds, and ChromaDB's collection for each."""
@@ -67,8 +69,20 @@ class Summaries(NamedTuple):
     total: int
 
 
+class JournalHit(NamedTuple, Generic[T]):
+    """A turn or summary that was found, and its score, 1 at most."""
+
+    item: T
+    score: float
+    workspace: Workspace | None = None
+    """Where it lies, if several workspaces are read together."""
+
+
 class JournalStore(Protocol):
-    """The turns and summaries of one workspace. Every method raises StoreError with cause and next step."""
+    """The turns and summaries of one workspace; searches also read those that it includes.
+
+    Every method raises StoreError with cause and next step.
+    """
 
     def add(self, turn: Interaction) -> Interaction:
         """Store a turn, under a new id if its own is taken, and return it; durable when this returns."""
@@ -82,8 +96,8 @@ class JournalStore(Protocol):
     def of_session(self, session_id: str, limit: int, offset: int) -> Turns:
         """Return the turns of a session in the order of time."""
 
-    def find(self, query: str, number: int, session_id: str) -> Findings[tuple[Interaction, float]]:
-        """Return the turns that bear on a query, of one session or ('') any, each with a score up to 1."""
+    def find(self, query: str, number: int, session_id: str) -> Findings[JournalHit[Interaction]]:
+        """Return the turns that bear on a query, of one session or ('') any, best first."""
 
     def unsummarized(self) -> list[str]:
         """Return the sessions that have no summary, or more turns than their summary counted."""
@@ -97,8 +111,8 @@ class JournalStore(Protocol):
     def summaries(self, limit: int, offset: int, category: str) -> Summaries:
         """Return the summaries of one category or ('') all, the newest first."""
 
-    def find_summaries(self, query: str, number: int, category: str) -> Findings[tuple[SessionSummary, float]]:
-        """Return the summaries that bear on a query, of one category or ('') any, each with a score up to 1."""
+    def find_summaries(self, query: str, number: int, category: str) -> Findings[JournalHit[SessionSummary]]:
+        """Return the summaries that bear on a query, of one category or ('') any, best first."""
 
     def delete_summaries(self) -> int:
         """Delete all summaries; return how many. Turns stay."""

@@ -11,10 +11,10 @@ from memoryd.core.graph.entities import NewEntity
 from memoryd.core.graph.relations import Edge
 from memoryd.core.graph.search import MatchingNode, MatchingObservation
 from memoryd.core.graph.transaction import Graph
-from memoryd.core.scope import Scope
+from memoryd.core.scope import Scope, together
 from memoryd.core.search.pipeline import Mode
 from memoryd.errors import NotFoundError
-from tests.core.kit import engine, never
+from tests.core.kit import Ollama, engine, never, with_ollama
 
 NODES = {
     "Ann": ("engineer", ["drinks green tea every morning", "writes the invoicing service in Rust"]),
@@ -143,3 +143,26 @@ def test_only_the_nodes_own_observations_are_searched(graph: Graph) -> None:
 def test_a_node_that_is_not_there_is_told(graph: Graph) -> None:
     with pytest.raises(NotFoundError, match="Node 'Nobody' not found"):
         within(graph, "Nobody", "x", 5)
+
+
+def test_included_workspaces_by_meaning_of_each_that_has_vectors(tmp_path: Path, server: Ollama) -> None:
+    for name, node, fact in (("shop", "Ann", "drinks green tea"), ("bare", "Bob", "grows green tea")):
+        with with_ollama(tmp_path, server) if name == "shop" else engine(tmp_path) as here:
+            place = here.workspaces.ensure(name)
+            entities.create(Graph(Scope(here, place)), [NewEntity(name=node, type="person", observations=(fact,))])
+            here.embedding.catch_up(never)
+    with engine(tmp_path) as here:
+        here.workspaces.include("shop", ["bare"])
+        both = Graph(together(here, here.workspaces.find("shop")))
+        found, mode = node_search.search(both, "green tea", 5, "embedding")
+        assert mode == "text"
+        assert {(one.entity.name, one.workspace and one.workspace.name) for one in found.best} == {
+            ("Ann", "shop"), ("Bob", "bare"),
+        }  # fmt: skip
+    with with_ollama(tmp_path, server) as here:
+        both = Graph(together(here, here.workspaces.find("shop")))
+        for mode in ("auto", "embedding"):
+            found, used = node_search.search(both, "green tea", 5, mode)
+            assert used == mode
+            assert {one.entity.name for one in found.best} == {"Ann", "Bob"}
+            assert max(one.score for one in found.best) <= 1

@@ -87,7 +87,8 @@ def test_a_vault_and_a_journal_find_what_one_snapshot_has(here: Engine, monkeypa
     journal.add("What colour has the door?", "I look.", "The door is red.", "one")
     journal.summarize("one")
     in_the_middle(here, monkeypatch, lambda: vault.prune("vault", key="door"))
-    ((match,), total) = vault.search("door")
+    found, total = vault.search("door")
+    (match,) = found.best
     assert (match.record.body, total) == ("The door is red.", 1)
     in_the_middle(here, monkeypatch, lambda: journal.kept.replace([], []))
     assert len(journal.kept.find("door", 5, "").best) == 1

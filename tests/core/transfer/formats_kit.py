@@ -31,9 +31,13 @@ def sample(name: str, folder: Path) -> Path:
 def bring(
     engine: Engine, path: Path, form: str = "", *include: str, by_project: bool = False
 ) -> tuple[Intake, list[RestoredWorkspace]]:
-    """Import a source, as the format that it is recognized as unless one is named."""
+    """Import a source, as the format that it is recognized as unless one is named; what was counted before is added."""
     with opened(path) as source:
         found = FORMATS[form] if form else intake.recognize(source, FORMATS.values())
         assert found, f"{path} is not recognized"
         with intake.staged(engine, source, found, frozenset(include), lambda *_: None, by_project=by_project) as read:
-            return read, read.load(engine, lambda *_: None)
+            counted = read.rehearse(engine, lambda *_: None)
+            done = read.load(engine, lambda *_: None)
+            added = {noun: sum(one.new[noun] for one in done) for noun in read.numbers}
+            assert added == {noun: counted[noun] for noun in added}
+            return read, done

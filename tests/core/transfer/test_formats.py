@@ -27,12 +27,17 @@ from tests.core import kit
 from tests.core.transfer.formats_kit import NAMES, bring, sample
 
 EXPECTED: dict[str, tuple[str, dict[str, int], int, str]] = {
+    "basic-memory": (
+        "markdown", {"entities": 7, "observations": 5, "relations": 6}, 0,
+        "[decision] @2026-07-27 The grinder stays at 18.",
+    ),
     "chatgpt": ("chatgpt", {"memories": 1, "turns": 3}, 1, "Ann prefers Assam."),
     "claude-ai": ("claude-ai", {"memories": 5, "turns": 3, "summaries": 1}, 2, "Work: Ann prefers short answers."),
     "claude-mem": (
         "claude-mem", {"memories": 2, "summaries": 1}, 1,
         "Port of staging. It moved\nThe old port was taken.\n- Staging listens on 5433",
     ),
+    "claude-mem-original": ("claude-mem", {"memories": 3, "summaries": 1}, 2, "バックアップは毎晩三時に動く"),
     "claude-memory": (
         "markdown", {"memories": 2}, 1,
         "Where staging listens\n\nStaging listens on port 5433. **Why:** 5432 is the old one. See [[deploy-steps]].",
@@ -56,6 +61,8 @@ EXPECTED: dict[str, tuple[str, dict[str, int], int, str]] = {
         "[method] Pour over is clearer than French press #brewing (tasted twice)",
     ),
     "mcp-memory-service": ("mcp-memory-service", {"memories": 2}, 2, "Bob likes cycling to work."),
+    "mcp-memory-service-export": ("mcp-memory-service", {"memories": 3}, 1, "Bob fährt mit dem Rad zur Arbeit."),
+    "mcp-memory-service-original": ("mcp-memory-service", {"memories": 3}, 3, "Bob fährt mit dem Rad zur Arbeit."),
     "mcp-memory-service-json": ("mcp-memory-service", {"memories": 1}, 0, "Staging listens on port 5433."),
     "mem0": ("mem0", {"memories": 2}, 1, "Bob lives in Porto."),
     "mem0-export": ("mem0", {"memories": 1}, 1, "Ann prefers tea."),
@@ -112,6 +119,52 @@ def test_a_sample_is_recognized_imported_and_found_and_a_second_import_adds_noth
     assert text in {hit.record.body for hit in recalled.hits}
     _, (again,) = bring(engine, path)
     assert not +again.new
+
+
+def test_what_another_program_keeps_apart_or_names_shows_in_tags(engine: Engine, tmp_path: Path) -> None:
+    bring(engine, sample("mcp-memory-service-original", tmp_path))
+    kept = records(engine)
+    assert kept["The tulips need frost."].tags == ("project:garden", "type:learning", "garden")
+    assert kept["Bob fährt mit dem Rad zur Arbeit."].tags == ("type:note", "entity:Bob")
+
+
+def test_a_text_of_a_database_that_is_no_utf_8_costs_its_wrong_bytes_alone(engine: Engine, tmp_path: Path) -> None:
+    path = sample("claude-mem-original", tmp_path)
+    with closing(sqlite3.connect(path)) as database, database:
+        database.execute("UPDATE observations SET title = CAST(x'546561ff' AS TEXT), project = 'Café' WHERE id = 2")
+    read, _ = bring(engine, path)
+    assert read.numbers["memories"] == 3
+    assert records(engine)["Tea\ufffd"].tags == ("project:Café", "type:discovery")
+
+
+def test_what_of_a_vault_is_not_taken_and_why(engine: Engine, tmp_path: Path) -> None:
+    vault = tmp_path / "vault"
+    vault.mkdir()
+    (vault / "torn.md").write_text("---\ntags: [a\n---\nHalf a property.\n")
+    (vault / "picture.png").write_bytes(b"\x89PNG")
+    (vault / "Tea.md").write_text(
+        f"# Tea\n\n## Green\n\n{'Steep it for two minutes. ' * 90}\n\n## Black\n\nBoiling water.\n"
+    )
+    read, _ = bring(engine, vault)
+    assert dict(read.found.left_out) == {"other files, such as pictures": 1}
+    (hint,) = read.found.hints.first
+    assert hint.startswith("torn.md: its properties are no YAML (line 3: did not find expected ',' or ']')")
+    assert {text.split("\n\nSteep")[0] for text in records(engine)} == {
+        "torn\n\nHalf a property.", "# Tea\n\n## Green", "Tea\n\n## Black\n\nBoiling water.",
+    }, "a heading with nothing below it is no memory"  # fmt: skip
+
+
+def test_a_conversation_that_is_torn_is_named(engine: Engine, tmp_path: Path) -> None:
+    file = tmp_path / "conversations.json"
+    whole = json.loads((sample("chatgpt", tmp_path) / "conversations.json").read_text())
+    torn = [{"id": "c9", "title": "Piano", "mapping": "gone"}, {"id": "c8", "mapping": {}}, {"title": "Bees"}, {"x": 1}]
+    file.write_text(json.dumps([*whole, *torn]))
+    read, _ = bring(engine, file)
+    assert read.found.faults.first == [
+        "the conversation 'Piano' has no messages (mapping)", "the conversation 'c8' has no messages (mapping)",
+        "the conversation 'Bees' has no id", "a conversation with x has no id",
+    ]  # fmt: skip
+    assert read.numbers["turns"] == 3
 
 
 # damage --------------------------------------------------------------------------------------------------------------

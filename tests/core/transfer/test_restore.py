@@ -163,7 +163,7 @@ def test_a_key_that_is_there_stays_as_it_is_and_is_told(engine: Engine, other: E
     assert outcome.remarks == ["The key 'key' is there already and stays as it is."]
     assert outcome.new["memories"] == 0
     kept, _ = Vault(Scope(other, other.workspaces.find("default"), "s")).search("text")
-    assert [match.record.body for match in kept] == ["text 1"]
+    assert [match.record.body for match in kept.best] == ["text 1"]
 
 
 def test_a_memory_that_says_the_same_is_there_already(engine: Engine, other: Engine, file: Path) -> None:

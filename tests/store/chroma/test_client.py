@@ -15,6 +15,8 @@ import pytest
 from memoryd.core.engine import Engine
 from memoryd.core.journal.chroma_vectors import JournalVectors
 from memoryd.core.journal.in_chroma import JournalChroma
+from memoryd.core.journal.journal import Journal
+from memoryd.core.scope import Scope, together
 from memoryd.errors import InvalidInputError, StoreAwayError, StoreError
 from memoryd.settings import Settings
 from memoryd.store import open_chroma
@@ -108,7 +110,7 @@ def test_what_lacks_optional_fields_is_read(kept: JournalChroma, raw: ChromaData
     assert (one.prompt, one.thought, one.response, one.created_at) == ("p", "t", "r", "2025-10-09T08:53:20.000Z")
     (found,) = kept.summaries(5, 0, "").page
     assert (found.quality, found.impact, found.memory_count, found.technologies) == (85, None, 0, ())
-    assert [one.id for one, _ in kept.find("anything", 5, "s").best] == [one.id]
+    assert [one.id for one, *_ in kept.find("anything", 5, "s").best] == [one.id]
 
 
 def test_what_is_no_turn_is_named(kept: JournalChroma, raw: ChromaDatabase) -> None:
@@ -134,12 +136,27 @@ def test_vectors_of_another_model_are_refused_until_they_are_replaced(kept: Jour
     assert kept.find("bread", 1, "").best[0][0] == turn(1)
 
 
+def test_included_workspaces_are_searched_together(made: Engine) -> None:
+    names = [str(uuid.uuid4()) for _ in range(2)]
+    for name, text in zip(names, (BREAD, CAR), strict=True):
+        journal(made, name).put([turn(1, text=text), turn(2, text=("It rains.", "Yes.", "So it does."))])
+    made.workspaces.include(names[0], [names[1]])
+    both = Journal(together(made, made.workspaces.find(names[0]))).kept
+    for query, text, name in (("bread", BREAD, names[0]), ("car battery", CAR, names[1])):
+        hits = both.find(query, 4, "").best
+        assert (hits[0].item.prompt, hits[0].workspace and hits[0].workspace.name) == (text[0], name)
+        assert len(hits) == 3, "what both have is shown once"
+    assert len(both.find("bread", 2, "").best) == 2
+    assert both.find_summaries("bread", 2, "").best == []
+
+
 def test_without_a_model_all_can_be_read_and_nothing_is_written(made: Engine, chroma: str, tmp_path: Path) -> None:
     journal(made, "common").replace([turn(1)], ())
     with ExitStack() as ends:
         server = ends.enter_context(closing(Chroma(ExternalChroma(chroma))))
         without = ends.enter_context(engine(tmp_path, None))
-        kept = JournalChroma(server, made.workspaces.ensure("common"), JournalVectors(without.helpers), without.secrets)
+        common = Scope(without, made.workspaces.ensure("common"))
+        kept = JournalChroma(server, common, JournalVectors(without.helpers))
         assert texts(kept) == [BREAD[0]]
         assert [*kept.every_turn()] == [turn(1)]
         kept.try_out()

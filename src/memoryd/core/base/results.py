@@ -5,6 +5,7 @@ from typing import Any, NotRequired, TypeVar, cast
 
 from typing_extensions import TypedDict
 
+from memoryd.model import Workspace
 from memoryd.text import CHARACTERS_PER_TOKEN
 
 
@@ -21,6 +22,12 @@ class Counted(TypedDict):
     tokens_used: int
 
 
+class Placed(TypedDict):
+    """A hit that names its workspace, if several are read together."""
+
+    workspace: NotRequired[str]
+
+
 BodyT = TypeVar("BodyT")
 CountedT = TypeVar("CountedT", bound=Counted)
 
@@ -28,6 +35,11 @@ CountedT = TypeVar("CountedT", bound=Counted)
 def compact(body: object) -> str:
     """Return JSON as results are shown: without blanks, all letters as they are."""
     return json.dumps(body, ensure_ascii=False, separators=(",", ":"))
+
+
+def placed(workspace: Workspace | None) -> Placed:
+    """Return the field that names the workspace of a hit; none where only one is read."""
+    return {"workspace": workspace.name} if workspace else {}
 
 
 def without_empty(body: BodyT, *names: str) -> BodyT:

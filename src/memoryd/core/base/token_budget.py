@@ -37,10 +37,10 @@ class Budget:
         self._spent += cost
         return True
 
-    def beyond(self, share: float) -> float:
-        """Return the share of the budget that is spent once `share` of the rest is spent too."""
+    def beyond(self, share: float, most: float = 1.0) -> float:
+        """Return the share of the budget that is spent once `share` of what is left up to `most` is spent too."""
         spent = self._spent / self._limit if self._limit else 0.0
-        return spent + share * (1 - spent)
+        return spent + share * (most - spent)
 
     def fill(self, parts: Iterable[PartT], share: float = 1.0) -> list[PartT]:
         """Return the first parts, as many as fit, and add their cost."""

@@ -1,18 +1,20 @@
 """Search of nodes by the words and the meaning of their observations, in every perspective (c)."""
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TypeVar
 
+from memoryd.core.graph import observations
 from memoryd.core.graph.transaction import Graph, demand, named
 from memoryd.core.records import records
 from memoryd.core.records.embedding import Question
 from memoryd.core.search import ranking
-from memoryd.core.search.candidates import Candidates, similarities, spread
+from memoryd.core.search.candidates import Candidates, Found, similarities, spread
 from memoryd.core.search.pipeline import Mode, Search
-from memoryd.model import Entity, Filter, Findings, Kind, Record
-from memoryd.store.base import Queries
+from memoryd.core.search.union import union
+from memoryd.model import Entity, Filter, Findings, Kind, Record, Workspace
 
 T = TypeVar("T")
 
@@ -25,10 +27,14 @@ class MatchingNode:
     """A node, and the observation that matches best, or None if its own text does."""
 
     entity: Entity
+    observed: int
+    """How many observations it has."""
     observation: str | None
     perspective: str | None
     """The perspective in which the observation matched; None if words alone or the node's own text matched."""
     score: float
+    workspace: Workspace | None = None
+    """Where it lies, if several workspaces are read together."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,12 +46,50 @@ class MatchingObservation:
     score: float
 
 
+@dataclass(frozen=True, slots=True)
+class FoundNodes:
+    """What ranking needs from one snapshot: the candidates, and the nodes that are the best of the workspace."""
+
+    found: Found
+    depth: int
+    """The most candidates by words, and per perspective."""
+    entities: Mapping[str, Entity]
+    """By name."""
+    observed: Mapping[str, int]
+    """How many observations each has, by id."""
+
+
 def search(graph: Graph, query: str, limit: int, mode: Mode = "auto") -> tuple[Findings[MatchingNode], Mode]:
-    """Return what `find` does, on a snapshot of its own."""
-    return ask(graph, query, mode, lambda question: find(graph, question, limit, mode))
+    """Return what `ranked` does, of all workspaces that are read together, each on a snapshot of its own."""
+    parts = []
+    for scope in graph.scope.each:
+        own = Graph(scope)
+        parts.append((scope.workspace, ask(own, query, mode, partial(_find_in, own, limit, mode))))
+    return ranked(graph, parts, limit, mode)
 
 
-def find(graph: Graph, question: Question, limit: int, mode: Mode = "auto") -> tuple[Findings[MatchingNode], Mode]:
+def _find_in(graph: Graph, limit: int, mode: Mode, question: Question) -> FoundNodes:
+    return find(graph, question, limit, mode)
+
+
+def find(graph: Graph, question: Question, limit: int, mode: Mode = "auto") -> FoundNodes:
+    """Return what may match a query in one workspace."""
+    finder = Search(graph.scope, ranking.GRAPH)
+    for depth in DEPTHS:
+        candidates, used = _candidates(finder, question, Filter(kinds=KINDS), mode, depth)
+        scores = scores_of(candidates, used, depth)
+        found = Found(question.text, candidates, records.fetch(question.queries, list(scores), ""), {})
+        best = _best_of_each(found, scores)
+        if len(best) >= limit or len(scores) < depth:
+            break
+    entities = named(question.queries, [name for _, name in best][:limit])
+    observed = observations.counts(question.queries, [one.id for one in entities.values()])
+    return FoundNodes(found, depth, entities, observed)
+
+
+def ranked(
+    graph: Graph, parts: Sequence[tuple[Workspace, FoundNodes]], limit: int, mode: Mode
+) -> tuple[Findings[MatchingNode], Mode]:
     """Return the nodes that match a query best, with scores in [0, 1], and the mode that was used.
 
     The mode becomes `text` if there are no vectors to compare (c: "when the embedding pipeline is unavailable").
@@ -54,15 +98,20 @@ def find(graph: Graph, question: Question, limit: int, mode: Mode = "auto") -> t
     without candidates that share no word with the query and are not near it; words alone if the query has FTS syntax
     or there is no model.
     """
-    finder = Search(graph.scope, ranking.GRAPH)
-    for depth in DEPTHS:
-        candidates, used = _candidates(finder, question, Filter(kinds=KINDS), mode, depth)
-        scores = scores_of(candidates, used, depth)
-        best = _best_of_each(question.queries, scores, limit)
-        if len(best) >= limit or len(scores) < depth:
-            break
-    matches = [_match(entity, record, scores, candidates) for entity, record in best]
-    return Findings(matches, candidates.degraded), used
+    degraded = [*(part.found.candidates.degraded for _, part in parts), graph.scope.degraded]
+    several, nodes = len(parts) > 1, dict(parts)
+    if mode == "embedding":  # words stand in for vectors only where no workspace has any
+        parts = [part for part in parts if part[1].found.candidates.vectors] or parts
+    depth = max(part.depth for _, part in parts)
+    found = union([(place, part.found) for place, part in parts], depth) if several else parts[0][1].found
+    used: Mode = mode if found.candidates.vectors else "text"
+    scores = scores_of(found.candidates, used, depth)
+    matches = [
+        _match(of, record, scores[record.id], found)
+        for (place, name), record in _best_of_each(found, scores).items()
+        if name in (of := nodes[place or parts[0][0]]).entities
+    ]
+    return Findings(matches[:limit], " ".join(filter(None, dict.fromkeys(degraded)))), used
 
 
 def within(
@@ -112,21 +161,21 @@ def scores_of(candidates: Candidates, mode: Mode, depth: int) -> dict[str, float
     return ranking.fuse(words, {key: vectors[key] for key in bears}, ranking.GRAPH.alpha)
 
 
-def _best_of_each(queries: Queries, scores: dict[str, float], limit: int) -> list[tuple[Entity, Record]]:
-    """Return the best entities with the record by which each matches, ordered by score."""
-    found = records.fetch(queries, list(scores), "")
-    best: dict[str, Record] = {}
-    for key in sorted(found, key=lambda key: -scores[key]):
-        best.setdefault(found[key].name or "", found[key])
-    entities = named(queries, list(best)[:limit])
-    return [(entities[name], best[name]) for name in list(best)[:limit]]
+def _best_of_each(found: Found, scores: Mapping[str, float]) -> dict[tuple[Workspace | None, str], Record]:
+    """Return the record by which each node matches best, by the node's workspace and name, best first."""
+    best: dict[tuple[Workspace | None, str], Record] = {}
+    for key in sorted((key for key in found.records if key in scores), key=lambda key: -scores[key]):
+        best.setdefault((found.origins.get(key), found.records[key].name or ""), found.records[key])
+    return best
 
 
-def _match(entity: Entity, record: Record, scores: dict[str, float], candidates: Candidates) -> MatchingNode:
-    observed = record.kind is Kind.OBSERVATION
+def _match(part: FoundNodes, record: Record, score: float, found: Found) -> MatchingNode:
+    observed, entity = record.kind is Kind.OBSERVATION, part.entities[record.name or ""]
     return MatchingNode(
         entity=entity,
+        observed=part.observed[entity.id],
         observation=record.body if observed else None,
-        perspective=candidates.nearest_from.get(record.id) if observed else None,
-        score=scores[record.id],
+        perspective=found.candidates.nearest_from.get(record.id) if observed else None,
+        score=score,
+        workspace=found.origins.get(record.id),
     )

@@ -1,13 +1,15 @@
 """Answers of the graph tools within a token budget: nodes by name, pages, matches, neighborhoods, lists."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Generic, TypeVar
 
 from typing_extensions import TypedDict
 
 from memoryd.core.base.clock import moment, timestamp
-from memoryd.core.base.results import Searched, counted, without_empty
+from memoryd.core.base.results import Placed, Searched, counted, placed, without_empty
 from memoryd.core.base.token_budget import LIST_FRAME, Budget
 from memoryd.core.graph import (
     as_of,
@@ -29,7 +31,7 @@ from memoryd.core.graph.search import MatchingNode
 from memoryd.core.graph.transaction import Graph, named
 from memoryd.core.records.embedding import Question
 from memoryd.core.search.pipeline import Mode
-from memoryd.model import Entity, Observation, Relation
+from memoryd.model import Entity, Findings, Observation, Relation, Workspace
 from memoryd.store.base import Queries
 
 NODES_SHARE = 0.6  # maximum share of a neighborhood's budget for nodes, before relations are shown
@@ -72,7 +74,7 @@ class _Ends:
         """Count the relations; none of them is shown yet."""
         return cls(ids, shown, relations.number(queries, ids))
 
-    def fill(self, queries: Queries, budget: Budget, share: float = 1.0) -> None:
+    def fill(self, queries: Queries, budget: Budget, share: float) -> None:
         """Show more of them, as many as fit, in the order in which they were made."""
         limit = min(budget.at_most(LEAST_RELATION, share), self.number - len(self.shown))
         if limit:
@@ -80,20 +82,25 @@ class _Ends:
             self.shown.extend(budget.fill(map(relations.shown, found[len(self.shown) :]), share))
 
 
-def _fill(queries: Queries, nodes: Mapping[str, _Filled], every: Sequence[_Ends], budget: Budget) -> None:
-    """Show relations up to their share, then the observations of nodes by id, then the relations that still fit."""
-    share = budget.beyond(RELATIONS_SHARE)
+def _fill(
+    queries: Queries, nodes: Mapping[str, _Filled], every: Sequence[_Ends], budget: Budget, most: float = 1.0
+) -> None:
+    """Show relations up to their share, then the observations of nodes by id, then the relations that still fit.
+
+    `most` is the share of the budget that may be spent then.
+    """
+    share = budget.beyond(RELATIONS_SHARE, most)
     for ends in every:
         ends.fill(queries, budget, share)
     for key, node in nodes.items():
-        node["observations"] = budget.fill(_observations(queries, key, budget))
+        node["observations"] = budget.fill(_observations(queries, key, budget, most), most)
         node["observations_omitted"] -= len(node["observations"])
     for ends in every:
-        ends.fill(queries, budget)
+        ends.fill(queries, budget, most)
 
 
-def _observations(queries: Queries, entity_id: str, budget: Budget) -> Iterator[ShownObservation]:
-    if limit := min(budget.at_most(LEAST_OBSERVATION), observations.READ_AT_ONCE):
+def _observations(queries: Queries, entity_id: str, budget: Budget, most: float) -> Iterator[ShownObservation]:
+    if limit := min(budget.at_most(LEAST_OBSERVATION, most), observations.READ_AT_ONCE):
         yield from map(observations.shown, observations.onward(queries, entity_id, at_once=limit))
 
 
@@ -243,7 +250,7 @@ def _list_of(shown: GraphPage, part: GraphPart) -> list[Any]:
 # search --------------------------------------------------------------------------------------------------------------
 
 
-class MatchedNode(ShownNode):
+class MatchedNode(ShownNode, Placed):
     """A node that was found, why it matched, and as much of it as fits."""
 
     matched_observation: str | None
@@ -269,42 +276,61 @@ class MatchedNodes(Searched):
 def matched(graph: Graph, query: str, limit: int, mode: Mode, tokens: int) -> MatchedNodes:
     """Return the nodes that match a query with observations and relations, or the name only if no more fits."""
 
-    def work(question: Question) -> MatchedNodes:
-        found, used = search.find(graph, question, limit, mode)
-        budget = Budget(tokens)
-        degraded = found.degraded if found.degraded and budget.take({"degraded": found.degraded}) else ""
-        return _matched(question.queries, found.best, used, degraded, budget)
+    def alone(question: Question) -> MatchedNodes:
+        found = search.ranked(graph, [(graph.workspace, search.find(graph, question, limit, mode))], limit, mode)
+        return _matched(*found, tokens, {None: lambda work: work(question.queries)})
 
-    return search.ask(graph, query, mode, work)
+    if not graph.scope.included:
+        return search.ask(graph, query, mode, alone)
+    readers: _Readers = {scope.workspace: scope.read for scope in graph.scope.each}
+    return _matched(*search.search(graph, query, limit, mode), tokens, readers)
 
 
-def _matched(
-    queries: Queries, matches: Sequence[MatchingNode], mode: Mode, degraded: str, budget: Budget
-) -> MatchedNodes:
-    counts = observations.counts(queries, [match.entity.id for match in matches])
-    forms = {match.entity.id: _forms(match, counts[match.entity.id]) for match in matches}
-    fitting = {key: next(filter(budget.take, each), None) for key, each in forms.items()}
-    nodes = {key: node for key, node in fitting.items() if node}
-    ends = {key: _Ends.of(queries, [key], node["relations"]) for key, node in nodes.items()}
-    whole = {key: node for key, node in nodes.items() if not node["name_only"]}
-    _fill(queries, whole, [ends[key] for key in whole], budget)
+_Filling = tuple[list[MatchedNode], list[_Ends], Budget]
+_Readers = Mapping[Workspace | None, Callable[[Callable[[Queries], _Filling]], _Filling]]
+
+
+def _matched(found: Findings[MatchingNode], mode: Mode, tokens: int, readers: _Readers) -> MatchedNodes:
+    """Show what was found; `readers` run work on a snapshot of each workspace."""
+    budget = Budget(tokens)
+    degraded = found.degraded if found.degraded and budget.take({"degraded": found.degraded}) else ""
+    forms = [(match.workspace, next(filter(budget.take, _forms(match)), None)) for match in found.best]
+    heads = [(place, node) for place, node in forms if node]
+    nodes, ends, left = dict(enumerate(node for _, node in heads)), list[_Ends](), len(heads)
+    for place in dict.fromkeys(place for place, _ in heads):
+        here = [number for number in nodes if heads[number][0] == place]
+        share, left = budget.beyond(len(here) / left), left - len(here)
+        filled, more, budget = readers[place](partial(_filled, [nodes[number] for number in here], budget, share))
+        nodes |= dict(zip(here, filled, strict=True))
+        ends += more
     shown: MatchedNodes = {
         "degraded": degraded, "result": list(nodes.values()), "mode": mode,
-        "omitted": _omitted(list(nodes.values()), len(matches), list(ends.values())), "tokens_used": 0,
+        "omitted": _omitted(list(nodes.values()), len(found.best), ends), "tokens_used": 0,
     }  # fmt: skip
     return counted(without_empty(shown, "degraded"))
 
 
-def _forms(match: MatchingNode, number: int) -> tuple[MatchedNode, MatchedNode]:
+def _filled(heads: Sequence[MatchedNode], budget: Budget, share: float, queries: Queries) -> _Filling:
+    """Return nodes of one workspace, filled up to a share of the budget, and what is left; a store may repeat this."""
+    left = copy(budget)
+    nodes: list[MatchedNode] = [{**node, "relations": []} for node in heads]
+    ends = [_Ends.of(queries, [node["id"]], node["relations"]) for node in nodes]
+    whole = [(node, its) for node, its in zip(nodes, ends, strict=True) if not node["name_only"]]
+    _fill(queries, {node["id"]: node for node, _ in whole}, [its for _, its in whole], left, share)
+    return nodes, ends, left
+
+
+def _forms(match: MatchingNode) -> tuple[MatchedNode, MatchedNode]:
     """Return the two forms of a match, still without observations: whole, and the name only."""
     whole: MatchedNode = {
         **results.node(match.entity), "matched_observation": match.observation,
         "matched_perspective": match.perspective, "score": round(match.score, 4), "name_only": False,
-        "observations_omitted": number, "relations": [],
+        "observations_omitted": match.observed, "relations": [], **placed(match.workspace),
     }  # fmt: skip
-    named: MatchedNode = {
-        **whole, "summary": None, "tags": [], "matched_observation": None, "matched_perspective": None,
-        "name_only": True, "relations": [],
+    named = copy(whole)
+    named |= {
+        "summary": None, "tags": [], "matched_observation": None, "matched_perspective": None, "name_only": True,
+        "relations": [],
     }  # fmt: skip
     return whole, named
 

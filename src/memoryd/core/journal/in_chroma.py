@@ -4,6 +4,7 @@ import uuid
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from itertools import count
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -11,11 +12,12 @@ from memoryd.core.base.batches import batches
 from memoryd.core.journal import metadata as journal_metadata
 from memoryd.core.journal.chroma_vectors import JournalVectors
 from memoryd.core.journal.metadata import CollectionName
-from memoryd.core.security.secrets import Secrets, cleaned
+from memoryd.core.scope import Scope
+from memoryd.core.security.secrets import cleaned
 from memoryd.errors import InvalidInputError, StoreError
 from memoryd.model import Findings, Interaction, SessionSummary, Workspace
 from memoryd.store.chroma.database import DEFAULT, OTHER_MODEL, ChromaDatabase, ChromaRow, Collection, GoneError
-from memoryd.store.journal import COLLECTIONS, Summaries, Turns
+from memoryd.store.journal import COLLECTIONS, JournalHit, Summaries, Turns
 
 if TYPE_CHECKING:
     from memoryd.store.chroma.client import Chroma
@@ -30,10 +32,15 @@ CANARY = "memoryd-healthcheck"
 class JournalChroma:
     """A JournalStore in ChromaDB: one database for each workspace; `default` uses ChromaDB's default database."""
 
-    def __init__(self, chroma: "Chroma", workspace: Workspace, vectors: JournalVectors, secrets: Secrets) -> None:
-        self.secrets = secrets
-        self._database: ChromaDatabase = chroma.database(DEFAULT if workspace.name == "default" else workspace.id)
+    def __init__(self, chroma: "Chroma", scope: Scope, vectors: JournalVectors) -> None:
+        self.secrets = scope.secrets
+        self._scope = scope
+        self._chroma = chroma
+        self._database = self._of(scope.workspace)
         self._vectors = vectors
+
+    def _of(self, workspace: Workspace) -> ChromaDatabase:
+        return self._chroma.database(DEFAULT if workspace.name == "default" else workspace.id)
 
     # turns -----------------------------------------------------------------------------------------------------------
 
@@ -72,11 +79,10 @@ class JournalChroma:
 
         return self._look("memories", work, Turns([], 0))
 
-    def find(self, query: str, number: int, session_id: str) -> Findings[tuple[Interaction, float]]:
-        """Return the turns that match a query, with scores, best first."""
+    def find(self, query: str, number: int, session_id: str) -> Findings[JournalHit[Interaction]]:
+        """Return the turns that match a query, best first."""
         where = {"sessionId": session_id} if session_id else None
-        found = self._nearest("memories", query, number, where)
-        return Findings([(_turn(row), row.score) for row in found])
+        return self._nearest("memories", query, number, where, _turn)
 
     def every_turn(self) -> Iterator[Interaction]:
         """Yield all turns, ordered by id."""
@@ -124,11 +130,10 @@ class JournalChroma:
 
         return self._look("summaries", work, Summaries([], 0))
 
-    def find_summaries(self, query: str, number: int, category: str) -> Findings[tuple[SessionSummary, float]]:
-        """Return the summaries that match a query, with scores, best first."""
+    def find_summaries(self, query: str, number: int, category: str) -> Findings[JournalHit[SessionSummary]]:
+        """Return the summaries that match a query, best first."""
         where = {"category": category} if category else None
-        found = self._nearest("summaries", query, number, where)
-        return Findings([(_summary(row), row.score) for row in found])
+        return self._nearest("summaries", query, number, where, _summary)
 
     def delete_summaries(self) -> int:
         """Delete all summaries but no turns; return how many were deleted."""
@@ -175,11 +180,13 @@ class JournalChroma:
 
     # -----------------------------------------------------------------------------------------------------------------
 
-    def _look(self, kind: CollectionName, work: Callable[[Collection], T], nothing: T) -> T:
-        """Read a collection; return `nothing` if it does not exist."""
+    def _look(
+        self, kind: CollectionName, work: Callable[[Collection], T], nothing: T, within: ChromaDatabase | None = None
+    ) -> T:
+        """Read a collection, of the own database or another; return `nothing` if it does not exist."""
 
         def look() -> T:
-            collection = self._database.collection(COLLECTIONS[kind])
+            collection = (within or self._database).collection(COLLECTIONS[kind])
             return work(collection) if collection else nothing
 
         return _again(look)
@@ -200,15 +207,26 @@ class JournalChroma:
             raise StoreError(f"{collection.name} was embedded by {made_by}. {OTHER_MODEL}")
 
     def _nearest(
-        self, kind: CollectionName, query: str, number: int, where: Mapping[str, Any] | None
-    ) -> list[ChromaRow]:
-        vector = self._vectors.question(query)
+        self, kind: CollectionName, query: str, number: int, where: Mapping[str, Any] | None,
+        made: Callable[[ChromaRow], N],
+    ) -> Findings[JournalHit[N]]:  # fmt: skip
+        """Return the nearest of all workspaces that are read; of what two have, that of the first."""
+        vector, scope = self._vectors.question(query), self._scope
+        once: dict[N, JournalHit[N]] = {}
+        for place in [one.workspace for one in scope.each]:
+            database = self._of(place)
+            within = partial(self._nearest_of, database, vector, number, where)
+            for row in self._look(kind, within, list[ChromaRow](), database):
+                item = made(row)
+                once.setdefault(item, JournalHit(item, row.score, place if scope.included else None))
+        return Findings(sorted(once.values(), key=lambda hit: -hit.score)[:number], scope.degraded)
 
-        def work(collection: Collection) -> list[ChromaRow]:
-            self._check_model(collection)
-            return self._database.nearest(collection, vector, number, where)
-
-        return self._look(kind, work, [])
+    def _nearest_of(
+        self, database: ChromaDatabase, vector: Sequence[float], number: int, where: Mapping[str, Any] | None,
+        collection: Collection,
+    ) -> list[ChromaRow]:  # fmt: skip
+        self._check_model(collection)
+        return database.nearest(collection, vector, number, where)
 
     def _written(self, collection: Collection, key: str) -> ChromaRow:
         for row in self._database.rows(collection, [key]):

@@ -2,9 +2,10 @@
 
 import json
 import uuid
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import chain
+from typing import TypeVar
 
 from memoryd.core.records import records
 from memoryd.core.records.embedding import Question
@@ -16,7 +17,9 @@ from memoryd.core.security.secrets import cleaned
 from memoryd.errors import StoreBusyError, StoreError
 from memoryd.model import AGENT_INTERACTION, Filter, Findings, Interaction, Kind, Record, SessionSummary
 from memoryd.store.base import Queries, Row
-from memoryd.store.journal import Summaries, Turns
+from memoryd.store.journal import JournalHit, Summaries, Turns
+
+T = TypeVar("T")
 
 BETWEEN = "\n\n"  # separates the three texts of a turn
 PAGE = 200  # turns that are read together; each may be long
@@ -69,17 +72,14 @@ class JournalRows:
 
         return self._scope.read(work)
 
-    def find(self, query: str, number: int, session_id: str) -> Findings[tuple[Interaction, float]]:
-        """Return the turns that match a query, with scores, best first."""
+    def find(self, query: str, number: int, session_id: str) -> Findings[JournalHit[Interaction]]:
+        """Return the turns that match a query, best first."""
 
         def work(question: Question) -> tuple[Found, dict[str, Row]]:
             among = _ids(question.queries, "journal.ids", session=session_id) if session_id else None
             return self._found(question, Kind.INTERACTION, among, "journal.cuts")
 
-        found, cuts = self._scope.ask(query, work)
-        ranked = self._search.ranked(found, fill=True)
-        best = [(_turn_of(hit.record, cuts[hit.record.id]), hit.score) for hit in ranked.best[:number]]
-        return Findings(best, ranked.degraded)
+        return self._ranked(query, number, work, _turn_of)
 
     def every_turn(self) -> Iterator[Interaction]:
         """Yield all turns, ordered by id."""
@@ -123,16 +123,14 @@ class JournalRows:
 
         return self._scope.read(work)
 
-    def find_summaries(self, query: str, number: int, category: str) -> Findings[tuple[SessionSummary, float]]:
-        """Return the summaries that match a query, with scores, best first."""
+    def find_summaries(self, query: str, number: int, category: str) -> Findings[JournalHit[SessionSummary]]:
+        """Return the summaries that match a query, best first."""
 
         def work(question: Question) -> tuple[Found, dict[str, Row]]:
             among = _ids(question.queries, "summaries.ids", category=category) if category else None
             return self._found(question, Kind.SUMMARY, among, "summaries.some")
 
-        found, rows = self._scope.ask(query, work)
-        ranked = self._search.ranked(found, fill=True)
-        return Findings([(_summary(rows[hit.record.id]), hit.score) for hit in ranked.best[:number]], ranked.degraded)
+        return self._ranked(query, number, work, lambda _, row: _summary(row))
 
     def delete_summaries(self) -> int:
         """Delete all summaries but no turns; return how many were deleted."""
@@ -231,6 +229,19 @@ class JournalRows:
         found = self._search.find(question, allowed)
         rows = question.queries.all(statement, ids=json.dumps(found.ids))
         return found, {row["id"]: row for row in rows}
+
+    def _ranked(
+        self, query: str, number: int, work: Callable[[Question], tuple[Found, dict[str, Row]]],
+        made: Callable[[Record, Row], T],
+    ) -> Findings[JournalHit[T]]:  # fmt: skip
+        """Return what `work` finds in each workspace that is read, made of its records and rows, best first."""
+        parts = [(scope.workspace, *scope.ask(query, work)) for scope in self._scope.each]
+        rows = {key: row for *_, of in reversed(parts) for key, row in of.items()}
+        ranked = self._search.ranked(self._search.union([(place, found) for place, found, _ in parts]), fill=True)
+        best = [
+            JournalHit(made(hit.record, rows[hit.record.id]), hit.score, hit.workspace) for hit in ranked.best[:number]
+        ]  # fmt: skip
+        return Findings(best, " ".join(filter(None, (ranked.degraded, self._scope.degraded))))
 
     def _page(self, statement: str, after: str) -> list[Row]:
         return self._scope.read(lambda q: q.all(statement, after=after, limit=PAGE))

@@ -38,9 +38,7 @@ class Journal:
         self.secrets = scope.secrets
         self._engine = engine
         self.kept: JournalStore = (
-            JournalChroma(engine.chroma, scope.workspace, JournalVectors(engine.helpers), engine.secrets)
-            if engine.chroma
-            else JournalRows(scope)
+            JournalChroma(engine.chroma, scope, JournalVectors(engine.helpers)) if engine.chroma else JournalRows(scope)
         )
 
     def add(self, prompt: str, thought: str, response: str, session_id: str) -> Interaction:

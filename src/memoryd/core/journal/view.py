@@ -5,9 +5,9 @@ from typing import Literal
 
 from typing_extensions import TypedDict
 
-from memoryd.core.base.results import Searched, without_empty
+from memoryd.core.base.results import Placed, Searched, placed, without_empty
 from memoryd.model import AGENT_INTERACTION, Findings, Interaction, SessionSummary
-from memoryd.store.journal import Database, State, Summaries, Turns
+from memoryd.store.journal import Database, JournalHit, State, Summaries, Turns
 
 DatabaseOutcome = Literal["started", "already_running", "stopped", "already_stopped", "embedded", "external"]
 MESSAGES: Mapping[DatabaseOutcome, str] = {
@@ -51,7 +51,7 @@ class SessionTurns(TypedDict):
     memories: list[ShownTurn]
 
 
-class FoundTurn(ShownTurn):
+class FoundTurn(ShownTurn, Placed):
     """A turn that was found; its score is 1 at most."""
 
     score: float
@@ -79,9 +79,11 @@ def turns_of(session_id: str, turns: Turns) -> SessionTurns:
     return {"sessionId": session_id, "count": len(memories), "total": turns.total, "memories": memories}
 
 
-def found_turns(query: str, found: Findings[tuple[Interaction, float]]) -> FoundTurns:
+def found_turns(query: str, found: Findings[JournalHit[Interaction]]) -> FoundTurns:
     """Return the turns that match a query."""
-    results: list[FoundTurn] = [{**_turn(turn), "score": round(score, 4)} for turn, score in found.best]
+    results: list[FoundTurn] = [
+        {**_turn(hit.item), "score": round(hit.score, 4), **placed(hit.workspace)} for hit in found.best
+    ]
     result: FoundTurns = {"degraded": found.degraded, "query": query, "count": len(results), "results": results}
     return without_empty(result, "degraded")
 
@@ -128,7 +130,7 @@ class SummaryPage(TypedDict):
     summaries: list[ShownSummary]
 
 
-class FoundSummary(ShownSummary):
+class FoundSummary(ShownSummary, Placed):
     """A summary that was found; its score is 1 at most."""
 
     score: float
@@ -163,9 +165,11 @@ def summary_page(summaries: Summaries) -> SummaryPage:
     return {"count": len(page), "total": summaries.total, "summaries": page}
 
 
-def found_summaries(query: str, found: Findings[tuple[SessionSummary, float]]) -> FoundSummaries:
+def found_summaries(query: str, found: Findings[JournalHit[SessionSummary]]) -> FoundSummaries:
     """Return the summaries that match a query."""
-    results: list[FoundSummary] = [{**_summary(one), "score": round(score, 4)} for one, score in found.best]
+    results: list[FoundSummary] = [
+        {**_summary(hit.item), "score": round(hit.score, 4), **placed(hit.workspace)} for hit in found.best
+    ]  # fmt: skip
     result: FoundSummaries = {"degraded": found.degraded, "query": query, "count": len(results), "results": results}
     return without_empty(result, "degraded")
 

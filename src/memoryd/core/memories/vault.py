@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -13,7 +13,7 @@ from memoryd.core.scope import Scope
 from memoryd.core.search import ranking
 from memoryd.core.security.secrets import cleaned, matched
 from memoryd.errors import InvalidInputError, NotFoundError
-from memoryd.model import CLIENT, Filter, Kind, Record, Shelf, VectorSet
+from memoryd.model import CLIENT, Filter, Findings, Kind, Record, Shelf, VectorSet, Workspace
 from memoryd.query_syntax import WordQuery, parse_query
 from memoryd.store.base import Queries
 from memoryd.text import unstorable
@@ -30,6 +30,8 @@ class Match:
 
     record: Record
     relevance: float
+    workspace: Workspace | None = None
+    """Where it lies, if several workspaces are read together."""
 
 
 class Vault:
@@ -132,7 +134,7 @@ class Vault:
         tags: Sequence[str] = (),
         vector: Sequence[float] | None = None,
         limit: int = 10,
-    ) -> tuple[list[Match], int]:
+    ) -> tuple[Findings[Match], int]:
         """Return what bears on a query, best first, and how many memories of the shelf and tags were searched.
 
         a: relevance = .4 words + .6 cosine if memory and query both have a vector, else the words alone. Without a
@@ -140,6 +142,7 @@ class Vault:
         """
         parsed = parse_query(query)
         question = _unit(vector) if vector is not None else None
+
         allowed = Filter(tags=tuple(tags), session=self._scope.session, shelf=shelf)
 
         def work(queries: Queries) -> tuple[list[Match], int]:
@@ -153,7 +156,9 @@ class Vault:
             fetched = records.fetch(queries, best, self._scope.session)
             return [Match(fetched[key], scores[key]) for key in best], total
 
-        return self._scope.read(work)
+        parts = [(scope.workspace, *scope.read(work)) for scope in self._scope.each]
+        matches = parts[0][1] if len(parts) == 1 else _together([(place, found) for place, found, _ in parts])
+        return Findings(matches[:limit], self._scope.degraded), sum(total for *_, total in parts)
 
     def _tagged(self, queries: Queries, query: str, shelf: Shelf, tags: Sequence[str], limit: int) -> dict[str, float]:
         if query.strip():
@@ -238,6 +243,19 @@ class Vault:
         asked = {"session": self._scope.session, "shelf": shelf}
         distinct = list(dict.fromkeys(tags))
         return asked | {"tags": json.dumps(distinct), "tag_count": len(distinct)}
+
+
+def _together(parts: Sequence[tuple[Workspace, Sequence[Match]]]) -> list[Match]:
+    """Return the matches of several workspaces by relevance, equal ones by time; of a record that two have, the first.
+
+    A relevance says how much of the query a memory has, not how rare that is in its workspace.
+    """
+    once: dict[str, Match] = {}
+    for place, matches in parts:
+        for match in matches:
+            once.setdefault(match.record.id, replace(match, workspace=place))
+    newest = sorted(once.values(), key=lambda match: match.record.updated_at, reverse=True)
+    return sorted(newest, key=lambda match: -match.relevance)
 
 
 def _unit(vector: Sequence[float]) -> Embedded:

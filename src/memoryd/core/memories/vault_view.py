@@ -1,12 +1,13 @@
 """What the tools for memories with a key answer."""
 
-from collections.abc import Iterable
 from typing import Annotated
 
 from pydantic import Field
 from typing_extensions import TypedDict
 
+from memoryd.core.base.results import Placed, Searched, placed, without_empty
 from memoryd.core.memories.vault import Match
+from memoryd.model import Findings
 
 DIGITS = 3  # of a relevance: vectors are kept as float16, which costs a cosine of 1 up to .0005
 
@@ -19,7 +20,7 @@ class CommittedMemory(TypedDict):
     scope: str
 
 
-class FoundMemory(TypedDict):
+class FoundMemory(Placed):
     """A memory that was found."""
 
     key: str
@@ -29,7 +30,7 @@ class FoundMemory(TypedDict):
     relevance: Annotated[float, Field(description="Score in [0,1]; 1.0 = exact match.")]
 
 
-class FoundMemories(TypedDict):
+class FoundMemories(Searched):
     """The memories that were found, best first, and among how many."""
 
     results: list[FoundMemory]
@@ -48,9 +49,12 @@ class NamedSession(TypedDict):
     session_id: str
 
 
-def found(matches: Iterable[Match], total: int) -> FoundMemories:
+def found(matches: Findings[Match], total: int) -> FoundMemories:
     """Return the matches of a search among `total` memories, in their order."""
-    return {"results": list(map(_found, matches)), "total_searched": total}
+    result: FoundMemories = {
+        "degraded": matches.degraded, "results": list(map(_found, matches.best)), "total_searched": total,
+    }  # fmt: skip
+    return without_empty(result, "degraded")
 
 
 def _found(match: Match) -> FoundMemory:
@@ -58,4 +62,5 @@ def _found(match: Match) -> FoundMemory:
     return {
         "key": record.name or "", "content": record.body, "tags": list(record.tags),
         "scope": "session" if record.scope else "vault", "relevance": round(min(1.0, match.relevance), DIGITS),
+        **placed(match.workspace),
     }  # fmt: skip

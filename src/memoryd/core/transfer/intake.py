@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ from memoryd.core.transfer import restore
 from memoryd.core.transfer.formats.items import Yielded
 from memoryd.core.transfer.formats.source import ForeignFormat, Source
 from memoryd.core.transfer.reader import Part
+from memoryd.core.transfer.rehearsal import rehearse
 from memoryd.core.transfer.restore import RestoredWorkspace
 from memoryd.core.transfer.staging import SourceAccount, Staging
 from memoryd.errors import InvalidInputError
@@ -36,16 +38,25 @@ class Intake:
         """How many records of each noun were found."""
         return sum((part.numbers for part in self.parts), Counter[str]())
 
-    def as_dict(self) -> dict[str, Any]:
-        """Return the account for JSON."""
+    def as_dict(self, new: Counter[str] | None = None) -> dict[str, Any]:
+        """Return the account for JSON, with what of it is `new`, if that is known."""
         found = self.found
+        fresh = {"new": {noun: new[noun] for noun in self.numbers}} if new is not None else {}
         return {
-            "path": str(self.path), "format": self.form.name, "found": dict(self.numbers),
+            "path": str(self.path), "format": self.form.name, "found": dict(self.numbers), **fresh,
             "projects": dict(found.projects.most_common()), "first": dict(found.first),
             "left_out": dict(found.left_out),
             "faults": found.faults.number, "first_faults": found.faults.first,
             "hints": found.hints.number, "first_hints": found.hints.first,
         }  # fmt: skip
+
+    def rehearse(self, engine: Engine, report: StepProgress) -> Counter[str]:
+        """Return how many records of each noun are new to the workspaces that it will be merged into."""
+        each = (
+            rehearse(engine, self.path.name, part, part.name, partial(report, f"comparing with {part.name}"))
+            for part in self.parts
+        )  # fmt: skip
+        return sum(each, Counter[str]())
 
     def load(self, engine: Engine, report: StepProgress) -> list[RestoredWorkspace]:
         """Merge it; return the results. After an error the finished batches stay, and can be imported again."""

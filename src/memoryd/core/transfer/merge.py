@@ -294,10 +294,14 @@ class Merging:
             entity, text = bundle.detail["entity_id"], bundle.record["body"]
             if text not in existing[entity]:
                 existing[entity].add(text)
-                taken = queries.one("observations.number", entity=entity, count=1)
-                assert taken is not None
-                found.append(replace(bundle, detail=bundle.detail | {"ordinal": taken["first"]}))
+                ordinal = self._next_ordinal(queries, entity)
+                found.append(replace(bundle, detail=bundle.detail | {"ordinal": ordinal}))
         return found
+
+    def _next_ordinal(self, queries: Queries, entity: str) -> int:
+        taken = queries.one("observations.number", entity=entity, count=1)
+        assert taken is not None
+        return int(taken["first"])
 
     # relations -------------------------------------------------------------------------------------------------------
 

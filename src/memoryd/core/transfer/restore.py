@@ -52,16 +52,21 @@ def load(
     is one transaction per workspace.
     """
     with unpacked(source, engine.secrets, lambda done: report("checking", done)) as parts:
-        if name is not None and len(parts) > 1:
-            names = ", ".join(part.name for part in parts[:10])
-            raise InvalidInputError(
-                f"{source.path.name} holds {len(parts)} workspaces: {names}. They cannot all be imported as {name!r}; "
-                "import them under their own names."
-            )
-        targets = [(part, name or part.name) for part in parts]
+        targets = named(source, parts, name)
         for _, target in targets:
             engine.workspaces.usable(target)
         return [load_part(engine, source.path.name, part, target, mode, report) for part, target in targets]
+
+
+def named(source: LineFile, parts: Sequence[Part], name: str | None) -> list[tuple[Part, str]]:
+    """Return the workspaces of a file, each with the name that it gets; raise InvalidInputError if several get one."""
+    if name is not None and len(parts) > 1:
+        names = ", ".join(part.name for part in parts[:10])
+        raise InvalidInputError(
+            f"{source.path.name} holds {len(parts)} workspaces: {names}. They cannot all be imported as {name!r}; "
+            "import them under their own names."
+        )
+    return [(part, name or part.name) for part in parts]
 
 
 def load_part(

@@ -78,9 +78,23 @@ def listing_tables() -> str:
 
 def reading(table: str, order: Iterable[str]) -> str:
     """Return the statement that reads all rows of a table of any SQLite file, whatever its name is."""
-    names = [_quoted(name) for name in (table, *order)]
-    ordered = f" ORDER BY {', '.join(names[1:])}" if names[1:] else ""
-    return f"SELECT * FROM {names[0]}{ordered}"  # noqa: S608 - the names are quoted
+    place, *ordered = (_quoted(name) for name in (table, *order))
+    return f"SELECT * FROM {place}{_ordered(ordered)}"  # noqa: S608 - the names are quoted
+
+
+def reading_bytes(table: str, columns: Iterable[str], order: Iterable[str]) -> str:
+    """Return the statement that reads all rows of a table, each column after whether it is a text; texts as bytes."""
+    place, *ordered = (_quoted(name) for name in (table, *order))
+    each = ", ".join(
+        f"typeof({name}) = 'text', CASE typeof({name}) WHEN 'text' THEN CAST({name} AS BLOB) ELSE {name} END"
+        for name in map(_quoted, columns)
+    )
+    return f"SELECT {each} FROM {place}{_ordered(ordered)}"  # noqa: S608 - the names are quoted
+
+
+def _ordered(names: Iterable[str]) -> str:
+    listed = ", ".join(names)
+    return f" ORDER BY {listed}" if listed else ""
 
 
 def _quoted(name: str) -> str:

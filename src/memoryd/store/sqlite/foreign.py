@@ -1,15 +1,16 @@
 """SQLite files of other programs, read as they are: nothing is written to them, and none of their code runs."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from functools import cached_property
+from itertools import islice
 from pathlib import Path
 
 import apsw
 
 from memoryd.errors import InvalidInputError
 from memoryd.store.base import Row
-from memoryd.store.sql import listing_tables, reading
+from memoryd.store.sql import listing_tables, reading, reading_bytes
 from memoryd.store.sqlite.connection import rows
 
 BUSY_MS = 5_000  # the program that owns the file may be writing
@@ -30,9 +31,24 @@ class ForeignDatabase:
         }
 
     def rows(self, table: str, *order: str) -> Iterator[Row]:
-        """Yield the rows of a table, ordered by those of the columns that it has; none if there is no such table."""
+        """Yield the rows of a table, ordered by those of the columns that it has; none if there is no such table.
+
+        Of a text that is no UTF-8 the wrong bytes become U+FFFD.
+        """
         if columns := self.tables.get(table):
-            yield from rows(self._connection, reading(table, [name for name in order if name in columns]))
+            ordered, number = [name for name in order if name in columns], 0
+            try:
+                for row in rows(self._connection, reading(table, ordered)):
+                    yield row
+                    number += 1
+            except UnicodeDecodeError:
+                yield from islice(self._lenient(table, sorted(columns), ordered), number, None)
+
+    def _lenient(self, table: str, columns: Sequence[str], order: Sequence[str]) -> Iterator[Row]:
+        for values in self._connection.execute(reading_bytes(table, columns, order)):
+            pairs = zip(values[::2], values[1::2], strict=True)
+            decoded = [value.decode("utf-8", "replace") if is_text else value for is_text, value in pairs]
+            yield dict(zip(columns, decoded, strict=True))
 
 
 @contextmanager

@@ -10,6 +10,7 @@ from memoryd.core.transfer.formats.items import (
     LeftOut,
     SourceMemory,
     Yielded,
+    brief,
     mapping,
     mappings,
     tagged,
@@ -41,7 +42,13 @@ def _conversation(value: Mapping[str, Any]) -> Iterator[Yielded]:
     place = text(value.get("conversation_id")) or text(value.get("id"))
     nodes = {name: node for name, node in mapping(value.get("mapping")).items() if isinstance(node, dict)}
     if not place or not nodes:
-        yield Fault(f"a conversation with {', '.join(map(str, value))[:100] or 'nothing'} has no id or no mapping")
+        named = text(value.get("title")) or place
+        which = (
+            f"the conversation {brief(named)!r}"
+            if named
+            else f"a conversation with {', '.join(value)[:100] or 'nothing'}"
+        )
+        yield Fault(f"{which} has no {'messages (mapping)' if place else 'id'}")
         return
     branch = _branch(nodes, text(value.get("current_node")))
     messages = [mapping(node.get("message")) for node in branch]

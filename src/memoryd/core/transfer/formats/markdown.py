@@ -36,6 +36,7 @@ _LINE = re.compile(r"^(?:[-*+]|\d+[.)])\s+")
 _DATED = re.compile(r"^\[(\d{4}-\d\d-\d\d)\]\s*[-:–]?\s*")
 _INDEX = re.compile(r"\[[^\]]*\]\(([^)\s]+\.md)\)")
 _ADDED = "Gemini Added Memories"
+_HEADING = re.compile(r"(?:#{1,2} [^\n]*\s*)+")
 _COMMENT = re.compile(r"<!--.*?-->", re.DOTALL)
 
 
@@ -53,10 +54,13 @@ def _is_aside(folders: tuple[str, ...]) -> bool:
 
 
 def _read(source: Source, _more: frozenset[str]) -> Iterator[Yielded]:
-    files = [one for one in _visible(source) if one.base.endswith(SUFFIXES)]
+    visible = _visible(source)
+    files = [one for one in visible if one.base.endswith(SUFFIXES)]
     left = len(source.named("*.md")) - len([one for one in files if one.base.endswith(".md")])
     if left:
         yield LeftOut("notes in hidden folders and folders of templates", left)
+    if beside := sum(not one.base.startswith(".") and not one.base.endswith((*SUFFIXES, *LISTS)) for one in visible):
+        yield LeftOut("other files, such as pictures", beside)
     notes = [one for one in files if source.only or not _is_instruction(one)]
     if others := len(files) - len(notes):
         yield LeftOut("files of instructions (AGENTS.md and its like; name the file itself to import it)", others)
@@ -71,7 +75,7 @@ def _read(source: Source, _more: frozenset[str]) -> Iterator[Yielded]:
             yield from _items(source, note(file), names, titles)
         except (InvalidInputError, OSError) as error:
             yield Fault(f"{file.name}: {error}")
-    for file in (one for one in _visible(source) if one.base.endswith(LISTS)):
+    for file in (one for one in visible if one.base.endswith(LISTS)):
         yield from _listed(file)
 
 
@@ -120,10 +124,13 @@ def _sections(one: Note) -> Iterator[Yielded]:
 
 
 def _top_sections(body: str) -> list[str]:
-    """Return the sections of a text below headings of the first two levels; deeper ones stay in theirs."""
+    """Return the sections of a text below headings of the first two levels; deeper ones stay in theirs.
+
+    A heading with nothing below it stands before the next section.
+    """
     found: list[str] = []
     for section in sections(body):
-        if found and section.startswith("###"):
+        if found and (section.startswith("###") or _HEADING.fullmatch(found[-1])):
             found[-1] += f"\n\n{section}"
         else:
             found.append(section)

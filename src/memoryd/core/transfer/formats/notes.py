@@ -71,12 +71,19 @@ def note(file: SourceFile) -> Note:
     try:
         properties = yaml.load(front[1], _LOADER)  # noqa: S506 - the loader makes texts, lists and mappings only
     except (yaml.YAMLError, RecursionError, ValueError) as error:
-        return Note(file, {}, body, raw, f"its properties are no YAML ({' '.join(str(error).split())[:200]})")
+        return Note(file, {}, body, raw, f"its properties are no YAML ({_why(error)})")
     if properties in (None, ""):
         return Note(file, {}, body, raw)
     if not isinstance(properties, dict):
         return Note(file, {}, _plain(whole), whole)
     return Note(file, {str(name): value for name, value in properties.items()}, body, raw)
+
+
+def _why(error: Exception) -> str:
+    """Return what is wrong with properties, and in which line of the file."""
+    mark = getattr(error, "problem_mark", None)
+    what = " ".join(str(getattr(error, "problem", None) or error).split())[:200]
+    return f"line {mark.line + 2}: {what}" if mark else what  # they begin in the second line; the mark counts from 0
 
 
 def _plain(text: str) -> str:
