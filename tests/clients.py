@@ -103,7 +103,7 @@ def problems(home: Path) -> list[str]:
         return [found for one in (None, engine.workspace(make=False)) for found in engine.store.upkeep.problems(one)]
 
 
-def until(true: Callable[[], T], what: str, seconds: float = PATIENCE) -> T:
+def until(true: Callable[[], T | None], what: str, seconds: float = PATIENCE) -> T:
     """Poll until `true()` is true, and return it."""
     deadline = time.monotonic() + seconds
     while not (found := true()):

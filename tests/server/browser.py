@@ -9,7 +9,7 @@ import subprocess
 import sys
 import tarfile
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -46,7 +46,7 @@ class Chromium:
     """A browser, and what it needs in its environment besides."""
 
     program: str
-    environment: dict[str, str] = field(default_factory=dict)
+    environment: Mapping[str, str] = field(default_factory=dict)
 
 
 def chromium() -> Chromium:
@@ -74,7 +74,7 @@ def browser() -> Iterator[Any]:
 
     found = chromium()
     with sync_playwright() as running:
-        environ = os.environ | found.environment
+        environ: dict[str, str | float | bool] = {**os.environ, **found.environment}
         started = running.chromium.launch(executable_path=found.program, args=FLAGS, env=environ)
         yield started
         started.close()
