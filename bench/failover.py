@@ -2,6 +2,7 @@
 
     python -m bench.failover                       # kill, kill-late, freeze, standby
     python -m bench.failover freeze
+    python -m bench.failover vanish                # as root, with nftables: no packet to the primary or from it arrives
 
 A primary and a synchronous standby on this machine, four writers and a reader. `repaired` is when the standby was
 promoted, or given up where it is what froze; `stores again` and `recalls again` when the first one succeeded; in
@@ -9,10 +10,12 @@ seconds after the fault.
 """
 
 import signal
+import subprocess
 import sys
 import threading
 import time
-from contextlib import closing
+from collections.abc import Iterator
+from contextlib import ExitStack, closing, contextmanager
 
 from rich.console import Console
 from rich.table import Table
@@ -22,8 +25,20 @@ from memoryd.store.postgres.store import PostgresStore
 from tests.store.clusters import Cluster, of_several, replicated
 from tests.store.kit import put, words, workspace
 
-FAULTS = {"kill": 2.0, "kill-late": 10.0, "freeze": 5.0, "standby": 10.0}
+FAULTS = {"kill": 2.0, "kill-late": 10.0, "freeze": 5.0, "standby": 10.0, "vanish": 5.0}
 """Seconds until the repair."""
+USUAL = ("kill", "kill-late", "freeze", "standby")
+ADDRESS = "127.0.0.9"
+"""Of the primary that vanishes."""
+SILENCE = f"""
+table ip memoryd_bench {{
+  chain out {{
+    type filter hook output priority 0
+    ip daddr {ADDRESS} drop
+    ip saddr {ADDRESS} drop
+  }}
+}}
+"""
 AFTER = 30.0
 WRITERS = 4
 
@@ -66,9 +81,19 @@ class Load:
                 self.recalls.append((time.monotonic(), "", error))
 
 
+@contextmanager
+def vanished() -> Iterator[None]:
+    """Let every packet to the primary's address and from it disappear."""
+    subprocess.run(["nft", "-f", "-"], input=SILENCE, text=True, check=True)
+    try:
+        yield
+    finally:
+        subprocess.run(["nft", "delete", "table", "ip", "memoryd_bench"], check=True)
+
+
 def tried(fault: str, primary: Cluster, standby: Cluster) -> list[str]:
     """Return a row of the table."""
-    with closing(PostgresStore(of_several(primary, standby))) as store:
+    with closing(PostgresStore(of_several(primary, standby))) as store, ExitStack() as ends:
         load = Load(store)
         time.sleep(4)
         at = time.monotonic()
@@ -80,7 +105,12 @@ def tried(fault: str, primary: Cluster, standby: Cluster) -> list[str]:
             primary.ask("SELECT pg_reload_conf()")
             survivor = primary
         else:
-            primary.freeze() if fault == "freeze" else primary.stop(signal.SIGKILL)
+            if fault == "vanish":
+                ends.enter_context(vanished())
+            elif fault == "freeze":
+                primary.freeze()
+            else:
+                primary.stop(signal.SIGKILL)
             time.sleep(FAULTS[fault])
             standby.promote()
         repaired = time.monotonic() - at
@@ -106,8 +136,8 @@ def main() -> None:
     """Print the table."""
     columns = ("fault", "repaired", "stores again", "recalls again", "acknowledged", "lost", "unknown", "failed")
     table = Table(*columns)
-    for fault in sys.argv[1:] or FAULTS:
-        with replicated() as (primary, standby):
+    for fault in sys.argv[1:] or USUAL:
+        with replicated(ADDRESS if fault == "vanish" else "") as (primary, standby):
             table.add_row(*tried(fault, primary, standby))
     Console().print(table)
 

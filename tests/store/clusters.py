@@ -10,10 +10,12 @@ from collections.abc import Iterator
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import psutil  # type: ignore[import-untyped]
 import psycopg
 
+from memoryd.store.postgres import managed_server
 from memoryd.store.postgres.managed_server import ManagedServer
 from tests.clients import until
 
@@ -21,12 +23,14 @@ _numbers = itertools.count()
 
 
 class Cluster:
-    """One server of our own."""
+    """One server of our own, reached by its socket or by TCP at an address of this machine."""
 
-    def __init__(self, directory: Path) -> None:
+    def __init__(self, directory: Path, address: str = "") -> None:
         self.server = ManagedServer(directory)
         self.data = directory / "postgres"
-        self.start()
+        with patch.dict(managed_server.OPTIONS, listen_addresses=address):
+            self.start()
+        self.host = address or str(self.server._socket_directory())
 
     def start(self) -> None:
         self.url = self.server.url()
@@ -94,14 +98,14 @@ def ask(url: str, statement: str) -> list[Any]:
 
 def of_several(*clusters: Cluster, name: str = "postgres", **parameters: str) -> str:
     """The URL of a database on several servers that take each other's place."""
-    sockets = ",".join(str(one.server._socket_directory()) for one in clusters)
-    return f"postgresql://postgres@/{name}?{urllib.parse.urlencode({'host': sockets, **parameters})}"
+    every = ",".join(one.host for one in clusters)
+    return f"postgresql://postgres@/{name}?{urllib.parse.urlencode({'host': every, **parameters})}"
 
 
 @contextmanager
-def replicated() -> Iterator[tuple[Cluster, Cluster]]:
-    """A primary and a standby, for which commits wait."""
-    with cluster() as primary:
+def replicated(address: str = "") -> Iterator[tuple[Cluster, Cluster]]:
+    """A primary, which may be reached by TCP, and a standby, for which commits wait."""
+    with cluster(address) as primary:
         directory = Path(tempfile.mkdtemp(prefix="memoryd-"))
         standby = primary.standby(directory)
         with closing(standby.server):
@@ -115,10 +119,10 @@ def replicated() -> Iterator[tuple[Cluster, Cluster]]:
 
 
 @contextmanager
-def cluster() -> Iterator[Cluster]:
+def cluster(address: str = "") -> Iterator[Cluster]:
     """Not below pytest's directory: another run of pytest closes that to the account of the server."""
     directory = Path(tempfile.mkdtemp(prefix="memoryd-"))
-    made = Cluster(directory)
+    made = Cluster(directory, address)
     made.ask("ALTER SYSTEM SET fsync = off")  # processes are killed here, no machines
     made.ask("SELECT pg_reload_conf()")
     with closing(made.server):
