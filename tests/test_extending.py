@@ -39,10 +39,8 @@ def follow(root: Path) -> None:
         (root / found["path"]).write_text(text.replace(before, after), encoding="utf-8")
 
 
-@pytest.fixture(scope="module")
-def extended(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A copy of the repository after the recipes."""
-    root = tmp_path_factory.mktemp("extended")
+def extended(root: Path) -> None:
+    """Make a copy of the repository, and follow the recipes there."""
     for path in tracked(ROOT):
         copy = root / path.relative_to(ROOT)
         copy.parent.mkdir(parents=True, exist_ok=True)
@@ -51,7 +49,6 @@ def extended(tmp_path_factory: pytest.TempPathFactory) -> Path:
     run(root, "docs/tables.py")
     document = run(root, "-m", "memoryd", "openapi")
     (root / "docs" / "openapi.json").write_text(document, encoding="utf-8")
-    return root
 
 
 def run(root: Path, *arguments: str) -> str:
@@ -64,12 +61,9 @@ def run(root: Path, *arguments: str) -> str:
 
 
 @pytest.mark.process
-def test_what_was_added_works_and_is_documented(extended: Path) -> None:
+def test_what_was_added_works_is_documented_and_breaks_no_rule(tmp_path: Path) -> None:
+    extended(tmp_path)
     added = [name for name in re.findall(r"tests/\w+/test_\w+\.py", PAGE) if not (ROOT / name).exists()]
     assert added
-    run(extended, "-m", "pytest", "-q", "-p", "no:cacheprovider", *added, "tests/test_docs.py")
-
-
-@pytest.mark.process
-def test_no_rule_is_broken(extended: Path) -> None:
-    assert {rule: broken for rule, check in CHECKS.items() if (broken := check(extended))} == {}
+    run(tmp_path, "-m", "pytest", "-q", "-p", "no:cacheprovider", *added, "tests/test_docs.py")
+    assert {rule: broken for rule, check in CHECKS.items() if (broken := check(tmp_path))} == {}
