@@ -95,14 +95,6 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         items[:] = [item for item in items if not item.get_closest_marker("files")]
 
 
-ON_BOTH = (
-    "tests/seeds/", "tests/faults/test_kill.py", "tests/faults/test_graph_writers.py",
-    "tests/core/maintenance/test_history.py", "tests/core/maintenance/test_scheduler.py",
-    "tests/core/maintenance/test_purging.py", "tests/core/graph/test_picture.py",
-    *(f"tests/server/ui/test_views.py::test_{name}"
-      for name in ("many_", "history_", "a_node_is", "proposals_", "the_audit_looks", "a_workspace_is")),
-)  # fmt: skip
-"""What may differ with the store."""
 ON_ONE = tuple(f"tests/seeds/test_{name}.py" for name in ("vault_prompts", "vault_notices", "recall_llm", "graph_llm"))
 """Prompts and language models keep nothing, and tests/core/records/test_change_feed.py hears changes on both."""
 
@@ -110,7 +102,8 @@ ON_ONE = tuple(f"tests/seeds/test_{name}.py" for name in ("vault_prompts", "vaul
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     """Run what may differ with the store on both, where that is asked for."""
     file, test = metafunc.definition.nodeid, metafunc.definition
-    if metafunc.config.getoption("backend") == "both" and file.startswith(ON_BOTH) and not file.startswith(ON_ONE):
+    differs = file.startswith("tests/seeds/") or test.get_closest_marker("stores")
+    if metafunc.config.getoption("backend") == "both" and differs and not file.startswith(ON_ONE):
         stores = ["sqlite"] if test.get_closest_marker("files") else ["sqlite", "postgres"]
         metafunc.parametrize("backend", stores, indirect=True, scope="session")
 

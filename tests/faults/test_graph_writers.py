@@ -14,7 +14,7 @@ from tests.conftest import Pipe, Start
 from tests.store.kit import together
 from tests.wires import ProcessWire
 
-pytestmark = [pytest.mark.process, pytest.mark.slow]
+pytestmark = [pytest.mark.process, pytest.mark.slow, pytest.mark.stores]
 
 PATIENCE = 60.0
 NODES = ("hub", "rim")

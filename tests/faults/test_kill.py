@@ -32,7 +32,7 @@ from tests.forks import Fork
 from tests.store.kit import made, put, together, words, workspace
 from tests.wires import ProcessWire
 
-pytestmark = [pytest.mark.process, pytest.mark.slow]
+pytestmark = [pytest.mark.process, pytest.mark.slow, pytest.mark.stores]
 
 PATIENCE = 60.0
 

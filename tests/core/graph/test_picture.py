@@ -19,6 +19,8 @@ from memoryd.errors import InvalidInputError, NotFoundError
 from memoryd.store.base import Queries
 from tests.core.kit import embedded, engine, ollama, with_ollama
 
+pytestmark = pytest.mark.stores
+
 
 @pytest.fixture
 def graph(home: Path) -> Iterator[Graph]:

@@ -24,6 +24,8 @@ from memoryd.settings import Settings
 from tests.clients import environment
 from tests.core.kit import memories, ollama, with_ollama
 
+pytestmark = pytest.mark.stores
+
 
 def engine(home: Path, **more: str) -> Engine:
     return Engine(Settings.read(environment(home, None, **more)), fetch=False)

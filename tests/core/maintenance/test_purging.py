@@ -23,6 +23,8 @@ from tests.clients import environment
 from tests.commands import run
 from tests.core.kit import never
 
+pytestmark = pytest.mark.stores
+
 SECRET = "Paprika cormorant of the seventh lighthouse, Xylocopa violacea on the veranda."
 
 

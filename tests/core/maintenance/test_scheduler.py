@@ -28,6 +28,8 @@ from tests.clients import Json, environment
 from tests.core.kit import memories, never
 from tests.llm import Model, model
 
+pytestmark = pytest.mark.stores
+
 SAME = ("The user doesn't like dark mode.", "The user does not like dark mode.")
 BERLIN, LISBON = "The user lives in Berlin.", "The user moved to Lisbon last week."
 

@@ -172,6 +172,7 @@ def test_a_memory_is_forgotten_and_comes_back(here: Site, owner: Visitor, stored
     assert owner.post("/m/nothing/forget").status_code == 404
 
 
+@pytest.mark.stores
 def test_many_are_previewed_changed_and_undone(here: Site, owner: Visitor) -> None:
     ids = [Memories(here.scope).store(f"fact {number}", ["a"]).id for number in range(8)]
     preview = owner.done("/many/preview", verb="tag", all="1", tag="a")
@@ -188,6 +189,7 @@ def test_many_are_previewed_changed_and_undone(here: Site, owner: Visitor) -> No
     assert len(owner.seen().cards) == 9
 
 
+@pytest.mark.stores
 def test_history_brings_back_and_deletes_for_good(here: Site, owner: Visitor, stored: str) -> None:
     Memories(here.scope).forget(Criteria(ids=(stored,)))
     assert "Ann lives in Rome." in owner.seen("/history?what=deleted&kind=memory").text
@@ -268,6 +270,7 @@ def test_the_picture_is_fetched_once_and_again_after_a_change(owner: Visitor, gr
     assert len(owner.get("/graph.json").json()["names"]) == 4
 
 
+@pytest.mark.stores
 def test_a_node_is_edited_where_it_is_seen(owner: Visitor, graph: Graph) -> None:
     assert "likes tea" in owner.seen("/n?name=Ann").text
     html = owner.done("/n", verb="observe", name="Ann", content="likes coffee")
@@ -331,6 +334,7 @@ def test_the_graph_lacks_what_its_texts_mention(owner: Visitor, graph: Graph) ->
 # upkeep, audit, state ------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.stores
 def test_proposals_are_accepted_or_refused(here: Site, owner: Visitor) -> None:
     for number in (1, 2):
         Memories(here.scope).store(f"The mirror {number} does not run in Oslo.")
@@ -381,6 +385,7 @@ def audited(owner: Visitor) -> tuple[str, list[dict[str, str]]]:
     return said, masks
 
 
+@pytest.mark.stores
 def test_the_audit_looks_everywhere_and_masks_in_place(here: Site, owner: Visitor) -> None:
     secret = "AKIA" + "QYLPMN5HHFIQR7XY"
     here.engine.secrets.mode = "allow"
@@ -429,6 +434,7 @@ def test_the_state_is_shown_and_tokens_made_and_revoked(here: Site, owner: Visit
     assert owner.post("/state/tokens", name="x", level="root").status_code == 400
 
 
+@pytest.mark.stores
 def test_a_workspace_is_downloaded_whole(here: Site, owner: Visitor, stored: str, tmp_path: Path) -> None:
     assert len(owner.seen("/state").all("a", class_="button")) == 2
     reader = here.granted("reader")
