@@ -150,13 +150,14 @@ def store(
 
 
 def _piped() -> str:
-    """Return the text on stdin, up to a little more than a memory may have."""
+    """Return the text on stdin; raise InvalidInputError if there is none, or certainly too much."""
     if sys.stdin.isatty():
         raise InvalidInputError("Nothing to store: give a text, or pipe one in.")
     data = sys.stdin.buffer.read(8 * CONTENT)
-    whole = len(data) < 8 * CONTENT  # else the cut may lie within a character, and the text is too long anyway
+    if len(data) == 8 * CONTENT:  # a character has at most four bytes; line ends at the end do not count
+        raise InvalidInputError(f"What stdin holds is too long: a memory has at most {CONTENT} characters. Split it.")
     try:
-        return data.decode(errors="strict" if whole else "ignore").rstrip("\r\n")
+        return data.decode().rstrip("\r\n")
     except UnicodeDecodeError as error:
         raise InvalidInputError(f"What stdin holds is not UTF-8 text: {error.reason} at byte {error.start}.") from None
 
