@@ -20,6 +20,8 @@ ENV PATH=/opt/memoryd/bin:$PATH \
     MALLOC_ARENA_MAX=2 \
     MEMORY_DATA_DIR=/data \
     MEMORY_MODEL_DIR=/opt/memoryd/models
+# By this the MCP registry knows that the image belongs to the entry in server.json.
+LABEL io.modelcontextprotocol.server.name="io.github.memoryd/memoryd"
 USER memoryd
 WORKDIR /data
 VOLUME /data

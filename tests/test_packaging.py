@@ -1,10 +1,14 @@
 """What others install memoryd from: registry entry, bundle, image. Each says what the package says."""
 
 import base64
+import hashlib
 import json
 import re
 import shlex
+import subprocess
+import sys
 import tomllib
+import zipfile
 from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs, unquote, urlsplit
@@ -38,7 +42,9 @@ def text(name: str) -> str:
 
 def test_every_version_is_the_packages() -> None:
     server, bundle = read("server.json"), tomllib.loads(text("mcpb/pyproject.toml"))["project"]
-    assert {server["version"], *(package["version"] for package in server["packages"])} == {__version__}
+    pypi, image, packed = server["packages"]
+    assert {server["version"], pypi["version"], image["identifier"].rpartition(":")[2]} == {__version__}
+    assert f"/download/v{__version__}/" in packed["identifier"]
     assert {read("mcpb/manifest.json")["version"], bundle["version"]} == {__version__}
     assert bundle["dependencies"] == [f"memoryd=={__version__}"]
     assert {plugin[1]["version"] for plugin in plugin_files("plugin.json")} == {__version__}
@@ -56,24 +62,57 @@ def test_the_registry_entry_has_what_the_registry_demands() -> None:
     assert 3 <= len(server["name"]) <= 200
     assert 1 <= len(server["description"]) <= 100
     assert 1 <= len(server["title"]) <= 100
-    assert server.keys() <= {"$schema", "name", "title", "description", "repository", "version", "packages"}
+    assert server.keys() <= {
+        "$schema", "name", "title", "description", "repository", "version", "packages", "websiteUrl", "icons",
+    }  # fmt: skip
+    (icon,) = server["icons"]
+    assert (ROOT / icon["src"].partition("/main/")[2]).is_file()
+    assert icon["mimeType"] == "image/png"
     assert server["repository"] == {"url": REPOSITORY, "source": "github"}
     assert server["name"] == f"io.github.{REPOSITORY.removeprefix('https://github.com/')}"
-    (package,) = server["packages"]
-    assert package.keys() >= {"registryType", "identifier", "version", "transport"}
-    assert (package["registryType"], package["transport"]) == ("pypi", {"type": "stdio"})
     assert f"<!-- mcp-name: {server['name']} -->" in text("README.md")
-    for variable in package["environmentVariables"]:
-        assert variable["name"] in KNOWN
-        assert re.fullmatch(VARIABLE, variable["name"])
-        assert variable.get("format", "string") in ("string", "number", "boolean", "filepath")
-        assert isinstance(variable.get("isSecret", False), bool)
-        assert variable.keys() <= {"name", "description", "default", "format", "isSecret"}
+    assert {package["registryType"] for package in server["packages"]} == {"pypi", "oci", "mcpb"}
+    for package in server["packages"]:
+        assert package["transport"] == {"type": "stdio"}
+        assert package.keys() <= PACKAGE
+        for variable in package.get("environmentVariables", ()):
+            assert variable["name"] in KNOWN
+            assert re.fullmatch(VARIABLE, variable["name"])
+            assert variable.get("format", "string") in ("string", "number", "boolean", "filepath")
+            assert isinstance(variable.get("isSecret", False), bool)
+            assert variable.keys() <= {"name", "description", "default", "format", "isSecret"}
+
+
+PACKAGE = frozenset({
+    "registryType", "identifier", "version", "fileSha256", "runtimeHint", "runtimeArguments", "packageArguments",
+    "transport", "environmentVariables",
+})  # fmt: skip
+
+
+def test_the_image_is_the_one_of_the_registry_entry() -> None:
+    server = read("server.json")
+    _, image, _ = server["packages"]
+    assert image["identifier"].startswith(f"ghcr.io/{REPOSITORY.removeprefix('https://github.com/')}:")
+    assert "version" not in image
+    assert f'LABEL io.modelcontextprotocol.server.name="{server["name"]}"' in text("Dockerfile")
+    (volume,) = image["runtimeArguments"]
+    assert volume["value"].endswith(":/data")
+    assert "VOLUME /data" in text("Dockerfile")
+    assert [one["value"] for one in image["packageArguments"]] == ["serve"]
+
+
+def test_the_bundle_is_the_one_of_the_registry_entry(tmp_path: Path) -> None:
+    *_, bundle = read("server.json")["packages"]
+    packed = tmp_path / "memoryd.mcpb"
+    subprocess.run([sys.executable, ROOT / "mcpb" / "pack.py", packed], check=True)
+    assert hashlib.sha256(packed.read_bytes()).hexdigest() == bundle["fileSha256"], "pack it, and write its sum there"
+    with zipfile.ZipFile(packed) as archive:
+        assert json.loads(archive.read("manifest.json"))["server"]["entry_point"] in archive.namelist()
 
 
 def test_the_package_is_the_one_of_the_registry_entry() -> None:
     project = tomllib.loads(text("pyproject.toml"))["project"]
-    (package,) = read("server.json")["packages"]
+    package, *_ = read("server.json")["packages"]
     assert package["identifier"] == project["name"]
     assert package["identifier"] in project["scripts"]  # so that `uvx NAME` starts it
 
