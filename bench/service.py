@@ -1,11 +1,12 @@
 """What many clients cost, with one service for all and with a server for each, side by side.
 
-    python -m bench.service                                    # spawn, memory, hook, calls, flood
+    python -m bench.service                                    # spawn, memory, hook, prompt, calls, flood
     python -m bench.service spawn memory
     python -m bench.service spawn memory --official mcp-server-memory    # of @modelcontextprotocol/server-memory
 
 CPU is that of all processes that serve the clients, memory the proportional set size (PSS, Linux). The kinds take
-turns, so that what else runs on the machine concerns both. The bundled models are loaded for `memory` and `flood`.
+turns, so that what else runs on the machine concerns both. The bundled models are loaded for `memory`, `prompt` and
+`flood`.
 """
 
 import json
@@ -39,6 +40,13 @@ ROUNDS = 15
 CROWDS = 3
 """How often ten start at once."""
 CALLS = 1600
+FACTS = 1_000
+PROMPTS = {
+    "When does ferry 7 to island 7 leave?": "which a memory answers",
+    "Run the tests of the parser and fix what fails in them.": "which none answers",
+    "Yes, go on.": "of no word with a meaning",
+}
+"""Prompts, and what each is."""
 HERE = Path(__file__).parents[1]
 
 
@@ -233,19 +241,37 @@ def hook(_: Sequence[str] = ()) -> None:
                 client.call("memory_store", content="The ferry to the island leaves at seven.", importance=0.9)
             for _turn in range(ROUNDS):
                 for environ in environs:
-                    found[environ["MEMORY_SERVICE"]].append(hooked(environ, event))
+                    found[environ["MEMORY_SERVICE"]].append(hooked(environ, event)[:2])
         seconds, used = ([median(found[service], number) for service in BOTH] for number in (0, 1))
         rows.append([event, *_compared(seconds), *_compared(used)])
     heads = [f"{kind}, {unit}" for unit in ("s", "CPU s") for kind in (*BOTH, "on / off")]
     show(f"a hook beside a client, medians of {ROUNDS}", ["hook", *heads], rows)
 
 
-def hooked(environ: dict[str, str], event: str) -> tuple[float, float]:
+def prompt(_: Sequence[str] = ()) -> None:
+    """Seconds and CPU seconds of the hook of a prompt, through a service whose models are loaded, among FACTS facts."""
+    rows = []
+    with home("on", models=True) as environ, Client(environ).begin() as client:
+        for number in range(FACTS):
+            client.call("memory_store", content=f"Ferry {number} goes to island {number} and leaves at {number % 24}.")
+        bears = next(iter(PROMPTS))
+        while not hooked(environ, "prompt-submit", bears)[2]:  # until the models are loaded, and all has vectors
+            time.sleep(0.5)
+        found = {text: [hooked(environ, "prompt-submit", text) for _ in range(ROUNDS)] for text in PROMPTS}
+    for text, what in PROMPTS.items():
+        seconds, used, added = zip(*found[text], strict=True)
+        rows.append([what, f"{statistics.median(seconds):.2f}", f"{statistics.mean(used):.3f}", f"{sum(added)}"])
+    show(f"the hook prompt-submit, {ROUNDS} times each", ["prompt", "s, median", "CPU s, mean", "with memories"], rows)
+
+
+def hooked(environ: dict[str, str], event: str, prompt: str = "") -> tuple[float, float, bool]:
+    """Return the seconds and the CPU seconds of a hook, and whether it printed something."""
     transcript = f"{environ['HOME']}/session.jsonl"
-    handed = json.dumps({"session_id": os.urandom(8).hex(), "transcript_path": transcript}).encode()
+    session = os.urandom(8).hex()
+    handed = json.dumps({"session_id": session, "transcript_path": transcript, "prompt": prompt}).encode()
     before, used = time.perf_counter(), _used(environ)
-    subprocess.run([*MEMORYD, "hook", event], input=handed, env=environ, capture_output=True, check=False)
-    return time.perf_counter() - before, _used(environ) - used
+    done = subprocess.run([*MEMORYD, "hook", event], input=handed, env=environ, capture_output=True, check=False)
+    return time.perf_counter() - before, _used(environ) - used, bool(done.stdout)
 
 
 def _used(environ: dict[str, str]) -> float:
@@ -357,7 +383,7 @@ def _tails(times: Sequence[float]) -> list[str]:
     return [f"{1e3 * ordered[len(ordered) // 2]:.1f}", f"{1e3 * ordered[int(len(ordered) * 0.99)]:.1f}"]
 
 
-BENCHES = {"spawn": spawn, "memory": memory, "hook": hook, "calls": calls, "flood": flood}
+BENCHES = {"spawn": spawn, "memory": memory, "hook": hook, "prompt": prompt, "calls": calls, "flood": flood}
 
 
 def main(arguments: list[str]) -> None:
