@@ -18,6 +18,7 @@ from memoryd.errors import InvalidInputError
 from memoryd.settings import Settings
 
 PROJECTS = 20  # projects that are listed
+MANY = 1_000  # new records from which on their vectors take a minute or more
 
 
 def preview(
@@ -57,6 +58,8 @@ def take(
         if settings.journal_store == "chroma" and read.numbers["turns"]:
             note(exports.BESIDE)
         if vectors:
+            if sum(one.new.total() for one in done) > MANY:
+                note("All of it is there, and found by words. Vectors follow; Ctrl-C leaves them to a running server.")
             exports.embed(engine)
     if read.found.faults.number:
         raise fail(

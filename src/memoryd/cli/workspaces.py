@@ -137,7 +137,7 @@ def include(
     remove: Annotated[bool, typer.Option("--remove", help="Include them no more.")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Read other workspaces together with the one in force: recall and briefings rank over all of them."""
+    """Read other workspaces together with the one in force: recall, briefings and searches rank over all."""
     if names:
         _demand_writable(settings)
     with Engine(settings, fetch=False) as engine:
