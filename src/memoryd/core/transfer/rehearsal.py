@@ -53,8 +53,8 @@ class _Rehearsal(Merging):
 def rehearse(engine: Engine, file: str, part: Part, name: str, report: Progress) -> Numbers:
     """Return how much of one workspace of a file a merge would add to the workspace of a name; change nothing.
 
-    Exact as long as no other process writes, and nothing in the file says the same as something else there: the readers of
-    foreign formats see to that. Raise InvalidInputError if the workspace is archived.
+    Exact as long as no other process writes, and nothing in the file says the same as something else there: the
+    readers of foreign formats see to that. Raise InvalidInputError if the workspace is archived.
     """
     known = engine.workspaces.usable(name) if engine.store.placement.exists() else None
     merging = _Rehearsal(engine, known, file, part, report)
