@@ -20,7 +20,7 @@ class CommittedMemory(TypedDict):
     scope: str
 
 
-class FoundMemory(Placed):
+class FoundMemory(TypedDict):
     """A memory that was found."""
 
     key: str
@@ -30,11 +30,19 @@ class FoundMemory(Placed):
     relevance: Annotated[float, Field(description="Score in [0,1]; 1.0 = exact match.")]
 
 
-class FoundMemories(Searched):
+class FoundMemories(TypedDict):
     """The memories that were found, best first, and among how many."""
 
     results: list[FoundMemory]
     total_searched: int
+
+
+class PlacedMemory(FoundMemory, Placed):
+    """A memory that was found where several workspaces are read; the tool's schema is a's, which names no workspace."""
+
+
+class SearchedMemories(FoundMemories, Searched):
+    """What was found while an included workspace is archived."""
 
 
 class PrunedMemories(TypedDict):
@@ -51,7 +59,7 @@ class NamedSession(TypedDict):
 
 def found(matches: Findings[Match], total: int) -> FoundMemories:
     """Return the matches of a search among `total` memories, in their order."""
-    result: FoundMemories = {
+    result: SearchedMemories = {
         "degraded": matches.degraded, "results": list(map(_found, matches.best)), "total_searched": total,
     }  # fmt: skip
     return without_empty(result, "degraded")
@@ -59,8 +67,9 @@ def found(matches: Findings[Match], total: int) -> FoundMemories:
 
 def _found(match: Match) -> FoundMemory:
     record = match.record
-    return {
+    fields: PlacedMemory = {
         "key": record.name or "", "content": record.body, "tags": list(record.tags),
         "scope": "session" if record.scope else "vault", "relevance": round(min(1.0, match.relevance), DIGITS),
         **placed(match.workspace),
     }  # fmt: skip
+    return fields

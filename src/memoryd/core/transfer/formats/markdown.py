@@ -64,12 +64,8 @@ def _read(source: Source, _more: frozenset[str]) -> Iterator[Yielded]:
     notes = [one for one in files if source.only or not _is_instruction(one)]
     if others := len(files) - len(notes):
         yield LeftOut("files of instructions (AGENTS.md and its like; name the file itself to import it)", others)
-    names = basic_memory.NameIndex(_readable(notes))
-    titles = {
-        one.file.name.removesuffix(".md"): str(one.properties.get("title"))
-        for one in _readable(notes)
-        if own_notes.is_own(one)
-    }
+    titles: dict[str, str] = {}
+    names = basic_memory.NameIndex(_noting(_readable(notes), titles))
     for file in notes:
         try:
             yield from _items(source, note(file), names, titles)
@@ -86,6 +82,14 @@ def _readable(files: list[SourceFile]) -> Iterator[Note]:
             yield note(file)
         except (InvalidInputError, OSError):
             continue
+
+
+def _noting(notes: Iterator[Note], titles: dict[str, str]) -> Iterator[Note]:
+    """Yield the notes; the titles of those that are memoryd's own are noted by their files."""
+    for one in notes:
+        if own_notes.is_own(one):
+            titles[one.file.name.removesuffix(".md")] = str(one.properties.get("title"))
+        yield one
 
 
 def _items(source: Source, one: Note, names: basic_memory.NameIndex, titles: Mapping[str, str]) -> Iterator[Yielded]:
