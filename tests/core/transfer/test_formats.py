@@ -154,6 +154,18 @@ def test_what_of_a_vault_is_not_taken_and_why(engine: Engine, tmp_path: Path) ->
     }, "a heading with nothing below it is no memory"  # fmt: skip
 
 
+def test_headings_of_nothing_but_lists_are_in_no_summary(engine: Engine, tmp_path: Path) -> None:
+    vault = tmp_path / "vault"
+    vault.mkdir()
+    text = (
+        "# Tea\n\n## Observations\n- [fact] Green\n\n## Notes\n### Deep\nBuy more.\n## Relations\n- grows_in [[Uji]]\n"
+    )
+    (vault / "Tea.md").write_text(f"---\ntitle: Tea\npermalink: tea\n---\n{text}")
+    bring(engine, vault)
+    (tea,) = [one for one in records(engine).values() if one.name == "Tea" and one.kind == "entity"]
+    assert tea.body == "## Notes\n### Deep\nBuy more."
+
+
 def test_a_conversation_that_is_torn_is_named(engine: Engine, tmp_path: Path) -> None:
     file = tmp_path / "conversations.json"
     whole = json.loads((sample("chatgpt", tmp_path) / "conversations.json").read_text())

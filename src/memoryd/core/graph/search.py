@@ -64,15 +64,11 @@ def search(graph: Graph, query: str, limit: int, mode: Mode = "auto") -> tuple[F
     parts = []
     for scope in graph.scope.each:
         own = Graph(scope)
-        parts.append((scope.workspace, ask(own, query, mode, partial(_find_in, own, limit, mode))))
+        parts.append((scope.workspace, ask(own, query, mode, partial(find, own, limit, mode))))
     return ranked(graph, parts, limit, mode)
 
 
-def _find_in(graph: Graph, limit: int, mode: Mode, question: Question) -> FoundNodes:
-    return find(graph, question, limit, mode)
-
-
-def find(graph: Graph, question: Question, limit: int, mode: Mode = "auto") -> FoundNodes:
+def find(graph: Graph, limit: int, mode: Mode, question: Question) -> FoundNodes:
     """Return what may match a query in one workspace."""
     finder = Search(graph.scope, ranking.GRAPH)
     for depth in DEPTHS:

@@ -277,7 +277,7 @@ def matched(graph: Graph, query: str, limit: int, mode: Mode, tokens: int) -> Ma
     """Return the nodes that match a query with observations and relations, or the name only if no more fits."""
 
     def alone(question: Question) -> MatchedNodes:
-        found = search.ranked(graph, [(graph.workspace, search.find(graph, question, limit, mode))], limit, mode)
+        found = search.ranked(graph, [(graph.workspace, search.find(graph, limit, mode, question))], limit, mode)
         return _matched(*found, tokens, {None: lambda work: work(question.queries)})
 
     if not graph.scope.included:

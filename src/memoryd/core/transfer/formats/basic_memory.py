@@ -25,6 +25,7 @@ _TASK = re.compile(r"\[[ xX-]\]\s")
 _LINKS = re.compile(r"\[\[([^\[\]\n]+)\]\]")
 _TYPED = re.compile(r"""(?:"([^"]+)"|'([^']+)'|([^\s"'\[\]]+))\s*\[\[""")
 _HASHED = re.compile(r"(?<!\S)#[^\W\d][\w/-]*")
+_HEADING = re.compile(r"#{1,6} ")
 _FENCE = re.compile(r"^ {0,3}(?:```|~~~)")
 
 
@@ -41,6 +42,20 @@ class _Content:
     relations: list[tuple[str, str]] = field(default_factory=list)
     """Type and target."""
     prose: list[str] = field(default_factory=list)
+    bare: list[str] = field(default_factory=list)
+    """The headings below which there is no prose yet, one within the other."""
+
+    def tell(self, line: str) -> None:
+        """Add a line of prose, after the headings above it."""
+        if line.strip():
+            self.prose += self.bare
+            self.bare.clear()
+        self.prose.append(line)
+
+    def head(self, line: str) -> None:
+        """Begin a section; the headings of others in which there is nothing but lists are left out."""
+        level = len(line) - len(line.lstrip("#"))
+        self.bare = [*(one for one in self.bare if len(one) - len(one.lstrip("#")) < level), line]
 
 
 class NameIndex:
@@ -97,7 +112,10 @@ def _content(body: str) -> _Content:
             content.observations.append(words.removesuffix(" ()").rstrip())
             content.relations += [(LINK, link) for link in _LINKS.findall(words)]
         else:
-            content.prose.append(line)
+            if _HEADING.match(line) and not in_code:
+                content.head(line)
+            else:
+                content.tell(line)
             content.relations += [(LINK, link) for link in ([] if in_code else _LINKS.findall(line))]
     return content
 
