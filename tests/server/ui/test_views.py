@@ -145,10 +145,19 @@ def test_a_memory_is_corrected_and_the_correction_undone(here: Site, owner: Visi
     undo = undo_of(html)
     owner.done("/restore", id=undo["id"], at=undo["at"])
     assert text(here, stored) == "Ann lives in Rome."
+    said = owner.seen(f"/m/{stored}").text
+    assert ("back to what was there before" in said, "by memoryd ui" in said) == (True, True)
+    assert "what was there before was restored" in owner.seen("/history").text
     assert (
         owner.done(f"/m/{stored}/correct", content="Ann lives in Rome.", tags="people").all("button", data_do="undo")
         == []
     )
+
+
+def test_a_long_text_is_shown_whole_on_its_own_page(here: Site, owner: Visitor) -> None:
+    long = Memories(here.scope).store("word " * 1_000 + "end.").id
+    assert "end." not in owner.seen().text
+    assert "end." in owner.seen(f"/m/{long}").text
 
 
 def test_what_cannot_be_stays_in_the_form(here: Site, owner: Visitor, stored: str) -> None:
