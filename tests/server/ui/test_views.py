@@ -285,6 +285,10 @@ def test_a_node_is_edited_where_it_is_seen(owner: Visitor, graph: Graph) -> None
     html = owner.done("/n", verb="observe", name="Ann", content="likes coffee")
     assert "likes coffee" in html.text
     assert "likes coffee" not in owner.done(undo_of(html).pop("path"), **undo_of(html)).text
+    html = owner.done("/n", verb="summarize", name="Ann", content="Ann, who likes tea.")
+    assert "Ann, who likes tea." in html.text
+    assert "Ann, who likes" not in owner.done(undo_of(html).pop("path"), **undo_of(html)).text
+    assert "Ann" in owner.seen("/upkeep/graph").text
     html = owner.done("/n", verb="replace", name="Ann", ordinal="0", content="likes cocoa")
     assert "likes tea" not in html.text
     assert "likes cocoa" in html.text
