@@ -43,7 +43,7 @@ conformance: $(VENV)/ready
 clients: models
 	$(BIN)/python -m tests.real_clients.run $(CLIENTS)
 
-# The page and the app in a real browser: CHROMIUM names one, else chromium or google-chrome on PATH. It makes the pictures of docs/ui.md.
+# The page and the app in a real browser; it makes the pictures of docs/ui.md.
 ui-test: $(VENV)/ready
 	MEMORYD_PICTURES=docs/pictures $(BIN)/python -m pytest -q tests/server/ui/test_browser.py tests/server/apps/test_in_browser.py
 
@@ -54,4 +54,4 @@ $(VENV)/ready: pyproject.toml
 	touch $@
 
 clean:
-	rm -rf $(VENV) build/clients build/conformance .mypy_cache .ruff_cache .pytest_cache
+	rm -rf $(VENV) build/chromium-* build/clients build/conformance .mypy_cache .ruff_cache .pytest_cache

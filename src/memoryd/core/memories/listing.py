@@ -215,6 +215,8 @@ class RecordVersion:
     importance: float
     client: str
     tool: str
+    undone: bool
+    """Whether it gave way to what was there before."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,7 +21,7 @@ from memoryd.store.base import Queries
 
 LISTED = 200  # nodes of a page of the list
 DIGITS = 11  # of seconds since 1970, in which times of four digits for the year fit
-TEXT = 10_000  # characters of an observation
+TEXT = 10_000  # characters of an observation or a summary
 
 
 def show(visit: Visit) -> Response:
@@ -152,6 +152,16 @@ def _unobserve(visit: Visit, graph: Graph, name: str) -> Outcome:
     return "Forgotten.", {"ids": [visit.text("id")], "at": ""}
 
 
+def _summarize(visit: Visit, graph: Graph, name: str) -> Outcome:
+    (before,) = graph.read(lambda q: demand(q, name))
+    text = visit.text("content").replace("\r\n", "\n").strip()
+    if len(text) > TEXT:
+        raise InvalidInputError(f"A summary has at most {TEXT:,} characters.")
+    entities.set_summary(graph, name, text)
+    fields = {"verb": "summarize", "name": name, "content": before.summary or ""}
+    return "Summary written." if text else "Summary removed.", {"path": "/n", "fields": fields}
+
+
 def _relate(visit: Visit, graph: Graph, name: str) -> Outcome:
     made = relations.create(graph, [Edge(name, visit.text("to").strip(), visit.text("type").strip() or "relates to")])
     if made["not_found"]:
@@ -188,7 +198,7 @@ def _forget(_visit: Visit, graph: Graph, name: str) -> Outcome:
 
 EDITS: Mapping[str, Callable[[Visit, Graph, str], Outcome]] = {
     "observe": _observe, "replace": _replace, "unobserve": _unobserve, "relate": _relate, "unrelate": _unrelate,
-    "rename": _rename, "merge": _merge, "forget": _forget,
+    "rename": _rename, "merge": _merge, "forget": _forget, "summarize": _summarize,
 }  # fmt: skip
 DELETING = frozenset({"unobserve", "unrelate", "merge", "forget"})
 

@@ -29,6 +29,7 @@ def show(visit: Visit) -> Response:
     files = visit.engine.store.upkeep.files([visit.workspace]) if not visit.grant.workspace else []
     return visit.page(
         "state.html", "state", stats=stats, counts=counts, days=days, points=points,
+        origins=[(facet, name, number) for facet in ("client", "tool") for name, number in counts[facet].items()],
         models=visit.engine.helpers.states(),
         files=[(Path(one.name).name, one.size) for one in files], settings=visit.engine.settings,
         tokens=visit.engine.tokens.all() if visit.administers else None, levels=LEVELS,

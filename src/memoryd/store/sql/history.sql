@@ -18,13 +18,17 @@ ORDER BY at DESC, id DESC LIMIT :limit
 
 -- name: history.changed
 -- Earlier texts of living records and earlier names of nodes, the last first; the present ones, and who changed them.
+-- Who restored something is not noted: what was restored has its writer again.
 SELECT * FROM (
   SELECT v.until AS at, 'changed' AS what, r.id, r.kind, coalesce(v.name, r.name) AS name, r.type, v.body,
-    NULL AS successor, r.name AS now_name, r.type AS now_type, r.body AS now_body, '' AS reason,
-    coalesce(w.client, r.client) AS client, coalesce(w.tool, r.tool) AS tool
+    NULL AS successor, r.name AS now_name, r.type AS now_type, r.body AS now_body, CASE WHEN e.seq IS NULL THEN '' ELSE 'what was there before was restored' END AS reason,
+    CASE WHEN e.seq IS NULL THEN coalesce(w.client, r.client) ELSE '' END AS client,
+    CASE WHEN e.seq IS NULL THEN coalesce(w.tool, r.tool) ELSE '' END AS tool
   FROM versions v JOIN records r ON r.workspace_id = v.workspace_id AND r.id = v.id
   LEFT JOIN versions w ON w.workspace_id = v.workspace_id AND w.id = v.id AND w.until = (
     SELECT min(n.until) FROM versions n WHERE n.workspace_id = v.workspace_id AND n.id = v.id AND n.until > v.until)
+  LEFT JOIN events e ON e.workspace_id = v.workspace_id AND e.at = v.until AND e.subject = v.id
+    AND e.operation = 'revert_' || r.kind
   WHERE v.workspace_id = :workspace AND r.deleted_at IS NULL
     AND (v.body <> r.body OR r.kind = 'entity' AND v.name <> r.name)
     AND (v.until, v.id) < (:at, :id) AND v.until >= :since AND v.until < :until AND (:kind = '' OR r.kind = :kind)

@@ -263,7 +263,7 @@ function picture(box, canvas, D, base) {
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => { C = colours(); swatches(); ask(); });
   new ResizeObserver(() => { size(); if (untouched) fit(); }).observe(box);
   size(); fit(); swatches(); tell();
-  if (!n) { const empty = document.createElement("div"); empty.className = "empty"; empty.textContent = "The graph is empty. Agents fill it with the toolset graph: start memoryd with --toolsets recall,graph."; canvas.replaceWith(empty); return; }
+  if (!n) { box.dataset.empty = "1"; canvas.remove(); return; }
   const wanted = box.dataset.node ? D.names.findIndex((one, at) => one === box.dataset.node && !D.died[at]) : -1;
   if (wanted >= 0) choose(wanted, true);
   box.dataset.ready = "1";

@@ -92,7 +92,8 @@ document.addEventListener("input", (event) => {
 function undo(/** @type {HTMLElement} */ button) {
   const { path = "/restore", ...values } = JSON.parse(button.dataset.undo || "{}");
   button.remove();
-  h.ajax("POST", base() + path, { values, target: "#toast", swap: "none" }).then(() => { if (path === "/n" && $("main[data-fresh]")) refresh(); });
+  const panel = path === "/n" && $("#panel"); // it answers with the node as it is then
+  h.ajax("POST", base() + path, { values, target: panel || "#toast", swap: panel ? "innerHTML" : "none" }).then(() => { if (path === "/n" && $("main[data-fresh]")) refresh(); });
 }
 
 // Enter searches by meaning: the search by words that waits for the next letter does not come after it.
