@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from typing import TypeVar
 
-from psycopg import errors
+from psycopg import IsolationLevel, errors
 from psycopg.pq import TransactionStatus
 
 from memoryd.deadline import time_left
@@ -132,16 +132,17 @@ class PostgresRows:
 
     def _read_once(self, workspace: Workspace | None, work: Callable[[Queries], T]) -> T:
         with self.connection() as connection:
-            connection.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
+            connection.isolation_level, connection.read_only = IsolationLevel.REPEATABLE_READ, True
             if connection.pooled:
                 limited(connection)
             return work(PostgresQueries(connection, workspace))
 
     def _write_once(self, workspace: Workspace | None, work: Callable[[Queries], T], *, guarded: bool) -> T:
         with self.connection(writing=True) as connection:
+            connection.isolation_level, connection.read_only = None, self.read_only or None
             if connection.pooled:
                 limited(connection)
-            queries = PostgresQueries(connection, workspace)
+            queries = PostgresQueries(connection, workspace, writing=True)
             queries.one("placement.lock")
             if guarded and workspace and queries.one("placement.marked"):
                 raise archived(workspace)

@@ -7,9 +7,10 @@ from typing import Any
 from memoryd.model import Filter, VectorSet
 from memoryd.query_syntax import Phrase, WordQuery
 from memoryd.store.base import Queries, Scored, Vector
+from memoryd.store.postings import best
 from memoryd.store.sqlite.connection import marks, writing
 from memoryd.store.sqlite.vector_index import VectorIndexes, by_record, means, sieve_for
-from memoryd.store.sqlite.word_index import WEIGHTS, WordIndex, best
+from memoryd.store.sqlite.word_index import WEIGHTS, WordIndex
 
 COLUMNS = ("title", "type", "body", "tags")  # of the index that hold words
 TEXT = f"{{{' '.join(COLUMNS)}}}"
