@@ -43,11 +43,13 @@ class PostgresRows:
     # connections -----------------------------------------------------------------------------------------------------
 
     @contextmanager
-    def connection(self, *, writing: bool = False) -> Iterator[Connection]:
-        """Lend a connection to a database that has the present schema."""
+    def connection(self, *, writing: bool = False, snapshot: bool = False) -> Iterator[Connection]:
+        """Lend a connection to a database that has the present schema; one snapshot is read-only."""
         with explained(self.place):
             self.prepare()
             with self._pool.connection(writing=writing) as connection:
+                connection.isolation_level = IsolationLevel.REPEATABLE_READ if snapshot else None  # said with BEGIN
+                connection.read_only = snapshot or self.read_only or None
                 try:
                     yield connection
                 except errors.ReadOnlySqlTransaction as error:  # it was the primary once: look where that is now
@@ -131,15 +133,13 @@ class PostgresRows:
         return _retried(lambda: self._write_once(workspace, work, guarded=guarded))
 
     def _read_once(self, workspace: Workspace | None, work: Callable[[Queries], T]) -> T:
-        with self.connection() as connection:
-            connection.isolation_level, connection.read_only = IsolationLevel.REPEATABLE_READ, True
+        with self.connection(snapshot=True) as connection:
             if connection.pooled:
                 limited(connection)
             return work(PostgresQueries(connection, workspace))
 
     def _write_once(self, workspace: Workspace | None, work: Callable[[Queries], T], *, guarded: bool) -> T:
         with self.connection(writing=True) as connection:
-            connection.isolation_level, connection.read_only = None, self.read_only or None
             if connection.pooled:
                 limited(connection)
             queries = PostgresQueries(connection, workspace, writing=True)

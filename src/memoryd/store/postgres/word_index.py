@@ -25,7 +25,7 @@ from memoryd.store.postings import MEMORY, Posting, Postings, best
 
 STEADY = 1_000  # records of a workspace from which on what is counted there does not change much in a minute
 SAMPLE = 5_000  # records whose mean length is that of all
-ADMITTED = (0, 1, 2, 8)  # records for each hit that are looked at one by one, in parts; then all that may be found
+ADMITTED = (0, 1, 2, 4, 8)  # records for each hit that are looked at one by one, in parts; then all that may be found
 PART = np.dtype([("rid", ">i8"), ("part", ">f4")])  # as Postgres sends it
 
 
