@@ -147,10 +147,15 @@ def test_changes_of_more_than_an_hour_ago_are_forgotten(store: PostgresStore, he
     with psycopg.connect(url) as connection:
         connection.execute("UPDATE word_changes SET seq = seq - 3700000000")
     key = put(store, here, "beta")
+
+    def often(queries: Queries) -> None:
+        for number in range(50):
+            records.retag(queries, key, [str(number)], LATER)
+
     with psycopg.connect(url) as connection:
         old = "SELECT count(*) FROM word_changes WHERE seq < (SELECT max(seq) FROM word_changes) - 3600000000"
         while connection.execute(old).fetchone() != (0,):
-            store.write(here, lambda q: [records.retag(q, key, [str(n)], LATER) for n in range(50)])
+            store.write(here, often)
             connection.rollback()
 
 

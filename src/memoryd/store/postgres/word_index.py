@@ -53,7 +53,7 @@ class Roll:
                 new = np.unique(rids[~known])
                 self._add(new, np.searchsorted(self._sorted, new))
                 places = np.searchsorted(self._sorted, rids)
-            return cast(NDArray[np.int64], self._numbers[places])
+            return self._numbers[places]
 
     def _add(self, new: NDArray[np.int64], places: NDArray[np.int64]) -> None:
         numbers = np.arange(len(self.rids), len(self.rids) + len(new))
