@@ -209,18 +209,22 @@ def test_words_that_are_known_are_not_read_again(store: SqliteStore, here: Works
     statements: list[str] = []
 
     def traced(queries: Queries) -> list[str]:
-        read = queries.all
+        read, one = queries.all, queries.one
 
         def noting(name: str, /, **given: Any) -> list[Row]:
             statements.append(name)
             return read(name, **given)
 
+        def noting_one(name: str, /, **given: Any) -> Row | None:
+            statements.append(name)
+            return one(name, **given)
+
         statements.clear()
-        queries.all = noting  # type: ignore[method-assign]
+        queries.all, queries.one = noting, noting_one  # type: ignore[method-assign]
         store.index.words(queries, question("alpha beta"), EVERY, 10)
         return list(statements)
 
-    assert store.read(here, traced) == ["words.parts", "search.admitted"]
-    assert store.read(here, traced) == ["search.admitted"]
+    assert store.read(here, traced) == ["search.marks", "words.parts", "search.admitted"]
+    assert store.read(here, traced) == ["search.marks", "search.admitted"]
     put(store, here, "alpha")
-    assert store.read(here, traced) == ["words.parts", "search.admitted"]
+    assert store.read(here, traced) == ["search.marks", "words.parts", "search.admitted"]
