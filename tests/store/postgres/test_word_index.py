@@ -16,7 +16,7 @@ from memoryd.store import postings
 from memoryd.store.base import Queries, Row, Scored
 from memoryd.store.postgres import word_index
 from memoryd.store.postgres.store import PostgresStore
-from memoryd.store.postgres.word_index import WordIndex
+from memoryd.store.postgres.word_index import PostgresWordIndex
 from tests.clients import database
 from tests.store.kit import EVERY, LATER, add, by_words, change, forget, put, words, workspace
 
@@ -71,7 +71,7 @@ def filled(store: PostgresStore, here: Workspace, number: int) -> list[str]:
 
 def known_to_none(store: PostgresStore, here: Workspace, query: WordQuery, limit: int = 1_000) -> Scored:
     """What a process finds that has nothing in memory."""
-    return store.read(here, lambda q: WordIndex().search(q, query, EVERY, limit))
+    return store.read(here, lambda q: PostgresWordIndex().search(q, query, EVERY, limit))
 
 
 def same(one: Scored, other: Scored) -> bool:

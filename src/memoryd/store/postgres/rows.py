@@ -48,7 +48,7 @@ class PostgresRows:
         with explained(self.place):
             self.prepare()
             with self._pool.connection(writing=writing) as connection:
-                connection.isolation_level = IsolationLevel.REPEATABLE_READ if snapshot else None  # said with BEGIN
+                connection.isolation_level = IsolationLevel.REPEATABLE_READ if snapshot else None  # both go with BEGIN
                 connection.read_only = snapshot or self.read_only or None
                 try:
                     yield connection

@@ -14,7 +14,7 @@ from memoryd.query_syntax import Phrase, WordQuery
 from memoryd.store.base import Queries, Row, Scored, Vector
 from memoryd.store.postgres.queries import marks, writing
 from memoryd.store.postgres.recent import Recent
-from memoryd.store.postgres.word_index import WordIndex, visible
+from memoryd.store.postgres.word_index import PostgresWordIndex, visible
 
 NUMBERS = 1_000  # numbers of memories that are remembered
 FILTERS = ("kinds", "tags", "entity", "shelf", "among")  # what sets records apart, but for their session
@@ -65,7 +65,7 @@ class PostgresIndex:
     """See `store.base.Index`."""
 
     def __init__(self) -> None:
-        self._words = WordIndex()
+        self._words = PostgresWordIndex()
         self.near = Vectors()
         self._numbers: dict[tuple[str, ...], tuple[int, int]] = {}
 

@@ -75,7 +75,7 @@ class Known:
         return self.roll.bytes + self.postings.bytes
 
 
-class WordIndex:
+class PostgresWordIndex:
     """BM25 as in FTS5, except that the length of a text is that of its different words."""
 
     def __init__(self) -> None:
