@@ -142,7 +142,7 @@ def words(settings: Settings, count: int) -> Column:
             def search(query: str, workspace: Workspace = workspace) -> None:
                 parsed = parse_query(query)
                 assert parsed
-                engine.store.read(workspace, lambda q: engine.store.index.words(q, parsed, Filter(), 50))
+                engine.store.read(workspace, lambda q: engine.store.index.words(q, parsed, Filter(), 100))
 
             found[f"eight words in {what} for the first time, CPU ms"] = spent(engine, lambda n: search(question(n)))
             found[f"eight words in {what}, ms"] = settled(engine, lambda n: search(question(n)))
