@@ -115,12 +115,14 @@ class PostgresWordIndex:
 
     def _extent(self, queries: Queries, kinds: str) -> tuple[int, float]:
         """Return how many records of some kinds there are, and their mean number of different words."""
-        known: tuple[int, float] | None = self._extents.get((queries.workspace_id, kinds))
+        always = (queries.workspace_id, kinds)
+        now = (*always, marks(queries)["changes"])
+        known: tuple[int, float] | None = self._extents.get(always) or self._extents.get(now)
         if known is None:
             row = queries.one("search.extent", kinds=kinds, sample=SAMPLE) or {}
             known = max(row["number"], 1), max(row["length"], 1.0)
-            if known[0] >= STEADY:
-                self._extents.put((queries.workspace_id, kinds), known)
+            if not writing(queries):
+                self._extents.put(always if known[0] >= STEADY else now, known)
         return known
 
 
