@@ -267,3 +267,11 @@ def test_words_that_are_known_are_not_read_again(
     assert store.read(here, traced) == ["search.admitted"]
     put(store, here, "alpha")
     assert store.read(here, traced) == ["words.further", "search.admitted"]
+
+
+def test_nothing_is_kept_of_a_deleted_workspace(store: PostgresStore, here: Workspace, url: str) -> None:
+    put(store, here, "alpha")
+    store.placement.empty(here)
+    store.write(None, lambda q: store.placement.erase(q, here))
+    with psycopg.connect(url) as connection:
+        assert connection.execute("SELECT count(*) FROM word_changes").fetchone() == (0,)

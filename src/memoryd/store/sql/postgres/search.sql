@@ -48,6 +48,10 @@ SELECT (
       + CASE WHEN r.words @@ t.titled THEN 1 ELSE 0 END AS times) c) AS parts
 FROM terms t ORDER BY t.place
 
+-- name: words.forget
+-- Delete the log of a workspace that is deleted itself.
+DELETE FROM word_changes WHERE workspace_id = :workspace
+
 -- name: search.admitted
 -- Which of some records may be found; OFFSET 0 keeps the planner from reading a workspace that it takes for small.
 SELECT wanted.rid, r.id FROM unnest(:rids::bigint[]) wanted (rid) CROSS JOIN LATERAL (
