@@ -173,10 +173,11 @@ class MemoryServer(Server[Any]):
         return self._calls.offered(self.callers.caller(ctx).grant, app=memories.shown_by(ctx))
 
     def _may_search(self, ctx: Any) -> bool:
-        return SEARCH in self._offered(ctx)
+        return self._calls.tool(SEARCH, self.callers.caller(ctx).grant) is not None
 
     def _shows_app(self, ctx: Any) -> bool:
-        return memories.LIST in self._offered(ctx)
+        grant = self.callers.caller(ctx).grant
+        return memories.shown_by(ctx) and self._calls.tool(memories.LIST, grant, app=True) is not None
 
     async def _list_tools(self, ctx: Any, _params: Any) -> types.ListToolsResult:
         app = self._shows_app(ctx)
@@ -184,7 +185,7 @@ class MemoryServer(Server[Any]):
 
     async def _call_tool(self, ctx: Any, params: types.CallToolRequestParams) -> types.CallToolResult:
         caller = self.callers.caller(ctx)
-        if (tool := self._offered(ctx).get(params.name)) is None:
+        if (tool := self._calls.tool(params.name, caller.grant, app=memories.shown_by(ctx))) is None:
             known = ", ".join(self._calls.offered(caller.grant))
             raise MCPError(types.INVALID_PARAMS, f"Unknown tool: {params.name}. There are: {known}.")
         try:

@@ -83,11 +83,15 @@ class Calls:
 
         `app`: with those of the app, for a client that shows it.
         """
-        return {
-            name: tool
-            for name, tool in (self.tools | self.app_tools if app else self.tools).items()
-            if grant.allows(name, tool.capability) and not (grant.workspace and name in PROJECT_TOOLS)
-        }
+        names = self.tools | self.app_tools if app else self.tools
+        return {name: tool for name in names if (tool := self.tool(name, grant, app=app))}
+
+    def tool(self, name: str, grant: Grant, *, app: bool = False) -> Tool[Any, Any] | None:
+        """Return a tool if it is offered to a caller, else None."""
+        tool = self.tools.get(name) or (self.app_tools.get(name) if app else None)
+        if tool is None or (grant.workspace and name in PROJECT_TOOLS) or not grant.allows(name, tool.capability):
+            return None
+        return tool
 
     def call(self, caller: Caller, needs: Needs = "workspace", progress: CountProgress = ignore_progress) -> Call:
         """Return the context of a call. Raise NotFoundError if it needs a workspace and has none."""

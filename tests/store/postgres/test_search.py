@@ -11,11 +11,10 @@ import pytest
 
 from memoryd.core.records import records
 from memoryd.model import Filter, Kind, VectorSet, Workspace
-from memoryd.query_syntax import parse_query
 from memoryd.store.base import Queries, Scored, Vector
 from memoryd.store.postgres import queries as postgres
-from memoryd.store.postgres import search
-from memoryd.store.postgres.search import Recent, driving
+from memoryd.store.postgres import recent, search
+from memoryd.store.postgres.recent import Recent
 from memoryd.store.postgres.store import PostgresStore
 from memoryd.store.sql import load, moving
 from tests.clients import database
@@ -235,40 +234,6 @@ def test_other_perspectives_have_their_own_index(store: PostgresStore, url: str,
 # words ---------------------------------------------------------------------------------------------------------------
 
 
-def drives(query: str, **having: int) -> list[str]:
-    parsed = parse_query(query)
-    assert parsed
-    return list(driving(parsed, {f"'{word}'": count for word, count in having.items()}, 100_000, 50))
-
-
-def test_rare_words_drive_a_question() -> None:
-    assert drives("one two", one=5, two=2000) == ["('one') | ('two')"]
-
-
-def test_common_words_must_come_together() -> None:
-    first, *others = drives("a1 b1 c1", a1=30_000, b1=40_000, c1=50_000)
-    assert first == "(('a1') & ((('b1') & (('c1')))))"
-    assert others[-1] == "('a1') | ('b1') | ('c1')"
-
-
-def test_a_rare_word_is_enough_beside_common_ones() -> None:
-    first, *_ = drives("rare b1 c1", rare=3, b1=40_000, c1=50_000)
-    assert first == "('rare') | (('b1') & (('c1')))"
-
-
-def test_syntax_is_taken_at_its_word() -> None:
-    assert drives("a1 AND b1", a1=30_000, b1=40_000) == ["('a1') & (('b1'))"]
-
-
-def test_a_common_word_alone_finds_where_no_two_come_together(
-    store: PostgresStore, here: Workspace, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(search, "DRIVEN", 1)
-    for text in ("red", "red", "blue", "blue", "green"):
-        put(store, here, text)
-    assert sorted(words(store, here, "red blue")) == ["blue", "blue", "red", "red"]
-
-
 def test_a_word_that_comes_more_often_counts_more(store: PostgresStore, here: Workspace) -> None:
     put(store, here, "mill and road and hill and farm and barn")
     put(store, here, "mill and mill and hill and mill and barn")
@@ -278,12 +243,12 @@ def test_a_word_that_comes_more_often_counts_more(store: PostgresStore, here: Wo
 
 
 def test_what_is_counted_is_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(search, "REMEMBERED", 2)
+    monkeypatch.setattr(recent, "REMEMBERED", 2)
     known = Recent()
     for number in range(3):
         known.put(number, str(number))
     assert [known.get(number) for number in range(3)] == [None, None, "2"]
-    monkeypatch.setattr(search, "FRESH", -1.0)
+    monkeypatch.setattr(recent, "FRESH", -1.0)
     known.put(3, "3")
     assert known.get(3) is None
 

@@ -13,8 +13,8 @@ import pytest
 from memoryd.core.records import records
 from memoryd.model import Filter, Kind, Workspace
 from memoryd.query_syntax import WordQuery, parse_query, typed_query
+from memoryd.store import postings
 from memoryd.store.base import Queries, Row, Scored
-from memoryd.store.sqlite import word_index
 from memoryd.store.sqlite.layout import SingleFile
 from memoryd.store.sqlite.store import SqliteStore
 from tests.store.kit import EVERY, LATER, add, by_words, change, forget, made, put, value, words, workspace
@@ -75,11 +75,11 @@ def test_scores_are_those_of_fts5(store: SqliteStore, here: Workspace) -> None:
         assert [score for _, score in best] == pytest.approx([score for _, score in found[:7]])
 
 
-@pytest.mark.parametrize(("small", "off"), [(0, 1.0), (word_index.SMALL, 1e-6)])
+@pytest.mark.parametrize(("small", "off"), [(0, 1.0), (postings.SMALL, 1e-6)])
 def test_it_keeps_up_with_every_change(
     store: SqliteStore, here: Workspace, small: int, off: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(word_index, "SMALL", small)
+    monkeypatch.setattr(postings, "SMALL", small)
     draw, ids = random.Random(2), filled(store, here, 60)
     gone: list[str] = []
     names = (f"rare{n % 20} {n}" for n in count())
@@ -114,7 +114,7 @@ def test_it_keeps_up_with_every_change(
 def test_a_change_that_is_too_long_ago_is_not_missed(
     store: SqliteStore, here: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(word_index, "SMALL", 0)
+    monkeypatch.setattr(postings, "SMALL", 0)
     first = filled(store, here, 100)[0]
     words(store, here, "alpha")
     change(store, here, first, "omega")
@@ -195,11 +195,11 @@ def test_all_words_that_were_typed_are_in_what_is_found(store: SqliteStore, here
 
 def test_it_stays_small(store: SqliteStore, here: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
     filled(store, here, 300)
-    monkeypatch.setattr(word_index, "MEMORY", 5_000)
+    monkeypatch.setattr(postings, "MEMORY", 5_000)
     for asked in (*COMMON[:5], *RARE[:5], *COMMON[:5]):
         query = question(f"{asked} alpha")
         assert same(by_words(store, here, query, EVERY, 1_000), of_fts5(store, here, query))
-    kept = store.index._words
+    kept = store.index._words._postings
     assert kept._bytes == sum(posting.bytes for posting in kept._kept.values()) <= 5_000
 
 
@@ -209,18 +209,22 @@ def test_words_that_are_known_are_not_read_again(store: SqliteStore, here: Works
     statements: list[str] = []
 
     def traced(queries: Queries) -> list[str]:
-        read = queries.all
+        read, one = queries.all, queries.one
 
         def noting(name: str, /, **given: Any) -> list[Row]:
             statements.append(name)
             return read(name, **given)
 
+        def noting_one(name: str, /, **given: Any) -> Row | None:
+            statements.append(name)
+            return one(name, **given)
+
         statements.clear()
-        queries.all = noting  # type: ignore[method-assign]
+        queries.all, queries.one = noting, noting_one  # type: ignore[method-assign]
         store.index.words(queries, question("alpha beta"), EVERY, 10)
         return list(statements)
 
-    assert store.read(here, traced) == ["words.parts", "search.admitted"]
-    assert store.read(here, traced) == ["search.admitted"]
+    assert store.read(here, traced) == ["search.marks", "words.parts", "search.admitted"]
+    assert store.read(here, traced) == ["search.marks", "search.admitted"]
     put(store, here, "alpha")
-    assert store.read(here, traced) == ["words.parts", "search.admitted"]
+    assert store.read(here, traced) == ["search.marks", "words.parts", "search.admitted"]

@@ -155,4 +155,5 @@ def fetch(queries: Queries, ids: Sequence[str], session: str) -> dict[str, Recor
 
 def record_of(row: Row) -> Record:
     """Build a Record from a row with all its fields."""
-    return Record(**row | {"kind": Kind(row["kind"]), "tags": tuple(json.loads(row["tags"]))})
+    tags = tuple(json.loads(row["tags"])) if row["tags"] != "[]" else ()
+    return Record(**row | {"kind": Kind(row["kind"]), "tags": tags})

@@ -84,10 +84,16 @@ def _compiled(pattern: str) -> re.Pattern[str]:
 
 
 @cache
-def _patterns() -> list[tuple[str, list[str], re.Pattern[str]]]:
+def _patterns() -> list[tuple[str, frozenset[str], re.Pattern[str]]]:
     return [
-        (what, words.split(), _compiled(pattern)) for what, patterns in _LIKE.items() for words, pattern in patterns
-    ]
+        (what, frozenset(words.split()), _compiled(pattern))
+        for what, patterns in _LIKE.items() for words, pattern in patterns
+    ]  # fmt: skip
+
+
+@cache
+def _words_of_patterns() -> frozenset[str]:
+    return frozenset().union(*(words for _, words, _ in _patterns()))
 
 
 def reads_like_instructions(text: str) -> str:
@@ -97,7 +103,8 @@ def reads_like_instructions(text: str) -> str:
             return "hidden characters"
         text = seen(text)[0].replace("’", "'")
     small = text.lower()  # patterns that heed no capitals are slow
-    fitting = ((what, pattern) for what, words, pattern in _patterns() if any(map(small.__contains__, words)))
+    there = {word for word in _words_of_patterns() if word in small}
+    fitting = ((what, pattern) for what, words, pattern in _patterns() if not words.isdisjoint(there))
     return next((what for what, pattern in fitting if pattern.search(small)), "")
 
 

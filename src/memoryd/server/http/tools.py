@@ -52,7 +52,7 @@ class Plain:
         if tool is None:
             offered = ", ".join(self._calls.offered(admission.grant))
             return _error(404, f"Unknown tool: {name[:100]}. There are: {offered}.")
-        if name not in self._calls.offered(admission.grant):
+        if self._calls.tool(name, admission.grant) is None:
             return self._not_allowed(admission.grant, tool)
         try:
             arguments = await _arguments(request)

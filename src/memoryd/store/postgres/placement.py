@@ -63,6 +63,7 @@ class PostgresPlacement:
         while empty_some(queries):
             pass
         queries.run("perspectives.clear")
+        queries.run("words.forget")
 
 
 def _beside(registry: Queries, workspace: Workspace) -> PostgresQueries:

@@ -15,7 +15,7 @@ from psycopg.pq import Format
 from psycopg.types import TypeInfo
 
 from memoryd.model import Workspace
-from memoryd.store.base import Row
+from memoryd.store.base import Queries, Row
 from memoryd.store.postgres.connection import Connection
 from memoryd.store.sql import load, moving
 
@@ -43,8 +43,10 @@ class HalfvecLoader(Loader):
 class PostgresQueries:
     """See `store.base.Queries`: the named statements on one connection."""
 
-    def __init__(self, connection: Connection, workspace: Workspace | None) -> None:
+    def __init__(self, connection: Connection, workspace: Workspace | None, *, writing: bool = False) -> None:
         self.connection = connection
+        self.writing = writing
+        self.marks: Row | None = None
         self.workspace_id = workspace.id if workspace else ""
         self._bound = {"workspace": self.workspace_id}
 
@@ -78,6 +80,21 @@ class PostgresQueries:
 
     def _run(self, name: str, parameters: Mapping[str, Any]) -> psycopg.Cursor[Row]:
         return self.connection.execute(statements()[name], self._bound | dict(parameters), binary=True)
+
+
+def writing(queries: Queries) -> bool:
+    """Return whether a transaction may write, which may yet be undone."""
+    assert isinstance(queries, PostgresQueries)
+    return queries.writing
+
+
+def marks(queries: Queries) -> Row:
+    """Return how far the changes of a workspace have come; a transaction that does not write asks once."""
+    assert isinstance(queries, PostgresQueries)
+    if queries.marks is None or writing(queries):
+        queries.marks = queries.one("search.marks")
+    assert queries.marks is not None
+    return queries.marks
 
 
 @cache

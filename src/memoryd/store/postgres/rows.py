@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from typing import TypeVar
 
-from psycopg import errors
+from psycopg import IsolationLevel, errors
 from psycopg.pq import TransactionStatus
 
 from memoryd.deadline import time_left
@@ -43,11 +43,13 @@ class PostgresRows:
     # connections -----------------------------------------------------------------------------------------------------
 
     @contextmanager
-    def connection(self, *, writing: bool = False) -> Iterator[Connection]:
-        """Lend a connection to a database that has the present schema."""
+    def connection(self, *, writing: bool = False, snapshot: bool = False) -> Iterator[Connection]:
+        """Lend a connection to a database that has the present schema; one snapshot is read-only."""
         with explained(self.place):
             self.prepare()
             with self._pool.connection(writing=writing) as connection:
+                connection.isolation_level = IsolationLevel.REPEATABLE_READ if snapshot else None  # both go with BEGIN
+                connection.read_only = snapshot or self.read_only or None
                 try:
                     yield connection
                 except errors.ReadOnlySqlTransaction as error:  # it was the primary once: look where that is now
@@ -131,8 +133,7 @@ class PostgresRows:
         return _retried(lambda: self._write_once(workspace, work, guarded=guarded))
 
     def _read_once(self, workspace: Workspace | None, work: Callable[[Queries], T]) -> T:
-        with self.connection() as connection:
-            connection.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
+        with self.connection(snapshot=True) as connection:
             if connection.pooled:
                 limited(connection)
             return work(PostgresQueries(connection, workspace))
@@ -141,7 +142,7 @@ class PostgresRows:
         with self.connection(writing=True) as connection:
             if connection.pooled:
                 limited(connection)
-            queries = PostgresQueries(connection, workspace)
+            queries = PostgresQueries(connection, workspace, writing=True)
             queries.one("placement.lock")
             if guarded and workspace and queries.one("placement.marked"):
                 raise archived(workspace)

@@ -1,13 +1,10 @@
-"""Searching on Postgres: words by BM25 over a tsvector, vectors one by one or through HNSW, whichever is quicker."""
+"""Searching on Postgres: words by the index in memory, vectors one by one or through HNSW, whichever is quicker."""
 
 import json
 import math
-import threading
-import time
 from collections import Counter
-from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import reduce
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
@@ -15,19 +12,12 @@ import numpy as np
 from memoryd.model import Filter, VectorSet
 from memoryd.query_syntax import Phrase, WordQuery
 from memoryd.store.base import Queries, Row, Scored, Vector
+from memoryd.store.postgres.queries import marks, writing
+from memoryd.store.postgres.recent import Recent
+from memoryd.store.postgres.word_index import PostgresWordIndex, visible
 
+NUMBERS = 1_000  # numbers of memories that are remembered
 FILTERS = ("kinds", "tags", "entity", "shelf", "among")  # what sets records apart, but for their session
-FRESH = 60.0  # seconds for which what was counted holds
-REMEMBERED = 10_000  # counts that are remembered at most
-
-STEADY = 1_000  # records of a workspace from which on what is counted there does not change much in a minute
-COUNTED = 1_000  # records that a term is counted in; of a commoner one a sample tells how common it is
-SAMPLE = 5_000  # records
-DRIVEN = 3_000  # records that the rarest words of a question may find; commoner words must come together
-TOGETHER = 3  # common words that a record must have at most
-COMBINED = 8  # common words that are combined
-ENOUGH = 20  # records a hit that the common words should find
-
 LONGEST = 4_000  # dimensions that pgvector indexes as halfvec
 INDEXED = 5_000  # vectors of a set from which on an index is worth what it costs each write
 PASSED = 150  # vectors looked at one by one in the time in which the index finds what one more hit takes
@@ -71,37 +61,13 @@ def prefix(dim: int, perspective: str) -> str:
     return f"near_{dim}_{perspective}_"
 
 
-class Recent:
-    """A cache for all threads, whose entries expire after FRESH seconds."""
-
-    def __init__(self) -> None:
-        self._known: dict[Hashable, tuple[float, Any]] = {}
-        self._lock = threading.Lock()
-
-    def get(self, key: Hashable) -> Any:
-        """Return the value of a key if it is fresh, else None."""
-        until, value = self._known.get(key, (0.0, None))
-        return value if time.monotonic() < until else None
-
-    def put(self, key: Hashable, value: Any) -> None:
-        """Remember a value for FRESH seconds."""
-        with self._lock:
-            if len(self._known) >= REMEMBERED:
-                self._known.clear()
-            self._known[key] = time.monotonic() + FRESH, value
-
-    def clear(self) -> None:
-        """Forget everything."""
-        with self._lock:
-            self._known.clear()
-
-
 class PostgresIndex:
     """See `store.base.Index`."""
 
     def __init__(self) -> None:
-        self._words = Words()
+        self._words = PostgresWordIndex()
         self.near = Vectors()
+        self._numbers: dict[tuple[str, ...], tuple[int, int]] = {}
 
     def words(self, queries: Queries, query: WordQuery, allowed: Filter, limit: int) -> Scored:
         """Return the records that match by words, scored by BM25 over title, type, body and tags."""
@@ -119,10 +85,14 @@ class PostgresIndex:
         return {row["id"]: row["number"] for row in rows}
 
     def number(self, queries: Queries, allowed: Filter) -> int:
-        """Return how many memories with a key are on a shelf."""
-        row = queries.one("vault.number", session=allowed.session, shelf=allowed.shelf)
-        assert row is not None
-        return int(row["number"])
+        """Return how many memories with a key are on a shelf; counting them takes longer than a search."""
+        key, now = (queries.workspace_id, allowed.session, allowed.shelf), marks(queries)["changes"]
+        then, number = self._numbers.get(key, (None, 0))
+        if then != now:
+            number = (queries.one("vault.number", session=allowed.session, shelf=allowed.shelf) or {})["number"]
+            if not writing(queries):
+                self._numbers = {**self._numbers, key: (now, number)} if len(self._numbers) < NUMBERS else {}
+        return number
 
     def nearest(
         self, queries: Queries, sets: Sequence[VectorSet], vector: Vector, allowed: Filter, limit: int
@@ -160,91 +130,6 @@ def _by_record(rows: Sequence[Row]) -> dict[str, Vector]:
         if row["dim"] == dims.most_common(1)[0][0]:
             found.setdefault(row["id"], []).append(row["vector"])
     return {key: np.stack(vectors) for key, vectors in found.items()}
-
-
-class Words:
-    """BM25 as in FTS5, except that a word counts once in a text. Counts are cached for a minute."""
-
-    def __init__(self) -> None:
-        self._known = Recent()
-
-    def search(self, queries: Queries, query: WordQuery, allowed: Filter, limit: int) -> Scored:
-        """Return the records that match, best first."""
-        number, length = self._extent(queries)
-        terms = query.terms()
-        having = self._having(queries, [term.tsquery() for term in terms], number)
-        weighted = json.dumps([[t.tsquery(), t.tsquery("A"), rarity(having[t.tsquery()], number)] for t in terms])
-        rows: list[Row] = []
-        for match in driving(query, having, number, limit):
-            rows = queries.all(
-                "search.words", **visible(allowed), limit=limit, length=length, match=match, terms=weighted
-            )  # fmt: skip
-            if len(rows) >= limit:
-                break
-        return [(row["id"], row["score"]) for row in rows]
-
-    def _extent(self, queries: Queries) -> tuple[int, float]:
-        """Return how many records there are, and their mean number of words."""
-        known: tuple[int, float] | None = self._known.get(queries.workspace_id)
-        if known is None:
-            row = queries.one("search.extent", sample=SAMPLE) or {}
-            known = max(row["number"], 1), max(row["length"], 1.0)
-            if known[0] >= STEADY:
-                self._known.put(queries.workspace_id, known)
-        return known
-
-    def _having(self, queries: Queries, terms: Sequence[str], number: int) -> dict[str, int]:
-        """Return in how many records each term is."""
-        having = {term: self._known.get((queries.workspace_id, term)) for term in terms}
-        if unknown := [term for term, found in having.items() if found is None]:
-            of = {"most": COUNTED, "number": number, "sample": max(1, min(number, SAMPLE))}
-            for row in queries.all("search.having", terms=json.dumps(unknown), **of):
-                having[row["term"]] = row["having"]
-                if number >= STEADY:
-                    self._known.put((queries.workspace_id, row["term"]), row["having"])
-        return having
-
-
-def rarity(having: int, number: int) -> float:
-    """Return the inverse document frequency of BM25 as FTS5 has it: never 0."""
-    return max(math.log((number - having + 0.5) / (having + 0.5)), 1e-6) if having < number else 1e-6
-
-
-def driving(query: WordQuery, having: Mapping[str, int], number: int, limit: int) -> Iterator[str]:
-    """Yield what must match, then wider alternatives for when that finds too few.
-
-    With operators that is the query itself; else its rare words, or several of the common ones together: a record that
-    has only one of those is not among the best if thousands have more.
-    """
-    if query.syntax or query.every:
-        yield query.tsquery()
-        return
-    rare, common, found = list[str](), list[str](), 0
-    for term in sorted(having, key=lambda term: having[term]):
-        found += having[term]
-        (rare if found <= DRIVEN else common).append(term)
-    together = _together([having[term] / number for term in common], ENOUGH * limit / number) if common else 0
-    for least in range(together, 0, -1):
-        yield " | ".join(_combined(1, rare) + _combined(least, common if least == 1 else common[:COMBINED]))
-    if not common:
-        yield " | ".join(_combined(1, rare))
-
-
-def _together(shares: Sequence[float], wanted: float) -> int:
-    """Return how many of the words a share of `wanted` of the records has at least, if words were independent."""
-    exactly = reduce(np.convolve, [np.array([1 - min(share, 1), min(share, 1)]) for share in shares[:COMBINED]])
-    at_least = np.cumsum(exactly[::-1])[::-1]
-    return max([n for n in range(1, min(TOGETHER, len(at_least) - 1) + 1) if at_least[n] >= wanted], default=1)
-
-
-def _combined(least: int, terms: Sequence[str]) -> list[str]:
-    """Return alternatives that match what has at least `least` of the terms."""
-    if least == 1:
-        return [f"({term})" for term in terms]
-    return [
-        f"(({term}) & ({' | '.join(_combined(least - 1, terms[place + 1 :]))}))"
-        for place, term in enumerate(terms[: len(terms) - least + 1])
-    ]
 
 
 class Vectors:
@@ -320,16 +205,6 @@ def _approximately(queries: Composing, given: Row, limit: int) -> Scored:
 def of(among: VectorSet) -> dict[str, str]:
     """Return a set of vectors as parameters."""
     return {"perspective": among.perspective, "model": among.model}
-
-
-def visible(allowed: Filter) -> dict[str, str]:
-    """Return a filter as parameters."""
-    return {
-        "session": allowed.session, "entity": allowed.entity, "shelf": allowed.shelf,
-        "among": json.dumps(allowed.among) if allowed.among is not None else "",
-        "kinds": json.dumps([str(kind) for kind in allowed.kinds]),
-        "tags": json.dumps(list(dict.fromkeys(allowed.tags)), ensure_ascii=False),
-    }  # fmt: skip
 
 
 def _filters(given: Row) -> tuple[str, ...]:

@@ -7,9 +7,10 @@ from typing import Any
 from memoryd.model import Filter, VectorSet
 from memoryd.query_syntax import Phrase, WordQuery
 from memoryd.store.base import Queries, Scored, Vector
+from memoryd.store.postings import best
 from memoryd.store.sqlite.connection import marks, writing
 from memoryd.store.sqlite.vector_index import VectorIndexes, by_record, means, sieve_for
-from memoryd.store.sqlite.word_index import WEIGHTS, WordIndex, best
+from memoryd.store.sqlite.word_index import WEIGHTS, WordIndex
 
 COLUMNS = ("title", "type", "body", "tags")  # of the index that hold words
 TEXT = f"{{{' '.join(COLUMNS)}}}"
@@ -32,9 +33,11 @@ class SqliteIndex:
             matches = _matches(query.terms(), within)
             scores = self._known(queries).scores(queries, matches, every=query.every)
             order = best(scores, ADMITTED * limit)
-            rows = queries.all("search.admitted", rids=json.dumps(order.tolist()), **_owners(allowed), limit=limit)
-            if len(rows) == limit or len(order) < ADMITTED * limit:
-                return [(row["id"], float(scores[row["rid"]])) for row in rows]
+            given = {"rids": json.dumps(order.tolist()), "limit": limit}
+            row = queries.one("search.admitted", **given, **_owners(allowed)) or {}
+            rids, ids = json.loads(row["rids"]), json.loads(row["ids"])
+            if len(ids) == limit or len(order) < ADMITTED * limit:
+                return list(zip(ids, scores[rids].tolist(), strict=True))
         rows = queries.all(
             "search.words", match=f"{within} : ({query.fts5()})", **_visible(allowed), limit=limit, **WEIGHTS
         )  # fmt: skip
@@ -53,8 +56,7 @@ class SqliteIndex:
         """Return how many of some terms each of some records has."""
         matches = _matches(terms, _within(queries, Filter()))
         numbers = self._known(queries).numbers(queries, matches)
-        rows = queries.all("search.rids", ids=json.dumps(list(ids)))
-        return {row["id"]: int(numbers[row["rid"]]) for row in rows}
+        return {key: int(numbers[rid]) for key, rid in _rids(queries, ids).items()}
 
     def number(self, queries: Queries, allowed: Filter) -> int:
         """Return how many memories with a key are on a shelf; counting them takes longer than a search."""
@@ -81,7 +83,7 @@ class SqliteIndex:
         self, queries: Queries, sets: Sequence[VectorSet], vector: Vector, ids: Sequence[str]
     ) -> list[dict[str, float]]:
         """Return for each set the cosine of `vector` with each of some records that have a vector in it."""
-        names = {row["rid"]: row["id"] for row in queries.all("search.rids", ids=json.dumps(list(ids)))}
+        names = {rid: key for key, rid in _rids(queries, ids).items()}
         found = self._vectors.ask(queries, sets, len(vector), lambda one: one.cosines(queries, vector, list(names)))
         return [{names[rid]: cosine for rid, cosine in cosines.items()} for cosines in found]
 
@@ -105,6 +107,12 @@ def _within(queries: Queries, allowed: Filter) -> str:
 
 def _matches(terms: Sequence[Phrase], within: str) -> list[str]:
     return [f"{within} : ({term.fts5()})" for term in terms]
+
+
+def _rids(queries: Queries, ids: Sequence[str]) -> dict[str, int]:
+    row = queries.one("search.rids", ids=json.dumps(list(ids))) or {}
+    found: dict[str, int] = json.loads(row["rids"])
+    return found
 
 
 def _owners(allowed: Filter) -> dict[str, str]:

@@ -75,8 +75,8 @@ def sieve_for(queries: Queries, allowed: Filter) -> Sieve:
         kept = queries.one("search.shelf", session=allowed.session, shelf=allowed.shelf) or {}
         only = _both(only, json.loads(kept["rids"]))
     if allowed.among is not None:
-        listed = queries.all("search.rids", ids=json.dumps(allowed.among))
-        only = _both(only, [row["rid"] for row in listed])
+        listed = queries.one("search.rids", ids=json.dumps(allowed.among)) or {}
+        only = _both(only, list(json.loads(listed["rids"]).values()))
     if allowed.entity:
         observed = [row["rid"] for row in queries.all("search.observations", entity=allowed.entity)]
         only = _both(only, observed)

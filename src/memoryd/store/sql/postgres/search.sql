@@ -1,49 +1,83 @@
+-- name: search.marks
+-- How far changes of words have come in the workspace, and the oldest one still known.
+SELECT coalesce(max(seq), 0) AS changes, coalesce(min(seq), 0) AS oldest_change
+FROM word_changes WHERE workspace_id = :workspace
+
 -- name: search.extent
--- How many living records there are, and how long they are: the mean of :sample.
+-- How many living records of some kinds there are, and how long they are: the mean of :sample.
 SELECT count(*) AS number, coalesce((
     SELECT avg(length(s.words)) FROM (
-      SELECT words FROM records WHERE workspace_id = :workspace AND deleted_at IS NULL LIMIT :sample) s), 1)::float8
+      SELECT words FROM records WHERE workspace_id = :workspace AND deleted_at IS NULL
+        AND (:kinds = '[]' OR kind IN (SELECT value FROM json_each(:kinds))) LIMIT :sample) s), 1)::float8
   AS length
 FROM records WHERE workspace_id = :workspace AND deleted_at IS NULL
+  AND (:kinds = '[]' OR kind IN (SELECT value FROM json_each(:kinds)))
 
--- name: search.having
--- In how many of the :number living records each term is: counted up to :most, beyond that by its share in a sample.
-WITH asked AS MATERIALIZED (SELECT value AS term, to_tsquery('memoryd', value) AS query FROM json_each(:terms)),
-sample AS MATERIALIZED (
-  SELECT words FROM records WHERE workspace_id = :workspace AND deleted_at IS NULL LIMIT :sample)
-SELECT a.term, CASE WHEN few.number < :most THEN few.number ELSE greatest(few.number, (
-    SELECT count(*) FROM sample s WHERE s.words @@ a.query) * :number / :sample) END AS having
-FROM asked a CROSS JOIN LATERAL (
-  SELECT count(*) AS number FROM (
-    SELECT 1 FROM records r
-    WHERE r.workspace_id = :workspace AND r.deleted_at IS NULL AND r.words @@ a.query LIMIT :most) counted) few
-
--- name: search.words
--- The best matches by words, by BM25; a word in a title counts once more. ts_rank is the sum of 1/i^2 over the n times
--- that a word comes, divided by that of all i, 1.64493: what lacks from there is about 1 / (n + 1/2).
+-- name: words.parts
+-- The records that match each of :terms: a hash of the id, and the part of BM25 without the term's rarity; a word in a
+-- title counts once more. ts_rank is the sum of 1/i^2 over the n times that a word comes, divided by that of all i,
+-- 1.64493: what lacks from there is about 1 / (n + 1/2).
 WITH terms AS MATERIALIZED (
-  SELECT to_tsquery('memoryd', t.value ->> 0) AS term, to_tsquery('memoryd', t.value ->> 1) AS titled,
-    (t.value ->> 2)::float8 AS weight
-  FROM jsonb_array_elements(:terms::jsonb) t (value)),
-matching AS (
-  SELECT r.id, r.words, 1.2 * (.25 + .75 * length(r.words) / :length) AS norm
-  FROM records r
-  WHERE r.workspace_id = :workspace AND r.deleted_at IS NULL AND r.words @@ to_tsquery('memoryd', :match)
-    AND (r.scope = '' OR r.scope = :session)
-    AND (:kinds = '[]' OR r.kind IN (SELECT value FROM json_each(:kinds)))
-    AND (:tags = '[]' OR r.tags::jsonb @> :tags::jsonb)
-    AND (:entity = '' OR r.id IN (
-      SELECT o.id FROM observation_details o WHERE o.workspace_id = :workspace AND o.entity_id = :entity))
-    AND (:shelf = '' OR (r.kind = 'memory' AND r.name IS NOT NULL
-      AND (:shelf = 'all' OR (:shelf = 'session') = (r.scope <> ''))))
-    AND (:among = '' OR r.id IN (SELECT value FROM json_each(nullif(:among, '')))))
-SELECT m.id, s.score FROM matching m CROSS JOIN LATERAL (
-  SELECT coalesce(sum(t.weight * 2.2 * c.times / (c.times + m.norm)), 0) AS score
-  FROM terms t CROSS JOIN LATERAL (
-    SELECT greatest(1, 1 / (1.6550 - 1.64493 * least(1, ts_rank('{1,1,1,1}', m.words, t.term))) - .5)
-      + CASE WHEN m.words @@ t.titled THEN 1 ELSE 0 END AS times) c
-  WHERE m.words @@ t.term) s
-ORDER BY s.score DESC, m.id LIMIT :limit
+  SELECT to_tsquery('memoryd', t.value ->> 0) AS term, to_tsquery('memoryd', t.value ->> 1) AS titled, t.place
+  FROM jsonb_array_elements(:terms::jsonb) WITH ORDINALITY t (value, place))
+SELECT (
+  SELECT coalesce(string_agg(int8send(hashtextextended(r.id, 0))
+    || float4send((2.2 / (1 + 1.2 * (.25 + .75 * length(r.words) / :length) / c.times))::float4), ''), '')
+  FROM records r CROSS JOIN LATERAL (
+    SELECT greatest(1, 1 / (1.6550 - 1.64493 * least(1, ts_rank('{1,1,1,1}', r.words, t.term))) - .5)
+      + CASE WHEN r.words @@ t.titled THEN 1 ELSE 0 END AS times) c
+  WHERE r.workspace_id = :workspace AND r.deleted_at IS NULL AND r.words @@ t.term
+    AND (:kinds = '[]' OR r.kind IN (SELECT value FROM json_each(:kinds)))) AS parts
+FROM terms t ORDER BY t.place
+
+-- name: words.further
+-- As words.parts, the records that were changed since a change; 0 is the part of what does not match.
+WITH terms AS MATERIALIZED (
+  SELECT to_tsquery('memoryd', t.value ->> 0) AS term, to_tsquery('memoryd', t.value ->> 1) AS titled, t.place
+  FROM jsonb_array_elements(:terms::jsonb) WITH ORDINALITY t (value, place)),
+changed AS MATERIALIZED (
+  SELECT hashtextextended(c.id, 0) AS rid, r.words
+  FROM (SELECT DISTINCT id FROM word_changes WHERE workspace_id = :workspace AND seq > :since) c
+  LEFT JOIN records r ON r.workspace_id = :workspace AND r.id = c.id AND r.deleted_at IS NULL
+    AND (:kinds = '[]' OR r.kind IN (SELECT value FROM json_each(:kinds))))
+SELECT (
+  SELECT coalesce(string_agg(int8send(r.rid) || float4send(CASE WHEN r.words @@ t.term THEN
+      2.2 / (1 + 1.2 * (.25 + .75 * length(r.words) / :length) / c.times) ELSE 0 END::float4), ''), '')
+  FROM changed r CROSS JOIN LATERAL (
+    SELECT greatest(1, 1 / (1.6550 - 1.64493 * least(1, ts_rank('{1,1,1,1}', r.words, t.term))) - .5)
+      + CASE WHEN r.words @@ t.titled THEN 1 ELSE 0 END AS times) c) AS parts
+FROM terms t ORDER BY t.place
+
+-- name: words.forget
+-- Delete the log of a workspace that is deleted itself.
+DELETE FROM word_changes WHERE workspace_id = :workspace
+
+-- name: search.admitted
+-- Which of some records may be found; OFFSET 0 keeps the planner from reading a workspace that it takes for small.
+SELECT wanted.rid, r.id FROM unnest(:rids::bigint[]) wanted (rid) CROSS JOIN LATERAL (
+  SELECT * FROM records r WHERE r.workspace_id = :workspace AND hashtextextended(r.id, 0) = wanted.rid OFFSET 0) r
+WHERE r.deleted_at IS NULL AND (r.scope = '' OR r.scope = :session)
+  AND (:match = '' OR r.words @@ to_tsquery('memoryd', :match))
+  AND (:kinds = '[]' OR r.kind IN (SELECT value FROM json_each(:kinds)))
+  AND (:tags = '[]' OR r.tags::jsonb @> :tags::jsonb)
+  AND (:entity = '' OR r.id IN (
+    SELECT o.id FROM observation_details o WHERE o.workspace_id = :workspace AND o.entity_id = :entity))
+  AND (:shelf = '' OR (r.kind = 'memory' AND r.name IS NOT NULL
+    AND (:shelf = 'all' OR (:shelf = 'session') = (r.scope <> ''))))
+  AND (:among = '' OR r.id IN (SELECT value FROM json_each(nullif(:among, ''))))
+
+-- name: search.passing
+-- All records that may be found.
+SELECT coalesce(string_agg(int8send(hashtextextended(r.id, 0)), ''), '') AS rids FROM records r
+WHERE r.workspace_id = :workspace AND r.deleted_at IS NULL AND (r.scope = '' OR r.scope = :session)
+  AND (:match = '' OR r.words @@ to_tsquery('memoryd', :match))
+  AND (:kinds = '[]' OR r.kind IN (SELECT value FROM json_each(:kinds)))
+  AND (:tags = '[]' OR r.tags::jsonb @> :tags::jsonb)
+  AND (:entity = '' OR r.id IN (
+    SELECT o.id FROM observation_details o WHERE o.workspace_id = :workspace AND o.entity_id = :entity))
+  AND (:shelf = '' OR (r.kind = 'memory' AND r.name IS NOT NULL
+    AND (:shelf = 'all' OR (:shelf = 'session') = (r.scope <> ''))))
+  AND (:among = '' OR r.id IN (SELECT value FROM json_each(nullif(:among, ''))))
 
 -- name: search.matching
 -- Which of some records match.
