@@ -38,22 +38,24 @@ class Reranking:
     def rerank(self, hits: Sequence[Hit], found: Found) -> Reranked:
         """Return the hits in the order of their totals: of what the cross-encoder says, and what was known before.
 
-        It reads the best few, then what this brings among the first: an unread hit counts as hopeless until its
-        neighbours lift it.
+        It reads the best few, then on in their order while what it read last comes close to the best. An unread hit
+        counts as hopeless until its neighbours lift it.
         """
         profile = self._profile
         by_id = {hit.record.id: hit for hit in hits}
         logits: dict[str, float] = {}
         lifted: dict[str, float] = {}
-        order = list(by_id)
-        while read := self._read(self._unread(order[: profile.head], by_id, logits), found):
+        totals: dict[str, float] = {}
+        while read := self._read(self._next(by_id, logits), found):
             logits |= read
             lifted = self._lifted(logits, by_id, found)
             totals = ranking.blend(lifted, {key: hit.score for key, hit in by_id.items()}, profile)
-            order = sorted(totals, key=lambda key: -totals[key])
+            if not ranking.promising(list(read), totals, profile):
+                break
         if not logits:
             why_not = self._helpers.why_not("reranker") if hits and profile.head else ""
             return Reranked(hits, hits, f"Not reranked: {why_not}." if why_not else "")
+        order = sorted(totals, key=lambda key: -totals[key])
         scored = [_scored(by_id[key], lifted[key], logits.get(key), totals[key]) for key in order]
         return self._parted(scored, similarities(found.candidates))
 
@@ -74,15 +76,15 @@ class Reranking:
 
     # reading ---------------------------------------------------------------------------------------------------------
 
-    def _unread(self, order: Sequence[str], hits: Mapping[str, Hit], read: Collection[str]) -> dict[str, Hit]:
-        """Return what of `order` is to be read beside what was `read`, as far as that may be."""
-        left = self._profile.reading - sum(self._part(len(hits[key].record.body)) for key in read)
+    def _next(self, hits: Mapping[str, Hit], read: Collection[str]) -> dict[str, Hit]:
+        """Return the best hits that are not `read`, the first few or a few more, as far as they may be read."""
+        profile = self._profile
+        until = min(len(read) + profile.further if read else profile.head, profile.most)
+        left = profile.reading - sum(self._part(len(hits[key].record.body)) for key in read)
         more: dict[str, Hit] = {}
-        for key in order:
-            if key in read:
-                continue
+        for key in list(hits)[len(read) : until]:
             left -= self._part(len(hits[key].record.body))
-            if len(read) + len(more) >= self._profile.most or (left < 0 and (read or more)):
+            if left < 0 and (read or more):
                 break
             more[key] = hits[key]
         return more
