@@ -61,12 +61,15 @@ class Profile:
     """Recalls from which on more do not count."""
     gate: float = 0.05
     """Below this part of the best fusion a candidate is dropped (d); level up to .1."""
-    head: int = 12
-    """The cross-encoder reads the best so many, then ... (8 costs long chats .01 of R@10.)"""
-    further: int = 4
-    """... so many more at a time, while one of the last so many comes within `gap` of the best, up to ..."""
+    head: int = 8
+    """The cross-encoder reads the best so many, then ..."""
+    further: int = 6
+    """... so many more at a time, while one of the last so many comes within `gap` of the best; 5 is level; 4 costs long
+    chats .02 of R@10."""
+    short: int = 500
+    """Characters up to which a text is read beyond the head: one of 1,000 costs as much as three of these."""
     most: int = 30
-    """... so many in all."""
+    """How many of the best may be read at all; 20 costs .01 of R@10, 40 is level."""
     read: int = 1_000
     """Characters of each that it reads, about 256 tokens; half of that costs .07 of MRR on abstracts."""
     reading: int = 10_000

@@ -77,28 +77,31 @@ class Reranking:
     # reading ---------------------------------------------------------------------------------------------------------
 
     def _next(self, hits: Mapping[str, Hit], read: Collection[str]) -> dict[str, Hit]:
-        """Return the best hits that are not `read`, the first few or a few more, as far as they may be read."""
+        """Return the best hits that are not `read`: the first few, or a few more short ones, as far as may be read."""
         profile = self._profile
-        until = min(len(read) + profile.further if read else profile.head, profile.most)
-        left = profile.reading - sum(self._part(len(hits[key].record.body)) for key in read)
+        number = profile.further if read else profile.head
+        left = profile.reading - sum(self._part(hits[key]) for key in read)
         more: dict[str, Hit] = {}
-        for key in list(hits)[len(read) : until]:
-            left -= self._part(len(hits[key].record.body))
-            if left < 0 and (read or more):
+        for key in list(hits)[: profile.most]:
+            size = self._part(hits[key])
+            if key in read or (read and size > profile.short):
+                continue
+            left -= size
+            if len(more) == number or (left < 0 and (read or more)):
                 break
             more[key] = hits[key]
         return more
 
     def _lifted(self, logits: Mapping[str, float], hits: Mapping[str, Hit], found: Found) -> dict[str, float]:
-        """Return the logit of each hit, lifted by those of its neighbours."""
-        known = {key: logits.get(key, self._profile.hopeless) for key in hits}
+        """Return the logit of each hit, lifted by those of its neighbours; an unread one has that of the worst read."""
+        unread = min(self._profile.hopeless, *logits.values())
+        known = {key: logits.get(key, unread) for key in hits}
         near = around(found, logits, hits, self._profile)
         return ranking.lift(known, near, lengths(hit.record for hit in hits.values()), self._profile)
 
-    def _part(self, length: int) -> int:
-        """Return how many characters are read of a text: its beginning, or one chunk of a long one."""
-        read = self._profile.read
-        return min(length, read) if length <= 2 * read else 2 * read
+    def _part(self, hit: Hit) -> int:
+        """Return how many characters are read of a hit."""
+        return min(len(hit.record.body), self._profile.read)
 
     def _read(self, head: Mapping[str, Hit], found: Found) -> dict[str, float]:
         """Return the cross-encoder's logit of each hit; empty without one that knows the language, or if it fails."""
@@ -122,7 +125,7 @@ class Reranking:
         read = self._profile.read
         if chunks is None or len(text) <= 2 * read:
             return text[:read]
-        return _nearest_part(text, chunks @ found.candidates.vector)
+        return _nearest_part(text, chunks @ found.candidates.vector)[:read]
 
 
 def _scored(hit: Hit, lifted: float, logit: float | None, total: float) -> Hit:
