@@ -64,8 +64,9 @@ class Profile:
     head: int = 8
     """The cross-encoder reads the best so many, then ..."""
     further: int = 6
-    """... so many more at a time, while one of the last so many comes within `gap` of the best; 5 is level; 4 costs long
-    chats .02 of R@10."""
+    """... so many more at a time, ...; 5 is level, 4 costs long chats .02 of R@10."""
+    reach: float = 4.0
+    """... while the total of one of the last so many is at most so far behind the best; 5 is level, and costs more."""
     short: int = 500
     """Characters up to which a text is read beyond the head: one of 1,000 costs as much as three of these."""
     most: int = 30
@@ -244,8 +245,8 @@ def blend(logits: Scores, composites: Scores, profile: Profile) -> dict[str, flo
 
 
 def promising(read: Sequence[str], totals: Scores, profile: Profile) -> bool:
-    """Return whether one of the last that were `read` came within the gap of the best: so may what is read next."""
-    return max(totals[key] for key in read[-profile.further :]) >= max(totals.values()) - profile.gap
+    """Return whether one of the last that were `read` came close to the best: so may what is read next."""
+    return max(totals[key] for key in read[-profile.further :]) >= max(totals.values()) - profile.reach
 
 
 def sigmoid(logit: float) -> float:
