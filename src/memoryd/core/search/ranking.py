@@ -68,11 +68,11 @@ class Profile:
     reach: float = 4.0
     """... while the total of one of the last so many is at most so far behind the best; 5 is level, and costs more."""
     short: int = 500
-    """Characters up to which a text is read beyond the head: one of 1,000 costs as much as three of these."""
+    """Characters up to which a text is read beyond the head: one of 1,000 costs as much as three of 400."""
     most: int = 30
     """How many of the best may be read at all; 20 costs .01 of R@10, 40 is level."""
     read: int = 1_000
-    """Characters of each that it reads, about 256 tokens; half of that costs .07 of MRR on abstracts."""
+    """Characters of each that it reads, about 256 tokens; half costs .07 of MRR on abstracts, .02 on long chats."""
     reading: int = 10_000
     """Characters that it reads in all: half a second at most. Fewer long texts are reranked than short ones."""
     prior: float = 3.0
@@ -244,9 +244,13 @@ def blend(logits: Scores, composites: Scores, profile: Profile) -> dict[str, flo
     return {key: logit + profile.prior * composites[key] / profile.fusion for key, logit in logits.items()}
 
 
-def promising(read: Sequence[str], totals: Scores, profile: Profile) -> bool:
-    """Return whether one of the last that were `read` came close to the best: so may what is read next."""
-    return max(totals[key] for key in read[-profile.further :]) >= max(totals.values()) - profile.reach
+def promising(read: Sequence[str], logits: Scores, totals: Scores, profile: Profile) -> bool:
+    """Return whether reading on may change what comes first: what was `read` last came close to the best.
+
+    Where nothing answers so far, only one more group is worth reading.
+    """
+    close = max(totals[key] for key in read[-profile.further :]) >= max(totals.values()) - profile.reach
+    return close and (len(logits) <= profile.head or max(logits.values()) >= profile.sure)
 
 
 def sigmoid(logit: float) -> float:

@@ -50,7 +50,7 @@ class Reranking:
             logits |= read
             lifted = self._lifted(logits, by_id, found)
             totals = ranking.blend(lifted, {key: hit.score for key, hit in by_id.items()}, profile)
-            if not ranking.promising(list(read), totals, profile):
+            if not ranking.promising(list(read), logits, totals, profile):
                 break
         if not logits:
             why_not = self._helpers.why_not("reranker") if hits and profile.head else ""
