@@ -76,6 +76,20 @@ def test_reading_goes_on_while_it_comes_close_to_the_best(coast: Engine) -> None
     assert len(others) < profile.head
 
 
+def test_reading_goes_on_only_while_it_may_pay() -> None:
+    profile = ranking.RECALL
+    best = {f"read {rank}": float(-rank) for rank in range(profile.head)}
+    far = {key: logit if key == "read 0" else logit - 10 for key, logit in best.items()}
+    assert ranking.promising(list(best), best, best, profile)
+    assert not ranking.promising(list(far), far, far, profile), "what was read last is far behind the best"
+    beside = {f"next {rank}": 0.0 for rank in range(profile.further)}
+    assert ranking.promising(list(beside), best | beside, best | beside, profile), "an answer is among them"
+    unsure = dict.fromkeys(best, profile.sure - 1)
+    assert ranking.promising(list(unsure), unsure, unsure, profile), "one more group may have an answer"
+    more = dict.fromkeys(beside, profile.sure - 1)
+    assert not ranking.promising(list(more), unsure | more, unsure | more, profile)
+
+
 def test_the_parts_explain_the_score(coast: Engine) -> None:
     profile = ranking.RECALL
     for hit in Search(Scope(coast, coast.workspaces.ensure("default"))).hits(ASKED, Filter()).best:
