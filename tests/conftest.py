@@ -113,8 +113,9 @@ _IN_PROCESS = Event()
 
 
 def _watch(event: str, arguments: tuple[object, ...]) -> None:
-    ours = threading.current_thread() is threading.main_thread()  # a server's background may outlive its test
-    if event == "subprocess.Popen" and ours and _IN_PROCESS.is_set() and arguments[0] != "git":
+    if event != "subprocess.Popen" or not _IN_PROCESS.is_set() or arguments[0] == "git":
+        return
+    if threading.current_thread() is threading.main_thread():  # a server's background may outlive its test
         raise AssertionError("This test starts a process. Mark it with `process`, or do it in this process.")
 
 
