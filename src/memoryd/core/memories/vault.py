@@ -142,7 +142,6 @@ class Vault:
         """
         parsed = parse_query(query)
         question = _unit(vector) if vector is not None else None
-
         allowed = Filter(tags=tuple(tags), session=self._scope.session, shelf=shelf)
 
         def work(queries: Queries) -> tuple[list[Match], int]:

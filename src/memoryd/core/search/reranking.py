@@ -11,6 +11,7 @@ from memoryd.core.search.ranking import Profile
 from memoryd.errors import ModelError
 from memoryd.model import Hit
 from memoryd.models.helpers import Helpers
+from memoryd.models.rerankers import Reranker
 from memoryd.store.base import Vector
 
 log = logging.getLogger(__name__)
@@ -111,21 +112,28 @@ class Reranking:
         reranker = self._helpers.reranker.get(self._helpers.patience)
         if reranker is None or not reranker.reads(found.query):
             return {}
+        texts = {key: self._passage(full_text(hit.record), found.vectors.get(key), found) for key, hit in head.items()}
         try:
-            return dict(zip(head, reranker.score(found.query, self._passages(head, found)), strict=True))
+            logits = _scores(reranker, found.query, {key: text[: self._profile.read] for key, text in texts.items()})
+            cut = {key: text for key, text in texts.items() if len(text) > self._profile.read}
+            if cut and max(logits.values()) < self._profile.sure:  # what answers may stand further on
+                further = _scores(reranker, found.query, cut)
+                logits |= {key: max(logits[key], logit) for key, logit in further.items()}
         except ModelError as error:
             log.warning("not reranked: %s", error)
             return {}
-
-    def _passages(self, head: Mapping[str, Hit], found: Found) -> list[str]:
-        """Return the beginning of each text, or the chunk nearest to the question if it was embedded in chunks."""
-        return [self._passage(full_text(hit.record), found.vectors.get(key), found) for key, hit in head.items()]
+        return logits
 
     def _passage(self, text: str, chunks: Vector | None, found: Found) -> str:
+        """Return a text's beginning, or of a long one that was embedded in chunks the one nearest to the question."""
         read = self._profile.read
         if chunks is None or len(text) <= 2 * read:
             return text[:read]
-        return _nearest_part(text, chunks @ found.candidates.vector)[:read]
+        return _nearest_part(text, chunks @ found.candidates.vector)
+
+
+def _scores(reranker: Reranker, query: str, texts: Mapping[str, str]) -> dict[str, float]:
+    return dict(zip(texts, reranker.score(query, list(texts.values())), strict=True))
 
 
 def _scored(hit: Hit, lifted: float, logit: float | None, total: float) -> Hit:
