@@ -13,6 +13,7 @@ import pytest
 from memoryd import private
 from memoryd.core.admin.doctor import Doctor
 from memoryd.core.engine import Engine
+from memoryd.errors import InvalidInputError
 from memoryd.models.workplace import workplace
 from memoryd.setting_types import user_data
 from memoryd.settings import Settings
@@ -154,6 +155,16 @@ def test_models_that_come_first_leave_nothing_open(tmp_path: Path, monkeypatch: 
     with workplace(user_data() / "models"):
         pass
     assert mode(user_data()) == 0o700
+
+
+def test_a_user_without_a_home_names_the_directory_of_models(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("HOME", "XDG_DATA_HOME"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr(os, "getuid", lambda: 4_000_000_000)  # an account that no list has, as in a container
+    with pytest.raises(InvalidInputError):
+        user_data()
+    with workplace(tmp_path / "models") as place:
+        assert place.is_dir()
 
 
 def test_doctor_warns_of_no_directory_that_was_never_used(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
 from memoryd.disk import make_directory
-from memoryd.errors import ModelError
+from memoryd.errors import InvalidInputError, ModelError
 from memoryd.setting_types import user_data
 
 _TEMPORARY = ".pull-"
@@ -27,8 +27,9 @@ def workplace(directory: Path) -> Iterator[Path]:
     The folder is removed at the end, or by the next process. Raise ModelError if a file cannot be written.
     """
     try:
-        if directory.parent == user_data():
-            make_directory(directory.parent)  # where memories will lie, too
+        with suppress(InvalidInputError):  # a user without a home has named the directory
+            if directory.parent == user_data():
+                make_directory(directory.parent)  # where memories will lie, too
         directory.mkdir(parents=True, exist_ok=True)  # permissions by the umask: the user of an image may be another
         with _alone(directory) as alone:
             for left in directory.glob(f"{_TEMPORARY}*") if alone else ():  # of processes that were killed
