@@ -31,17 +31,6 @@ class TestPostgres(Storage):
         return PostgresStore(database(self.server, place))
 
 
-@pytest.fixture
-def url(postgres: str, tmp_path: Path) -> str:
-    return database(postgres, tmp_path)
-
-
-@pytest.fixture
-def store(url: str) -> Iterator[PostgresStore]:
-    with closing(PostgresStore(url)) as store:
-        yield store
-
-
 def test_texts_without_blanks_are_indexed_again(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
     here = workspace()
     with monkeypatch.context() as patch:

@@ -1,10 +1,8 @@
 """What is in memory of the index of words finds what the database has, whatever happened to it since."""
 
 import random
-from collections.abc import Callable, Iterator
-from contextlib import closing
+from collections.abc import Callable
 from itertools import count
-from pathlib import Path
 
 import psycopg
 import pytest
@@ -17,7 +15,6 @@ from memoryd.store.base import Queries, Row, Scored
 from memoryd.store.postgres import word_index
 from memoryd.store.postgres.store import PostgresStore
 from memoryd.store.postgres.word_index import PostgresWordIndex
-from tests.clients import database
 from tests.store.kit import EVERY, LATER, add, by_words, change, forget, put, words, workspace
 
 COMMON = "alpha beta gamma delta epsilon zeta eta theta iota kappa".split()
@@ -36,22 +33,6 @@ ONE_PASS = """
     WHERE r.words @@ t.term GROUP BY r.id
 """
 """BM25 of single words, without an index in memory."""
-
-
-@pytest.fixture
-def url(postgres: str, tmp_path: Path) -> str:
-    return database(postgres, tmp_path)
-
-
-@pytest.fixture
-def store(url: str) -> Iterator[PostgresStore]:
-    with closing(PostgresStore(url)) as store:
-        yield store
-
-
-@pytest.fixture
-def here() -> Workspace:
-    return workspace()
 
 
 def question(text: str) -> WordQuery:
