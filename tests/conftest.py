@@ -9,6 +9,7 @@ import tempfile
 import threading
 from collections.abc import Callable, Generator, Iterator
 from contextlib import ExitStack, closing, suppress
+from functools import cache
 from importlib import import_module  # Windows has no managed server
 from pathlib import Path
 from threading import Event
@@ -20,6 +21,7 @@ from jsonschema import Draft202012Validator
 
 from memoryd import disk
 from memoryd.models import helpers, weights
+from memoryd.models.onnx import BundledEmbedder, BundledReranker
 from memoryd.models.providers import Spec
 from memoryd.models.pull import pull
 from memoryd.settings import Settings
@@ -200,6 +202,16 @@ def _no_traceback(caplog: pytest.LogCaptureFixture) -> Iterator[None]:
     assert not records, [(record.name, record.getMessage(), record.exc_info) for record in records]
 
 
+def _remembering(model: T) -> T:
+    """Let a model read each text once a worker: many tests, and those of both stores, have the same texts."""
+    if isinstance(model, BundledReranker):
+        score = cache(lambda query, text: BundledReranker.score(model, query, [text])[0])
+        vars(model)["score"] = lambda query, texts: [score(query, text) for text in texts]
+    elif isinstance(model, BundledEmbedder):
+        vars(model).update(embed_query=cache(model.embed_query), embed_passage=cache(model.embed_passage))
+    return model
+
+
 @pytest.fixture(scope="session", autouse=True)
 def _models_once() -> Iterator[None]:
     """Load the bundled models once a worker: the servers of this process share them, for they are never changed."""
@@ -211,7 +223,7 @@ def _models_once() -> Iterator[None]:
             if not (Spec.parse(spec).bundled and weights.present(weights.place(settings))):
                 return load(spec, settings)
             key = spec, settings.models, settings.model_threads
-            return made.get(key) or made.setdefault(key, load(spec, settings))
+            return made.get(key) or made.setdefault(key, _remembering(load(spec, settings)))
 
         return loaded
 
