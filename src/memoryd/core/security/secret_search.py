@@ -8,7 +8,7 @@ that was looked at in vain is not looked at again for each name within it.
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from functools import partial
+from functools import cache, partial
 
 from memoryd.core.security import secret_tokens
 from memoryd.core.security import secret_values as values
@@ -66,14 +66,19 @@ class Names:
     pattern: str
 
 
+def _compiled(pattern: str, flags: int = 0) -> Callable[[], re.Pattern[str]]:
+    """Return what compiles a pattern when it is first needed: a process seldom meets a text for each rule."""
+    return cache(partial(re.compile, pattern, flags))
+
+
 def found(
     pattern: str, is_secret: Check = values.is_given, group: int = 1, flags: int = 0, *, folded: bool = False
 ) -> Callable[[Text], Spans]:
     """Each match of a pattern, of which a group is the secret."""
-    compiled = re.compile(pattern, flags | re.ASCII)
+    compiled = _compiled(pattern, flags | re.ASCII)
 
     def spans(text: Text) -> Spans:
-        for match in compiled.finditer(text.folded if folded else text.whole):
+        for match in compiled().finditer(text.folded if folded else text.whole):
             start, end = match.span(group)
             if start >= 0 and is_secret(text.whole[start:end][:VALUE]):
                 yield start, end
@@ -83,11 +88,11 @@ def found(
 
 def token(pattern: str) -> Callable[[Text], Spans]:
     """Each match of the pattern of a token that begins where a token may begin."""
-    compiled = re.compile(pattern, re.ASCII)
+    compiled = _compiled(pattern, re.ASCII)
 
     def spans(text: Text) -> Spans:
         after = 0
-        for match in compiled.finditer(text.whole):
+        for match in compiled().finditer(text.whole):
             start, end = match.span()
             begins = start == after or secret_tokens.BEFORE.search(text.whole[max(0, start - 4) : start])
             if begins and not secret_tokens.PLACEHOLDER.search(match[0]):
@@ -101,14 +106,14 @@ def inside(
     stems: str, cue: str, inner: str, is_secret: Check = values.is_given, flags: int = 0
 ) -> Callable[[Text], Spans]:
     """After each cue, which begins with a stem, the matches of another pattern, whose last group is the secret."""
-    words, outside, within = stems.split(), re.compile(cue, re.ASCII), re.compile(inner, re.ASCII | flags)
+    words, outside, within = stems.split(), _compiled(cue, re.ASCII), _compiled(inner, re.ASCII | flags)
 
     def spans(text: Text) -> Spans:
         after = 0
         for place in text.places(words):
-            if place >= after and (around := outside.match(text.folded, place)):
+            if place >= after and (around := outside().match(text.folded, place)):
                 after = around.end()
-                for match in within.finditer(text.whole, around.start(), after):
+                for match in within().finditer(text.whole, around.start(), after):
                     start, end = match.span(match.lastindex or 0)
                     if is_secret(text.whole[start:end]):
                         yield start, end
@@ -133,12 +138,12 @@ def named(
     A value that is none may hold a name and a value; but only some of these are looked at, so that a text of names
     alone takes no longer than another.
     """
-    behind = re.compile(f"(?:{following}){value}")
+    behind = _compiled(f"(?:{following}){value}")
 
     def spans(text: Text) -> Spans:
         after = until = tries = 0
         for place, over in text.named(names):
-            if place < after or not (match := behind.match(text.folded, over)):
+            if place < after or not (match := behind().match(text.folded, over)):
                 continue
             start, end = match.span(match.lastindex or 0)
             if start >= until:
@@ -160,12 +165,12 @@ def _rest(text: str, at: int) -> int:
 
 def between(begin: str, end: str) -> Callable[[Text], Spans]:
     """From a beginning to its end, or to that of the text where it is missing."""
-    begins, ends = re.compile(begin), re.compile(end)
+    begins, ends = _compiled(begin), _compiled(end)
 
     def spans(text: Text) -> Spans:
         at = 0
-        while there := begins.search(text.whole, at):
-            over = ends.search(text.whole, there.end())
+        while there := begins().search(text.whole, at):
+            over = ends().search(text.whole, there.end())
             at = over.end() if over else len(text.whole)
             yield there.start(), at
 
