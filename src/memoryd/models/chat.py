@@ -7,6 +7,7 @@ from typing import Any
 
 import openai
 
+from memoryd.certificates import trusted
 from memoryd.errors import ModelError
 from memoryd.models.budget import HourlyBudget
 from memoryd.models.llm import Completion, Llm
@@ -33,7 +34,11 @@ class Chat:
 
     def __init__(self, settings: Settings) -> None:
         self._client = openai.AsyncOpenAI(
-            api_key=settings.llm_api_key or _NO_KEY, base_url=settings.llm_base_url, timeout=None, max_retries=RETRIES
+            api_key=settings.llm_api_key or _NO_KEY,
+            base_url=settings.llm_base_url,
+            timeout=None,
+            max_retries=RETRIES,
+            http_client=openai.DefaultAsyncHttpxClient(verify=trusted()),
         )
         self._model = settings.llm_model
         self._takes_schemas = True

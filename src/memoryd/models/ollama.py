@@ -4,6 +4,7 @@ from urllib.parse import urlsplit
 
 import httpx2
 
+from memoryd.certificates import trusted
 from memoryd.errors import InvalidInputError, ModelError
 from memoryd.loopback import is_loopback
 from memoryd.models.base import HURRY, TextEmbedder
@@ -32,7 +33,7 @@ class OllamaEmbedder(TextEmbedder):
         self._place = address(self._url)
         local = is_loopback(urlsplit(self._url).hostname or "")
         self._timeout = timeout
-        self._client = httpx2.Client(trust_env=not local)
+        self._client = httpx2.Client(verify=trusted(), trust_env=not local)
         try:
             self._learn_dim()
         except ModelError:

@@ -2,6 +2,7 @@
 
 import openai
 
+from memoryd.certificates import trusted
 from memoryd.errors import ModelError
 from memoryd.models.base import HURRY, TextEmbedder
 from memoryd.origin import address
@@ -31,6 +32,7 @@ class OpenAIEmbedder(TextEmbedder):
             base_url=settings.openai_base_url,
             timeout=timeout,
             max_retries=1,
+            http_client=openai.DefaultHttpxClient(verify=trusted()),
         )
         self._place = address(str(self._client.base_url))
         self._hurried = self._client.with_options(timeout=min(HURRY, timeout), max_retries=0)

@@ -15,6 +15,7 @@ from typing import Protocol
 
 import httpx2
 
+from memoryd.certificates import trusted
 from memoryd.errors import ModelError
 from memoryd.models.weights import Weight, put, sha256, wrong
 from memoryd.models.workplace import workplace
@@ -98,7 +99,7 @@ class Repository:
             try:
                 url = f"{self.url}/{weight.member}"
                 with (
-                    httpx2.stream("GET", url, follow_redirects=True, timeout=_HTTP_TIMEOUT) as answer,
+                    httpx2.stream("GET", url, follow_redirects=True, timeout=_HTTP_TIMEOUT, verify=trusted()) as answer,
                     file.open("wb") as out,
                 ):
                     answer.raise_for_status()

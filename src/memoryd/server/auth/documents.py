@@ -16,6 +16,7 @@ import anyio
 import httpx2
 from anyio import to_thread
 
+from memoryd.certificates import trusted
 from memoryd.core.access.oauth_clients import OAuthClient, called
 from memoryd.errors import InvalidInputError
 from memoryd.server.auth.endpoints import name_in, redirects_in
@@ -79,7 +80,7 @@ class ClientDocuments:
         """Fetch a document from the address that was checked: the name could mean another one by now."""
         named = httpx2.URL(url)
         async with httpx2.AsyncClient(
-            verify=self._tls or ssl.create_default_context(), follow_redirects=False, trust_env=False, timeout=SECONDS
+            verify=self._tls or trusted(), follow_redirects=False, trust_env=False, timeout=SECONDS
         ) as http:
             request = http.build_request(
                 "GET", named.copy_with(host=address),

@@ -9,6 +9,7 @@ from typing import Any
 import httpx2
 import jwt
 
+from memoryd.certificates import trusted
 from memoryd.errors import InvalidInputError, ProviderAwayError
 
 log = logging.getLogger(__name__)
@@ -104,7 +105,7 @@ class Provider:
 def fetched(method: str, url: str, **options: Any) -> Claims:
     """Return a JSON object of the provider. Raise ProviderAwayError."""
     try:
-        with httpx2.stream(method, url, timeout=SECONDS, follow_redirects=False, **options) as answer:
+        with httpx2.stream(method, url, timeout=SECONDS, follow_redirects=False, verify=trusted(), **options) as answer:
             body = bytearray()
             for part in answer.iter_bytes():
                 body += part

@@ -12,6 +12,7 @@ from urllib.parse import quote, urlsplit
 
 import httpx2
 
+from memoryd.certificates import trusted
 from memoryd.errors import StoreAwayError, StoreError
 from memoryd.loopback import is_loopback
 from memoryd.origin import address
@@ -80,7 +81,8 @@ class Chroma:
         self._known: str | None = None
         host = urlsplit(f"//{server.place}").hostname  # None: a path, where memoryd's own server is
         local = host is None or is_loopback(host)
-        self._http = httpx2.Client(timeout=httpx2.Timeout(ANSWER, connect=CONNECT), trust_env=not local)
+        limit = httpx2.Timeout(ANSWER, connect=CONNECT)
+        self._http = httpx2.Client(timeout=limit, verify=trusted(), trust_env=not local)
 
     def state(self) -> State:
         """Return the server's state, without a request."""
