@@ -45,7 +45,7 @@ ORDER = (
 HOMES = {
     **dict.fromkeys(("mcp", "mcp_types"), ("toolsets/", "server/")),
     **dict.fromkeys(("psycopg", "psycopg_pool", "pgvector"), ("store/postgres/",)),
-    "httpx2": ("store/chroma/", "models/", "server/auth/"),
+    "httpx2": ("certificates.py", "store/chroma/", "models/", "server/auth/"),
     "apsw": ("store/sqlite/",),
     **dict.fromkeys(("onnxruntime", "tokenizers", "fastembed", "openai"), ("models/",)),
     **dict.fromkeys(("typer", "rich", "tomlkit"), ("cli/",)),
