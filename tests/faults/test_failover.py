@@ -98,9 +98,11 @@ def test_a_standby_takes_over_from_a_killed_primary_and_the_old_one_gets_no_writ
         monkeypatch.setattr(pool, "FAILOVER", 0.1)
         with pytest.raises(StoreError, match=r"its timeline is older than .*Connection refused.*Nothing was stored"):
             put(store, workspace(), "on the old one")
-        with closing(PostgresStore(of_several(primary, standby), timelines=known)) as later:
-            with pytest.raises(StoreError, match=rf"1 instead of 2.* delete {known} and restart"):
-                put(later, workspace(), "on the old one, by a process that met no other")
+        with (
+            closing(PostgresStore(of_several(primary, standby), timelines=known)) as later,
+            pytest.raises(StoreError, match=rf"1 instead of 2.* delete {known} and restart"),
+        ):
+            put(later, workspace(), "on the old one, by a process that met no other")
         assert not [body for body in bodies(primary) if body.startswith("on the old one")]
         known.unlink()
         with closing(PostgresStore(of_several(primary, standby), timelines=known)) as meant:
