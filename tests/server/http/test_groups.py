@@ -127,14 +127,18 @@ def test_a_name_counts_before_a_header(groups: Groups, tokens: dict[str, str]) -
 
 def test_a_workspace_moves_while_its_clients_work(groups: Groups, tokens: dict[str, str], tmp_path: Path) -> None:
     file = str(tmp_path / "moved.jsonl")
-    before, after = (bearer(tokens[group], X_Memory_Workspace="moved") for group in ("home", "archive"))
     memoryd(groups.home.environ, "workspace", "create", "moved")
+    before = bearer(granted(groups.home, "until it moves", workspace="moved"))
+    after = bearer(tokens["archive"], X_Memory_Workspace="moved")
     assert groups.home.tool("memory_store", before, content="The quarry was stored before.").status_code == 200
     memoryd(groups.archive.environ, "workspace", "create", "moved")
     assert groups.by_address.tool("memory_store", after, content="The quarry is stored meanwhile.").status_code == 200
+    memoryd(groups.home.environ, "token", "revoke", "until it moves")
+    assert groups.home.tool("memory_store", before, content="too late").status_code == 401
     memoryd(groups.home.environ, "export", file, "--workspace", "moved")
     memoryd(groups.archive.environ, "import", file, "--workspace", "moved")
     found = groups.by_address.tool("memory_recall", after, query="quarry").text
     assert all(text in found for text in ("before", "meanwhile"))
+    memoryd(groups.home.environ, "workspace", "archive", "moved")
     memoryd(groups.home.environ, "workspace", "delete", "moved", "--yes")
     assert ("moved" in names(groups.home), "moved" in names(groups.archive)) == (False, True)
