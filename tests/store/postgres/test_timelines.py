@@ -2,10 +2,14 @@
 
 import json
 import stat
+from contextlib import closing
 from pathlib import Path
 
 import pytest
+from psycopg import conninfo
 
+from memoryd.settings import Settings
+from memoryd.store import open_store
 from memoryd.store.postgres.timelines import Lineage, Timelines
 
 OLD, NEW, OTHER = Lineage("7", 1), Lineage("7", 2), Lineage("8", 1)
@@ -74,3 +78,15 @@ def test_where_nothing_can_be_written_the_process_itself_remembers(
     timelines = of(tmp_path / "file" / "timelines.json")
     assert [timelines.meet(met) for met in (OLD, NEW, OLD)] == [1, 2, 2]
     assert len(caplog.messages) == 1
+
+
+def test_it_lies_in_the_data_directory_where_a_url_names_several_hosts(url: str, tmp_path: Path) -> None:
+    one = conninfo.conninfo_to_dict(url)
+    several = conninfo.make_conninfo("", **one | {"host": f"{one['host']},{one['host']}"})
+    file = tmp_path / "data" / "postgres-timelines.json"
+    for given, kept in ((url, False), (several, True)):
+        settings = Settings.read({"MEMORY_DATABASE_URL": given, "MEMORY_DATA_DIR": str(file.parent)})
+        with closing(open_store(settings)) as store:
+            assert (", timeline 1, " in store.upkeep.describe()) is kept
+        assert file.exists() is kept
+    assert list(json.loads(file.read_text()).values()) == [1]
