@@ -61,7 +61,10 @@ def test_a_read_only_process_reads_it_and_writes_nothing(tmp_path: Path) -> None
     assert of(file, read_only=True).meet(OLD) == 2
 
 
-@pytest.mark.parametrize("torn", [b"", b'{"7": ', b"[1]", b"null", b'{"7": "x"}', b'{"7": null}', b"\xff"])
+@pytest.mark.parametrize(
+    "torn",
+    [b"", b'{"7": ', b"[1]", b"null", b'{"7": "x"}', b'{"7": null}', b"\xff", b'{"7": Infinity}', b"[" * 100_000],
+)
 def test_a_torn_file_counts_as_empty(tmp_path: Path, torn: bytes, caplog: pytest.LogCaptureFixture) -> None:
     file = tmp_path / "timelines.json"
     file.write_bytes(torn)

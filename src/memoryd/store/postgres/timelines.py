@@ -61,7 +61,7 @@ class Timelines:
             return {str(system): int(timeline) for system, timeline in dict(json.loads(text)).items()}
         except FileNotFoundError:
             return {}
-        except (OSError, ValueError, TypeError) as error:
+        except (OSError, ValueError, TypeError, OverflowError, RecursionError) as error:
             self._log(f"{self._path} cannot be read", error)
             return {}
 
