@@ -119,8 +119,9 @@ def test_a_login_belongs_to_the_group_whose_name_it_has(groups: Groups) -> None:
     assert groups.by_name.tool("memory_recall", bearer(token), query="team").status_code == 401
 
 
-def test_a_name_counts_before_a_header(groups: Groups, tokens: dict[str, str]) -> None:
-    with remote(groups.by_name, "auto", **bearer(tokens["archive"], X_Memory_Workspace="team")) as agent:
+@pytest.mark.parametrize("mode", ["auto", "sse"])
+def test_a_name_counts_before_a_header(groups: Groups, tokens: dict[str, str], mode: str) -> None:
+    with remote(groups.by_name, mode, **bearer(tokens["archive"], X_Memory_Workspace="team")) as agent:
         assert workspace_of(agent) == "team"
     assert groups.by_name.tool("memory_inspect", bearer(tokens["home"], X_Memory_Workspace="team")).status_code == 401
 
