@@ -14,6 +14,7 @@ from tests.server.auth.kit import Browser, Plain, Storage, let_in, provider, pub
 
 pytestmark = [
     pytest.mark.process,
+    pytest.mark.slow,
     pytest.mark.skipif(not shutil.which("haproxy"), reason="haproxy is not installed"),
 ]
 
