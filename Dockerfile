@@ -6,7 +6,7 @@ ENV PATH=/opt/memoryd/bin:$PATH PIP_NO_CACHE_DIR=1 PIP_DISABLE_PIP_VERSION_CHECK
 WORKDIR /src
 COPY pyproject.toml README.md LICENSE ./
 COPY src src
-RUN pip install '.[http,postgres]'
+RUN pip install '.[http,login,postgres]'
 # Part of the image: a container needs no network to start, and all of them share one copy.
 RUN MEMORY_MODEL_DIR=/opt/memoryd/models memoryd models pull
 

@@ -1,10 +1,12 @@
 """Many clients that use everything at once, with the bundled models: how fast, how late, how large.
 
     python -m bench.load [--minutes 10] [--clients 64] [--store sqlite|postgres] [--processes 1] [--every 30]
+    python -m bench.load --store postgres --processes 1 2 4        # one after the other, each with a new database
 
 Half of the clients speak each era of MCP, every eighth calls tools over plain HTTP. Four workspaces are shared. Before
 several processes stands HAProxy as docs/scale.md configures it, or a proxy of a few lines where it is not installed. A
-client that is told to try again waits as long as it was told.
+client that is told to try again waits as long as it was told. The clients begin once all models are loaded; rates count
+from then to the last answer. The cores of Postgres are counted where `postgres` starts it.
 """
 
 import argparse
@@ -35,7 +37,14 @@ from memoryd.store.postgres.managed_server import ManagedServer
 from tests.proxies import balanced, installed
 
 WORKSPACES = 4
-PLAIN = "plain"
+Processes = dict[str, list[psutil.Process]]
+"""Whose CPU is counted, by what they do."""
+PLAIN = "plain HTTP"
+ERAS = LEGACY, MODERN, PLAIN
+HEADS = [
+    "processes", "calls a second", "p50, p99, ms", "cores", "connections", "PSS at start, middle, end, MB",
+    "to be tried again", "failed",
+]  # fmt: skip
 INFO = {"protocolVersion": LEGACY, "capabilities": {}, "clientInfo": {"name": "bench", "version": "0"}}
 
 
@@ -61,9 +70,20 @@ class Seen:
     """What the clients saw."""
 
     times: dict[str, list[float]] = field(default_factory=lambda: defaultdict(list))
-    errors: Counter[str] = field(default_factory=Counter)
+    """Seconds of the calls that were answered, by tool and by era."""
+    refused: Counter[str] = field(default_factory=Counter)
+    """Calls to be tried again, by how that was said."""
+    failed: Counter[str] = field(default_factory=Counter)
+    memory: list[float] = field(default_factory=list)
+    """Megabytes of all servers (PSS), at each look."""
     connections: int = 0
     """The most that a Postgres database had."""
+    seconds: float = 0.0
+    cores: dict[str, float] = field(default_factory=dict)
+
+    @property
+    def all(self) -> list[float]:
+        return [one for era in ERAS for one in self.times[era]]
 
 
 class AgainError(Exception):
@@ -103,12 +123,13 @@ class LoadClient:
             before = time.perf_counter()
             try:
                 await self._call(tool, arguments)
-                seen.times[tool].append(time.perf_counter() - before)
+                for what in (tool, self._era):
+                    seen.times[what].append(time.perf_counter() - before)
             except AgainError as error:
-                seen.errors[str(error)] += 1
+                seen.refused[str(error)] += 1
                 await asyncio.sleep(error.seconds)
             except (FailedError, httpx2.HTTPError) as error:
-                seen.errors[f"{type(error).__name__}: {error}"[:90]] += 1
+                seen.failed[f"{type(error).__name__}: {error}"[:90]] += 1
 
     async def _call(self, tool: str, arguments: Json) -> None:
         if self._era == PLAIN:
@@ -142,32 +163,54 @@ def _message(method: str, params: Json) -> Json:
 
 
 async def load(
-    url: str, token: str, clients: int, seconds: float, processes: Sequence[psutil.Process], every: float, database: str
+    url: str, token: str, clients: int, seconds: float, processes: Processes, every: float, database: str
 ) -> Seen:
     """What many clients see in so many seconds."""
     seen = Seen()
     async with httpx2.AsyncClient(timeout=180, limits=httpx2.Limits(max_connections=clients)) as http:
         each = [LoadClient(http, url, token, number) for number in range(clients)]
         await asyncio.gather(*(one.begin() for one in each))
-        begun = time.monotonic()
-        watching = asyncio.create_task(_watch(seen, processes, begun, every, database))
+        begun, used = time.monotonic(), cpu(processes)
+        watching = asyncio.create_task(_watch(seen, processes["servers"], begun, every, database))
         await asyncio.gather(*(one.work(seen, begun + seconds) for one in each))
+        seen.seconds = time.monotonic() - begun
+        seen.cores = {who: (now - used[who]) / seen.seconds for who, now in cpu(processes).items()}
         watching.cancel()
         with contextlib.suppress(asyncio.CancelledError):
             await watching
+        _look(seen, processes["servers"], seen.seconds, database)
     return seen
 
 
-async def _watch(seen: Seen, processes: Sequence[psutil.Process], begun: float, every: float, database: str) -> None:
+async def _watch(seen: Seen, servers: Sequence[psutil.Process], begun: float, every: float, database: str) -> None:
     while True:
-        infos = [process.memory_full_info() for process in processes]
-        rss, pss = (sum(getattr(info, name) for info in infos) / 1e6 for name in ("rss", "pss"))
-        calls, threads = sum(map(len, seen.times.values())), sum(process.num_threads() for process in processes)
-        seen.connections = max(seen.connections, connections(database))
-        passed, others = time.monotonic() - begun, sum(seen.errors.values())
-        print(f"{passed:5.0f} s  {rss:5.0f} MB RSS  {pss:5.0f} MB PSS  {threads:4} threads {calls:7,} calls "
-              f"{others:6,} refused or failed", flush=True)  # fmt: skip
+        _look(seen, servers, time.monotonic() - begun, database)
         await asyncio.sleep(every)
+
+
+def _look(seen: Seen, servers: Sequence[psutil.Process], passed: float, database: str) -> None:
+    infos = [server.memory_full_info() for server in servers]
+    rss, pss = (sum(getattr(info, name) for info in infos) / 1e6 for name in ("rss", "pss"))
+    threads, others = sum(server.num_threads() for server in servers), seen.refused.total() + seen.failed.total()
+    seen.memory.append(pss)
+    seen.connections = max(seen.connections, connections(database))
+    print(f"{passed:5.0f} s  {rss:5.0f} MB RSS  {pss:5.0f} MB PSS  {threads:4} threads {len(seen.all):7,} calls "
+          f"{others:6,} refused or failed", flush=True)  # fmt: skip
+
+
+def cpu(processes: Processes) -> dict[str, float]:
+    """CPU seconds so far, with those of children that have ended."""
+    return {who: sum(map(_cpu, some)) for who, some in processes.items()}
+
+
+def _cpu(process: psutil.Process) -> float:
+    """Also of the children of a Postgres, one for each connection."""
+    every = [process, *process.children()] if process.name() == "postgres" else [process]
+    used = 0.0
+    for one in every:
+        with contextlib.suppress(psutil.NoSuchProcess):  # a worker of Postgres has ended
+            used += sum(one.cpu_times()[:4])
+    return used
 
 
 def connections(database: str) -> int:
@@ -194,49 +237,101 @@ def prepared(directory: str, database: str) -> tuple[dict[str, str], str]:
         return ours, engine.tokens.create("bench")
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--minutes", type=float, default=10)
-    parser.add_argument("--clients", type=int, default=64)
-    parser.add_argument("--store", default="sqlite", help="sqlite, postgres (a server of its own), or a URL")
-    parser.add_argument("--processes", type=int, default=1)
-    parser.add_argument("--every", type=float, default=30, help="seconds between looks at the memory")
-    given = parser.parse_args()
+def running(servers: Sequence[psutil.Process], data: Path) -> Processes:
+    """The processes whose CPU is counted: these, the clients and their proxy, and a Postgres of a directory."""
+    proxies = [child for child in psutil.Process().children() if child.name() == "haproxy"]
+    found = {"servers": list(servers), "clients": [psutil.Process(), *proxies]}
+    if (pid := data / "postgres" / "postmaster.pid").exists():
+        found["Postgres"] = [psutil.Process(int(pid.read_text(encoding="ascii").split()[0]))]
+    return found
+
+
+def wait_for_models(url: str, token: str) -> None:
+    """Return once a server has loaded its models."""
+    while any(": " in state and not state.endswith(": ready") for state in _models(url, token)):
+        time.sleep(0.2)
+
+
+def _models(url: str, token: str) -> list[str]:
+    answer = httpx2.get(f"{url}/health", headers={"authorization": f"Bearer {token}"}, timeout=60)
+    return list(answer.json()["models"].values())
+
+
+def tried(given: argparse.Namespace, number: int) -> Seen:
+    """What the clients of so many processes see, on a new database."""
     with tempfile.TemporaryDirectory() as directory, ExitStack() as ends:
         database = "" if given.store == "sqlite" else given.store
         if given.store == "postgres":
             database = ends.enter_context(closing(ManagedServer(Path(directory)))).url()
         ours, token = prepared(directory, database)
-        ports = [free_port() for _ in range(given.processes)]
+        ports = [free_port() for _ in range(number)]
         command = ("memoryd", "serve", "--transport", "http", "--toolsets", "recall,graph,journal")
         servers = [
             ends.enter_context(serving(*command, "--port", str(port), port=port, environment=ours)) for port in ports
         ]
-        url = f"http://127.0.0.1:{ports[0]}"
-        if given.processes > 1:
+        urls = [f"http://127.0.0.1:{port}" for port in ports]
+        for one in urls:
+            wait_for_models(one, token)
+        url = urls[0]
+        if number > 1:
             url = ends.enter_context(
                 installed("haproxy", ports, Path(directory)) if which("haproxy") else balanced(ports, sticky=True)
             )
-        began = [sum(server.cpu_times()[:2]) for server in servers]
-        seen = asyncio.run(load(url, token, given.clients, 60 * given.minutes, servers, given.every, database))
-        used = sum(sum(server.cpu_times()[:2]) for server in servers) - sum(began)
-    report(seen, given.clients, 60 * given.minutes, used)
+        processes = running(servers, Path(directory))
+        return asyncio.run(load(url, token, given.clients, 60 * given.minutes, processes, given.every, database))
 
 
-def report(seen: Seen, clients: int, seconds: float, used: float) -> None:
-    """Print the figures."""
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--minutes", type=float, default=10)
+    parser.add_argument("--clients", type=int, default=64)
+    parser.add_argument("--store", default="sqlite", help="sqlite, postgres (a server of its own), or a URL")
+    parser.add_argument("--processes", type=int, nargs="+", default=[1])
+    parser.add_argument("--every", type=float, default=30, help="seconds between looks at the memory")
+    given = parser.parse_args()
     rows = []
-    every = [one for times in seen.times.values() for one in times]
-    for tool, times in [*sorted(seen.times.items()), ("all", every)]:
-        cuts = statistics.quantiles(times, n=100) if len(times) > 1 else times * 99
-        middle, late = (f"{1e3 * cuts[place]:,.0f}" for place in (49, 98))
-        rows.append([tool, f"{len(times):,}", f"{len(times) / seconds:,.1f}", middle, late, f"{max(times):,.1f}"])
-    title = (
-        f"{clients} clients for {seconds:.0f} s; the servers used {used / seconds:.2f} cores and "
-        f"{seen.connections} connections"
-    )
+    for number in given.processes:
+        seen = tried(given, number)
+        report(seen, f"{given.clients} clients, {given.store}, processes: {number}")
+        rows.append([str(number), *summary(seen)])
+    print(f"{given.clients} clients, {given.store}, minutes: {given.minutes:g}\n")
+    for row in [HEADS, ["---"] * len(HEADS), *rows]:  # as the documentation has them
+        print(f"| {' | '.join(row)} |")
+
+
+def report(seen: Seen, title: str) -> None:
+    """Print the figures of each tool and era, and what was refused or failed."""
+    rows = []
+    eras = [(era, seen.times.pop(era, [])) for era in ERAS]
+    for what, times in [*sorted(seen.times.items()), *eras, ("all", [one for _, of in eras for one in of])]:
+        if times:
+            rate = len(times) / seen.seconds
+            rows.append([what, f"{len(times):,}", f"{rate:,.1f}", *_tails(times), f"{max(times):,.1f}"])
+    seen.times |= dict(eras)
     show(title, ["", "calls", "a second", "p50 ms", "p99 ms", "longest s"], rows)
-    show("refused, and failed", ["", ""], [[what, f"{number:,}"] for what, number in seen.errors.most_common(10)])
+    for what, number in [*seen.refused.most_common(), *seen.failed.most_common(10)]:
+        print(f"{number:7,}  {what}")
+
+
+def summary(seen: Seen) -> list[str]:
+    """The figures of a run, as docs/scale.md and docs/benchmarks.md have them."""
+    answered, refused = len(seen.all), seen.refused.total()
+    middle = seen.memory[len(seen.memory) // 2]
+    return [
+        f"{answered / seen.seconds:.1f}",
+        ", ".join(_tails(seen.all)),
+        ", ".join(f"{who} {cores:.2f}" for who, cores in seen.cores.items()),
+        str(seen.connections),
+        ", ".join(f"{value:.0f}" for value in (seen.memory[0], middle, seen.memory[-1])),
+        f"{refused:,} ({refused / max(answered + refused, 1):.0%})",
+        f"{seen.failed.total():,}",
+    ]
+
+
+def _tails(times: Sequence[float]) -> list[str]:
+    """The median and the 99th percentile, in milliseconds."""
+    cuts = statistics.quantiles(times, n=100, method="inclusive") if len(times) > 1 else [*times] * 99
+    return [f"{1e3 * cuts[place]:,.0f}" for place in (49, 98)]
 
 
 if __name__ == "__main__":

@@ -8,7 +8,7 @@ import re
 import socket
 import subprocess
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
@@ -92,9 +92,31 @@ def _length(head: bytes) -> int:
 def installed(program: str, ports: Sequence[int], directory: Path) -> Iterator[str]:
     """The URL of `haproxy` or `nginx` as the documentation configures it, before some servers."""
     port = free_port()
-    (given,) = re.findall(rf"```{program}\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)
-    given = "\n".join([*_lines(given, ports), ""])
-    given = given.replace("bind :8080", f"bind 127.0.0.1:{port}").replace("listen 8080", f"listen 127.0.0.1:{port}")
+    with _running(program, "\n".join(_lines(_documented(program)[0], ports)), port, directory):
+        yield f"http://127.0.0.1:{port}"
+
+
+@contextmanager
+def grouped(home: int, archive: int, maps: Mapping[str, str], port: int, directory: Path) -> Iterator[None]:
+    """HAProxy on a port as the documentation configures it before two groups of servers, here of one each."""
+    given = _documented("haproxy")[1].replace("10.0.1.1:8765", f"127.0.0.1:{home}")
+    given = given.replace("10.0.2.1:8765", f"127.0.0.1:{archive}").replace("/etc/haproxy", str(directory))
+    for name, lines in maps.items():
+        (directory / name).write_text(lines, encoding="utf-8")
+    with _running("haproxy", given, port, directory):
+        yield
+
+
+def _documented(program: str) -> list[str]:
+    found: list[str] = re.findall(rf"```{program}\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)
+    return found
+
+
+@contextmanager
+def _running(program: str, given: str, port: int, directory: Path) -> Iterator[None]:
+    given = f"{given}\n".replace("bind :8080", f"bind 127.0.0.1:{port}").replace(
+        "listen 8080", f"listen 127.0.0.1:{port}"
+    )
     configuration = directory / f"{program}.cfg"
     command = [program, "-db", "-f", str(configuration)]
     if program == "nginx":
@@ -107,7 +129,7 @@ def installed(program: str, ports: Sequence[int], directory: Path) -> Iterator[s
             while process.poll() is None and not _listens(port):
                 time.sleep(0.02)
             assert process.poll() is None, f"{program} refuses {given}"
-            yield f"http://127.0.0.1:{port}"
+            yield
         finally:
             process.terminate()
 

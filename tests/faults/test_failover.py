@@ -78,10 +78,11 @@ class Writers:
 
 
 def test_a_standby_takes_over_from_a_killed_primary_and_the_old_one_gets_no_writes(
-    pair: Pair, monkeypatch: pytest.MonkeyPatch
+    pair: Pair, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     primary, standby = pair
-    with closing(PostgresStore(of_several(primary, standby))) as store:
+    known = tmp_path / "data" / "timelines.json"
+    with closing(PostgresStore(of_several(primary, standby), timelines=known)) as store:
         with Writers(store, 4) as writers:
             primary.stop(signal.SIGKILL)
             standby.promote()
@@ -97,7 +98,16 @@ def test_a_standby_takes_over_from_a_killed_primary_and_the_old_one_gets_no_writ
         monkeypatch.setattr(pool, "FAILOVER", 0.1)
         with pytest.raises(StoreError, match=r"its timeline is older than .*Connection refused.*Nothing was stored"):
             put(store, workspace(), "on the old one")
-        assert "on the old one" not in bodies(primary)
+        with (
+            closing(PostgresStore(of_several(primary, standby), timelines=known)) as later,
+            pytest.raises(StoreError, match=rf"1 instead of 2.* delete {known} and restart"),
+        ):
+            put(later, workspace(), "on the old one, by a process that met no other")
+        assert not [body for body in bodies(primary) if body.startswith("on the old one")]
+        known.unlink()
+        with closing(PostgresStore(of_several(primary, standby), timelines=known)) as meant:
+            put(meant, workspace(), "on the old one, on purpose")
+            assert ", timeline 1, " in meant.upkeep.describe()
         standby.start()
         put(store, workspace(), "on the new one")
     with closing(PostgresStore(of_several(primary, standby))) as fresh:

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from memoryd.store.postgres.server import Server
 
 MANAGED = "postgresql:managed"
+TIMELINES = "postgres-timelines.json"
+"""The file in the data directory with the newest timeline of each database system that was met."""
 
 
 def open_store(settings: Settings) -> Store:
@@ -37,7 +39,7 @@ def _on_postgres(settings: Settings, url: str) -> Store:
         )
         server = managed(settings.data_dir)
     postgres: Callable[..., Store] = extras.load("memoryd.store.postgres.store:PostgresStore", "postgres", StoreError)
-    return postgres(server, read_only=settings.read_only)
+    return postgres(server, read_only=settings.read_only, timelines=settings.data_dir / TIMELINES)
 
 
 def open_chroma(settings: Settings) -> "Chroma | None":

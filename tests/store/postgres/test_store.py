@@ -56,7 +56,7 @@ def test_texts_without_blanks_are_indexed_again(url: str, monkeypatch: pytest.Mo
 
 
 @given(st.lists(st.sampled_from([*re.findall(r"\w", LETTERS), *MARKS, *"a 1。-é\U000e0100"])).map("".join))
-@settings(max_examples=200, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_texts_are_segmented_as_on_sqlite(segmenting: psycopg.Connection[tuple[str]], text: str) -> None:
     assert segmenting.execute("SELECT segmented(%s)", (text,)).fetchone() == (segmented(text),)
 

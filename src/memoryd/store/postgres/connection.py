@@ -4,13 +4,13 @@ import selectors
 import time
 from collections.abc import Callable, Generator
 from contextlib import suppress
-from dataclasses import dataclass
 from typing import Any, Self, TypeVar
 
 import psycopg
 from psycopg.rows import dict_row
 
 from memoryd.store.base import Row
+from memoryd.store.postgres.timelines import Lineage
 
 T = TypeVar("T")
 
@@ -23,18 +23,6 @@ class SilentError(psycopg.OperationalError):
 
 class ReplacedError(psycopg.OperationalError):
     """Another server has taken the place of this one."""
-
-
-@dataclass(frozen=True, slots=True)
-class Lineage:
-    """Which history of the database a server continues: each promotion of a standby begins a timeline."""
-
-    system: str
-    timeline: int
-
-    def is_older_than(self, other: "Lineage") -> bool:
-        """Return whether the other continues a copy of this server's database that was promoted later."""
-        return self.system == other.system and self.timeline < other.timeline
 
 
 class Connection(psycopg.Connection[Row]):

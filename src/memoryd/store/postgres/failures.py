@@ -8,7 +8,7 @@ from psycopg import errors
 
 from memoryd.errors import StoreAwayError, StoreBusyError, StoreError, UncertainError
 from memoryd.store.base.rows import uncertain
-from memoryd.store.postgres.connection import Connection, SilentError
+from memoryd.store.postgres.connection import Connection, ReplacedError, SilentError
 from memoryd.store.sql import load
 
 REFUSALS = {  # refusals that only a person can resolve, by a part of the server's message, and the next step
@@ -33,8 +33,11 @@ def is_refusal(error: psycopg.OperationalError) -> bool:
     return any(sign in str(error) for sign in REFUSALS)
 
 
-def refused_connection(failures: Mapping[str, psycopg.OperationalError], place: str) -> StoreError:
-    """Return the error for failed connections to each of these servers, with causes and next step."""
+def refused_connection(failures: Mapping[str, psycopg.OperationalError], place: str, replaced: str) -> StoreError:
+    """Return the error for failed connections to each of these servers, with causes and next step.
+
+    `replaced` is the step if another server has taken the place of one.
+    """
     causes = [_cause(error) for error in failures.values()]
     if len(causes) > 1:
         causes = [f"{host}: {cause.rpartition('failed: ')[2]}" for host, cause in zip(failures, causes, strict=True)]
@@ -45,6 +48,8 @@ def refused_connection(failures: Mapping[str, psycopg.OperationalError], place: 
             "raise its max_connections if this stays."
         )
     step = next((step for sign, step in REFUSALS.items() if sign in cause), "")
+    if any(isinstance(error, ReplacedError) for error in failures.values()):
+        step = replaced
     if len(causes) > 1:
         step = step or "Start or promote one of them, or correct MEMORY_DATABASE_URL; the next call tries again."
     return StoreAwayError(

@@ -12,10 +12,11 @@ from psycopg.pq import TransactionStatus
 from memoryd.deadline import time_left
 from memoryd.errors import StoreBusyError, StoreError
 from memoryd.store.base.rows import closed
-from memoryd.store.postgres.connection import Connection, Lineage, ReplacedError, SilentError
+from memoryd.store.postgres.connection import Connection, ReplacedError, SilentError
 from memoryd.store.postgres.failures import is_refusal, refused_connection
 from memoryd.store.postgres.queries import configure, limited, statements
 from memoryd.store.postgres.server import Server, ServerAddress, hosts
+from memoryd.store.postgres.timelines import Lineage, Timelines
 
 WAIT = 30.0  # seconds to wait for a connection if all are lent out
 IDLE = 300.0  # seconds after which an unused connection is no longer trusted
@@ -33,7 +34,7 @@ class Pool:
     them in threads of its own: its callers wait for the whole timeout and only learn of the timeout.
     """
 
-    def __init__(self, server: Server, most: int, *, read_only: bool) -> None:
+    def __init__(self, server: Server, most: int, timelines: Timelines, *, read_only: bool) -> None:
         self._server = server
         self._read_only = read_only
         self._slots = threading.BoundedSemaphore(most)
@@ -47,8 +48,9 @@ class Pool:
         """Whether there is a pooler between; known once there was a connection."""
         self._shared: bool | None = None
         """Whether the pooler lends its connections for a transaction, not for as long as a client stays."""
-        self._newest: Lineage | None = None
-        self._meeting = threading.Lock()
+        self._timelines = timelines
+        self._asked = False
+        """Whether the timeline of a server is known."""
         self._looking = threading.Lock()
         self._looked = 0.0
 
@@ -117,7 +119,7 @@ class Pool:
             self.demand_open()
             servers, failures = hosts(self._server.url()), dict[str, psycopg.OperationalError]()
             self.fails_over = len(servers) > 1
-            if self.fails_over and self._newest is None:
+            if self.fails_over and not self._asked:
                 self._look(servers)
             for host in servers:
                 try:
@@ -126,7 +128,8 @@ class Pool:
                     failures[host.place] = error
             pause = next(pauses, AGAIN if self.fails_over and time.monotonic() < until else None)
             if pause is None or pause > time_left() or all(map(is_refusal, failures.values())):
-                raise refused_connection(failures, self._server.place) from next(reversed(failures.values()))
+                refused = refused_connection(failures, self._server.place, self._timelines.remedy)
+                raise refused from next(reversed(failures.values()))
             self._closed.wait(pause)
 
     def demand_open(self) -> None:
@@ -207,14 +210,15 @@ class Pool:
 
     def _meet(self, lineage: Lineage | None) -> None:
         """Remember the newest timeline; raise ReplacedError if a newer one than this was met before."""
-        with self._meeting:
-            if not self._is_replaced(lineage):
-                self._newest = lineage or self._newest
-                return
-        raise ReplacedError("its timeline is older than that of a server that has taken over")
+        if lineage is None:
+            return
+        newest, self._asked = self._timelines.meet(lineage), True
+        if lineage.timeline < newest:
+            known = f"{lineage.timeline} instead of {newest}"
+            raise ReplacedError(f"its timeline is older than that of a server that has taken over, {known}")
 
     def _is_replaced(self, lineage: Lineage | None) -> bool:
-        return bool(lineage and self._newest and lineage.is_older_than(self._newest))
+        return bool(lineage and lineage.timeline < self._timelines.newest(lineage.system))
 
 
 def _lineage(connection: Connection) -> Lineage | None:

@@ -5,6 +5,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
+from pathlib import Path
 from typing import TypeVar
 
 from psycopg import IsolationLevel, errors
@@ -21,6 +22,7 @@ from memoryd.store.postgres.pool import Listener, Pool
 from memoryd.store.postgres.queries import PostgresQueries, limited
 from memoryd.store.postgres.schema import bring_up_to_date, version_of
 from memoryd.store.postgres.server import Server
+from memoryd.store.postgres.timelines import Timelines
 
 T = TypeVar("T")
 
@@ -30,11 +32,11 @@ TRIES = 5  # of a transaction that got in the way of another one's, or lost its 
 class PostgresRows:
     """See `store.base.Rows`."""
 
-    def __init__(self, server: Server, connections: int, *, read_only: bool) -> None:
+    def __init__(self, server: Server, connections: int, timelines: Path | None, *, read_only: bool) -> None:
         self.server = server
         self.place = server.place
         self.read_only = read_only
-        self._pool = Pool(server, connections, read_only=read_only)
+        self._pool = Pool(server, connections, Timelines(timelines, read_only=read_only), read_only=read_only)
         self._listener = Listener(self._pool)
         self._lock = threading.Lock()
         self._ready = False

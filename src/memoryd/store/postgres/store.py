@@ -1,5 +1,7 @@
 """The store on Postgres with pgvector: one schema for all workspaces."""
 
+from pathlib import Path
+
 from memoryd.store.journal import State
 from memoryd.store.postgres.placement import PostgresPlacement
 from memoryd.store.postgres.rows import PostgresRows
@@ -11,13 +13,20 @@ CONNECTIONS = 16
 
 
 class PostgresStore(PostgresRows):
-    """See `store.base.Store`."""
+    """See `store.base.Store`. `timelines` is the file that remembers which servers have taken over."""
 
     product = "Postgres"
 
-    def __init__(self, server: Server | str, connections: int = CONNECTIONS, *, read_only: bool = False) -> None:
+    def __init__(
+        self,
+        server: Server | str,
+        connections: int = CONNECTIONS,
+        *,
+        read_only: bool = False,
+        timelines: Path | None = None,
+    ) -> None:
         given = GivenServer(server, read_only=read_only) if isinstance(server, str) else server
-        super().__init__(given, connections, read_only=read_only)
+        super().__init__(given, connections, timelines, read_only=read_only)
         self.index = PostgresIndex()
         self.placement = PostgresPlacement(self)
         self.upkeep = PostgresUpkeep(self, self.index)

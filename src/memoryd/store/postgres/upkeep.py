@@ -28,10 +28,11 @@ class PostgresUpkeep:
             return f"Postgres, {self._rows.place}"
         with self._rows.apart() as connection:
             server, version = asked(connection, "upkeep.server"), version_of(connection)
+            timeline = f", timeline {connection.lineage.timeline}" if connection.lineage else ""
         role = f"role {server['role']}{'' if server['may_create'] else ', which may not make tables'}"
         return (
             f"PostgreSQL {server['server'].split()[0]}, pgvector {server['pgvector'] or 'not in use'}, "
-            f"schema {version}, {role}, {self._rows.place}"
+            f"schema {version}, {role}{timeline}, {self._rows.place}"
         )
 
     def files(self, workspaces: Iterable[Workspace | None]) -> list[StoredFile]:
