@@ -1,4 +1,4 @@
-"""A team's memory, three weeks of it, for the browser's tests and the pictures in the docs."""
+"""A team's memory, three weeks of it, for the browser's tests and the pictures in the docs; and a large one."""
 
 import random
 from datetime import UTC, datetime, timedelta
@@ -16,6 +16,7 @@ from memoryd.core.memories.memories import Criteria, Memories
 from memoryd.core.memories.vault import Vault
 from memoryd.core.records.records import written_by
 from memoryd.core.scope import Scope
+from memoryd.store.sqlite.connection import connect, immediate
 
 DAYS = 21
 CLIENTS = ("claude-code 2.1.34", "codex 0.48.0", "cursor 2.0.1")
@@ -30,6 +31,26 @@ FACTS = (
     ("{person} prefers small pull requests, with the reason in the first line.", ("preference", "people")),
     ("The pool of {service} has 40 connections; beyond that, requests wait.", ("infra", "{service}")),
     ("Retries in {service} back off to 30 s at most, since the incident of queue 7.", ("incident", "{service}")),
+)  # fmt: skip
+
+MANY, NODES = 100_000, 200
+LIGHTHOUSE = "The lighthouse keeper is called Ines."
+"""What one of MANY memories says. Of the others each 800th has the tag `audited`, each fourth is by cursor."""
+NUMBERED = "WITH RECURSIVE numbered (n) AS (SELECT 0 UNION ALL SELECT n + 1 FROM numbered WHERE n < ? - 1) "
+CROWD = (
+    (MANY, "INSERT INTO records (workspace_id, id, kind, body, tags, client, tool, created_at, updated_at)",
+     f"""SELECT ?, printf('memory-%06d', n), 'memory', CASE n WHEN 54321 THEN '{LIGHTHOUSE}' ELSE 'fact ' || n END,
+       CASE WHEN n % 800 = 0 THEN '["audited"]' ELSE '[]' END, CASE WHEN n % 4 = 0 THEN 'cursor' ELSE 'codex' END,
+       'memory_store', t, t FROM (SELECT n, printf('2026-01-%02dT%02d:%02d:%02d.000Z', 1 + n / 86400, n / 3600 % 24,
+       n / 60 % 60, n % 60) AS t FROM numbered)"""),
+    (MANY, "INSERT INTO memory_details (workspace_id, id, consolidated)",
+     "SELECT ?, printf('memory-%06d', n), 1 FROM numbered"),
+    (NODES, "INSERT INTO records (workspace_id, id, kind, name, type, body, created_at, updated_at)",
+     """SELECT ?, 'node-' || n, 'entity', 'node ' || n, 'type ' || n % 5, '', t, t
+       FROM numbered, (SELECT '2026-01-01T00:00:00.000Z' AS t)"""),
+    (NODES, "INSERT INTO entity_details (workspace_id, id)", "SELECT ?, 'node-' || n FROM numbered"),
+    (NODES - 1, "INSERT INTO relations (workspace_id, id, from_entity, to_entity, relation_type, created_at)",
+     "SELECT ?, n, 'node-' || n, 'node-' || (n + 1), 'leads to', '2026-01-01T00:00:00.000Z' FROM numbered"),
 )  # fmt: skip
 
 
@@ -59,6 +80,19 @@ def fill(engine: Engine, name: str = "default") -> Scope:
     _journal(scope)
     _memories(scope, chance)
     engine.clock = real
+    return scope
+
+
+def crowd(engine: Engine) -> Scope:
+    """Store MANY memories and a chain of NODES; return where. By the write path it would take a minute."""
+    scope = Scope(engine, engine.workspaces.ensure("default"))
+    path = engine.store.placement.path(scope.workspace)
+    assert path is not None
+    database = connect(path, "off")
+    with immediate(database):
+        for number, into, rows in CROWD:
+            database.execute(f"{into} {NUMBERED} {rows}", (number, scope.workspace.id))
+    database.close()
     return scope
 
 

@@ -2,7 +2,7 @@
 
 import json
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
@@ -19,7 +19,7 @@ from memoryd.server.ui.local import application
 from memoryd.settings import Settings
 from tests.clients import environment, until
 from tests.server.browser import PICTURES
-from tests.server.ui.demo import fill
+from tests.server.ui.demo import LIGHTHOUSE, MANY, NODES, crowd, fill
 from tests.server.ui.test_texts import PAYLOADS
 
 SHOWN = {"memories-light", "corrected", "graph-dark", "memories-phone"}
@@ -30,12 +30,12 @@ pytestmark = [pytest.mark.process, pytest.mark.slow]
 
 
 class Served:
-    """A page on a port of this machine, over the demo's memory."""
+    """A page on a port of this machine, over the demo's memory or another one."""
 
-    def __init__(self, home: Path) -> None:
-        self.engine = Engine(Settings.read(environment(home, None, MEMORY_PORT="0")), fetch=False)
+    def __init__(self, home: Path, filled: Callable[[Engine], Scope] = fill, **settings: str) -> None:
+        self.engine = Engine(Settings.read(environment(home, None, MEMORY_PORT="0", **settings)), fetch=False)
         self.page = Page(self.engine)
-        self.scope: Scope = fill(self.engine)
+        self.scope = filled(self.engine)
         self.url = ""
         self._thread = threading.Thread(target=self._run, daemon=True)
         self._server = prepared(self.engine, made=lambda _: application(self.engine, self.page), announce=self._heard)
@@ -331,3 +331,43 @@ def test_a_server_that_is_gone_is_said_to_be_and_nothing_is_lost(browser: Any, t
     tab.sees("memoryd does not answer", "#toast")
     assert tab.page.input_value(".editing textarea") == "typed while it went away"
     tab.context.close()
+
+
+def test_a_hundred_thousand_memories_are_read_searched_and_counted_page_by_page(browser: Any, tmp_path: Path) -> None:
+    served = Served(tmp_path, crowd, MEMORY_EMBEDDER="none", MEMORY_RERANKER="none")
+    tab = Tab(browser, served)
+    newest = [f"memory-{number:06}" for number in reversed(range(MANY))]
+    for shown in (50, 100, 150):
+        until(lambda shown=shown: len(cards(tab)) >= shown, f"{shown} memories", 30)  # type: ignore[misc]
+        assert cards(tab) == newest[: len(cards(tab))]
+        assert len(cards(tab)) <= shown + 50
+        tab.page.keyboard.press("End")
+    for count in (f"memories {MANY:,}", f"entities {NODES}", "audited 125", "codex 75,000", "cursor 25,000"):
+        until(lambda count=count: count in counts(tab), count, 30)  # type: ignore[misc]
+    tab.page.fill("#q", "keeper ligh")
+    until(lambda: len(cards(tab)) == 1, "the one that has these words", 30)
+    tab.sees(LIGHTHOUSE, "#results")
+    tab.page.fill("#q", "")
+    until(lambda: cards(tab)[:50] == newest[:50], "the newest again", 30)
+    tab.page.click("aside >> text=audited")
+    until(lambda: cards(tab)[:2] == ["memory-099200", "memory-098400"], "those with the tag", 30)
+    tab.page.locator(".choose input").first.check()
+    tab.page.click("text=all that match")
+    tab.page.click("text=Tag…")
+    tab.sees("Tag 125 memories?", "#dialog")
+    tab.go("/graph", "#picture[data-ready]")
+    tab.sees(f"{NODES} nodes · {NODES - 1} relations", "#figures")
+    tab.context.close()
+    served.stop()
+    assert tab.complaints == []
+
+
+def cards(tab: Tab) -> list[str]:
+    """The ids of the memories in the list."""
+    found: list[str] = tab.page.evaluate("[...document.querySelectorAll('#results .card')].map((e) => e.dataset.id)")
+    return found
+
+
+def counts(tab: Tab) -> list[str]:
+    """What the facets say, line by line."""
+    return [" ".join(line.split()) for line in tab.page.locator("aside li").all_inner_texts()]

@@ -97,11 +97,11 @@ function undo(/** @type {HTMLElement} */ button) {
 }
 
 // Enter searches by meaning: the search by words that waits for the next letter does not come after it.
-let meant = "";
+let meant = /** @type {string | null} */ (null);
 document.addEventListener("submit", (event) => { if (/** @type {HTMLElement} */ (event.target).id === "search") meant = /** @type {HTMLInputElement} */ ($("#q")).value; });
 document.addEventListener("htmx:confirm", (event) => {
   const q = /** @type {HTMLInputElement} */ (event.target);
-  if (q.id === "q" && q.value === meant) event.preventDefault(); else if (q.id === "q") meant = "";
+  if (q.id === "q" && q.value === meant) event.preventDefault(); else if (q.id === "q") meant = null;
 });
 
 // answers ---------------------------------------------------------------------------------------------------------
