@@ -11,6 +11,7 @@ from memoryd.core.graph.transaction import Graph
 from memoryd.core.memories import chronicle, listing
 from memoryd.core.memories.listing import BEGINNING, Facets
 from memoryd.core.memories.memories import Criteria, Memories
+from memoryd.core.memories.vault import Vault
 from memoryd.core.records.records import written_by
 from memoryd.core.scope import Scope
 from memoryd.errors import InvalidInputError, NotFoundError
@@ -62,6 +63,30 @@ def test_facets_narrow_together(scope: Scope) -> None:
     assert len(listing.ids(scope, Facets(tags=("a",)))) == 2
     with pytest.raises(InvalidInputError):
         Facets(since="yesterday")
+
+
+@pytest.mark.stores
+@pytest.mark.parametrize("few", [0, 500])
+def test_what_has_some_tags_is_listed_alike_whether_it_is_rare_or_not(
+    scope: Scope, monkeypatch: pytest.MonkeyPatch, few: int
+) -> None:
+    monkeypatch.setattr(listing, "FEW", few)
+    kept = Memories(scope)
+    ids = [kept.store(f"fact {number}", ["a", *(["b"] if number % 2 else [])], 0.1 * number).id for number in range(6)]
+    kept.store("a quoted one", ['"', "a\\b"])
+    entities.create(Graph(scope), [NewEntity(name="Ann", type="person", tags=("a",))])
+    Vault(Scope(scope.engine, scope.workspace, "s1")).commit("session", "key", "of a session", ["a", "b", "c"])
+    kept.forget(Criteria(ids=(ids[3],)))
+    first = listing.page(scope, Facets(tags=("a",), kinds=(Kind.MEMORY,)), limit=2)
+    assert [one.record.id for one in first.records] == ids[5:3:-1]
+    assert first.after is not None
+    second = listing.page(scope, Facets(tags=("a",), kinds=(Kind.MEMORY,)), first.after, limit=9)
+    assert [one.record.id for one in second.records] == [ids[2], ids[1], ids[0]]
+    assert (bodies(scope, tags=("b", "a")), bodies(scope, tags=("c",))) == (["fact 5", "fact 1"], [])
+    assert bodies(scope, tags=('"', "a\\b")) == ["a quoted one"]
+    assert bodies(scope, tags=("a",), least=0.45) == ["fact 5"]
+    assert listing.ids(scope, Facets(tags=("b",))) == sorted([ids[1], ids[5]])
+    assert listing.counts(scope)["tag"] == {"a": 6, "b": 2, '"': 1, "a\\b": 1}
 
 
 def test_what_is_deleted_has_a_list_of_its_own(scope: Scope) -> None:

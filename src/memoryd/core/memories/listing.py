@@ -22,6 +22,7 @@ FOUND = 100  # records that a search by words lists at most
 COUNTED = 200  # values of a facet
 REPLACED = 20  # predecessors of a record that are shown
 BULK = 10_000  # records that one action may change
+FEW = 500  # records with some tags, up to which these are read and the list is not: it is read up to where they stand
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,7 +67,8 @@ class Facets:
         return (
             (not self.kinds or record.kind in self.kinds) and set(self.tags) <= set(record.tags)
             and self.client in ("", record.client) and self.tool in ("", record.tool)
-            and self.session in ("", record.session_id) and record.importance >= self.least
+            and self.session in ("", record.session_id)
+            and (not self.least or (record.kind is Kind.MEMORY and record.importance >= self.least))
             and parameters["since"] <= record.created_at < parameters["until"]
         )  # fmt: skip
 
@@ -118,6 +120,8 @@ def page(scope: Scope, facets: Facets, after: tuple[str, str] = BEGINNING, limit
     def work(queries: Queries) -> list[ListedRecord]:
         if facets.deleted:
             return list(map(_listed, queries.all("listing.deleted", **asked)))
+        if (few := _few(queries, facets)) is not None:
+            return sorted((one for one in few if one.mark < after), key=lambda one: one.mark, reverse=True)
         by_kind = [
             map(_listed, queries.all("listing.page", kind=str(kind), **asked)) for kind in facets.kinds or tuple(Kind)
         ]
@@ -129,10 +133,26 @@ def page(scope: Scope, facets: Facets, after: tuple[str, str] = BEGINNING, limit
 
 def ids(scope: Scope, facets: Facets) -> list[str]:
     """Return the ids of the living records that facets admit; raise InvalidInputError if they are too many."""
-    rows = scope.read(lambda q: q.all("listing.ids", **facets.parameters(), limit=BULK + 1))
-    if len(rows) > BULK:
+
+    def work(queries: Queries) -> list[str]:
+        if (few := _few(queries, facets)) is not None:
+            return sorted(one.record.id for one in few)
+        return [row["id"] for row in queries.all("listing.ids", **facets.parameters(), limit=BULK + 1)]
+
+    found = scope.read(work)
+    if len(found) > BULK:
         raise InvalidInputError(f"More than {BULK:,} records match. Narrow the list first.")
-    return [row["id"] for row in rows]
+    return found
+
+
+def _few(queries: Queries, facets: Facets) -> list[ListedRecord] | None:
+    """Return the living records that facets admit, if no more than FEW have their tags; else, or without tags, None."""
+    if not facets.tags:
+        return None
+    rows = queries.all("listing.tagged", tag=facets.tags[0], tags=json.dumps(facets.tags), limit=FEW + 1)
+    if len(rows) > FEW:
+        return None
+    return [one for one in _by_id(queries, [row["id"] for row in rows]).values() if facets.admit(one.record)]
 
 
 def typed(scope: Scope, text: str, facets: Facets) -> list[ListedRecord]:

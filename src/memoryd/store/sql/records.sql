@@ -69,12 +69,6 @@ GROUP BY kind ORDER BY kind
 -- How many records are deleted and not yet purged.
 SELECT count(*) AS number FROM records WHERE workspace_id = :workspace AND deleted_at IS NOT NULL
 
--- name: records.tags
--- The tags in use, the commonest first.
-SELECT t.value AS tag, count(*) AS number FROM records r, json_each(r.tags) t
-WHERE r.workspace_id = :workspace AND r.deleted_at IS NULL AND (r.scope = '' OR r.scope = :session)
-GROUP BY t.value ORDER BY count(*) DESC, t.value LIMIT :limit
-
 -- name: records.neighbours
 -- The two records before and after each of :ids in its session, in the order of writing.
 SELECT r.id,
