@@ -438,6 +438,7 @@ def test_what_became_of_memories_is_listed_and_undone(run: Run) -> None:
     run("forget", key, "--yes")
     said = run("history").stdout
     assert "deleted memory: The office is in Berlin." in said
+    assert said.endswith(" forget\n"), "by whom"
     assert key in said
     assert run("restore", key).stdout == f"Restored memory {key}: The office is in Berlin.\n"
     assert "Berlin" in run("recall", "office").stdout

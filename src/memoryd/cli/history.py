@@ -102,7 +102,8 @@ def _tell_entry(entry: HistoryEntry) -> None:
         show.verbatim(
             f"  now: {_short(entry.now)}" + (f"  ({entry.successor})" if entry.successor else ""), style="dim"
         )
-    show.verbatim(f"  {entry.id}" + (f"  {entry.reason}" if entry.reason else ""), style="dim")
+    by = " ".join(filter(None, (entry.client, entry.tool)))
+    show.verbatim("  ".join(filter(None, (f"  {entry.id}", entry.reason, by and f"by {by}"))), style="dim")
 
 
 @command(*PLACE)

@@ -191,9 +191,6 @@ TABLES: Mapping[str, Table] = {
             "tool": TEXT, "name": _optional(TEXT),
         },
     ),
-    "endings": Table(
-        key=("id", "at"), columns={"id": KEY, "at": TIME, "successor": TEXT, "client": TEXT, "tool": TEXT}
-    ),
     "relations": Table(
         key=("id",), exported=True,
         columns={
@@ -212,6 +209,10 @@ TABLES: Mapping[str, Table] = {
     "events": Table(
         key=("at",), exported=True, numbered=True,
         columns={"at": TIME, "operation": TEXT, "subject": _optional(TEXT)},
+    ),
+    "acts": Table(
+        key=("id", "at"),
+        columns={"id": KEY, "at": TIME, "operation": TEXT, "other": TEXT, "client": TEXT, "tool": TEXT},
     ),
 }  # fmt: skip
 """Every table that people's data is in; one stands after those that it refers to."""

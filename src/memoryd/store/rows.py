@@ -119,4 +119,5 @@ def _array(row: Row) -> NDArray[np.float16]:
 
 def empty_some(queries: Queries) -> int:
     """Delete a part of the rows of a workspace for good; return how many."""
-    return queries.run("workspaces.empty", limit=EMPTIED) + queries.run("workspaces.silence", limit=EMPTIED)
+    each = ("workspaces.empty", "workspaces.silence", "workspaces.forget_acts")
+    return sum(queries.run(statement, limit=EMPTIED) for statement in each)

@@ -11,6 +11,7 @@ from memoryd.core.graph.entities import NewEntity
 from memoryd.core.graph.observations import Deletion
 from memoryd.core.graph.relations import Edge
 from memoryd.core.graph.transaction import Graph
+from memoryd.core.maintenance import purging
 from memoryd.core.maintenance.history import BEGINNING, HistoryFilter, entries, restore
 from memoryd.core.memories import correction, listing
 from memoryd.core.memories.correction import Correction
@@ -231,6 +232,51 @@ def test_the_history_says_who_made_a_change(one: Engine, graph: Graph) -> None:
         with written_by(client, "edit"):
             correction.correct(graph.scope, Correction(id=stored, content=text))
     assert [(entry.client, entry.text[-5:-1]) for entry in entries(graph, 9)] == [("b", "Bonn"), ("a", "rlin")]
+
+
+def test_the_history_says_who_restored_and_who_removed_for_good(one: Engine, graph: Graph) -> None:
+    kept = memories(one)
+    stored = kept.store("The office is in Berlin.").id
+    (edge,) = relations.between(graph, "Ann", "Acme")
+    with written_by("cursor", "edit"):
+        correction.correct(graph.scope, Correction(id=stored, content="The office is in Bonn."))
+    with written_by("memoryd ui", "ui.restore"):
+        restore(graph, [stored])
+    (undone,) = entries(graph, 9)
+    assert (undone.what, undone.client, undone.tool) == ("changed", "memoryd ui", "ui.restore")
+    assert [version.undone and version.undone.tool for version in listing.story(graph.scope, stored).versions] == [
+        "ui.restore", None,
+    ]  # fmt: skip
+    with written_by("claude", "delete_relations"):
+        relations.delete(graph, [Edge("Ann", "Acme", "works_at")])
+    (cut,) = entries(graph, 9, HistoryFilter(by="CLAUDE"))
+    assert (cut.id, cut.tool) == (edge.id, "delete_relations")
+    kept.forget(Criteria(ids=(stored,)))
+    with written_by("", "memoryd restore"):
+        restore(graph, [stored, edge.id])
+    assert entries(graph, 9, HistoryFilter(what="deleted")) == []
+    done = entries(graph, 9, HistoryFilter(what="restored"))
+    assert {(each.id, each.kind, each.tool) for each in done} == {
+        (stored, "memory", "memoryd restore"), (edge.id, "relation", "memoryd restore"),
+    }  # fmt: skip
+    assert {each.text for each in done} == {"The office is in Berlin.", "Ann works_at Acme"}
+    assert entries(graph, 1, HistoryFilter(what="restored"), done[0].mark) == done[1:]
+    with written_by("memoryd ui", "ui.purge"):
+        purging.purge(graph.scope, [stored, edge.id])
+    gone = entries(graph, 9, HistoryFilter(what="purged", by="ui.purge"))
+    assert {(each.id, each.kind, each.text) for each in gone} == {(stored, "memory", ""), (edge.id, "relation", "")}
+    assert len(entries(graph, 9, HistoryFilter(what="purged", kind="relation"))) == 1
+    assert len(entries(graph, 99, HistoryFilter(with_done=True))) == len(entries(graph, 99)) + 4
+
+
+def test_what_was_done_to_a_record_is_part_of_its_story(one: Engine, graph: Graph) -> None:
+    stored = memories(one).store("The office is in Berlin.").id
+    for client in ("codex", "cursor"):
+        with written_by(client, "memory_forget"):
+            memories(one).forget(Criteria(ids=(stored,)))
+    restore(graph, [stored])
+    acts = listing.story(graph.scope, stored).acts
+    assert [(act.verb, act.client) for act in acts] == [("restore", ""), ("delete", "codex")]
 
 
 # names of nodes ------------------------------------------------------------------------------------------------------

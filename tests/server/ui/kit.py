@@ -1,5 +1,6 @@
 """The page without a browser: requests straight to the application, and its HTML taken apart."""
 
+import json
 from collections.abc import Iterator
 from contextlib import contextmanager
 from html.parser import HTMLParser
@@ -115,3 +116,10 @@ class Html(HTMLParser):
     def cards(self) -> list[str]:
         """The ids of the records shown."""
         return [own["data-id"] for own in self.all("article") if "data-id" in own]
+
+
+def undo_of(html: Html) -> dict[str, Any]:
+    """What the button of a toast sends."""
+    (button,) = html.all("button", data_do="undo")
+    sent: dict[str, Any] = json.loads(button["data-undo"])
+    return sent

@@ -26,7 +26,7 @@ from memoryd.core.scope import Scope
 from memoryd.core.transfer import jsonl
 from memoryd.model import Kind
 from memoryd.server.ui import news
-from tests.server.ui.kit import HTMX, OWN, Html, Site, Visitor
+from tests.server.ui.kit import HTMX, OWN, Html, Site, Visitor, undo_of
 
 EMPTY = {
     "": "Nothing is remembered yet.", "?kind=entity": "Nothing matches these filters.",
@@ -37,13 +37,6 @@ EMPTY = {
     "/audit/part": "Nothing stands out.", "/sessions/none": "Nothing is left of this session.",
     "/upkeep": "Memories with the same words are merged here",
 }  # fmt: skip
-
-
-def undo_of(html: Html) -> dict[str, Any]:
-    """What the button of a toast sends."""
-    (button,) = html.all("button", data_do="undo")
-    sent: dict[str, Any] = json.loads(button["data-undo"])
-    return sent
 
 
 @pytest.fixture
@@ -207,6 +200,10 @@ def test_history_brings_back_and_deletes_for_good(here: Site, owner: Visitor, st
     assert "type Ann lives in" in asked.text
     assert owner.post(f"/m/{stored}/purge", typed="ann").status_code == 400
     assert "Removed for good" in owner.done(f"/m/{stored}/purge", typed="Ann lives in").text
+    assert len(owner.seen("/history?what=purged").all("article")) == 1
+    said = owner.seen("/history").text
+    assert f"purged memory {stored}, which is gone for good" in said
+    assert "memoryd ui · ui.purge" in said
     assert owner.get(f"/m/{stored}").status_code == 404
 
 
@@ -259,89 +256,6 @@ def test_the_days_are_told(owner: Visitor, stored: str) -> None:
     html = owner.seen("/timeline?days=90")
     assert len(html.all("rect")) == 1
     assert "Stored" in html.text
-
-
-# the graph -----------------------------------------------------------------------------------------------------------
-
-
-@pytest.fixture
-def graph(here: Site) -> Graph:
-    made = Graph(here.scope)
-    entities.create(made, [NewEntity(name="Ann", type="person", observations=("likes tea", "knows Bob well")),
-                           NewEntity(name="Bob", type="person"), NewEntity(name="Acme", type="firm")])  # fmt: skip
-    relations.create(made, [Edge("Ann", "Acme", "works at")])
-    return made
-
-
-def test_the_picture_is_fetched_once_and_again_after_a_change(owner: Visitor, graph: Graph) -> None:
-    assert sorted(owner.get("/graph.json").json()["names"]) == ["Acme", "Ann", "Bob"]
-    entities.create(graph, [NewEntity(name="Carl", type="person")])
-    assert len(owner.get("/graph.json").json()["names"]) == 4
-
-
-@pytest.mark.stores
-def test_a_node_is_edited_where_it_is_seen(owner: Visitor, graph: Graph) -> None:
-    assert "likes tea" in owner.seen("/n?name=Ann").text
-    html = owner.done("/n", verb="observe", name="Ann", content="likes coffee")
-    assert "likes coffee" in html.text
-    assert "likes coffee" not in owner.done(undo_of(html).pop("path"), **undo_of(html)).text
-    html = owner.done("/n", verb="summarize", name="Ann", content="Ann, who likes tea.")
-    assert "Ann, who likes tea." in html.text
-    assert "Ann, who likes" not in owner.done(undo_of(html).pop("path"), **undo_of(html)).text
-    assert "Ann" in owner.seen("/upkeep/graph").text
-    html = owner.done("/n", verb="replace", name="Ann", ordinal="0", content="likes cocoa")
-    assert "likes tea" not in html.text
-    assert "likes cocoa" in html.text
-    assert "likes cocoa" not in owner.done("/n", verb="unobserve", name="Ann", ordinal="0").text
-    html = owner.done("/n", verb="relate", name="Ann", to="Bob", type="knows")
-    owner.done(undo_of(html).pop("path"), **undo_of(html))
-    assert relations.between(graph, "Ann", "Bob") == []
-    assert "knows" in owner.done("/n", verb="relate", name="Ann", to="Bob", type="knows").text
-    assert owner.post("/n", verb="relate", name="Ann", to="Nobody", type="knows").status_code == 400
-    owner.done("/n", verb="unrelate", name="Ann", **{"from": "Ann", "to": "Bob", "type": "knows"})
-    assert relations.between(graph, "Ann", "Bob") == []
-    assert "Ann Smith" in owner.done("/n", verb="rename", name="Ann", new_name="Ann Smith").text
-    html = owner.done("/n", verb="rename", name="Ann Smith", new_name="Zoe")
-    assert "Zoe (person)" in owner.seen("/history?kind=entity&by=memoryd+ui&words=zoe").text
-    owner.done("/restore", id=undo_of(html)["id"], at="")
-    assert owner.get("/n?name=Ann+Smith").status_code == 200
-    html = owner.done("/n", verb="merge", name="Bob", into="Ann Smith")
-    owner.done("/restore", id=undo_of(html)["id"], at="")
-    assert owner.get("/n?name=Bob").status_code == 200
-    owner.done("/n", verb="forget", name="Bob")
-    assert owner.get("/n?name=Bob").status_code == 404
-    assert owner.post("/n", verb="explode", name="Ann Smith").status_code == 400
-
-
-def test_the_list_of_nodes_goes_back_in_time(here: Site, owner: Visitor, graph: Graph) -> None:
-    before = here.engine.clock.now()
-    entities.delete(graph, ["Acme"])
-    entities.create(graph, [NewEntity(name="Zoe", type="person")])
-    owner.done("/n", verb="rename", name="Bob", new_name="Bert")
-    then = owner.seen(f"/graph/list?at={before}")
-    assert [own["href"].partition("name=")[2].partition("&")[0] for own in then.all("a", class_="row")] == [
-        "Acme", "Ann", "Bob",
-    ]  # fmt: skip
-    assert "firm" in Html(owner.request("GET", then.all("a", class_="row")[0]["href"], headers=OWN).text).text
-    assert len(owner.seen(f"/graph/list?at={before}&q=FIRM").all("a", class_="row")) == 1
-    assert "There were no nodes yet" in owner.seen("/graph/list?at=946684800").text
-    assert len(owner.seen("/graph/list?at=946684800&end=946684800").all("a", class_="row")) == 3
-    assert owner.get("/graph/list?at=99999999999999").status_code == 400
-
-
-def test_a_path_leads_from_one_to_the_other(owner: Visitor, graph: Graph) -> None:
-    assert "works at" in owner.seen("/graph/path?from=Ann&to=Acme").text
-    assert "No relations lead" in owner.seen("/graph/path?from=Bob&to=Acme").text
-
-
-def test_the_graph_lacks_what_its_texts_mention(owner: Visitor, graph: Graph) -> None:
-    assert "Ann mentions Bob" in owner.seen("/upkeep/graph").text
-    html = owner.seen("/upkeep/graph")
-    fields = {own["name"]: own.get("value", "") for own in html.all("input")}
-    made = owner.done("/n", **fields)
-    assert "Ann mentions Bob" not in owner.seen("/upkeep/graph").text
-    owner.done(undo_of(made).pop("path"), **undo_of(made))
-    assert "Ann mentions Bob" in owner.seen("/upkeep/graph").text
 
 
 # upkeep, audit, state ------------------------------------------------------------------------------------------------

@@ -110,6 +110,21 @@ def test_texts_without_blanks_are_indexed_again(file: Path, here: Workspace, mon
         assert store.upkeep.problems(here) == []
 
 
+def test_who_deleted_what_is_known_as_before(file: Path, here: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
+    with monkeypatch.context() as patch:
+        patch.setattr(sqlite_file, "migrations", lambda dialect: sql.migrations(dialect)[:13])
+        with closing(made(SingleFile(file))) as store:
+            gone = put(store, here, "gone")
+            store.write(here, lambda q: q.run("records.delete", ids=f'["{gone}"]', now=LATER))
+            store.write(here, lambda q: q.run("events.add", operation="revert_memory", subject="other", now=LATER))
+        value(file, f"INSERT INTO endings VALUES ('{here.id}', '{gone}', '{LATER}', 'node', 'codex', 'forget')")
+    with closing(SqliteStore(SingleFile(file))) as store:
+        (act,) = store.read(here, lambda q: q.all("acts.of", id=gone, limit=9))
+        assert act == {"at": LATER, "operation": "delete_memory", "client": "codex", "tool": "forget"}
+        (revert,) = store.read(here, lambda q: q.all("acts.of", id="other", limit=9))
+        assert revert["operation"] == "revert_memory"
+
+
 def test_a_newer_version_is_refused_and_not_touched(file: Path, here: Workspace) -> None:
     with closing(made(SingleFile(file))) as store:
         put(store, here, "kept")

@@ -133,6 +133,7 @@ def rename(graph: Graph, edge: Edge, new_type: str) -> RetypedRelation:
             )
         change.relate([source.id, target.id])
         change.queries.run("relations.delete", ids=json.dumps([there[edge].id]), now=change.now)
+        change.sign("update_relation", there[edge].id)
         change.note("update_relation", _put(change, found, retyped).id)
 
     graph.change(work)
@@ -227,6 +228,7 @@ def remove(change: Change, ids: Sequence[str]) -> None:
     change.queries.run("relations.delete", ids=json.dumps(ids), now=change.now)
     for relation_id in ids:
         change.note("delete_relation", relation_id)
+        change.sign("delete_relation", relation_id)
 
 
 def _relation(edge: Edge, relation_id: str, created_at: str) -> Relation:

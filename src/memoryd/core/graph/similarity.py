@@ -1,7 +1,7 @@
 """Similar nodes: the cosines of their mean vectors, in tiles, so that they are never all in memory at once."""
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -42,10 +42,15 @@ class Means:
     """The pairs of nodes that have a relation, as indices into `ids`."""
 
 
-def similar(graph: Graph, limit: int = 20, min_score: float = 0.75) -> Findings[SimilarPair]:
-    """Return the most similar pairs of nodes without a relation, from `min_score` on; none without a model."""
+def similar(
+    graph: Graph, limit: int = 20, min_score: float = 0.75, without: Iterable[tuple[str, str]] = ()
+) -> Findings[SimilarPair]:
+    """Return the most similar pairs of nodes without a relation, from `min_score` on; none without a model.
+
+    Pairs of ids in `without` are left out.
+    """
     means = means_of(graph)
-    best = best_pairs(means, limit, min_score)
+    best = best_pairs(means, limit, min_score, without)
     for tile in tiles(means.vectors):
         best.offer(tile)
     return Findings(pairs_of(graph, means, best), means.degraded)
@@ -75,10 +80,11 @@ def tiles(vectors: Vector) -> Iterator[Tile]:
             yield row, column, cosines
 
 
-def best_pairs(means: Means, limit: int, min_score: float) -> "BestPairs":
-    """Return an empty collector of the best pairs without a relation."""
+def best_pairs(means: Means, limit: int, min_score: float, without: Iterable[tuple[str, str]] = ()) -> "BestPairs":
+    """Return an empty collector of the best pairs without a relation, and without some others."""
     least = min_score * (1 - means.unrelated) + means.unrelated  # the inverse of rescaling
-    return BestPairs(len(means.ids), limit, least, means.related)
+    left_out = np.concatenate([means.related, _places(means.ids, without)])
+    return BestPairs(len(means.ids), limit, least, left_out)
 
 
 def pairs_of(graph: Graph, means: Means, best: "BestPairs") -> list[SimilarPair]:
@@ -148,7 +154,12 @@ def _by_tile(related: Places) -> dict[tuple[int, int], Places]:
 
 def _related(queries: Queries, ids: Sequence[str]) -> Places:
     """Return the related pairs among these nodes as indices, the lower one first."""
+    return _places(ids, ((row["from_entity"], row["to_entity"]) for row in queries.all("relations.pairs")))
+
+
+def _places(ids: Sequence[str], pairs_of_ids: Iterable[tuple[str, str]]) -> Places:
+    """Return pairs of ids as indices into `ids`, the lower one first; those of which one is not there are left out."""
     places = {key: place for place, key in enumerate(ids)}
-    ends = [(places.get(row["from_entity"]), places.get(row["to_entity"])) for row in queries.all("relations.pairs")]
+    ends = [(places.get(one), places.get(other)) for one, other in pairs_of_ids]
     pairs = [sorted((one, other)) for one, other in ends if one is not None and other is not None]
     return np.asarray(pairs, np.int64).reshape(-1, 2)

@@ -47,6 +47,10 @@ class Change:
         """Write an event about something that is not a record."""
         self.queries.run("events.add", operation=operation, subject=subject, now=self.now)
 
+    def sign(self, operation: str, subject: str) -> None:
+        """Note who does something to what is not a record."""
+        records.sign(self.queries, operation, subject, self.now)
+
     def reads_differently(self, entity_ids: Sequence[str], field: str) -> None:
         """Drop the vectors of the entities' observations that were made from a field, as it has changed."""
         self.lacking.update(perspectives.drop(self.queries, entity_ids, field))

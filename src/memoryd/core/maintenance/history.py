@@ -19,16 +19,16 @@ from memoryd.text import containing
 
 @dataclass(frozen=True, slots=True)
 class HistoryEntry:
-    """A change to a record or a relation that can be undone."""
+    """What was done to a record or a relation."""
 
     at: str
     what: str
-    """`deleted`, `changed`, `merged`, `superseded` or `compacted`."""
+    """`deleted`, `changed`, `merged`, `superseded` or `compacted`, which can be undone; `restored` or `purged`."""
     id: str
     kind: str
     """The kind of the record, or `relation`."""
     text: str
-    """The text before the change."""
+    """The text before the change; '' if it was purged."""
     successor: str | None
     """The id of the record that has replaced it."""
     now: str | None
@@ -43,6 +43,11 @@ class HistoryEntry:
         return asdict(self)
 
     @property
+    def undoable(self) -> bool:
+        """Whether `restore` undoes it."""
+        return self.what not in DONE.values()
+
+    @property
     def mark(self) -> tuple[str, str]:
         """Its place in the history."""
         return (self.at, self.id)
@@ -53,6 +58,9 @@ class HistoryFilter:
     """Which changes are listed; '' is all. Raise InvalidInputError unless the times are times."""
 
     what: str = ""
+    """'' is all that can be undone."""
+    with_done: bool = False
+    """Whether '' is what leaves nothing to undo, too: `restored` and `purged`."""
     kind: str = ""
     by: str = ""
     """A part of the name of the client or tool that made the change."""
@@ -67,22 +75,29 @@ class HistoryFilter:
 
     def statements(self) -> Iterator[str]:
         """Yield the statements that list what passes."""
-        if self.what != "changed" and self.kind != "relation":
+        if self.what not in ("changed", *DONE.values()) and self.kind != "relation":
             yield "history.ended"
         if self.what in ("", "changed") and self.kind != "relation":
             yield "history.changed"
-        if self.what in ("", "deleted") and self.kind in ("", "relation") and not self.by:
+        if self.what in ("", "deleted") and self.kind in ("", "relation"):
             yield "history.cut"
+        if self.what in DONE.values() or (self.with_done and not self.what):
+            yield "acts.done"
 
     def parameters(self) -> dict[str, str]:
         """Return the filter as the statements take it."""
+        verbs = [verb for verb, what in DONE.items() if self.what in ("", what)]
+        kinds = [self.kind] if self.kind else [*Kind, "relation"]
         return {
+            "operations": json.dumps([f"{verb}_{kind}" for verb in verbs for kind in kinds]),
             "what": self.what, "kind": self.kind, "by": containing(self.by), "words": containing(self.words),
             "since": timestamp(moment(self.since)) if self.since else "",
             "until": timestamp(moment(self.until)) if self.until else FOREVER,
         }  # fmt: skip
 
 
+DONE = {"restore": "restored", "purge": "purged"}
+"""What was done that leaves nothing to undo, by its verb in operations."""
 EVERYTHING = HistoryFilter()
 BEGINNING = (FOREVER, "")
 """The mark before the latest change."""
@@ -109,7 +124,10 @@ def entries(
 
 
 def _entry(row: Row) -> HistoryEntry:
-    text = row["body"] if row["kind"] == "relation" else _text(row)
+    if "operation" in row:
+        verb, _, kind = row["operation"].partition("_")
+        row = row | {"what": DONE[verb], "kind": kind, "successor": None, "now_body": None, "reason": ""}
+    text = row["body"] if row["name"] is None else _text(row)
     now = row["now_body"]
     if row["kind"] == Kind.ENTITY and now is not None:
         now = records.text_of(row["kind"], row["now_name"], row["now_type"], now)
@@ -176,7 +194,7 @@ def _restore(change: Change, key: str, until: str, settled: set[str]) -> Restore
 def _revive(change: Change, ids: Sequence[str]) -> None:
     change.queries.run("records.restore", ids=json.dumps(ids))
     change.queries.run("memories.restore", ids=json.dumps(ids))
-    records.event(change.queries, "restore", ids, change.now)
+    records.act(change.queries, "restore", ids, change.now)
     change.lacking.update(ids)
 
 
@@ -222,7 +240,7 @@ def _version(change: Change, row: Row, until: str) -> Restored:
         raise NotFoundError(f"{row['id']} is not deleted, and no {which} of it is known. Nothing was restored.")
     tags = json.loads(before["tags"])
     change.queries.run("versions.keep_whole", id=row["id"], now=change.now)
-    records.event(change.queries, "revert", [row["id"]], change.now)
+    records.act(change.queries, "revert", [row["id"]], change.now)
     if row["kind"] == Kind.ENTITY and before["name"] != row["name"]:
         _demand_room(change.queries, row | {"name": before["name"]})
         renaming.call(change, row["id"], before["name"])
@@ -294,4 +312,5 @@ def _relation(change: Change, key: str) -> Restored:
     change.relate([row["from_entity"], row["to_entity"]])
     change.queries.run("relations.restore", ids=json.dumps([key]))
     change.note("restore_relation", key)
+    change.sign("restore_relation", key)
     return Restored(key, "relation", text)

@@ -45,7 +45,7 @@ def refuse(engine: Engine, workspace: Workspace, key: str) -> Act:
 
     def work(queries: Queries) -> None:
         queries.run("maintenance.leave", ids=json.dumps(ids))
-        records.event(queries, "refuse", ids, engine.clock.now())
+        records.act(queries, "refuse", ids, engine.clock.now())
 
     engine.write(workspace, work)
     return act
@@ -56,7 +56,7 @@ def take_back(engine: Engine, workspace: Workspace, ids: Sequence[str]) -> None:
 
     def work(queries: Queries) -> None:
         queries.run("maintenance.look_again", ids=json.dumps(ids))
-        records.event(queries, "unrefuse", ids, engine.clock.now())
+        records.act(queries, "unrefuse", ids, engine.clock.now())
 
     engine.write(workspace, work)
 

@@ -61,7 +61,11 @@ def purge(scope: Scope, ids: Sequence[str]) -> Purged:
                 f"There is no record {', '.join(key[:100] for key in missing[:10])}. Nothing was removed."
             )
         texts = [row["text"] for row in queries.all("purge.texts", ids=json.dumps(found))]
-        records.event(queries, "purge", found, scope.engine.clock.now())
+        now = scope.engine.clock.now()
+        records.act(queries, "purge", found, now)
+        for row in there:
+            if row["kind"] == "relation":
+                records.sign(queries, "purge_relation", row["id"], now)
         queries.run("purge.relations", ids=wanted)
         queries.run("records.erase", ids=json.dumps(found))
         queries.run("words.optimize")

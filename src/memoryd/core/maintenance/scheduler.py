@@ -135,7 +135,7 @@ def maintain(
             if not goes_on():
                 return
             ids = {memory.id for memory in act.gone}
-            if gone.isdisjoint(ids | {act.by.id}) and (dry_run or do(engine, workspace, act)):
+            if gone.isdisjoint(ids | {act.by.id}) and (dry_run or _do_alone(engine, workspace, act)):
                 gone |= ids
                 yield act
 
@@ -207,11 +207,15 @@ def _unjudged(engine: Engine, workspace: Workspace, limit: int, after: tuple[str
     return engine.store.read(workspace, lambda q: q.all("maintenance.unjudged", **page))
 
 
-def do(engine: Engine, workspace: Workspace, act: Act) -> bool:
-    """Carry out an act as maintenance; return False, with nothing done, if one of its memories has changed."""
-    act = replace(act, reason=engine.secrets.masked(act.reason))
+def _do_alone(engine: Engine, workspace: Workspace, act: Act) -> bool:
     with written_by("memoryd", TOOL):
-        done = engine.write(workspace, lambda q: carry_out(q, act, engine.clock.now()))
+        return do(engine, workspace, act)
+
+
+def do(engine: Engine, workspace: Workspace, act: Act) -> bool:
+    """Carry out an act; return False, with nothing done, if one of its memories has changed."""
+    act = replace(act, reason=engine.secrets.masked(act.reason))
+    done = engine.write(workspace, lambda q: carry_out(q, act, engine.clock.now()))
     if done and act.ending == "compacted":
         engine.embed_later(workspace, [act.by.id])
     return done

@@ -235,8 +235,19 @@ class RecordVersion:
     importance: float
     client: str
     tool: str
-    undone: bool
-    """Whether it gave way to what was there before."""
+    undone: "RecordAct | None"
+    """Who restored what was there before, where it gave way to that."""
+
+
+@dataclass(frozen=True, slots=True)
+class RecordAct:
+    """What was done to a record without writing it, and by whom, as far as that is known."""
+
+    at: str
+    verb: str
+    """`delete`, `restore`, `revert`, `refuse` or `unrefuse`."""
+    client: str
+    tool: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -248,6 +259,8 @@ class RecordStory:
     """The last first."""
     replaced: Sequence[ListedRecord]
     successor: ListedRecord | None
+    acts: Sequence[RecordAct]
+    """What was done to it, the last first."""
 
 
 def story(scope: Scope, given: str) -> RecordStory:
@@ -261,11 +274,20 @@ def story(scope: Scope, given: str) -> RecordStory:
         kept = queries.all("versions.of_record", id=record_id, limit=COUNTED)
         before = [row["id"] for row in queries.all("listing.replaced", id=record_id, limit=REPLACED)]
         others = _by_id(queries, [*before, *filter(None, [now.successor])])
-        versions = [RecordVersion(**row | {"tags": tuple(json.loads(row["tags"]))}) for row in kept]
+        acts = [_act(row) for row in queries.all("acts.of", id=record_id, limit=COUNTED)]
+        reverts = {act.at: act for act in acts if act.verb == "revert"}
+        versions = [
+            RecordVersion(**row | {"tags": tuple(json.loads(row["tags"])), "undone": reverts.get(row["until"])})
+            for row in kept
+        ]
         replaced = [others[key] for key in before if key in others]
-        return RecordStory(now, versions, replaced, others.get(now.successor or ""))
+        return RecordStory(now, versions, replaced, others.get(now.successor or ""), acts)
 
     return scope.read(work)
+
+
+def _act(row: Row) -> RecordAct:
+    return RecordAct(row["at"], row["operation"].partition("_")[0], row["client"], row["tool"])
 
 
 def alike(scope: Scope, record: Record, limit: int = 8) -> Findings[ListedRecord]:

@@ -118,8 +118,7 @@ def delete(queries: Queries, ids: Sequence[str], now: str, successor: str = "") 
     `successor` is the id of the node that a node has become one with.
     """
     count = queries.run("records.delete", ids=json.dumps(ids), now=now)
-    queries.run("endings.add", ids=json.dumps(ids), now=now, successor=successor, **origin())
-    event(queries, "delete", ids, now)
+    act(queries, "delete", ids, now, successor)
     return count
 
 
@@ -140,6 +139,17 @@ def embed(queries: Queries, record_id: str, perspective: str, embedded: Embedded
                 for chunk, vector in enumerate(embedded.vectors)
             ],
         )  # fmt: skip
+
+
+def act(queries: Queries, verb: str, ids: Sequence[str], now: str, other: str = "") -> None:
+    """Note that something happened to records whose writer stays the same, and who did it; it outlives them."""
+    queries.run("acts.of_records", verb=verb, ids=json.dumps(ids), now=now, other=other, **origin())
+    event(queries, verb, ids, now)
+
+
+def sign(queries: Queries, operation: str, subject: str, now: str, other: str = "") -> None:
+    """Note who did something to what is not a record."""
+    queries.run("acts.add", operation=operation, subject=subject, now=now, other=other, **origin())
 
 
 def event(queries: Queries, verb: str, ids: Sequence[str], now: str) -> None:

@@ -6,13 +6,13 @@ from starlette.responses import HTMLResponse, Response
 
 from memoryd.core.graph.transaction import Graph
 from memoryd.core.maintenance import history, purging
-from memoryd.core.maintenance.history import BEGINNING, HistoryFilter
+from memoryd.core.maintenance.history import BEGINNING, DONE, HistoryFilter
 from memoryd.core.memories import listing
 from memoryd.errors import InvalidInputError
 from memoryd.server.ui.answers import changed, toast
 from memoryd.server.ui.visit import View, Visit
 
-WHATS = ("deleted", "changed", "merged", "superseded", "compacted")
+WHATS = ("deleted", "changed", "merged", "superseded", "compacted", *DONE.values())
 KINDS = ("memory", "entity", "observation", "relation", "interaction", "summary")
 PAGE = 100
 TYPED = 12  # characters of a record's text that are typed before it goes for good
@@ -23,7 +23,11 @@ def show(visit: Visit) -> Response:
     asked = {name: visit.text(name).strip() for name in ("what", "kind", "by", "words", "since", "until")}
     time, _, record_id = visit.text("after").partition("~")
     after = (time, record_id) if time else BEGINNING
-    found = history.entries(Graph(visit.scope), PAGE + 1, HistoryFilter(**asked), after)
+    wanted = HistoryFilter(
+        what=asked["what"], kind=asked["kind"], by=asked["by"], words=asked["words"], since=asked["since"],
+        until=asked["until"], with_done=True,
+    )  # fmt: skip
+    found = history.entries(Graph(visit.scope), PAGE + 1, wanted, after)
     values: dict[str, Any] = {
         "entries": found[:PAGE], "asked": asked, "whats": WHATS, "kinds": KINDS,
         "more": visit.address("/history", **asked, after="~".join(found[PAGE - 1].mark)) if len(found) > PAGE else "",

@@ -2,7 +2,7 @@
 
 from starlette.responses import HTMLResponse, Response
 
-from memoryd.core.graph import missing_relations, report, similarity
+from memoryd.core.graph import missing_relations, refusals, report, similarity
 from memoryd.core.graph.transaction import Graph
 from memoryd.core.maintenance import proposals
 from memoryd.server.ui.answers import changed, toast
@@ -22,8 +22,9 @@ def show_graph(visit: Visit) -> Response:
     graph = Graph(visit.scope)
     gaps = visit.kept.get(visit.scope, "gaps", lambda: missing_relations.gaps(graph)[:SHOWN])
     pending, total = report.pending(graph, PENDING)
-    pairs = similarity.similar(graph, SHOWN)
-    return visit.fragment("lacks.html", gaps=gaps, pending=pending, total=total, pairs=pairs)
+    apart = refusals.refused(graph)
+    pairs = similarity.similar(graph, SHOWN, without=[(pair.one_id, pair.other_id) for pair in apart])
+    return visit.fragment("lacks.html", gaps=gaps, pending=pending, total=total, pairs=pairs, apart=apart)
 
 
 def accept(visit: Visit) -> Response:
@@ -47,7 +48,23 @@ def unrefuse(visit: Visit) -> Response:
     return HTMLResponse(toast(visit, "Maintenance looks at these memories again."), headers=changed(ids))
 
 
+def keep_apart(visit: Visit) -> Response:
+    """Let two nodes that are alike stay two."""
+    one, other = visit.text("one"), visit.text("other")
+    refusals.refuse(Graph(visit.scope), one, other)
+    undo = {"path": "/upkeep/alike", "fields": {"one": one, "other": other}}
+    return HTMLResponse(toast(visit, f"Refused. {one} and {other} are not proposed as one any more.", undo))
+
+
+def compare_again(visit: Visit) -> Response:
+    """Let two nodes be proposed as one again."""
+    one, other = visit.text("one"), visit.text("other")
+    refusals.take_back(Graph(visit.scope), one, other)
+    return HTMLResponse(toast(visit, f"{one} and {other} may be proposed as one again."), headers=changed([]))
+
+
 VIEWS = (
     View("/upkeep", show), View("/upkeep/graph", show_graph), View("/upkeep/accept", accept, "POST", "forget"),
     View("/upkeep/refuse", refuse, "POST", "correct"), View("/upkeep/unrefuse", unrefuse, "POST", "correct"),
+    View("/upkeep/apart", keep_apart, "POST", "correct"), View("/upkeep/alike", compare_again, "POST", "correct"),
 )  # fmt: skip

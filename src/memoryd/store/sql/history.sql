@@ -2,13 +2,13 @@
 -- Records that are deleted, the last first: how they ended, by whom, and what has taken their place.
 SELECT * FROM (
   SELECT r.deleted_at AS at, CASE WHEN coalesce(d.ending, '') <> '' THEN d.ending
-      WHEN coalesce(e.successor, '') <> '' THEN 'merged' ELSE 'deleted' END AS what,
+      WHEN coalesce(e.other, '') <> '' THEN 'merged' ELSE 'deleted' END AS what,
     r.id, r.kind, r.name, r.type, r.body, s.id AS successor, s.name AS now_name, s.type AS now_type, s.body AS now_body,
     coalesce(d.reason, '') AS reason, coalesce(e.client, '') AS client, coalesce(e.tool, '') AS tool
   FROM records r
   LEFT JOIN memory_details d ON d.workspace_id = r.workspace_id AND d.id = r.id
-  LEFT JOIN endings e ON e.workspace_id = r.workspace_id AND e.id = r.id AND e.at = r.deleted_at
-  LEFT JOIN records s ON s.workspace_id = r.workspace_id AND s.id = coalesce(d.superseded_by, e.successor)
+  LEFT JOIN acts e ON e.workspace_id = r.workspace_id AND e.id = r.id AND e.at = r.deleted_at
+  LEFT JOIN records s ON s.workspace_id = r.workspace_id AND s.id = coalesce(d.superseded_by, e.other)
   WHERE r.workspace_id = :workspace AND r.deleted_at IS NOT NULL AND r.scope = ''
     AND (r.deleted_at, r.id) < (:at, :id) AND r.deleted_at >= :since AND r.deleted_at < :until
     AND (:kind = '' OR r.kind = :kind)
@@ -17,17 +17,17 @@ WHERE (:what = '' OR what = :what) AND (:by = '' OR lower(client || ' ' || tool)
 ORDER BY at DESC, id DESC LIMIT :limit
 
 -- name: history.changed
--- Earlier texts of living records and earlier names of nodes, the last first; the present ones, and who changed them.
--- Who restored something is not noted: what was restored has its writer again.
+-- Earlier texts of living records and earlier names of nodes, the last first; the present ones, and who changed them:
+-- the next writer, or who restored what was there before, which has its writer again.
 SELECT * FROM (
   SELECT v.until AS at, 'changed' AS what, r.id, r.kind, coalesce(v.name, r.name) AS name, r.type, v.body,
-    NULL AS successor, r.name AS now_name, r.type AS now_type, r.body AS now_body, CASE WHEN e.seq IS NULL THEN '' ELSE 'what was there before was restored' END AS reason,
-    CASE WHEN e.seq IS NULL THEN coalesce(w.client, r.client) ELSE '' END AS client,
-    CASE WHEN e.seq IS NULL THEN coalesce(w.tool, r.tool) ELSE '' END AS tool
+    NULL AS successor, r.name AS now_name, r.type AS now_type, r.body AS now_body, 
+    CASE WHEN e.id IS NULL THEN '' ELSE 'what was there before was restored' END AS reason,
+    coalesce(e.client, w.client, r.client) AS client, coalesce(e.tool, w.tool, r.tool) AS tool
   FROM versions v JOIN records r ON r.workspace_id = v.workspace_id AND r.id = v.id
   LEFT JOIN versions w ON w.workspace_id = v.workspace_id AND w.id = v.id AND w.until = (
     SELECT min(n.until) FROM versions n WHERE n.workspace_id = v.workspace_id AND n.id = v.id AND n.until > v.until)
-  LEFT JOIN events e ON e.workspace_id = v.workspace_id AND e.at = v.until AND e.subject = v.id
+  LEFT JOIN acts e ON e.workspace_id = v.workspace_id AND e.id = v.id AND e.at = v.until
     AND e.operation = 'revert_' || r.kind
   WHERE v.workspace_id = :workspace AND r.deleted_at IS NULL
     AND (v.body <> r.body OR r.kind = 'entity' AND v.name <> r.name)
@@ -38,15 +38,17 @@ WHERE (:by = '' OR lower(client || ' ' || tool) LIKE lower(:by) ESCAPE '~')
 ORDER BY at DESC, id DESC LIMIT :limit
 
 -- name: history.cut
--- Relations that are deleted, the last first. It is not noted by whom.
+-- Relations that are deleted, the last first, and by whom.
 SELECT x.deleted_at AS at, 'deleted' AS what, x.id, 'relation' AS kind, NULL AS name, x.relation_type AS type,
   s.name || ' ' || x.relation_type || ' ' || t.name AS body, NULL AS successor, NULL AS now_name, NULL AS now_type,
-  NULL AS now_body, '' AS reason, '' AS client, '' AS tool
+  NULL AS now_body, '' AS reason, coalesce(e.client, '') AS client, coalesce(e.tool, '') AS tool
 FROM relations x
+LEFT JOIN acts e ON e.workspace_id = x.workspace_id AND e.id = x.id AND e.at = x.deleted_at
 JOIN records s ON s.workspace_id = x.workspace_id AND s.id = x.from_entity
 JOIN records t ON t.workspace_id = x.workspace_id AND t.id = x.to_entity
 WHERE x.workspace_id = :workspace AND x.deleted_at IS NOT NULL AND (x.deleted_at, x.id) < (:at, :id)
   AND x.deleted_at >= :since AND x.deleted_at < :until
+  AND (:by = '' OR lower(coalesce(e.client, '') || ' ' || coalesce(e.tool, '')) LIKE lower(:by) ESCAPE '~')
   AND (:words = '' OR lower(s.name || ' ' || x.relation_type || ' ' || t.name) LIKE lower(:words) ESCAPE '~')
 ORDER BY x.deleted_at DESC, x.id DESC LIMIT :limit
 
@@ -54,10 +56,10 @@ ORDER BY x.deleted_at DESC, x.id DESC LIMIT :limit
 -- The record of an id, as far as it can be restored or changed back.
 SELECT r.id, r.kind, r.name, r.type, r.body, r.tags, r.scope, r.deleted_at, d.superseded_by, d.importance, d.access_count,
   coalesce(d.ending, '') AS ending, o.entity_id, e.name AS entity_name, e.deleted_at AS entity_deleted_at,
-  coalesce(n.successor, '') AS node
+  coalesce(n.other, '') AS node
 FROM records r
 LEFT JOIN memory_details d ON d.workspace_id = r.workspace_id AND d.id = r.id
-LEFT JOIN endings n ON n.workspace_id = r.workspace_id AND n.id = r.id AND n.at = r.deleted_at
+LEFT JOIN acts n ON n.workspace_id = r.workspace_id AND n.id = r.id AND n.at = r.deleted_at
 LEFT JOIN observation_details o ON o.workspace_id = r.workspace_id AND o.id = r.id
 LEFT JOIN records e ON e.workspace_id = r.workspace_id AND e.id = o.entity_id
 WHERE r.workspace_id = :workspace AND r.id = :id AND r.scope = ''

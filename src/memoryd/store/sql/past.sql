@@ -25,11 +25,9 @@ WHERE r.workspace_id = :workspace AND r.id = :id AND r.deleted_at IS NULL AND r.
 ON CONFLICT (workspace_id, id, until) DO NOTHING
 
 -- name: versions.of_record
--- The earlier texts of a record, the last first, who wrote them, and whether they gave way to a restored one.
-SELECT v.until, v.body, v.tags, v.importance, v.client, v.tool, CASE WHEN EXISTS (
-    SELECT 1 FROM events e WHERE e.workspace_id = v.workspace_id AND e.at = v.until AND e.subject = v.id
-      AND e.operation LIKE 'revert~_%' ESCAPE '~') THEN 1 ELSE 0 END AS undone
-FROM versions v WHERE v.workspace_id = :workspace AND v.id = :id ORDER BY v.until DESC LIMIT :limit
+-- The earlier texts of a record, the last first, and who wrote them.
+SELECT v.until, v.body, v.tags, v.importance, v.client, v.tool FROM versions v
+WHERE v.workspace_id = :workspace AND v.id = :id ORDER BY v.until DESC LIMIT :limit
 
 -- name: versions.mask
 -- An earlier text without its secrets.

@@ -1,10 +1,10 @@
 -- name: purge.subjects
 -- What goes with some ids: the records and relations themselves, and the observations of entities.
-SELECT id FROM records WHERE workspace_id = :workspace AND id IN (SELECT value FROM json_each(:ids))
+SELECT id, kind FROM records WHERE workspace_id = :workspace AND id IN (SELECT value FROM json_each(:ids))
 UNION
-SELECT id FROM relations WHERE workspace_id = :workspace AND id IN (SELECT value FROM json_each(:ids))
+SELECT id, 'relation' FROM relations WHERE workspace_id = :workspace AND id IN (SELECT value FROM json_each(:ids))
 UNION
-SELECT id FROM observation_details
+SELECT id, 'observation' FROM observation_details
 WHERE workspace_id = :workspace AND entity_id IN (SELECT value FROM json_each(:ids))
 
 -- name: purge.texts

@@ -19,13 +19,6 @@ WHERE workspace_id = :workspace AND id = :id AND deleted_at IS NULL
 UPDATE records SET deleted_at = :now
 WHERE workspace_id = :workspace AND deleted_at IS NULL AND id IN (SELECT value FROM json_each(:ids))
 
--- name: endings.add
--- Who deleted records just now, and the node that they became one with.
-INSERT INTO endings (workspace_id, id, at, successor, client, tool)
-SELECT workspace_id, id, :now, :successor, :client, :tool FROM records
-WHERE workspace_id = :workspace AND id IN (SELECT value FROM json_each(:ids)) AND deleted_at = :now
-ON CONFLICT (workspace_id, id, at) DO NOTHING
-
 -- name: records.erase
 -- At once and for good: what was volatile.
 DELETE FROM records WHERE workspace_id = :workspace AND id IN (SELECT value FROM json_each(:ids))

@@ -37,6 +37,11 @@ WHERE workspace_id = :workspace AND id IN (SELECT id FROM records WHERE workspac
 DELETE FROM events
 WHERE workspace_id = :workspace AND seq IN (SELECT seq FROM events WHERE workspace_id = :workspace LIMIT :limit)
 
+-- name: workspaces.forget_acts
+-- A part of who did what in a workspace, for good.
+DELETE FROM acts
+WHERE workspace_id = :workspace AND (id, at) IN (SELECT id, at FROM acts WHERE workspace_id = :workspace LIMIT :limit)
+
 -- name: workspaces.tell
 -- Set the description and the times of a workspace.
 UPDATE projects SET description = :description, created_at = :created_at, updated_at = :updated_at WHERE id = :id

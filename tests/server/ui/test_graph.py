@@ -1,0 +1,134 @@
+"""The graph on the page: its picture, its list, one node, what it lacks, and how it is edited."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from memoryd.core.graph import entities, relations, renaming
+from memoryd.core.graph.entities import NewEntity
+from memoryd.core.graph.relations import Edge
+from memoryd.core.graph.transaction import Graph
+from memoryd.core.maintenance import scheduler
+from tests.core.kit import NOMIC, never, ollama
+from tests.server.ui.kit import OWN, Html, Site, Visitor, site, undo_of
+
+
+@pytest.fixture
+def graph(here: Site) -> Graph:
+    made = Graph(here.scope)
+    entities.create(made, [NewEntity(name="Ann", type="person", observations=("likes tea", "knows Bob well")),
+                           NewEntity(name="Bob", type="person"), NewEntity(name="Acme", type="firm")])  # fmt: skip
+    relations.create(made, [Edge("Ann", "Acme", "works at")])
+    return made
+
+
+def test_the_picture_is_fetched_once_and_again_after_a_change(owner: Visitor, graph: Graph) -> None:
+    assert sorted(owner.get("/graph.json").json()["names"]) == ["Acme", "Ann", "Bob"]
+    entities.create(graph, [NewEntity(name="Carl", type="person")])
+    assert len(owner.get("/graph.json").json()["names"]) == 4
+
+
+@pytest.mark.stores
+def test_a_node_is_edited_where_it_is_seen(owner: Visitor, graph: Graph) -> None:
+    assert "likes tea" in owner.seen("/n?name=Ann").text
+    html = owner.done("/n", verb="observe", name="Ann", content="likes coffee")
+    assert "likes coffee" in html.text
+    assert "likes coffee" not in owner.done(undo_of(html).pop("path"), **undo_of(html)).text
+    html = owner.done("/n", verb="summarize", name="Ann", content="Ann, who likes tea.")
+    assert "Ann, who likes tea." in html.text
+    assert "Ann, who likes" not in owner.done(undo_of(html).pop("path"), **undo_of(html)).text
+    assert "Ann" in owner.seen("/upkeep/graph").text
+    html = owner.done("/n", verb="replace", name="Ann", ordinal="0", content="likes cocoa")
+    assert "likes tea" not in html.text
+    assert "likes cocoa" in html.text
+    assert "likes cocoa" not in owner.done("/n", verb="unobserve", name="Ann", ordinal="0").text
+    html = owner.done("/n", verb="relate", name="Ann", to="Bob", type="knows")
+    owner.done(undo_of(html).pop("path"), **undo_of(html))
+    assert relations.between(graph, "Ann", "Bob") == []
+    assert "knows" in owner.done("/n", verb="relate", name="Ann", to="Bob", type="knows").text
+    assert owner.post("/n", verb="relate", name="Ann", to="Nobody", type="knows").status_code == 400
+    owner.done("/n", verb="unrelate", name="Ann", **{"from": "Ann", "to": "Bob", "type": "knows"})
+    assert relations.between(graph, "Ann", "Bob") == []
+    assert "Ann Smith" in owner.done("/n", verb="rename", name="Ann", new_name="Ann Smith").text
+    html = owner.done("/n", verb="rename", name="Ann Smith", new_name="Zoe")
+    assert "Zoe (person)" in owner.seen("/history?kind=entity&by=memoryd+ui&words=zoe").text
+    owner.done("/restore", id=undo_of(html)["id"], at="")
+    assert owner.get("/n?name=Ann+Smith").status_code == 200
+    html = owner.done("/n", verb="merge", name="Bob", into="Ann Smith")
+    owner.done("/restore", id=undo_of(html)["id"], at="")
+    assert owner.get("/n?name=Bob").status_code == 200
+    owner.done("/n", verb="forget", name="Bob")
+    assert owner.get("/n?name=Bob").status_code == 404
+    assert owner.post("/n", verb="explode", name="Ann Smith").status_code == 400
+
+
+def test_the_list_of_nodes_goes_back_in_time(here: Site, owner: Visitor, graph: Graph) -> None:
+    before = here.engine.clock.now()
+    entities.delete(graph, ["Acme"])
+    entities.create(graph, [NewEntity(name="Zoe", type="person")])
+    owner.done("/n", verb="rename", name="Bob", new_name="Bert")
+    then = owner.seen(f"/graph/list?at={before}")
+    assert [own["href"].partition("name=")[2].partition("&")[0] for own in then.all("a", class_="row")] == [
+        "Acme", "Ann", "Bob",
+    ]  # fmt: skip
+    assert "firm" in Html(owner.request("GET", then.all("a", class_="row")[0]["href"], headers=OWN).text).text
+    assert len(owner.seen(f"/graph/list?at={before}&q=FIRM").all("a", class_="row")) == 1
+    assert "There were no nodes yet" in owner.seen("/graph/list?at=946684800").text
+    assert len(owner.seen("/graph/list?at=946684800&end=946684800").all("a", class_="row")) == 3
+    assert owner.get("/graph/list?at=99999999999999").status_code == 400
+
+
+def test_a_path_leads_from_one_to_the_other(owner: Visitor, graph: Graph) -> None:
+    assert "works at" in owner.seen("/graph/path?from=Ann&to=Acme").text
+    assert "No relations lead" in owner.seen("/graph/path?from=Bob&to=Acme").text
+
+
+def test_the_graph_lacks_what_its_texts_mention(owner: Visitor, graph: Graph) -> None:
+    assert "Ann mentions Bob" in owner.seen("/upkeep/graph").text
+    html = owner.seen("/upkeep/graph")
+    fields = {own["name"]: own.get("value", "") for own in html.all("input")}
+    made = owner.done("/n", **fields)
+    assert "Ann mentions Bob" not in owner.seen("/upkeep/graph").text
+    owner.done(undo_of(made).pop("path"), **undo_of(made))
+    assert "Ann mentions Bob" in owner.seen("/upkeep/graph").text
+
+
+@pytest.mark.stores
+def test_alike_nodes_are_merged_or_stay_two(home: Path) -> None:
+    def alike(visitor: Visitor) -> list[dict[str, str]]:
+        return [own for own in visitor.seen("/upkeep/graph").all("button") if own.get("hx-post", "").endswith("/apart")]
+
+    with ollama() as model:
+        settings = {"MEMORY_EMBEDDER": NOMIC, "OLLAMA_HOST": model.url}
+        with site(home, **settings) as here:
+            here.engine.helpers.embedder.start()
+            graph, owner = Graph(here.scope), here.owner()
+            for name in ("Bob", "Bobby", "Robert"):
+                entities.create(graph, [NewEntity(name=name, type="person", observations=("rows at dawn",))])
+            here.engine.embedding.catch_up(never)
+            assert len(alike(owner)) == 3
+            undo = undo_of(owner.done("/upkeep/apart", one="Robert", other="Bob"))
+            assert len(alike(owner)) == 2
+            owner.done(undo.pop("path"), **undo)
+            assert len(alike(owner)) == 3
+            owner.done("/upkeep/apart", one="Bob", other="Robert")
+            renaming.rename(graph, "Robert", "Rob")
+            assert list(scheduler.maintain(here.engine, here.scope.workspace, never)) == []
+            assert owner.post("/upkeep/apart", one="Bob", other="Nobody").status_code == 404
+            assert here.granted("reader").post("/upkeep/apart", one="Bob", other="Bobby").status_code == 403
+        with site(home, **settings) as here:
+            here.engine.helpers.embedder.start()
+            assert here.engine.helpers.embedder.get(wait=30)
+            owner = here.owner()
+            here.engine.embedding.catch_up(never)
+            assert sorted(sorted(json.loads(own["hx-vals"]).values()) for own in alike(owner)) == [
+                ["Bob", "Bobby"], ["Bobby", "Rob"],
+            ]  # fmt: skip
+            assert "1 pair that stays two" in owner.seen("/upkeep/graph").text
+            assert "by memoryd ui · ui.apart" in owner.seen("/upkeep/graph").text
+            merged = owner.done("/n", verb="merge", name="Bobby", into="Bob")
+            assert alike(owner) == []
+            owner.done("/restore", id=undo_of(merged)["id"], at="")
+            here.engine.embedding.catch_up(never)
+            assert len(alike(owner)) == 2
