@@ -9,7 +9,7 @@ from memoryd.core.graph import entities
 from memoryd.core.graph.entities import NewEntity
 from memoryd.core.graph.transaction import Graph
 from memoryd.core.memories import chronicle, listing
-from memoryd.core.memories.listing import BEGINNING, Facets
+from memoryd.core.memories.listing import BEGINNING, Facets, News
 from memoryd.core.memories.memories import Criteria, Memories
 from memoryd.core.memories.vault import Vault
 from memoryd.core.records.records import written_by
@@ -126,9 +126,11 @@ def test_a_record_tells_what_became_of_it(scope: Scope) -> None:
 def test_news_are_what_changed_since(scope: Scope) -> None:
     before = listing.latest(scope)
     stored = Memories(scope).store("new")
-    last, ids = listing.news(scope, before)
-    assert ids == [stored.id]
-    assert listing.news(scope, last) == (last, [])
+    found = listing.news(scope, before)
+    assert (found.ids, found.graph) == ([stored.id], False)
+    assert listing.news(scope, found.last) == News(found.last, [], graph=False)
+    entities.create(Graph(scope), [NewEntity(name="Ann", type="person")])
+    assert listing.news(scope, found.last).graph
 
 
 def test_days_and_sessions_add_up(scope: Scope) -> None:

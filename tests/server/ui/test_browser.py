@@ -10,6 +10,9 @@ from typing import Any
 import pytest
 
 from memoryd.core.engine import Engine
+from memoryd.core.graph import entities
+from memoryd.core.graph.entities import NewEntity
+from memoryd.core.graph.transaction import Graph
 from memoryd.core.memories import listing
 from memoryd.core.memories.memories import Criteria, Memories
 from memoryd.core.scope import Scope
@@ -73,7 +76,7 @@ class Tab:
         self.page.goto(f"{served.url}/ui/login?next=/ui/w/default")
         self.page.fill("#key", served.page.access.ticket())
         self.page.click("button[type=submit]")
-        self.page.wait_for_selector(".card")
+        self.page.wait_for_selector(".card, #results .empty")
 
     def _hear(self, message: Any) -> None:
         aborted = "sendAbort" in message.text or "afterRequest" in message.text  # a newer search replaced an older one
@@ -207,6 +210,27 @@ def test_the_graph_is_drawn_found_and_walked(tab: Tab) -> None:
     assert pixels(tab) != before
     tab.page.locator("#types button").first.click()
     assert tab.page.locator('#types button[aria-pressed="false"]').count() == 1
+
+
+def test_the_first_node_appears_in_an_empty_graph_and_the_next_on_request(browser: Any, tmp_path: Path) -> None:
+    served = Served(tmp_path, lambda engine: Scope(engine, engine.workspaces.ensure("default")))
+    tab = Tab(browser, served)
+    tab.go("/graph", "#picture[data-empty]")
+    tab.sees("The graph is empty.")
+    graph = Graph(served.scope)
+    entities.create(graph, [NewEntity(name="Ann", type="person")])
+    tab.page.wait_for_selector("#picture[data-ready]")
+    tab.sees("1 node · 0 relations", "#figures")
+    assert pixels(tab) > 10
+    tab.misses("The graph is empty.", "#main")
+    Memories(served.scope).store("Something that is no node.")
+    entities.create(graph, [NewEntity(name="Bob", type="person")])
+    tab.page.click("#redraw")
+    tab.sees("2 nodes", "#figures")
+    assert not tab.page.locator("#redraw").is_visible()
+    tab.context.close()
+    served.stop()
+    assert tab.complaints == []
 
 
 def pixels(tab: Tab) -> int:

@@ -211,10 +211,24 @@ def _summed(rows: Sequence[Row], facet: str) -> dict[str, int]:
     return dict(sorted(found.items(), key=lambda one: (-one[1], one[0]))[:COUNTED])
 
 
-def news(scope: Scope, after: int) -> tuple[int, list[str]]:
-    """Return the ids of what changed after an event, each once, and the number of the last event."""
+@dataclass(frozen=True, slots=True)
+class News:
+    """What changed after an event."""
+
+    last: int
+    """The number of the last event."""
+    ids: Sequence[str]
+    """What changed, each once."""
+    graph: bool
+    """Whether nodes or relations did."""
+
+
+def news(scope: Scope, after: int) -> News:
+    """Return what changed after an event."""
     rows = scope.read(lambda q: q.all("listing.news", after=after, limit=BULK))
-    return (rows[-1]["seq"] if rows else after), list(dict.fromkeys(row["subject"] for row in rows if row["subject"]))
+    ids = list(dict.fromkeys(row["subject"] for row in rows if row["subject"]))
+    graph = any(row["operation"].endswith(("_entity", "_relation")) for row in rows)
+    return News(rows[-1]["seq"] if rows else after, ids, graph)
 
 
 def some(scope: Scope, ids: Sequence[str]) -> list[ListedRecord]:

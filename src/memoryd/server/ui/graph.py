@@ -13,6 +13,7 @@ from memoryd.core.graph import as_of, entities, observations, picture, relations
 from memoryd.core.graph.observations import Deletion
 from memoryd.core.graph.relations import Edge
 from memoryd.core.graph.transaction import Graph, demand, named
+from memoryd.core.memories import listing
 from memoryd.errors import InvalidInputError, NotFoundError
 from memoryd.model import Entity, Observation, Relation
 from memoryd.server.ui.answers import toast
@@ -26,13 +27,14 @@ TEXT = 10_000  # characters of an observation or a summary
 
 def show(visit: Visit) -> Response:
     """Show the picture, with the list beside it."""
-    return visit.page("graph.html", "graph", node=visit.text("node"))
+    return visit.page("graph.html", "graph", node=visit.text("node"), seen=listing.latest(visit.scope))
 
 
 def data(visit: Visit) -> Response:
-    """Answer with the picture's figures."""
+    """Answer with the picture's figures, and the last event that they have certainly seen."""
+    seen = listing.latest(visit.scope)
     made = visit.kept.get(visit.scope, "picture", lambda: asdict(picture.picture(Graph(visit.scope))))
-    return JSONResponse(made)
+    return JSONResponse(made | {"seen": seen})
 
 
 def show_list(visit: Visit) -> Response:

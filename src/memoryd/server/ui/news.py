@@ -31,11 +31,11 @@ async def stream(scope: Scope, after: str, ended: Callable[[], bool], threads: C
         if await to_thread.run_sync(ended, limiter=threads):
             return
         try:
-            last, ids = await to_thread.run_sync(listing.news, scope, last, limiter=threads)
+            news = await to_thread.run_sync(listing.news, scope, last, limiter=threads)
         except MemorydError:  # the next request says why; the browser comes back by itself
             return
-        quiet = 0 if ids else quiet + 1
-        if ids:
-            yield f"id: {last}\ndata: {json.dumps({'ids': ids[:SHOWN]})}\n\n"
+        last, quiet = news.last, 0 if news.ids else quiet + 1
+        if news.ids:
+            yield f"id: {last}\ndata: {json.dumps({'ids': news.ids[:SHOWN], 'graph': news.graph})}\n\n"
         elif quiet % QUIET == 0:
             yield ":\n\n"

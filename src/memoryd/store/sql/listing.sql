@@ -65,5 +65,5 @@ WHERE d.workspace_id = :workspace AND d.superseded_by = :id AND r.deleted_at IS 
 ORDER BY r.deleted_at DESC, r.id LIMIT :limit
 
 -- name: listing.news
--- What events after one are about.
-SELECT seq, subject FROM events WHERE workspace_id = :workspace AND seq > :after ORDER BY seq LIMIT :limit
+-- What happened after an event, and to what.
+SELECT seq, operation, subject FROM events WHERE workspace_id = :workspace AND seq > :after ORDER BY seq LIMIT :limit

@@ -4,12 +4,16 @@ const h = /** @type {any} */ (window).htmx;
 const SHAPES = 4, LABELS = 60, FEW = 24, FAR = 1500; // labels at once, and while all is seen; nodes from which communities stand for them from afar
 const EDGE = 40, NAMES = 100, BELOW = 70, NARROW = 640, ABOVE = 150; // pixels around the picture: for names, for what stands under it and, where it is narrow, above it
 
-/** @typedef {{names: string[], types: string[], type: number[], community: number[], x: number[], y: number[], born: number[], died: number[], edges: number[], relations: string[], relation: number[], edge_born: number[], edge_died: number[], complete: boolean}} Picture */
+let ended = new AbortController();
+
+/** @typedef {{seen: number, names: string[], types: string[], type: number[], community: number[], x: number[], y: number[], born: number[], died: number[], edges: number[], relations: string[], relation: number[], edge_born: number[], edge_died: number[], complete: boolean}} Picture */
 
 export async function draw() {
   const box = /** @type {HTMLElement} */ (document.getElementById("picture"));
   if (!box || box.dataset.drawn) return;
   box.dataset.drawn = "1";
+  ended.abort();
+  ended = new AbortController();
   const base = document.body.dataset.base, canvas = document.createElement("canvas");
   canvas.tabIndex = 0;
   canvas.setAttribute("role", "img");
@@ -17,8 +21,20 @@ export async function draw() {
   box.prepend(canvas);
   const answer = await fetch(`${base}/graph.json`);
   if (!answer.ok) return;
-  picture(box, canvas, await answer.json(), String(base));
+  const figures = await answer.json();
+  box.dataset.seen = figures.seen;
+  picture(box, canvas, figures, String(base));
 }
+
+document.addEventListener("memoryd:graph", () => {
+  const box = document.getElementById("picture");
+  if (!box?.dataset.drawn) return;
+  box.querySelector(":scope > canvas")?.remove();
+  document.getElementById("types")?.replaceChildren();
+  document.getElementById("redraw")?.setAttribute("hidden", "");
+  for (const name of ["drawn", "empty", "ready"]) delete box.dataset[name];
+  draw();
+});
 
 // A second cue beside the colour, which not everybody can tell apart.
 function shape(/** @type {CanvasRenderingContext2D} */ g, /** @type {number} */ type, /** @type {number} */ x, /** @type {number} */ y, /** @type {number} */ r) {
@@ -144,11 +160,13 @@ function picture(box, canvas, D, base) {
   const zoom = (/** @type {number} */ f, x = wide() / 2, y = high() / 2) => { untouched = false; f = Math.min(f, 12 / k); ox = x - (x - ox) * f; oy = y - (y - oy) * f; k *= f; ask(); };
   const then = () => (time < now ? new Date(time * 1000).toISOString() : "");
 
+  const fetched = () => document.querySelector("#panel .node-name")?.textContent;
+
   function choose(/** @type {number} */ i, move = false) {
     chosen = i; second = -1; way = new Set();
     if (i >= 0) {
       if (move) { untouched = false; k = Math.max(k, n > FAR ? 1 : 0.9); ox = wide() / 2 - D.x[i] * k; oy = high() / 2 - D.y[i] * k; }
-      h.ajax("GET", `${base}/n?name=${encodeURIComponent(D.names[i])}${then() ? `&at=${then()}` : ""}`, { target: "#panel", swap: "innerHTML" });
+      if (fetched() !== D.names[i] || then()) h.ajax("GET", `${base}/n?name=${encodeURIComponent(D.names[i])}${then() ? `&at=${then()}` : ""}`, { target: "#panel", swap: "innerHTML" });
       history.replaceState(history.state, "", `${base}/graph?node=${encodeURIComponent(D.names[i])}`);
     }
     ask();
@@ -251,20 +269,22 @@ function picture(box, canvas, D, base) {
     let nodes = 0, relations = 0;
     for (let i = 0; i < n; i++) if (there(i)) nodes++;
     for (let e = 0; e < m; e++) if (edgeThere(e)) relations++;
-    const text = n ? `${nodes.toLocaleString("en")} nodes · ${relations.toLocaleString("en")} relations${D.complete ? "" : " (the picture stops there)"}` : "";
+    const some = (/** @type {number} */ number, /** @type {string} */ noun) => `${number.toLocaleString("en")} ${noun}${number === 1 ? "" : "s"}`;
+    const text = n ? `${some(nodes, "node")} · ${some(relations, "relation")}${D.complete ? "" : " (the picture stops there)"}` : "";
     /** @type {HTMLElement} */ (document.getElementById("figures")).textContent = text;
   }
   document.getElementById("panel")?.addEventListener("click", (event) => {
     const name = /** @type {HTMLElement} */ (event.target).closest("[data-node]")?.getAttribute("data-node");
     const i = name ? D.names.findIndex((one, at) => one === name && !D.died[at]) : -1;
     if (i >= 0) { chosen = i; way = new Set(); untouched = false; ox = wide() / 2 - D.x[i] * k; oy = high() / 2 - D.y[i] * k; ask(); }
-  });
-  document.addEventListener("memoryd:graph", () => { if (canvas.isConnected) { canvas.remove(); delete box.dataset.drawn; legend.replaceChildren(); draw(); } }, { once: true });
-  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => { C = colours(); swatches(); ask(); });
-  new ResizeObserver(() => { size(); if (untouched) fit(); }).observe(box);
+  }, { signal: ended.signal });
+  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => { C = colours(); swatches(); ask(); }, { signal: ended.signal });
+  const watch = new ResizeObserver(() => { size(); if (untouched) fit(); });
+  watch.observe(box);
+  ended.signal.addEventListener("abort", () => watch.disconnect());
   size(); fit(); swatches(); tell();
   if (!n) { box.dataset.empty = "1"; canvas.remove(); return; }
-  const wanted = box.dataset.node ? D.names.findIndex((one, at) => one === box.dataset.node && !D.died[at]) : -1;
+  const name = fetched() || box.dataset.node, wanted = name ? D.names.findIndex((one, at) => one === name && !D.died[at]) : -1;
   if (wanted >= 0) choose(wanted, true);
   box.dataset.ready = "1";
 }

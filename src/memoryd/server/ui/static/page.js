@@ -79,6 +79,7 @@ document.addEventListener("click", (event) => {
   if (what === "help") dialog("help").showModal();
   if (what === "dismiss") $("#toast")?.replaceChildren();
   if (what === "close") dialog("dialog").close();
+  if (what === "redraw") document.dispatchEvent(new Event("memoryd:graph"));
   if (what === "none") { $$("#results .choose input").forEach((box) => { /** @type {HTMLInputElement} */ (box).checked = false; }); count(); }
 });
 document.addEventListener("change", (event) => { if (/** @type {HTMLElement} */ (event.target).closest(".choose")) count(); });
@@ -150,10 +151,15 @@ function tell(/** @type {string} */ text) {
 let stream = /** @type {EventSource | null} */ (null), known = 0;
 function listen() {
   if (!base() || stream) return;
-  const seen = $("#results")?.dataset.seen;
+  const seen = $("[data-seen]")?.dataset.seen;
   stream = new EventSource(`${base()}/events${seen ? `?after=${seen}` : ""}`);
   stream.onmessage = (event) => {
-    known += JSON.parse(event.data).ids.length;
+    const news = JSON.parse(event.data), picture = $("#picture");
+    if (picture && news.graph && Number(event.lastEventId) > Number(picture.dataset.seen)) {
+      if (picture.dataset.empty) document.dispatchEvent(new Event("memoryd:graph"));
+      else $("#redraw")?.removeAttribute("hidden"); // while one looks on, it would only jump
+    }
+    known += news.ids.length;
     const results = $('#results[data-live="yes"]');
     if (!results || /** @type {HTMLInputElement | null} */ ($("#q"))?.value) { known = 0; return; }
     if (scrollY < 200 && !$(".editing") && !document.querySelector("dialog[open]") && !document.activeElement?.closest(".card") && !$("#results :checked")) { known = 0; return refresh(); }
