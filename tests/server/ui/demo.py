@@ -122,7 +122,8 @@ def _memories(scope: Scope, chance: random.Random) -> None:
     with written_by("memoryd ui", "ui.correct"):
         fixed = "The nightly backup of ledger runs at 03:30 UTC, after the reports."
         correction.correct(scope, Correction(id=wrong.id, content=fixed, tags=("ops", "ledger", "backup")))
-    Memories(scope).forget(Criteria(ids=tuple(stored[3:6])))
+    with written_by("codex 0.48.0", "memory_forget"):
+        Memories(scope).forget(Criteria(ids=tuple(stored[3:6])))
 
 
 def _journal(scope: Scope) -> None:

@@ -85,8 +85,13 @@ def test_a_path_leads_from_one_to_the_other(owner: Visitor, graph: Graph) -> Non
 
 
 def test_the_graph_lacks_what_its_texts_mention(owner: Visitor, graph: Graph) -> None:
-    assert "Ann mentions Bob" in owner.seen("/upkeep/graph").text
+    refused = undo_of(owner.done("/upkeep/apart", what="gap", one="Ann", other="Bob"))
+    said = owner.seen("/upkeep/graph").text
+    assert ("Ann mentions Bob" in said, "1 pair that stays unrelated" in said) == (False, True)
+    owner.done(refused.pop("path"), **refused)
+    assert owner.post("/upkeep/apart", what="else", one="Ann", other="Bob").status_code == 400
     html = owner.seen("/upkeep/graph")
+    assert "Ann mentions Bob" in html.text
     fields = {own["name"]: own.get("value", "") for own in html.all("input")}
     made = owner.done("/n", **fields)
     assert "Ann mentions Bob" not in owner.seen("/upkeep/graph").text
@@ -97,7 +102,9 @@ def test_the_graph_lacks_what_its_texts_mention(owner: Visitor, graph: Graph) ->
 @pytest.mark.stores
 def test_alike_nodes_are_merged_or_stay_two(home: Path) -> None:
     def alike(visitor: Visitor) -> list[dict[str, str]]:
-        return [own for own in visitor.seen("/upkeep/graph").all("button") if own.get("hx-post", "").endswith("/apart")]
+        buttons = visitor.seen("/upkeep/graph").all("button")
+        sent = [json.loads(own["hx-vals"]) for own in buttons if own.get("hx-post", "").endswith("/apart")]
+        return [one for one in sent if one.pop("what") == "pair"]
 
     with ollama() as model:
         settings = {"MEMORY_EMBEDDER": NOMIC, "OLLAMA_HOST": model.url}
@@ -108,21 +115,23 @@ def test_alike_nodes_are_merged_or_stay_two(home: Path) -> None:
                 entities.create(graph, [NewEntity(name=name, type="person", observations=("rows at dawn",))])
             here.engine.embedding.catch_up(never)
             assert len(alike(owner)) == 3
-            undo = undo_of(owner.done("/upkeep/apart", one="Robert", other="Bob"))
+            undo = undo_of(owner.done("/upkeep/apart", what="pair", one="Robert", other="Bob"))
             assert len(alike(owner)) == 2
             owner.done(undo.pop("path"), **undo)
             assert len(alike(owner)) == 3
-            owner.done("/upkeep/apart", one="Bob", other="Robert")
+            owner.done("/upkeep/apart", what="pair", one="Bob", other="Robert")
             renaming.rename(graph, "Robert", "Rob")
             assert list(scheduler.maintain(here.engine, here.scope.workspace, never)) == []
-            assert owner.post("/upkeep/apart", one="Bob", other="Nobody").status_code == 404
-            assert here.granted("reader").post("/upkeep/apart", one="Bob", other="Bobby").status_code == 403
+            assert owner.post("/upkeep/apart", what="pair", one="Bob", other="Nobody").status_code == 404
+            assert (
+                here.granted("reader").post("/upkeep/apart", what="pair", one="Bob", other="Bobby").status_code == 403
+            )
         with site(home, **settings) as here:
             here.engine.helpers.embedder.start()
             assert here.engine.helpers.embedder.get(wait=30)
             owner = here.owner()
             here.engine.embedding.catch_up(never)
-            assert sorted(sorted(json.loads(own["hx-vals"]).values()) for own in alike(owner)) == [
+            assert sorted(sorted(each.values()) for each in alike(owner)) == [
                 ["Bob", "Bobby"], ["Bobby", "Rob"],
             ]  # fmt: skip
             assert "1 pair that stays two" in owner.seen("/upkeep/graph").text

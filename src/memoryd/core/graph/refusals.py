@@ -1,16 +1,20 @@
-"""Pairs of alike nodes that somebody wants to stay two: they are not proposed as one any more."""
+"""Pairs of nodes that somebody wants to stay as they are: they are not proposed as one, or to be related, any more."""
 
 from dataclasses import dataclass
+from typing import Literal
 
 from memoryd.core.graph.transaction import Graph, demand
 from memoryd.core.records import records
 from memoryd.errors import InvalidInputError
 from memoryd.store.base import Queries
 
+Refusal = Literal["pair", "gap"]
+"""What is refused: that the two are the same, or that a relation is missing between them."""
+
 
 @dataclass(frozen=True, slots=True)
 class RefusedPair:
-    """Two living nodes that stay two, and who wants that since when, as far as that is known."""
+    """Two living nodes that stay as they are, and who wants that since when, as far as that is known."""
 
     one_id: str
     other_id: str
@@ -19,28 +23,30 @@ class RefusedPair:
     at: str
     client: str
     tool: str
+    what: Refusal
 
 
-def refused(graph: Graph) -> list[RefusedPair]:
-    """Return the pairs that are refused, the last first."""
-    return [RefusedPair(**row) for row in graph.read(lambda q: q.all("acts.refused"))]
+def refused(graph: Graph, what: Refusal) -> list[RefusedPair]:
+    """Return the pairs of which this is refused, the last first."""
+    operations = {"operation": f"refuse_{what}", "taken_back": f"unrefuse_{what}"}
+    return [RefusedPair(**row, what=what) for row in graph.read(lambda q: q.all("acts.refused", **operations))]
 
 
-def refuse(graph: Graph, one: str, other: str) -> None:
-    """Let two nodes stay two, also under other names. Raise NotFoundError, or InvalidInputError for one node."""
-    _sign(graph, "refuse_pair", one, other)
+def refuse(graph: Graph, what: Refusal, one: str, other: str) -> None:
+    """Let two nodes stay as they are, whatever they are called. Raise NotFoundError, or InvalidInputError for one."""
+    _sign(graph, f"refuse_{what}", one, other)
 
 
-def take_back(graph: Graph, one: str, other: str) -> None:
-    """Undo a refusal: the two may be proposed as one again. Raise like `refuse`."""
-    _sign(graph, "unrefuse_pair", one, other)
+def take_back(graph: Graph, what: Refusal, one: str, other: str) -> None:
+    """Undo a refusal: this may be proposed again. Raise like `refuse`."""
+    _sign(graph, f"unrefuse_{what}", one, other)
 
 
 def _sign(graph: Graph, operation: str, *names: str) -> None:
     def work(queries: Queries) -> None:
         one, other = sorted(node.id for node in demand(queries, *names))
         if one == other:
-            raise InvalidInputError("A node is not alike to itself.")
+            raise InvalidInputError("A refusal is about two nodes.")
         records.sign(queries, operation, one, graph.engine.clock.now(), other)
 
     graph.scope.write(work)

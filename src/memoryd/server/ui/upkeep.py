@@ -1,14 +1,21 @@
 """Upkeep: what maintenance would do, accepted or refused one by one, and what the graph lacks."""
 
+from collections.abc import Mapping
+from itertools import islice
+
 from starlette.responses import HTMLResponse, Response
 
 from memoryd.core.graph import missing_relations, refusals, report, similarity
+from memoryd.core.graph.refusals import Refusal
 from memoryd.core.graph.transaction import Graph
 from memoryd.core.maintenance import proposals
+from memoryd.errors import InvalidInputError
 from memoryd.server.ui.answers import changed, toast
 from memoryd.server.ui.visit import View, Visit
 
 SHOWN, PENDING = 25, 8  # of what the graph lacks, and of its summaries
+REFUSALS: Mapping[Refusal, str] = {"pair": "stay two", "gap": "stay unrelated"}
+"""What becomes of two nodes of which something is refused."""
 
 
 def show(visit: Visit) -> Response:
@@ -20,11 +27,15 @@ def show(visit: Visit) -> Response:
 def show_graph(visit: Visit) -> Response:
     """Show what the graph lacks: relations that texts mention, summaries, pairs that may be the same."""
     graph = Graph(visit.scope)
-    gaps = visit.kept.get(visit.scope, "gaps", lambda: missing_relations.gaps(graph)[:SHOWN])
+    apart = {what: refusals.refused(graph, what) for what in REFUSALS}
+    gaps = visit.kept.get(visit.scope, "gaps", lambda: missing_relations.gaps(graph))
+    unrelated = {frozenset((pair.one, pair.other)) for pair in apart["gap"]}
+    missing = (gap for gap in gaps if frozenset((gap["node"], gap["referenced_name"])) not in unrelated)
+    pairs = similarity.similar(graph, SHOWN, without=[(pair.one_id, pair.other_id) for pair in apart["pair"]])
     pending, total = report.pending(graph, PENDING)
-    apart = refusals.refused(graph)
-    pairs = similarity.similar(graph, SHOWN, without=[(pair.one_id, pair.other_id) for pair in apart])
-    return visit.fragment("lacks.html", gaps=gaps, pending=pending, total=total, pairs=pairs, apart=apart)
+    return visit.fragment(
+        "lacks.html", gaps=list(islice(missing, SHOWN)), pending=pending, total=total, pairs=pairs, apart=apart
+    )
 
 
 def accept(visit: Visit) -> Response:
@@ -49,22 +60,29 @@ def unrefuse(visit: Visit) -> Response:
 
 
 def keep_apart(visit: Visit) -> Response:
-    """Let two nodes that are alike stay two."""
-    one, other = visit.text("one"), visit.text("other")
-    refusals.refuse(Graph(visit.scope), one, other)
-    undo = {"path": "/upkeep/alike", "fields": {"one": one, "other": other}}
-    return HTMLResponse(toast(visit, f"Refused. {one} and {other} are not proposed as one any more.", undo))
+    """Let two nodes that are alike stay two, or two of which one mentions the other stay unrelated."""
+    what, one, other = _pair(visit)
+    refusals.refuse(Graph(visit.scope), what, one, other)
+    undo = {"path": "/upkeep/alike", "fields": {"what": what, "one": one, "other": other}}
+    return HTMLResponse(toast(visit, f"Refused. {one} and {other} {REFUSALS[what]}.", undo))
 
 
-def compare_again(visit: Visit) -> Response:
-    """Let two nodes be proposed as one again."""
-    one, other = visit.text("one"), visit.text("other")
-    refusals.take_back(Graph(visit.scope), one, other)
-    return HTMLResponse(toast(visit, f"{one} and {other} may be proposed as one again."), headers=changed([]))
+def look_again(visit: Visit) -> Response:
+    """Take back such a refusal."""
+    what, one, other = _pair(visit)
+    refusals.take_back(Graph(visit.scope), what, one, other)
+    return HTMLResponse(toast(visit, f"{one} and {other} are looked at again."), headers=changed([]))
+
+
+def _pair(visit: Visit) -> tuple[Refusal, str, str]:
+    for what in REFUSALS:
+        if visit.text("what") == what:
+            return what, visit.text("one"), visit.text("other")
+    raise InvalidInputError("Say what is refused: `pair` or `gap`.")
 
 
 VIEWS = (
     View("/upkeep", show), View("/upkeep/graph", show_graph), View("/upkeep/accept", accept, "POST", "forget"),
     View("/upkeep/refuse", refuse, "POST", "correct"), View("/upkeep/unrefuse", unrefuse, "POST", "correct"),
-    View("/upkeep/apart", keep_apart, "POST", "correct"), View("/upkeep/alike", compare_again, "POST", "correct"),
+    View("/upkeep/apart", keep_apart, "POST", "correct"), View("/upkeep/alike", look_again, "POST", "correct"),
 )  # fmt: skip

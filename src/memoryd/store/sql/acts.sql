@@ -33,12 +33,12 @@ WHERE a.workspace_id = :workspace AND a.operation IN (SELECT value FROM json_eac
 ORDER BY a.at DESC, a.id DESC LIMIT :limit
 
 -- name: acts.refused
--- The pairs of living nodes that are kept apart, the last first.
+-- The pairs of living nodes of which something is refused, and was not taken back, the last first.
 SELECT a.id AS one_id, a.other AS other_id, s.name AS one, t.name AS other, a.at, a.client, a.tool
 FROM acts a
 JOIN records s ON s.workspace_id = a.workspace_id AND s.id = a.id AND s.deleted_at IS NULL
 JOIN records t ON t.workspace_id = a.workspace_id AND t.id = a.other AND t.deleted_at IS NULL
-WHERE a.workspace_id = :workspace AND a.operation = 'refuse_pair' AND NOT EXISTS (
+WHERE a.workspace_id = :workspace AND a.operation = :operation AND NOT EXISTS (
   SELECT 1 FROM acts b WHERE b.workspace_id = a.workspace_id AND b.id = a.id AND b.other = a.other
-    AND b.operation IN ('refuse_pair', 'unrefuse_pair') AND b.at > a.at)
+    AND b.operation IN (:operation, :taken_back) AND b.at > a.at)
 ORDER BY a.at DESC, a.id

@@ -5,13 +5,16 @@ const SHAPES = 4, LABELS = 60, FEW = 24, FAR = 1500; // labels at once, and whil
 const EDGE = 40, NAMES = 100, BELOW = 70, NARROW = 640, ABOVE = 150; // pixels around the picture: for names, for what stands under it and, where it is narrow, above it
 
 let ended = new AbortController();
-
 /** @typedef {{seen: number, names: string[], types: string[], type: number[], community: number[], x: number[], y: number[], born: number[], died: number[], edges: number[], relations: string[], relation: number[], edge_born: number[], edge_died: number[], complete: boolean}} Picture */
 
-export async function draw() {
+export async function draw(again = false) {
   const box = /** @type {HTMLElement} */ (document.getElementById("picture"));
-  if (!box || box.dataset.drawn) return;
+  if (!box || (box.dataset.drawn && !again)) return;
   box.dataset.drawn = "1";
+  delete box.dataset.empty; delete box.dataset.ready;
+  box.querySelector(":scope > canvas")?.remove();
+  document.getElementById("types")?.replaceChildren();
+  document.getElementById("redraw")?.setAttribute("hidden", "");
   ended.abort();
   ended = new AbortController();
   const base = document.body.dataset.base, canvas = document.createElement("canvas");
@@ -22,19 +25,12 @@ export async function draw() {
   const answer = await fetch(`${base}/graph.json`);
   if (!answer.ok) return;
   const figures = await answer.json();
+  if (!canvas.isConnected) return; // drawn again meanwhile
   box.dataset.seen = figures.seen;
   picture(box, canvas, figures, String(base));
 }
 
-document.addEventListener("memoryd:graph", () => {
-  const box = document.getElementById("picture");
-  if (!box?.dataset.drawn) return;
-  box.querySelector(":scope > canvas")?.remove();
-  document.getElementById("types")?.replaceChildren();
-  document.getElementById("redraw")?.setAttribute("hidden", "");
-  for (const name of ["drawn", "empty", "ready"]) delete box.dataset[name];
-  draw();
-});
+document.addEventListener("memoryd:graph", () => draw(true));
 
 // A second cue beside the colour, which not everybody can tell apart.
 function shape(/** @type {CanvasRenderingContext2D} */ g, /** @type {number} */ type, /** @type {number} */ x, /** @type {number} */ y, /** @type {number} */ r) {

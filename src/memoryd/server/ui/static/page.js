@@ -8,8 +8,6 @@ const base = () => document.body.dataset.base || "";
 const dialog = (/** @type {string} */ id) => /** @type {HTMLDialogElement} */ (document.getElementById(id));
 const typing = (/** @type {EventTarget | null} */ e) => e instanceof HTMLElement && e.matches("input:not([type=checkbox]), textarea, select");
 
-// Unsafe requests carry htmx's header, which no other site can send; nothing else needs a token.
-
 function go(/** @type {string} */ address) {
   h.ajax("GET", address, { target: "#main", swap: "outerHTML show:window:top" }).then(() => history.pushState({}, "", address));
 }
@@ -115,9 +113,13 @@ document.addEventListener("htmx:afterSettle", () => {
   if ($("#dialog")?.childElementCount && !dialog("dialog").open && $("#dialog form")) dialog("dialog").showModal();
   const view = $("main[data-view]")?.dataset.view || (location.pathname.replace(base(), "").split("/")[1] || "memories");
   $$(".top nav a").forEach((a) => { a.dataset.view === (view === "m" ? "memories" : view === "n" ? "graph" : view) ? a.setAttribute("aria-current", "page") : a.removeAttribute("aria-current"); });
+  there();
   $(".editing textarea")?.matches(":focus") || /** @type {HTMLElement | null} */ ($(".editing textarea[autofocus]"))?.focus();
   count();
 });
+// On a phone the views are wider than the screen.
+const there = () => { const nav = $(".top nav"), a = /** @type {HTMLElement | null} */ ($('.top nav a[aria-current="page"]')); if (nav && a) nav.scrollLeft = a.offsetLeft - nav.offsetLeft - (nav.clientWidth - a.clientWidth) / 2; };
+there();
 dialog("dialog").addEventListener("close", () => $("#dialog")?.replaceChildren());
 
 document.addEventListener("memoryd:changed", (event) => {
@@ -155,10 +157,9 @@ function listen() {
   stream = new EventSource(`${base()}/events${seen ? `?after=${seen}` : ""}`);
   stream.onmessage = (event) => {
     const news = JSON.parse(event.data), picture = $("#picture");
-    if (picture && news.graph && Number(event.lastEventId) > Number(picture.dataset.seen)) {
-      if (picture.dataset.empty) document.dispatchEvent(new Event("memoryd:graph"));
-      else $("#redraw")?.removeAttribute("hidden"); // while one looks on, it would only jump
-    }
+    const changed = picture && news.graph && Number(event.lastEventId) > Number(picture.dataset.seen);
+    if (changed && picture.dataset.empty) document.dispatchEvent(new Event("memoryd:graph"));
+    else if (changed) $("#redraw")?.removeAttribute("hidden"); // drawn again by itself, it would jump while one looks on
     known += news.ids.length;
     const results = $('#results[data-live="yes"]');
     if (!results || /** @type {HTMLInputElement | null} */ ($("#q"))?.value) { known = 0; return; }

@@ -1,13 +1,12 @@
--- who did what to a record or a relation, or keeps two nodes apart: no key to them, since it outlives them
+-- who did what to a record or a relation, or wants two nodes to stay as they are: no key to them, since it outlives them
 
 CREATE TABLE acts (
   workspace_id TEXT COLLATE "C" NOT NULL, id TEXT COLLATE "C" NOT NULL, at TEXT COLLATE "C" NOT NULL,
   operation TEXT COLLATE "C" NOT NULL,         -- as in events: `delete_memory`, `restore_relation`, `purge_entity`
-  other TEXT COLLATE "C" NOT NULL,             -- the node that one became one with, or is not the same as; or ''
+  other TEXT COLLATE "C" NOT NULL,             -- the node that one became one with, or stays apart from; or ''
   client TEXT NOT NULL, tool TEXT NOT NULL,
   PRIMARY KEY (workspace_id, id, at));
-CREATE INDEX acts_at ON acts (workspace_id, at);
-CREATE INDEX acts_refused ON acts (workspace_id, id) WHERE operation = 'refuse_pair';
+CREATE INDEX acts_operation ON acts (workspace_id, operation, at);
 ALTER TABLE acts ALTER workspace_id SET STATISTICS 0;
 
 INSERT INTO acts (workspace_id, id, at, operation, other, client, tool)

@@ -1,13 +1,12 @@
--- who did what to a record or a relation, or keeps two nodes apart: no key to them, since it outlives them
+-- who did what to a record or a relation, or wants two nodes to stay as they are: no key to them, since it outlives them
 
 CREATE TABLE acts (
   workspace_id TEXT NOT NULL, id TEXT NOT NULL, at TEXT NOT NULL,
   operation TEXT NOT NULL,                    -- as in events: `delete_memory`, `restore_relation`, `purge_entity`
-  other TEXT NOT NULL,                        -- the node that one became one with, or is not the same as; or ''
+  other TEXT NOT NULL,                        -- the node that one became one with, or stays apart from; or ''
   client TEXT NOT NULL, tool TEXT NOT NULL,
   PRIMARY KEY (workspace_id, id, at)) WITHOUT ROWID;
-CREATE INDEX acts_at ON acts (workspace_id, at);
-CREATE INDEX acts_refused ON acts (workspace_id, id) WHERE operation = 'refuse_pair';
+CREATE INDEX acts_operation ON acts (workspace_id, operation, at);
 
 INSERT INTO acts (workspace_id, id, at, operation, other, client, tool)
 SELECT e.workspace_id, e.id, e.at, 'delete_' || r.kind, e.successor, e.client, e.tool
@@ -21,6 +20,5 @@ DROP TABLE endings;
 -- the proportions of it, as 0002 gives those of the others
 INSERT INTO sqlite_stat1 (tbl, idx, stat) VALUES
   ('acts', 'acts', '20000 2000 1 1'),
-  ('acts', 'acts_at', '20000 2000 2'),
-  ('acts', 'acts_refused', '100 10 1');
+  ('acts', 'acts_operation', '20000 2000 200 2');
 ANALYZE sqlite_schema;
