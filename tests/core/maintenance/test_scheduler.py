@@ -11,13 +11,13 @@ import pytest
 from memoryd.core.base.clock import timestamp
 from memoryd.core.engine import Engine
 from memoryd.core.graph.transaction import Graph
-from memoryd.core.maintenance import scheduler
+from memoryd.core.maintenance import proposals, scheduler
 from memoryd.core.maintenance.actions import BY_WORDS, Act
 from memoryd.core.maintenance.decay import vitality
 from memoryd.core.maintenance.history import entries, restore
 from memoryd.core.maintenance.scheduler import Maintenance, maintain
 from memoryd.core.scope import Scope
-from memoryd.errors import BusyError, ModelError
+from memoryd.errors import BusyError, ModelError, NotFoundError
 from memoryd.model import Kind, Record
 from memoryd.models import helpers
 from memoryd.models.llm import CountingWriter, Llm, load_llm
@@ -195,6 +195,38 @@ def test_what_a_failing_model_did_not_judge_is_judged_later(writing: Engine, llm
     done(writing)
     llm.reply = judging(contradicted)
     assert [act.ending for act in done(writing)] == ["superseded"]
+
+
+def test_what_a_model_proposes_is_accepted_or_refused_one_by_one(writing: Engine, llm: Model) -> None:
+    place = writing.workspaces.ensure("default")
+    store(writing, BERLIN, LISBON)
+    assert proposals.proposals(writing, place) == []
+    llm.fails(500)
+    with pytest.raises(ModelError, match="500"):
+        proposals.judged(writing, place)
+    llm.reply = judging(contradicted)
+    (act,) = proposals.judged(writing, place)
+    assert (act.ending, living(writing)) == ("superseded", [BERLIN, LISBON])
+    key = proposals.key_of(act)
+    with pytest.raises(NotFoundError):
+        proposals.accept(writing, place, key)
+    proposals.accept(writing, place, key, {key: act})
+    assert living(writing) == [LISBON]
+    with pytest.raises(NotFoundError):
+        proposals.accept(writing, place, key, {key: act})
+    restore(graph(writing), [act.gone[0].id])
+    assert proposals.judged(writing, place) == []
+
+
+def test_what_a_model_proposed_and_was_refused_is_not_proposed_again(writing: Engine, llm: Model) -> None:
+    place = writing.workspaces.ensure("default")
+    store(writing, BERLIN, LISBON)
+    llm.reply = judging(contradicted)
+    (act,) = proposals.judged(writing, place)
+    proposals.refuse(writing, place, proposals.key_of(act), {proposals.key_of(act): act})
+    assert proposals.judged(writing, place) == done(writing) == []
+    proposals.take_back(writing, place, [act.gone[0].id])
+    assert len(proposals.judged(writing, place)) == 1
 
 
 # not ready, and not yet judged ---------------------------------------------------------------------------------------

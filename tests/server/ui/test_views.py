@@ -26,7 +26,9 @@ from memoryd.core.scope import Scope
 from memoryd.core.transfer import jsonl
 from memoryd.model import Kind
 from memoryd.server.ui import news
-from tests.server.ui.kit import HTMX, OWN, Html, Site, Visitor, undo_of
+from tests.core.kit import NOMIC, ollama
+from tests.llm import model
+from tests.server.ui.kit import HTMX, OWN, Html, Site, Visitor, site, undo_of
 
 EMPTY = {
     "": "Nothing is remembered yet.", "?kind=entity": "Nothing matches these filters.",
@@ -282,6 +284,40 @@ def test_proposals_are_accepted_or_refused(here: Site, owner: Visitor) -> None:
     owner.done("/restore", id=undo_of(html)["id"], at="")
     assert len(owner.seen().cards) == 4
     assert owner.post("/upkeep/accept", key=keys[1]).status_code == 404
+
+
+def test_a_language_model_is_asked_on_request_alone(home: Path) -> None:
+    def asked(html: Html) -> list[str]:
+        buttons = [own for own in html.all("button") if own.get("hx-post", "").endswith("/accept")]
+        return [json.loads(own["hx-vals"])["key"] for own in buttons]
+
+    with ollama() as embedder, model() as llm:
+        decays = {"MEMORY_DECAY_THRESHOLD": "1", "MEMORY_COMPACTION_MIN_GROUP": "3"}
+        settings = {"MEMORY_EMBEDDER": NOMIC, "OLLAMA_HOST": embedder.url} | llm.settings() | decays
+        with site(home, **settings) as here:
+            owner = here.owner()
+            for month in ("May", "June", "July"):
+                Memories(here.scope).store(f"The team drank green tea in {month}.")
+            here.engine.helpers.embedder.start()
+            here.engine.embedding.complete(lambda _: None)
+            assert "What test would do" in owner.seen("/upkeep").text
+            assert llm.asked == []
+            llm.fails(500)
+            assert "500" in owner.post("/upkeep/ask").text
+            told = {"statements": [{"text": "They drank green tea.", "sources": [1, 2]}]}
+            llm.reply = lambda body: (200, json.dumps(
+                told if "Memories:" in body["messages"][-1]["content"] else {"verdicts": []}
+            ))  # fmt: skip
+            (key,) = asked(owner.done("/upkeep/ask"))
+            assert len(owner.seen().cards) == 3
+            paid = len(llm.asked)
+            assert asked(owner.seen("/upkeep")) == [key]
+            undo = undo_of(owner.done("/upkeep/accept", key=key))
+            assert len(owner.seen().cards) == 2
+            assert "by memoryd ui · ui.accept" in owner.seen("/history").text
+            assert (asked(owner.seen("/upkeep")), len(llm.asked)) == ([], paid)
+            owner.done("/restore", id=undo["id"], at="")
+            assert len(owner.seen().cards) == 3
 
 
 def test_the_audit_tells_what_stands_out_and_masks_it(home: Any, here: Site, owner: Visitor) -> None:

@@ -1,19 +1,24 @@
 """What maintenance would do, for a person to accept or refuse one by one."""
 
 import json
-from collections.abc import Iterator, Sequence
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import islice
+from types import MappingProxyType
 
 from memoryd.core.engine import Engine
 from memoryd.core.maintenance import scheduler
 from memoryd.core.maintenance.actions import Act
 from memoryd.core.records import records
-from memoryd.errors import NotFoundError
+from memoryd.errors import ModelError, NotFoundError
 from memoryd.model import Workspace
-from memoryd.models.llm import CountingWriter
+from memoryd.models.llm import CountingWriter, ShapeT, Writer
 from memoryd.store.base import Queries
 
 SHOWN = 50  # proposals that are looked for at once
+PATIENCE = 60.0  # seconds after which a language model is asked no further: somebody waits
+NONE: Mapping[str, Act] = MappingProxyType({})
 
 
 def proposals(engine: Engine, workspace: Workspace) -> list[Act]:
@@ -25,22 +30,60 @@ def _would(engine: Engine, workspace: Workspace) -> Iterator[Act]:
     return scheduler.maintain(engine, workspace, lambda: False, dry_run=CountingWriter())
 
 
+@dataclass(slots=True)
+class _Heard:
+    """A language model that notes why it failed: maintenance goes on by words alone then."""
+
+    asked: Writer
+    problem: str = ""
+
+    @property
+    def name(self) -> str:
+        return self.asked.name
+
+    def fill(self, system: str, prompt: str, tokens: int, shape: type[ShapeT]) -> ShapeT:
+        try:
+            return self.asked.fill(system, prompt, tokens, shape)
+        except ModelError as error:
+            self.problem = str(error)
+            raise
+
+
+def judged(engine: Engine, workspace: Workspace) -> list[Act]:
+    """Ask the language model; return the first acts that maintenance would take then, and nothing is changed.
+
+    Acts that need no language model are among them. Raise ModelError if it proposes nothing since it failed.
+    """
+    writer = engine.helpers.background_writer()
+    if writer is None:
+        raise ModelError("No language model is configured (MEMORY_LLM_BASE_URL or MEMORY_LLM_API_KEY).")
+    heard, until = _Heard(writer), time.monotonic() + PATIENCE
+    batch = engine.settings.consolidation_batch_size
+    acts = scheduler.maintain(
+        engine, workspace, lambda: time.monotonic() > until, unjudged=batch, dry_run=heard
+    )  # fmt: skip
+    found = list(islice(acts, SHOWN))
+    if heard.problem and not found:
+        raise ModelError(heard.problem)
+    return found
+
+
 def key_of(act: Act) -> str:
     """Return what identifies a proposal: what would become of which memories."""
     return " ".join([act.ending, act.by.id, *sorted(memory.id for memory in act.gone)])
 
 
-def accept(engine: Engine, workspace: Workspace, key: str) -> Act:
-    """Carry out a proposal. Raise NotFoundError if maintenance would not do that any more."""
-    act = _found(engine, workspace, key)
+def accept(engine: Engine, workspace: Workspace, key: str, known: Mapping[str, Act] = NONE) -> Act:
+    """Carry out a proposal, one of the `known` or another. Raise NotFoundError if maintenance would not do it now."""
+    act = known.get(key) or _found(engine, workspace, key)
     if not scheduler.do(engine, workspace, act):
         raise _gone()
     return act
 
 
-def refuse(engine: Engine, workspace: Workspace, key: str) -> Act:
-    """Leave the memories of a proposal alone from now on, as those that were restored are. Raise NotFoundError."""
-    act = _found(engine, workspace, key)
+def refuse(engine: Engine, workspace: Workspace, key: str, known: Mapping[str, Act] = NONE) -> Act:
+    """Leave the memories of a proposal alone from now on, as those that were restored are. Raise like `accept`."""
+    act = known.get(key) or _found(engine, workspace, key)
     ids = [memory.id for memory in act.gone]
 
     def work(queries: Queries) -> None:

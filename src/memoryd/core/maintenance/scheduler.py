@@ -17,7 +17,7 @@ from memoryd.core.records.records import written_by
 from memoryd.core.workspaces.registry import going_on
 from memoryd.errors import BusyError, ModelError
 from memoryd.model import Workspace
-from memoryd.models.llm import CountingWriter, Writer, configured
+from memoryd.models.llm import Writer, configured
 from memoryd.models.providers import Spec
 from memoryd.store.base import Row
 
@@ -114,13 +114,13 @@ def maintain(
     *,
     compacting: bool = True,
     unjudged: int = EVERY,
-    dry_run: CountingWriter | None = None,
+    dry_run: Writer | None = None,
 ) -> Iterator[Act]:
     """Maintain the memories of a workspace; yield each act once it is done.
 
     `unjudged` limits the number of older memories that a language model judges for the first time. With `dry_run`
-    nothing is changed: acts that need no language model are yielded, and its prompts are counted. Raise BusyError if
-    another process is maintaining the workspace.
+    nothing is changed, and that one is asked in place of the language model: a CountingWriter counts the prompts. Raise
+    BusyError if another process is maintaining the workspace.
     """
     name = f"maintain {workspace.id}"
     with nullcontext(enter_result=True) if dry_run else engine.leases.alone(name, term=TERM) as mine:
@@ -144,7 +144,7 @@ class _Look:
     """One pass over the memories of a workspace."""
 
     def __init__(
-        self, engine: Engine, workspace: Workspace, goes_on: Callable[[], bool], dry_run: CountingWriter | None
+        self, engine: Engine, workspace: Workspace, goes_on: Callable[[], bool], dry_run: Writer | None
     ) -> None:
         self.engine, self.workspace, self.goes_on, self.dry_run = engine, workspace, goes_on, dry_run
         self.llm: Writer | None = None

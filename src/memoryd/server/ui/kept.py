@@ -1,10 +1,11 @@
-"""What takes a look at every record is counted once and kept until something is written."""
+"""What takes a look at every record is counted once and kept until something is written; proposals, until used."""
 
 from collections import OrderedDict
 from collections.abc import Callable
 from threading import Lock
 from typing import Any, TypeVar
 
+from memoryd.core.maintenance.actions import Act
 from memoryd.core.memories import listing
 from memoryd.core.scope import Scope
 
@@ -19,6 +20,11 @@ class Kept:
     def __init__(self) -> None:
         self._lock = Lock()
         self._results: OrderedDict[tuple[str, ...], tuple[int, Any]] = OrderedDict()
+        self._judged: dict[tuple[str, str], dict[str, Act]] = {}
+
+    def judged(self, scope: Scope) -> dict[str, Act]:
+        """Return what a language model has proposed, by key: an answer that was paid for stays until it is used."""
+        return self._judged.setdefault((scope.engine.store.place, scope.workspace.id), {})
 
     def get(self, scope: Scope, what: str, make: Callable[[], T]) -> T:
         """Return the kept result, or make it."""

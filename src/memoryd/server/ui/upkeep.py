@@ -8,7 +8,7 @@ from starlette.responses import HTMLResponse, Response
 from memoryd.core.graph import missing_relations, refusals, report, similarity
 from memoryd.core.graph.refusals import Refusal
 from memoryd.core.graph.transaction import Graph
-from memoryd.core.maintenance import proposals
+from memoryd.core.maintenance import proposals, scheduler
 from memoryd.errors import InvalidInputError
 from memoryd.server.ui.answers import changed, toast
 from memoryd.server.ui.visit import View, Visit
@@ -21,7 +21,22 @@ REFUSALS: Mapping[Refusal, str] = {"pair": "stay two", "gap": "stay unrelated"}
 def show(visit: Visit) -> Response:
     """Show what maintenance would do to memories."""
     acts = proposals.proposals(visit.engine, visit.workspace)
-    return visit.page("upkeep.html", "upkeep", acts=[(proposals.key_of(act), act) for act in acts])
+    model = visit.engine.settings.llm_model if scheduler.judges(visit.engine) else ""
+    return visit.page(
+        "upkeep.html", "upkeep", acts=[(proposals.key_of(act), act) for act in acts], model=model, heard=False,
+        judged=visit.kept.judged(visit.scope).items(),
+    )  # fmt: skip
+
+
+def ask(visit: Visit) -> Response:
+    """Ask the language model what else maintenance would do."""
+    judged = visit.kept.judged(visit.scope)
+    judged.clear()
+    by_words = {proposals.key_of(act) for act in proposals.proposals(visit.engine, visit.workspace)}
+    for act in proposals.judged(visit.engine, visit.workspace):
+        if (key := proposals.key_of(act)) not in by_words:
+            judged[key] = act
+    return visit.fragment("judged.html", model=visit.engine.settings.llm_model, heard=True, judged=judged.items())
 
 
 def show_graph(visit: Visit) -> Response:
@@ -40,14 +55,18 @@ def show_graph(visit: Visit) -> Response:
 
 def accept(visit: Visit) -> Response:
     """Do what maintenance proposes."""
-    act = proposals.accept(visit.engine, visit.workspace, visit.text("key"))
+    judged, key = visit.kept.judged(visit.scope), visit.text("key")
+    act = proposals.accept(visit.engine, visit.workspace, key, judged)
+    judged.pop(key, None)
     ids = [memory.id for memory in act.gone]
     return HTMLResponse(toast(visit, f"{act.ending.capitalize()}.", {"ids": ids, "at": ""}), headers=changed([]))
 
 
 def refuse(visit: Visit) -> Response:
     """Leave the memories of a proposal alone from now on."""
-    act = proposals.refuse(visit.engine, visit.workspace, visit.text("key"))
+    judged, key = visit.kept.judged(visit.scope), visit.text("key")
+    act = proposals.refuse(visit.engine, visit.workspace, key, judged)
+    judged.pop(key, None)
     undo = {"path": "/upkeep/unrefuse", "fields": {"id": [memory.id for memory in act.gone]}}
     return HTMLResponse(toast(visit, "Refused. Maintenance leaves these memories alone from now on.", undo))
 
@@ -82,7 +101,8 @@ def _pair(visit: Visit) -> tuple[Refusal, str, str]:
 
 
 VIEWS = (
-    View("/upkeep", show), View("/upkeep/graph", show_graph), View("/upkeep/accept", accept, "POST", "forget"),
+    View("/upkeep", show), View("/upkeep/graph", show_graph), View("/upkeep/ask", ask, "POST", "correct"),
+    View("/upkeep/accept", accept, "POST", "forget"),
     View("/upkeep/refuse", refuse, "POST", "correct"), View("/upkeep/unrefuse", unrefuse, "POST", "correct"),
     View("/upkeep/apart", keep_apart, "POST", "correct"), View("/upkeep/alike", look_again, "POST", "correct"),
 )  # fmt: skip
