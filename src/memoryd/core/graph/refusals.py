@@ -5,11 +5,12 @@ from typing import Literal
 
 from memoryd.core.graph.transaction import Graph, demand
 from memoryd.core.records import records
+from memoryd.core.security.secrets import matched
 from memoryd.errors import InvalidInputError
 from memoryd.store.base import Queries
 
-Refusal = Literal["pair", "gap"]
-"""What is refused: that the two are the same, or that a relation is missing between them."""
+NodeProposal = Literal["pair", "gap"]
+"""What is proposed of two nodes: that they are the same, or that a relation is missing between them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,30 +24,31 @@ class RefusedPair:
     at: str
     client: str
     tool: str
-    what: Refusal
+    what: NodeProposal
 
 
-def refused(graph: Graph, what: Refusal) -> list[RefusedPair]:
+def refused(graph: Graph, what: NodeProposal) -> list[RefusedPair]:
     """Return the pairs of which this is refused, the last first."""
     operations = {"operation": f"refuse_{what}", "taken_back": f"unrefuse_{what}"}
     return [RefusedPair(**row, what=what) for row in graph.read(lambda q: q.all("acts.refused", **operations))]
 
 
-def refuse(graph: Graph, what: Refusal, one: str, other: str) -> None:
+def refuse(graph: Graph, what: NodeProposal, one: str, other: str) -> None:
     """Let two nodes stay as they are, whatever they are called. Raise NotFoundError, or InvalidInputError for one."""
     _sign(graph, f"refuse_{what}", one, other)
 
 
-def take_back(graph: Graph, what: Refusal, one: str, other: str) -> None:
+def take_back(graph: Graph, what: NodeProposal, one: str, other: str) -> None:
     """Undo a refusal: this may be proposed again. Raise like `refuse`."""
     _sign(graph, f"unrefuse_{what}", one, other)
 
 
-def _sign(graph: Graph, operation: str, *names: str) -> None:
+@matched
+def _sign(graph: Graph, operation: str, one: str, other: str) -> None:
     def work(queries: Queries) -> None:
-        one, other = sorted(node.id for node in demand(queries, *names))
-        if one == other:
+        first, second = sorted(node.id for node in demand(queries, one, other))
+        if first == second:
             raise InvalidInputError("A refusal is about two nodes.")
-        records.sign(queries, operation, one, graph.engine.clock.now(), other)
+        records.sign(queries, operation, first, graph.engine.clock.now(), second)
 
     graph.scope.write(work)

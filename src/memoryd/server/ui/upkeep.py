@@ -6,7 +6,7 @@ from itertools import islice
 from starlette.responses import HTMLResponse, Response
 
 from memoryd.core.graph import missing_relations, refusals, report, similarity
-from memoryd.core.graph.refusals import Refusal
+from memoryd.core.graph.refusals import NodeProposal
 from memoryd.core.graph.transaction import Graph
 from memoryd.core.maintenance import proposals, scheduler
 from memoryd.errors import InvalidInputError
@@ -14,7 +14,7 @@ from memoryd.server.ui.answers import changed, toast
 from memoryd.server.ui.visit import View, Visit
 
 SHOWN, PENDING = 25, 8  # of what the graph lacks, and of its summaries
-REFUSALS: Mapping[Refusal, str] = {"pair": "stay two", "gap": "stay unrelated"}
+REFUSALS: Mapping[NodeProposal, str] = {"pair": "stay two", "gap": "stay unrelated"}
 """What becomes of two nodes of which something is refused."""
 
 
@@ -93,7 +93,7 @@ def look_again(visit: Visit) -> Response:
     return HTMLResponse(toast(visit, f"{one} and {other} are looked at again."), headers=changed([]))
 
 
-def _pair(visit: Visit) -> tuple[Refusal, str, str]:
+def _pair(visit: Visit) -> tuple[NodeProposal, str, str]:
     for what in REFUSALS:
         if visit.text("what") == what:
             return what, visit.text("one"), visit.text("other")
