@@ -210,10 +210,10 @@ def test_what_a_model_proposes_is_accepted_or_refused_one_by_one(writing: Engine
     key = proposals.key_of(act)
     with pytest.raises(NotFoundError):
         proposals.accept(writing, place, key)
-    proposals.accept(writing, place, key, {key: act})
+    proposals.accept(writing, place, key, act)
     assert living(writing) == [LISBON]
     with pytest.raises(NotFoundError):
-        proposals.accept(writing, place, key, {key: act})
+        proposals.accept(writing, place, key, act)
     restore(graph(writing), [act.gone[0].id])
     assert proposals.judged(writing, place) == []
 
@@ -223,7 +223,7 @@ def test_what_a_model_proposed_and_was_refused_is_not_proposed_again(writing: En
     store(writing, BERLIN, LISBON)
     llm.reply = judging(contradicted)
     (act,) = proposals.judged(writing, place)
-    proposals.refuse(writing, place, proposals.key_of(act), {proposals.key_of(act): act})
+    proposals.refuse(writing, place, proposals.key_of(act), act)
     assert proposals.judged(writing, place) == done(writing) == []
     proposals.take_back(writing, place, [act.gone[0].id])
     assert len(proposals.judged(writing, place)) == 1

@@ -119,9 +119,9 @@ def test_who_deleted_what_is_known_as_before(file: Path, here: Workspace, monkey
             store.write(here, lambda q: q.run("events.add", operation="revert_memory", subject="other", now=LATER))
         value(file, f"INSERT INTO endings VALUES ('{here.id}', '{gone}', '{LATER}', 'node', 'codex', 'forget')")
     with closing(SqliteStore(SingleFile(file))) as store:
-        (act,) = store.read(here, lambda q: q.all("acts.of", id=gone, limit=9))
+        (act,) = store.read(here, lambda q: q.all("acts.of", id=gone, kind="memory", limit=9))
         assert act == {"at": LATER, "operation": "delete_memory", "client": "codex", "tool": "forget"}
-        (revert,) = store.read(here, lambda q: q.all("acts.of", id="other", limit=9))
+        (revert,) = store.read(here, lambda q: q.all("acts.of", id="other", kind="memory", limit=9))
         assert revert["operation"] == "revert_memory"
 
 

@@ -2,10 +2,9 @@
 
 import json
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
-from types import MappingProxyType
 
 from memoryd.core.engine import Engine
 from memoryd.core.maintenance import scheduler
@@ -18,7 +17,6 @@ from memoryd.store.base import Queries
 
 SHOWN = 50  # proposals that are looked for at once
 PATIENCE = 60.0  # seconds after which a language model is asked no further: somebody waits
-NONE: Mapping[str, Act] = MappingProxyType({})
 
 
 def proposals(engine: Engine, workspace: Workspace) -> list[Act]:
@@ -59,9 +57,7 @@ def judged(engine: Engine, workspace: Workspace) -> list[Act]:
         raise ModelError("No language model is configured (MEMORY_LLM_BASE_URL or MEMORY_LLM_API_KEY).")
     heard, until = _Heard(writer), time.monotonic() + PATIENCE
     batch = engine.settings.consolidation_batch_size
-    acts = scheduler.maintain(
-        engine, workspace, lambda: time.monotonic() > until, unjudged=batch, dry_run=heard
-    )  # fmt: skip
+    acts = scheduler.maintain(engine, workspace, lambda: time.monotonic() > until, unjudged=batch, dry_run=heard)
     found = list(islice(acts, SHOWN))
     if heard.problem and not found:
         raise ModelError(heard.problem)
@@ -73,17 +69,17 @@ def key_of(act: Act) -> str:
     return " ".join([act.ending, act.by.id, *sorted(memory.id for memory in act.gone)])
 
 
-def accept(engine: Engine, workspace: Workspace, key: str, known: Mapping[str, Act] = NONE) -> Act:
-    """Carry out a proposal, one of the `known` or another. Raise NotFoundError if maintenance would not do it now."""
-    act = known.get(key) or _found(engine, workspace, key)
+def accept(engine: Engine, workspace: Workspace, key: str, known: Act | None = None) -> Act:
+    """Carry out a proposal, which may be `known`. Raise NotFoundError if maintenance would not do that any more."""
+    act = known or _found(engine, workspace, key)
     if not scheduler.do(engine, workspace, act):
         raise _gone()
     return act
 
 
-def refuse(engine: Engine, workspace: Workspace, key: str, known: Mapping[str, Act] = NONE) -> Act:
+def refuse(engine: Engine, workspace: Workspace, key: str, known: Act | None = None) -> Act:
     """Leave the memories of a proposal alone from now on, as those that were restored are. Raise like `accept`."""
-    act = known.get(key) or _found(engine, workspace, key)
+    act = known or _found(engine, workspace, key)
     ids = [memory.id for memory in act.gone]
 
     def work(queries: Queries) -> None:

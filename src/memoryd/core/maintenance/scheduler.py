@@ -135,7 +135,7 @@ def maintain(
             if not goes_on():
                 return
             ids = {memory.id for memory in act.gone}
-            if gone.isdisjoint(ids | {act.by.id}) and (dry_run or _do_alone(engine, workspace, act)):
+            if gone.isdisjoint(ids | {act.by.id}) and (dry_run or _do_as_maintenance(engine, workspace, act)):
                 gone |= ids
                 yield act
 
@@ -207,7 +207,7 @@ def _unjudged(engine: Engine, workspace: Workspace, limit: int, after: tuple[str
     return engine.store.read(workspace, lambda q: q.all("maintenance.unjudged", **page))
 
 
-def _do_alone(engine: Engine, workspace: Workspace, act: Act) -> bool:
+def _do_as_maintenance(engine: Engine, workspace: Workspace, act: Act) -> bool:
     with written_by("memoryd", TOOL):
         return do(engine, workspace, act)
 

@@ -22,7 +22,7 @@ FOUND = 100  # records that a search by words lists at most
 COUNTED = 200  # values of a facet
 REPLACED = 20  # predecessors of a record that are shown
 BULK = 10_000  # records that one action may change
-FEW = 500  # records with some tags, up to which these are read and the list is not: it is read up to where they stand
+FEW = 500  # records with some tags: up to so many are read by id and sorted; more of them stand near the top of a list
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -288,7 +288,7 @@ def story(scope: Scope, given: str) -> RecordStory:
         kept = queries.all("versions.of_record", id=record_id, limit=COUNTED)
         before = [row["id"] for row in queries.all("listing.replaced", id=record_id, limit=REPLACED)]
         others = _by_id(queries, [*before, *filter(None, [now.successor])])
-        acts = [_act(row) for row in queries.all("acts.of", id=record_id, limit=COUNTED)]
+        acts = [_act(row) for row in queries.all("acts.of", id=record_id, kind=now.record.kind, limit=COUNTED)]
         reverts = {act.at: act for act in acts if act.verb == "revert"}
         versions = [
             RecordVersion(**row | {"tags": tuple(json.loads(row["tags"])), "undone": reverts.get(row["until"])})

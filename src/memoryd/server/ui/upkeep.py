@@ -30,12 +30,11 @@ def show(visit: Visit) -> Response:
 
 def ask(visit: Visit) -> Response:
     """Ask the language model what else maintenance would do."""
+    by_words = {proposals.key_of(act) for act in proposals.proposals(visit.engine, visit.workspace)}
+    found = {proposals.key_of(act): act for act in proposals.judged(visit.engine, visit.workspace)}
     judged = visit.kept.judged(visit.scope)
     judged.clear()
-    by_words = {proposals.key_of(act) for act in proposals.proposals(visit.engine, visit.workspace)}
-    for act in proposals.judged(visit.engine, visit.workspace):
-        if (key := proposals.key_of(act)) not in by_words:
-            judged[key] = act
+    judged |= {key: act for key, act in found.items() if key not in by_words}
     return visit.fragment("judged.html", model=visit.engine.settings.llm_model, heard=True, judged=judged.items())
 
 
@@ -56,8 +55,7 @@ def show_graph(visit: Visit) -> Response:
 def accept(visit: Visit) -> Response:
     """Do what maintenance proposes."""
     judged, key = visit.kept.judged(visit.scope), visit.text("key")
-    act = proposals.accept(visit.engine, visit.workspace, key, judged)
-    judged.pop(key, None)
+    act = proposals.accept(visit.engine, visit.workspace, key, judged.pop(key, None))
     ids = [memory.id for memory in act.gone]
     return HTMLResponse(toast(visit, f"{act.ending.capitalize()}.", {"ids": ids, "at": ""}), headers=changed([]))
 
@@ -65,8 +63,7 @@ def accept(visit: Visit) -> Response:
 def refuse(visit: Visit) -> Response:
     """Leave the memories of a proposal alone from now on."""
     judged, key = visit.kept.judged(visit.scope), visit.text("key")
-    act = proposals.refuse(visit.engine, visit.workspace, key, judged)
-    judged.pop(key, None)
+    act = proposals.refuse(visit.engine, visit.workspace, key, judged.pop(key, None))
     undo = {"path": "/upkeep/unrefuse", "fields": {"id": [memory.id for memory in act.gone]}}
     return HTMLResponse(toast(visit, "Refused. Maintenance leaves these memories alone from now on.", undo))
 

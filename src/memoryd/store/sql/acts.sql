@@ -12,9 +12,9 @@ WHERE :verb <> 'delete' OR r.deleted_at = :now
 ON CONFLICT (workspace_id, id, at) DO NOTHING
 
 -- name: acts.of
--- What was done to something, the last first.
+-- What was done to a record of a kind, the last first; without what was refused of a node and another one.
 SELECT at, operation, client, tool FROM acts
-WHERE workspace_id = :workspace AND id = :id ORDER BY at DESC LIMIT :limit
+WHERE workspace_id = :workspace AND id = :id AND operation LIKE '%~_' || :kind ESCAPE '~' ORDER BY at DESC LIMIT :limit
 
 -- name: acts.done
 -- What was done that leaves nothing to undo, the last first, and what it was done to, as far as that still exists.
