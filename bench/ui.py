@@ -71,9 +71,7 @@ def lists(number: int) -> dict[str, float]:
         Memories(scope).forget(Criteria(tags=("ledger",)), confirm=True)
         return {
             "first page": cost(lambda: listing.page(scope, Facets())),
-            "first page of a tag that nothing has": cost(
-                lambda: listing.page(scope, Facets(tags=("ledger",)))
-            ),
+            "first page of a tag that nothing has": cost(lambda: listing.page(scope, Facets(tags=("ledger",)))),
             "search of one word as typed": cost(lambda: listing.typed(scope, "ledg", Facets())),
             "search of three words as typed": cost(lambda: listing.typed(scope, "ledger backup queu", Facets())),
             "counts of all facets, after a write": cost(lambda: listing.counts(scope)),
