@@ -28,6 +28,7 @@ INDENT = "\n  "
 STRUCTURE = "#-*+>|=[ "
 """What a heading never begins with, so that no tag looks like a heading of another level."""
 TOO_LITTLE = "{} found; none fits."
+MARKING = f"{MARK} "
 NOTED = 4  # the part of a budget that a note on what the search could not do may take is one in so many
 
 
@@ -69,16 +70,25 @@ class BriefingLayout(ABC):
         return self._short_ids.get(hit.record.id, hit.record.id)
 
     @abstractmethod
+    def around(self, hit: Hit) -> tuple[str, str]:
+        """Return what stands before and after the content of a hit in its line."""
+
     def line(self, hit: Hit, tokens: int | None = None, sentence: int = 0) -> Line:
         """Return the line of a hit; with `tokens` an extract of about that many, or a sentence of up to `sentence`."""
+        before, after = self.around(hit)
+        return Line(hit, f"{before}{_content(hit, self.about, tokens, sentence)}{after}")
 
     def allowance(self, rank: int, left: int) -> int | None:  # noqa: ARG002
         """Return the tokens that the text of a hit may take, by its rank and what the budget leaves; None: all."""
         return None
 
-    def least(self, hit: Hit) -> int:
-        """Return the tokens that the line of a hit takes at least: to lay one out costs more than all the rest."""
-        return len(hit.record.body.rstrip()) // CHARACTERS_PER_TOKEN
+    def least(self, hit: Hit, tokens: int | None) -> int:
+        """Return the characters that the line of a hit takes at least: to lay one out costs more than all the rest."""
+        body = hit.record.body
+        if tokens is not None and estimate_tokens(body) > tokens - estimate_tokens(MARKING):  # it may be reduced
+            return min(len(body.rstrip()), SHORTEST * CHARACTERS_PER_TOKEN)
+        before, after = self.around(hit)
+        return len(before) + len(body.rstrip()) + len(after)
 
     def text(self, lines: Sequence[Line]) -> str:
         """Return the text of some lines."""
@@ -94,11 +104,10 @@ class ListLayout(BriefingLayout):
 
     shows_ids = True
 
-    def line(self, hit: Hit, tokens: int | None = None, sentence: int = 0) -> Line:
-        """Return `- [1d353029, 2026-03-04, importance 0.8] content`."""
+    def around(self, hit: Hit) -> tuple[str, str]:
+        """Return the parts of `- [1d353029, 2026-03-04, importance 0.8] content`."""
         date, importance = hit.record.created_at[:10], hit.record.importance
-        content = _content(hit, self.about, tokens, sentence)
-        return Line(hit, f"- [{self.named(hit)}, {_place(hit)}{date}, importance {importance:g}] {content}")
+        return f"- [{self.named(hit)}, {_place(hit)}{date}, importance {importance:g}] ", ""
 
 
 class QuotesLayout(ListLayout):
@@ -108,26 +117,17 @@ class QuotesLayout(ListLayout):
         """See shortened."""
         return shortened(rank, left)
 
-    def least(self, hit: Hit) -> int:
-        """Return the tokens of a text, or SHORTEST of one that may be reduced."""
-        return min(super().least(hit), SHORTEST)
-
 
 class SummaryLayout(BriefingLayout):
     """Extractive clusters (d): bullets under the tag that several of them share, long texts reduced."""
 
-    def line(self, hit: Hit, tokens: int | None = None, sentence: int = 0) -> Line:
-        """Return `- content (2026-03-04)`."""
-        content = _content(hit, self.about, tokens, sentence)
-        return Line(hit, f"- {content} ({_place(hit)}{hit.record.created_at[:10]})")
+    def around(self, hit: Hit) -> tuple[str, str]:
+        """Return the parts of `- content (2026-03-04)`."""
+        return "- ", f" ({_place(hit)}{hit.record.created_at[:10]})"
 
     def allowance(self, rank: int, left: int) -> int | None:
         """See shortened."""
         return shortened(rank, left)
-
-    def least(self, hit: Hit) -> int:
-        """Return the tokens of a text, or SHORTEST of one that may be reduced."""
-        return min(super().least(hit), SHORTEST)
 
     def text(self, lines: Sequence[Line]) -> str:
         """Return the clusters in the order of their best hits."""
@@ -141,19 +141,20 @@ class SummaryLayout(BriefingLayout):
         return "\n".join(parts)
 
 
+
 class BulletsLayout(SummaryLayout):
     """A summary with ids and without headings."""
 
     shows_ids = True
 
-    def line(self, hit: Hit, tokens: int | None = None, sentence: int = 0) -> Line:
-        """Return `- [1d353029] content (2026-03-04)`."""
-        plain = super().line(hit, tokens, sentence).text
-        return Line(hit, f"- [{self.named(hit)}] {plain.removeprefix('- ')}")
+    def around(self, hit: Hit) -> tuple[str, str]:
+        """Return the parts of `- [1d353029] content (2026-03-04)`."""
+        return f"- [{self.named(hit)}] ", super().around(hit)[1]
 
     def text(self, lines: Sequence[Line]) -> str:
         """Return the bullets in their order."""
         return BriefingLayout.text(self, lines)
+
 
 
 class SectionsLayout(BulletsLayout):
@@ -179,6 +180,10 @@ class SectionsLayout(BulletsLayout):
 
 class RawLayout(BriefingLayout):
     """JSON with every field and the parts of each score. Its text only measures the answer and is not shown."""
+
+    def around(self, hit: Hit) -> tuple[str, str]:  # noqa: ARG002
+        """Return nothing: the fields around the content are not counted before they are laid out."""
+        return "", ""
 
     def line(self, hit: Hit, tokens: int | None = None, sentence: int = 0) -> Line:  # noqa: ARG002
         """Return one memory as a JSON object; never an extract."""
@@ -237,9 +242,10 @@ def pack(hits: Sequence[Hit], budget: int, layout: BriefingLayout) -> list[Line]
     lines: list[Line] = []
     spent = 0
     for rank, hit in enumerate(hits):
-        if spent + layout.least(hit) > budget:
+        allowance = layout.allowance(rank, budget - spent)
+        if spent + layout.least(hit, allowance) // CHARACTERS_PER_TOKEN > budget:
             continue
-        line = layout.line(hit, layout.allowance(rank, budget - spent), LONGEST)
+        line = layout.line(hit, allowance, LONGEST)
         if spent + len(line.text) // CHARACTERS_PER_TOKEN > budget:
             continue
         cost = estimate_tokens(layout.text([*lines, line]))
@@ -268,7 +274,7 @@ def _place(hit: Hit) -> str:
 def _content(hit: Hit, about: Sequence[str], tokens: int | None, sentence: int) -> str:
     record = hit.record
     whole_text = text_of(record.kind, record.name, record.type, record.body)
-    mark = f"{MARK} " if reads_like_instructions(whole_text) else ""
+    mark = MARKING if reads_like_instructions(whole_text) else ""
     if tokens is None:
         return indented(mark + whole_text)
     left = max(tokens - estimate_tokens(mark), 1)
@@ -288,5 +294,7 @@ def _heading(tag: str) -> str:
 def _clusters(hits: Sequence[Hit]) -> list[str]:
     """Return for each hit the commonest tag that it shares with another hit, or OTHERS."""
     numbers = Counter(tag for hit in hits for tag in hit.record.tags)
+    if not numbers:
+        return [OTHERS] * len(hits)
     shared = [[tag for tag in hit.record.tags if numbers[tag] > 1] for hit in hits]
     return [max(tags, key=lambda tag: numbers[tag]) if tags else OTHERS for tags in shared]
