@@ -176,9 +176,11 @@ class Memories:
         `note`: see `recall`.
         """
 
+        joined = bool(self._scope.included)
+
         def work(scope: Scope, question: Question) -> tuple[Found | None, dict[str, list[Hit]], dict[str, str]]:
             queries, own = question.queries, Memories(scope)
-            about = Search(scope).find(question, Filter(session=scope.session)) if task else None
+            about = Search(scope).find(question, Filter(session=scope.session), joined=joined) if task else None
             others = {label: own._listed(queries, **of) for label, of in _SECTIONS.items()}
             ids = [hit.record.id for hits in others.values() for hit in hits]
             return about, others, short_ids.shorten(queries, [*(about.ids if about else ()), *ids])

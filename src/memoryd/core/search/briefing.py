@@ -28,7 +28,6 @@ INDENT = "\n  "
 STRUCTURE = "#-*+>|=[ "
 """What a heading never begins with, so that no tag looks like a heading of another level."""
 TOO_LITTLE = "{} found; none fits."
-MARKING = f"{MARK} "
 NOTED = 4  # the part of a budget that a note on what the search could not do may take is one in so many
 
 
@@ -83,12 +82,14 @@ class BriefingLayout(ABC):
         return None
 
     def least(self, hit: Hit, tokens: int | None) -> int:
-        """Return the characters that the line of a hit takes at least: to lay one out costs more than all the rest."""
-        body = hit.record.body
-        if tokens is not None and estimate_tokens(body) > tokens - estimate_tokens(MARKING):  # it may be reduced
-            return min(len(body.rstrip()), SHORTEST * CHARACTERS_PER_TOKEN)
-        before, after = self.around(hit)
-        return len(before) + len(body.rstrip()) + len(after)
+        """Return the tokens that the line of a hit takes at least: to lay one out costs more than all the rest.
+
+        A text that is longer than its `tokens` is reduced, and may then take SHORTEST.
+        """
+        size = len(hit.record.body.rstrip())
+        if tokens is not None and size > tokens * CHARACTERS_PER_TOKEN:
+            return SHORTEST
+        return (size + sum(map(len, self.around(hit)))) // CHARACTERS_PER_TOKEN
 
     def text(self, lines: Sequence[Line]) -> str:
         """Return the text of some lines."""
@@ -243,7 +244,7 @@ def pack(hits: Sequence[Hit], budget: int, layout: BriefingLayout) -> list[Line]
     spent = 0
     for rank, hit in enumerate(hits):
         allowance = layout.allowance(rank, budget - spent)
-        if spent + layout.least(hit, allowance) // CHARACTERS_PER_TOKEN > budget:
+        if spent + layout.least(hit, allowance) > budget:
             continue
         line = layout.line(hit, allowance, LONGEST)
         if spent + len(line.text) // CHARACTERS_PER_TOKEN > budget:
@@ -274,7 +275,7 @@ def _place(hit: Hit) -> str:
 def _content(hit: Hit, about: Sequence[str], tokens: int | None, sentence: int) -> str:
     record = hit.record
     whole_text = text_of(record.kind, record.name, record.type, record.body)
-    mark = MARKING if reads_like_instructions(whole_text) else ""
+    mark = f"{MARK} " if reads_like_instructions(whole_text) else ""
     if tokens is None:
         return indented(mark + whole_text)
     left = max(tokens - estimate_tokens(mark), 1)

@@ -51,7 +51,7 @@ class Search:
         """Return what may bear on a query in each workspace that is read, and if `named` the short form of each id."""
 
         def work(scope: Scope, question: Question) -> tuple[Found, dict[str, str]]:
-            found = Search(scope, self._profile).find(question, allowed, as_of)
+            found = Search(scope, self._profile).find(question, allowed, as_of, joined=bool(self._scope.included))
             return found, short_ids.shorten(question.queries, found.ids) if named else {}
 
         parts = [(scope.workspace, *scope.ask(query, partial(work, scope))) for scope in self._scope.each]
@@ -65,13 +65,18 @@ class Search:
         """
         return self.ranked(self._scope.ask(query, lambda question: self.find(question, allowed, as_of)), fill=True)
 
-    def find(self, question: Question, allowed: Filter, as_of: str = "") -> Found:
-        """Return the records that may bear on a question, with all that ranking needs of them."""
+    def find(self, question: Question, allowed: Filter, as_of: str = "", *, joined: bool = False) -> Found:
+        """Return the records that may bear on a question, with all that ranking needs of them.
+
+        `joined`: it will be ranked together with what other workspaces have, which may let more of it through the gate.
+        """
         if as_of:
             return self._find_then(question, allowed, as_of)
         queries, candidates = question.queries, self.candidates(question, allowed)
         apart = candidates.closed or allowed.tags or candidates.embedder is None or not self._profile.lift
         fused = self._fused(candidates)
+        if apart and not joined:  # nothing lifts what the gate drops
+            fused = ranking.gate(fused, self._profile.gate)
         lifting = [] if apart else _best(fused, self._profile.lifting)
         beside = self._beside(queries, lifting, allowed)
         near = (key for keys in beside.values() for key in keys.values())
@@ -220,11 +225,13 @@ class Search:
         now = datetime.now(UTC)
         hits = []
         for key, fusion in ranking.gate({key: lifted[key] for key in lifted if key in records}, profile.gate).items():
-            parts = {"fusion": fusion} | self._circumstances(records[key], now)
-            why = {"words": words.get(key, 0.0), "meaning": vectors.get(key, 0.0),
-                   "context": lifted[key] - fused.get(key, 0.0)} | parts  # fmt: skip
-            where = found.origins.get(key)
-            hits.append(Hit(record=records[key], score=ranking.composite(parts, profile), why=why, workspace=where))
+            record = records[key]
+            why = {
+                "words": words.get(key, 0.0), "meaning": vectors.get(key, 0.0),
+                "context": lifted[key] - fused.get(key, 0.0), "fusion": fusion, **self._circumstances(record, now),
+            }  # fmt: skip
+            score = ranking.composite(why, profile)
+            hits.append(Hit(record=record, score=score, why=why, workspace=found.origins.get(key)))
         return sorted(hits, key=lambda hit: -hit.score)
 
     def _lifted(self, fused: Mapping[str, float], found: Found) -> dict[str, float]:

@@ -15,7 +15,9 @@ from memoryd.store.sqlite.word_index import WEIGHTS, WordIndex
 COLUMNS = ("title", "type", "body", "tags")  # of the index that hold words
 TEXT = f"{{{' '.join(COLUMNS)}}}"
 NUMBERS = 1_000  # numbers of memories that are remembered
-ADMITTED = 8  # records for each hit that are looked at one by one; if too few of them may be found, FTS5 looks at all
+ADMITTED = 8  # records for each hit that are looked at one by one; if too few of them may be found, FTS5 looks at all.
+# Where nothing but the session and the workspace may be in the way, the best alone are looked at first: nearly always
+# all of them may be found.
 
 
 class SqliteIndex:
@@ -32,12 +34,13 @@ class SqliteIndex:
         if not (query.syntax or allowed.tags or allowed.entity or allowed.among is not None):
             matches = _matches(query.terms(), within)
             scores = self._known(queries).scores(queries, matches, every=query.every)
-            order = best(scores, ADMITTED * limit)
-            given = {"rids": json.dumps(order.tolist()), "limit": limit}
-            row = queries.one("search.admitted", **given, **_owners(allowed)) or {}
-            rids, ids = json.loads(row["rids"]), json.loads(row["ids"])
-            if len(ids) == limit or len(order) < ADMITTED * limit:
-                return list(zip(ids, scores[rids].tolist(), strict=True))
+            for number in (ADMITTED * limit,) if allowed.shelf else (limit, ADMITTED * limit):
+                order = best(scores, number)
+                given = {"rids": json.dumps(order.tolist()), "limit": limit}
+                row = queries.one("search.admitted", **given, **_owners(allowed)) or {}
+                rids, ids = json.loads(row["rids"]), json.loads(row["ids"])
+                if len(ids) == limit or len(order) < number:
+                    return list(zip(ids, scores[rids].tolist(), strict=True))
         rows = queries.all(
             "search.words", match=f"{within} : ({query.fts5()})", **_visible(allowed), limit=limit, **WEIGHTS
         )  # fmt: skip
