@@ -224,11 +224,9 @@ class Memories:
 
     def _hits(self, queries: Queries, ids: Sequence[str]) -> list[Hit]:
         """Return the records with these ids, in their order."""
-        fetched = records.fetch(queries, ids, self._scope.session)
-        return [
-            Hit(record=self._engine.accesses.current(self._scope.workspace, fetched[record_id]), score=0.0)
-            for record_id in ids if record_id in fetched
-        ]  # fmt: skip
+        accesses = self._engine.accesses.of(self._scope.workspace)
+        fetched = records.fetch(queries, ids, self._scope.session, accesses)
+        return [Hit(record=fetched[record_id], score=0.0) for record_id in ids if record_id in fetched]
 
     # forgetting ------------------------------------------------------------------------------------------------------
 

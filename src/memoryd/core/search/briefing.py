@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from memoryd.core.base.results import compact
-from memoryd.core.records.records import text_of
+from memoryd.core.records.records import full_text, text_of
 from memoryd.core.search.hits import whole
 from memoryd.core.security.prompt_injection import MARK, reads_like_instructions
 from memoryd.model import Hit
@@ -72,10 +72,14 @@ class BriefingLayout(ABC):
     def around(self, hit: Hit) -> tuple[str, str]:
         """Return what stands before and after the content of a hit in its line."""
 
-    def line(self, hit: Hit, tokens: int | None = None, sentence: int = 0) -> Line:
+    def mark(self, hit: Hit) -> str:
+        """Return what marks the text of a hit that reads like instructions; '' for any other."""
+        return f"{MARK} " if reads_like_instructions(full_text(hit.record)) else ""
+
+    def line(self, hit: Hit, tokens: int | None = None, sentence: int = 0, mark: str = "") -> Line:
         """Return the line of a hit; with `tokens` an extract of about that many, or a sentence of up to `sentence`."""
         before, after = self.around(hit)
-        return Line(hit, f"{before}{_content(hit, self.about, tokens, sentence)}{after}")
+        return Line(hit, f"{before}{_content(hit, self.about, tokens, sentence, mark)}{after}")
 
     def allowance(self, rank: int, left: int) -> int | None:  # noqa: ARG002
         """Return the tokens that the text of a hit may take, by its rank and what the budget leaves; None: all."""
@@ -142,7 +146,6 @@ class SummaryLayout(BriefingLayout):
         return "\n".join(parts)
 
 
-
 class BulletsLayout(SummaryLayout):
     """A summary with ids and without headings."""
 
@@ -155,7 +158,6 @@ class BulletsLayout(SummaryLayout):
     def text(self, lines: Sequence[Line]) -> str:
         """Return the bullets in their order."""
         return BriefingLayout.text(self, lines)
-
 
 
 class SectionsLayout(BulletsLayout):
@@ -186,7 +188,11 @@ class RawLayout(BriefingLayout):
         """Return nothing: the fields around the content are not counted before they are laid out."""
         return "", ""
 
-    def line(self, hit: Hit, tokens: int | None = None, sentence: int = 0) -> Line:  # noqa: ARG002
+    def mark(self, hit: Hit) -> str:  # noqa: ARG002
+        """Return nothing: a field of its own says what a text reads like."""
+        return ""
+
+    def line(self, hit: Hit, tokens: int | None = None, sentence: int = 0, mark: str = "") -> Line:  # noqa: ARG002
         """Return one memory as a JSON object; never an extract."""
         return Line(hit, compact(whole(hit)))
 
@@ -249,12 +255,14 @@ def pack(hits: Sequence[Hit], budget: int, layout: BriefingLayout) -> list[Line]
         line = layout.line(hit, allowance, LONGEST)
         if spent + len(line.text) // CHARACTERS_PER_TOKEN > budget:
             continue
+        if mark := layout.mark(hit):
+            line = layout.line(hit, allowance, LONGEST, mark)
         cost = estimate_tokens(layout.text([*lines, line]))
         if cost <= budget:
             lines.append(line)
             spent = cost
     if hits and not lines and budget >= 2 * SHORTEST:
-        short = [layout.line(hits[0], budget - SHORTEST)]
+        short = [layout.line(hits[0], budget - SHORTEST, mark=layout.mark(hits[0]))]
         lines = short if estimate_tokens(layout.text(short)) <= budget else []
     return lines
 
@@ -272,14 +280,11 @@ def _place(hit: Hit) -> str:
     return f"in {hit.workspace.name}, " if hit.workspace else ""
 
 
-def _content(hit: Hit, about: Sequence[str], tokens: int | None, sentence: int) -> str:
-    record = hit.record
-    whole_text = text_of(record.kind, record.name, record.type, record.body)
-    mark = f"{MARK} " if reads_like_instructions(whole_text) else ""
-    if tokens is None:
-        return indented(mark + whole_text)
-    left = max(tokens - estimate_tokens(mark), 1)
-    return indented(mark + text_of(record.kind, record.name, record.type, extract(record.body, about, left, sentence)))
+def _content(hit: Hit, about: Sequence[str], tokens: int | None, sentence: int, mark: str) -> str:
+    record, body = hit.record, hit.record.body
+    if tokens is not None:
+        body = extract(body, about, max(tokens - estimate_tokens(mark), 1), sentence)
+    return indented(mark + text_of(record.kind, record.name, record.type, body))
 
 
 def indented(text: str) -> str:
