@@ -175,7 +175,6 @@ class Memories:
 
         `note`: see `recall`.
         """
-
         joined = bool(self._scope.included)
 
         def work(scope: Scope, question: Question) -> tuple[Found | None, dict[str, list[Hit]], dict[str, str]]:

@@ -3,9 +3,9 @@
 import threading
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from memoryd.model import Workspace
+from memoryd.model import Record, Workspace
 from memoryd.store.base import Queries
 
 
@@ -49,6 +49,13 @@ class Accesses:
     def of(self, workspace: Workspace) -> Mapping[str, Access]:
         """Return the recalls that the rows of a workspace do not have yet."""
         return self._noted.get(workspace.id, {})
+
+    def current(self, workspace: Workspace, record: Record) -> Record:
+        """Return a record with the recalls that its row does not have yet."""
+        noted = self.of(workspace).get(record.id)
+        if noted is None:
+            return record
+        return replace(record, access_count=record.access_count + noted.times, accessed_at=noted.at)
 
 
 def write(queries: Queries, noted: Mapping[str, Access]) -> None:
