@@ -15,7 +15,7 @@ from memoryd.store.sqlite.word_index import WEIGHTS, WordIndex
 COLUMNS = ("title", "type", "body", "tags")  # of the index that hold words
 TEXT = f"{{{' '.join(COLUMNS)}}}"
 NUMBERS = 1_000  # numbers of memories that are remembered
-ADMITTED = 8  # records for each hit that are looked at one by one; if too few of them may be found, FTS5 looks at all
+ADMITTED = 32  # records for each hit that are looked at one by one; if too few of them may be found, FTS5 looks at all
 FIRST = 1, 3  # so many of them are looked at first: nearly always they may all be found, on a shelf many of them
 
 
