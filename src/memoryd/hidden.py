@@ -15,7 +15,9 @@ _WIDE = {code: code - 0xFEE0 for code in range(0xFF01, 0xFF5F)} | {0x3000: 0x20}
 _ALIKE: Final = str.maketrans(
     "аеорсухіјѕԁһӏԛԝАВЕКМНОРСТХІЈЅαοιρνΑΒΕΖΗΙΚΜΝΟΡΤΥΧ", "aeopcyxijsdhlqwABEKMHOPCTXIJSaoipvABEZHIKMNOPTYX"
 )
-_MIXED = re.compile(r"[A-Za-z][а-яёіјѕԁһӏԛԝα-ω]|[а-яёіјѕԁһӏԛԝα-ω][A-Za-z]", re.IGNORECASE)
+_OTHER = "[а-яёіјѕԁһӏԛԝα-ω]"
+_OTHERS = re.compile(_OTHER, re.IGNORECASE)  # tells in a tenth of the time that nothing is mixed
+_MIXED = re.compile(rf"[A-Za-z]{_OTHER}|{_OTHER}[A-Za-z]", re.IGNORECASE)
 
 _LETTER = r"[^\W\d_]"
 _EMOJI = "\u00a9\u00ae\u203c-\u3299\U0001f000-\U0001faff"
@@ -43,7 +45,7 @@ def seen(text: str) -> tuple[str, list[int] | None]:
     if text.isascii():
         return text, None
     plain = text.translate(_WIDE)
-    if _MIXED.search(plain):
+    if _OTHERS.search(plain) and _MIXED.search(plain):
         plain = re.sub(
             rf"{_LETTER}+", lambda word: word[0].translate(_ALIKE) if _MIXED.search(word[0]) else word[0], plain
         )

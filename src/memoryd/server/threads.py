@@ -104,6 +104,8 @@ class Lane:
         turn = now, anyio.Event()
         self._waiting.append(turn)
         self._share.wait()
+        if turn[1].is_set():  # to wait for it all the same takes another turn of the event loop
+            return self
         try:
             await turn[1].wait()
         except anyio.get_cancelled_exc_class():

@@ -1,5 +1,8 @@
 """What of each hit stands in a briefing: the first ones in full, so many more as fit, and of each what answers."""
 
+import random
+from dataclasses import replace
+
 import pytest
 
 from memoryd.core.search.briefing import (
@@ -7,9 +10,12 @@ from memoryd.core.search.briefing import (
     LATER,
     LONGEST,
     PART,
+    BriefingLayout,
     BulletsLayout,
+    Line,
     ListLayout,
     QuotesLayout,
+    RawLayout,
     SectionsLayout,
     SummaryLayout,
     brief,
@@ -78,3 +84,28 @@ def test_a_fact_of_one_sentence_is_not_cut() -> None:
     briefing = brief(facts, 800, SummaryLayout("staging database"))
     assert len(briefing.hits) > FIRST
     assert "…" not in briefing.text
+
+
+def plain(hits: list[Hit], budget: int, layout: BriefingLayout) -> str:
+    """Return the text of the hits that fit, each laid out before it is known whether it does."""
+    lines: list[Line] = []
+    for rank, one in enumerate(hits):
+        spent = estimate_tokens(layout.text(lines)) if lines else 0
+        line = layout.line(one, layout.allowance(rank, budget - spent), LONGEST)
+        if estimate_tokens(layout.text([*lines, line])) <= budget:
+            lines.append(line)
+    return layout.text(lines)
+
+
+@pytest.mark.parametrize("layout", [SummaryLayout, BulletsLayout, ListLayout, QuotesLayout, RawLayout])
+@pytest.mark.parametrize("seed", range(2))
+def test_what_is_not_laid_out_would_not_have_fitted(layout: type[BriefingLayout], seed: int) -> None:
+    draw = random.Random(seed)
+    words = [*ASKED.split(), *FILLER.split(), "port.", "tide?", "\n", "潮。"]
+    hits = [
+        hit(number, " ".join(draw.choices(words, k=draw.randrange(16, 60))) + draw.choice(["", "\n", " "]))
+        for number in range(1, 40)
+    ]
+    tagged = [replace(one, record=replace(one.record, tags=tuple(draw.sample("abc", 2)))) for one in hits]
+    for budget in (200, 900):
+        assert brief(tagged, budget, layout(ASKED)).text == plain(tagged, budget, layout(ASKED))

@@ -103,7 +103,7 @@ CALLS = {
     "memory_context": ({"task": "tall door"}, 16),
     "search_nodes": ({"query": "bees"}, 12),
     "query_observations": ({"entity_name": "Ann", "query": "bees"}, 9),
-    "search_memories": ({"query": "tall door"}, 5),
+    "search_memories": ({"query": "tall door"}, 4),
     "query_raw_memories": ({"query": "tall door"}, 10),
     "query_summaries": ({"query": "tall door"}, 10),
 }

@@ -226,7 +226,7 @@ class JournalRows:
     ) -> tuple[Found, dict[str, Row]]:
         """Return what a search found of one kind, and the rows of `statement` for its ids."""
         allowed = Filter(kinds=(kind,), session=self._scope.session, among=among)
-        found = self._search.find(question, allowed)
+        found = self._search.find(question, allowed, joined=bool(self._scope.included))
         rows = question.queries.all(statement, ids=json.dumps(found.ids))
         return found, {row["id"]: row for row in rows}
 

@@ -175,10 +175,11 @@ class Memories:
 
         `note`: see `recall`.
         """
+        joined = bool(self._scope.included)
 
         def work(scope: Scope, question: Question) -> tuple[Found | None, dict[str, list[Hit]], dict[str, str]]:
             queries, own = question.queries, Memories(scope)
-            about = Search(scope).find(question, Filter(session=scope.session)) if task else None
+            about = Search(scope).find(question, Filter(session=scope.session), joined=joined) if task else None
             others = {label: own._listed(queries, **of) for label, of in _SECTIONS.items()}
             ids = [hit.record.id for hits in others.values() for hit in hits]
             return about, others, short_ids.shorten(queries, [*(about.ids if about else ()), *ids])
@@ -222,11 +223,9 @@ class Memories:
 
     def _hits(self, queries: Queries, ids: Sequence[str]) -> list[Hit]:
         """Return the records with these ids, in their order."""
-        fetched = records.fetch(queries, ids, self._scope.session)
-        return [
-            Hit(record=self._engine.accesses.current(self._scope.workspace, fetched[record_id]), score=0.0)
-            for record_id in ids if record_id in fetched
-        ]  # fmt: skip
+        accesses = self._engine.accesses.of(self._scope.workspace)
+        fetched = records.fetch(queries, ids, self._scope.session, accesses)
+        return [Hit(record=fetched[record_id], score=0.0) for record_id in ids if record_id in fetched]
 
     # forgetting ------------------------------------------------------------------------------------------------------
 

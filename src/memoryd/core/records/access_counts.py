@@ -46,9 +46,13 @@ class Accesses:
         with self._lock:
             return [workspace for workspace, noted in self._noted.items() if noted]
 
+    def of(self, workspace: Workspace) -> Mapping[str, Access]:
+        """Return the recalls that the rows of a workspace do not have yet."""
+        return self._noted.get(workspace.id, {})
+
     def current(self, workspace: Workspace, record: Record) -> Record:
         """Return a record with the recalls that its row does not have yet."""
-        noted = self._noted.get(workspace.id, {}).get(record.id)
+        noted = self.of(workspace).get(record.id)
         if noted is None:
             return record
         return replace(record, access_count=record.access_count + noted.times, accessed_at=noted.at)

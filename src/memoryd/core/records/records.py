@@ -2,13 +2,15 @@
 
 import json
 import uuid
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
+from types import MappingProxyType
 
 import numpy as np
 
+from memoryd.core.records.access_counts import Access
 from memoryd.model import GENERAL, Ending, Kind, Record
 from memoryd.store.base import Queries, Row, Vector
 
@@ -30,6 +32,7 @@ class Origin:
 
 
 UNKNOWN = Origin()
+_KINDS = {str(kind): kind for kind in Kind}
 _ORIGIN: ContextVar[Origin] = ContextVar("origin", default=UNKNOWN)
 
 
@@ -157,13 +160,18 @@ def event(queries: Queries, verb: str, ids: Sequence[str], now: str) -> None:
     queries.run("events.of_records", verb=verb, ids=json.dumps(ids), now=now)
 
 
-def fetch(queries: Queries, ids: Sequence[str], session: str) -> dict[str, Record]:
-    """Return the living records among `ids` that `session` may see, by id."""
+def fetch(
+    queries: Queries, ids: Sequence[str], session: str, accesses: Mapping[str, Access] = MappingProxyType({})
+) -> dict[str, Record]:
+    """Return the living records among `ids` that `session` may see, by id, with the recalls that rows do not have."""
     rows = queries.all("records.fetch", ids=json.dumps(ids), session=session)
+    for row in rows:
+        if access := accesses.get(row["id"]):
+            row |= {"access_count": row["access_count"] + access.times, "accessed_at": access.at}
     return {row["id"]: record_of(row) for row in rows}
 
 
 def record_of(row: Row) -> Record:
     """Build a Record from a row with all its fields."""
     tags = tuple(json.loads(row["tags"])) if row["tags"] != "[]" else ()
-    return Record(**row | {"kind": Kind(row["kind"]), "tags": tags})
+    return Record(**{**row, "kind": _KINDS[row["kind"]], "tags": tags})

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from memoryd.core.base.results import compact
-from memoryd.core.records.records import text_of
+from memoryd.core.records.records import full_text, text_of
 from memoryd.core.search.hits import whole
 from memoryd.core.security.prompt_injection import MARK, reads_like_instructions
 from memoryd.model import Hit
@@ -69,16 +69,31 @@ class BriefingLayout(ABC):
         return self._short_ids.get(hit.record.id, hit.record.id)
 
     @abstractmethod
-    def line(self, hit: Hit, tokens: int | None = None, sentence: int = 0) -> Line:
+    def around(self, hit: Hit) -> tuple[str, str]:
+        """Return what stands before and after the content of a hit in its line."""
+
+    def mark(self, hit: Hit) -> str:
+        """Return what marks the text of a hit that reads like instructions; '' for any other."""
+        return f"{MARK} " if reads_like_instructions(full_text(hit.record)) else ""
+
+    def line(self, hit: Hit, tokens: int | None = None, sentence: int = 0, mark: str = "") -> Line:
         """Return the line of a hit; with `tokens` an extract of about that many, or a sentence of up to `sentence`."""
+        before, after = self.around(hit)
+        return Line(hit, f"{before}{_content(hit, self.about, tokens, sentence, mark)}{after}")
 
     def allowance(self, rank: int, left: int) -> int | None:  # noqa: ARG002
         """Return the tokens that the text of a hit may take, by its rank and what the budget leaves; None: all."""
         return None
 
-    def least(self, hit: Hit) -> int:
-        """Return the tokens that the line of a hit takes at least: to lay one out costs more than all the rest."""
-        return len(hit.record.body.rstrip()) // CHARACTERS_PER_TOKEN
+    def least(self, hit: Hit, tokens: int | None) -> int:
+        """Return the tokens that the line of a hit takes at least: to lay one out costs more than all the rest.
+
+        A text that is longer than its `tokens` is reduced, and may then take SHORTEST.
+        """
+        size = len(hit.record.body.rstrip())
+        if tokens is not None and size > tokens * CHARACTERS_PER_TOKEN:
+            return SHORTEST
+        return (size + sum(map(len, self.around(hit)))) // CHARACTERS_PER_TOKEN
 
     def text(self, lines: Sequence[Line]) -> str:
         """Return the text of some lines."""
@@ -94,11 +109,10 @@ class ListLayout(BriefingLayout):
 
     shows_ids = True
 
-    def line(self, hit: Hit, tokens: int | None = None, sentence: int = 0) -> Line:
-        """Return `- [1d353029, 2026-03-04, importance 0.8] content`."""
+    def around(self, hit: Hit) -> tuple[str, str]:
+        """Return the parts of `- [1d353029, 2026-03-04, importance 0.8] content`."""
         date, importance = hit.record.created_at[:10], hit.record.importance
-        content = _content(hit, self.about, tokens, sentence)
-        return Line(hit, f"- [{self.named(hit)}, {_place(hit)}{date}, importance {importance:g}] {content}")
+        return f"- [{self.named(hit)}, {_place(hit)}{date}, importance {importance:g}] ", ""
 
 
 class QuotesLayout(ListLayout):
@@ -108,26 +122,17 @@ class QuotesLayout(ListLayout):
         """See shortened."""
         return shortened(rank, left)
 
-    def least(self, hit: Hit) -> int:
-        """Return the tokens of a text, or SHORTEST of one that may be reduced."""
-        return min(super().least(hit), SHORTEST)
-
 
 class SummaryLayout(BriefingLayout):
     """Extractive clusters (d): bullets under the tag that several of them share, long texts reduced."""
 
-    def line(self, hit: Hit, tokens: int | None = None, sentence: int = 0) -> Line:
-        """Return `- content (2026-03-04)`."""
-        content = _content(hit, self.about, tokens, sentence)
-        return Line(hit, f"- {content} ({_place(hit)}{hit.record.created_at[:10]})")
+    def around(self, hit: Hit) -> tuple[str, str]:
+        """Return the parts of `- content (2026-03-04)`."""
+        return "- ", f" ({_place(hit)}{hit.record.created_at[:10]})"
 
     def allowance(self, rank: int, left: int) -> int | None:
         """See shortened."""
         return shortened(rank, left)
-
-    def least(self, hit: Hit) -> int:
-        """Return the tokens of a text, or SHORTEST of one that may be reduced."""
-        return min(super().least(hit), SHORTEST)
 
     def text(self, lines: Sequence[Line]) -> str:
         """Return the clusters in the order of their best hits."""
@@ -146,10 +151,9 @@ class BulletsLayout(SummaryLayout):
 
     shows_ids = True
 
-    def line(self, hit: Hit, tokens: int | None = None, sentence: int = 0) -> Line:
-        """Return `- [1d353029] content (2026-03-04)`."""
-        plain = super().line(hit, tokens, sentence).text
-        return Line(hit, f"- [{self.named(hit)}] {plain.removeprefix('- ')}")
+    def around(self, hit: Hit) -> tuple[str, str]:
+        """Return the parts of `- [1d353029] content (2026-03-04)`."""
+        return f"- [{self.named(hit)}] ", super().around(hit)[1]
 
     def text(self, lines: Sequence[Line]) -> str:
         """Return the bullets in their order."""
@@ -180,7 +184,15 @@ class SectionsLayout(BulletsLayout):
 class RawLayout(BriefingLayout):
     """JSON with every field and the parts of each score. Its text only measures the answer and is not shown."""
 
-    def line(self, hit: Hit, tokens: int | None = None, sentence: int = 0) -> Line:  # noqa: ARG002
+    def around(self, hit: Hit) -> tuple[str, str]:  # noqa: ARG002
+        """Return nothing: the fields around the content are not counted before they are laid out."""
+        return "", ""
+
+    def mark(self, hit: Hit) -> str:  # noqa: ARG002
+        """Return nothing: a field of its own says what a text reads like."""
+        return ""
+
+    def line(self, hit: Hit, tokens: int | None = None, sentence: int = 0, mark: str = "") -> Line:  # noqa: ARG002
         """Return one memory as a JSON object; never an extract."""
         return Line(hit, compact(whole(hit)))
 
@@ -237,17 +249,20 @@ def pack(hits: Sequence[Hit], budget: int, layout: BriefingLayout) -> list[Line]
     lines: list[Line] = []
     spent = 0
     for rank, hit in enumerate(hits):
-        if spent + layout.least(hit) > budget:
+        allowance = layout.allowance(rank, budget - spent)
+        if spent + layout.least(hit, allowance) > budget:
             continue
-        line = layout.line(hit, layout.allowance(rank, budget - spent), LONGEST)
+        line = layout.line(hit, allowance, LONGEST)
         if spent + len(line.text) // CHARACTERS_PER_TOKEN > budget:
             continue
+        if mark := layout.mark(hit):
+            line = layout.line(hit, allowance, LONGEST, mark)
         cost = estimate_tokens(layout.text([*lines, line]))
         if cost <= budget:
             lines.append(line)
             spent = cost
     if hits and not lines and budget >= 2 * SHORTEST:
-        short = [layout.line(hits[0], budget - SHORTEST)]
+        short = [layout.line(hits[0], budget - SHORTEST, mark=layout.mark(hits[0]))]
         lines = short if estimate_tokens(layout.text(short)) <= budget else []
     return lines
 
@@ -265,14 +280,11 @@ def _place(hit: Hit) -> str:
     return f"in {hit.workspace.name}, " if hit.workspace else ""
 
 
-def _content(hit: Hit, about: Sequence[str], tokens: int | None, sentence: int) -> str:
-    record = hit.record
-    whole_text = text_of(record.kind, record.name, record.type, record.body)
-    mark = f"{MARK} " if reads_like_instructions(whole_text) else ""
-    if tokens is None:
-        return indented(mark + whole_text)
-    left = max(tokens - estimate_tokens(mark), 1)
-    return indented(mark + text_of(record.kind, record.name, record.type, extract(record.body, about, left, sentence)))
+def _content(hit: Hit, about: Sequence[str], tokens: int | None, sentence: int, mark: str) -> str:
+    record, body = hit.record, hit.record.body
+    if tokens is not None:
+        body = extract(body, about, max(tokens - estimate_tokens(mark), 1), sentence)
+    return indented(mark + text_of(record.kind, record.name, record.type, body))
 
 
 def indented(text: str) -> str:
@@ -288,5 +300,7 @@ def _heading(tag: str) -> str:
 def _clusters(hits: Sequence[Hit]) -> list[str]:
     """Return for each hit the commonest tag that it shares with another hit, or OTHERS."""
     numbers = Counter(tag for hit in hits for tag in hit.record.tags)
+    if not numbers:
+        return [OTHERS] * len(hits)
     shared = [[tag for tag in hit.record.tags if numbers[tag] > 1] for hit in hits]
     return [max(tags, key=lambda tag: numbers[tag]) if tags else OTHERS for tags in shared]

@@ -51,7 +51,7 @@ class Search:
         """Return what may bear on a query in each workspace that is read, and if `named` the short form of each id."""
 
         def work(scope: Scope, question: Question) -> tuple[Found, dict[str, str]]:
-            found = Search(scope, self._profile).find(question, allowed, as_of)
+            found = Search(scope, self._profile).find(question, allowed, as_of, joined=bool(self._scope.included))
             return found, short_ids.shorten(question.queries, found.ids) if named else {}
 
         parts = [(scope.workspace, *scope.ask(query, partial(work, scope))) for scope in self._scope.each]
@@ -65,20 +65,26 @@ class Search:
         """
         return self.ranked(self._scope.ask(query, lambda question: self.find(question, allowed, as_of)), fill=True)
 
-    def find(self, question: Question, allowed: Filter, as_of: str = "") -> Found:
-        """Return the records that may bear on a question, with all that ranking needs of them."""
+    def find(self, question: Question, allowed: Filter, as_of: str = "", *, joined: bool = False) -> Found:
+        """Return the records that may bear on a question, with all that ranking needs of them.
+
+        `joined`: it will be ranked together with what other workspaces have, which may let more of it through the gate.
+        """
         if as_of:
             return self._find_then(question, allowed, as_of)
         queries, candidates = question.queries, self.candidates(question, allowed)
+        parts = spread(candidates, self._profile.depth)
         apart = candidates.closed or allowed.tags or candidates.embedder is None or not self._profile.lift
-        fused = self._fused(candidates)
+        fused = ranking.fuse(*parts, self._profile.alpha)
+        if apart and not joined:  # nothing lifts what the gate drops
+            fused = ranking.gate(fused, self._profile.gate)
         lifting = [] if apart else _best(fused, self._profile.lifting)
         beside = self._beside(queries, lifting, allowed)
         near = (key for keys in beside.values() for key in keys.values())
         ids = list(dict.fromkeys([*_best(fused, self._profile.depth), *near]))
         records, vectors = self._fetch(queries, ids, allowed), self._vectors(queries, ids, candidates)
         found = Found(question.text, candidates, records, vectors, beside)
-        hits = self._scored(found)
+        hits = self._scored(found, *parts)
         further = [] if apart else [_id(hit) for hit in hits[: self._profile.lifting] if _id(hit) not in lifting]
         return replace(found, hits=hits, beside={**beside, **self._beside(queries, further, allowed)})
 
@@ -87,7 +93,7 @@ class Search:
         if len(parts) == 1:
             return parts[0][1]
         found = union(parts, self._profile.depth)
-        return found if found.past else replace(found, hits=self._scored(found))
+        return found if found.past else self._with_hits(found)
 
     def _find_then(self, question: Question, allowed: Filter, as_of: str) -> Found:
         """Return the records of a time: the candidates among the unchanged ones, and all others."""
@@ -174,7 +180,7 @@ class Search:
         records = {key: found.records[key] for key in _best(fused, self._profile.depth) if key in found.records}
         others = {key: record for key, record in then.others.items() if key in fused}
         found = replace(found, candidates=candidates, records=records | others)
-        return replace(found, hits=self._scored(found))
+        return self._with_hits(found)
 
     def _near(self, then: Past, scores: Mapping[str, float], same: Candidates) -> dict[str, float]:
         """Return the cosines of changed and deleted records; none without an embedder, or if it fails."""
@@ -188,11 +194,10 @@ class Search:
 
     def _fetch(self, queries: Queries, ids: Sequence[str], allowed: Filter) -> dict[str, Record]:
         """Return the records among `ids` of the kinds that are allowed: a neighbour may be of another."""
+        found = fetch(queries, ids, allowed.session, self._scope.engine.accesses.of(self._scope.workspace))
         return {
-            key: self._scope.engine.accesses.current(self._scope.workspace, record)
-            for key, record in fetch(queries, ids, allowed.session).items()
-            if not allowed.kinds or record.kind in allowed.kinds
-        }
+            key: record for key, record in found.items() if not allowed.kinds or record.kind in allowed.kinds
+        }  # fmt: skip
 
     def _vectors(self, queries: Queries, ids: Sequence[str], candidates: Candidates) -> dict[str, Vector]:
         if not ids or candidates.embedder is None:
@@ -211,20 +216,24 @@ class Search:
     def _fused(self, candidates: Candidates) -> dict[str, float]:
         return ranking.fuse(*spread(candidates, self._profile.depth), self._profile.alpha)
 
-    def _scored(self, found: Found) -> list[Hit]:
-        """Return every candidate with its composite score, best first."""
+    def _with_hits(self, found: Found) -> Found:
+        return replace(found, hits=self._scored(found, *spread(found.candidates, self._profile.depth)))
+
+    def _scored(self, found: Found, words: Mapping[str, float], vectors: Mapping[str, float]) -> list[Hit]:
+        """Return every candidate with its composite score, best first, from its spread scores."""
         profile, records = self._profile, found.records
-        words, vectors = spread(found.candidates, profile.depth)
         fused = ranking.fuse(words, vectors, profile.alpha)
         lifted = self._lifted(fused, found)
         now = datetime.now(UTC)
         hits = []
         for key, fusion in ranking.gate({key: lifted[key] for key in lifted if key in records}, profile.gate).items():
-            parts = {"fusion": fusion} | self._circumstances(records[key], now)
-            why = {"words": words.get(key, 0.0), "meaning": vectors.get(key, 0.0),
-                   "context": lifted[key] - fused.get(key, 0.0)} | parts  # fmt: skip
-            where = found.origins.get(key)
-            hits.append(Hit(record=records[key], score=ranking.composite(parts, profile), why=why, workspace=where))
+            record = records[key]
+            why = {
+                "words": words.get(key, 0.0), "meaning": vectors.get(key, 0.0),
+                "context": lifted[key] - fused.get(key, 0.0), "fusion": fusion, **self._circumstances(record, now),
+            }  # fmt: skip
+            score = ranking.composite(why, profile)
+            hits.append(Hit(record=record, score=score, why=why, workspace=found.origins.get(key)))
         return sorted(hits, key=lambda hit: -hit.score)
 
     def _lifted(self, fused: Mapping[str, float], found: Found) -> dict[str, float]:

@@ -150,7 +150,9 @@ def spread(scores: Scores, least: float, *, cut: bool) -> dict[str, float]:
     if high <= least:
         return {key: FAINT / (1 + least - score) for key, score in scores.items()}
     low = min(scores.values()) if cut else least
-    return {key: max(0.0, score - low) / (high - low) if high > low else 1.0 for key, score in scores.items()}
+    if high == low:
+        return dict.fromkeys(scores, 1.0)
+    return {key: (score - low) / (high - low) if score > low else 0.0 for key, score in scores.items()}
 
 
 def fuse(words: Scores, vectors: Scores, alpha: float) -> dict[str, float]:

@@ -27,54 +27,62 @@ _WORDS = {
 
 _LIKE = {
     "an order to drop instructions": [
-        ("ignore disregard forget override bypass",
+        ("ignore, disregard, forget, override, bypass",
          r"\b(?:ignore|disregard|forget|override|bypass)\s%SOME%(?:previous|prior|above|earlier|your)\s%SOME%%ORDERS%"),
-        ("ignore disregard forget",
+        ("ignore, disregard, forget",
          r"\b(?:ignore|disregard|forget) (?:everything|anything|all) (?:above|you\b|that came before)"),
-        ("instructions", r"\b(?:previous|prior|above) instructions are (?:void|invalid|cancelled|no longer)"),
-        ("follow obey",
+        ("previous instructions, prior instructions, above instructions",
+         r"\b(?:previous|prior|above) instructions are (?:void|invalid|cancelled|no longer)"),
+        ("follow, obey",
          r"\b(?:not|never|don't|stop) (?:follow|following|obey|obeying) %SOME%(?:(?:the|of the) user(?:'s)?|your)\b"),
         ("ignorier", r"\bignorier\w{0,3} (?:alle |die ){0,2}(?:vorherigen|bisherigen|obigen) \w"),
     ],
     "a new role": [
-        ("now", r"\byou are now (?:an? |the |in )?(?:\w{1,20} ){0,2}(?:mode|assistant|agent|ai|model|hacker|dan)\b"),
-        ("now", r"\bfrom now on,? you (?:will|must|are|act|answer|obey)\b"),
-        ("act pretend", r"\bact as if you\b|\bpretend (?:that )?you are\b"),
-        ("have", r"\byou (?:now )?have no (?:restrictions|rules|limits|guidelines)"),
+        ("you are now",
+         r"\byou are now (?:an? |the |in )?(?:\w{1,20} ){0,2}(?:mode|assistant|agent|ai|model|hacker|dan)\b"),
+        ("from now on", r"\bfrom now on,? you (?:will|must|are|act|answer|obey)\b"),
+        ("act as if you, pretend", r"\bact as if you\b|\bpretend (?:that )?you are\b"),
+        ("have no", r"\byou (?:now )?have no (?:restrictions|rules|limits|guidelines)"),
     ],
     "talk about the system prompt": [
-        ("system",
+        ("system prompt, system-prompt",
          r"\b(?:reveal|print|repeat|show|output|reply with|leak|gib) %SOME%(?:your|the|den) system[ -]prompt"),
-        ("repeat new prompt:", r"\brepeat the (?:words|text) above|\bnew instructions(?: are)?:|\bsystem prompt:"),
+        ("repeat the, new instructions, system prompt:",
+         r"\brepeat the (?:words|text) above|\bnew instructions(?: are)?:|\bsystem prompt:"),
     ],
     "a tag of a role": [
-        ("<| inst] sys>>", r"<\|(?:im_start|im_end|system|assistant|user|endoftext)\|?>|\[/?inst\]|<</?sys>>"),
-        ("system <", r"%START%#+ ?system ?:|\[system\]|%START%<(?:system|assistant|developer)>"),
-        ('human: assistant: "role"', r"(?:\n|\\n){2}(?:human|assistant):|\"role\" ?: ?\"(?:system|developer)\""),
+        ("<|, inst], sys>>", r"<\|(?:im_start|im_end|system|assistant|user|endoftext)\|?>|\[/?inst\]|<</?sys>>"),
+        ("system:, system :, [system], <system>, <assistant>, <developer>",
+         r"%START%#+ ?system ?:|\[system\]|%START%<(?:system|assistant|developer)>"),
+        ('human:, assistant:, "role"', r"(?:\n|\\n){2}(?:human|assistant):|\"role\" ?: ?\"(?:system|developer)\""),
     ],
-    "a call of a tool": [("<", r"<(?:tool_call|tool_use|function_calls|function_call|invoke name)\b")],
+    "a call of a tool": [("<tool_, <function_call, <invoke name",
+                        r"<(?:tool_call|tool_use|function_calls|function_call|invoke name)\b")],
     "an order to an AI": [
-        ("dear attention note message instructions",
+        ("dear, attention, note to, message to, instructions for, instructions to",
          r"\b(?:dear|attention|note to|message to|instructions (?:for|to)),? %AI%"),
-        ("you", r"\bif you are %AI%|\bas %AI%,? you (?:must|should|will|have)\b"),
-        ("run execute call delete send", r"%START%%AI% ?[:,] (?:please )?(?:run|execute|call|delete|send)\b"),
-        ("this", r"\b(?:when|whenever|once|after|if) (?:you|%AI%) (?:read|see|recall|retrieve|load|find)s? this\b"),
-        ("this", r"\bthis (?:memory|note|text) is (?:read|recalled|retrieved|loaded)\b"),
-        ("before",
+        ("if you are", r"\bif you are %AI%"),
+        ("you must, you should, you will, you have", r"\bas %AI%,? you (?:must|should|will|have)\b"),
+        ("run, execute, call, delete, send", r"%START%%AI% ?[:,] (?:please )?(?:run|execute|call|delete|send)\b"),
+        ("d this, e this, l this, s this",
+         r"\b(?:when|whenever|once|after|if) (?:you|%AI%) (?:read|see|recall|retrieve|load|find)s? this\b"),
+        ("this memory is, this note is, this text is",
+         r"\bthis (?:memory|note|text) is (?:read|recalled|retrieved|loaded)\b"),
+        ("before you answer, before answering, before replying, before responding",
          r"\bbefore (?:you answer|answering|replying|responding),? (?:read|run|call|execute|fetch|open|send)\b"),
     ],
     "an order to keep something from the user": [
-        ("user",
+        ("the user",
          r"\b(?:not|don't|never|without) %SOME%(?:tell|inform|mention|reveal|notify|ask)(?:ing)?\b %SOME%the user\b"),
-        ("user", r"\b(?:hide|keep|conceal) (?:this|it|that) (?:\w{1,20} ){0,2}?from the user"),
+        ("from the user", r"\b(?:hide|keep|conceal) (?:this|it|that) (?:\w{1,20} ){0,2}?from the user"),
     ],
     "an order to send data away": [
         ("exfiltrate", r"\bexfiltrate\b"),
-        ("send upload post mail forward",
+        ("http, @, webhook, url",
          r"\b(?:send|upload|post|e-?mail|forward) %SOME%%KEPT%[^\n]{0,20}?(?:https?://|\w@\w|\bwebhook|\burl\b)"),
     ],
 }  # fmt: skip
-"""By what a text reads like: words of which it must hold one, so that few patterns need look, and a pattern."""
+"""By what a text reads like: parts of which it must hold one, so that few patterns need look, and a pattern."""
 
 
 def _compiled(pattern: str) -> re.Pattern[str]:
@@ -84,16 +92,17 @@ def _compiled(pattern: str) -> re.Pattern[str]:
 
 
 @cache
-def _patterns() -> list[tuple[str, frozenset[str], re.Pattern[str]]]:
+def patterns() -> list[tuple[str, frozenset[str], re.Pattern[str]]]:
+    """Return what a text reads like, parts of which every such text has one, and the pattern that matches it."""
     return [
-        (what, frozenset(words.split()), _compiled(pattern))
-        for what, patterns in _LIKE.items() for words, pattern in patterns
+        (what, frozenset(parts.split(", ")), _compiled(pattern))
+        for what, listed in _LIKE.items() for parts, pattern in listed
     ]  # fmt: skip
 
 
 @cache
-def _words_of_patterns() -> frozenset[str]:
-    return frozenset().union(*(words for _, words, _ in _patterns()))
+def _parts() -> tuple[str, ...]:
+    return tuple(frozenset().union(*(parts for _, parts, _ in patterns())))
 
 
 def reads_like_instructions(text: str) -> str:
@@ -103,8 +112,10 @@ def reads_like_instructions(text: str) -> str:
             return "hidden characters"
         text = seen(text)[0].replace("’", "'")
     small = text.lower()  # patterns that heed no capitals are slow
-    there = {word for word in _words_of_patterns() if word in small}
-    fitting = ((what, pattern) for what, words, pattern in _patterns() if not words.isdisjoint(there))
+    there = [part for part in _parts() if part in small]
+    if not there:
+        return ""
+    fitting = ((what, pattern) for what, parts, pattern in patterns() if not parts.isdisjoint(there))
     return next((what for what, pattern in fitting if pattern.search(small)), "")
 
 

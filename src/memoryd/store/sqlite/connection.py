@@ -31,6 +31,7 @@ class SqliteQueries:
         self._bound = {"workspace": self.workspace_id}
         self._statements = _statements()
         self.marks: Row | None = None
+        self.rids: dict[str, int] = {}
 
     def all(self, name: str, /, **parameters: Any) -> list[Row]:
         """Return every row."""
@@ -64,6 +65,12 @@ def marks(queries: Queries) -> Row:
         queries.marks = queries.one("search.marks")
     assert queries.marks is not None
     return queries.marks
+
+
+def looked_up(queries: Queries) -> dict[str, int]:
+    """Return the keys of the index by id, as far as this transaction has looked them up: a record keeps its own."""
+    assert isinstance(queries, SqliteQueries)
+    return queries.rids
 
 
 @cache

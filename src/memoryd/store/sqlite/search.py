@@ -8,14 +8,15 @@ from memoryd.model import Filter, VectorSet
 from memoryd.query_syntax import Phrase, WordQuery
 from memoryd.store.base import Queries, Scored, Vector
 from memoryd.store.postings import best
-from memoryd.store.sqlite.connection import marks, writing
+from memoryd.store.sqlite.connection import looked_up, marks, writing
 from memoryd.store.sqlite.vector_index import VectorIndexes, by_record, means, sieve_for
 from memoryd.store.sqlite.word_index import WEIGHTS, WordIndex
 
 COLUMNS = ("title", "type", "body", "tags")  # of the index that hold words
 TEXT = f"{{{' '.join(COLUMNS)}}}"
 NUMBERS = 1_000  # numbers of memories that are remembered
-ADMITTED = 8  # records for each hit that are looked at one by one; if too few of them may be found, FTS5 looks at all
+ADMITTED = 32  # records for each hit that are looked at one by one; if too few of them may be found, FTS5 looks at all
+FIRST = 1, 3  # so many of them are looked at first: nearly always they may all be found, on a shelf many of them
 
 
 class SqliteIndex:
@@ -32,12 +33,14 @@ class SqliteIndex:
         if not (query.syntax or allowed.tags or allowed.entity or allowed.among is not None):
             matches = _matches(query.terms(), within)
             scores = self._known(queries).scores(queries, matches, every=query.every)
-            order = best(scores, ADMITTED * limit)
-            given = {"rids": json.dumps(order.tolist()), "limit": limit}
-            row = queries.one("search.admitted", **given, **_owners(allowed)) or {}
-            rids, ids = json.loads(row["rids"]), json.loads(row["ids"])
-            if len(ids) == limit or len(order) < ADMITTED * limit:
-                return list(zip(ids, scores[rids].tolist(), strict=True))
+            for number in (FIRST[bool(allowed.shelf)] * limit, ADMITTED * limit):
+                order = best(scores, number)
+                given = {"rids": json.dumps(order.tolist()), "limit": limit}
+                row = queries.one("search.admitted", **given, **_owners(allowed)) or {}
+                rids, ids = json.loads(row["rids"]), json.loads(row["ids"])
+                if len(ids) == limit or len(order) < number:
+                    looked_up(queries).update(zip(ids, rids, strict=True))
+                    return list(zip(ids, scores[rids].tolist(), strict=True))
         rows = queries.all(
             "search.words", match=f"{within} : ({query.fts5()})", **_visible(allowed), limit=limit, **WEIGHTS
         )  # fmt: skip
@@ -110,9 +113,11 @@ def _matches(terms: Sequence[Phrase], within: str) -> list[str]:
 
 
 def _rids(queries: Queries, ids: Sequence[str]) -> dict[str, int]:
-    row = queries.one("search.rids", ids=json.dumps(list(ids))) or {}
-    found: dict[str, int] = json.loads(row["rids"])
-    return found
+    known = looked_up(queries)
+    if unknown := [key for key in ids if key not in known]:
+        row = queries.one("search.rids", ids=json.dumps(unknown)) or {}
+        known.update(json.loads(row["rids"]))
+    return {key: known[key] for key in ids if key in known}
 
 
 def _owners(allowed: Filter) -> dict[str, str]:
