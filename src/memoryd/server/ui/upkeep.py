@@ -24,7 +24,7 @@ def show(visit: Visit) -> Response:
     model = visit.engine.settings.llm_model if scheduler.judges(visit.engine) else ""
     return visit.page(
         "upkeep.html", "upkeep", acts=[(proposals.key_of(act), act) for act in acts], model=model, heard=False,
-        judged=visit.kept.judged(visit.scope).items(),
+        judged=list(visit.kept.judged(visit.scope).items()),
     )  # fmt: skip
 
 
@@ -35,7 +35,7 @@ def ask(visit: Visit) -> Response:
     judged = visit.kept.judged(visit.scope)
     judged.clear()
     judged |= {key: act for key, act in found.items() if key not in by_words}
-    return visit.fragment("judged.html", model=visit.engine.settings.llm_model, heard=True, judged=judged.items())
+    return visit.fragment("judged.html", model=visit.engine.settings.llm_model, heard=True, judged=list(judged.items()))
 
 
 def show_graph(visit: Visit) -> Response:
