@@ -47,18 +47,18 @@ class Cluster:
 
     def freeze(self) -> None:
         """Stop its processes where they are: the machine still takes connections, and gives no answers."""
-        for process in self._processes():
+        server = psutil.Process(self.pid())
+        server.suspend()  # first, so that it begins no process that would be missed
+        until(lambda: server.status() == psutil.STATUS_STOPPED, "the server to stop")
+        for process in server.children():
             with suppress(psutil.NoSuchProcess):  # a worker of Postgres ended by itself
                 process.suspend()
 
     def thaw(self) -> None:
-        for process in self._processes():
+        server = psutil.Process(self.pid())
+        for process in (server, *server.children()):
             with suppress(psutil.NoSuchProcess):
                 process.resume()
-
-    def _processes(self) -> list[psutil.Process]:
-        server = psutil.Process(self.pid())
-        return [server, *server.children()]
 
     def standby(self, directory: Path) -> "Cluster":
         """Another one, which copies this one."""
