@@ -73,7 +73,8 @@ class Cluster:
         return Cluster(directory)
 
     def promote(self) -> None:
-        self.ask("SELECT pg_promote()")
+        self.ask("SELECT pg_promote(wait => false)")  # what waits has a snapshot, for which the replay may wait in turn
+        until(lambda: self.ask("SELECT pg_is_in_recovery()") == [False], "the promotion")
 
     def database(self, **options: str) -> str:
         """The URL of a new database, with run-time options of its connections."""
