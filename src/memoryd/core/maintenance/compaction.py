@@ -33,9 +33,9 @@ def decayed(engine: Engine, workspace: Workspace) -> list[Record]:
 
     def work(queries: Queries) -> list[Record]:
         ids = [row["id"] for row in queries.all("maintenance.aging", before=before, limit=LOOKED_AT)]
-        return list(records.fetch(queries, ids, "").values())
+        return list(records.fetch(queries, ids, "", engine.accesses.of(workspace)).values())
 
-    found = [engine.accesses.current(workspace, memory) for memory in engine.store.read(workspace, work)]
+    found = engine.store.read(workspace, work)
     alive = {memory.id: vitality(memory, moment(now)) for memory in found}
     fading = [memory for memory in found if alive[memory.id] < threshold]
     return sorted(fading, key=lambda memory: (-alive[memory.id], memory.id))

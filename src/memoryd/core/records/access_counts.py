@@ -4,6 +4,7 @@ import threading
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 from memoryd.model import Record, Workspace
 from memoryd.store.base import Queries
@@ -15,6 +16,10 @@ class Access:
 
     times: int
     at: str
+
+    def added_to(self, count: int) -> dict[str, Any]:
+        """Return the columns of a record that was recalled `count` times before."""
+        return {"access_count": count + self.times, "accessed_at": self.at}
 
 
 class Accesses:
@@ -53,9 +58,7 @@ class Accesses:
     def current(self, workspace: Workspace, record: Record) -> Record:
         """Return a record with the recalls that its row does not have yet."""
         noted = self.of(workspace).get(record.id)
-        if noted is None:
-            return record
-        return replace(record, access_count=record.access_count + noted.times, accessed_at=noted.at)
+        return replace(record, **noted.added_to(record.access_count)) if noted else record
 
 
 def write(queries: Queries, noted: Mapping[str, Access]) -> None:

@@ -167,7 +167,7 @@ def fetch(
     rows = queries.all("records.fetch", ids=json.dumps(ids), session=session)
     for row in rows:
         if access := accesses.get(row["id"]):
-            row |= {"access_count": row["access_count"] + access.times, "accessed_at": access.at}
+            row.update(access.added_to(row["access_count"]))
     return {row["id"]: record_of(row) for row in rows}
 
 

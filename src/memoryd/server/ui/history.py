@@ -6,7 +6,7 @@ from starlette.responses import HTMLResponse, Response
 
 from memoryd.core.graph.transaction import Graph
 from memoryd.core.maintenance import history, purging
-from memoryd.core.maintenance.history import BEGINNING, DONE, HistoryFilter
+from memoryd.core.maintenance.history import DONE, HistoryFilter
 from memoryd.core.memories import listing
 from memoryd.errors import InvalidInputError
 from memoryd.server.ui.answers import changed, toast
@@ -21,13 +21,11 @@ TYPED = 12  # characters of a record's text that are typed before it goes for go
 def show(visit: Visit) -> Response:
     """Show what was deleted, changed, merged or replaced, the latest first."""
     asked = {name: visit.text(name).strip() for name in ("what", "kind", "by", "words", "since", "until")}
-    time, _, record_id = visit.text("after").partition("~")
-    after = (time, record_id) if time else BEGINNING
     wanted = HistoryFilter(
         what=asked["what"], kind=asked["kind"], by=asked["by"], words=asked["words"], since=asked["since"],
         until=asked["until"], with_done=True,
     )  # fmt: skip
-    found = history.entries(Graph(visit.scope), PAGE + 1, wanted, after)
+    found = history.entries(Graph(visit.scope), PAGE + 1, wanted, listing.mark_of(visit.text("after")))
     values: dict[str, Any] = {
         "entries": found[:PAGE], "asked": asked, "whats": WHATS, "kinds": KINDS,
         "more": visit.address("/history", **asked, after="~".join(found[PAGE - 1].mark)) if len(found) > PAGE else "",

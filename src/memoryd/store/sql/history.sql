@@ -21,7 +21,7 @@ ORDER BY at DESC, id DESC LIMIT :limit
 -- the next writer, or who restored what was there before, which has its writer again.
 SELECT * FROM (
   SELECT v.until AS at, 'changed' AS what, r.id, r.kind, coalesce(v.name, r.name) AS name, r.type, v.body,
-    NULL AS successor, r.name AS now_name, r.type AS now_type, r.body AS now_body, 
+    NULL AS successor, r.name AS now_name, r.type AS now_type, r.body AS now_body,
     CASE WHEN e.id IS NULL THEN '' ELSE 'what was there before was restored' END AS reason,
     coalesce(e.client, w.client, r.client) AS client, coalesce(e.tool, w.tool, r.tool) AS tool
   FROM versions v JOIN records r ON r.workspace_id = v.workspace_id AND r.id = v.id
