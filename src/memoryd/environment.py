@@ -28,10 +28,22 @@ BESIDE = ("HOME", "XDG_DATA_HOME", "OLLAMA_HOST", "OPENAI_API_KEY", "OPENAI_BASE
 FILES = ("MEMORY_DATA_DIR", "MEMORY_DB_PATH", "MEMORY_MCP_DB_PATH", "MEMORY_MODEL_DIR", "MEMORY_PROJECT_DIR")
 """Paths, which a client may give relative to its own directory."""
 
+SILENT = {"ORT_DISABLE_TELEMETRY": "1", "HF_HUB_DISABLE_TELEMETRY": "1"}
+"""What keeps libraries from reporting to their makers: onnxruntime from 1.29 on, and what fastembed downloads with."""
+
 
 def current() -> dict[str, str]:
     """Return a copy of the environment of this process."""
     return dict(os.environ)
+
+
+def silence() -> None:
+    """Keep the libraries of the models from reporting their use, unless the user asks for it; before they are loaded.
+
+    onnxruntime would note each process and session below `~/.cache/Microsoft`, with an id of the machine, and send it.
+    """
+    for name, value in SILENT.items():
+        os.environ.setdefault(name, value)
 
 
 def directory() -> str:

@@ -67,3 +67,16 @@ time.sleep(0.1)
 """
     ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=30, check=False)
     assert (ended.returncode, ended.stderr) == (0, "")
+
+
+@pytest.mark.process
+def test_models_keep_and_send_no_report_of_their_use(model_dir: Path, tmp_path: Path) -> None:
+    """onnxruntime would make an id of this machine and a queue of events below the user's cache as it is imported."""
+    code = """
+from memoryd.models.embedders import load_embedder
+from memoryd.settings import Settings
+load_embedder("bundled", Settings.read()).embed_query("Is the pump broken?")
+"""
+    environ = {"HOME": str(tmp_path), "USERPROFILE": str(tmp_path), "MEMORY_MODEL_DIR": str(model_dir)}
+    subprocess.run([sys.executable, "-c", code], env=environ, timeout=60, check=True)
+    assert list(tmp_path.rglob("*")) == []
