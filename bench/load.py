@@ -27,6 +27,7 @@ from shutil import which
 import httpx2
 import psutil  # type: ignore[import-untyped]
 import psycopg
+from prometheus_client.parser import text_string_to_metric_families
 
 from bench.http import LEGACY, META, MODERN, Json, free_port, serving
 from bench.speed import fact, question, show
@@ -257,6 +258,14 @@ def _models(url: str, token: str) -> list[str]:
     return list(answer.json()["models"].values())
 
 
+def kept(url: str, token: str) -> list[str]:
+    """What a server says that it keeps in memory."""
+    answer = httpx2.get(f"{url}/metrics", headers={"authorization": f"Bearer {token}"}, timeout=60)
+    families = text_string_to_metric_families(answer.text)
+    samples = [one for each in families for one in each.samples if one.name == "memoryd_memory_bytes"]
+    return [f"{one.labels['what']}: {one.value / 1e6:.1f} MB" for one in samples]
+
+
 def tried(given: argparse.Namespace, number: int) -> Seen:
     """What the clients of so many processes see, on a new database."""
     with tempfile.TemporaryDirectory() as directory, ExitStack() as ends:
@@ -278,7 +287,9 @@ def tried(given: argparse.Namespace, number: int) -> Seen:
                 installed("haproxy", ports, Path(directory)) if which("haproxy") else balanced(ports, sticky=True)
             )
         processes = running(servers, Path(directory))
-        return asyncio.run(load(url, token, given.clients, 60 * given.minutes, processes, given.every, database))
+        seen = asyncio.run(load(url, token, given.clients, 60 * given.minutes, processes, given.every, database))
+        print(", ".join(kept(urls[0], token)))
+        return seen
 
 
 def main() -> None:

@@ -96,6 +96,19 @@ def test_what_is_kept_is_counted(tmp_path: Path) -> None:
         assert found["memoryd_unembedded_records", ()] == 0, "no model, no backlog"
 
 
+@pytest.mark.stores
+def test_what_searches_keep_in_memory_is_told(tmp_path: Path) -> None:
+    with serving(tmp_path, "--toolsets", "recall", "--workspace", "default") as server:
+
+        def words() -> float:
+            return figures(server)["memoryd_memory_bytes", (("what", "words"),)]
+
+        server.tool("memory_store", content="the lighthouse lamp burns rapeseed oil")
+        before = words()
+        server.tool("memory_recall", query="which oil does the lamp burn?")
+        assert words() > before
+
+
 def test_a_kind_of_which_nothing_is_left_has_no_figure(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(operations, "FRESH", 0.0)
     with Engine(Settings.read(environment(tmp_path)), fetch=False) as engine:

@@ -6,7 +6,7 @@ from contextlib import suppress
 from typing import Any
 
 from anyio import to_thread
-from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, ProcessCollector
 from prometheus_client.exposition import CONTENT_TYPE_LATEST, generate_latest
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
@@ -70,6 +70,10 @@ class Metrics:
         self._queue.set_function(lambda: calls.waiting)
         self._waiting = Gauge("memoryd_unembedded_records", "Records that lack vectors.", registry=self._registry)
         self._size = Gauge("memoryd_database_bytes", "Size of the database.", registry=self._registry)
+        self._kept = Gauge(
+            "memoryd_memory_bytes", "What searches keep in memory, by kind.", ("what",), registry=self._registry
+        )
+        ProcessCollector(registry=self._registry)
         self._asked = Gauge("memoryd_llm", "What the language model was asked for.", ("what",), registry=self._registry)
         self._counted = -FRESH
         calls.observers.append(self._observe)
@@ -90,6 +94,8 @@ class Metrics:
             self._counted = time.monotonic()
             with suppress(MemorydError):  # the metrics of calls are available anyway
                 self._count()
+        for what, size in self._engine.store.index.kept().items():
+            self._kept.labels(what).set(size)
         for what, number in self._engine.helpers.usage().items():
             self._asked.labels(what).set(number)
         return generate_latest(self._registry)

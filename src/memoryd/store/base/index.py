@@ -28,6 +28,9 @@ class Index(Protocol):
     def coverage(self, queries: Queries, terms: Sequence[Phrase], ids: Sequence[str]) -> dict[str, int]:
         """Return how many of some terms each of some records has."""
 
+    def kept(self) -> dict[str, int]:
+        """Return what this process keeps in memory so that searches are quick, in bytes, by what it is."""
+
     def number(self, queries: Queries, allowed: Filter) -> int:
         """Return how many memories with a key are on the shelf of a filter."""
 

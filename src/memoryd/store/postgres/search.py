@@ -69,6 +69,10 @@ class PostgresIndex:
         self.near = Vectors()
         self._numbers: dict[tuple[str, ...], tuple[int, int]] = {}
 
+    def kept(self) -> dict[str, int]:
+        """Return the bytes in memory of words; vectors stay in the database."""
+        return {"words": self._words.bytes}
+
     def words(self, queries: Queries, query: WordQuery, allowed: Filter, limit: int) -> Scored:
         """Return the records that match by words, scored by BM25 over title, type, body and tags."""
         return self._words.search(queries, query, allowed, limit)

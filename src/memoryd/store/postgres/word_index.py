@@ -104,12 +104,21 @@ class PostgresWordIndex:
         kept[passing[passing < len(kept)]] = scores[passing[passing < len(kept)]]
         return _admitted(queries, known.roll, kept, best(kept, limit), asked)
 
+    @property
+    def bytes(self) -> int:
+        """The size in memory of what is known of all workspaces."""
+        with self._lock:
+            return self._size()
+
+    def _size(self) -> int:
+        return sum(known.bytes for known in self._known.values())
+
     def _of(self, workspace_id: str) -> Known:
         """Return what is known of a workspace; forget those that were searched longest ago where memory lacks."""
         with self._lock:
             known = self._known.setdefault(workspace_id, Known())
             self._known.move_to_end(workspace_id)
-            while len(self._known) > 1 and sum(one.bytes for one in self._known.values()) > MEMORY:
+            while len(self._known) > 1 and self._size() > MEMORY:
                 self._known.popitem(last=False)
             return known
 

@@ -4,6 +4,8 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
+import apsw
+
 from memoryd.model import Filter, VectorSet
 from memoryd.query_syntax import Phrase, WordQuery
 from memoryd.store.base import Queries, Scored, Vector
@@ -60,6 +62,10 @@ class SqliteIndex:
         matches = _matches(terms, _within(queries, Filter()))
         numbers = self._known(queries).numbers(queries, matches)
         return {key: int(numbers[rid]) for key, rid in _rids(queries, ids).items()}
+
+    def kept(self) -> dict[str, int]:
+        """Return the bytes in memory of words, of vectors, and of the pages and statements of all connections."""
+        return {"words": self._words.bytes, "vectors": self._vectors.bytes, "pages": apsw.memory_used()}
 
     def number(self, queries: Queries, allowed: Filter) -> int:
         """Return how many memories with a key are on a shelf; counting them takes longer than a search."""

@@ -403,8 +403,17 @@ class VectorIndexes:
             kept.index.show(come["vectors"], come["removals"])
             return question(kept.index)
 
+    @property
+    def bytes(self) -> int:
+        """The size in memory of all indexes."""
+        with self._lock:
+            return self._size()
+
+    def _size(self) -> int:
+        return sum(kept.bytes for kept in self._indexes.values())
+
     def _stay_small(self) -> None:
-        while len(self._indexes) > 1 and sum(kept.bytes for kept in self._indexes.values()) > MEMORY:
+        while len(self._indexes) > 1 and self._size() > MEMORY:
             self._indexes.popitem(last=False)
 
 

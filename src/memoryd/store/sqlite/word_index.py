@@ -30,6 +30,11 @@ class WordIndex:
     def __init__(self) -> None:
         self._postings = Postings()
 
+    @property
+    def bytes(self) -> int:
+        """The size in memory."""
+        return self._postings.bytes
+
     def scores(self, queries: Queries, matches: Sequence[str], *, every: bool) -> NDArray[np.float64]:
         """Return the BM25 of each rid: the sum of what it has of `matches`; 0 with none, or if `every`, not all."""
         postings = self._caught_up(queries, matches)
