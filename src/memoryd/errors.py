@@ -16,6 +16,10 @@ class InvalidParamsError(InvalidInputError):
     """The parameters violate the protocol: answered with a protocol error instead of a tool result."""
 
 
+class ChangedMeanwhileError(InvalidInputError):
+    """It was changed after it was read. Nothing was changed by this; look at it and try again."""
+
+
 class NotFoundError(MemorydError):
     """Nothing of that name exists."""
 

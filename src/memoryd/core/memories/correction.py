@@ -9,7 +9,7 @@ from memoryd.core.records import records, short_ids
 from memoryd.core.records.deduplication import fingerprint
 from memoryd.core.scope import Scope
 from memoryd.core.security.secrets import cleaned
-from memoryd.errors import InvalidInputError, NotFoundError
+from memoryd.errors import ChangedMeanwhileError, InvalidInputError, NotFoundError
 from memoryd.model import CLIENT, Kind
 from memoryd.store.base import Queries, Row
 from memoryd.text import unstorable
@@ -27,6 +27,8 @@ class Correction:
     content: str | None = None
     tags: tuple[str, ...] | None = None
     importance: float | None = None
+    seen: str = ""
+    """When the memory was last changed as far as the sender knows; '': whatever it says by now."""
 
     def __post_init__(self) -> None:
         if self.content is not None and not (self.content.strip() and len(self.content) <= CONTENT):
@@ -57,7 +59,7 @@ def correct(scope: Scope, correction: Correction) -> Corrected:
     """Change a memory in place: durable when this returns, and kept as a version until then.
 
     Words, vectors, fingerprint and consolidation follow the new text. Raise NotFoundError if there is no such memory,
-    InvalidInputError if another memory already says the same, or the record is no memory.
+    InvalidInputError if another memory already says the same, or the record is no memory, ChangedMeanwhileError.
     """
     demand_own(scope, "id", [correction.id])
     content = correction.content
@@ -65,6 +67,8 @@ def correct(scope: Scope, correction: Correction) -> Corrected:
 
     def work(queries: Queries) -> tuple[Corrected, bool]:
         row = _memory(scope, queries, correction.id)
+        if correction.seen not in ("", row["updated_at"]):
+            raise ChangedMeanwhileError
         now = scope.engine.clock.now()
         body = row["body"] if content is None else content
         had = json.loads(row["tags"])

@@ -23,7 +23,20 @@ from memoryd.core.scope import Scope as CoreScope
 from memoryd.core.workspaces.registry import usable
 from memoryd.errors import InvalidInputError, MemorydError, NotFoundError, StoreError
 from memoryd.model import Workspace
-from memoryd.server.ui import audit, export, graph, history, home, journal, memories, recall, state, upkeep, vault
+from memoryd.server.ui import (
+    audit,
+    correcting,
+    export,
+    graph,
+    history,
+    home,
+    journal,
+    memories,
+    recall,
+    state,
+    upkeep,
+    vault,
+)
 from memoryd.server.ui.access import IDLE, ROOT, SAFE, PageAccess, cookie_of, is_elsewhere, is_own
 from memoryd.server.ui.kept import Kept
 from memoryd.server.ui.news import stream
@@ -52,8 +65,8 @@ STATUS: Mapping[type[MemorydError], int] = {NotFoundError: 404, InvalidInputErro
 
 
 VIEWS = (
-    memories.VIEWS, recall.VIEWS, graph.VIEWS, vault.VIEWS, journal.VIEWS, history.VIEWS, upkeep.VIEWS, audit.VIEWS,
-    state.VIEWS, export.VIEWS,
+    memories.VIEWS, correcting.VIEWS, recall.VIEWS, graph.VIEWS, vault.VIEWS, journal.VIEWS, history.VIEWS,
+    upkeep.VIEWS, audit.VIEWS, state.VIEWS, export.VIEWS,
 )  # fmt: skip
 """The views of a workspace."""
 

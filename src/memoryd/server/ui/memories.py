@@ -1,4 +1,4 @@
-"""Memories: the list, one record, its correction, forgetting and undo, for one and for many."""
+"""Memories: the list, one record, forgetting and undo, for one and for many."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -10,13 +10,11 @@ from memoryd.core.graph.transaction import Graph
 from memoryd.core.maintenance import history
 from memoryd.core.maintenance.decay import vitality
 from memoryd.core.memories import correction, listing
-from memoryd.core.memories.correction import Correction
-from memoryd.core.memories.listing import Facets, ListedRecord
+from memoryd.core.memories.listing import Facets
 from memoryd.core.memories.memories import Criteria, Memories
 from memoryd.errors import InvalidInputError, NotFoundError
 from memoryd.model import Kind
 from memoryd.server.ui.answers import changed, toast
-from memoryd.server.ui.render import render
 from memoryd.server.ui.visit import View, Visit
 
 SHOWN = 5  # records that a preview of many quotes
@@ -101,44 +99,8 @@ def show_alike(visit: Visit) -> Response:
 
 def show_card(visit: Visit) -> Response:
     """Show a record as it stands in a list."""
-    return visit.fragment("card.html", listed=_listed(visit), open=False)
-
-
-def show_form(visit: Visit) -> Response:
-    """Show the form that corrects a memory."""
-    return visit.fragment("edit.html", listed=_listed(visit), problem="")
-
-
-def _listed(visit: Visit) -> ListedRecord:
-    return listing.story(visit.scope, visit.request.path_params["id"]).now
-
-
-def correct(visit: Visit) -> Response:
-    """Correct a memory; answer with it as it is now, and a way back. A wrong one stays in the form, with the reason."""
-    before = _listed(visit)
-    tags = [tag.strip() for tag in visit.text("tags").replace("\n", ",").split(",") if tag.strip()]
-    try:
-        wanted = Correction(
-            id=before.record.id, content=visit.text("content").replace("\r\n", "\n"), tags=tuple(tags),
-            importance=visit.number("importance", before.record.importance),
-        )  # fmt: skip
-        done = correction.correct(visit.scope, _changes(wanted, before))
-    except InvalidInputError as error:
-        return visit.fragment("edit.html", listed=before, problem=str(error), status=422)
-    card = render("card.html", visit=visit, listed=_listed(visit), open=False)
-    undo = {"ids": list(done.ids), "at": done.at} if done.at else None
-    return HTMLResponse(card + toast(visit, "Corrected." if done.at else "Nothing was changed.", undo))
-
-
-def _changes(wanted: Correction, before: ListedRecord) -> Correction:
-    """Leave out what is as before: it stays, even where it would not be taken today."""
-    record = before.record
-    return Correction(
-        id=record.id,
-        content=None if wanted.content == record.body else wanted.content,
-        tags=None if wanted.tags == record.tags else wanted.tags,
-        importance=None if wanted.importance == record.importance else wanted.importance,
-    )
+    listed = listing.story(visit.scope, visit.request.path_params["id"]).now
+    return visit.fragment("card.html", listed=listed, open=False)
 
 
 def forget(visit: Visit) -> Response:
@@ -202,8 +164,7 @@ def _chosen(visit: Visit) -> list[str]:
 
 VIEWS = (
     View("", show_list), View("/facets", show_facets), View("/m/{id}", show_record), View("/m/{id}/alike", show_alike),
-    View("/m/{id}/card", show_card), View("/m/{id}/edit", show_form, right="correct"),
-    View("/m/{id}/correct", correct, "POST", "correct"), View("/m/{id}/forget", forget, "POST", "forget"),
+    View("/m/{id}/card", show_card), View("/m/{id}/forget", forget, "POST", "forget"),
     View("/restore", restore, "POST", "correct"), View("/many/preview", preview_many, "POST", "correct"),
     View("/many", change_many, "POST", "correct"),
 )  # fmt: skip

@@ -54,9 +54,9 @@ ORDER BY x.deleted_at DESC, x.id DESC LIMIT :limit
 
 -- name: history.record
 -- The record of an id, as far as it can be restored or changed back.
-SELECT r.id, r.kind, r.name, r.type, r.body, r.tags, r.scope, r.deleted_at, d.superseded_by, d.importance, d.access_count,
-  coalesce(d.ending, '') AS ending, o.entity_id, e.name AS entity_name, e.deleted_at AS entity_deleted_at,
-  coalesce(n.other, '') AS node
+SELECT r.id, r.kind, r.name, r.type, r.body, r.tags, r.scope, r.updated_at, r.deleted_at, d.superseded_by, d.importance,
+  d.access_count, coalesce(d.ending, '') AS ending, o.entity_id, e.name AS entity_name,
+  e.deleted_at AS entity_deleted_at, coalesce(n.other, '') AS node
 FROM records r
 LEFT JOIN memory_details d ON d.workspace_id = r.workspace_id AND d.id = r.id
 LEFT JOIN acts n ON n.workspace_id = r.workspace_id AND n.id = r.id AND n.at = r.deleted_at

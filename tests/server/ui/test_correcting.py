@@ -1,0 +1,99 @@
+"""The form that corrects a memory: what it sends back, as a browser does, and what becomes of that."""
+
+import html
+import re
+from typing import Any
+
+import pytest
+
+from memoryd.core.memories import correction, listing
+from memoryd.core.memories.correction import Correction
+from memoryd.core.memories.memories import Memories
+from memoryd.model import Record
+from tests.server.ui.kit import Html, Site, Visitor, site, undo_of
+
+
+def stored(here: Site, content: str, *tags: str, importance: float = 0.5) -> str:
+    return Memories(here.scope).store(content, tags, importance=importance).id
+
+
+def now(here: Site, record_id: str) -> Record:
+    return listing.story(here.scope, record_id).now.record
+
+
+def sent(answer: str) -> dict[str, Any]:
+    """What a browser sends of the form as it is: lines with its own ends, and the slider where it can stand."""
+    (written,) = re.findall(r"<textarea[^>]*>\n(.*?)</textarea>", answer, re.DOTALL)
+    fields = {field["name"]: field["value"] for field in Html(answer).all("input")}
+    place = round(float(fields["importance"]) / 0.05) * 0.05
+    lines = re.sub(r"\r\n?|\n", "\r\n", html.unescape(written))
+    return {**fields, "importance": f"{place:g}", "content": lines}
+
+
+def form(owner: Visitor, record_id: str) -> dict[str, Any]:
+    return sent(owner.get(f"/m/{record_id}/edit").text)
+
+
+@pytest.mark.parametrize(
+    ("content", "tags", "importance"),
+    [
+        ("plain", ("a", "b"), 0.5),
+        ("two\nlines", ("Paris, France", "Paris", "a,b"), 0.33),
+        ("of\r\nWindows\r\n", (), 0.72),
+        ("of\rold\r", ("x",), 0.999),
+    ],
+)
+def test_a_form_that_is_sent_as_it_is_changes_nothing(
+    here: Site, owner: Visitor, content: str, tags: tuple[str, ...], importance: float
+) -> None:
+    one = stored(here, content, *tags, importance=importance)
+    before = now(here, one)
+    assert "Nothing was changed." in owner.done(f"/m/{one}/correct", **form(owner, one)).text
+    assert now(here, one) == before
+
+
+def test_what_is_not_touched_stays(here: Site, owner: Visitor) -> None:
+    one = stored(here, "of\r\nWindows", "Paris, France", "a", importance=0.33)
+    owner.done(f"/m/{one}/correct", **form(owner, one) | {"tags": "b, Paris, France,c"})
+    assert (now(here, one).body, now(here, one).importance) == ("of\r\nWindows", 0.33)
+    assert now(here, one).tags == ("b", "Paris, France", "c")
+    owner.done(f"/m/{one}/correct", **form(owner, one) | {"importance": "0.6"})
+    assert now(here, one).importance == 0.6
+
+
+def test_what_cannot_be_stored_stays_in_the_form(here: Site, owner: Visitor) -> None:
+    one, other = stored(here, "Ann lives in Rome.", "people"), stored(here, "Bob lives in Bonn.")
+    typed = form(owner, one) | {"content": "Bob lives in Bonn", "tags": "people, new", "importance": "0.8"}
+    answer = owner.post(f"/m/{one}/correct", **typed)
+    assert (answer.status_code, f"{other} already says this" in answer.text) == (422, True)
+    assert sent(answer.text) == typed
+    assert now(here, one).body == "Ann lives in Rome."
+
+
+def test_a_refused_secret_does_not_take_the_text_along(home: Any) -> None:
+    with site(home, MEMORY_SECRETS="refuse") as here:
+        one, owner = stored(here, "Ann lives in Rome."), here.owner()
+        typed = form(owner, one) | {"content": "Long work, and AKIA" + "QYLPMN5HHFIQR7XY at its end."}
+        answer = owner.post(f"/m/{one}/correct", **typed)
+        assert (answer.status_code, sent(answer.text)) == (422, typed)
+
+
+def test_two_who_correct_the_same_memory_hear_of_each_other(here: Site, owner: Visitor) -> None:
+    one = stored(here, "Ann lives in Rome.", "people")
+    mine = form(owner, one) | {"content": "Ann lives in Oslo, by the harbour."}
+    correction.correct(here.scope, Correction(id=one, content="Ann moved to Bonn."))
+    answer = owner.post(f"/m/{one}/correct", **mine)
+    assert (answer.status_code, "It says now: Ann moved to Bonn." in Html(answer.text).text) == (409, True)
+    assert (now(here, one).body, sent(answer.text)["content"]) == ("Ann moved to Bonn.", mine["content"])
+    done = owner.done(f"/m/{one}/correct", **sent(answer.text))
+    assert now(here, one).body == "Ann lives in Oslo, by the harbour."
+    owner.done("/restore", **{name: undo_of(done)[name] for name in ("id", "at")})
+    assert now(here, one).body == "Ann moved to Bonn."
+
+
+def test_what_was_forgotten_meanwhile_is_not_corrected(here: Site, owner: Visitor) -> None:
+    one = stored(here, "Ann lives in Rome.")
+    mine = form(owner, one)
+    owner.done(f"/m/{one}/forget")
+    answer = owner.post(f"/m/{one}/correct", **mine | {"content": "Ann lives in Oslo."})
+    assert (answer.status_code, answer.headers["HX-Retarget"]) == (404, "#toast")  # the form stays where it is
