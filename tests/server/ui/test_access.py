@@ -1,13 +1,14 @@
 """Who gets in, for how long, and which requests can change something."""
 
 from pathlib import Path
+from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
 from memoryd.core.memories.memories import Memories
 from memoryd.server.ui.access import IDLE, TICKET_TIME, PageAccess
 from memoryd.server.ui.app import HEADERS, VIEWS
-from tests.server.ui.kit import HOST, HTMX, OWN, Site, Visitor, site
+from tests.server.ui.kit import HOST, HTMX, OWN, Html, Site, Visitor, site
 
 ALL = [view for views in VIEWS for view in views]
 READS = [view.path for view in ALL if view.method == "GET"]
@@ -80,6 +81,11 @@ def test_the_cookie_is_for_this_page_alone(here: Site) -> None:
         assert part in cookie
 
 
+def test_a_browser_keeps_the_cookie_of_a_session_that_is_in_use(here: Site) -> None:
+    cookie = here.with_key().enter(here.page.access.ticket()).headers["set-cookie"]
+    assert int(cookie.partition("Max-Age=")[2].partition(";")[0]) > 10 * IDLE
+
+
 def test_guessing_is_limited(here: Site) -> None:
     stranger = here.with_key()
     codes = [stranger.enter(f"memoryd_x_{number}").status_code for number in range(25)]
@@ -109,6 +115,19 @@ def test_who_is_not_logged_in_sees_nothing(here: Site, record: str) -> None:
         answer = stranger.get(filled(path, record))
         assert (answer.status_code, answer.headers["location"][:9]) == (303, "/ui/login"), path
         assert stranger.get(filled(path, record), **{"HX-Request": "true"}).status_code == 401, path
+
+
+def test_who_has_to_log_in_again_comes_back_and_keeps_what_was_typed(here: Site, record: str) -> None:
+    stranger, place = here.with_key(), f"/ui/w/default/m/{record}?q=1"
+    answer = stranger.get("?tag=a%26b", **{"HX-Request": "true", "HX-Current-URL": f"{HOST}{place}"})
+    assert parse_qs(urlsplit(answer.headers["hx-redirect"]).query)["next"] == [place]
+    answer = stranger.get("?tag=a%26b")
+    assert parse_qs(urlsplit(answer.headers["location"]).query)["next"] == ["/ui/w/default?tag=a%26b"]
+    answer = stranger.post(f"/m/{record}/correct", content="what took an hour to write")
+    assert (answer.status_code, answer.headers["hx-retarget"]) == (401, "#toast")
+    assert "hx-redirect" not in answer.headers
+    (link,) = Html(answer.text).all("a")
+    assert (link["href"], link["target"]) == ("/ui/login", "_blank")
 
 
 def test_who_may_only_read_changes_nothing(here: Site, record: str) -> None:

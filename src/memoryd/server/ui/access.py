@@ -14,6 +14,7 @@ from memoryd.core.access.tokens import EVERYTHING, Grant
 
 TICKET_TIME = 60.0  # seconds in which a ticket can be used, once
 IDLE = 12 * 3600.0  # seconds after which an unused session ends
+COOKIE = 30 * 24 * 3600  # seconds for which a browser keeps the key; when a session ends, this process decides
 MOST = 1_000  # sessions; beyond that the one that was unused for longest ends
 SAFE = frozenset({"GET", "HEAD"})
 ROOT = "/ui"

@@ -3,7 +3,7 @@
 import logging
 from collections.abc import Callable, Mapping
 from threading import Event
-from urllib.parse import parse_qs, urlencode
+from urllib.parse import parse_qs, urlencode, urlsplit, urlunsplit
 
 from anyio import CapacityLimiter, to_thread
 from limits import parse
@@ -37,7 +37,7 @@ from memoryd.server.ui import (
     upkeep,
     vault,
 )
-from memoryd.server.ui.access import IDLE, ROOT, SAFE, PageAccess, cookie_of, is_elsewhere, is_own
+from memoryd.server.ui.access import COOKIE, ROOT, SAFE, PageAccess, cookie_of, is_elsewhere, is_own
 from memoryd.server.ui.kept import Kept
 from memoryd.server.ui.news import stream
 from memoryd.server.ui.render import HERE, render
@@ -61,6 +61,7 @@ HEADERS = {
 }
 IN_TOAST = {"HX-Retarget": "#toast", "HX-Reswap": "innerHTML"}
 """Where htmx shows what went wrong."""
+ENDED = "Your session has ended, and nothing was stored. What you typed is still here: log in, then try again."
 STATUS: Mapping[type[MemorydError], int] = {NotFoundError: 404, InvalidInputError: 400, StoreError: 503}
 
 
@@ -178,7 +179,7 @@ class Page:
         # A redirect would still count as the other site's request, and the strict cookie would not be sent.
         answer = HTMLResponse(render("entered.html", next=target))
         answer.set_cookie(
-            cookie_of(request), session, max_age=int(IDLE), path=ROOT, secure=request.url.scheme == "https",
+            cookie_of(request), session, max_age=COOKIE, path=ROOT, secure=request.url.scheme == "https",
             httponly=True, samesite="strict",
         )  # fmt: skip
         return answer
@@ -231,10 +232,15 @@ def _login_page(problem: str, target: str, status: int) -> Response:
 
 
 def _to_login(request: Request) -> Response:
+    """Send somebody without a session to log in, and back; but not away from a form, which holds what was typed."""
+    if request.method not in SAFE:
+        return HTMLResponse(render("toast.html", status=401, text=ENDED, undo=None, login=True), 401, IN_TOAST)
+    wanted = urlsplit(request.headers.get("hx-current-url", str(request.url)))
+    place = urlunsplit(("", "", wanted.path, wanted.query, ""))
+    login = f"{ROOT}/login?{urlencode({'next': place})}"
     if "hx-request" in request.headers:
-        return Response(status_code=401, headers={"HX-Redirect": f"{ROOT}/login"})
-    wanted = request.url.path + (f"?{request.url.query}" if request.url.query else "")
-    return RedirectResponse(f"{ROOT}/login?{urlencode({'next': wanted})}", 303)
+        return Response(status_code=401, headers={"HX-Redirect": login})
+    return RedirectResponse(login, 303)
 
 
 def _refused(status: int, text: str) -> Response:
