@@ -15,7 +15,7 @@ import platformdirs.macos
 import pytest
 
 from memoryd import __version__
-from memoryd.cli.clients.catalog import CLIENTS
+from memoryd.cli.clients.catalog import CLIENTS, connecting
 from tests.cli.test_commands import NOBODY, Run, data, run, script, told
 from tests.clients import PATIENCE, environment
 from tests.commands import process
@@ -209,6 +209,11 @@ def test_a_server_elsewhere(at_home: Run, home: Path, client: str) -> None:
     at_home("uninstall", client)
     assert TABLES.get(client, "mcpServers") in held(file)
     assert held(file).get("inputs", []) == []
+
+
+def test_a_workspace_of_a_server_is_named_in_ascii() -> None:
+    made = connecting(CLIENTS["cursor"], "memory", URL, "チーム 1", "")
+    assert made["headers"] == {"X-Memory-Workspace": "%E3%83%81%E3%83%BC%E3%83%A0%201"}
 
 
 @pytest.mark.slow

@@ -56,7 +56,7 @@ LARGEST = 4 * 1024 * 1024
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[HttpServer]:
     home = tmp_path_factory.mktemp("safety")
-    allowed = "memory.example.org, 10.1.2.3:8765"
+    allowed = "memory.example.org, 10.1.2.3:8765, fd00::1, [fd00::2]"
     with serving(
         home, "--toolsets", "recall,vault", MEMORY_ALLOWED_HOSTS=allowed
     ) as server:  # fmt: skip
@@ -117,10 +117,12 @@ def test_pages_of_other_origins_are_refused(server: HttpServer, origin: str) -> 
 
 
 @pytest.mark.parametrize(
-    "host", ["memory.example.org", "memory.example.org:443", "10.1.2.3:8765", "localhost", "[::1]:1"]
-)
+    "host",
+    ["memory.example.org", "memory.example.org:443", "10.1.2.3:8765", "Memory.Example.ORG", "[fd00::1]:8765",
+     "[FD00::2]", "localhost", "LocalHost:1", "[::1]:1"],
+)  # fmt: skip
 def test_names_that_are_allowed(server: HttpServer, host: str) -> None:
-    local = host.startswith(("localhost", "["))
+    local = host.lower().startswith(("localhost", "[::1]"))
     for origin in ({}, {"Origin": f"https://{host}"}, {"Origin": "http://localhost:3000"}):
         answer = server.tool("memory_inspect", {"Host": host, WORKSPACE: "one"} | origin)
         assert answer.status_code == (200 if local else 401), (host, origin)

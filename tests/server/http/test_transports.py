@@ -6,6 +6,8 @@ from pathlib import Path
 import pytest
 from mcp import MCPError, types
 
+from memoryd.core.memories.memories import Memories
+from memoryd.core.scope import Scope
 from tests.clients import until
 from tests.http import WORKSPACE, HttpServer, beside, remote, serving
 
@@ -58,6 +60,29 @@ def test_c_the_workspace_must_exist(server: HttpServer) -> None:
         archived = server.request(method, path, headers={WORKSPACE: "old"}, json={})
         assert archived.status_code == 409
         assert "archived" in archived.json()["error"]
+
+
+@pytest.mark.parametrize(
+    ("name", "sent"),
+    [
+        ("チーム", "チーム".encode()),
+        ("チーム", b"%E3%83%81%E3%83%BC%E3%83%A0"),
+        ("Zürich", "Zürich".encode()),
+        ("Zürich", "Zürich".encode("latin-1")),
+        ("100%41", b"100%41"),
+        ("100%41", b"100%2541"),
+        ("team/a b", b"team%2Fa%20b"),
+    ],
+)
+def test_a_workspace_may_be_called_anything(server: HttpServer, name: str, sent: bytes) -> None:
+    with beside(server) as engine:
+        engine.workspaces.ensure(name)
+        engine.workspaces.ensure("100A")
+    answer = server.request("POST", "/tools/memory_store", headers={WORKSPACE: sent}, json={"content": name})
+    assert answer.status_code == 200, answer.text
+    with beside(server) as engine:
+        assert Memories(Scope(engine, engine.workspaces.active(name))).stats()["kinds"] == {"memory": 1}
+    assert server.request("POST", "/tools/memory_inspect", headers={WORKSPACE: b"%00"}, json={}).status_code == 404
 
 
 @pytest.mark.slow

@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
+from urllib.parse import quote
 
 import platformdirs
 import platformdirs.unix
@@ -105,7 +106,9 @@ def started_by(client: Client, command: Sequence[str]) -> ServerEntry:
 
 def connecting(client: Client, name: str, url: str, workspace: str, variable: str) -> ServerEntry:
     """An entry that connects to a workspace of a server; `variable`, which holds the token, may be empty."""
-    headers = {WORKSPACE: workspace}
+    headers = {
+        WORKSPACE: workspace if workspace.isascii() else quote(workspace)
+    }  # not every client sends other letters
     entry: ServerEntry = {**client.remote, client.url: url}
     if variable and client.bearer:
         entry[client.bearer] = variable

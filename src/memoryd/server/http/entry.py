@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
-from urllib.parse import urlsplit
+from urllib.parse import unquote, urlsplit
 
 from anyio import to_thread
 from limits import RateLimitItem, parse
@@ -33,6 +33,7 @@ from memoryd.server.connection import ADMISSION, Admission
 from memoryd.server.http.openapi import WORKSPACE
 from memoryd.server.ui.access import ROOT
 from memoryd.settings import Settings
+from memoryd.text import storable
 
 log = logging.getLogger(__name__)
 
@@ -61,7 +62,7 @@ class Refusal(Exception):  # noqa: N818 - an answer rather than an error
 
 def name_of(host: str) -> str:
     """Return the name in a `Host` header, or an `Origin` without its scheme, without the port; '' if malformed."""
-    found = _HOST.fullmatch(host)
+    found = _HOST.fullmatch(host.lower())
     return found[1].strip("[]") if found else ""
 
 
@@ -83,9 +84,10 @@ def is_open(request: HTTPConnection) -> bool:
 def security(settings: Settings) -> TransportSecuritySettings:
     """Return the allowed host names and origins of requests, as a protection against DNS rebinding."""
     host, public = settings.host, settings.public_url
-    names = ["127.0.0.1", "localhost", "[::1]", LOCAL_NAME, *settings.allowed_hosts]
-    names += [] if host in ("0.0.0.0", "::") else [host]  # noqa: S104 - asked, not bound
-    names += [name_of(urlsplit(public).netloc)] if public else []
+    given = ["127.0.0.1", "localhost", "::1", LOCAL_NAME, *settings.allowed_hosts]
+    given += [] if host in ("0.0.0.0", "::") else [host]  # noqa: S104 - asked, not bound
+    given += [name_of(urlsplit(public).netloc)] if public else []
+    names = [f"[{name}]" if name.count(":") > 1 and name[0] != "[" else name for name in map(str.lower, given)]
     return TransportSecuritySettings(
         enable_dns_rebinding_protection=True,
         allowed_hosts=[form for name in names for form in (name, f"{name}:*")],
@@ -166,7 +168,7 @@ class Entrance:
             await self._app(scope, receive, send)
             return
         request = Request(scope, receive)
-        if self._public.netloc and request.headers.get("host") == self._public.netloc:
+        if self._public.netloc and request.headers.get("host", "").lower() == self._public.netloc:
             scope["scheme"] = self._public.scheme  # so that cookies and origins are the public ones behind any proxy
         try:
             await self._admit(request)
@@ -228,18 +230,24 @@ class Entrance:
 
     def _bound(self, request: Request, grant: Grant) -> Workspace | None:
         """c: return the workspace of the header, which must exist; a token bound to one allows no other."""
-        name = request.headers.get(WORKSPACE, "").strip()
+        name = header_of(request, WORKSPACE)
         if not name and not grant.workspace:
             opens = request.method == "POST" and not request.scope["path"].startswith(MESSAGES)
             if self._calls.binding and (opens or request.scope["path"] == SSE):
                 raise Refusal(400, f"Missing required header: {WORKSPACE}")
             return None
         try:
-            return self._find(name, grant.workspace)
+            return self._find(self._spelled(name), grant.workspace)
         except NotFoundError as error:
             raise Refusal(404, str(error)) from None
         except InvalidInputError as error:
             raise Refusal(409, str(error)) from None
+
+    def _spelled(self, name: str) -> str:
+        """Return a name without its percent-encoding: many clients can send ASCII alone."""
+        if "%" not in name or self._calls.engine.workspaces.get(name):
+            return name
+        return storable(unquote(name))
 
     def _find(self, name: str, bound: str) -> Workspace:
         if not bound:
@@ -272,11 +280,23 @@ class Guard:
 
 
 def _named(request: Request, public: bool) -> Request:
-    """Return a request as its names are checked: pages of any site may call what a public server shares with them."""
-    if not (public and is_from_anywhere(request.scope["path"])):
-        return request
-    headers = [(name, value) for name, value in request.scope["headers"] if name != b"origin"]
+    """Return a request as its names are checked: in lower case, as names have none.
+
+    Pages of any site may call what a public server shares with them.
+    """
+    shared = public and is_from_anywhere(request.scope["path"])
+    names = (b"host",) if shared else (b"host", b"origin")
+    headers = [(name, value.lower()) for name, value in request.scope["headers"] if name in names]
     return Request({**request.scope, "headers": headers})
+
+
+def header_of(request: Request, name: str) -> str:
+    """Return a header as text: in UTF-8, as clients send names today, else in Latin-1, as HTTP has it; '' if none."""
+    given = request.headers.get(name, "").encode("latin-1")
+    try:
+        return given.decode().strip()
+    except UnicodeDecodeError:
+        return given.decode("latin-1").strip()
 
 
 def rate_of(text: str) -> RateLimitItem | None:

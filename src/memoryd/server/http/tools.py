@@ -24,7 +24,7 @@ from memoryd.errors import (
 from memoryd.server.auth.step_up import insufficient
 from memoryd.server.calls import RETRY, Calls
 from memoryd.server.connection import ADMISSION, Admission, Caller, client_name, session_name
-from memoryd.server.http.entry import Refusal
+from memoryd.server.http.entry import Refusal, header_of
 from memoryd.server.http.openapi import SESSION, document
 from memoryd.toolsets.registry import Tool
 
@@ -57,7 +57,7 @@ class Plain:
         try:
             arguments = await _arguments(request)
             caller = Caller(
-                session_id=session_name(request.headers.get(SESSION)) or admission.grant.principal,
+                session_id=session_name(header_of(request, SESSION)) or admission.grant.principal,
                 grant=admission.grant, workspace=admission.workspace, remote=True,
                 client=client_name(request.headers.get("user-agent", "")),
             )  # fmt: skip
