@@ -1,5 +1,7 @@
 """Who gets in, for how long, and which requests can change something."""
 
+import socket
+import sys
 from pathlib import Path
 from urllib.parse import parse_qs, urlsplit
 
@@ -8,6 +10,7 @@ import pytest
 from memoryd.core.memories.memories import Memories
 from memoryd.server.ui.access import IDLE, TICKET_TIME, PageAccess
 from memoryd.server.ui.app import HEADERS, VIEWS
+from memoryd.server.ui.local import own_name
 from tests.server.ui.kit import HOST, HTMX, OWN, Html, Site, Visitor, site
 
 ALL = [view for views in VIEWS for view in views]
@@ -107,6 +110,16 @@ def test_the_private_file_may_log_in_and_nothing_else(here: Site) -> None:
 
 
 # every route ---------------------------------------------------------------------------------------------------------
+
+
+def test_the_page_has_a_name_that_each_browser_finds(monkeypatch: pytest.MonkeyPatch) -> None:
+    def lost(*_: object) -> None:
+        raise socket.gaierror
+
+    monkeypatch.setattr(socket, "getaddrinfo", lost)
+    assert own_name() == "memoryd.localhost"  # browsers know this name by themselves
+    monkeypatch.setattr(sys, "platform", "darwin")
+    assert own_name() == "localhost"  # but for Safari, which asks the system
 
 
 def test_who_is_not_logged_in_sees_nothing(here: Site, record: str) -> None:

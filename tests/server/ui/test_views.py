@@ -425,3 +425,14 @@ def test_workspaces_are_chosen_where_there_are_several(here: Site, owner: Visito
     assert "1 memory" in html.text
     here.engine.workspaces.archive("other")
     assert owner.request("GET", "/ui/w/other", headers=OWN).status_code == 400
+
+
+def test_a_workspace_may_be_called_anything(here: Site, owner: Visitor) -> None:
+    names = ["team/a", "team/a/history", "100%", "a%2Fb", "チーム", "a b?c#d", "<i>"]
+    for name in names:
+        here.engine.workspaces.ensure(name)
+    links = Html(owner.request("GET", "/ui/", headers=OWN).text).all("a")
+    ways = [link["href"] for link in links if "/w/" in link["href"]]
+    pages = [Html(owner.request("GET", f"{way}/history", headers=OWN).text) for way in ways]
+    assert {page.all("body")[0]["data-workspace"] for page in pages} == {"default", *names}
+    assert {page.all("body")[0]["data-base"] for page in pages} == set(ways)

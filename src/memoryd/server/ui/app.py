@@ -3,7 +3,7 @@
 import logging
 from collections.abc import Callable, Mapping
 from threading import Event
-from urllib.parse import parse_qs, urlencode, urlsplit, urlunsplit
+from urllib.parse import parse_qs, unquote, urlencode, urlsplit, urlunsplit
 
 from anyio import CapacityLimiter, to_thread
 from limits import parse
@@ -42,6 +42,7 @@ from memoryd.server.ui.kept import Kept
 from memoryd.server.ui.news import stream
 from memoryd.server.ui.render import HERE, render
 from memoryd.server.ui.visit import CLIENT, Right, View, Visit
+from memoryd.text import storable
 
 log = logging.getLogger(__name__)
 
@@ -53,7 +54,7 @@ HEADERS = {
     "connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
     "X-Frame-Options": "DENY",
     "X-Content-Type-Options": "nosniff",
-    "Referrer-Policy": "no-referrer",
+    "Referrer-Policy": "same-origin",  # without any, the forms to log in and out would come from the origin `null`
     "Cross-Origin-Opener-Policy": "same-origin",
     "Cross-Origin-Resource-Policy": "same-origin",
     "Permissions-Policy": "camera=(), geolocation=(), microphone=()",
@@ -129,9 +130,9 @@ class Page:
 
     def _place(self, request: Request, grant: Grant) -> Workspace | None:
         """Return the workspace of the address. For a grant that does not reach one, it does not exist."""
-        name = request.path_params.get("workspace")
-        if name is None:
+        if (given := request.path_params.get("workspace")) is None:
             return None
+        name = storable(unquote(given))
         found = self._engine.workspaces.get(name)
         if found is None or grant.workspace not in ("", found.id):
             raise NotFoundError(f"There is no workspace {name[:100]!r}, or it is not yours to see.")

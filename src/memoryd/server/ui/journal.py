@@ -1,6 +1,7 @@
 """Sessions turn by turn, and the days of a workspace."""
 
 from itertools import pairwise
+from urllib.parse import quote
 
 from starlette.responses import Response
 
@@ -41,7 +42,7 @@ def session(visit: Visit) -> Response:
     return visit.page(
         "session.html", "sessions", name=name, turns=list(zip(turns.page, beside, strict=True)), total=turns.total,
         offset=offset, before=before if offset == 0 else [], summary=summary,
-        more=visit.address(f"/sessions/{name}", offset=offset + TURNS) if offset + TURNS < turns.total else "",
+        more=visit.address(f"/sessions/{quote(name)}", offset=offset + TURNS) if offset + TURNS < turns.total else "",
     )  # fmt: skip
 
 

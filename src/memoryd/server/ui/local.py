@@ -1,13 +1,13 @@
 """The page on this machine alone: a server of its own, and the browser opened on it with a one-time ticket."""
 
 import socket
+import sys
 import tempfile
 import webbrowser
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from html import escape
 from pathlib import Path
-from urllib.parse import quote
 
 from starlette.applications import Starlette
 from starlette.middleware import Middleware
@@ -24,6 +24,7 @@ from memoryd.server.http.app import Logged, serve
 from memoryd.server.http.entry import name_of
 from memoryd.server.ui.access import ROOT, origin_of
 from memoryd.server.ui.app import Page
+from memoryd.server.ui.visit import address_of
 from memoryd.settings import Settings
 
 HOST = "127.0.0.1"
@@ -43,7 +44,7 @@ def show(settings: Settings, say: Callable[[str], None], *, browser: bool = True
     with tempfile.TemporaryDirectory(prefix="memoryd-ui-") as private:
 
         def announce(address: str) -> None:
-            home = address.replace(HOST, LOCAL_NAME)
+            home = address.replace(HOST, own_name())
             say(f"The page is at {home}{ROOT}/ until this ends (Ctrl-C).")
             way_in = Path(private) / "open.html"
             if browser and _opened(way_in, home, page.access.ticket(), _first(engine)):
@@ -52,6 +53,16 @@ def show(settings: Settings, say: Callable[[str], None], *, browser: bool = True
             say(page.access.ticket(TYPED))
 
         serve(engine, made=lambda _: application(engine, page), announce=announce)
+
+
+def own_name() -> str:
+    """Return the page's name: LOCAL_NAME, or `localhost` where Safari, which asks the system, would not find that."""
+    if sys.platform == "darwin":  # until version 26; other browsers know the name themselves
+        try:
+            socket.getaddrinfo(LOCAL_NAME, None)
+        except OSError:
+            return "localhost"
+    return LOCAL_NAME
 
 
 def _first(engine: Engine) -> str:
@@ -78,7 +89,7 @@ def _opened(way_in: Path, home: str, ticket: str, workspace: str) -> bool:
     way_in.write_text(
         "<!doctype html><meta charset=utf-8><meta name=referrer content=no-referrer><title>memoryd</title>"
         f'<form method=post action="{escape(home)}{ROOT}/login"><input type=hidden name=key value="{escape(ticket)}">'
-        f'<input type=hidden name=next value="{ROOT}/w/{escape(quote(workspace, safe=""))}">'
+        f'<input type=hidden name=next value="{escape(address_of(workspace))}">'
         "<noscript><button>Open memoryd</button></noscript></form><script>document.forms[0].submit()</script>",
         encoding="utf-8",
     )

@@ -31,6 +31,11 @@ Right = Literal["see", "correct", "forget", "administer"]
 """What a view takes: to see, to change memories, to delete them, or everything."""
 
 
+def address_of(name: str) -> str:
+    """Return the address of a workspace. A slash of its name is encoded twice: servers decode paths, then part them."""
+    return f"{ROOT}/w/{quote(name.replace('%', '%25').replace('/', '%2F'), safe='')}"
+
+
 @dataclass(frozen=True, slots=True)
 class View:
     """A route of the page, below that of its workspace, and its handler."""
@@ -71,7 +76,7 @@ class Visit:
 
     def base_of(self, workspace: Workspace) -> str:
         """Return the address of a workspace."""
-        return f"{ROOT}/w/{quote(workspace.name, safe='')}"
+        return address_of(workspace.name)
 
     @property
     def writes(self) -> bool:
