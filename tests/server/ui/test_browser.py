@@ -148,6 +148,15 @@ def test_every_view_is_readable_in_both_schemes_and_fits_a_phone(tab: Tab) -> No
         tab.page.set_viewport_size(SCREEN)
 
 
+COMPOSED = """(key) => document.activeElement.dispatchEvent(
+  new KeyboardEvent("keydown", { key, bubbles: true, cancelable: true, isComposing: true }))"""
+"""A key while a word is composed of several, as in Japanese."""
+HIDDEN = """(hidden) => {
+  Object.defineProperty(document, "hidden", { value: hidden, configurable: true });
+  document.dispatchEvent(new Event("visibilitychange")); }"""
+"""The tab behind others: a browser keeps six connections to a server for all of them."""
+
+
 def test_a_wrong_memory_is_found_corrected_and_the_correction_undone_by_keys_alone(tab: Tab) -> None:
     Memories(tab.served.scope).store("The door of the archive opens with key 7.")
     keys = tab.page.keyboard
@@ -158,8 +167,12 @@ def test_a_wrong_memory_is_found_corrected_and_the_correction_undone_by_keys_alo
     keys.press("e")
     tab.page.wait_for_selector(".editing textarea:focus")
     tab.page.fill(".editing textarea", "The door of the archive opens with key 9.")
+    tab.page.evaluate(COMPOSED, "Escape")
+    keys.press("Escape")
+    tab.page.focus(".editing textarea")
     keys.press("Control+Enter")
     tab.sees("key 9.")
+    until(lambda: tab.page.evaluate("document.activeElement.matches('article.card')"), "the keyboard on the memory", 30)
     tab.sees("Undo", "#toast")
     tab.picture("corrected")
     keys.press("u")
@@ -176,6 +189,11 @@ def test_what_an_agent_stores_appears_by_itself(tab: Tab) -> None:
     tab.go()
     Memories(tab.served.scope).store("Somebody has just stored this.")
     tab.sees("Somebody has just stored this.")
+    with tab.page.expect_event("requestfailed", lambda request: "/events" in request.url):
+        tab.page.evaluate(HIDDEN, True)
+    Memories(tab.served.scope).store("And this while nobody looked on.")
+    tab.page.evaluate(HIDDEN, False)
+    tab.sees("nobody looked on")
 
 
 def test_enter_searches_by_meaning_and_an_address_can_be_shared(tab: Tab) -> None:
@@ -339,6 +357,8 @@ def test_two_tabs_see_the_same(browser: Any, served: Served) -> None:
     one.page.locator(".card", has_text="lighthouse").first.focus()
     one.page.keyboard.press("Delete")
     other.misses("Both tabs see this lighthouse.")
+    one.page.click("text=Log out")
+    one.page.wait_for_selector("#key")
     for each in (one, other):
         each.context.close()
 
@@ -350,7 +370,12 @@ def test_a_server_that_is_gone_is_said_to_be_and_nothing_is_lost(browser: Any, t
     tab.page.keyboard.press("e")
     tab.page.wait_for_selector(".editing textarea:focus")
     tab.page.fill(".editing textarea", "typed while it went away")
+    served.page.access.leave(tab.context.cookies()[0]["value"])
+    tab.page.keyboard.press("Control+Enter")
+    tab.sees("Your session has ended", "#toast")
+    tab.page.click("nav >> text=History")  # the question whether to leave is dismissed
     served.stop()
+    tab.page.focus(".editing textarea")
     tab.page.keyboard.press("Control+Enter")
     tab.sees("memoryd does not answer", "#toast")
     assert tab.page.input_value(".editing textarea") == "typed while it went away"

@@ -1,16 +1,13 @@
 // @ts-check
 // What the page does by itself: keys, toasts with an undo, choosing many, the palette, and news while one looks on.
 /* global htmx */
+import { unsaved } from "./editing.js";
 const h = /** @type {any} */ (window).htmx;
 const $ = (/** @type {string} */ s, /** @type {ParentNode} */ root = document) => /** @type {HTMLElement | null} */ (root.querySelector(s));
 const $$ = (/** @type {string} */ s) => /** @type {HTMLElement[]} */ ([...document.querySelectorAll(s)]);
 const base = () => document.body.dataset.base || "";
 const dialog = (/** @type {string} */ id) => /** @type {HTMLDialogElement} */ (document.getElementById(id));
 const typing = (/** @type {EventTarget | null} */ e) => e instanceof HTMLElement && e.matches("input:not([type=checkbox]), textarea, select");
-
-function go(/** @type {string} */ address) {
-  h.ajax("GET", address, { target: "#main", swap: "outerHTML show:window:top" }).then(() => history.pushState({}, "", address));
-}
 
 // lists -----------------------------------------------------------------------------------------------------------
 
@@ -29,10 +26,8 @@ function current() {
 
 function press(/** @type {string} */ what) {
   const button = /** @type {HTMLElement | null} */ (current()?.querySelector(`[data-do="${what}"]`));
-  const at = cards().indexOf(/** @type {HTMLElement} */ (current()));
   if (button) h.process(button); // a key may come before htmx has looked at what it has just put there
   button?.click();
-  if (button && what === "forget") document.addEventListener("htmx:afterSettle", () => cards()[Math.min(at, cards().length - 1)]?.focus(), { once: true });
 }
 
 function count() {
@@ -59,7 +54,7 @@ document.addEventListener("keydown", (event) => {
   const target = /** @type {HTMLElement} */ (event.target);
   if (event.key === "Escape" && typing(target)) {
     const cancel = /** @type {HTMLElement | null} */ (target.closest(".editing")?.querySelector('[data-do="cancel"]') ?? null);
-    return cancel ? cancel.click() : target.blur();
+    return cancel && !unsaved(/** @type {Element} */ (cancel.closest(".editing"))) ? cancel.click() : target.blur();
   }
   if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) return target.closest("form")?.requestSubmit();
   if (event.key === "ArrowDown" && target.id === "q") { event.preventDefault(); return move(1); }
@@ -109,7 +104,7 @@ let fading = 0;
 document.addEventListener("htmx:afterSettle", () => {
   clearTimeout(fading);
   const toast = $("#toast");
-  if (toast?.firstElementChild) fading = setTimeout(() => { if (!toast.matches(":hover, :focus-within")) toast.replaceChildren(); }, 20000);
+  if (toast?.firstElementChild && !$(".bad", toast)) fading = setTimeout(() => { if (!toast.matches(":hover, :focus-within")) toast.replaceChildren(); }, 20000);
   if ($("#dialog")?.childElementCount && !dialog("dialog").open && $("#dialog form")) dialog("dialog").showModal();
   const view = $("main[data-view]")?.dataset.view || (location.pathname.replace(base(), "").split("/")[1] || "memories");
   $$(".top nav a").forEach((a) => { a.dataset.view === (view === "m" ? "memories" : view === "n" ? "graph" : view) ? a.setAttribute("aria-current", "page") : a.removeAttribute("aria-current"); });
@@ -135,7 +130,8 @@ document.addEventListener("memoryd:changed", (event) => {
 
 function refresh() {
   const target = $("#results[data-live]") ? "#results" : "#main"; // the search beside a list keeps what is being typed
-  if ($(target) && !$(".editing")) h.ajax("GET", location.pathname + location.search, { target, swap: "outerHTML" });
+  const place = $(target);
+  if (place && !$(".editing") && !unsaved(place)) h.ajax("GET", location.pathname + location.search, { target, swap: "outerHTML" });
 }
 
 // Without an answer there is no status: say so, and that nothing was lost.
@@ -150,9 +146,12 @@ function tell(/** @type {string} */ text) {
 
 // news ------------------------------------------------------------------------------------------------------------
 
+// Only where one looks: of a server a browser keeps six connections open, for all tabs together.
 let stream = /** @type {EventSource | null} */ (null), known = 0;
 function listen() {
-  if (!base() || stream) return;
+  if (document.hidden) stream?.close();
+  if (!base() || document.hidden || (stream && stream.readyState !== EventSource.CLOSED)) return;
+  known = 0;
   const seen = $("[data-seen]")?.dataset.seen;
   stream = new EventSource(`${base()}/events${seen ? `?after=${seen}` : ""}`);
   stream.onmessage = (event) => {
@@ -175,6 +174,7 @@ function listen() {
   };
 }
 listen();
+document.addEventListener("visibilitychange", listen);
 
 // palette ---------------------------------------------------------------------------------------------------------
 

@@ -1,0 +1,38 @@
+// @ts-check
+// What is being typed is not lost by the way, and the keyboard goes on where it was.
+
+// Enter and Escape choose among characters while a word is composed, as in Japanese; Safari says so by the code alone.
+document.addEventListener("keydown", (event) => { if (event.isComposing || event.keyCode === 229) event.stopImmediatePropagation(); }, true);
+
+// what is not stored yet ------------------------------------------------------------------------------------------
+
+const typed = (/** @type {ParentNode} */ within) => [...within.querySelectorAll("textarea")].filter((area) => area.value !== area.defaultValue);
+export const unsaved = (/** @type {ParentNode} */ within) => typed(within).length > 0;
+
+addEventListener("beforeunload", (event) => { if (unsaved(document)) event.preventDefault(); });
+document.addEventListener("htmx:beforeOnLoad", (event) => {
+  const { elt, xhr } = /** @type {any} */ (event).detail;
+  if (xhr.status < 400) for (const area of elt.matches("form") ? typed(elt) : []) area.defaultValue = area.value;
+});
+document.addEventListener("htmx:confirm", (event) => {
+  const { elt, target } = /** @type {any} */ (event).detail;
+  const lost = typed(target).some((area) => !area.form?.contains(elt)); // a form's own buttons do what they say
+  if (lost && !confirm("What you have typed is not stored. Leave it?")) event.preventDefault();
+});
+
+// the place of the keyboard ---------------------------------------------------------------------------------------
+
+const cards = () => /** @type {HTMLElement[]} */ ([...document.querySelectorAll(".card[tabindex]")]);
+let left = /** @type {{id: string | undefined, at: number} | null} */ (null);
+document.addEventListener("htmx:beforeSwap", (event) => {
+  const { target, requestConfig } = /** @type {any} */ (event).detail, place = target.closest("article, #results"), focused = document.activeElement;
+  // a list that was asked for before somebody began to type
+  if (requestConfig.elt === document.body && (target.querySelector(".editing") || unsaved(target))) /** @type {any} */ (event).detail.shouldSwap = false;
+  if (!place?.contains(focused)) return;
+  const card = /** @type {HTMLElement | null} */ (focused?.closest("article") ?? null);
+  left = { id: card?.dataset.id, at: Math.max(0, [...document.querySelectorAll("article.card")].indexOf(/** @type {HTMLElement} */ (card))) };
+});
+document.addEventListener("htmx:afterSettle", () => {
+  if (left && document.activeElement === document.body) (cards().find((card) => card.dataset.id === left?.id) || cards()[Math.min(left.at, cards().length - 1)])?.focus();
+  left = null;
+});
