@@ -32,7 +32,9 @@ document.addEventListener("htmx:beforeSwap", (event) => {
   const card = /** @type {HTMLElement | null} */ (focused?.closest("article") ?? null);
   left = { id: card?.dataset.id, at: Math.max(0, [...document.querySelectorAll("article.card")].indexOf(/** @type {HTMLElement} */ (card))) };
 });
-document.addEventListener("htmx:afterSettle", () => {
-  if (left && document.activeElement === document.body) (cards().find((card) => card.dataset.id === left?.id) || cards()[Math.min(left.at, cards().length - 1)])?.focus();
+document.addEventListener("htmx:afterSettle", (event) => {
+  const all = cards(), main = /** @type {HTMLElement | null} */ (document.querySelector("#main"));
+  if (document.activeElement === document.body && left) (all.find((card) => card.dataset.id === left?.id) || all[Math.min(left.at, all.length - 1)])?.focus();
+  else if (document.activeElement === document.body && main && /** @type {any} */ (event).detail.boosted) { main.tabIndex = -1; main.focus({ preventScroll: true }); }
   left = null;
 });
