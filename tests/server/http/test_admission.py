@@ -168,6 +168,13 @@ def test_frames_that_are_wrong_do_no_harm(place: Place) -> None:
             assert raw.answer()[0] in (0, 400, 401)
 
 
+def test_a_body_of_two_lengths_is_refused(place: Place) -> None:
+    with place.raw() as raw:
+        raw.send(CALL + b"Content-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n" + HELLO + b"\r\n")
+        assert raw.answer()[0] == 400
+        assert raw.answer()[0] == 0  # nor is anything that follows it read
+
+
 # honest clients ------------------------------------------------------------------------------------------------------
 
 

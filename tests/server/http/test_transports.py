@@ -53,6 +53,12 @@ def test_c_without_a_workspace_there_is_no_answer(server: HttpServer) -> None:
             assert (answer.status_code, answer.json()) == (400, error)
 
 
+def test_a_request_names_one_workspace(server: HttpServer) -> None:
+    for names, status in ((("one", "one"), 200), (("one", "two"), 400)):
+        headers = [(WORKSPACE, name) for name in names]
+        assert server.request("POST", "/tools/memory_inspect", headers=headers, json={}).status_code == status
+
+
 def test_c_the_workspace_must_exist(server: HttpServer) -> None:
     for method, path in (("POST", "/mcp"), ("GET", "/sse"), ("POST", "/tools/memory_inspect")):
         answer = server.request(method, path, headers={WORKSPACE: "none"}, json={})

@@ -32,6 +32,7 @@ SWEEP = 1.0  # seconds between checks of the deadlines
 MOST = 1_000  # maximum connections
 RESERVED = 256  # descriptors reserved for databases and models
 
+LENGTHS = {b"content-length", b"transfer-encoding"}  # what says where a body ends
 _BLANK_LINE = re.compile(rb"\n\r?\n")  # the end of a head for h11
 
 
@@ -126,7 +127,10 @@ class _Parser(h11.Connection):
         if self.their_state is h11.IDLE and (status := excess(self.trailing_data[0])):
             self.refusal = status
             raise h11.RemoteProtocolError(status.phrase, status)
-        return super().next_event()
+        event = super().next_event()
+        if isinstance(event, h11.Request) and dict(event.headers).keys() >= LENGTHS:
+            raise h11.RemoteProtocolError("two lengths")  # a proxy may have read the other one (RFC 9112, 6.1)
+        return event
 
 
 class HttpConnection(H11Protocol):

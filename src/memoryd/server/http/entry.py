@@ -231,6 +231,8 @@ class Entrance:
     def _bound(self, request: Request, grant: Grant) -> Workspace | None:
         """c: return the workspace of the header, which must exist; a token bound to one allows no other."""
         name = header_of(request, WORKSPACE)
+        if len(set(request.headers.getlist(WORKSPACE))) > 1:  # a proxy may have chosen by the other one
+            raise Refusal(400, f"{WORKSPACE} names two workspaces.")
         if not name and not grant.workspace:
             opens = request.method == "POST" and not request.scope["path"].startswith(MESSAGES)
             if self._calls.binding and (opens or request.scope["path"] == SSE):
