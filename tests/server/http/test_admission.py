@@ -175,6 +175,18 @@ def test_a_body_of_two_lengths_is_refused(place: Place) -> None:
         assert raw.answer()[0] == 0  # nor is anything that follows it read
 
 
+@pytest.mark.parametrize("path", [b"/mcp", b"/tools/memory_inspect", b"/ui/login", b"/sse/messages/"])
+@pytest.mark.parametrize("era", [b"", b"MCP-Protocol-Version: 2026-07-28\r\nMcp-Method: tools/call\r\n"])
+def test_who_goes_in_the_middle_of_a_body_is_no_error(place: Place, path: bytes, era: bytes) -> None:
+    """The log of a server without a traceback is looked at after each test."""
+    named = b"Authorization: Bearer " + granted(place.server, f"goes {path!r} {era!r}").encode() + b"\r\n"
+    head = CALL.replace(b"/tools/memory_inspect", path) + b"Accept: application/json, text/event-stream\r\n"
+    with place.raw() as raw:
+        raw.send(head + named + era + b"Content-Length: 500\r\n\r\n" + b"{")
+        until(lambda: place.server.running() == 1, "the request")
+    until(lambda: place.server.running() == 0, "its end")
+
+
 # honest clients ------------------------------------------------------------------------------------------------------
 
 

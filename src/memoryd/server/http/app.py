@@ -21,7 +21,7 @@ from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
 from starlette.middleware.authentication import AuthenticationMiddleware
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import BaseRoute, Mount, Route, request_response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -61,6 +61,7 @@ requests = logging.getLogger("memoryd.requests")
 GIVEN_UP = JSONResponse(
     {"error": "The server ended before this call did. It is unknown whether the call took effect."}, 503
 )
+GONE = 499  # logged for a request whose client went in the middle of it, as nginx has it
 LAST_CALLS = 10  # seconds that running calls may still take after SIGTERM
 ORDERLY = 2  # further seconds for uvicorn to end by itself
 
@@ -275,6 +276,14 @@ class _Stream:
             del self._callers.opened[stream]
 
 
+def _is_wrong(record: logging.LogRecord) -> bool:
+    """Return whether the SDK logs what is an error: that a client has gone is none."""
+    return not (record.exc_info and isinstance(record.exc_info[1], ClientDisconnect))
+
+
+logging.getLogger("mcp.server.streamable_http").addFilter(_is_wrong)
+
+
 class Logged:
     """ASGI middleware: logs one line for each request, without its content."""
 
@@ -296,6 +305,8 @@ class Logged:
 
         try:
             await self._app(scope, receive, watched)
+        except ClientDisconnect:  # in the middle of a body: there is no one to answer
+            status = GONE
         except CancelledError:  # uvicorn gives up what still runs at its end
             if not status:
                 await GIVEN_UP(scope, receive, watched)

@@ -6,7 +6,7 @@ from functools import cached_property
 from typing import Any
 
 from mcp.server.transport_security import DEFAULT_MAX_REQUEST_BODY_SIZE
-from starlette.requests import ClientDisconnect, Request
+from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
 from memoryd.core.access.tokens import Grant
@@ -64,8 +64,6 @@ class Plain:
             answer, _ = await self._calls.run(caller, tool, arguments)
         except Refusal as refused:
             return refused.response
-        except ClientDisconnect:  # this answer is not read
-            return Response(status_code=400)
         except MemorydError as error:
             status = next(status for kind, status in STATUS if isinstance(error, kind))
             retry = error.seconds if isinstance(error, OverloadedError) else RETRY
