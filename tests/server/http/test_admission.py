@@ -15,7 +15,7 @@ import trustme
 
 from memoryd.server.http import admission, entry
 from tests.clients import LEGACY, MODERN, PATIENCE, until
-from tests.http import Ears, HttpServer, bearer, granted, serving
+from tests.http import Ears, HttpServer, HttpThread, bearer, granted, serving
 
 HELLO = b"GET /health/live HTTP/1.1\r\nHost: localhost\r\n"
 SECURITY = ("plain", "tls")
@@ -72,7 +72,7 @@ class Raw:
 class Place:
     """A server, and raw connections to it."""
 
-    def __init__(self, server: HttpServer, tls: ssl.SSLContext | None) -> None:
+    def __init__(self, server: HttpThread, tls: ssl.SSLContext | None) -> None:
         self.server = server
         self.half_closes = tls is None
         """Whether the server ends its side first; over TLS it waits a while for the client to do so."""

@@ -9,6 +9,7 @@ import pytest
 from memoryd.core.memories import correction, listing
 from memoryd.core.memories.correction import Correction
 from memoryd.core.memories.memories import Memories
+from memoryd.core.memories.vault import Vault
 from memoryd.model import Record
 from tests.server.ui.kit import Html, Site, Visitor, site, undo_of
 
@@ -97,3 +98,21 @@ def test_what_was_forgotten_meanwhile_is_not_corrected(here: Site, owner: Visito
     owner.done(f"/m/{one}/forget")
     answer = owner.post(f"/m/{one}/correct", **mine | {"content": "Ann lives in Oslo."})
     assert (answer.status_code, answer.headers["HX-Retarget"]) == (404, "#toast")  # the form stays where it is
+
+
+def test_an_undo_does_not_undo_what_somebody_else_did_since(here: Site, owner: Visitor) -> None:
+    one = stored(here, "Ann lives in Rome.")
+    mine = undo_of(owner.done(f"/m/{one}/correct", **form(owner, one) | {"content": "Ann lives in Oslo."}))
+    correction.correct(here.scope, Correction(id=one, content="Ann moved to Bonn."))
+    answer = owner.post("/restore", **mine)
+    assert (answer.status_code, "changed again since" in answer.text) == (400, True)
+    assert now(here, one).body == "Ann moved to Bonn."
+    vault = Vault(here.scope)
+    owner.done("/vault", key="port", content="1")
+    mine = undo_of(owner.done("/vault", key="port", content="2"))
+    vault.commit("vault", "port", "3")
+    assert owner.post("/restore", **mine).status_code == 400
+    assert vault.get("port").body == "3"
+    gone = undo_of(owner.done(f"/m/{one}/forget"))
+    owner.done("/restore", **gone)
+    assert now(here, one).body == "Ann moved to Bonn."

@@ -12,7 +12,7 @@ from memoryd.core.memories.correction import Correction
 from memoryd.core.memories.listing import ListedRecord
 from memoryd.errors import ChangedMeanwhileError, InvalidInputError
 from memoryd.model import Record
-from memoryd.server.ui.answers import toast
+from memoryd.server.ui.answers import toast, undoing
 from memoryd.server.ui.render import render
 from memoryd.server.ui.visit import View, Visit
 
@@ -98,7 +98,7 @@ def correct(visit: Visit) -> Response:
     except InvalidInputError as error:
         return _form(visit, _listed(visit), typed, 422, problem=str(error))
     card = render("card.html", visit=visit, listed=_listed(visit), open=False)
-    undo = {"ids": list(done.ids), "at": done.at} if done.at else None
+    undo = undoing(visit, record.id, done.at) if done.at else None
     return HTMLResponse(card + toast(visit, "Corrected." if done.at else "Nothing was changed.", undo))
 
 

@@ -16,7 +16,7 @@ from memoryd.core.graph.transaction import Graph, demand, named
 from memoryd.core.memories import listing
 from memoryd.errors import InvalidInputError, NotFoundError
 from memoryd.model import Entity, Observation, Relation
-from memoryd.server.ui.answers import toast
+from memoryd.server.ui.answers import toast, undoing
 from memoryd.server.ui.visit import View, Visit
 from memoryd.store.base import Queries
 
@@ -146,7 +146,7 @@ def _away(visit: Visit, **fields: Any) -> dict[str, Any] | None:
 
 def _replace(visit: Visit, graph: Graph, name: str) -> Outcome:
     observations.replace(graph, name, int(visit.number("ordinal", -1)), _text(visit))
-    return "Corrected.", {"ids": [visit.text("id")], "at": ""}
+    return "Corrected.", undoing(visit, visit.text("id")) if visit.text("id") else None
 
 
 def _unobserve(visit: Visit, graph: Graph, name: str) -> Outcome:
@@ -182,7 +182,7 @@ def _unrelate(visit: Visit, graph: Graph, _name: str) -> Outcome:
 
 def _rename(visit: Visit, graph: Graph, name: str) -> Outcome:
     node = renaming.rename(graph, name, visit.text("new_name"))
-    return f"{name} is called {node.name} now.", {"ids": [node.id], "at": ""} if node.name != name else None
+    return f"{name} is called {node.name} now.", undoing(visit, node.id) if node.name != name else None
 
 
 def _merge(visit: Visit, graph: Graph, name: str) -> Outcome:

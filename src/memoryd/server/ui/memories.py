@@ -14,7 +14,7 @@ from memoryd.core.memories.listing import Facets
 from memoryd.core.memories.memories import Criteria, Memories
 from memoryd.errors import InvalidInputError, NotFoundError
 from memoryd.model import Kind
-from memoryd.server.ui.answers import changed, toast
+from memoryd.server.ui.answers import changed, toast, undoing
 from memoryd.server.ui.visit import View, Visit
 
 SHOWN = 5  # records that a preview of many quotes
@@ -108,13 +108,16 @@ def forget(visit: Visit) -> Response:
     gone = Memories(visit.scope).forget(Criteria(ids=(visit.request.path_params["id"],))).best
     if not gone:
         raise NotFoundError("Only living memories, turns and summaries are forgotten here. The graph has its own view.")
-    undo: dict[str, Any] = {"ids": [record.id for record in gone], "at": ""}
+    undo = undoing(visit, gone[0].id)
     return HTMLResponse(toast(visit, "Forgotten.", undo), headers=changed(undo["ids"]))
 
 
 def restore(visit: Visit) -> Response:
-    """Undo the last change of records, or with a time exactly one."""
-    done = history.restore(Graph(visit.scope), visit.texts("id"), visit.text("at") or None)
+    """Undo the last change of records, or with a time exactly one; with `seen`, only if that is still the last."""
+    ids, seen = visit.texts("id"), visit.text("seen")
+    if seen and seen != listing.story(visit.scope, ids[0]).now.mark[0]:
+        raise InvalidInputError("It was changed again since. Nothing was undone; the history has each change.")
+    done = history.restore(Graph(visit.scope), ids, visit.text("at") or None)
     return HTMLResponse(toast(visit, _restored(done)), headers=changed([one.id for one in done]))
 
 

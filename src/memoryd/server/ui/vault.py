@@ -9,7 +9,7 @@ from memoryd.core.memories.listing import ListedRecord
 from memoryd.core.memories.vault import Vault
 from memoryd.errors import InvalidInputError, NotFoundError
 from memoryd.model import Record
-from memoryd.server.ui.answers import changed, toast
+from memoryd.server.ui.answers import changed, toast, undoing
 from memoryd.server.ui.visit import View, Visit
 
 PAGE = 100
@@ -33,7 +33,7 @@ def commit(visit: Visit) -> Response:
     vault = Vault(visit.scope)
     before = _known(vault, key)
     now = vault.get(vault.commit("vault", key, content))
-    undo: dict[str, Any] | None = {"ids": [now.id], "at": ""}
+    undo: dict[str, Any] | None = undoing(visit, now.id)
     if before is None:
         undo = {"path": f"/m/{quote(now.id, safe='')}/forget", "fields": {}} if visit.forgets else None
     elif before.body == now.body:
