@@ -1,5 +1,6 @@
 """A team's identity provider: people log in there, or bring its tokens."""
 
+import threading
 import time
 from collections.abc import Iterator
 from datetime import timedelta
@@ -13,7 +14,7 @@ import pytest
 from memoryd.core.access import login_rules
 from memoryd.errors import InvalidInputError
 from memoryd.server.auth import signed
-from tests.clients import environment
+from tests.clients import PATIENCE, environment, until
 from tests.http import WORKSPACE, HttpServer, HttpThread, bearer, beside, granted
 from tests.server.auth.kit import Browser, Plain, published, told
 from tests.server.auth.oidc import CLIENT, SECRET, FakeProvider
@@ -200,6 +201,25 @@ def test_scopes_of_the_provider_narrow_a_rule(relying: HttpServer, fake: FakePro
     token = fake.token(f"{relying.url}/mcp", scope="admin")
     assert relying.tool("memory_store", bearer(token), content="x").status_code == 403
     assert relying.tool("memory_inspect", bearer(token) | {WORKSPACE: "default"}).status_code == 403
+
+
+def test_a_slow_provider_keeps_one_waiting_and_not_all() -> None:
+    goes_on, fetched = threading.Event(), list[int]()
+
+    def fetch() -> dict[str, int]:
+        fetched.append(len(fetched) + 1)
+        assert len(fetched) == 1 or goes_on.wait(PATIENCE)
+        return {"time": len(fetched)}
+
+    document = signed.ProviderDocument(fetch)
+    assert document.get() == {"time": 1}
+    renewing = threading.Thread(target=document.get, args=(0.0,))
+    renewing.start()
+    until(lambda: len(fetched) == 2, "the provider, which is slow")
+    assert document.get(0.0) == {"time": 1}
+    goes_on.set()
+    renewing.join(PATIENCE)
+    assert document.get() == {"time": 2}
 
 
 @pytest.mark.parametrize("algorithm", ["RS256", "ES256"])

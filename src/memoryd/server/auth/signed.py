@@ -35,8 +35,15 @@ class ProviderDocument:
         self._tried = 0.0
 
     def get(self, age: float = FRESH) -> Claims:
-        """Return the document, not older than `age` seconds if that is possible. Raise ProviderAwayError."""
-        with self._lock:
+        """Return the document, not older than `age` seconds if that is possible. Raise ProviderAwayError.
+
+        While one caller fetches it again, which a slow provider draws out, the others get it as it is.
+        """
+        known = self._document
+        if not self._lock.acquire(blocking=known is None):
+            assert known is not None, "only who has none waits"
+            return known
+        try:
             since = time.monotonic() - self._tried if self._tried else None
             if since is None or since >= (age if self._document else COOL):
                 self._tried = time.monotonic()
@@ -44,6 +51,8 @@ class ProviderDocument:
             if self._document is None:
                 raise ProviderAwayError
             return self._document
+        finally:
+            self._lock.release()
 
     def _renew(self) -> None:
         try:
