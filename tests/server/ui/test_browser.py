@@ -359,6 +359,9 @@ def test_two_tabs_see_the_same(browser: Any, served: Served) -> None:
     other.misses("Both tabs see this lighthouse.")
     one.page.click("text=Log out")
     one.page.wait_for_selector("#key")
+    one.page.set_viewport_size(PHONE)
+    one.page.evaluate("document.querySelector('h1').textContent = 'client'.repeat(20)")  # whatever clients are called
+    assert one.page.evaluate("document.scrollingElement.scrollWidth") <= PHONE["width"]
     for each in (one, other):
         each.context.close()
 
