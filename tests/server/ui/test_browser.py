@@ -372,6 +372,10 @@ def test_a_server_that_is_gone_is_said_to_be_and_nothing_is_lost(browser: Any, t
     tab.page.locator(".card").first.focus()
     tab.page.keyboard.press("e")
     tab.page.wait_for_selector(".editing textarea:focus")
+    tab.page.fill(".editing textarea", " ")
+    tab.page.keyboard.press("Control+Enter")
+    tab.sees("1 to 10,000 characters", ".editing")
+    tab.page.keyboard.press("Escape")  # what was refused is not stored either
     tab.page.fill(".editing textarea", "typed while it went away")
     served.page.access.leave(tab.context.cookies()[0]["value"])
     tab.page.keyboard.press("Control+Enter")

@@ -6,7 +6,7 @@ document.addEventListener("keydown", (event) => { if (event.isComposing || event
 
 // what is not stored yet ------------------------------------------------------------------------------------------
 
-const typed = (/** @type {ParentNode} */ within) => [...within.querySelectorAll("textarea")].filter((area) => area.value !== area.defaultValue);
+const typed = (/** @type {ParentNode} */ within) => [...within.querySelectorAll("textarea")].filter((area) => area.value !== area.defaultValue || area.form?.querySelector('[role="alert"]')); // or refused
 export const unsaved = (/** @type {ParentNode} */ within) => typed(within).length > 0;
 
 addEventListener("beforeunload", (event) => { if (unsaved(document)) event.preventDefault(); });
