@@ -380,6 +380,8 @@ def test_a_server_that_is_gone_is_said_to_be_and_nothing_is_lost(browser: Any, t
     served.page.access.leave(tab.context.cookies()[0]["value"])
     tab.page.keyboard.press("Control+Enter")
     tab.sees("Your session has ended", "#toast")
+    tab.page.set_viewport_size(PHONE)
+    assert (tab.page.locator("#toast").bounding_box() or {})["width"] > 0.8 * PHONE["width"]  # a long one is no column
     tab.page.click("nav >> text=History")  # the question whether to leave is dismissed
     served.stop()
     tab.page.focus(".editing textarea")
