@@ -19,7 +19,7 @@ from memoryd.cli.frame import (
     Transport,
     WorkspaceName,
     overrides,
-    tolerate_encodings,
+    tolerate_streams,
 )
 
 COMMANDS = {
@@ -107,5 +107,5 @@ def root(
 
 def main() -> None:
     """Run the `memoryd` command."""
-    tolerate_encodings()
+    tolerate_streams()
     app(prog_name="memoryd")

@@ -1,5 +1,6 @@
 """What all commands share: the options that choose settings, where they print, and how errors are printed."""
 
+import os
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -145,8 +146,11 @@ def printable(text: str) -> str:
     return shown(text).translate(_VISIBLE)
 
 
-def tolerate_encodings() -> None:
-    """Print `?` for characters that the terminal's encoding lacks, instead of failing."""
+def tolerate_streams() -> None:
+    """Take a closed stream for one that nobody is at; print `?` for characters that the terminal's encoding lacks."""
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):  # in the order of their numbers
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, mode, encoding="utf-8"))  # noqa: SIM115, PTH123 - for as long as we run
     for stream in (sys.stdout, sys.stderr):
         if reconfigure := getattr(stream, "reconfigure", None):
             reconfigure(errors="replace")

@@ -128,7 +128,7 @@ def _bounded(seconds: float, what: str) -> Iterator[None]:
 
 
 def _input() -> bytes:
-    if sys.stdin is None or sys.stdin.isatty():
+    if sys.stdin.isatty():
         raise InvalidInputError("A hook gets its JSON on stdin. docs/hooks.md says how a client runs it.")
     data = sys.stdin.buffer.read(INPUT + 1)
     if len(data) > INPUT:

@@ -151,9 +151,9 @@ def store(
 
 def _piped() -> str:
     """Return the text on stdin; raise InvalidInputError if there is none, or certainly too much."""
-    if sys.stdin.isatty():
-        raise InvalidInputError("Nothing to store: give a text, or pipe one in.")
-    data = sys.stdin.buffer.read(8 * CONTENT)
+    data = b"" if sys.stdin.isatty() else sys.stdin.buffer.read(8 * CONTENT)
+    if not data.strip():
+        raise InvalidInputError("Nothing to store: give the content as a text, or pipe it in.")
     if len(data) == 8 * CONTENT:  # a character has at most four bytes; line ends at the end do not count
         raise InvalidInputError(f"What stdin holds is too long: a memory has at most {CONTENT} characters. Split it.")
     try:
