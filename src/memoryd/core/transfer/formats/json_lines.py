@@ -58,7 +58,9 @@ def _item(value: Mapping[str, Any]) -> Yielded:
     match value:
         case {"entity": str(name)}:
             about: dict[str, Any] = {"type": text(value.get("type")), "summary": text(value.get("summary"))}
-            words = tuple(filter(None, map(text, value.get("observations") or ())))
+            given = value.get("observations")
+            listed = [given] if isinstance(given, str) else given if isinstance(given, list) else []
+            words = tuple(filter(None, map(text, listed)))
             return SourceEntity(id=name, name=name, observations=words, **about, **common)
         case {"from": str(source), "to": str(target)}:
             kind = text(value.get("relation")) or text(value.get("type")) or "related_to"
