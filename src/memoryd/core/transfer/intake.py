@@ -98,6 +98,8 @@ def staged(
         parts = staging.end()
         if source.skipped:
             staging.found.left_out["symbolic links and special files"] += source.skipped
+        for why in source.unreadable:
+            staging.found.faults.add(f"a folder cannot be read: {why}")
         if not parts:
             first = next(iter(staging.found.faults.first), "")
             raise InvalidInputError(

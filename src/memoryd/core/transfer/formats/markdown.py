@@ -69,8 +69,8 @@ def _read(source: Source, _more: frozenset[str]) -> Iterator[Yielded]:
     for file in notes:
         try:
             yield from _items(source, note(file), names, titles)
-        except (InvalidInputError, OSError) as error:
-            yield Fault(f"{file.name}: {error}")
+        except InvalidInputError as error:
+            yield Fault(str(error).rstrip("."))
     for file in (one for one in visible if one.base.endswith(LISTS)):
         yield from _listed(file)
 
@@ -80,7 +80,7 @@ def _readable(files: list[SourceFile]) -> Iterator[Note]:
     for file in files:
         try:
             yield note(file)
-        except (InvalidInputError, OSError):
+        except InvalidInputError:
             continue
 
 
@@ -230,8 +230,8 @@ def _listed(file: SourceFile) -> Iterator[Yielded]:
     """Yield one memory a line; a date in brackets before it is its time."""
     try:
         lines = file.whole().split("\n")
-    except (InvalidInputError, OSError) as error:
-        yield Fault(f"{file.name}: {error}")
+    except InvalidInputError as error:
+        yield Fault(str(error).rstrip("."))
         return
     for line in filter(None, map(str.strip, lines)):
         plain = _LINE.sub("", line)

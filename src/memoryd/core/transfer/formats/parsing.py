@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from typing import IO, Any
 
 from memoryd.core.transfer.formats.items import Fault, mappings
-from memoryd.core.transfer.formats.source import SourceFile
+from memoryd.core.transfer.formats.source import SourceFile, decoded
 from memoryd.errors import InvalidInputError
 
 CHUNK = 1 << 20  # bytes that are read together
@@ -26,6 +26,7 @@ def _integer(digits: str) -> float:
 
 _DECODER = json.JSONDecoder(strict=False, parse_int=_integer)
 _NEXT = re.compile(r"[\s,]*")
+_NOT_UTF_8 = re.compile("[\udc80-\udcff]")  # what stands for wrong bytes; JSON itself spells a surrogate out
 _HEAD = re.compile(r'\{\s*"(?:[^"\\]|\\.)*"\s*:')
 _EMPTY_BESIDE_FULL = ("results", "memories", "items", "data", "conversations")
 """The names under which exports keep their list; the first that is not empty counts."""
@@ -60,7 +61,7 @@ def values(file: SourceFile) -> Iterator[dict[str, Any] | Fault]:
     try:
         yield from _values(file)
     except InvalidInputError as error:
-        yield Fault(f"{file.name}: {error}")
+        yield Fault(str(error).rstrip("."))
 
 
 def _values(file: SourceFile) -> Iterator[dict[str, Any] | Fault]:
@@ -108,7 +109,7 @@ def lines(file: SourceFile) -> Iterator[dict[str, Any] | Fault]:
     try:
         yield from _lines(file)
     except InvalidInputError as error:
-        yield Fault(f"{file.name}: {error}")
+        yield Fault(str(error).rstrip("."))
 
 
 def _lines(file: SourceFile) -> Iterator[dict[str, Any] | Fault]:
@@ -117,7 +118,7 @@ def _lines(file: SourceFile) -> Iterator[dict[str, Any] | Fault]:
             if line.isspace():
                 continue
             try:
-                value = value_of(line.decode("utf-8-sig", "replace"))
+                value = value_of(decoded(line))
             except ValueError as error:
                 is_torn = not line.endswith(b"\n")
                 torn = ", and it ends without a line break: it may be torn" if is_torn else ""
@@ -134,7 +135,7 @@ class _Array:
 
     def __init__(self, file: IO[bytes], name: str) -> None:
         self._file, self._name = file, name
-        self._decode = codecs.getincrementaldecoder("utf-8-sig")("replace").decode
+        self._decode = codecs.getincrementaldecoder("utf-8-sig")("surrogateescape").decode
         self._text, self._at = "", 0
         self._ended = False
         self._head: re.Pattern[str] | None = None
@@ -153,7 +154,7 @@ class _Array:
                 if not self._resume():
                     return
                 continue
-            if isinstance(value, dict):
+            if isinstance(value, dict | Fault):
                 yield value
             else:
                 yield Fault(f"{self._name}, element {self._number}: is no JSON object")
@@ -189,8 +190,9 @@ class _Array:
                 continue
             if self._head is None and (head := _HEAD.match(self._text, self._at)):
                 self._head = re.compile(r",\s*(?=" + re.escape(head[0]) + ")")
+            is_text = not _NOT_UTF_8.search(self._text, self._at, end)
             self._at = end
-            return value
+            return value if is_text else Fault(f"{self._name}, element {self._number}: is not UTF-8")
 
     def _resume(self) -> bool:
         """Go to the next element that begins as the first did; return whether there is one."""

@@ -3,6 +3,7 @@
 Nothing is unpacked. Symbolic links and special files are skipped, since a folder from elsewhere could point anywhere.
 """
 
+import codecs
 import io
 import os
 import stat
@@ -28,13 +29,14 @@ WHOLE = 512 << 20  # bytes of a file that is read as a whole
 BLOCK = 1 << 16  # bytes that are read from disk together
 HEAD = 16_384  # bytes that tell what a file is
 SQLITE = b"SQLite format 3\0"
+UTF_16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 
 
 class _Metered(io.RawIOBase):
     """A file whose bytes are counted as they are read."""
 
-    def __init__(self, file: IO[bytes], meter: Counter[str]) -> None:
-        self._file, self._meter = file, meter
+    def __init__(self, file: IO[bytes], name: str, meter: Counter[str]) -> None:
+        self._file, self._name, self._meter = file, name, meter
 
     def readable(self) -> bool:
         return True
@@ -43,7 +45,7 @@ class _Metered(io.RawIOBase):
         try:
             data = self._file.read(len(buffer))
         except (zipfile.BadZipFile, zlib.error, EOFError, OSError) as error:
-            raise InvalidInputError(f"cannot be read ({error})") from error
+            raise InvalidInputError(f"{self._name} cannot be read ({error}).") from error
         buffer[: len(data)] = data
         self._meter["bytes"] += len(data)
         return len(data)
@@ -51,6 +53,39 @@ class _Metered(io.RawIOBase):
     def close(self) -> None:
         self._file.close()
         super().close()
+
+
+class _Recoded(io.RawIOBase):
+    """A file of UTF-16, which Windows writes, that is read as UTF-8."""
+
+    def __init__(self, file: IO[bytes]) -> None:
+        self._file = file
+        self._decode = codecs.getincrementaldecoder("utf-16")("replace").decode
+        self._rest = b""
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        block = b"-"
+        while block and not self._rest:
+            block = self._file.read(BLOCK)
+            self._rest = self._decode(block, final=not block).encode()
+        data, self._rest = self._rest[: len(buffer)], self._rest[len(buffer) :]
+        buffer[: len(data)] = data
+        return len(data)
+
+    def close(self) -> None:
+        self._file.close()
+        super().close()
+
+
+def decoded(data: bytes) -> str:
+    """Return UTF-8 as a text; raise ValueError for any other encoding: to guess one would spoil what it is not."""
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise ValueError(f"not UTF-8: {error.reason} at byte {error.start}") from None
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,12 +103,13 @@ class SourceFile:
     """Its place on disk, unless it is in an archive."""
 
     def open(self) -> IO[bytes]:
-        """Open it to be read; raise InvalidInputError if that cannot be done."""
+        """Open it to be read, UTF-16 as UTF-8; raise InvalidInputError if that cannot be done."""
         try:
             opened = self.opener()
         except (zipfile.BadZipFile, RuntimeError, OSError) as error:  # RuntimeError: compressed by an unknown method
             raise InvalidInputError(f"{self.name} cannot be opened ({error}).") from error
-        return io.BufferedReader(_Metered(opened, self.meter), BLOCK)
+        file = io.BufferedReader(_Metered(opened, self.name, self.meter), BLOCK)
+        return io.BufferedReader(_Recoded(file), BLOCK) if file.peek().startswith(UTF_16) else file
 
     @property
     def stem(self) -> str:
@@ -91,11 +127,15 @@ class SourceFile:
             return file.read(HEAD)
 
     def whole(self) -> str:
-        """Return all of it as text; what is not UTF-8 becomes U+FFFD. Raise InvalidInputError if it is too long."""
+        """Return all of it as text. Raise InvalidInputError if it is too long, or not UTF-8."""
         if self.size > WHOLE:
             raise InvalidInputError(f"{self.name} has {self.size >> 20} MB; {WHOLE >> 20} MB is the limit.")
         with self.open() as file:
-            return file.read(WHOLE).decode("utf-8-sig", "replace")
+            data = file.read(WHOLE)
+        try:
+            return decoded(data)
+        except ValueError as error:
+            raise InvalidInputError(f"{self.name} is {error}. Save it as UTF-8, and import it again.") from None
 
 
 @dataclass(frozen=True)
@@ -108,6 +148,8 @@ class Source:
     files: tuple[SourceFile, ...]
     skipped: int = 0
     """How many symbolic links and special files were skipped."""
+    unreadable: tuple[str, ...] = ()
+    """Why folders in it could not be looked into."""
     meter: Counter[str] = field(default_factory=Counter)
     """How many `bytes` have been read."""
 
@@ -145,8 +187,9 @@ def opened(path: Path) -> Iterator[Source]:
         raise InvalidInputError(f"There is no file {path}. Check its path.")
     meter = Counter[str]()
     if path.is_dir():
-        files, skipped = _of_folder(path, meter)
-        yield Source(path, True, False, files, skipped, meter=meter)
+        unreadable: list[str] = []
+        files, skipped = _of_folder(path, meter, unreadable)
+        yield Source(path, True, False, files, skipped, tuple(unreadable), meter=meter)
     elif not path.is_file():
         raise InvalidInputError(f"{path} is no file. Give the file itself.")
     elif zipfile.is_zipfile(path) and not _begins(path, SQLITE):
@@ -171,10 +214,10 @@ def _of_path(path: Path, name: str, meter: Counter[str]) -> SourceFile:
     return SourceFile(name, state.st_size, modified, lambda: path.open("rb"), meter, path)
 
 
-def _of_folder(folder: Path, meter: Counter[str]) -> tuple[tuple[SourceFile, ...], int]:
+def _of_folder(folder: Path, meter: Counter[str], unreadable: list[str]) -> tuple[tuple[SourceFile, ...], int]:
     found: list[SourceFile] = []
     skipped = 0
-    for place, folders, names in os.walk(folder):
+    for place, folders, names in os.walk(folder, onerror=lambda error: unreadable.append(str(error))):
         skipped += sum(Path(place, name).is_symlink() for name in folders)
         for name in names:
             path = Path(place, name)
