@@ -30,6 +30,7 @@ from memoryd.server.app import MemoryServer
 from memoryd.server.calls import Calls
 from memoryd.settings import Settings
 from memoryd.store.base import Queries, Row
+from memoryd.text import estimate_tokens
 from tests.forks import Fork
 
 T = TypeVar("T")
@@ -283,7 +284,7 @@ def assert_each_field_is_whole(tool: str, result: types.CallToolResult) -> None:
     else:
         assert text == json.dumps(body, ensure_ascii=False, separators=(",", ":"))
     if "tokens_used" in body:
-        assert body["tokens_used"] == -(-len(text) // 4)
+        assert body["tokens_used"] == estimate_tokens(text)
 
 
 def figures(result: types.CallToolResult) -> Json:

@@ -276,6 +276,14 @@ def test_tokens_are_characters_by_four(text: str, tokens: int) -> None:
     assert estimate_tokens(text) == tokens
 
 
+@pytest.mark.parametrize(
+    ("text", "tokens"),
+    [("東京の駅。", 5), ("서울역", 3), ("北京 5433", 4), ("Grüße", 2), ("المنفذ", 2), ("\u2fff\ud7ff\ue000", 2)],
+)
+def test_a_chinese_japanese_or_korean_character_is_a_token(text: str, tokens: int) -> None:
+    assert estimate_tokens(text) == tokens
+
+
 def test_sentences() -> None:
     assert sentences("One. Two!  Three?\nfour\n\n five… six e.g.this") == [
         "One.", "Two!", "Three?", "four", "five…", "six e.g.this",
@@ -289,8 +297,8 @@ def test_sentences_that_no_blank_parts() -> None:
 def test_an_extract_of_a_text_without_blanks() -> None:
     filler = "これは別の話である。" * 12
     text = f"{filler}猫の名前はタマです。{filler}サーバーは東京都にある。{filler}"
-    assert extract(text, content_words("東京のサーバー"), 5) == "… サーバーは東京都にある。 …"
-    assert extract(text, content_words("猫"), 5) == "… 猫の名前はタマです。 …"
+    assert extract(text, content_words("東京のサーバー"), 15) == "… サーバーは東京都にある。 …"
+    assert extract(text, content_words("猫"), 13) == "… 猫の名前はタマです。 …"
 
 
 def test_an_extract_keeps_what_bears_on_the_question_in_order() -> None:
@@ -325,7 +333,7 @@ def test_what_fits_is_not_cut(text: str) -> None:
 
 def test_a_cut_ends_between_words() -> None:
     assert cut("one two three four five six", 5) == "one two three …"
-    assert cut("東京" * 20, 4) == "東京" * 7 + " …"
+    assert cut("東京" * 20, 15) == "東京" * 7 + " …"
 
 
 @pytest.mark.parametrize(

@@ -6,6 +6,9 @@ import unicodedata
 from collections.abc import Collection
 
 CHARACTERS_PER_TOKEN = 4
+# What U+3000 to U+DFFF begin with in UTF-8: counted so, 10,000 take 0.1 ms. In plain sentences OpenAI's tokenizers take
+# .55 to .73 of a token (o200k) or .81 to 1.05 (cl100k) for such a character, and .2 to .27 for one of English, German.
+_EAST_ASIAN = bytes(range(0xE3, 0xEE))
 
 # Function words of English. Leaving them out of queries gains 5 points R@5 on conversations.
 STOP_WORDS = frozenset(
@@ -61,9 +64,17 @@ def storable(text: str) -> str:
     return _UNSTORABLE.sub("\N{REPLACEMENT CHARACTER}", text)
 
 
+def size(text: str) -> int:
+    """Return the size of a text in quarters of a token: 4 for a Chinese, Japanese or Korean character, 1 for others."""
+    if text.isascii():
+        return len(text)
+    data = text.encode("utf-8", "surrogatepass")
+    return len(text) + (CHARACTERS_PER_TOKEN - 1) * (len(data) - len(data.translate(None, _EAST_ASIAN)))
+
+
 def estimate_tokens(text: str) -> int:
-    """Return the estimated number of tokens, characters / 4 rounded up: the unit of every budget."""
-    return math.ceil(len(text) / CHARACTERS_PER_TOKEN)
+    """Return the estimated number of tokens, `size` / 4 rounded up: the unit of every budget."""
+    return math.ceil(size(text) / CHARACTERS_PER_TOKEN)
 
 
 def segmented(text: str) -> str:
@@ -153,12 +164,12 @@ def extract(text: str, about: Collection[str], tokens: int, sentence: int = 0) -
     label = f"{name}: " if name else ""
     by_worth = sorted(range(len(parts)), key=lambda i: (-in_common(about, parts[i]), i))
     kept: set[int] = set()
-    room = tokens * CHARACTERS_PER_TOKEN - 4 - len(label)
+    room = tokens * CHARACTERS_PER_TOKEN - 4 - size(label)
     for i in by_worth:
-        size = len(parts[i]) + 3 - (0 if i else len(label))
-        if size <= room:
+        cost = size(parts[i]) + 3 - (0 if i else size(label))
+        if cost <= room:
             kept.add(i)
-            room -= size
+            room -= cost
     shown = sorted(kept) or by_worth[:1]
     pieces = [("" if i == 0 or i - 1 in kept else "… ") + parts[i] for i in shown]
     found = (label if shown[0] else "") + " ".join(pieces) + ("" if shown[-1] == len(parts) - 1 else " …")
@@ -171,6 +182,8 @@ def cut(text: str, tokens: int) -> str:
         return text
     room = max(0, tokens * CHARACTERS_PER_TOKEN - 2)
     head = text[:room]
+    while (over := size(head) - room) > 0:
+        head = head[: -math.ceil(over / CHARACTERS_PER_TOKEN)]
     return (head.rsplit(None, 1)[0] if " " in head.strip() else head).rstrip() + " …"
 
 

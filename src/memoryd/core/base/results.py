@@ -6,7 +6,7 @@ from typing import Any, NotRequired, TypeVar, cast
 from typing_extensions import TypedDict
 
 from memoryd.model import Workspace
-from memoryd.text import CHARACTERS_PER_TOKEN
+from memoryd.text import CHARACTERS_PER_TOKEN, size
 
 
 class Searched(TypedDict):
@@ -54,7 +54,7 @@ def without_empty(body: BodyT, *names: str) -> BodyT:
 def counted(body: CountedT) -> CountedT:
     """Set `tokens_used` to what the result costs as compact JSON, that number's own digits included; return it."""
     body["tokens_used"] = 0
-    rest = len(compact(body)) - len("0")
+    rest = size(compact(body)) - len("0")
     for _ in range(2):
         body["tokens_used"] = -(-(rest + len(str(body["tokens_used"]))) // CHARACTERS_PER_TOKEN)  # rounded up
     return body

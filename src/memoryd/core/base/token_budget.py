@@ -7,7 +7,7 @@ from typing import TypeVar
 
 from memoryd.core.base.results import compact
 from memoryd.core.security.prompt_injection import LONGEST_NOTE, suspicious
-from memoryd.text import CHARACTERS_PER_TOKEN
+from memoryd.text import CHARACTERS_PER_TOKEN, size
 
 FRAME, LIST_FRAME = 160, 60
 """Characters of the JSON around the lists of an answer, or around one list: names of fields, and figures."""
@@ -61,5 +61,5 @@ class Budget:
 
 
 def _characters(part: object) -> int:
-    """Return the characters of a part and its separator."""
-    return len(compact(part)) + 1
+    """Return the size of a part and its separator, in characters of English."""
+    return size(compact(part)) + 1

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from memoryd.store.base import Queries
-from memoryd.text import CHARACTERS_PER_TOKEN, STOP_WORDS, cut, sentences, words
+from memoryd.text import CHARACTERS_PER_TOKEN, STOP_WORDS, cut, sentences, size, words
 
 SAMPLE = 5_000  # observations from which the rarity of words is estimated; more hardly change it
 LABEL_WORDS = 3  # words of a rationale or a label
@@ -69,9 +69,9 @@ def _choose(
     while candidates:
         best = max(candidates, key=lambda n: (_gain(parts[n], about[n], left), -n))
         candidates.remove(best)
-        if len(parts[best]) + 2 <= room and (not chosen or about[best] - covered):
+        if size(parts[best]) + 2 <= room and (not chosen or about[best] - covered):
             chosen.append(best)
-            room -= len(parts[best]) + 2  # a full stop and a blank
+            room -= size(parts[best]) + 2  # a full stop and a blank
             covered |= about[best]
             left |= {term: left[term] * REPEATED for term in about[best]}
     return chosen

@@ -14,7 +14,7 @@ from memoryd.core.records.records import full_text, text_of
 from memoryd.core.search.hits import whole
 from memoryd.core.security.prompt_injection import MARK, reads_like_instructions
 from memoryd.model import Hit
-from memoryd.text import CHARACTERS_PER_TOKEN, content_words, estimate_tokens, extract
+from memoryd.text import CHARACTERS_PER_TOKEN, content_words, estimate_tokens, extract, size
 
 Format = Literal["summary", "list", "raw", "answer"]
 
@@ -90,10 +90,10 @@ class BriefingLayout(ABC):
 
         A text that is longer than its `tokens` is reduced, and may then take SHORTEST.
         """
-        size = len(hit.record.body.rstrip())
-        if tokens is not None and size > tokens * CHARACTERS_PER_TOKEN:
+        body = size(hit.record.body.rstrip())
+        if tokens is not None and body > tokens * CHARACTERS_PER_TOKEN:
             return SHORTEST
-        return (size + sum(map(len, self.around(hit)))) // CHARACTERS_PER_TOKEN
+        return (body + sum(map(size, self.around(hit)))) // CHARACTERS_PER_TOKEN
 
     def text(self, lines: Sequence[Line]) -> str:
         """Return the text of some lines."""
@@ -253,7 +253,7 @@ def pack(hits: Sequence[Hit], budget: int, layout: BriefingLayout) -> list[Line]
         if spent + layout.least(hit, allowance) > budget:
             continue
         line = layout.line(hit, allowance, LONGEST)
-        if spent + len(line.text) // CHARACTERS_PER_TOKEN > budget:
+        if spent + size(line.text) // CHARACTERS_PER_TOKEN > budget:
             continue
         if mark := layout.mark(hit):
             line = layout.line(hit, allowance, LONGEST, mark)
