@@ -310,7 +310,7 @@ def _ask(preview: ForgottenMemories) -> None:
     """Show what would be forgotten and ask; raise InvalidInputError without a terminal."""
     if not sys.stdin.isatty():
         raise InvalidInputError(
-            f"Forgetting {len(preview['ids'])} memories needs confirmation, and stdin is not a terminal. "
+            f"Forgetting needs confirmation, and stdin is not a terminal: {len(preview['ids'])} would go. "
             "Add --yes to forget them, or --dry-run to see them."
         )
     results.forgettable(preview, PREVIEWED, err)

@@ -296,7 +296,7 @@ def _tell(changes: Sequence[FileChange | None], what: str, *, dry_run: bool) -> 
         show.verbatim("\n".join(one.diff for one in done))
         note("Nothing was changed: --dry-run.")
         return
-    show.verbatim(f"{what}: {', '.join(str(one.file) for one in done)}")
+    show.verbatim(f"{what}: {', '.join(dict.fromkeys(str(one.file) for one in done))}")
     show.verbatim("\n".join(f"Backup: {one.backup}" for one in done if one.backup))
     note("Restart the client, or reload its servers.")
 
