@@ -176,6 +176,11 @@ def _run(command: list[str]) -> tuple[int, str]:
         finally:
             process.kill()
             atexit.unregister(process.kill)
+    return process.returncode, _complaint(output)
+
+
+def _complaint(output: str) -> str:
+    """Return what pip says is wrong; of a crash the last line, which is the cause, such as a full disk."""
     lines = output.strip().splitlines()
-    errors = [line.removeprefix("ERROR: ") for line in lines if line.startswith("ERROR: ")] or lines[-1:]
-    return process.returncode, " ".join(errors)[:500]
+    errors = [line.removeprefix("ERROR: ") for line in lines if line.startswith("ERROR: ")]
+    return " ".join(lines[-1:] if errors in ([], ["Exception:"]) else errors)[:500]

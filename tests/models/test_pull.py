@@ -1,0 +1,18 @@
+"""What a download that fails is told to have failed of."""
+
+import pytest
+
+from memoryd.models.pull import _complaint
+
+
+@pytest.mark.parametrize(
+    ("output", "told"),
+    [
+        ("ERROR: No such version\nERROR: No match", "No such version No match"),
+        ("ERROR: Exception:\nTraceback:\n  open()\nOSError: disk full", "OSError: disk full"),
+        ("/usr/bin/python3: No module named pip\n", "/usr/bin/python3: No module named pip"),
+        ("", ""),
+    ],
+)  # fmt: skip
+def test_a_failure_is_told_by_its_cause(output: str, told: str) -> None:
+    assert _complaint(output) == told
