@@ -76,6 +76,11 @@ def listing_tables() -> str:
     return "SELECT name FROM sqlite_master WHERE type = 'table' AND sql LIKE 'CREATE TABLE%' ORDER BY name"
 
 
+def listing_columns() -> str:
+    """Return the statement that lists the columns of a table of any SQLite file."""
+    return "SELECT name FROM pragma_table_info(:table)"
+
+
 def reading(table: str, order: Iterable[str]) -> str:
     """Return the statement that reads all rows of a table of any SQLite file, whatever its name is."""
     place, *ordered = (_quoted(name) for name in (table, *order))

@@ -10,7 +10,7 @@ import apsw
 
 from memoryd.errors import InvalidInputError
 from memoryd.store.base import Row
-from memoryd.store.sql import listing_tables, reading, reading_bytes
+from memoryd.store.sql import listing_columns, listing_tables, reading, reading_bytes
 from memoryd.store.sqlite.connection import rows
 
 BUSY_MS = 5_000  # the program that owns the file may be writing
@@ -25,10 +25,12 @@ class ForeignDatabase:
     @cached_property
     def tables(self) -> Mapping[str, frozenset[str]]:
         """The columns of each table."""
-        names = [row["name"] for row in rows(self._connection, listing_tables())]
         return {
-            name: frozenset(column[1] for column in self._connection.pragma("table_info", name) or ()) for name in names
+            table: frozenset(self._names(listing_columns(), table=table)) for table in self._names(listing_tables())
         }
+
+    def _names(self, statement: str, **parameters: str) -> list[str]:
+        return [row["name"] for row in rows(self._connection, statement, parameters)]
 
     def rows(self, table: str, *order: str) -> Iterator[Row]:
         """Yield the rows of a table, ordered by those of the columns that it has; none if there is no such table.
