@@ -18,6 +18,7 @@ from memoryd.core.transfer import export as exports
 from memoryd.core.transfer import folder, foreign, journal_file, jsonl, reader, restore
 from memoryd.core.transfer.export import Numbers
 from memoryd.core.transfer.file_names import readable
+from memoryd.core.transfer.formats.source import SQLITE
 from memoryd.core.transfer.jsonl import HEAD, ImportMode, LineFile
 from memoryd.core.transfer.rehearsal import rehearse
 from memoryd.core.transfer.restore import RestoredWorkspace
@@ -26,6 +27,7 @@ from memoryd.core.workspaces.registry import ARCHIVED
 from memoryd.errors import InvalidInputError
 from memoryd.model import Workspace
 from memoryd.settings import Settings
+from memoryd.store.sqlite.file import APPLICATION_ID
 
 MODES = ("merge", "replace")
 EXPORT_FORMATS = ("jsonl", "markdown")
@@ -135,6 +137,15 @@ def is_own(path: Path) -> bool:
         return False
     with path.open("rb") as file:
         return file.read(BEGINNING).startswith(f'{{"{HEAD}"'.encode())
+
+
+def is_database(path: Path) -> bool:
+    """Return whether a file is a database of memoryd's, such as a backup: its header says so."""
+    if not path.is_file():
+        return False
+    with path.open("rb") as file:
+        head = file.read(72)
+    return head.startswith(SQLITE) and head[68:] == APPLICATION_ID.to_bytes(4, "big")
 
 
 def preview_own(settings: Settings, path: Path, *, every: bool, as_json: bool) -> None:

@@ -72,6 +72,11 @@ def import_(
     if form is not None and form not in FORMATS:
         raise InvalidInputError(f"There is no format {form!r} to import from. There are: {LISTED}.")
     place = path.expanduser().absolute()
+    if exports.is_database(place):
+        raise InvalidInputError(
+            f"{place.name} is a database of memoryd, such as a backup. Nothing was imported: `memoryd --db FILE` uses "
+            "it as it is, `memoryd --db FILE export` writes what an import takes, `memoryd migrate` copies all of it."
+        )
     wish = _Wish(frozenset(include or ()), dry_run, yes or form is not None, by_project, not no_vectors, as_json)
     if form is None and exports.is_own(place):
         if dry_run:
@@ -92,7 +97,8 @@ def _elsewhere(settings: Settings, path: Path, form: str | None, wish: _Wish) ->
     with opened(path) as source:
         known = FORMATS[form] if form else recognize(source, FORMATS.values())
         if known is None:
-            what = "is no export of memoryd's own" if source.only else "is no file, and nothing in it is recognized"
+            ours = "is no export of memoryd's own, nor recognized as another's"
+            what = ours if source.only else "is no file, and nothing in it is recognized"
             what = "is empty" if source.only and not source.only.size else what
             raise InvalidInputError(
                 f"{path.name} {what}. Nothing was imported. Where you know its format, name it with --from: {LISTED}."
