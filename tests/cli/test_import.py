@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from memoryd.cli import intake
 from tests.commands import run
 from tests.core.transfer.formats_kit import sample
 
@@ -125,3 +126,12 @@ def test_a_graph_of_server_memory_has_no_projects(home: Path, tmp_path: Path) ->
     path.write_text(json.dumps({"type": "entity", "name": "Ann", "entityType": "person", "observations": []}))
     assert "leave --by-project" in run(home, "import", path, "--yes", "--by-project", code=2).stderr
     assert not (home / "data").exists()
+
+
+def test_without_an_embedder_no_vectors_are_promised(
+    home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(intake, "MANY", 0)
+    path = tmp_path / "notes.jsonl"
+    path.write_text(json.dumps(MEMORY))
+    assert "Vectors" not in run(home, "import", path, "--yes").stderr

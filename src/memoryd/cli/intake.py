@@ -15,6 +15,7 @@ from memoryd.core.transfer.formats.source import ForeignFormat, Source
 from memoryd.core.transfer.intake import Intake
 from memoryd.core.transfer.staging import REMARKS, Remarked
 from memoryd.errors import InvalidInputError
+from memoryd.models.providers import Spec
 from memoryd.settings import Settings
 
 PROJECTS = 20  # projects that are listed
@@ -57,7 +58,7 @@ def take(
             exports.print_restored(done)
         if settings.journal_store == "chroma" and read.numbers["turns"]:
             note(exports.BESIDE)
-        if vectors:
+        if vectors and not Spec.parse(settings.embedder).off:
             if sum(one.new.total() for one in done) > MANY:
                 note("All of it is there, and found by words. Vectors follow; Ctrl-C leaves them to a running server.")
             exports.embed(engine)
