@@ -439,6 +439,13 @@ def test_all_transcripts_below_a_directory_are_imported_once(home: Path, project
     assert {row["id"] for row in rows_of(home)} == {*ASKED, "mem_u"}
 
 
+def test_a_transcript_alone_is_recognized_and_imported(home: Path, transcript: Path) -> None:
+    transcript.write_bytes((HOOKS / "session.jsonl").read_bytes())
+    assert "transcripts of Claude Code" in run(home, "import", transcript, "--dry-run").stdout
+    run(home, "import", transcript, "--yes")
+    assert {row["id"] for row in rows_of(home)} == set(ASKED)
+
+
 def test_what_goes_on_in_a_transcript_of_long_ago_is_over(home: Path, transcript: Path) -> None:
     transcript.write_bytes((HOOKS / "session.jsonl").read_bytes())
     os.utime(transcript, (0, 0))

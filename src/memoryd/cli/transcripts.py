@@ -15,24 +15,23 @@ from memoryd.errors import InvalidInputError
 from memoryd.settings import Settings
 
 
-def take(settings: Settings, directory: Path, *, as_json: bool, vectors: bool) -> None:
-    """Import the transcripts below a directory; the command fails where lines could not be used."""
-    found = directory.expanduser().absolute()
-    if not found.is_dir():
+def take(settings: Settings, path: Path, *, as_json: bool, vectors: bool) -> None:
+    """Import a transcript, or those below a directory; the command fails where lines could not be used."""
+    if not path.exists():
         raise InvalidInputError(
-            f"{found} is not a directory. Give the directory of the transcripts: ~/.claude/projects."
+            f"{path} is not a directory of transcripts, nor one of them. Give ~/.claude/projects, or a file there."
         )
     with Engine(settings, fetch=False) as engine:
         workspace = engine.workspace(make=True)
         with reported() as report:
             tally = transcript_import.load(
                 Journal(Scope(engine, workspace)).kept,
-                found,
+                path,
                 engine.secrets,
                 lambda done: report("importing transcripts", done),
             )
         if as_json:
-            result = {"directory": str(found), "workspace": workspace.name, **asdict(tally)}
+            result = {"directory": str(path), "workspace": workspace.name, **asdict(tally)}
             show.as_json(result | {"masked": dict(Counter(tally.masked))})
         else:
             _print(tally)

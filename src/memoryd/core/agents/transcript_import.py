@@ -175,10 +175,10 @@ def says(words: str, last: str) -> bool:
 # all transcripts below a directory -----------------------------------------------------------------------------------
 
 
-def load(kept: JournalStore, directory: Path, secrets: Secrets, report: Progress = ignore_progress) -> Tally:
-    """Import the new turns of all transcripts below a directory; a line that cannot be used is counted as a fault."""
+def load(kept: JournalStore, place: Path, secrets: Secrets, report: Progress = ignore_progress) -> Tally:
+    """Import the new turns of a transcript, or of all below a directory; a line that cannot be used is a fault."""
     tally = Tally()
-    files = [path for path in sorted(directory.rglob("*.jsonl")) if path.is_file()]
+    files = [path for path in sorted(place.rglob("*.jsonl")) if path.is_file()] if place.is_dir() else [place]
     total, before = max(1, sum(path.stat().st_size for path in files)), 0
     for path in files:
         tally.files += 1

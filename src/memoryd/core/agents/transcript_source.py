@@ -8,7 +8,7 @@ from memoryd.core.transfer.formats.source import ForeignFormat, Source, SourceFi
 
 
 def _recognizes(source: Source) -> bool:
-    files = source.named("*.jsonl") if source.is_folder else []
+    files = [] if source.is_archive else source.named("*.jsonl")
     return any(b'"sessionId"' in head and b'"uuid"' in head for head in (file.head() for file in files))
 
 
@@ -30,5 +30,5 @@ def _turns_of(file: SourceFile) -> Iterator[Yielded]:
     yield from (Fault(f"{file.name}, {fault}") for fault in faults)
 
 
-FORMAT = ForeignFormat("claude-code", "a folder of transcripts of Claude Code", _recognizes, _items)
-"""To recognize a folder, and to show what it holds; transcript_import imports it."""
+FORMAT = ForeignFormat("claude-code", "transcripts of Claude Code", _recognizes, _items)
+"""To recognize a transcript, or a folder of them, and to show what it holds; transcript_import imports it."""
