@@ -16,7 +16,7 @@ from memoryd.core.transfer.formats.source import opened
 from memoryd.core.transfer.formats.table import FORMATS
 from memoryd.errors import InvalidInputError
 from tests.core import kit
-from tests.core.transfer.formats_kit import bring
+from tests.core.transfer.formats_kit import bring, sample
 
 NOBODY = 65534
 TEXT = "Grüße aus Köln, 東京 und 🎉."
@@ -125,3 +125,24 @@ def test_a_folder_that_may_not_be_read_is_named(
     with intake.staged(engine, source, form, frozenset(), lambda *_: None, by_project=False) as read:
         assert read.found.faults.first == ["a folder cannot be read: [Errno 13] Permission denied: 'vault/locked'"]
         assert dict(read.numbers) == {"memories": 1}
+
+
+SAID = {"chatgpt": "content_type", "codex": "role", "gemini": "type"}
+"""A field of each whose text says what a message is."""
+
+
+def mistyped(value: Any, name: str) -> Any:
+    if isinstance(value, dict):
+        return {key: [] if key == name else mistyped(of, name) for key, of in value.items()}
+    return [mistyped(one, name) for one in value] if isinstance(value, list) else value
+
+
+@pytest.mark.parametrize("form", SAID)
+def test_a_list_in_place_of_a_word_breaks_nothing(form: str, tmp_path: Path) -> None:
+    path = sample(form, tmp_path)
+    for file in [path] if path.is_file() else [one for one in path.rglob("*.json*") if one.is_file()]:
+        text = file.read_text(encoding="utf-8")
+        values = [json.loads(line) for line in text.splitlines()] if file.suffix == ".jsonl" else [json.loads(text)]
+        file.write_text("\n".join(json.dumps(mistyped(value, SAID[form])) for value in values), encoding="utf-8")
+    with opened(path) as source:
+        list(FORMATS[form].read(source, frozenset()))

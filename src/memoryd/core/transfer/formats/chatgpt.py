@@ -87,13 +87,13 @@ def _branch(nodes: Mapping[str, Mapping[str, Any]], leaf: str) -> list[Mapping[s
 def _is_shown(message: Mapping[str, Any]) -> bool:
     content, metadata = mapping(message.get("content")), mapping(message.get("metadata"))
     role = mapping(message.get("author")).get("role")
-    hidden = metadata.get("is_visually_hidden_from_conversation") or content.get("content_type") in _HIDDEN
+    hidden = metadata.get("is_visually_hidden_from_conversation") or text(content.get("content_type")) in _HIDDEN
     return role in ("user", "assistant") and not hidden and (bool(_text(message)) or bool(_thoughts(message)))
 
 
 def _text(message: Mapping[str, Any]) -> str:
     content = mapping(message.get("content"))
-    if content.get("content_type") in _ASIDE:
+    if text(content.get("content_type")) in _ASIDE:
         return ""
     parts = content.get("parts")
     words = [one.get("text") if isinstance(one, dict) else one for one in (parts if isinstance(parts, list) else ())]

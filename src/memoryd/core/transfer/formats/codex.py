@@ -79,7 +79,7 @@ def _spoken(line: Mapping[str, Any], from_events: Mapping[str, str]) -> tuple[An
     if kind == "reasoning":
         summary = (text(one.get("text")) for one in mappings(payload.get("summary")))
         return "assistant", "", BETWEEN.join(filter(None, summary))
-    if kind == "message" and payload.get("role") in set(_SEEN.values()) - from_events.keys():
+    if kind == "message" and text(payload.get("role")) in set(_SEEN.values()) - from_events.keys():
         return payload.get("role"), _words(payload), ""
     return "assistant", "", ""
 

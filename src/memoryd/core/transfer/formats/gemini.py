@@ -65,7 +65,7 @@ def _session(file: SourceFile, head: Mapping[str, Any], messages: Mapping[str, M
     name, begun = f"gemini:{place}", when(head.get("startTime")) or file.modified
     folders = file.name.split("/")
     project = folders[-3] if len(folders) > 2 and folders[-2] == "chats" and len(folders[-3]) != 64 else ""
-    spoken = (one for one in messages.values() if one.get("type") in _SPEAKERS)
+    spoken = (one for one in messages.values() if text(one.get("type")) in _SPEAKERS)
     yield from turns((_message(one, place, begun) for one in spoken), name, project)
     if summary := text(head.get("summary")):
         yield SourceSummary(id=place, session_id=name, title=summary, text=summary, created_at=begun, project=project)
