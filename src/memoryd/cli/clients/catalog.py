@@ -61,6 +61,21 @@ def _application(name: str, *parts: str) -> Callable[[], Path]:
     return lambda: platformdirs.PlatformDirs(name, appauthor=False, roaming=True).user_config_path.joinpath(*parts)
 
 
+def _desktop(*parts: str) -> Callable[[], Path]:
+    """Below the directory of Claude Desktop."""
+    local = platformdirs.PlatformDirs(appauthor=False)
+    return lambda: packaged(local.user_data_path, _application("Claude")()).joinpath(*parts)
+
+
+def packaged(local: Path, usual: Path) -> Path:
+    """Return the directory that Claude Desktop uses: for a package, as its installer makes it, Windows redirects it.
+
+    Whatever other programs write there, the package never sees.
+    """
+    redirected = sorted(local.glob("Packages/Claude_*/LocalCache/Roaming"))
+    return redirected[0] / usual.name if redirected else usual
+
+
 def _unix(name: str, *parts: str) -> Callable[[], Path]:
     """The same for one that does on every platform as on Linux."""
     return lambda: platformdirs.unix.Unix(name, appauthor=False).user_config_path.joinpath(*parts)
@@ -72,7 +87,7 @@ CLIENTS: Mapping[ClientName, Client] = {
         loading={"alwaysLoad": True}, permissions=_below(".claude", "settings.json"),
     ),
     "claude-desktop": Client(
-        "Claude Desktop", _application("Claude"), _application("Claude", "claude_desktop_config.json"), url="",
+        "Claude Desktop", _desktop(), _desktop("claude_desktop_config.json"), url="",
     ),
     "cursor": Client("Cursor", _below(".cursor"), _below(".cursor", "mcp.json"), reference="${env:%s}"),
     "vscode": Client(
