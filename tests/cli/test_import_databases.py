@@ -7,14 +7,13 @@ from pathlib import Path
 import pytest
 
 from memoryd.store.sqlite.foreign import foreign_database
-from tests.clients import NO_MODELS
 from tests.commands import run
 
 
 def test_a_backup_is_no_export_and_the_error_says_what_to_do(home: Path, tmp_path: Path) -> None:
-    run(home, "store", "Tea is green.", **NO_MODELS)
-    run(home, "backup", tmp_path / "backup.db", **NO_MODELS)
-    told = run(home, "import", tmp_path / "backup.db", code=2, **NO_MODELS).stderr
+    run(home, "store", "Tea is green.")
+    run(home, "backup", tmp_path / "backup.db")
+    told = run(home, "import", tmp_path / "backup.db", code=2).stderr
     assert "backup.db is a database of memoryd, such as a backup. Nothing was imported" in told
 
 
@@ -29,5 +28,5 @@ def test_the_columns_of_a_table_however_few(columns: tuple[str, ...], tmp_path: 
 def test_a_database_of_an_unknown_program_is_refused(home: Path, tmp_path: Path) -> None:
     with closing(sqlite3.connect(tmp_path / "other.db")) as database, database:
         database.execute("CREATE TABLE alembic (version_num)")
-    told = run(home, "import", tmp_path / "other.db", "--yes", code=2, **NO_MODELS).stderr
+    told = run(home, "import", tmp_path / "other.db", "--yes", code=2).stderr
     assert "nor recognized as another's. Nothing was imported" in told

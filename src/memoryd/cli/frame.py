@@ -147,7 +147,7 @@ def printable(text: str) -> str:
 
 
 def tolerate_streams() -> None:
-    """Take a closed stream for one that nobody is at; print `?` for characters that the terminal's encoding lacks."""
+    """Take a closed stream for an empty one; print `?` for characters that the terminal's encoding lacks."""
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):  # in the order of their numbers
         if getattr(sys, name) is None:
             setattr(sys, name, open(os.devnull, mode, encoding="utf-8"))  # noqa: SIM115, PTH123 - for as long as we run

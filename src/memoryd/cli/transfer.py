@@ -72,11 +72,6 @@ def import_(
     if form is not None and form not in FORMATS:
         raise InvalidInputError(f"There is no format {form!r} to import from. There are: {LISTED}.")
     place = path.expanduser().absolute()
-    if exports.is_database(place):
-        raise InvalidInputError(
-            f"{place.name} is a database of memoryd, such as a backup. Nothing was imported: `memoryd --db FILE` uses "
-            "it as it is, `memoryd --db FILE export` writes what an import takes, `memoryd migrate` copies all of it."
-        )
     wish = _Wish(frozenset(include or ()), dry_run, yes or form is not None, by_project, not no_vectors, as_json)
     if form is None and exports.is_own(place):
         if dry_run:
@@ -94,6 +89,11 @@ def import_(
 
 def _elsewhere(settings: Settings, path: Path, form: str | None, wish: _Wish) -> None:
     """Show or import what a format reads, which is recognized unless it is named."""
+    if exports.is_database(path):
+        raise InvalidInputError(
+            f"{path.name} is a database of memoryd, such as a backup. Nothing was imported: `memoryd --db FILE` uses "
+            "it as it is, `memoryd --db FILE export` writes what an import takes, `memoryd migrate` copies all of it."
+        )
     with opened(path) as source:
         known = FORMATS[form] if form else recognize(source, FORMATS.values())
         if known is None:
