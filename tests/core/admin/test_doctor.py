@@ -126,6 +126,11 @@ def test_a_slip_in_a_variable_is_told_what_was_meant() -> None:
     assert (finding.subject, finding.remedy) == ("MEMORY_NAMESPCE", "Did you mean MEMORY_NAMESPACE?")
 
 
+def test_a_variable_that_begins_with_the_name_of_the_program_is_a_slip() -> None:
+    (finding,) = slips({"MEMORYD_DATA_DIR": "x", "MEMORYD_TOKEN": "y"})  # a client's, see `memoryd install --http`
+    assert (finding.subject, finding.remedy) == ("MEMORYD_DATA_DIR", "Did you mean MEMORY_DATA_DIR?")
+
+
 # models and disk -----------------------------------------------------------------------------------------------------
 
 

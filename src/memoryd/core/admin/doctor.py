@@ -285,8 +285,10 @@ def _load(spec: str, loader: Loader[Any], *, broken: bool) -> Iterator[Finding]:
 def slips(environ: Mapping[str, str]) -> Iterator[Finding]:
     """Yield unknown variables that look like misspelled ones of memoryd."""
     known = {name for field in Settings.model_fields for name in variables(field)}
-    for name in sorted(name for name in environ if name.startswith("MEMORY_") and name not in known):
-        if meant := difflib.get_close_matches(name, known, 1, ALIKE):
+    for name in sorted(environ.keys() - known):
+        exact = name.replace("MEMORYD_", "MEMORY_", 1)
+        close = difflib.get_close_matches(name, known, 1, ALIKE) if name.startswith("MEMORY_") else []
+        if meant := [exact] if exact in known else close:
             yield Finding(name, "memoryd has no such variable, so it has no effect", f"Did you mean {meant[0]}?")
 
 
