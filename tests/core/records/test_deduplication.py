@@ -1,7 +1,7 @@
 """Which memories are taken for the same without a language model; `bench/duplicates.py` measures it on many more."""
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from memoryd.core.records.deduplication import may_differ, plain, same
@@ -83,6 +83,7 @@ def test_every_text_is_the_same_as_itself(text: str) -> None:
         max_size=6,
     )
 )
+@example(["`", "`", "5", "`", "`"])
 def test_a_text_is_the_same_as_its_plain_form(parts: list[str]) -> None:
     text = " ".join(parts)
     assert plain(plain(text)) == plain(text)
