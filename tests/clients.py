@@ -81,7 +81,8 @@ def _template(server: str) -> str:
             if not _exists(builder, made):
                 builder.execute(f"CREATE DATABASE {making}")
                 url = server.replace("/postgres?", f"/{making}?")
-                Engine(Settings.read({**NO_MODELS, "MEMORY_DATABASE_URL": url}), fetch=False).close()
+                with Engine(Settings.read({**NO_MODELS, "MEMORY_DATABASE_URL": url}), fetch=False) as engine:
+                    engine.store.placement.create(None)
                 builder.execute(f"ALTER DATABASE {making} RENAME TO {made}")
     return made
 

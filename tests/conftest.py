@@ -58,6 +58,7 @@ def pytest_configure() -> None:
 def pytest_collection_finish() -> None:
     """Let the garbage collector look at what the tests make, and not again and again at the tests themselves."""
     gc.freeze()
+    gc.set_threshold(20_000)  # new objects; a call makes some thousands
     gc.enable()
 
 
@@ -106,7 +107,8 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     file, test = metafunc.definition.nodeid, metafunc.definition
     differs = file.startswith("tests/seeds/") or test.get_closest_marker("stores")
     if metafunc.config.getoption("backend") == "both" and differs and not file.startswith(ON_ONE):
-        stores = ["sqlite"] if test.get_closest_marker("files") else ["sqlite", "postgres"]
+        alone = test.get_closest_marker("files") or test.get_closest_marker("storeless")
+        stores = ["sqlite"] if alone else ["sqlite", "postgres"]
         metafunc.parametrize("backend", stores, indirect=True, scope="session")
 
 

@@ -2,7 +2,6 @@
 
 import json
 import os
-import subprocess
 import sys
 from contextlib import suppress
 from pathlib import Path
@@ -11,6 +10,7 @@ import pytest
 
 from memoryd import environment as environment_of
 from memoryd.settings import Settings
+from tests import forks
 from tests.clients import PATIENCE, environment
 from tests.faults.disks import small
 from tests.server.service.kit import ON, connected, gone, state
@@ -83,7 +83,7 @@ def test_a_user_without_a_home_is_told_what_to_set(tmp_path: Path, service: str)
     environ = {name: value for name, value in (environment(tmp_path / "home") | ON).items() if name != "HOME"}
     del environ["MEMORY_DATA_DIR"]
     tmp_path.chmod(0o777)
-    ended = subprocess.run(
+    ended = forks.run(
         [sys.executable, "-c", script], input="", env=environ | {"MEMORY_SERVICE": service}, cwd=tmp_path,
         capture_output=True, text=True, timeout=PATIENCE, check=False,
     )  # fmt: skip
