@@ -78,9 +78,13 @@ _FORKED: dict[str, BaseProcess] = {}
 
 
 def begun(home: Path, **settings: str) -> None:
-    """Have a service where its first client would start one: with a fork, for to import everything takes a second."""
+    """Have a service where its first client would start one: by a fork, for to import everything takes a second.
+
+    On a busy machine it waits some time for that client.
+    """
     where = place(home, **settings)
-    environ = environment_of.without_connection(environment_of.resolved(environment(home) | ON | settings))
+    given = environment(home) | ON | {"MEMORY_SERVICE_IDLE": "2"} | settings
+    environ = environment_of.without_connection(environment_of.resolved(given))
     ready, announced = os.pipe()
     with open(ready, "rb") as said, open(announced, "wb") as saying, open(where.log, "ab") as log:  # noqa: PTH123
         with open(os.devnull, "rb") as nothing:  # noqa: PTH123

@@ -13,7 +13,7 @@ from memoryd.settings import Settings
 from tests import forks
 from tests.clients import PATIENCE, environment
 from tests.faults.disks import small
-from tests.server.service.kit import ON, connected, gone, state
+from tests.server.service.kit import ON, begun, connected, gone, state
 
 pytestmark = pytest.mark.process
 
@@ -31,6 +31,7 @@ def test_a_full_disk(tmp_path: Path) -> None:
     with small(tmp_path / "disk") as disk:
         home, ballast = disk / "home", disk / "ballast"
         ballast.write_bytes(bytes(400_000))
+        begun(home)
         with connected(home) as one, connected(home) as other:
             stored = 0
             while not (answer := one.call("memory_store", content=f"{stored} {'x' * 9_000}"))["isError"]:
@@ -49,6 +50,7 @@ def test_a_full_disk(tmp_path: Path) -> None:
 def test_a_disk_that_is_full_before_the_service_begins(tmp_path: Path) -> None:
     with small(tmp_path / "disk") as disk:
         home = disk / "home"
+        begun(home)
         with connected(home) as wire:
             wire.call("memory_store", content="While there was room.")
         gone(home)
