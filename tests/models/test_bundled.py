@@ -131,7 +131,7 @@ def test_special_tokens_in_a_text_are_only_words(settings: Settings) -> None:
 
 
 def test_a_long_text_leaves_the_query_whole(reranker: Reranker) -> None:
-    text = "Anna moved to Lisbon in May. " + "The pump needs a new gasket. " * 100
+    text = "Anna moved to Lisbon in May. " + "The pump needs a new gasket. " * 300
     right, wrong = (reranker.score(f"Where does {who} live?", [text])[0] for who in ("Anna", "the gasket of Carlos"))
     assert right > wrong
 

@@ -218,7 +218,7 @@ def test_a_data_directory_that_vanishes(home: Path) -> None:
 def newer(tmp_path: Path) -> Path:
     """Where the next version is installed, which has another schema."""
     directory = tmp_path / "newer"
-    shutil.copytree(SOURCE / "memoryd", directory / "memoryd", ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copytree(SOURCE / "memoryd", directory / "memoryd")  # with what is compiled: that takes longer than the test
     package = directory / "memoryd" / "__init__.py"
     package.write_text(package.read_text().replace("__version__ =", '__version__ = "99"\nOLD ='))
     migrations = directory / "memoryd" / "store" / "sql" / "sqlite" / "migrations"
