@@ -4,13 +4,13 @@ import json
 import os
 import pty
 import re
+import subprocess
 import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests import forks
 from tests.clients import PATIENCE, environment
 from tests.commands import Ended, run
 
@@ -138,7 +138,7 @@ def test_a_terminal_shows_how_far_it_is(home: Path, file: Path) -> None:
     try:
         with (home.parent / "out").open("w") as out:
             command = [sys.executable, "-m", "memoryd", "import", "--from", "server-memory", str(file)]
-            forks.run(command, env=environment(home), stdout=out, stderr=theirs, timeout=PATIENCE, check=True)
+            subprocess.run(command, env=environment(home), stdout=out, stderr=theirs, timeout=PATIENCE, check=True)
         shown = os.read(ours, 1_000_000).decode()
     finally:
         os.close(ours)
