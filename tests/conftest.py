@@ -93,9 +93,15 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         for fixture, marker in NEEDS.items():
             if fixture in getattr(item, "fixturenames", ()):
                 item.add_marker(marker)
-    if config.getoption("backend") == "postgres":
-        config.hook.pytest_deselected(items=[item for item in items if item.get_closest_marker("files")])
-        items[:] = [item for item in items if not item.get_closest_marker("files")]
+    left_out = [item for item in items if item.get_closest_marker("files") and _on_postgres(item)]
+    config.hook.pytest_deselected(items=left_out)
+    items[:] = [item for item in items if item not in left_out]
+
+
+def _on_postgres(item: pytest.Item) -> bool:
+    """Whether a test is to keep its memories there."""
+    called = item.callspec.params if isinstance(item, pytest.Function) and hasattr(item, "callspec") else {}
+    return called.get("backend", item.config.getoption("backend")) == "postgres"
 
 
 ON_ONE = tuple(f"tests/seeds/test_{name}.py" for name in ("vault_prompts", "vault_notices", "recall_llm", "graph_llm"))
