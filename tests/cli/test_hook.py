@@ -245,13 +245,13 @@ def test_without_a_client_it_says_how_it_is_run(home: Path) -> None:
     try:
         command = [sys.executable, "-m", "memoryd", "hook", "stop"]
         ended = forks.run(
-            command, stdin=theirs, env=environment(home), capture_output=True, timeout=PATIENCE, check=False
+            command, stdin=theirs, env=environment(home), capture_output=True, text=True, timeout=PATIENCE, check=False
         )
     finally:
         os.close(ours)
         os.close(theirs)
-    assert (ended.returncode, ended.stdout) == (1, b"")
-    assert b"docs/hooks.md" in ended.stderr
+    assert (ended.returncode, ended.stdout) == (1, "")
+    assert "docs/hooks.md" in ended.stderr
 
 
 @pytest.mark.process

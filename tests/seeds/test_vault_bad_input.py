@@ -121,12 +121,13 @@ WRONG_DIMENSIONS: tuple[list[float], ...] = ([], [1], [1, 0], [1, 0, 0, 0], [0.1
 
 def test_a_wrong_dimension_is_invalid_params(small: Agent) -> None:
     before = everything(small)
-    for numbers, (tool, arguments, name) in product(WRONG_DIMENSIONS, (
+    calls: tuple[tuple[str, Json, str], ...] = (
         ("commit_memory", ENOUGH, "embedding"), ("commit_memory", ENOUGH | {"key": "a"}, "embedding"),
         ("commit_memory", ENOUGH | {"scope": "session"}, "embedding"),
         ("search_memories", {"query": "apple"}, "query_embedding"),
         ("search_memories", {"query": "", "tags": ["t"]}, "query_embedding"),
-    )):  # fmt: skip
+    )  # fmt: skip
+    for numbers, (tool, arguments, name) in product(WRONG_DIMENSIONS, calls):
         error = called_wrongly(small, tool, **arguments, **{name: numbers})
         assert error.code == -32602
         assert f"embedding has {len(numbers)} dimensions instead of 3. " in error.message
@@ -139,11 +140,12 @@ NOWHERE = [[0, 0, 0], [-0.0, 0, 0], [1e-320, 0, 0]]
 
 def test_an_embedding_that_points_nowhere_is_refused(small: Agent) -> None:
     before = everything(small)
-    for numbers, (tool, arguments, name) in product(NOWHERE, (
+    calls: tuple[tuple[str, Json, str], ...] = (
         ("commit_memory", ENOUGH, "embedding"),
         ("commit_memory", ENOUGH | {"key": "a", "content": "apple"}, "embedding"),
         ("search_memories", {"query": "apple"}, "query_embedding"),
-    )):  # fmt: skip
+    )
+    for numbers, (tool, arguments, name) in product(NOWHERE, calls):
         told = small.refused(tool, **arguments, **{name: numbers})
         assert told.endswith("too large to have a length. Give another one, or none."), tool
     assert everything(small) == before
