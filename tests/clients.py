@@ -18,6 +18,7 @@ from mcp import Client, types
 from mcp.client._memory import InMemoryTransport
 from mcp.client.stdio import get_default_environment
 from mcp.server.stdio import stdio_server
+from psycopg.conninfo import conninfo_to_dict
 from typer.main import get_command
 
 import memoryd
@@ -62,10 +63,10 @@ def environment(home: Path, models: Path | None = None, **settings: str) -> dict
     }
 
 
-def database(server: str, home: Path) -> str:
-    """The URL of a database for a home on a Postgres server, made on first use."""
+def database(server: str, home: Path, like: str = "") -> str:
+    """The URL of a database for a home on a Postgres server, made on first use: empty, or a copy of that at a URL."""
     name = "t" + hashlib.sha256(str(home).encode()).hexdigest()[:16]
-    template = _template(server)
+    template = conninfo_to_dict(like)["dbname"] if like else _template(server)
     with psycopg.connect(server, autocommit=True) as connection:
         if not _exists(connection, name):
             connection.execute(f"CREATE DATABASE {name} TEMPLATE {template} STRATEGY file_copy")
@@ -82,7 +83,8 @@ def _template(server: str) -> str:
             if not _exists(builder, made):
                 builder.execute(f"CREATE DATABASE {making}")
                 url = server.replace("/postgres?", f"/{making}?")
-                Engine(Settings.read({**NO_MODELS, "MEMORY_DATABASE_URL": url}), fetch=False).close()
+                with Engine(Settings.read({**NO_MODELS, "MEMORY_DATABASE_URL": url}), fetch=False) as engine:
+                    engine.store.placement.create(None)
                 builder.execute(f"ALTER DATABASE {making} RENAME TO {made}")
     return made
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from typer.testing import CliRunner
 
 from memoryd.cli import app
+from tests import forks
 from tests.clients import PATIENCE, environment
 
 Ended = subprocess.CompletedProcess[str]
@@ -28,7 +29,7 @@ def run(home: Path, *arguments: object, stdin: str | bytes = "", code: int = 0, 
 
 def process(home: Path, *arguments: object, stdin: str = "", code: int = 0, **settings: str) -> Ended:
     """The same in a process of its own."""
-    ended = subprocess.run(
+    ended = forks.run(
         [sys.executable, "-m", "memoryd", *map(str, arguments)], env=environment(home) | settings, input=stdin,
         capture_output=True, text=True, timeout=PATIENCE, check=False,
     )  # fmt: skip

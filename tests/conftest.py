@@ -58,6 +58,7 @@ def pytest_configure() -> None:
 def pytest_collection_finish() -> None:
     """Let the garbage collector look at what the tests make, and not again and again at the tests themselves."""
     gc.freeze()
+    gc.set_threshold(20_000)  # new objects; a call makes some thousands
     gc.enable()
 
 
@@ -92,9 +93,15 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         for fixture, marker in NEEDS.items():
             if fixture in getattr(item, "fixturenames", ()):
                 item.add_marker(marker)
-    if config.getoption("backend") == "postgres":
-        config.hook.pytest_deselected(items=[item for item in items if item.get_closest_marker("files")])
-        items[:] = [item for item in items if not item.get_closest_marker("files")]
+    left_out = [item for item in items if item.get_closest_marker("files") and _on_postgres(item)]
+    config.hook.pytest_deselected(items=left_out)
+    items[:] = [item for item in items if item not in left_out]
+
+
+def _on_postgres(item: pytest.Item) -> bool:
+    """Whether a test is to keep its memories there."""
+    called = item.callspec.params if isinstance(item, pytest.Function) and hasattr(item, "callspec") else {}
+    return called.get("backend", item.config.getoption("backend")) == "postgres"
 
 
 ON_ONE = tuple(f"tests/seeds/test_{name}.py" for name in ("vault_prompts", "vault_notices", "recall_llm", "graph_llm"))
@@ -106,7 +113,8 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     file, test = metafunc.definition.nodeid, metafunc.definition
     differs = file.startswith("tests/seeds/") or test.get_closest_marker("stores")
     if metafunc.config.getoption("backend") == "both" and differs and not file.startswith(ON_ONE):
-        stores = ["sqlite"] if test.get_closest_marker("files") else ["sqlite", "postgres"]
+        alone = test.get_closest_marker("files") or test.get_closest_marker("storeless")
+        stores = ["sqlite"] if alone else ["sqlite", "postgres"]
         metafunc.parametrize("backend", stores, indirect=True, scope="session")
 
 

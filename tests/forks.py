@@ -45,23 +45,16 @@ class Fork(subprocess.Popen[AnyStr]):
         ) -> None:  # fmt: skip
             assert args[0] == sys.executable
             sys.audit("subprocess.Popen", args[0], args, cwd, env)
-            context = multiprocessing.get_context("forkserver")
-            context.set_forkserver_preload(IMPORTED)
-            pipes = [
-                Connection(os.dup(number if given == -1 else given), writable=bool(number), readable=not number)
-                for number, given in enumerate((theirs_in, theirs_out, theirs_err))
+            streams = [
+                number if given == -1 else given for number, given in enumerate((theirs_in, theirs_out, theirs_err))
             ]
-            what = (list(args[1:]), dict(os.environ if env is None else env), str(cwd or Path.cwd()), pipes)
-            self._process = context.Process(target=_run, args=what, daemon=True)
             with self._asking:
-                self._process.start()
+                self._process = forked(args, os.environ if env is None else env, cwd or Path.cwd(), streams)
             self.pid = self._process.pid
             self._child_created = True
             self._close_pipe_fds(  # type: ignore[attr-defined]
                 theirs_in, ours_in, ours_out, theirs_out, ours_err, theirs_err
             )
-            for pipe in pipes:
-                pipe.close()
 
         def _internal_poll(self, *_: object, **__: object) -> int | None:
             with self._asking:
@@ -75,6 +68,22 @@ class Fork(subprocess.Popen[AnyStr]):
             if code is None:
                 raise subprocess.TimeoutExpired(self.args, timeout or 0)
             return code
+
+
+def forked(
+    command: Sequence[str], environ: Mapping[str, str], cwd: str | Path, streams: Sequence[int]
+) -> multiprocessing.process.BaseProcess:
+    """Start a process with descriptors for its stdin, stdout and stderr; it ends with this one at the latest."""
+    context = multiprocessing.get_context("forkserver")
+    context.set_forkserver_preload(IMPORTED)
+    pipes = [
+        Connection(os.dup(stream), writable=bool(number), readable=not number) for number, stream in enumerate(streams)
+    ]
+    process = context.Process(target=_run, args=(list(command[1:]), dict(environ), str(cwd), pipes), daemon=True)
+    process.start()
+    for pipe in pipes:
+        pipe.close()
+    return process
 
 
 def _run(command: list[str], environ: Mapping[str, str], cwd: str, pipes: Sequence[Connection]) -> None:

@@ -288,14 +288,18 @@ def check_nothing_is_left_over(root: Path) -> list[str]:
     found = []
     for path in tracked(root):
         text = path.read_text(encoding="utf-8", errors="replace")
-        lines = [] if "\0" in text else text.split("\n")  # a picture is no text
+        if "\0" in text:
+            continue  # a picture is no text
         found += [
-            f"{path.relative_to(root).as_posix()}:{number} holds {what}: {match[0]}"
-            for number, line in enumerate(lines, 1)
+            f"{path.relative_to(root).as_posix()}:{_line(text, match.start())} holds {what}: {match[0]}"
             for pattern, what in LEFTOVERS.items()
-            if (match := re.search(pattern, line))
+            for match in re.finditer(pattern, text)
         ]
     return found
+
+
+def _line(text: str, place: int) -> int:
+    return text.count("\n", 0, place) + 1
 
 
 def tracked(root: Path) -> list[Path]:

@@ -23,6 +23,7 @@ from memoryd.core.memories.memories import Memories
 from memoryd.core.scope import Scope
 from memoryd.settings import Settings
 from memoryd.toolsets import TOOLSETS
+from tests import forks
 from tests.clients import NO_MODELS, PATIENCE, environment
 from tests.wires import ProcessWire
 
@@ -192,7 +193,7 @@ def _at_a_terminal(environ: dict[str, str], typed: bytes, *arguments: str) -> su
     ours, theirs = pty.openpty()
     try:
         os.write(ours, typed)
-        return subprocess.run(
+        return forks.run(
             [sys.executable, "-m", "memoryd", *arguments],
             stdin=theirs, capture_output=True, env=environ, timeout=PATIENCE, check=False,
         )  # fmt: skip
@@ -309,7 +310,7 @@ def test_a_directory_that_may_not_be_written(home: Path) -> None:
     }
     with tempfile.TemporaryDirectory() as folder:
         Path(folder).chmod(0o555)
-        ended = subprocess.run(
+        ended = forks.run(
             [sys.executable, "-c", WITHOUT_RIGHTS, json.dumps(list(said))],
             env=environment(home) | {"MEMORY_DATA_DIR": f"{folder}/x"},
             capture_output=True, text=True, timeout=PATIENCE, check=True,
@@ -334,7 +335,7 @@ def script(first: str, *arguments: str, home: Path, **settings: str) -> subproce
     """A command in a process where something happens first, once all is imported."""
     every = "import os, sys, memoryd.cli, typer.main\ndict(typer.main.get_command(memoryd.cli.app).commands)"
     lines = f"{every}\n{first}\nsys.argv = ['memoryd', *{arguments!r}]\nmemoryd.cli.main()"
-    return subprocess.run(
+    return forks.run(
         [sys.executable, "-c", lines], env=environment(home) | settings,
         capture_output=True, text=True, timeout=PATIENCE, check=False,
     )  # fmt: skip

@@ -19,6 +19,7 @@ from memoryd.core.engine import Engine
 from memoryd.core.memories.memories import Memories
 from memoryd.core.scope import Scope
 from memoryd.settings import Settings
+from tests import forks
 from tests.clients import PATIENCE, Agent, environment, rows_of
 from tests.commands import Ended, process, run
 from tests.conftest import Open, Start
@@ -243,14 +244,14 @@ def test_without_a_client_it_says_how_it_is_run(home: Path) -> None:
     ours, theirs = pty.openpty()
     try:
         command = [sys.executable, "-m", "memoryd", "hook", "stop"]
-        ended = subprocess.run(
-            command, stdin=theirs, env=environment(home), capture_output=True, timeout=PATIENCE, check=False
+        ended = forks.run(
+            command, stdin=theirs, env=environment(home), capture_output=True, text=True, timeout=PATIENCE, check=False
         )
     finally:
         os.close(ours)
         os.close(theirs)
-    assert (ended.returncode, ended.stdout) == (1, b"")
-    assert b"docs/hooks.md" in ended.stderr
+    assert (ended.returncode, ended.stdout) == (1, "")
+    assert "docs/hooks.md" in ended.stderr
 
 
 @pytest.mark.process

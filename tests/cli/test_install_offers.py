@@ -5,12 +5,12 @@ import os
 import pty
 import re
 import shlex
-import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
+from tests import forks
 from tests.cli.test_commands import Run, data, run, told
 from tests.cli.test_install import at_home, entry, every_client, foreign, held, prepared
 from tests.clients import PATIENCE, environment
@@ -88,7 +88,7 @@ def test_at_a_terminal_it_is_asked_and_elsewhere_not_done(home: Path) -> None:
     ours, theirs = pty.openpty()
     try:
         os.write(ours, b"y\nn\n")
-        ended = subprocess.run(
+        ended = forks.run(
             [sys.executable, "-m", "memoryd", "install", "claude-code"], stdin=theirs, env=environment(home),
             capture_output=True, text=True, timeout=PATIENCE, check=True,
         )  # fmt: skip

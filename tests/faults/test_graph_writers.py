@@ -96,7 +96,7 @@ def check(reader: Agent, writers: list[Writer]) -> None:
         assert ordinals == list(range(len(ordinals))), "none is left out, for each call is whole or not at all"
 
 
-@pytest.mark.parametrize("durability", ["full", "normal"])
+@pytest.mark.parametrize("durability", ["full", pytest.param("normal", marks=pytest.mark.files)])
 def test_killed_writers_lose_nothing_that_was_acknowledged(serve: Pipe, spawn: Start, durability: str) -> None:
     dice, writers = random.Random(durability), list[Writer]()
     for turn in range(2):

@@ -98,7 +98,7 @@ def kept(environ: dict[str, str], stored: dict[str, str]) -> None:
         assert ids[len(ids) // 2] in found
 
 
-@pytest.mark.parametrize("durability", ["full", "normal"])
+@pytest.mark.parametrize("durability", ["full", pytest.param("normal", marks=pytest.mark.files)])
 def test_killed_servers_lose_nothing_that_was_acknowledged(tmp_path: Path, durability: str) -> None:
     dice, stored = random.Random(durability), dict[str, str]()
     environ = environment(tmp_path, MEMORY_DURABILITY=durability)

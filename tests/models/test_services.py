@@ -3,16 +3,16 @@
 import socket
 import time
 from collections.abc import Callable
+from importlib import import_module
 from typing import Any
 
 import numpy as np
 import pytest
 
 from memoryd.errors import InvalidInputError, ModelError
-from memoryd.models import ollama, openai
+from memoryd.models import ollama
 from memoryd.models.embedders import Embedder, load_embedder
 from memoryd.models.ollama import OllamaEmbedder, base_url
-from memoryd.models.openai import OpenAIEmbedder
 from memoryd.settings import Settings
 
 from .conftest import Service
@@ -39,8 +39,14 @@ def _ollama_at(url: str) -> OllamaEmbedder:
     return OllamaEmbedder("nomic-embed-text", _settings(url), timeout=0.5)
 
 
-def _openai_at(url: str) -> OpenAIEmbedder:
-    return OpenAIEmbedder("text-embedding-3-small", _settings(url), timeout=0.5)
+def _client() -> Any:
+    """memoryd.models.openai, whose library takes a second to import: one worker of three runs these tests."""
+    return import_module("memoryd.models.openai")
+
+
+def _openai_at(url: str) -> Embedder:
+    made: Embedder = _client().OpenAIEmbedder("text-embedding-3-small", _settings(url), timeout=0.5)
+    return made
 
 
 Make = Callable[[str], Embedder]
@@ -108,7 +114,7 @@ def test_openai_is_asked_as_it_wants(service: Service) -> None:
 
 def test_a_compatible_server_needs_no_key(service: Service) -> None:
     service.answer = _openai
-    assert OpenAIEmbedder("", Settings.read({"OPENAI_BASE_URL": f"{service.url}/v1"})).dim == 3
+    assert _client().OpenAIEmbedder("", Settings.read({"OPENAI_BASE_URL": f"{service.url}/v1"})).dim == 3
 
 
 def test_openai_without_key_and_address_says_what_is_missing() -> None:
@@ -187,14 +193,15 @@ def test_a_server_that_is_too_slow(service: Service, make: Make) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("cls", [OllamaEmbedder, OpenAIEmbedder])
+@pytest.mark.parametrize("provider", ["ollama", "openai"])
 @pytest.mark.parametrize("work", ["query", "passage in a hurry", "passage"])
 def test_a_service_that_hangs_is_given_up_soon_where_a_caller_waits(
-    service: Service, cls: Any, work: str, monkeypatch: pytest.MonkeyPatch
+    service: Service, provider: str, work: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(ollama, "HURRY", 0.3)
-    monkeypatch.setattr(openai, "HURRY", 0.3)
-    answer = _ollama if cls is OllamaEmbedder else _openai
+    monkeypatch.setattr(_client(), "HURRY", 0.3)
+    answer = _ollama if provider == "ollama" else _openai
+    cls = OllamaEmbedder if provider == "ollama" else _client().OpenAIEmbedder
     service.answer = answer
     embedder = cls("model", _settings(service.url))
 

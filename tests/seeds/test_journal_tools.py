@@ -1,7 +1,5 @@
 """Seed e: the twelve tools, what they take, and the form of their errors."""
 
-from typing import Any
-
 import pytest
 
 from memoryd.server.http.openapi import document
@@ -47,30 +45,34 @@ def said(part: Json) -> Json:
     return part | choices[0]
 
 
+@pytest.mark.storeless
 def test_there_are_these_twelve_tools(journal: Agent) -> None:
     assert set(schemas(journal)) == set(SEED)
 
 
-@pytest.mark.parametrize("name", SEED)
-def test_a_tool_takes_what_the_seed_says(journal: Agent, name: str) -> None:
-    schema = schemas(journal)[name]
-    own = {parameter: said(part) for parameter, part in schema["properties"].items()}
-    assert set(own) == set(SEED[name])
-    for parameter, wanted in SEED[name].items():
-        assert wanted.items() <= own[parameter].items()
-    assert schema.get("required", []) == REQUIRED.get(name, [])
+@pytest.mark.storeless
+def test_a_tool_takes_what_the_seed_says(journal: Agent) -> None:
+    for name, schema in schemas(journal).items():
+        own = {parameter: said(part) for parameter, part in schema["properties"].items()}
+        assert set(own) == set(SEED[name])
+        for parameter, wanted in SEED[name].items():
+            assert wanted.items() <= own[parameter].items(), name
+        assert schema.get("required", []) == REQUIRED.get(name, []), name
 
 
-@pytest.mark.parametrize("name", [name for name in SEED if not SEED[name]])
-def test_a_tool_without_parameters_takes_none(journal: Agent, name: str) -> None:
-    assert "surely" in journal.refused(name, surely="not")
+@pytest.mark.storeless
+def test_a_tool_without_parameters_takes_none(journal: Agent) -> None:
+    for name in (name for name in SEED if not SEED[name]):
+        assert "surely" in journal.refused(name, surely="not"), name
 
 
+@pytest.mark.storeless
 def test_what_changes_something_says_so(journal: Agent) -> None:
     told = {tool.name for tool in journal.tools() if tool.annotations and not tool.annotations.read_only_hint}
     assert told == CHANGING
 
 
+@pytest.mark.storeless
 def test_what_can_lose_something_says_so(journal: Agent) -> None:
     told = {tool.name for tool in journal.tools() if tool.annotations and tool.annotations.destructive_hint}
     assert told == {"delete_all_summaries", "import_database", "stop_database"}
@@ -121,10 +123,10 @@ BAD: list[tuple[str, Json, str]] = [
 ]
 
 
-@pytest.mark.parametrize(("tool", "arguments", "named"), BAD, ids=lambda value: str(value)[:40])
-def test_an_error_says_what_and_why(journal: Agent, tool: str, arguments: dict[str, Any], named: str) -> None:
+def test_an_error_says_what_and_why(journal: Agent) -> None:
     """e: isError is true, and the text is `Tool Error: <what>. Message: <why>`."""
-    text = journal.refused(tool, **arguments)
-    what, message = text.split(". Message: ", 1)
-    assert what in ("Tool Error: Invalid arguments", "Tool Error: Not found")
-    assert named in message
+    for tool, arguments, named in BAD:
+        text = journal.refused(tool, **arguments)
+        what, message = text.split(". Message: ", 1)
+        assert what in ("Tool Error: Invalid arguments", "Tool Error: Not found"), text
+        assert named in message, tool

@@ -3,6 +3,7 @@
 import math
 import re
 import uuid
+from itertools import product
 
 import pytest
 
@@ -44,46 +45,45 @@ def test_the_text_names_the_id(words: Agent) -> None:
     assert result.structured_content["id"] in text_of(result)
 
 
-@pytest.mark.parametrize(
-    "content",
-    [
-        "x",
-        "  kept with its blanks \n\n and lines\t",
-        "Zoë\u2019s naïve café — déjà vu",
-        "Zoe\u0308 in decomposed letters",
-        "数据库端口是5433。ポートは五四三三です。",
-        "العربية מימין לשמאל \u202eoverride",
-        "👩🏽‍💻👨‍👩‍👧‍👦🏴󠁧󠁢󠁥󠁮󠁧󠁿 💥",
-        '{"json": ["in", "a", \'text\'], "n": null} \\n \\u0000',
-        "'; DROP TABLE records; -- %s ${x} {{y}} <script>alert(1)</script>",
-        "a\x01\x1f\x7f\x85\u2028\u2029\ufeffb",
-        "\ufffe\uffff\U0010ffff edge of Unicode",
-        "\r\nWindows\r\nlines\r\n",
-        "word " * 2_000,
-        "x" * 10_000,
-        "💥" * 10_000,
-    ],
-    ids=lambda content: ascii(content[:12]),
+TEXTS = (
+    "x",
+    "  kept with its blanks \n\n and lines\t",
+    "Zoë\u2019s naïve café — déjà vu",
+    "Zoe\u0308 in decomposed letters",
+    "数据库端口是5433。ポートは五四三三です。",
+    "العربية מימין לשמאל \u202eoverride",
+    "👩🏽‍💻👨‍👩‍👧‍👦🏴󠁧󠁢󠁥󠁮󠁧󠁿 💥",
+    '{"json": ["in", "a", \'text\'], "n": null} \\n \\u0000',
+    "'; DROP TABLE records; -- %s ${x} {{y}} <script>alert(1)</script>",
+    "a\x01\x1f\x7f\x85\u2028\u2029\ufeffb",
+    "\ufffe\uffff\U0010ffff edge of Unicode",
+    "\r\nWindows\r\nlines\r\n",
+    "word " * 2_000,
+    "x" * 10_000,
+    "💥" * 10_000,
 )
-def test_texts_are_kept_verbatim(words: Agent, content: str) -> None:
-    assert words.whole(words.store(content))[0]["content"] == content
 
 
-@pytest.mark.parametrize(
-    ("arguments", "named"),
-    [
-        ({"content": ""}, "content"),
-        ({"content": " \n\t"}, "content"),
-        ({"content": "x" * 10_001}, "content"),
-        ({"content": "x", "importance": 1.01}, "importance"),
-        ({"content": "x", "importance": -0.01}, "importance"),
-        ({"content": "x", "tags": [""]}, "tags"),
-        ({"content": "x", "tags": ["t" * 101]}, "tags"),
-        ({"content": "x", "tags": [f"t{i}" for i in range(51)]}, "tags"),
-    ],
+def test_texts_are_kept_verbatim(words: Agent) -> None:
+    for content in TEXTS:
+        assert words.whole(words.store(content))[0]["content"] == content
+
+
+REFUSED: tuple[tuple[Json, str], ...] = (
+    ({"content": ""}, "content"),
+    ({"content": " \n\t"}, "content"),
+    ({"content": "x" * 10_001}, "content"),
+    ({"content": "x", "importance": 1.01}, "importance"),
+    ({"content": "x", "importance": -0.01}, "importance"),
+    ({"content": "x", "tags": [""]}, "tags"),
+    ({"content": "x", "tags": ["t" * 101]}, "tags"),
+    ({"content": "x", "tags": [f"t{i}" for i in range(51)]}, "tags"),
 )
-def test_store_refuses_and_names_the_argument(words: Agent, arguments: dict[str, object], named: str) -> None:
-    assert named in words.refused("memory_store", **arguments)
+
+
+def test_store_refuses_and_names_the_argument(words: Agent) -> None:
+    for arguments, named in REFUSED:
+        assert named in words.refused("memory_store", **arguments)
     assert words.stats()["total"] == 0
 
 
@@ -205,26 +205,26 @@ def test_raw_is_data(memory: Agent) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("form", ["summary", "list", "raw", "answer"])
-def test_every_budget_is_respected(words: Agent, form: str) -> None:
+def test_every_budget_is_respected(words: Agent) -> None:
     # "Returns formatted results within a token budget." tokens = characters / 4, rounded up
     for i in range(12):
         words.store(f"Report {i} of the budget committee: " + "every figure was read aloud and nobody objected. " * i)
     words.store("Budget.")
-    for budget in (1, 2, 3, 5, 6, 7, 8, 10, 12, 15, 20, 29, 30, 31, 40, 60, 80, 100, 200, 500, 1_000, 5_000, 50_000):
+    budgets = 1, 2, 3, 5, 6, 7, 8, 10, 12, 15, 20, 29, 30, 31, 40, 60, 80, 100, 200, 500, 1_000, 5_000, 50_000
+    for form, budget in product(("summary", "list", "raw", "answer"), budgets):
         result = words.call("memory_recall", {"query": "budget report", "format": form, "token_budget": budget})
         text, answer = text_of(result), figures(result)
-        assert tokens(text) <= budget, f"{budget}: {text!r}"
+        assert tokens(text) <= budget, f"{form} {budget}: {text!r}"
         assert answer["tokens_used"] == tokens(text)
         assert len(answer["memories"] if "memories" in answer else answer["ids"]) + answer["omitted"] == 13
 
 
-@pytest.mark.parametrize("budget", [1, 5, 7, 10, 20])
-def test_what_does_not_fit_is_not_called_missing(words: Agent, budget: int) -> None:
+def test_what_does_not_fit_is_not_called_missing(words: Agent) -> None:
     words.store("Report of the budget committee: " + "nobody objected. " * 50)
-    answer = words.ok("memory_recall", query="budget", format="raw", token_budget=budget)
-    assert answer["omitted"] == 1
-    assert "No relevant memories" not in str(answer)
+    for budget in (1, 5, 7, 10, 20):
+        answer = words.ok("memory_recall", query="budget", format="raw", token_budget=budget)
+        assert answer["omitted"] == 1, budget
+        assert "No relevant memories" not in str(answer), budget
 
 
 def test_a_small_budget_still_gets_the_heart_of_a_long_memory(words: Agent) -> None:
@@ -245,10 +245,11 @@ def test_packing_skips_and_does_not_break(words: Agent) -> None:
     assert answer["omitted"] == 1
 
 
-@pytest.mark.parametrize("budget", [0, -1, 50_001])
-def test_budgets_have_bounds(words: Agent, budget: int) -> None:
-    assert "token_budget" in words.refused("memory_recall", query="x", token_budget=budget)
-    assert "token_budget" in words.refused("memory_context", token_budget=budget)
+@pytest.mark.storeless
+def test_budgets_have_bounds(words: Agent) -> None:
+    for budget in (0, -1, 50_001):
+        assert "token_budget" in words.refused("memory_recall", query="x", token_budget=budget)
+        assert "token_budget" in words.refused("memory_context", token_budget=budget)
 
 
 def test_the_default_budget(words: Agent, start: Start) -> None:
@@ -267,9 +268,10 @@ def test_nothing_found(memory: Agent) -> None:
     assert (answer["ids"], answer["omitted"]) == ([], 0)
 
 
-@pytest.mark.parametrize("query", ["", "  ", "x" * 2_001])
-def test_queries_have_bounds(words: Agent, query: str) -> None:
-    assert "query" in words.refused("memory_recall", query=query)
+@pytest.mark.storeless
+def test_queries_have_bounds(words: Agent) -> None:
+    for query in ("", "  ", "x" * 2_001):
+        assert "query" in words.refused("memory_recall", query=query)
 
 
 def test_kinds_narrow(words: Agent) -> None:

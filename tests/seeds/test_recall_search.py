@@ -31,11 +31,10 @@ SYNTAX = [
 ]
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize(("query", "expected"), SYNTAX)
-def test_syntax(words: Agent, query: str, expected: set[str]) -> None:
+def test_syntax(words: Agent) -> None:
     words.store_all(PASTRIES)
-    assert set(words.found(query)) == expected
+    for query, expected in SYNTAX:
+        assert set(words.found(query)) == expected, query
 
 
 def test_syntax_is_meant_also_where_there_is_meaning(memory: Agent) -> None:
@@ -176,7 +175,7 @@ def test_a_query_never_fails(words: Agent) -> None:
 
 
 def test_a_query_never_fails_with_models(memory: Agent) -> None:
-    memory.store_all(FACTS)
+    memory.store_all(FACTS[:4])
     short = [query for query in (*WITHOUT_A_WORD, *WITH_A_WORD) if len(query) < 100]
     for query in (*short[::3], "x" * 2_000, "💥" * 2_000, "字" * 2_000, "NOT " * 500):
         memory.ok("memory_recall", query=query)
@@ -246,9 +245,8 @@ def test_long_texts_are_found_by_their_last_sentence(memory: Agent) -> None:
         "kitchen": "The boiler is serviced by a man named Ortega each autumn.",
     }
     for name, sentence in filler.items():
-        text = sentence * (9_500 // len(sentence)) + last[name]
-        assert 8_000 < len(text) <= 10_000
-        memory.store(text, tags=[name])
+        length = 9_900 if name == "garden" else 4_000  # as long as may be, and somewhat more than the model's window
+        memory.store(sentence * (length // len(sentence)) + last[name], tags=[name])
     memory.settle()
     for question, name in (
         ("What was grandma called before she married?", "garden"),

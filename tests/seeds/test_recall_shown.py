@@ -3,6 +3,7 @@
 import json
 import re
 from functools import partial
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +19,7 @@ from memoryd.core.security.prompt_injection import MARK
 from memoryd.errors import InvalidInputError
 from memoryd.model import Hit, Kind, Record
 from memoryd.store.base import Queries
-from tests.clients import Agent, figures, text_of
+from tests.clients import Agent, Json, figures, text_of
 from tests.commands import run
 from tests.conftest import Start
 from tests.core.kit import engine
@@ -50,33 +51,31 @@ def graph(start: Start) -> Agent:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("form", ["summary", "list", "raw", "answer"])
-@pytest.mark.parametrize("budget", [1, 20, 60, 300, 500])
-def test_no_client_shows_more_than_the_budget(words: Agent, form: str, budget: int) -> None:
+def test_no_client_shows_more_than_the_budget(words: Agent) -> None:
     for n in range(20):
         words.store(f"Ship {n} is in the harbour since {n} o'clock." + (f" {ORDER}" if n == 7 else ""))
-    asked = {"query": "ship harbour", "format": form, "token_budget": budget}
-    for result in (words.call("memory_recall", asked), words.call("memory_recall", asked | {"query": "zebra"})):
-        for text in shown(result):
-            assert len(text) <= 4 * budget
-        assert figures(result)["tokens_used"] == -(-len(text_of(result)) // 4)
-    for task in ({"task": "ship"}, {}):
-        assert all(
-            len(text) <= 4 * budget for text in shown(words.call("memory_context", task | {"token_budget": budget}))
-        )
+    for budget in (1, 20, 60, 300, 500):
+        for form, query in product(("summary", "list", "raw", "answer"), ("ship harbour", "zebra")):
+            result = words.call("memory_recall", {"query": query, "format": form, "token_budget": budget})
+            for text in shown(result):
+                assert len(text) <= 4 * budget, form
+            assert figures(result)["tokens_used"] == -(-len(text_of(result)) // 4), form
+        for task in ({"task": "ship"}, {}):
+            briefing = words.call("memory_context", task | {"token_budget": budget})
+            assert all(len(text) <= 4 * budget for text in shown(briefing)), task
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("budget", [60, 100, 200, 400, 1_000])
-def test_a_note_on_the_graph_counts_in_the_budget(graph: Agent, budget: int) -> None:
-    for tool, arguments in (
+def test_a_note_on_the_graph_counts_in_the_budget(graph: Agent) -> None:
+    asked: tuple[tuple[str, Json], ...] = (
         ("search_nodes", {"query": "harbour"}), ("open_nodes", {"names": [f"harbour {n}" for n in range(8)]}),
         ("read_graph", {}), ("get_orphans", {}), ("get_nodes_by_type", {"entity_type": "thing"}),
         ("get_neighborhood", {"name": "harbour 3"}),
-    ):  # fmt: skip
+    )  # fmt: skip
+    for budget, (tool, arguments) in product((60, 100, 200, 400, 1_000), asked):
         result = graph.call(tool, arguments | {"token_budget": budget})
         first = 150 if tool == "read_graph" else 0  # a page shows a node and something of it, whatever they cost
-        assert all(len(text) <= 4 * max(budget, first) for text in shown(result)), tool
+        assert all(len(text) <= 4 * max(budget, first) for text in shown(result)), (tool, budget)
     noted = graph.ok("open_nodes", names=["harbour 3"], token_budget=1_000)
     (note,) = noted["notes"]
     assert "one of them reads like an order to drop instructions" in note

@@ -2,8 +2,11 @@
 
 import json
 import random
+from itertools import product
 
 import pytest
+from mcp import MCPError
+from mcp.types import ErrorData, ListResourcesResult
 
 from tests.clients import Agent, Json
 from tests.conftest import Open, Pipe
@@ -99,32 +102,33 @@ WRONG: list[tuple[str, Json, str]] = [
 ]
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize(("tool", "arguments", "place"), WRONG)
-def test_a_wrong_call_names_the_argument_and_loses_nothing(
-    small: Agent, tool: str, arguments: Json, place: str
-) -> None:
+@pytest.mark.storeless
+@pytest.mark.parametrize("tool", dict.fromkeys(tool for tool, _, _ in WRONG))
+def test_a_wrong_call_names_the_argument_and_loses_nothing(small: Agent, tool: str) -> None:
     before = everything(small)
-    told = small.refused(tool, **arguments)
-    assert told.startswith(f"Invalid arguments for {tool}. {place}")
-    assert len(told) < 1_000
+    for arguments, place in ((arguments, place) for name, arguments, place in WRONG if name == tool):
+        told = small.refused(tool, **arguments)
+        assert told.startswith(f"Invalid arguments for {tool}. {place}"), place
+        assert len(told) < 1_000, place
     assert everything(small) == before
 
 
 # embeddings ----------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("numbers", [[], [1], [1, 0], [1, 0, 0, 0], [0.1] * 1536, [0] * 20_000])
-def test_a_wrong_dimension_is_invalid_params(small: Agent, numbers: list[float]) -> None:
+WRONG_DIMENSIONS: tuple[list[float], ...] = ([], [1], [1, 0], [1, 0, 0, 0], [0.1] * 1536, [0] * 20_000)
+
+
+def test_a_wrong_dimension_is_invalid_params(small: Agent) -> None:
     before = everything(small)
-    for tool, arguments in (
-        ("commit_memory", ENOUGH | {"embedding": numbers}),
-        ("commit_memory", ENOUGH | {"key": "a", "embedding": numbers}),
-        ("commit_memory", ENOUGH | {"scope": "session", "embedding": numbers}),
-        ("search_memories", {"query": "apple", "query_embedding": numbers}),
-        ("search_memories", {"query": "", "tags": ["t"], "query_embedding": numbers}),
-    ):
-        error = called_wrongly(small, tool, **arguments)
+    calls: tuple[tuple[str, Json, str], ...] = (
+        ("commit_memory", ENOUGH, "embedding"), ("commit_memory", ENOUGH | {"key": "a"}, "embedding"),
+        ("commit_memory", ENOUGH | {"scope": "session"}, "embedding"),
+        ("search_memories", {"query": "apple"}, "query_embedding"),
+        ("search_memories", {"query": "", "tags": ["t"]}, "query_embedding"),
+    )  # fmt: skip
+    for numbers, (tool, arguments, name) in product(WRONG_DIMENSIONS, calls):
+        error = called_wrongly(small, tool, **arguments, **{name: numbers})
         assert error.code == -32602
         assert f"embedding has {len(numbers)} dimensions instead of 3. " in error.message
     assert everything(small) == before
@@ -134,21 +138,22 @@ def test_a_wrong_dimension_is_invalid_params(small: Agent, numbers: list[float])
 NOWHERE = [[0, 0, 0], [-0.0, 0, 0], [1e-320, 0, 0]]
 
 
-@pytest.mark.parametrize("numbers", NOWHERE)
-def test_an_embedding_that_points_nowhere_is_refused(small: Agent, numbers: list[float]) -> None:
+def test_an_embedding_that_points_nowhere_is_refused(small: Agent) -> None:
     before = everything(small)
-    for tool, arguments in (
-        ("commit_memory", ENOUGH | {"embedding": numbers}),
-        ("commit_memory", ENOUGH | {"key": "a", "content": "apple", "embedding": numbers}),
-        ("search_memories", {"query": "apple", "query_embedding": numbers}),
-    ):
-        assert small.refused(tool, **arguments).endswith("too large to have a length. Give another one, or none.")
+    calls: tuple[tuple[str, Json, str], ...] = (
+        ("commit_memory", ENOUGH, "embedding"),
+        ("commit_memory", ENOUGH | {"key": "a", "content": "apple"}, "embedding"),
+        ("search_memories", {"query": "apple"}, "query_embedding"),
+    )
+    for numbers, (tool, arguments, name) in product(NOWHERE, calls):
+        told = small.refused(tool, **arguments, **{name: numbers})
+        assert told.endswith("too large to have a length. Give another one, or none."), tool
     assert everything(small) == before
     assert found(small, "", query_embedding=[1, 0, 0]) == {"a": 1}
 
 
-@pytest.mark.parametrize("number", ["NaN", "Infinity", "-Infinity", "1e400", "-1e400", "1" + "0" * 400])
-def test_what_is_no_number_is_refused(wire: Open, number: str) -> None:
+@pytest.mark.storeless
+def test_what_is_no_number_is_refused(wire: Open) -> None:
     server = wire("--toolsets", "vault", MEMORY_MCP_EMBEDDING_DIM="3")
     server.handshake()
     server.call("commit_memory", scope="vault", key="a", content="apple", embedding=[1, 0, 0])
@@ -156,7 +161,8 @@ def test_what_is_no_number_is_refused(wire: Open, number: str) -> None:
         ("commit_memory", '"scope": "vault", "key": "a", "content": "apple", "embedding"'),
         ("search_memories", '"query": "apple", "query_embedding"'),
     )
-    for line, (tool, rest) in enumerate(calls, 1_000):
+    numbers = ("NaN", "Infinity", "-Infinity", "1e400", "-1e400", "1" + "0" * 400)
+    for line, ((tool, rest), number) in enumerate(product(calls, numbers), 1_000):
         params = f'{{"name": "{tool}", "arguments": {{{rest}: [0, {number}, 0]}}}}'
         server.send(f'{{"jsonrpc": "2.0", "id": {line}, "method": "tools/call", "params": {params}}}'.encode())
         answer = server.answer(line)
@@ -169,21 +175,24 @@ def test_what_is_no_number_is_refused(wire: Open, number: str) -> None:
 # texts ---------------------------------------------------------------------------------------------------------------
 
 
+ODD_KEYS = (*(name for name in ODD if len(name) < 400), ".", "..", "a/../b", "?x=1#y", "%41", "%", "x" * 400)
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    "key",
-    [*(name for name in ODD if len(name) < 400), ".", "..", "a/../b", "?x=1#y", "%41", "%", "x" * 400],
-    ids=lambda key: ascii(key[:12]),
-)
-def test_odd_keys_work_everywhere(vault: Agent, key: str) -> None:
+def test_odd_keys_work_everywhere(vault: Agent) -> None:
     keep(vault, "other", "beside")
+    for key in ODD_KEYS:
+        works(vault, key)
+
+
+def works(vault: Agent, key: str) -> None:
+    """Memories with this key go through their whole life, beside `other`."""
     for scope in ("vault", "session"):
         keep(vault, key, f"a fact with {key}", scope, tags=[key[:100]] if key[:100].strip() else [])
         keep(vault, key, "a fact", scope)
         assert memory(vault, key, scope)["content"] == "a fact"
     assert vault.call("search_memories", {"query": key}).is_error in (False, not key.strip())
-    listed = vault.ask(lambda client: client.list_resources()).resources
-    (uri,) = [one.uri for one in listed if one.title == key]
+    (uri,) = [one.uri for one in listed(vault).resources if one.title == key]
     assert read(vault, uri)["key"] == key
     assert pruned(vault, "all", key=key) == 2
     assert [one["key"] for one in read(vault)] == ["other"]
@@ -230,13 +239,11 @@ NO_TIMES = [
 ]  # fmt: skip
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("text", NO_TIMES)
-def test_what_is_no_time_prunes_nothing(small: Agent, text: str) -> None:
+def test_what_is_no_time_prunes_nothing(small: Agent) -> None:
     before = everything(small)
-    for scope in ("session", "vault", "all"):
+    for scope, text in product(("session", "vault", "all"), NO_TIMES):
         told = small.refused("prune_memory", scope=scope, older_than=text)
-        assert told.endswith("is not an ISO 8601 time such as 2026-03-04T05:06:07Z.")
+        assert told.endswith("is not an ISO 8601 time such as 2026-03-04T05:06:07Z."), text
     assert everything(small) == before
 
 
@@ -244,10 +251,10 @@ TIMES = ["2026-01-01", "20260101T000000Z", "2026-01-01T00", "2026-01-01T00:00:00
          "0001-01-01", "2026-01-01T00:00:00+14:00", "2026-W01-1"]  # fmt: skip
 
 
-@pytest.mark.parametrize("text", TIMES)
-def test_times_in_other_spellings_are_read(vault: Agent, text: str) -> None:
+def test_times_in_other_spellings_are_read(vault: Agent) -> None:
     keep(vault, "a", "apple")
-    assert pruned(vault, "all", older_than=text) == 0
+    for text in TIMES:
+        assert pruned(vault, "all", older_than=text) == 0, text
     assert [one["key"] for one in read(vault)] == ["a"]
 
 
@@ -293,39 +300,47 @@ NOWHERE_TO_BE_FOUND = [
 ]  # fmt: skip
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize(("uri", "part"), UNREADABLE, ids=lambda text: text[:40])
-def test_a_uri_that_cannot_be_read_is_invalid_params(small: Agent, uri: str, part: str) -> None:
-    error = error_of(small, lambda client: client.read_resource(uri))
-    assert error.code == -32602
-    assert part in error.message
-    assert len(error.message) < 500
+def unread(vault: Agent, uri: str) -> ErrorData:
+    """The error of reading a resource."""
+    return error_of(vault, lambda client: client.read_resource(uri))
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("uri", NOWHERE_TO_BE_FOUND, ids=lambda text: text[:40])
-def test_a_uri_of_nothing_is_not_found(small: Agent, uri: str) -> None:
-    error = error_of(small, lambda client: client.read_resource(uri))
-    assert error.code == -32602
-    assert error.data == {"uri": uri}
-    assert len(error.message) < 500
+@pytest.mark.storeless
+def test_a_uri_that_cannot_be_read_is_invalid_params(small: Agent) -> None:
+    for uri, part in UNREADABLE:
+        error = unread(small, uri)
+        assert error.code == -32602, uri
+        assert part in error.message, uri
+        assert len(error.message) < 500, uri
+
+
+def test_a_uri_of_nothing_is_not_found(small: Agent) -> None:
+    for uri in NOWHERE_TO_BE_FOUND:
+        error = unread(small, uri)
+        assert (error.code, error.data) == (-32602, {"uri": uri})
+        assert len(error.message) < 500, uri
     assert [one["key"] for one in read(small)] == ["a"]
 
 
-@pytest.mark.parametrize("uri", ["memory://vault?", "memory://vault?offset=&limit=", "memory://vault?offset=0&limit=1000",
-                                 "memory://vault?limit=5&offset=0", "memory://vault?offset=7&offset=0"])  # fmt: skip
-def test_other_ways_to_write_the_vault(small: Agent, uri: str) -> None:
-    assert [one["key"] for one in read(small, uri)] == ["a"]
+def test_other_ways_to_write_the_vault(small: Agent) -> None:
+    for query in ("", "offset=&limit=", "offset=0&limit=1000", "limit=5&offset=0", "offset=7&offset=0"):
+        assert [one["key"] for one in read(small, f"memory://vault?{query}")] == ["a"], query
 
 
-@pytest.mark.parametrize("cursor", ["%zz", "%", "%ff", "a%c3", "%00", "a%00"])
-def test_a_cursor_that_was_never_given_is_invalid_params(small: Agent, cursor: str) -> None:
-    error = error_of(small, lambda client: client.list_resources(cursor=cursor))
-    assert error.code == -32602
+def listed(vault: Agent, cursor: str | None = None) -> ListResourcesResult:
+    """A page of the list."""
+    return vault.ask(lambda client: client.list_resources(cursor=cursor))
 
 
-@pytest.mark.parametrize("cursor", ["z", "x" * 20_000, "\U0010ffff", "'"])
-def test_a_cursor_is_no_way_in(small: Agent, cursor: str) -> None:
-    listed = small.ask(lambda client: client.list_resources(cursor=cursor))
-    assert {one.uri for one in listed.resources} <= {"memory://vault/a"}
+@pytest.mark.storeless
+def test_a_cursor_that_was_never_given_is_invalid_params(small: Agent) -> None:
+    for cursor in ("%zz", "%", "%ff", "a%c3", "%00", "a%00"):
+        with pytest.raises(MCPError) as caught:
+            listed(small, cursor)
+        assert caught.value.error.code == -32602, cursor
+
+
+def test_a_cursor_is_no_way_in(small: Agent) -> None:
+    for cursor in ("z", "x" * 20_000, "\U0010ffff", "'"):
+        assert {one.uri for one in listed(small, cursor).resources} <= {"memory://vault/a"}, cursor
     assert session_uri(small)

@@ -1,6 +1,5 @@
 """Seed a, section 3.1: who is told that resources changed, on the wire, in both eras."""
 
-import subprocess
 import sys
 import time
 from collections.abc import Callable
@@ -16,6 +15,7 @@ from memoryd.core.memories.vault import Vault
 from memoryd.core.records import change_feed
 from memoryd.core.scope import Scope
 from memoryd.settings import Settings
+from tests import forks
 from tests.clients import LEGACY, MODERN, Json, agent, environment, until
 from tests.conftest import Open
 from tests.wires import Wire, envelope
@@ -211,7 +211,7 @@ def test_a_command_is_told_too(listen: Listen, home: Path) -> None:
     ears.commit("k")
     ears.is_told(LIST, K)
     forget = [sys.executable, "-m", "memoryd", "forget", ears.id_of("k"), "--yes"]
-    subprocess.run(forget, env=environment(home), check=True, capture_output=True)
+    forks.run(forget, env=environment(home), check=True, capture_output=True)
     ears.is_told(LIST, K)
 
 

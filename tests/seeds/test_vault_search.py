@@ -1,5 +1,7 @@
 """Seed a, search_memories sentence by sentence: full text, tags, embeddings, relevance and what was searched."""
 
+from itertools import product
+
 import pytest
 
 from tests.clients import Agent, Json
@@ -15,13 +17,13 @@ FACT = "The staging database listens on port 5433."
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("query", "expected"), SYNTAX)
-def test_syntax(vault: Agent, query: str, expected: set[str]) -> None:
+def test_syntax(vault: Agent) -> None:
     keep_all(vault, [{"key": str(n), "content": pastry, "scope": ("vault", "session")[n % 2]}
                      for n, pastry in enumerate(PASTRIES)])  # fmt: skip
-    told = vault.ok("search_memories", query=query)
-    assert {one["content"] for one in told["results"]} == expected
-    assert told["total_searched"] == len(PASTRIES)
+    for query, expected in SYNTAX:
+        told = vault.ok("search_memories", query=query)
+        assert {one["content"] for one in told["results"]} == expected, query
+        assert told["total_searched"] == len(PASTRIES)
 
 
 @pytest.mark.parametrize("scope", ["vault", "session"])
@@ -141,13 +143,13 @@ BLENDED = [
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("vector", "cosine"), BLENDED)
-def test_words_and_cosine_are_blended(vault: Agent, vector: list[float], cosine: float) -> None:
+def test_words_and_cosine_are_blended(vault: Agent) -> None:
     keep(vault, "a", "apple pie", embedding=[3, 4, 0])
     keep(vault, "z", "something else")
     for query, words in (("apple pie", 1.0), ("apple", 1.0), ("apple crumble", 0.5), ('"apple pie"', 1.0)):
-        expected = 0.4 * words + 0.6 * cosine
-        assert found(vault, query, query_embedding=vector) == {"a": pytest.approx(expected, abs=0.001)}, query
+        for vector, cosine in BLENDED:
+            expected = {"a": pytest.approx(0.4 * words + 0.6 * cosine, abs=0.001)}
+            assert found(vault, query, query_embedding=vector) == expected, (query, vector)
         assert found(vault, query) == {"a": words}, "without a query_embedding, words alone"
 
 
@@ -278,16 +280,15 @@ SCOPES: list[tuple[Json, set[str], int]] = [
 ]
 
 
-@pytest.mark.parametrize(("arguments", "keys", "total"), SCOPES)
-def test_which_scopes_are_searched(vault: Agent, arguments: Json, keys: set[str], total: int) -> None:
+def test_which_scopes_are_searched(vault: Agent) -> None:
     keep(vault, "v", "apple", tags=["t"], embedding=[1, 0, 0])
     keep(vault, "v2", "other", tags=["t"])
     keep(vault, "v3", "more")
     keep(vault, "s", "apple", "session", tags=["t"], embedding=[1, 0, 0])
     keep(vault, "s2", "other", "session")
-    for more in ({}, {"query_embedding": [1, 0, 0]}):
+    for more, (arguments, keys, total) in product(({}, {"query_embedding": [1, 0, 0]}), SCOPES):
         told = vault.ok("search_memories", query="apple", **arguments | more)
-        assert {one["key"] for one in told["results"]} == keys
+        assert {one["key"] for one in told["results"]} == keys, arguments
         assert told["total_searched"] == total, "those that were searched, not the hits"
 
 

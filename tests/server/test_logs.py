@@ -1,12 +1,12 @@
 """The server's log: JSON lines on stderr, whatever happens."""
 
 import json
-import subprocess
 import sys
 from typing import Any
 
 import pytest
 
+from tests import forks
 from tests.clients import PATIENCE, SOURCE
 
 pytestmark = pytest.mark.process
@@ -14,11 +14,11 @@ pytestmark = pytest.mark.process
 
 def logged(script: str, level: str = "warning") -> list[dict[str, Any]]:
     """What a process with our log writes to stderr; it writes nothing to stdout."""
-    ended = subprocess.run(
+    ended = forks.run(
         [sys.executable, "-c", f"from memoryd.server import logs\nlogs.set_up({level!r})\n{script}"],
-        env={"PYTHONPATH": str(SOURCE)}, capture_output=True, timeout=PATIENCE, check=False,
+        env={"PYTHONPATH": str(SOURCE)}, capture_output=True, text=True, timeout=PATIENCE, check=False,
     )  # fmt: skip
-    assert ended.stdout == b""
+    assert ended.stdout == ""
     return [json.loads(line) for line in ended.stderr.splitlines()]
 
 

@@ -16,6 +16,7 @@ from memoryd.server.ending import STORE
 from memoryd.server.wire import LAST_CALLS
 from tests.clients import LEGACY, NO_MODELS, PATIENCE, SOURCE, environment, rows_of, until
 from tests.conftest import Pipe
+from tests.forks import Fork
 from tests.wires import ProcessWire, envelope
 
 pytestmark = pytest.mark.process
@@ -388,7 +389,7 @@ def test_a_client_that_is_gone_is_no_crash(home: Path, tmp_path: Path) -> None:
     hello = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "x", "version": "1"}}
     first = [json.dumps({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": hello}).encode()]
     later = [call(str(i), b'"Before it died %d."' % i) for i in range(2, 40)]
-    with (tmp_path / "log").open("wb") as log, subprocess.Popen(
+    with (tmp_path / "log").open("wb") as log, Fork[bytes](
         [sys.executable, "-m", "memoryd"],
         stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=log, env=environment(home),
     ) as process:  # fmt: skip

@@ -435,8 +435,8 @@ def test_each_rule_takes_linear_time_on_what_it_needs(rule: int) -> None:
 def demand_linear(work: Callable[[str], object], part: str) -> None:
     """Four times the text takes about four times as long; sixteen times would be quadratic."""
     for _ in range(ATTEMPTS):
-        short, long = (_seconds(work, part * (length // len(part))) for length in (LONG, 4 * LONG))
-        if long < 10 * max(short, 0.005):
+        long = _seconds(work, part * (4 * LONG // len(part)))
+        if long < 0.05 or long < 10 * (short := _seconds(work, part * (LONG // len(part)))):
             return
     raise AssertionError((part, short, long))
 

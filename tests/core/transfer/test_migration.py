@@ -36,7 +36,7 @@ from tests.store.kit import EVERY, SET, add, axis, by_words, nearest, put, pytho
 
 SETTINGS = Settings.read(NONE)
 UNICODE = "Größe \N{SNOWMAN} \U0001f600 العربية\r\n\t 'quoted' \"twice\" %s :workspace \\N"
-LONG = "a long text about lighthouses. " * 35_000  # a megabyte
+LONG = "a long text about lighthouses. " * 10_000  # more than a block of a file that is read
 
 
 def quiet(_what: str, _done: float) -> None:

@@ -7,12 +7,14 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from multiprocessing.process import BaseProcess
 from pathlib import Path
 
 import pytest
 
 from memoryd import environment as environment_of
 from tests.clients import PATIENCE, Json, environment, until
+from tests.forks import forked
 from tests.wires import ProcessWire
 
 if sys.platform == "win32":
@@ -71,6 +73,28 @@ def connected(home: Path, *arguments: str, **settings: str) -> ProcessWire:
     return wire
 
 
+_FORKED: dict[str, BaseProcess] = {}
+"""The services that a test began itself, by their sockets."""
+
+
+def begun(home: Path, **settings: str) -> None:
+    """Have a service where its first client would start one: by a fork, for to import everything takes a second.
+
+    On a busy machine it waits some time for that client.
+    """
+    where = place(home, **settings)
+    given = environment(home) | ON | {"MEMORY_SERVICE_IDLE": "2"} | settings
+    environ = environment_of.without_connection(environment_of.resolved(given))
+    ready, announced = os.pipe()
+    with open(ready, "rb") as said, open(announced, "wb") as saying, open(where.log, "ab") as log:  # noqa: PTH123
+        with open(os.devnull, "rb") as nothing:  # noqa: PTH123
+            streams = [each.fileno() for each in (nothing, saying, log)]
+            command = [sys.executable, "-m", "memoryd", "serve", "--socket", where.socket]
+            _FORKED[where.socket] = forked(command, environ, "/", streams)
+        saying.close()
+        assert said.read(1), Path(where.log).read_text()
+
+
 def kill(service: int) -> None:
     """kill -9; return when nothing of the process is left that could answer."""
     os.kill(service, signal.SIGKILL)
@@ -89,6 +113,8 @@ def gone(home: Path, **settings: str) -> None:
     """Wait until there is no service, as some time after its last client."""
     socket = place(home, **settings).socket
     until(lambda: not (Path(socket).exists() or _serves(socket)), "the end of the service")
+    if forked := _FORKED.pop(socket, None):
+        forked.join(PATIENCE)
 
 
 def _serves(socket: str) -> bool:
@@ -104,6 +130,7 @@ def _serves(socket: str) -> bool:
 def homes(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     """A home whose service goes on as long as this one client is there."""
     home = tmp_path_factory.mktemp("shared") / "home"
+    begun(home)
     with connected(home):
         yield home
     shutil.rmtree(home)  # no service outlives its home

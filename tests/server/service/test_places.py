@@ -2,7 +2,6 @@
 
 import json
 import os
-import subprocess
 import sys
 from contextlib import suppress
 from pathlib import Path
@@ -11,9 +10,10 @@ import pytest
 
 from memoryd import environment as environment_of
 from memoryd.settings import Settings
+from tests import forks
 from tests.clients import PATIENCE, environment
 from tests.faults.disks import small
-from tests.server.service.kit import ON, connected, gone, state
+from tests.server.service.kit import ON, begun, connected, gone, state
 
 pytestmark = pytest.mark.process
 
@@ -31,6 +31,7 @@ def test_a_full_disk(tmp_path: Path) -> None:
     with small(tmp_path / "disk") as disk:
         home, ballast = disk / "home", disk / "ballast"
         ballast.write_bytes(bytes(400_000))
+        begun(home)
         with connected(home) as one, connected(home) as other:
             stored = 0
             while not (answer := one.call("memory_store", content=f"{stored} {'x' * 9_000}"))["isError"]:
@@ -49,6 +50,7 @@ def test_a_full_disk(tmp_path: Path) -> None:
 def test_a_disk_that_is_full_before_the_service_begins(tmp_path: Path) -> None:
     with small(tmp_path / "disk") as disk:
         home = disk / "home"
+        begun(home)
         with connected(home) as wire:
             wire.call("memory_store", content="While there was room.")
         gone(home)
@@ -83,7 +85,7 @@ def test_a_user_without_a_home_is_told_what_to_set(tmp_path: Path, service: str)
     environ = {name: value for name, value in (environment(tmp_path / "home") | ON).items() if name != "HOME"}
     del environ["MEMORY_DATA_DIR"]
     tmp_path.chmod(0o777)
-    ended = subprocess.run(
+    ended = forks.run(
         [sys.executable, "-c", script], input="", env=environ | {"MEMORY_SERVICE": service}, cwd=tmp_path,
         capture_output=True, text=True, timeout=PATIENCE, check=False,
     )  # fmt: skip

@@ -7,7 +7,7 @@ import psycopg
 import pytest
 
 from tests.clients import database
-from tests.server.service.kit import connected, gone, kill, pid, place, state
+from tests.server.service.kit import begun, connected, gone, kill, pid, place, state
 
 pytestmark = pytest.mark.process
 
@@ -31,6 +31,7 @@ def connections(url: str) -> int:
 
 def test_clients_of_a_database_share_a_service_and_what_it_was_told_outlives_it(home: Path, url: str) -> None:
     here = {"MEMORY_DATABASE_URL": url}
+    begun(home, **here)
     with connected(home, **here) as one, connected(home, **here) as other:
         assert state(home, **here)["clients"] == 2
         one.call("memory_store", content="The ferry leaves at seven.")
@@ -60,6 +61,8 @@ def test_clients_of_a_database_share_a_service_and_what_it_was_told_outlives_it(
 def test_who_only_reads_has_a_service_that_only_reads(home: Path, url: str) -> None:
     """A replica takes no writes, not even those of the background."""
     here, reading = {"MEMORY_DATABASE_URL": url}, {"MEMORY_DATABASE_URL": url, "MEMORY_READ_ONLY": "true"}
+    begun(home, **here)
+    begun(home, **reading)
     with connected(home, **here) as one, connected(home, **reading) as two:
         one.call("memory_store", content="The ferry leaves at seven.")
         assert "ferry" in json.dumps(two.call("memory_recall", query="ferry"))

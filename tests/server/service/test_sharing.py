@@ -15,6 +15,7 @@ from memoryd.settings import Settings, variables
 from tests.clients import LEGACY, MODERN, PATIENCE, Json, environment, until
 from tests.commands import run
 from tests.conftest import Start
+from tests.forks import Fork
 from tests.server.apps.kit import HELPERS, SHOWS, Talk
 from tests.server.service.kit import ON, Connector, connected, connector, gone, homes, pid, place, state
 from tests.wires import ProcessWire, envelope
@@ -182,7 +183,7 @@ def test_a_client_whose_pipes_are_sockets_goes_without_its_answers(home: Path, s
     ours, theirs = socket.socketpair()
     with ours, theirs:
         ours.settimeout(PATIENCE)
-        process = subprocess.Popen(
+        process = Fork[bytes](
             [sys.executable, "-m", "memoryd"], stdin=theirs.fileno(), stdout=theirs.fileno(), stderr=subprocess.PIPE,
             env=environment(home) | ON | {"MEMORY_SERVICE": service},
         )  # fmt: skip
@@ -252,7 +253,9 @@ def test_where_there_can_be_no_service_a_client_has_its_own_server(tmp_path: Pat
         (tmp_path / "elsewhere").mkdir(mode=0o700)
         (home / "data" / "service").symlink_to(tmp_path / "elsewhere")
     arguments = ["serve"] if reason == "in the foreground" else []
-    with connected(home, *arguments, MEMORY_SERVICE="off" if reason == "off" else "on") as wire:
+    service = {"MEMORY_SERVICE": "off" if reason == "off" else "on"}
+    with ProcessWire(environment(home) | ON | service, *arguments) as wire:
+        wire.handshake()
         stored(wire, "All the same.")
         assert not list(tmp_path.rglob("*.sock"))
 

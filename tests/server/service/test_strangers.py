@@ -18,7 +18,7 @@ import pytest
 from memoryd.connect import channel
 from memoryd.connect.channel import Lines
 from tests.clients import PATIENCE, environment, until
-from tests.server.service.kit import ON, connected, connector, gone, homes, kill, pid, place, services, state
+from tests.server.service.kit import ON, begun, connected, connector, gone, homes, kill, pid, place, services, state
 
 pytestmark = pytest.mark.process
 
@@ -131,6 +131,7 @@ def test_two_hundred_connections(home: Path) -> None:
 
 def test_more_connections_than_files_wait(tmp_path: Path) -> None:
     home = tmp_path / "home"
+    begun(home)
     with connected(home) as wire:
         service = pid(home)
         resource.prlimit(service, resource.RLIMIT_NOFILE, (64, 64))
@@ -149,6 +150,7 @@ def test_more_connections_than_files_wait(tmp_path: Path) -> None:
 @pytest.mark.parametrize("lost", ["socket", "directory"])
 def test_a_service_whose_socket_is_removed_makes_way(near: Path, lost: str) -> None:
     """As cleaners of temporary directories do."""
+    begun(near)
     with connected(near) as wire:
         old = pid(near)
         if lost == "socket":
@@ -168,6 +170,7 @@ def test_a_service_whose_socket_is_removed_makes_way(near: Path, lost: str) -> N
 
 
 def test_a_directory_that_others_may_enter_is_not_used(near: Path) -> None:
+    begun(near)
     with connected(near) as wire:
         directory = Path(place(near).directory)
         directory.chmod(0o755)

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterator
 from contextlib import closing
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -29,9 +30,32 @@ OF_WORKSPACES = (
 )
 
 
+@dataclass(frozen=True)
+class Filled:
+    """A database with many records in a workspace."""
+
+    url: str
+    here: Workspace
+    ids: list[str]
+
+
+@pytest.fixture(scope="module")
+def filled(postgres: str, tmp_path_factory: pytest.TempPathFactory) -> Filled:
+    """What tests copy that ask for it: to write so many records takes longer than what they are for."""
+    url, here = database(postgres, tmp_path_factory.mktemp("filled")), workspace()
+    with closing(PostgresStore(url)) as store:
+        return Filled(url, here, fill(store, here, cloud(MANY)))
+
+
+def original(request: pytest.FixtureRequest) -> Filled | None:
+    """What the database of a test is a copy of."""
+    return request.getfixturevalue("filled") if "filled" in request.fixturenames else None
+
+
 @pytest.fixture
-def url(postgres: str, tmp_path: Path) -> str:
-    return database(postgres, tmp_path)
+def url(request: pytest.FixtureRequest, postgres: str, tmp_path: Path) -> str:
+    copied = original(request)
+    return database(postgres, tmp_path, copied.url if copied else "")
 
 
 @pytest.fixture
@@ -44,8 +68,9 @@ def store(url: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[PostgresStore]:
 
 
 @pytest.fixture
-def here() -> Workspace:
-    return workspace()
+def here(request: pytest.FixtureRequest) -> Workspace:
+    copied = original(request)
+    return copied.here if copied else workspace()
 
 
 def cloud(rows: int, seed: int = 0) -> Vector:
@@ -67,12 +92,11 @@ def indexes(url: str) -> set[str]:
 
 
 @pytest.fixture
-def indexed(store: PostgresStore, here: Workspace) -> list[str]:
+def indexed(store: PostgresStore, filled: Filled) -> list[str]:
     """The ids of many records, for which there is an index."""
-    ids = fill(store, here, cloud(MANY))
-    closest(store, here, axis(0, DIM))
-    store.upkeep.tend(here)
-    return ids
+    closest(store, filled.here, axis(0, DIM))
+    store.upkeep.tend(filled.here)
+    return filled.ids
 
 
 # vectors -------------------------------------------------------------------------------------------------------------
@@ -186,8 +210,8 @@ def test_an_index_that_failed_is_built_anew(
     assert indexes(url) == {name}
 
 
+@pytest.mark.usefixtures("filled")
 def test_others_write_and_search_while_an_index_is_built(store: PostgresStore, url: str, here: Workspace) -> None:
-    fill(store, here, cloud(MANY))
     closest(store, here, axis(0, DIM))
 
     def work(number: int) -> None:
@@ -202,8 +226,8 @@ def test_others_write_and_search_while_an_index_is_built(store: PostgresStore, u
     assert sum(cosine > 0.99 for _, cosine in closest(store, here, axis(0, DIM))) == 7
 
 
+@pytest.mark.usefixtures("filled")
 def test_one_process_builds_at_a_time(store: PostgresStore, url: str, here: Workspace) -> None:
-    fill(store, here, cloud(MANY))
     closest(store, here, axis(0, DIM))
     with psycopg.connect(url) as other:
         other.execute("SELECT pg_advisory_lock(1835363685)")
@@ -214,12 +238,13 @@ def test_one_process_builds_at_a_time(store: PostgresStore, url: str, here: Work
     assert indexes(url)
 
 
-def test_other_perspectives_have_their_own_index(store: PostgresStore, url: str, here: Workspace) -> None:
-    ids = fill(store, here, cloud(MANY))
+def test_other_perspectives_have_their_own_index(
+    store: PostgresStore, filled: Filled, url: str, here: Workspace
+) -> None:
     vectors = cloud(MANY, seed=7)
 
     def embed(queries: Queries) -> None:
-        for key, vector in zip(ids, vectors, strict=True):
+        for key, vector in zip(filled.ids, vectors, strict=True):
             records.embed(queries, key, "x" * 50, records.Embedded(MODEL, vector[None, :]))
 
     store.write(here, embed)
@@ -228,7 +253,7 @@ def test_other_perspectives_have_their_own_index(store: PostgresStore, url: str,
     store.upkeep.tend(here)
     (name,) = indexes(url)
     assert "x" * 50 in name
-    assert nearest(store, here, among, vectors[3], EVERY, 10)[0][0] == ids[3]
+    assert nearest(store, here, among, vectors[3], EVERY, 10)[0][0] == filled.ids[3]
 
 
 # words ---------------------------------------------------------------------------------------------------------------

@@ -31,8 +31,8 @@ class TestPostgres(Storage):
         return PostgresStore(database(self.server, place))
 
 
-def test_texts_without_blanks_are_indexed_again(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    here = workspace()
+def test_texts_without_blanks_are_indexed_again(postgres: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    url, here = database(postgres, tmp_path, like=postgres.replace("/postgres?", "/template1?")), workspace()
     with monkeypatch.context() as patch:
         patch.setattr(schema, "migrations", lambda dialect: sql.migrations(dialect)[:4])
         with closing(PostgresStore(url)) as store:

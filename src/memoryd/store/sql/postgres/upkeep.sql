@@ -3,13 +3,14 @@
 -- statement, and keeps a transaction whose process hangs or is gone. And each time a plan for the values and the tables
 -- as they are: one from when a table was empty would read all of a workspace for each row, and one for any filter could
 -- use no index. Compiling takes longer than what it is for. What the server, the role or the URL sets otherwise stays.
-SELECT pg_backend_pid() AS pid, pg_backend_pid() <> :pid AS pooled, coalesce(nullif(t.seconds, 0), 120) AS seconds,
+SELECT pg_backend_pid() AS pid, pg_backend_pid() <> :pid AS pooled,
+  coalesce(nullif(extract(epoch FROM current_setting('statement_timeout')::interval)::double precision, 0), 120)
+    AS seconds,
   (SELECT count(set_config(l.name, l.value, pg_backend_pid() <> :pid))
    FROM (VALUES ('lock_timeout', '30s', '0'), ('statement_timeout', '120s', '0'),
      ('idle_in_transaction_session_timeout', '300s', '0'),
      ('plan_cache_mode', 'force_custom_plan', 'auto'), ('jit', 'off', 'on')) l (name, value, instead)
-   JOIN pg_settings s ON s.name = l.name AND s.setting = l.instead) AS set
-FROM (SELECT setting::double precision / 1000 AS seconds FROM pg_settings WHERE name = 'statement_timeout') t
+   WHERE current_setting(l.name, true) = l.instead) AS set
 
 -- name: upkeep.lineage
 -- Which history of the database the server continues. One in recovery has not begun a timeline of its own.
