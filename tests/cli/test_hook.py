@@ -255,12 +255,12 @@ def test_without_a_client_it_says_how_it_is_run(home: Path) -> None:
 
 
 @pytest.mark.process
-def test_what_nobody_foresaw_is_one_line_too(home: Path) -> None:
-    remember(home, "Staging listens on port 5433.")
-    command = ["sh", "-c", 'exec "$0" -m memoryd hook session-start >&-', sys.executable]  # no stdout at all
+def test_what_nobody_foresaw_is_one_line_too(home: Path, tmp_path: Path) -> None:
+    (tmp_path / "sitecustomize.py").write_text("import sys\nsys.stdin = object()\n")  # somebody else's doing
+    command = [sys.executable, "-m", "memoryd", "hook", "session-start"]
     ended = subprocess.run(
-        command, input=handed("session-start").encode(), env=environment(home), stderr=subprocess.PIPE,
-        timeout=PATIENCE, check=False,
+        command, env=environment(home) | {"PYTHONPATH": str(tmp_path)}, stderr=subprocess.PIPE, timeout=PATIENCE,
+        check=False,
     )  # fmt: skip
     assert (ended.returncode, ended.stderr.count(b"\n")) == (1, 1)
     assert ended.stderr.startswith(b"memoryd: AttributeError")

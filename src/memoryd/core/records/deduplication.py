@@ -100,11 +100,8 @@ _FORMS = (
     (r"(?<!\S)¡(?=\w)", "", 0),
     (r"^[ \t]*[-*•][ \t]+(?=[^\W\d])", "", re.MULTILINE),
     (r"(?<!\S)\*\*(?=\S)([^*\n]*)(?<=\S)\*\*(?!\w)", r"\1", 0),
-    (
-        r"(?<![\w`])`(?! )(?=[^`\n]*\d)([^`\n]*)(?<! )`(?![\w`])",
-        r"\1",
-        0,
-    ),  # the marks around other words do not count anyway
+    # the marks around other words do not count anyway
+    (r"(?<![\w`])`(?! )(?=[^`\n]*\d)([^`\n]*)(?<! )`(?![\w`])", r"\1", 0),
     (r"(?<=\d)(%|[kKMGT]i?B|ms|s|min|h|kg|km|cm|mm|px)(?!\w)", r" \1", 0),
     (r"(?<=\d) (?:percent|per cent)\b", " %", 0),
     (r"\bcan(?:'t|not|t)\b", "can not", re.IGNORECASE),
