@@ -121,9 +121,8 @@ def started_by(client: Client, command: Sequence[str]) -> ServerEntry:
 
 def connecting(client: Client, name: str, url: str, workspace: str, variable: str) -> ServerEntry:
     """An entry that connects to a workspace of a server; `variable`, which holds the token, may be empty."""
-    headers = {
-        WORKSPACE: workspace if workspace.isascii() else quote(workspace)
-    }  # not every client sends other letters
+    in_ascii = workspace if workspace.isascii() else quote(workspace)  # not every client sends other letters
+    headers = {WORKSPACE: in_ascii}
     entry: ServerEntry = {**client.remote, client.url: url}
     if variable and client.bearer:
         entry[client.bearer] = variable
