@@ -83,6 +83,7 @@ def test_what_cannot_be_is_said_and_nothing_is_made(
     assert sorted(path.name for path in source.parent.iterdir()) == ["home", "source"]
 
 
+@pytest.mark.slow
 def test_no_password_is_shown(home: Path, source: Path) -> None:
     url = "postgresql://someone:geheim@127.0.0.1:9/nowhere?connect_timeout=1"
     ended = run(home, "migrate", "--from", source, "--to", url, code=1)

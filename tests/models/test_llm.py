@@ -161,6 +161,7 @@ def drips(listening: socket.socket, head: bytes) -> None:
                 time.sleep(0.05)
 
 
+@pytest.mark.slow
 def test_all_that_one_call_asks_ends_by_one_time(endpoint: Model) -> None:
     def slow(_body: Json) -> tuple[int, object]:
         time.sleep(0.1 if len(endpoint.asked) < 3 else 10)

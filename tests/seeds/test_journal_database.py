@@ -50,6 +50,7 @@ def test_there_is_nothing_to_start_or_stop_where_it_is_not_ours(journal: Agent, 
 
 
 @pytest.mark.files
+@pytest.mark.slow
 def test_a_lost_database_is_unhealthy(start: Start, home: Path) -> None:
     server = start("--toolsets", "journal")
     add(server, "Something.")

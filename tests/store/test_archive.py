@@ -104,6 +104,7 @@ def test_nothing_is_overwritten(tmp_path: Path, several: SqliteStore, one: Works
     assert words(several, one, "text") == ["text in one"]
 
 
+@pytest.mark.slow
 def test_a_thread_that_is_reading_is_not_disturbed(tmp_path: Path, several: SqliteStore, one: Workspace) -> None:
     reading, go_on, seen = threading.Event(), threading.Event(), list[int]()
 

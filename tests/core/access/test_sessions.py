@@ -206,6 +206,7 @@ def test_what_a_process_left_goes_with_its_term(tmp_path: Path, brief: None) -> 
     assert holders(tmp_path) == 0
 
 
+@pytest.mark.slow
 def test_who_goes_on_says_so_also_after_a_sleep(tmp_path: Path, brief: None) -> None:
     with engine(tmp_path) as here, engine(tmp_path) as other:
         here.sessions.join("s")

@@ -221,6 +221,7 @@ def test_several_that_take_in_the_same_files_double_nothing(home: Path) -> None:
     assert waiting(home) == []
 
 
+@pytest.mark.slow
 def test_a_server_takes_it_in(home: Path, start: Start) -> None:
     with opened(home) as engine:
         Spool(engine).put(entry("mem_a", workspace="shop"))

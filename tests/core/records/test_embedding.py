@@ -148,6 +148,7 @@ def test_a_service_that_hangs_costs_one_wait(tmp_path: Path, server: Ollama, mon
             hangs.set()
 
 
+@pytest.mark.slow
 def test_two_models_that_are_loaded_cost_one_wait(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(helpers, "PATIENCE", 1.5)
     go = threading.Event()

@@ -168,6 +168,7 @@ def test_frames_that_are_wrong_do_no_harm(place: Place) -> None:
             assert raw.answer()[0] in (0, 400, 401)
 
 
+@pytest.mark.slow
 def test_a_body_of_two_lengths_is_refused(place: Place) -> None:
     with place.raw() as raw:
         raw.send(CALL + b"Content-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n" + HELLO + b"\r\n")
@@ -256,6 +257,7 @@ def test_what_does_not_come_is_not_waited_for(tmp_path: Path, monkeypatch: pytes
             assert raw.ended()
 
 
+@pytest.mark.slow
 def test_a_slow_upload_takes_the_time_it_needs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     content = json.dumps({"content": "x" * 3_000}).encode()
     with hurried(tmp_path, monkeypatch, BODY_TIME=0.5, SLOWEST=100) as server, closing(Raw(server.port)) as raw:
@@ -267,6 +269,7 @@ def test_a_slow_upload_takes_the_time_it_needs(tmp_path: Path, monkeypatch: pyte
 
 
 @pytest.mark.parametrize("era", [LEGACY, MODERN, "sse"])
+@pytest.mark.slow
 def test_streams_live_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, era: str) -> None:
     limits = {"HEAD_TIME": 0.3, "BODY_TIME": 0.3, "STALL": 0.3}
     with (

@@ -182,6 +182,7 @@ def locked(server: HttpServer, workspace: str) -> Iterator[None]:
 
 
 @pytest.mark.files
+@pytest.mark.slow
 def test_a_call_that_takes_too_long_is_answered_all_the_same(tmp_path: Path) -> None:
     with serving(tmp_path, "--workspace", "default", MEMORY_CALL_TIMEOUT="0.5") as server:
         assert server.tool("memory_store", content="before").status_code == 200
@@ -275,6 +276,7 @@ def test_writers_that_all_wait_leave_threads_to_reads(tmp_path: Path) -> None:
 
 
 @pytest.mark.files
+@pytest.mark.slow
 def test_a_call_that_would_wait_too_long_is_refused_before_it_begins(tmp_path: Path) -> None:
     number = 20
     with (

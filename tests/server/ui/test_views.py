@@ -286,6 +286,7 @@ def test_proposals_are_accepted_or_refused(here: Site, owner: Visitor) -> None:
     assert owner.post("/upkeep/accept", key=keys[1]).status_code == 404
 
 
+@pytest.mark.slow
 def test_a_language_model_is_asked_on_request_alone(home: Path) -> None:
     def asked(html: Html) -> list[str]:
         buttons = [own for own in html.all("button") if own.get("hx-post", "").endswith("/accept")]
