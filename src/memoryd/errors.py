@@ -17,7 +17,7 @@ class InvalidParamsError(InvalidInputError):
 
 
 class ChangedMeanwhileError(InvalidInputError):
-    """It was changed after it was read. Nothing was changed by this; look at it and try again."""
+    """What is to be changed was changed by somebody else after it was read."""
 
 
 class NotFoundError(MemorydError):

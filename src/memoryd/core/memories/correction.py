@@ -59,7 +59,8 @@ def correct(scope: Scope, correction: Correction) -> Corrected:
     """Change a memory in place: durable when this returns, and kept as a version until then.
 
     Words, vectors, fingerprint and consolidation follow the new text. Raise NotFoundError if there is no such memory,
-    InvalidInputError if another memory already says the same, or the record is no memory, ChangedMeanwhileError.
+    InvalidInputError if another memory already says the same, or the record is no memory,
+    ChangedMeanwhileError if it was changed after it was `seen`.
     """
     demand_own(scope, "id", [correction.id])
     content = correction.content
@@ -68,7 +69,9 @@ def correct(scope: Scope, correction: Correction) -> Corrected:
     def work(queries: Queries) -> tuple[Corrected, bool]:
         row = _memory(scope, queries, correction.id)
         if correction.seen not in ("", row["updated_at"]):
-            raise ChangedMeanwhileError
+            raise ChangedMeanwhileError(
+                "This memory was changed after it was read. Nothing was changed by this; look at it, and try again."
+            )
         now = scope.engine.clock.now()
         body = row["body"] if content is None else content
         had = json.loads(row["tags"])
