@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
+from time import sleep
 from typing import Any
 
 import pytest
@@ -28,7 +29,11 @@ def now(server: Agent) -> Agent:
 
 
 def time() -> str:
-    return datetime.now(UTC).isoformat()
+    """Return a time after all writes so far and before all that follow: quick ones are stamped ahead of the clock."""
+    sleep(0.05)
+    between = datetime.now(UTC).isoformat()
+    sleep(0.002)
+    return between
 
 
 def contents(server: Agent, query: str, **more: str) -> list[str]:
