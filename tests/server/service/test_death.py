@@ -152,6 +152,7 @@ root = pytest.mark.skipif(os.name != "posix" or os.geteuid() != 0, reason="only 
 @root
 def test_a_socket_of_somebody_else_is_not_used(home: Path) -> None:
     where = Path(place(home).socket)
+    where.unlink(missing_ok=True)  # an earlier run with this home left its own
     stranger = subprocess.Popen(
         [sys.executable, "-c", STRANGER, str(where.parent), where.name, "serves"],
         stdin=subprocess.PIPE, stdout=subprocess.PIPE,
