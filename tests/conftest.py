@@ -83,8 +83,8 @@ NEEDS = {"pipe": "process", "spawn": "process", "model_dir": "models", "postgres
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_auto_num_workers() -> int:
-    """`-n auto`: more workers than processors, for half of the time a test waits for a server."""
-    return 3 * (os.cpu_count() or 2) // 2
+    """`-n auto`: twice as many workers as processors, for half of the time a test waits for a server."""
+    return 2 * (os.cpu_count() or 2)
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
