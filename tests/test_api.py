@@ -65,6 +65,66 @@ def test_mistakes_are_named(memory: Memory, home: Path) -> None:
         Memory(read_only=True).store("x")
 
 
+def test_a_text_is_no_list_of_its_letters(memory: Memory) -> None:
+    kept = memory.store("Staging listens on port 5433.", tags=("infra",))
+    for wrong in (
+        lambda: memory.store("Another fact.", tags="infra"),
+        lambda: memory.forget(kept["id"]),
+        lambda: memory.recall("port", kinds="memory"),
+    ):
+        with pytest.raises(InvalidInputError, match="valid list"):
+            wrong()
+    assert memory.inspect(ids=(kept["id"],))["memories"][0]["tags"] == ["infra"]
+
+
+def test_what_a_relation_lacks_is_said(memory: Memory) -> None:
+    with pytest.raises(InvalidInputError, match=r"a source, a type and a target, which \('Ann', 'works_at'\) is not"):
+        memory.create_relations(("Ann", "works_at"))  # type: ignore[arg-type]
+
+
+FORKED = """
+import os
+from memoryd import Memory
+from memoryd.errors import MemorydError
+
+unused = Memory("atlas")
+with Memory("atlas") as memory:
+    memory.store("Before the fork.")
+    child = os.fork()
+    if not child:
+        for work in (memory.store, Memory("atlas").store):
+            try:
+                work("In a fork.")
+            except MemorydError as error:
+                print(error, flush=True)
+        raise SystemExit
+    assert os.waitpid(child, 0)[1] == 0
+    memory.store("After the first fork.")
+child = os.fork()
+unused.store("In the second." if child else "In the second fork.")
+unused.close()
+if child:
+    assert os.waitpid(child, 0)[1] == 0
+    with Memory("atlas") as memory:
+        print(sorted(hit["content"] for hit in memory.recall("fork second")))
+"""
+
+
+@pytest.mark.process
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows cannot fork")
+def test_a_fork_does_no_harm(home: Path) -> None:
+    """SQLite damages a file that was open before a fork and is opened in it."""
+    done = subprocess.run(
+        [sys.executable, "-c", FORKED], env=environment(home), capture_output=True, text=True, timeout=PATIENCE,
+        check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    used, opened, found = done.stdout.splitlines()
+    assert "This Memory is in use by process" in used
+    assert "to open it here again would damage it" in opened
+    assert found == "['After the first fork.', 'Before the fork.', 'In the second fork.', 'In the second.']"
+
+
 def test_what_is_not_there_is_no_attribute() -> None:
     with pytest.raises(AttributeError, match="has no attribute 'Memories'"):
         memoryd.Memories  # type: ignore[attr-defined]  # noqa: B018

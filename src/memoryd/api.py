@@ -1,6 +1,7 @@
 """The door for Python programs: `from memoryd import Memory`. Nothing else of the package is public."""
 
-from collections.abc import Sequence
+import os
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Literal, Self
@@ -46,7 +47,7 @@ class Memory:
         self._engine = Engine(Settings.read(**given), fetch=False)
         self._session = session
         self._tools = chosen(["all"], read_only=self._engine.settings.read_only)
-        self._begun = False
+        self._process: int | None = None
 
     def __enter__(self) -> Self:
         return self
@@ -57,8 +58,9 @@ class Memory:
         self.close()
 
     def close(self) -> None:
-        """Finish what was accepted, and close the files. A second call does nothing."""
-        self._engine.close()
+        """Finish what was accepted, and close the files. A second call does nothing, nor does one in a fork."""
+        if self._process in (None, os.getpid()):
+            self._engine.close()
 
     # memories --------------------------------------------------------------------------------------------------------
 
@@ -67,7 +69,7 @@ class Memory:
     ) -> StoredMemory:
         """Store one fact; return its id, and whether it is new, merged with an equal one, or replaces others."""
         return self._run(  # type: ignore[no-any-return]
-            "memory_store", content=content, tags=list(tags), importance=importance, supersedes=list(supersedes)
+            "memory_store", content=content, tags=tags, importance=importance, supersedes=supersedes
         )
 
     def correct(self, id: str, content: str, *, tags: Sequence[str] = ()) -> StoredMemory:  # noqa: A002 - the tools' name
@@ -84,7 +86,7 @@ class Memory:
         was believed at that time (ISO 8601).
         """
         found = self._run(
-            "memory_recall", query=query, token_budget=token_budget, tags=list(tags), kinds=list(kinds), as_of=as_of,
+            "memory_recall", query=query, token_budget=token_budget, tags=tags, kinds=kinds, as_of=as_of,
             format="raw",
         )  # fmt: skip
         return found["memories"]  # type: ignore[no-any-return]
@@ -96,7 +98,7 @@ class Memory:
 
     def inspect(self, view: MemoryView = "stats", *, ids: Sequence[str] = (), limit: int = 20) -> InspectedMemories:
         """Return records by id, or a view of the memory: stats, recent, important, tags, export."""
-        return self._run("memory_inspect", view=view, ids=list(ids), limit=limit)  # type: ignore[no-any-return]
+        return self._run("memory_inspect", view=view, ids=ids, limit=limit)  # type: ignore[no-any-return]
 
     def forget(
         self, ids: Sequence[str] | None = None, *, tags: Sequence[str] = (), query: str | None = None,
@@ -104,26 +106,25 @@ class Memory:
     ) -> ForgottenMemories:  # fmt: skip
         """Forget memories that match all criteria; they can be restored for a while. More than ids need `confirm`."""
         return self._run(  # type: ignore[no-any-return]
-            "memory_forget", ids=None if ids is None else list(ids), tags=list(tags), query=query, before=before,
-            confirm=confirm, dry_run=dry_run,
-        )  # fmt: skip
+            "memory_forget", ids=ids, tags=tags, query=query, before=before, confirm=confirm, dry_run=dry_run
+        )
 
     # memories with a key ---------------------------------------------------------------------------------------------
 
     def commit_memory(self, key: str, content: str, *, tags: Sequence[str] | None = None) -> None:
         """Store a text under a key, in place of what is there; without `tags` those that it has stay."""
-        self._run("commit_memory", scope="vault", key=key, content=content, tags=None if tags is None else list(tags))
+        self._run("commit_memory", scope="vault", key=key, content=content, tags=tags)
 
     def search_memories(self, query: str, *, tags: Sequence[str] = (), limit: int = 10) -> list[dict[str, Any]]:
         """Return the memories with a key that match words, best first."""
-        found = self._run("search_memories", query=query, scope="vault", tags=list(tags), limit=limit)
+        found = self._run("search_memories", query=query, scope="vault", tags=tags, limit=limit)
         return list(found["results"])
 
     # the graph -------------------------------------------------------------------------------------------------------
 
     def create_entities(self, *entities: dict[str, Any]) -> list[dict[str, Any]]:
         """Create entities: dicts with name, entity_type and maybe observations, summary, tags; return them."""
-        return list(self._run("create_entities", entities=list(entities))["result"])
+        return list(self._run("create_entities", entities=entities)["result"])
 
     def add_observations(self, entity_name: str, *contents: str) -> AddedObservations:
         """Add facts to an entity; return them with their ordinals."""
@@ -132,12 +133,14 @@ class Memory:
 
     def create_relations(self, *relations: tuple[str, str, str]) -> CreatedRelations:
         """Create relations, each a source, a type and a target: `("Ann", "works_at", "Acme")`."""
+        if wrong := [relation for relation in relations if isinstance(relation, str) or len(relation) != 3]:
+            raise InvalidInputError(f"A relation is a source, a type and a target, which {wrong[0]!r} is not.")
         wanted = [{"from_entity": one, "relation_type": kind, "to_entity": other} for one, kind, other in relations]
         return self._run("create_relations", relations=wanted)  # type: ignore[no-any-return]
 
     def open_nodes(self, *names: str) -> OpenedNodes:
         """Return entities by name, with their observations and relations, and the names that were not found."""
-        return self._run("open_nodes", names=list(names))  # type: ignore[no-any-return]
+        return self._run("open_nodes", names=names)  # type: ignore[no-any-return]
 
     def search_nodes(self, query: str, *, limit: int = 10) -> MatchedNodes:
         """Return the entities that match words or a meaning, best first."""
@@ -145,7 +148,7 @@ class Memory:
 
     def delete_entities(self, *names: str) -> DeletedNodes:
         """Delete entities with their observations and relations; return which were there."""
-        return self._run("delete_entities", entity_names=list(names))  # type: ignore[no-any-return]
+        return self._run("delete_entities", entity_names=names)  # type: ignore[no-any-return]
 
     # the journal -----------------------------------------------------------------------------------------------------
 
@@ -164,6 +167,7 @@ class Memory:
 
     def export(self, path: str | Path, *, format: Literal["jsonl", "markdown"] = "jsonl") -> None:  # noqa: A002 - the command's name
         """Write the workspace into a new file of JSON lines, or a folder of Markdown. Raise NotFoundError if empty."""
+        self._demand_own()
         target = Path(path).expanduser().absolute()
         workspace = self._engine.workspace(make=False)
         if format == "markdown":
@@ -177,15 +181,27 @@ class Memory:
         return self._answer(name, **arguments).result
 
     def _answer(self, name: str, **arguments: Any) -> Any:
-        """Run a tool with the arguments that are not None."""
+        """Run a tool with the arguments that are not None. A single text where a list is asked for is refused there."""
         if name not in self._tools:
             raise InvalidInputError(f"{name} changes the memory, which read_only (MEMORY_READ_ONLY) forbids.")
         tool = self._tools[name]
-        if not self._begun:
-            self._begun = True
+        self._demand_own()
+        if self._process is None:
+            self._process = os.getpid()
             self._engine.begin()
             self._engine.helpers.embedder.start()
             self._engine.helpers.embedder.get(self._engine.helpers.patience)
         workspace = self._engine.workspace(make=tool.capability != "read")
-        given = {field: value for field, value in arguments.items() if value is not None}
+        given = {
+            field: list(value) if isinstance(value, Iterable) and not isinstance(value, str) else value
+            for field, value in arguments.items() if value is not None
+        }  # fmt: skip
         return tool.run(Call(self._engine, workspace, self._session), given)
+
+    def _demand_own(self) -> None:
+        """Raise InvalidInputError in a fork of the process that uses it: threads, models and files stayed there."""
+        if self._process not in (None, os.getpid()):
+            raise InvalidInputError(
+                f"This Memory is in use by process {self._process}, of which this one is a fork. Close it before the "
+                "fork and make one in each process, or start this process by `spawn`."
+            )

@@ -14,6 +14,7 @@ from memoryd.model import Workspace
 from memoryd.store.base import Queries, Row
 from memoryd.store.base.rows import uncertain
 from memoryd.store.sql import load, moving
+from memoryd.store.sqlite import fork
 from memoryd.text import segmented
 
 BUSY_MS = 30_000  # eight processes that write at once exceed five seconds now and then
@@ -108,12 +109,15 @@ def _opened(path: Path) -> apsw.Connection:
     name, flags = str(path), apsw.SQLITE_OPEN_READWRITE
     if frozen(path):
         name, flags = f"{path.absolute().as_uri()}?immutable=1", apsw.SQLITE_OPEN_READONLY
+    fork.demand_own(path)
     try:
-        return apsw.Connection(name, flags | apsw.SQLITE_OPEN_URI)
+        connection = apsw.Connection(name, flags | apsw.SQLITE_OPEN_URI)
     except apsw.CantOpenError as error:
         if path.exists():
             raise
         raise missing(path) from error
+    fork.note_opened(connection, path)
+    return connection
 
 
 def missing(path: Path) -> StoreError:

@@ -1,0 +1,53 @@
+"""What a fork of a process that has databases open must not do: use them, close them, or open them again.
+
+SQLite keeps the locks of a process in a table of its own, which is copied with it. A fork would take its parent's locks
+for held, two processes would write one log, and the file would be damaged (tried). Source: How To Corrupt An SQLite
+Database File, "Carrying an open database connection across a fork".
+"""
+
+import ctypes
+import os
+from pathlib import Path
+from weakref import WeakKeyDictionary
+
+import apsw
+
+from memoryd.errors import StoreError
+
+_File = tuple[int, int]
+"""The device and inode of a file."""
+
+_opened: WeakKeyDictionary[apsw.Connection, _File] = WeakKeyDictionary()
+_inherited: set[_File] = set()
+"""The files that were open in the process of which this one is a fork."""
+
+
+def demand_own(path: Path) -> None:
+    """Raise StoreError if the file was open in the process of which this one is a fork."""
+    if _inherited and path.exists() and _file(path) in _inherited:
+        raise StoreError(
+            f"{path} was open in the process of which this one is a fork, and to open it here again would damage it. "
+            "Nothing was read or written. Close it before the fork, or start this process by `spawn`."
+        )
+
+
+def note_opened(connection: apsw.Connection, path: Path) -> None:
+    """Remember which file a connection has open."""
+    _opened[connection] = _file(path)
+
+
+def _file(path: Path) -> _File:
+    state = path.stat()
+    return state.st_dev, state.st_ino
+
+
+def _inherit() -> None:
+    """Have what the parent had open stay so until this process is gone."""
+    for connection in apsw.connections():
+        if connection in _opened:
+            _inherited.add(_opened[connection])
+            ctypes.pythonapi.Py_IncRef(ctypes.py_object(connection))  # or the interpreter would close it at its end
+
+
+if hasattr(os, "register_at_fork"):  # Windows cannot fork
+    os.register_at_fork(after_in_child=_inherit)
