@@ -20,6 +20,9 @@ from memoryd.text import segmented
 BUSY_MS = 30_000  # eight processes that write at once exceed five seconds now and then
 CACHES = 64 * 2**20  # bytes of pages that all connections of this process together keep, as far as that is possible
 
+WRITTEN_AT, ROLLBACK = 18, b"\x01"  # where a file says how it is written: not with a write-ahead log
+# Source: sqlite.org/fileformat2.html, "The Database Header".
+
 apsw.soft_heap_limit(CACHES)
 
 
@@ -110,6 +113,7 @@ def _opened(path: Path) -> apsw.Connection:
     if frozen(path):
         name, flags = f"{path.absolute().as_uri()}?immutable=1", apsw.SQLITE_OPEN_READONLY
     fork.demand_own(path)
+    _demand_own_log(path)
     try:
         connection = apsw.Connection(name, flags | apsw.SQLITE_OPEN_URI)
     except apsw.CantOpenError as error:
@@ -118,6 +122,25 @@ def _opened(path: Path) -> apsw.Connection:
         raise missing(path) from error
     fork.note_opened(connection, path)
     return connection
+
+
+def _demand_own_log(path: Path) -> None:
+    """Raise StoreError if a write-ahead log lies beside a file that has none, as a backup: SQLite would mix them up.
+
+    The file is read by SQLite's own means: whoever closes it else gives up the locks of this process (POSIX).
+    """
+    log = path.with_name(f"{path.name}-wal")
+    if not path.exists() or not log.exists() or not log.stat().st_size:
+        return
+    file = apsw.VFSFile("", str(path), [apsw.SQLITE_OPEN_MAIN_DB | apsw.SQLITE_OPEN_READONLY, 0])
+    written = file.xRead(1, WRITTEN_AT) if file.xFileSize() else b""
+    file.xClose()
+    if written == ROLLBACK:
+        raise StoreError(
+            f"{log} is not part of {path}: a backup seems to have been copied over a database that was in use when its "
+            f"process or machine died. Nothing was changed. To go on with the backup, move {log.name} and "
+            f"{path.name}-shm away; to go on with what was there before, put that file back."
+        )
 
 
 def missing(path: Path) -> StoreError:

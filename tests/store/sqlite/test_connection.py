@@ -1,0 +1,45 @@
+"""How a file is opened: never with a write-ahead log that is another file's."""
+
+import shutil
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from memoryd.errors import StoreError
+from memoryd.model import Workspace
+from memoryd.store.sqlite.layout import SingleFile
+from memoryd.store.sqlite.store import SqliteStore
+from tests.store.kit import made, put, words
+
+
+def crashed(file: Path, directory: Path) -> Path:
+    """Copy a database in use, as it lies on the disk after a cut of power."""
+    directory.mkdir()
+    for path in (file, file.with_name(f"{file.name}-wal")):
+        shutil.copy(path, directory)
+    return directory / file.name
+
+
+def test_a_backup_that_was_copied_over_a_crashed_database_is_not_mixed_with_its_log(
+    file: Path, here: Workspace, tmp_path: Path
+) -> None:
+    with closing(made(SingleFile(file))) as store:
+        put(store, here, "old")
+        store.upkeep.backup(tmp_path / "backup.db", [], lambda _: None)
+        put(store, here, "new")
+        place = crashed(file, tmp_path / "crashed")
+    log = place.with_name("memory.db-wal")
+    was, logged = place.read_bytes(), log.read_bytes()
+    shutil.copy(tmp_path / "backup.db", place)
+    backup = place.read_bytes()
+    with closing(SqliteStore(SingleFile(place))) as store, pytest.raises(StoreError, match=r"-wal is not part of"):
+        words(store, here, "old")
+    assert (place.read_bytes(), log.read_bytes()) == (backup, logged)
+
+    place.write_bytes(was)
+    with closing(SqliteStore(SingleFile(place))) as store:
+        assert words(store, here, "old OR new") == ["old", "new"]
+    shutil.copy(tmp_path / "backup.db", place)
+    with closing(SqliteStore(SingleFile(place))) as store:
+        assert words(store, here, "old OR new") == ["old"]
