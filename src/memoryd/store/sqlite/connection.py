@@ -129,6 +129,7 @@ def _demand_own_log(path: Path) -> None:
 
     The file is read by SQLite's own means: whoever closes it else gives up the locks of this process (POSIX).
     """
+    path = Path(os.path.realpath(path))  # beside that one SQLite looks for it
     log = path.with_name(f"{path.name}-wal")
     if not path.exists() or not log.exists() or not log.stat().st_size:
         return
