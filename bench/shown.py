@@ -1,4 +1,4 @@
-"""What a client shows its model of an answer, in tokens (characters / 4), beside the budget that was asked for.
+"""What a client shows its model of an answer, in estimated tokens, beside the budget that was asked for.
 
     python -m bench.shown
 
@@ -16,6 +16,7 @@ from mcp.client.stdio import stdio_client
 
 from bench.speed import show
 from memoryd.environment import current
+from memoryd.text import estimate_tokens
 
 BUDGET = 500
 FACTS = 200
@@ -33,7 +34,7 @@ def shown(result: types.CallToolResult) -> tuple[int, int]:
     text = "".join(block.text for block in result.content if isinstance(block, types.TextContent))
     body = result.structured_content
     data = text if body is None else json.dumps(body, ensure_ascii=False, separators=(",", ":"))
-    return -(-len(data) // 4), -(-len(text) // 4)
+    return estimate_tokens(data), estimate_tokens(text)
 
 
 async def main() -> None:
@@ -57,7 +58,7 @@ async def main() -> None:
             listed = [one.model_dump(mode="json", by_alias=True, exclude_none=True) for one in tools]
     show(f"Shown of {BUDGET} tokens", ["answer", "structured", "of budget", "text", "of budget"], rows)
     sys.stdout.write(
-        f"The five tools as they are listed: {len(json.dumps(listed, separators=(',', ':'))) // 4} tokens\n"
+        f"The five tools as they are listed: {estimate_tokens(json.dumps(listed, separators=(',', ':')))} tokens\n"
     )
 
 

@@ -4,15 +4,17 @@
 
 The facts are the same in every language (LANGUAGE.jsonl here), so that questions of one can be asked of another: the
 last two rows of each table ask in English of the language's facts, and in the language of the English facts. MEMORY_*
-choose the models. At last it prints the size of the index of words, against that of one which takes a run of letters
-for one word; the texts of a language are drawn from its facts.
+choose the models. Then the English questions are asked of a store that has the English facts and those of one language
+more, and of one without the facts that answer: how many hits of the other language does such a question get? At last it
+prints the size of the index of words, against that of one which takes a run of letters for one word; the texts of a
+language are drawn from its facts.
 """
 
 import json
 import random
 import sys
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
@@ -41,15 +43,21 @@ def facts(language: str) -> list[dict[str, str]]:
     return [json.loads(line) for line in (HERE / f"{language}.jsonl").read_text(encoding="utf-8").splitlines()]
 
 
-def fill(engine: Engine, language: str) -> Scope:
+def fill(engine: Engine, workspace: str, texts: Mapping[str, str]) -> None:
+    """Store texts by id."""
     embedder = engine.helpers.embedder.get(60)
     assert embedder is not None, "run `memoryd models pull` first"
-    scope = Scope(engine, engine.workspaces.ensure(language))
-    for number, fact in enumerate(facts(language)):
-        vectors = records.Embedded(embedder.name, embedder.embed_passage(fact["text"]))
-        record = Record(id=str(number), kind=Kind.MEMORY, body=fact["text"])
+    scope = Scope(engine, engine.workspaces.ensure(workspace))
+    for key, text in texts.items():
+        vectors = records.Embedded(embedder.name, embedder.embed_passage(text))
+        record = Record(id=key, kind=Kind.MEMORY, body=text)
         scope.write(lambda q: records.add(q, record, vectors, engine.clock.now()))  # noqa: B023
-    return scope
+
+
+def texts(language: str, prefix: str = "", *, asked: bool = True) -> dict[str, str]:
+    """The facts of a language by number; without those that are `asked` about, if that is False."""
+    every = enumerate(facts(language))
+    return {f"{prefix}{number}": fact["text"] for number, fact in every if asked or "question" not in fact}
 
 
 def hits(engine: Engine, stored: str, asked: Sequence[str], profile: ranking.Profile) -> str:
@@ -68,7 +76,7 @@ def quality(languages: Sequence[str], path: Path) -> None:
     with Engine(base) as engine:
         engine.helpers.start()
         for language in {*languages, "en"}:
-            fill(engine, language)
+            fill(engine, language, texts(language))
     for title, profile in WAYS.items():
         used = base if profile else base.model_copy(update={"embedder": "none", "reranker": "none"})
         table = Table(title, *languages, title_justify="left")
@@ -90,24 +98,41 @@ def quality(languages: Sequence[str], path: Path) -> None:
         Console().print(table)
 
 
-def size(texts: Sequence[str]) -> int:
+def mixed(languages: Sequence[str], path: Path) -> None:
+    others, found, strange = [one for one in languages if one != "en"], [], []
+    with Engine(Settings.read(db_path=path, durability="normal")) as engine:
+        engine.helpers.start()
+        for one in others:
+            fill(engine, f"en and {one}", texts("en") | texts(one, one))
+            fill(engine, f"neither, {one}", texts("en", asked=False) | texts(one, one, asked=False))
+            found.append(hits(engine, f"en and {one}", questions("en"), ranking.RECALL))
+            search = Search(Scope(engine, engine.workspaces.ensure(f"neither, {one}")))
+            got = [hit.record.id for asked in questions("en") for hit in search.hits(asked, Filter()).best]
+            strange.append(f"{sum(key.startswith(one) for key in got) / len(questions('en')):.1f}")
+    table = Table("English facts beside those of", *others, title_justify="left")
+    table.add_row("asked in English", *found)
+    table.add_row("hits of the other, where nothing answers", *strange)
+    Console().print(table)
+
+
+def size(bodies: Sequence[str]) -> int:
     with closing(apsw.Connection(":memory:")) as connection:
         connection.execute(f"CREATE VIRTUAL TABLE t USING fts5({COLUMNS})")
-        connection.executemany("INSERT INTO t (rowid, x) VALUES (?, ?)", list(enumerate(texts)))
+        connection.executemany("INSERT INTO t (rowid, x) VALUES (?, ?)", list(enumerate(bodies)))
         connection.execute("INSERT INTO t (t) VALUES ('optimize')")
         return int(connection.execute("SELECT sum(length(block)) FROM t_data").get)
 
 
 def growth(languages: Sequence[str]) -> None:
     table = Table("bytes a text", *languages, title_justify="left")
-    dice, texts = random.Random(1), {}
+    dice, drawn = random.Random(1), {}
     for language in languages:
         bodies = [fact["text"] for fact in facts(language)]
-        texts[language] = ["".join(dice.sample(bodies, SENTENCES)) for _ in range(TEXTS)]
+        drawn[language] = ["".join(dice.sample(bodies, SENTENCES)) for _ in range(TEXTS)]
     cells = {
-        "text": [sum(len(text.encode()) for text in texts[one]) for one in languages],
-        "index of runs": [size(texts[one]) for one in languages],
-        "index of pairs": [size([segmented(text) for text in texts[one]]) for one in languages],
+        "text": [sum(len(text.encode()) for text in drawn[one]) for one in languages],
+        "index of runs": [size(drawn[one]) for one in languages],
+        "index of pairs": [size([segmented(text) for text in drawn[one]]) for one in languages],
     }
     for row, sizes in cells.items():
         table.add_row(row, *(str(round(one / TEXTS)) for one in sizes))
@@ -118,6 +143,7 @@ def main() -> None:
     languages = sys.argv[1:] or list(LANGUAGES)
     with tempfile.TemporaryDirectory() as temporary:
         quality(languages, Path(temporary) / "languages.db")
+        mixed(languages, Path(temporary) / "mixed.db")
     growth(languages)
 
 

@@ -31,6 +31,8 @@ _MARKED = re.compile(r"\w[\u0300-\u036f]+")
 _DROPPED = re.compile(r"[\u0300-\u0304\u0306-\u030c\u030f\u0311\u031b\u0323-\u0328\u032d\u032e\u0330\u0331]")
 _SPEAKER = re.compile(r"([^\W\d_]\w*(?: \w+){0,2}): ")
 _ASKS = re.compile("[?\u037e\u061f\uff1f]")
+_BEYOND_ASCII = re.compile("[^\x00-\x7f]")
+_ASCII_BUT_LETTERS = bytes(code for code in range(128) if not chr(code).isalpha())
 _UNSTORABLE = re.compile("[\0\ud800-\udfff]")
 _SENTENCE = re.compile(r"(?<=[.!?…])\s+(?=\S)|(?<=[。！？｡])\s*(?=[^\s。！？｡」』）”’])|\n+")
 
@@ -92,8 +94,10 @@ def _pairs(run: re.Match[str]) -> str:
 
 def is_latin(text: str) -> bool:
     """Return whether at least half of the letters of a text are Latin; True if it has none."""
-    letters = [letter for letter in text if letter.isalpha()]
-    return 2 * sum(unicodedata.name(letter, "").startswith("LATIN") for letter in letters) >= len(letters)
+    others = [letter for letter in _BEYOND_ASCII.findall(text) if letter.isalpha()]
+    foreign = sum(not unicodedata.name(letter, "").startswith("LATIN") for letter in others)
+    letters = len(others) + len(text.encode("ascii", "ignore").translate(None, _ASCII_BUT_LETTERS))
+    return 2 * foreign <= letters
 
 
 def words(text: str) -> list[str]:

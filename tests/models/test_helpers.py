@@ -16,7 +16,7 @@ class Broken:
     name = "broken"
     asked = 0
 
-    def reads(self, query: str) -> bool:
+    def reads(self, text: str) -> bool:
         return True
 
     def score(self, query: str, texts: Sequence[str]) -> list[float]:

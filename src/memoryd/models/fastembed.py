@@ -83,9 +83,9 @@ class FastReranker:
         except _ERRORS as error:
             raise _failed(model, error) from error
 
-    def reads(self, query: str) -> bool:
+    def reads(self, text: str) -> bool:
         """See Reranker."""
-        return not self._english or is_latin(query)
+        return not self._english or is_latin(text)
 
     def score(self, query: str, texts: Sequence[str]) -> list[float]:
         """See Reranker. Texts are cut by characters; if a pair is too long, the longer side is cut."""

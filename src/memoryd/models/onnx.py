@@ -83,9 +83,9 @@ class BundledReranker:
         self.name = _name(model, weights.RERANKER)
         self._graph = _Graph(weights.RERANKER, settings)
 
-    def reads(self, query: str) -> bool:
+    def reads(self, text: str) -> bool:
         """See Reranker: it knows English, and ranks Chinese and Japanese worse than it finds them (bench/languages)."""
-        return is_latin(query)
+        return is_latin(text)
 
     def score(self, query: str, texts: Sequence[str]) -> list[float]:
         """See Reranker."""

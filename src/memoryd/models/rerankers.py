@@ -17,8 +17,8 @@ class Reranker(Protocol):
 
     name: str
 
-    def reads(self, query: str) -> bool:
-        """Return whether it was trained on the language of a question, as far as the letters tell."""
+    def reads(self, text: str) -> bool:
+        """Return whether it was trained on the language of a question or a text, as far as the letters tell."""
         ...
 
     def score(self, query: str, texts: Sequence[str]) -> list[float]:

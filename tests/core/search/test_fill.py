@@ -1,16 +1,21 @@
 """What the cross-encoder puts far behind fills what a budget leaves, unless it does not bear on the question."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from memoryd.core.engine import Engine
 from memoryd.core.memories.memories import Criteria
 from memoryd.core.scope import Scope
 from memoryd.core.search import ranking
+from memoryd.core.search.candidates import Candidates, Found
 from memoryd.core.search.pipeline import Search
-from memoryd.model import Filter, Hit
+from memoryd.core.search.reranking import Reranking
+from memoryd.model import Filter, Hit, Kind, Record
+from memoryd.models import helpers
+from memoryd.models.helpers import Helpers
 from memoryd.settings import Settings
 from tests.clients import environment
 from tests.core.kit import memories
@@ -57,6 +62,50 @@ def test_nothing_is_forgotten_that_only_fills(coast: Engine) -> None:
 
 def test_a_question_that_nothing_bears_on_gets_nothing(coast: Engine) -> None:
     assert memories(coast).recall("Which TLS version does the billing API require?", 2_000).hits == ()
+
+
+class Fixed:
+    """A reranker with a logit for each text."""
+
+    name = "fixed"
+
+    def __init__(self, logits: Mapping[str, float]) -> None:
+        self._logits = logits
+
+    def reads(self, text: str) -> bool:
+        return bool(text)
+
+    def score(self, query: str, texts: Sequence[str]) -> list[float]:
+        assert query
+        return [self._logits[text] for text in texts]
+
+
+TURN, ANSWER, NOTED = (
+    "Who has the key?",
+    "It hangs behind the door. " * 36,
+    "The library closes at six on Fridays. " * 20,
+)
+
+
+@pytest.mark.parametrize(("logit", "filling"), [(8.0, [TURN, ANSWER]), (ranking.RECALL.sure - 1, [TURN])])
+def test_what_stands_beside_a_turn_that_answers_fills_the_budget(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, logit: float, filling: list[str]
+) -> None:
+    records = {body: Record(id=body, kind=Kind.MEMORY, body=body, session_id="one") for body in (TURN, ANSWER, NOTED)}
+    fixed = Fixed({TURN: logit, ANSWER: -12.0, NOTED: -12.0})
+    monkeypatch.setattr(helpers, "load_reranker", lambda *_: fixed)
+    vectors = {TURN: (1.0, 0.0, 0.0), ANSWER: (0.5, 0.8, 0.0), NOTED: (0.2, 0.0, 0.9)}
+    found = Found(
+        "Where is the key?", Candidates({TURN: 1.0}), records,
+        {body: np.array([vector], np.float32) for body, vector in vectors.items()},
+        beside={TURN: {1: ANSWER, 2: NOTED}},
+    )  # fmt: skip
+    why = dict.fromkeys(("words", "meaning", "context"), 0.0)
+    hits = [Hit(record=record, score=0.5, why=why) for record in records.values()]
+    settings = Settings.read(environment(tmp_path) | {"MEMORY_RERANKER": "fastembed"})
+    reranked = Reranking(Helpers(settings), ranking.RECALL).rerank(hits, found)
+    assert [hit.record.body for hit in reranked.close] == [TURN]
+    assert [hit.record.body for hit in reranked.filling] == filling, "notes of one session are less closely related"
 
 
 def test_reading_goes_on_while_it_comes_close_to_the_best(coast: Engine) -> None:

@@ -241,9 +241,9 @@ def composite(parts: Scores, profile: Profile) -> float:
     )
 
 
-def blend(logits: Scores, composites: Scores, profile: Profile) -> dict[str, float]:
+def blend(logit: float, composite: float, profile: Profile) -> float:
     """Return logit + weighted composite. A logit is a log-odds, so what the cross-encoder cannot see is added."""
-    return {key: logit + profile.prior * composites[key] / profile.fusion for key, logit in logits.items()}
+    return logit + profile.prior * composite / profile.fusion
 
 
 def promising(read: Sequence[str], logits: Scores, totals: Scores, profile: Profile) -> bool:

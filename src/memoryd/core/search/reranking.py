@@ -1,7 +1,7 @@
 """The cross-encoder: which of the hits it reads, what of each, and the order that follows."""
 
 import logging
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from memoryd.core.records.records import full_text
@@ -10,7 +10,7 @@ from memoryd.core.search.candidates import Found, around, lengths, similarities
 from memoryd.core.search.ranking import Profile
 from memoryd.errors import ModelError
 from memoryd.model import Hit
-from memoryd.models.helpers import Helpers
+from memoryd.models.helpers import UNUSABLE, Helpers
 from memoryd.models.rerankers import Reranker
 from memoryd.store.base import Vector
 
@@ -37,43 +37,73 @@ class Reranking:
         self._profile = profile
 
     def rerank(self, hits: Sequence[Hit], found: Found) -> Reranked:
-        """Return the hits in the order of their totals: of what the cross-encoder says, and what was known before.
-
-        It reads the best few, then on in their order while what it read last comes close to the best. An unread hit
-        counts as hopeless until its neighbours lift it.
-        """
+        """Return the hits in the order of their totals: of what the cross-encoder says, and what was known before."""
+        if not hits or not self._profile.head:
+            return Reranked(hits, hits)
+        self._helpers.reranker.start()
+        reranker = self._helpers.reranker.get(self._helpers.patience)
+        if reranker is None:
+            return _unranked(hits, self._helpers.why_not("reranker"))
+        if not reranker.reads(found.query):
+            return Reranked(hits, hits)
         profile = self._profile
-        by_id = {hit.record.id: hit for hit in hits}
+        legible = {key for key, record in found.records.items() if reranker.reads(record.body[: profile.read])}
+        if not legible:
+            return Reranked(hits[: profile.keep], hits[: profile.keep])
+        readable = {hit.record.id: hit for hit in hits if hit.record.id in legible}
+        logits, lifted = self._logits(reranker, readable, found)
+        if readable and not logits:
+            return _unranked(hits, UNUSABLE["reranker"])
+        unread = min([profile.hopeless, *logits.values()])
+        scored = []
+        for hit in hits:
+            key = hit.record.id
+            logit = lifted.get(key, unread)
+            scored.append(_scored(hit, logit, logits.get(key), ranking.blend(logit, hit.score, profile)))
+        return self._parted(sorted(scored, key=lambda hit: -hit.score), legible, found)
+
+    def _logits(
+        self, reranker: Reranker, hits: Mapping[str, Hit], found: Found
+    ) -> tuple[dict[str, float], dict[str, float]]:
+        """Return what the cross-encoder says of the hits that it reads, and this lifted by their neighbours.
+
+        It reads the best few, then on in their order while what it read last comes close to the best.
+        """
         logits: dict[str, float] = {}
         lifted: dict[str, float] = {}
-        totals: dict[str, float] = {}
-        while read := self._read(self._next(by_id, logits), found):
+        while read := self._read(reranker, self._next(hits, logits), found):
             logits |= read
-            lifted = self._lifted(logits, by_id, found)
-            totals = ranking.blend(lifted, {key: hit.score for key, hit in by_id.items()}, profile)
-            if not ranking.promising(list(read), logits, totals, profile):
+            near, sizes = around(found, logits, logits, self._profile), lengths(hits[key].record for key in logits)
+            lifted = ranking.lift(logits, near, sizes, self._profile)
+            totals = {key: ranking.blend(logit, hits[key].score, self._profile) for key, logit in lifted.items()}
+            if not ranking.promising(list(read), logits, totals, self._profile):
                 break
-        if not logits:
-            why_not = self._helpers.why_not("reranker") if hits and profile.head else ""
-            return Reranked(hits, hits, f"Not reranked: {why_not}." if why_not else "")
-        order = sorted(totals, key=lambda key: -totals[key])
-        scored = [_scored(by_id[key], lifted[key], logits.get(key), totals[key]) for key in order]
-        return self._parted(scored, similarities(found.candidates))
+        return logits, lifted
 
-    def _parted(self, hits: Sequence[Hit], near: Mapping[str, float]) -> Reranked:
-        """Return the hits that answer and those that fill a budget. `near` are rescaled cosines with the question."""
-        profile = self._profile
+    def _parted(self, hits: Sequence[Hit], legible: Container[str], found: Found) -> Reranked:
+        """Return the hits that answer and those that fill a budget; of what is not `legible`, only by their words."""
+        profile, near = self._profile, similarities(found.candidates)
         lifted = {hit.record.id: hit.why["lifted"] for hit in hits if "reranker" in hit.why}
         bearing = ranking.bearing(list(lifted), lifted, near, profile)
-        close, sure = set(ranking.close(bearing, lifted, profile)), max(lifted.values()) >= profile.sure
+        close = set(ranking.close(bearing, lifted, profile))
+        sure = [key for key in lifted if lifted[key] >= profile.sure]
+        beside = self._beside(sure, found, hits)
 
         def fills(hit: Hit) -> bool:
+            key, words = hit.record.id, hit.why["words"]
+            if key not in legible:
+                return words >= profile.worded
             if sure:
-                return hit.why["words"] > 0 or near.get(hit.record.id, 0.0) >= profile.near
-            return hit.record.id in bearing and hit.why["words"] >= profile.worded
+                return words > 0 or near.get(key, 0.0) >= profile.near or key in beside
+            return key in bearing and words >= profile.worded
 
-        filling = [hit for hit in hits if hit.record.id in close or (bearing and fills(hit))]
+        filling = [hit for hit in hits if hit.record.id in close or fills(hit)]
         return Reranked([hit for hit in hits if hit.record.id in close], filling)
+
+    def _beside(self, keys: Iterable[str], found: Found, hits: Sequence[Hit]) -> set[str]:
+        """Return the hits beside one of `keys` in its session, as closely related as turns of a conversation are."""
+        near = around(found, keys, {hit.record.id for hit in hits}, self._profile)
+        return {other for beside in near.values() for other, related in beside.items() if related == 1}
 
     # reading ---------------------------------------------------------------------------------------------------------
 
@@ -93,24 +123,13 @@ class Reranking:
             more[key] = hits[key]
         return more
 
-    def _lifted(self, logits: Mapping[str, float], hits: Mapping[str, Hit], found: Found) -> dict[str, float]:
-        """Return the logit of each hit, lifted by those of its neighbours; an unread one has that of the worst read."""
-        unread = min(self._profile.hopeless, *logits.values())
-        known = {key: logits.get(key, unread) for key in hits}
-        near = around(found, logits, hits, self._profile)
-        return ranking.lift(known, near, lengths(hit.record for hit in hits.values()), self._profile)
-
     def _part(self, hit: Hit) -> int:
         """Return how many characters are read of a hit."""
         return min(len(hit.record.body), self._profile.read)
 
-    def _read(self, head: Mapping[str, Hit], found: Found) -> dict[str, float]:
-        """Return the cross-encoder's logit of each hit; empty without one that knows the language, or if it fails."""
+    def _read(self, reranker: Reranker, head: Mapping[str, Hit], found: Found) -> dict[str, float]:
+        """Return the cross-encoder's logit of each hit; empty if it fails."""
         if not head:
-            return {}
-        self._helpers.reranker.start()
-        reranker = self._helpers.reranker.get(self._helpers.patience)
-        if reranker is None or not reranker.reads(found.query):
             return {}
         texts = {key: self._passage(full_text(hit.record), found.vectors.get(key), found) for key, hit in head.items()}
         try:
@@ -130,6 +149,11 @@ class Reranking:
         if chunks is None or len(text) <= 2 * read:
             return text[:read]
         return _nearest_part(text, chunks @ found.candidates.vector)
+
+
+def _unranked(hits: Sequence[Hit], why_not: str) -> Reranked:
+    """Return the hits as they are; '' as `why_not` if nothing is amiss."""
+    return Reranked(hits, hits, f"Not reranked: {why_not}." if why_not else "")
 
 
 def _scores(reranker: Reranker, query: str, texts: Mapping[str, str]) -> dict[str, float]:
