@@ -145,7 +145,7 @@ def _away(visit: Visit, **fields: Any) -> dict[str, Any] | None:
 
 
 def _replace(visit: Visit, graph: Graph, name: str) -> Outcome:
-    observations.replace(graph, name, int(visit.number("ordinal", -1)), _text(visit))
+    observations.replace(graph, name, int(visit.number("ordinal", -1)), _text(visit), visit.text("seen"))
     return "Corrected.", undoing(visit, visit.text("id")) if visit.text("id") else None
 
 
