@@ -1,6 +1,5 @@
 """The pages on which a person logs in and decides on a client."""
 
-import hashlib
 import hmac
 import logging
 import re
@@ -15,6 +14,7 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 from starlette.routing import BaseRoute, Route
 
 from memoryd.core.access.accounts import Person
+from memoryd.core.access.hashes import derived
 from memoryd.core.access.logins import REQUEST_TIME, Asked, Authorization
 from memoryd.core.access.oauth_clients import OAuthClient
 from memoryd.core.access.redirects import host_of, is_local
@@ -304,7 +304,7 @@ def _key(given: Mapping[str, str]) -> str:
 
 def _sign(browser: str, key: str) -> str:
     """Return what only a page that this browser was shown knows, against forms of other sites."""
-    return hmac.new(browser.encode(), key.encode(), hashlib.sha256).hexdigest()
+    return derived(browser, key)
 
 
 def _problem(text: str, status: int) -> Response:
