@@ -14,7 +14,7 @@ import httpx2
 import pytest
 import trustme
 
-from memoryd.server.http import admission, entry, sessions
+from memoryd.server.http import admission, entry, mcp_sessions
 from tests.clients import LEGACY, MODERN, PATIENCE, until
 from tests.http import Ears, HttpServer, HttpThread, bearer, granted, serving
 
@@ -319,7 +319,7 @@ def test_one_token_has_so_many_streams(tmp_path: Path, monkeypatch: pytest.Monke
 
 
 def test_one_token_has_so_many_sessions(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sessions, "MOST", 3)
+    monkeypatch.setattr(mcp_sessions, "MOST", 3)
     with serving(tmp_path, "--workspace", "default") as server:
         mine, others = bearer(granted(server, "mine")), bearer(granted(server, "others"))
 

@@ -49,8 +49,8 @@ from memoryd.server.http.entry import (
     security,
     undecided,
 )
+from memoryd.server.http.mcp_sessions import McpSessions
 from memoryd.server.http.metrics import HealthChecks, Metrics
-from memoryd.server.http.sessions import Sessions
 from memoryd.server.http.tools import Plain
 from memoryd.server.threads import share_heaps
 from memoryd.server.ui.app import Page
@@ -206,7 +206,7 @@ def assembled(
     settings = engine.settings
     beyond = TransportSecuritySettings(enable_dns_rebinding_protection=False)  # Entrance has checked the names
     lasting = settings.http_sessions
-    manager = Sessions(server, security_settings=beyond, json_response=not streams, stateless=not lasting)
+    manager = McpSessions(server, security_settings=beyond, json_response=not streams, stateless=not lasting)
 
     @asynccontextmanager
     async def lifespan(_: Starlette) -> AsyncIterator[None]:
@@ -257,7 +257,9 @@ async def _refused(_request: Request, error: Exception) -> Response:
 class _Stream:
     """GET /sse: a legacy stream, which lasts as long as its client listens."""
 
-    def __init__(self, server: Server[Any], manager: Sessions, callers: Callers, transport: SseServerTransport) -> None:
+    def __init__(
+        self, server: Server[Any], manager: McpSessions, callers: Callers, transport: SseServerTransport
+    ) -> None:
         self._server = server
         self._manager = manager
         self._callers = callers

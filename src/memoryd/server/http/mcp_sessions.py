@@ -9,11 +9,11 @@ from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 MOST = 250  # sessions of a token or a person, as many as their open requests; one takes 50 KB
 
 
-class Sessions(StreamableHTTPSessionManager):
+class McpSessions(StreamableHTTPSessionManager):
     """The sessions of a server. Many clients leave theirs without a word, and all of a sender's count together.
 
-    For one too many, that which its sender has left alone for longest ends, as if nobody had used it for 30 minutes: a
-    client that comes back is told 404, and begins another.
+    For one too many, that which its sender has left alone for longest ends, as it would after 30 minutes without use: a
+    client that comes back gets 404, and begins another.
     """
 
     def _admit_session(self, requestor: AuthorizationContext | None) -> StreamableHTTPServerTransport | None:
