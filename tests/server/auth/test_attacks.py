@@ -7,7 +7,7 @@ import pytest
 
 from memoryd.core.access import access_log
 from tests.http import WORKSPACE, HttpServer, beside
-from tests.server.auth.kit import BACK, CHALLENGE, PASSWORD, Browser, Plain, hidden, published, told, works
+from tests.server.auth.kit import BACK, CHALLENGE, PASSWORD, Browser, Plain, hidden, options, published, told, works
 
 
 @pytest.fixture(scope="module")
@@ -213,6 +213,13 @@ def test_no_choice_beyond_what_is_there(server: HttpServer, client: Plain) -> No
         browser = Browser(server)
         consent = browser.logs_in(browser.opens(client.asks()))
         assert browser.allows(consent, **wrong).status_code == 400, wrong
+
+
+def test_of_several_workspaces_none_is_chosen_beforehand(server: HttpServer, client: Plain) -> None:
+    browser = Browser(server)
+    consent = browser.logs_in(browser.opens(client.asks()))
+    assert next(iter(options(consent.text, "workspace").values())) == ""
+    assert 'value="deny" formnovalidate' in consent.text, "who denies chooses none"
 
 
 @pytest.mark.parametrize("name", ["<script>alert(1)</script>", "a\u202eb\u200b", "", "x" * 5_000, "{{ 7*7 }}"])
