@@ -148,7 +148,8 @@ def test_pages_say_what_browsers_may_do(server: HttpServer, client: Plain) -> No
 def test_a_forged_form_is_refused(server: HttpServer, client: Plain) -> None:
     victim, thief = Browser(server), Browser(server)
     page = victim.opens(client.asks())
-    assert thief.logs_in(page).status_code == 403, "without the cookie"
+    stranger = thief.logs_in(page)
+    assert (stranger.status_code, "takes no cookies" in stranger.text) == (403, True)
     assert victim.logs_in(page, sign="0" * 64).status_code == 403, "without the page"
     form = hidden(page.text) | {"password": PASSWORD}
     for headers in ({"Sec-Fetch-Site": "cross-site"}, {"Sec-Fetch-Site": "same-site"}, {"Origin": "null"}):

@@ -261,7 +261,11 @@ class LoginPages:
         key = _key(form)
         site, origin = request.headers.get("sec-fetch-site", "same-origin"), request.headers.get("origin")
         own = site == "same-origin" and origin in (None, self._issuer)
-        if not own or not browser or not hmac.compare_digest(_sign(browser, key), form.get("sign", "")):
+        if own and not browser:
+            minutes = int(REQUEST_TIME.total_seconds() // 60)
+            why = f"This took longer than {minutes} minutes, or your browser takes no cookies."
+            raise OAuthProblem("access_denied", f"{why} Begin again in your client.", 403)
+        if not own or not hmac.compare_digest(_sign(browser, key), form.get("sign", "")):
             raise OAuthProblem("access_denied", "This form does not belong to this browser. Begin again.", 403)
         return key, browser, form
 
