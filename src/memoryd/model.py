@@ -96,6 +96,7 @@ class Observation:
     ordinal: int
     content: str
     created_at: str
+    updated_at: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

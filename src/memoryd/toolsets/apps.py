@@ -58,6 +58,7 @@ class MemoryCorrectArguments(Arguments):
     content: Annotated[str | None, Field(description="Its text.")] = None
     tags: Annotated[Tags | None, Field(description="Its tags.")] = None
     importance: Annotated[float | None, Field(ge=0, le=1, description="0 to 1.")] = None
+    seen: Annotated[Time | None, Field(description="Its updated_at as it was shown: refused if it has another.")] = None
 
 
 class CorrectedMemories(BrowsedMemories):
@@ -69,7 +70,10 @@ class CorrectedMemories(BrowsedMemories):
 
 def _correct(call: Call, arguments: MemoryCorrectArguments) -> Answer[CorrectedMemories]:
     tags = None if arguments.tags is None else tuple(arguments.tags)
-    wanted = Correction(id=arguments.id, content=arguments.content, tags=tags, importance=arguments.importance)
+    wanted = Correction(
+        id=arguments.id, content=arguments.content, tags=tags, importance=arguments.importance,
+        seen=arguments.seen or "",
+    )  # fmt: skip
     done = correction.correct(call.scope, wanted)
     return Answer({**browsing.browse(call.scope, WantedMemories(ids=done.ids)), "at": done.at})
 
@@ -82,6 +86,7 @@ class MemoryRestoreArguments(Arguments):
 
     ids: Annotated[list[MemoryId], Field(min_length=1, max_length=IDS, description="The memories.")]
     at: Annotated[Time | None, Field(description="The time of a correction; without it the last change.")] = None
+    seen: Annotated[Time | None, Field(description="When that change was made: refused if another followed.")] = None
 
 
 class RestoredMemories(TypedDict):
@@ -91,7 +96,7 @@ class RestoredMemories(TypedDict):
 
 
 def _restore(call: Call, arguments: MemoryRestoreArguments) -> Answer[RestoredMemories]:
-    done = history.restore(Graph(call.scope), arguments.ids, arguments.at)
+    done = history.restore(Graph(call.scope), arguments.ids, arguments.at, arguments.seen or "")
     return Answer({"restored": [one.id for one in done]})
 
 

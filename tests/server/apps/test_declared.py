@@ -174,6 +174,19 @@ def test_a_correction_and_a_deletion_are_undone(app: Talk) -> None:
     assert len(app.call("memory_browse")["memories"]) == 1
 
 
+def test_a_correction_and_an_undo_stand_back_for_what_others_did_since(app: Talk) -> None:
+    id_ = app.call("memory_store", content="The door has key 7.")["id"]
+    (shown,) = app.call("memory_browse", ids=[id_])["memories"]
+    mine = app.call("memory_correct", id=id_, content="The door has key 8.", seen=shown["updated_at"])
+    late = {"id": id_, "content": "The door has key 9.", "seen": shown["updated_at"]}
+    refused = app.result("tools/call", name="memory_correct", arguments=late)
+    assert "changed again since" in refused["content"][0]["text"]
+    undo = {"ids": [id_], "at": mine["at"], "seen": mine["memories"][0]["updated_at"]}
+    app.call("memory_correct", id=id_, content="The door has no key.")
+    assert app.result("tools/call", name="memory_restore", arguments=undo)["isError"]
+    assert [one["content"] for one in app.call("memory_browse")["memories"]] == ["The door has no key."]
+
+
 def test_a_secret_is_masked_in_a_correction_and_that_is_said(app: Talk) -> None:
     id_ = app.call("memory_store", content="The key is in the safe.")["id"]
     done = app.call("memory_correct", id=id_, content="The key is AKIAIOSFODNN7EXAMPLQ.")

@@ -176,6 +176,41 @@ def test_a_refused_correction_stays_in_its_form_with_the_reason(browser: Any, se
     frame.close()
 
 
+def test_what_others_wrote_meanwhile_stands_beside_the_draft(browser: Any, server: Talk) -> None:
+    frame = opened(browser, server, "First.", "Second.")
+    (stored,) = server.call("memory_browse", query="first")["memories"]
+    frame.app.locator("li", has_text="First.").press("e")
+    frame.app.fill("textarea", "First, mine.")
+    server.call("memory_correct", id=stored["id"], content="First, theirs.")
+    frame.app.locator("textarea").press("Control+Enter")
+    frame.sees("changed again since", "#said.wrong")
+    frame.sees("First, theirs.", ".form")
+    assert frame.app.input_value("textarea") == "First, mine."
+    frame.app.locator("textarea").press("Control+Enter")
+    frame.shows("First, mine.", "Second.")
+    frame.app.locator("li", has_text="First").press("e")
+    frame.app.fill("textarea", "First, again.")
+    frame.press("Control+Enter")
+    frame.shows("First, again.", "Second.")
+    frame.press("u")
+    frame.shows("First, mine.", "Second.")
+    frame.press("u")
+    frame.shows("First, theirs.", "Second.")
+    frame.close()
+
+
+def test_a_tag_with_a_comma_stays_one(browser: Any, server: Talk) -> None:
+    id_ = server.call("memory_store", content="Ann moved.", tags=["Paris, France", "a.b"])["id"]
+    frame = Frame(browser, server)
+    frame.app.locator("li", has_text="Ann").press("e")
+    frame.app.fill(".form input", "a.b, Paris, France, new")
+    frame.press("Control+Enter")
+    frame.sees("Corrected.", "#said")
+    (stored,) = server.call("memory_browse", ids=[id_])["memories"]
+    assert stored["tags"] == ["a.b", "Paris, France", "new"]
+    frame.close()
+
+
 def test_what_the_agent_has_looked_at_comes_as_it_is_now(browser: Any, server: Talk) -> None:
     frame = opened(browser, server, "Old.", "Other.")
     inspected = server.call("memory_inspect", ids=[server.call("memory_browse", query="old")["memories"][0]["id"]])

@@ -7,7 +7,7 @@ import pytest
 
 from memoryd.core.access import access_log
 from tests.http import WORKSPACE, HttpServer, beside
-from tests.server.auth.kit import BACK, CHALLENGE, PASSWORD, Browser, Plain, hidden, published, told, works
+from tests.server.auth.kit import BACK, CHALLENGE, PASSWORD, Browser, Plain, hidden, options, published, told, works
 
 
 @pytest.fixture(scope="module")
@@ -148,7 +148,8 @@ def test_pages_say_what_browsers_may_do(server: HttpServer, client: Plain) -> No
 def test_a_forged_form_is_refused(server: HttpServer, client: Plain) -> None:
     victim, thief = Browser(server), Browser(server)
     page = victim.opens(client.asks())
-    assert thief.logs_in(page).status_code == 403, "without the cookie"
+    stranger = thief.logs_in(page)
+    assert (stranger.status_code, "takes no cookies" in stranger.text) == (403, True)
     assert victim.logs_in(page, sign="0" * 64).status_code == 403, "without the page"
     form = hidden(page.text) | {"password": PASSWORD}
     for headers in ({"Sec-Fetch-Site": "cross-site"}, {"Sec-Fetch-Site": "same-site"}, {"Origin": "null"}):
@@ -160,7 +161,34 @@ def test_a_forged_form_is_refused(server: HttpServer, client: Plain) -> None:
     assert thief.allows(consent).status_code == 403
     assert victim.allows(consent, sign=hidden(page.text)["sign"][::-1]).status_code == 403
     assert victim.allows(consent).status_code == 303
-    assert victim.allows(consent).status_code == 404, "once"
+    assert thief.allows(consent).status_code == 403
+    assert thief.asks("GET", str(consent.url)).status_code == 404
+
+
+def test_a_form_that_is_sent_twice_is_answered_twice_until_the_code_is_used(server: HttpServer) -> None:
+    browser, client = Browser(server), Plain(server)
+    consent = browser.logs_in(browser.opens(client.asks()))
+    before = acts(server).count("consent given")
+    first, second = browser.allows(consent), browser.allows(consent, level="read")
+    assert (first.status_code, second.headers["location"]) == (303, first.headers["location"])
+    assert acts(server).count("consent given") == before + 1
+    issued = client.exchanges(told(first.headers["location"])["code"]).json()
+    assert issued["scope"] == "read write", "the first choice counts"
+    for answer in ("allow", "deny"):
+        late = browser.allows(consent, answer=answer)
+        assert (late.status_code, "let this client in already" in late.text) == (404, True)
+    assert works(server, issued["access_token"])
+
+
+def test_who_goes_back_may_still_deny(server: HttpServer) -> None:
+    browser, client = Browser(server), Plain(server)
+    consent = browser.logs_in(browser.opens(client.asks()))
+    code = told(browser.allows(consent).headers["location"])["code"]
+    again = browser.asks("GET", str(consent.url))
+    assert told(browser.allows(again, answer="deny").headers["location"])["error"] == "access_denied"
+    assert client.exchanges(code).json()["error"] == "invalid_grant"
+    with beside(server) as engine:
+        assert all(login.client != client.registered["client_id"] for login in engine.logins.all())
 
 
 def test_without_a_password_there_is_no_consent(server: HttpServer, client: Plain) -> None:
@@ -186,6 +214,13 @@ def test_no_choice_beyond_what_is_there(server: HttpServer, client: Plain) -> No
         browser = Browser(server)
         consent = browser.logs_in(browser.opens(client.asks()))
         assert browser.allows(consent, **wrong).status_code == 400, wrong
+
+
+def test_of_several_workspaces_none_is_chosen_beforehand(server: HttpServer, client: Plain) -> None:
+    browser = Browser(server)
+    consent = browser.logs_in(browser.opens(client.asks()))
+    assert next(iter(options(consent.text, "workspace").values())) == ""
+    assert 'value="deny" formnovalidate' in consent.text, "who denies chooses none"
 
 
 @pytest.mark.parametrize("name", ["<script>alert(1)</script>", "a\u202eb\u200b", "", "x" * 5_000, "{{ 7*7 }}"])

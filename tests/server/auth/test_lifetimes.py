@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from memoryd.core.access import access_log, logins
+from memoryd.core.access import access_log, logins, oauth_clients
 from memoryd.core.access.accounts import Person
 from memoryd.core.access.logins import Asked, Issued
 from memoryd.core.engine import Engine
@@ -201,3 +201,16 @@ def test_what_has_ended_is_forgotten(tmp_path: Path, monkeypatch: pytest.MonkeyP
         assert access_log.last(engine.store, 10) == []
         ended = engine.store.read(None, lambda q: q.one("logins.ended", now="9", before="9"))
         assert ended is None
+
+
+@pytest.mark.stores
+def test_clients_that_were_never_let_in_make_room(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(oauth_clients, "MOST", 3)
+    settings = Settings.read(environment(tmp_path) | NO_MODELS)
+    with Engine(settings, fetch=False) as engine:
+        clients = engine.oauth_clients
+        used, _ = clients.register("used", [BACK], "none")
+        engine.store.write(None, lambda q: q.run("clients.use", id=used.id, now=engine.clock.now()))
+        unused = [clients.register(f"unused {number}", [BACK], "none")[0].id for number in range(5)]
+        assert [clients.get(one) is not None for one in unused] == [False, False, True, True, True]
+        assert clients.get(used.id)

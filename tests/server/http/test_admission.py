@@ -8,12 +8,13 @@ import time
 from collections.abc import Iterator
 from contextlib import ExitStack, closing, contextmanager, suppress
 from pathlib import Path
+from typing import Any
 
 import httpx2
 import pytest
 import trustme
 
-from memoryd.server.http import admission, entry
+from memoryd.server.http import admission, entry, mcp_sessions
 from tests.clients import LEGACY, MODERN, PATIENCE, until
 from tests.http import Ears, HttpServer, HttpThread, bearer, granted, serving
 
@@ -315,3 +316,27 @@ def test_one_token_has_so_many_streams(tmp_path: Path, monkeypatch: pytest.Monke
         assert stream({}).status_code == 401
         streams[0].close()
         until(lambda: stream(mine).status_code == 200, "room for another stream")
+
+
+def test_one_token_has_so_many_sessions(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(mcp_sessions, "MOST", 3)
+    with serving(tmp_path, "--workspace", "default") as server:
+        mine, others = bearer(granted(server, "mine")), bearer(granted(server, "others"))
+
+        def call(session: dict[str, str], method: str = "tools/list", **params: Any) -> httpx2.Response:
+            body = {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
+            accept = {"Accept": "application/json, text/event-stream"}
+            return server.request("POST", "/mcp", json=body, headers=accept | session)
+
+        def opened(headers: dict[str, str]) -> dict[str, str]:
+            hello = {"protocolVersion": LEGACY, "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}}
+            answer = call(headers, "initialize", **hello)
+            assert answer.status_code == 200
+            return headers | {"Mcp-Session-Id": answer.headers["Mcp-Session-Id"]}
+
+        strangers = opened(others)
+        first, second, third = (opened(mine) for _ in range(3))
+        assert call(first).status_code == 200
+        fourth = opened(mine)
+        until(lambda: call(second).status_code == 404, "the end of what was left alone for longest")
+        assert {call(one).status_code for one in (first, third, fourth, strangers)} == {200}

@@ -182,10 +182,15 @@ def test_the_session_is_named_in_a_header(server: HttpServer) -> None:
     search = {"query": "volatile", "scope": "session"}
     assert len(server.tool("search_memories", one, **search).json()["results"]) == 1
     assert server.tool("search_memories", other, **search).json()["results"] == []
-    for none in ({}, {SESSION: ""}, {SESSION: "x" * 201}):  # what could not be stored as a name is none
+    for none in ({}, {SESSION: ""}):
         answer = server.tool("commit_memory", {WORKSPACE: "here"} | none, **put)
         assert answer.status_code == 400
         assert "no session" in answer.json()["error"]
+    for tool, arguments in (("commit_memory", put), ("memory_recall", {"query": "volatile"})):
+        answer = server.tool(tool, {WORKSPACE: "here", SESSION: "x" * 201}, **arguments)
+        assert answer.status_code == 400
+        assert answer.json()["error"].endswith("X-Memory-Session has at most 200 characters; this one has 201.")
+    assert server.tool("commit_memory", {WORKSPACE: "here", SESSION: "x" * 200}, **put).status_code == 200
 
 
 # the OpenAPI document ------------------------------------------------------------------------------------------------

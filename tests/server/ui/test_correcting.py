@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from memoryd.core.maintenance import history
 from memoryd.core.memories import correction, listing
 from memoryd.core.memories.correction import Correction
 from memoryd.core.memories.memories import Memories
@@ -115,4 +116,19 @@ def test_an_undo_does_not_undo_what_somebody_else_did_since(here: Site, owner: V
     assert vault.get("port").body == "3"
     gone = undo_of(owner.done(f"/m/{one}/forget"))
     owner.done("/restore", **gone)
+    assert now(here, one).body == "Ann moved to Bonn."
+
+
+@pytest.mark.stores
+def test_an_undo_is_compared_where_it_is_done(here: Site, owner: Visitor, monkeypatch: pytest.MonkeyPatch) -> None:
+    one = stored(here, "Ann lives in Rome.")
+    mine = undo_of(owner.done(f"/m/{one}/correct", **form(owner, one) | {"content": "Ann lives in Oslo."}))
+    undo = history.restore
+
+    def overtaken(*asked: Any) -> list[history.Restored]:
+        correction.correct(here.scope, Correction(id=one, content="Ann moved to Bonn."))
+        return undo(*asked)
+
+    monkeypatch.setattr(history, "restore", overtaken)
+    assert owner.post("/restore", **mine).status_code == 400
     assert now(here, one).body == "Ann moved to Bonn."

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from memoryd.core.graph import entities, relations, renaming
+from memoryd.core.graph import entities, observations, relations, renaming
 from memoryd.core.graph.entities import NewEntity
 from memoryd.core.graph.relations import Edge
 from memoryd.core.graph.transaction import Graph
@@ -61,6 +61,31 @@ def test_a_node_is_edited_where_it_is_seen(owner: Visitor, graph: Graph) -> None
     owner.done("/n", verb="forget", name="Bob")
     assert owner.get("/n?name=Bob").status_code == 404
     assert owner.post("/n", verb="explode", name="Ann Smith").status_code == 400
+
+
+@pytest.mark.stores
+def test_two_who_correct_the_same_observation_hear_of_each_other(owner: Visitor, graph: Graph) -> None:
+    _, shown, _ = owner.seen("/n?name=Ann").all("input", name="seen")
+    mine = {"verb": "replace", "name": "Ann", "ordinal": "0", "content": "likes cocoa", "seen": shown["value"]}
+    observations.replace(graph, "Ann", 0, "likes chai")
+    answer = owner.post("/n", **mine)
+    assert (answer.status_code, "changed again since" in answer.text) == (400, True)
+    assert "likes chai" in owner.seen("/n?name=Ann").text
+    _, shown, _ = owner.seen("/n?name=Ann").all("input", name="seen")
+    assert "likes cocoa" in owner.done("/n", **mine | {"seen": shown["value"]}).text
+
+
+@pytest.mark.stores
+def test_two_who_write_the_same_summary_hear_of_each_other(owner: Visitor, graph: Graph) -> None:
+    shown, *_ = owner.seen("/n?name=Ann").all("input", name="seen")
+    mine = {"verb": "summarize", "name": "Ann", "content": "Mine.", "seen": shown["value"]}
+    entities.set_summary(graph, "Ann", "Theirs.")
+    assert "changed again since" in owner.post("/n", **mine).text
+    shown, *_ = owner.seen("/n?name=Ann").all("input", name="seen")
+    undo = undo_of(owner.done("/n", **mine | {"seen": shown["value"]}))
+    entities.set_summary(graph, "Ann", "Theirs, once more.")
+    assert owner.post(undo.pop("path"), **undo).status_code == 400
+    assert "Theirs, once more." in owner.seen("/n?name=Ann").text
 
 
 def test_the_list_of_nodes_goes_back_in_time(here: Site, owner: Visitor, graph: Graph) -> None:

@@ -2,11 +2,17 @@
 
 import base64
 import hashlib
+import hmac
 
 
 def hashed(secret: str) -> str:
     """Return the hash of a random secret: with 256 bits of them a plain SHA-256 is sufficient."""
     return _sha256(secret).hex()
+
+
+def derived(secret: str, purpose: str) -> str:
+    """Return another secret, which only who has the first one can make again: nothing of it has to be kept."""
+    return hmac.new(secret.encode(), purpose.encode(), hashlib.sha256).hexdigest()
 
 
 def pkce_challenge(verifier: str) -> str:

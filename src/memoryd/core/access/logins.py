@@ -12,7 +12,7 @@ from datetime import timedelta
 
 from memoryd.core.access import access_log
 from memoryd.core.access.accounts import Person
-from memoryd.core.access.hashes import hashed, pkce_challenge
+from memoryd.core.access.hashes import derived, hashed, pkce_challenge
 from memoryd.core.access.tokens import LEVELS, PREFIX, Grant, Level
 from memoryd.core.base.clock import Clock
 from memoryd.errors import InvalidInputError, NotFoundError
@@ -52,6 +52,8 @@ class Authorization:
     """The hash of the key of the browser that somebody logged in with; '' before."""
     person: Person | None
     """Who has logged in."""
+    login: str
+    """The login that a code was issued for; '' if there is none yet."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -103,13 +105,14 @@ class Logins:
 
     def pending(self, key: str) -> Authorization:
         """Return a request that waits for a person. Raise NotFoundError."""
-        row = self._store.placement.exists() and self._store.read(None, lambda q: self._pending(q, hashed(key)))
+        row = self._store.placement.exists() and self._store.read(None, lambda q: self._waiting(q, key))
         if not row:
             raise _over()
         return _authorization(row)
 
-    def _pending(self, queries: Queries, request: str) -> Row | None:
-        return queries.one("authorizations.by_id", id=request, now=self._clock.now())
+    def _waiting(self, queries: Queries, key: str, code: str = "") -> Row | None:
+        """Return a request that has no code yet, or this one while it is not used."""
+        return queries.one("authorizations.by_id", id=hashed(key), code=code and hashed(code), now=self._clock.now())
 
     def identify(self, key: str, browser: str, person: Person) -> None:
         """Note who decides on a request, in which browser. Raise NotFoundError if it is over or somebody else does."""
@@ -132,15 +135,17 @@ class Logins:
         self._store.write(None, lambda q: access_log.note(q, self._clock, "login refused", name, detail=sender))
 
     def decided(self, key: str, browser: str) -> Authorization:
-        """Return a request whose person sits before this browser. Raise NotFoundError."""
+        """Return a request whose person sits before this browser, until its code is used. Raise NotFoundError."""
         return self._store.read(None, lambda q: self._decided(q, key, browser))
 
     def consent(self, key: str, browser: str, level: Level, workspace: str) -> tuple[str, Asked]:
         """Let the client in with a level, in a workspace (its id; '' for all); return the code for it.
 
-        Raise NotFoundError if the request is over, InvalidInputError for more than the person may grant.
+        A form is sent twice by a double click, or by a browser that tries again: until the code is used it is returned
+        again, and what was chosen first counts. Raise NotFoundError if the request is over, InvalidInputError for more
+        than the person may grant.
         """
-        code, login = secrets.token_urlsafe(32), secrets.token_hex(6)
+        code, login = _code(key, browser), secrets.token_hex(6)
 
         def write(queries: Queries) -> Asked:
             found = self._decided(queries, key, browser)
@@ -150,8 +155,8 @@ class Logins:
                 raise InvalidInputError("This is more than you may grant.")
             now = self._clock.now()
             granted = {"id": found.id, "code": hashed(code), "login": login, "until": self._clock.ago(-CODE_TIME)}
-            if not queries.run("authorizations.grant", **granted, now=now):  # another form was faster
-                raise _over()
+            if not queries.run("authorizations.grant", **granted, now=now):
+                return asked
             queries.run(
                 "logins.add", id=login, subject=person.subject, person=person.name, client=asked.client,
                 client_name=asked.client_name, level=level, project=workspace, now=now, until=person.until,
@@ -168,6 +173,7 @@ class Logins:
         def write(queries: Queries) -> Asked:
             found = self._decided(queries, key, browser)
             queries.run("authorizations.remove", id=found.id)
+            self._end(queries, found.login, "login revoked")
             name = found.person.name if found.person else ""
             access_log.note(queries, self._clock, "consent denied", name, found.asked.client_name)
             return found.asked
@@ -175,7 +181,11 @@ class Logins:
         return self._store.write(None, write)
 
     def _decided(self, queries: Queries, key: str, browser: str) -> Authorization:
-        row = self._pending(queries, hashed(key))
+        code = _code(key, browser)
+        done = queries.one("authorizations.by_code", code=hashed(code))
+        if done and done["used_at"]:
+            raise NotFoundError("You have let this client in already. Go on there.")
+        row = self._waiting(queries, key, code)
         if row is None or not row["browser"] or not hmac.compare_digest(row["browser"], hashed(browser)):
             raise _over()
         return _authorization(row)
@@ -304,6 +314,11 @@ class Logins:
             self._store.write(None, write)
 
 
+def _code(key: str, browser: str) -> str:
+    """Return the code of a request, which only the key that its browser keeps gives."""
+    return derived(browser, f"code {key}")
+
+
 def _over() -> NotFoundError:
     return NotFoundError("This login is over, or was begun in another browser. Begin again in your client.")
 
@@ -317,7 +332,7 @@ def _authorization(row: Row) -> Authorization:
         subject=row["subject"], name=row["person"], level=row["level"], workspace=row["workspace"], until=row["until"]
     )
     return Authorization(
-        id=row["id"], asked=asked, browser=row["browser"], person=person if row["subject"] else None
+        id=row["id"], asked=asked, browser=row["browser"], person=person if row["subject"] else None, login=row["login"]
     )  # fmt: skip
 
 

@@ -12,7 +12,6 @@ from memoryd.core.access.hashes import hashed
 from memoryd.core.access.redirects import matching
 from memoryd.core.base.clock import Clock
 from memoryd.core.security.secrets import Secrets
-from memoryd.errors import BusyError
 from memoryd.hidden import shown
 from memoryd.store.base import Queries, Store
 from memoryd.text import storable
@@ -61,9 +60,9 @@ class OAuthClients:
         ) if row else None  # fmt: skip
 
     def register(self, name: str, redirect_uris: Sequence[str], method: str) -> tuple[OAuthClient, str]:
-        """Register a client; return it and its secret, '' for the method `none`. Raise BusyError if there are too many.
+        """Register a client; return it and its secret, '' for the method `none`, which cannot be shown again.
 
-        The secret cannot be shown again.
+        Of those that were never let in the oldest make room, so that no number of them keeps a new one out.
         """
         secret = "" if method == "none" else secrets.token_urlsafe(32)
         made = OAuthClient(
@@ -76,9 +75,8 @@ class OAuthClients:
         }  # fmt: skip
 
         def add(queries: Queries) -> None:
-            if (queries.one("clients.number") or {"number": 0})["number"] >= MOST:
-                raise BusyError(f"{MOST:,} clients have registered without being let in. Try again tomorrow.")
             queries.run("clients.add", **row, now=self._clock.now())
+            queries.run("clients.make_room", most=MOST)
             access_log.note(queries, self._clock, "client registered", client=made.name, detail=made.id)
 
         self._store.placement.create(None)

@@ -141,11 +141,15 @@ def drop(change: Change, nodes: Sequence[Entity], successor: str = "") -> None:
 
 
 @cleaned
-def set_summary(graph: Graph, name: str, summary: str) -> Entity:
-    """Set the summary of an entity, '' for none; return it. Raise NotFoundError if it does not exist."""
+def set_summary(graph: Graph, name: str, summary: str, seen: str = "") -> Entity:
+    """Set the summary of an entity, '' for none; return it.
+
+    Raise NotFoundError if it does not exist, ChangedMeanwhileError if it was changed after it was `seen`.
+    """
 
     def work(change: Change) -> Entity:
         (existing,) = demand(change.queries, name)
+        records.demand_unchanged(existing.updated_at, seen)
         _summarize(change, existing, summary)
         return demand(change.queries, name)[0]
 

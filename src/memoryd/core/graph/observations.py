@@ -109,8 +109,11 @@ def counts(queries: Queries, entity_ids: Sequence[str]) -> dict[str, int]:
 
 
 def observation(row: Row) -> Observation:
-    """Build an Observation from a row of id, ordinal, body and created_at."""
-    return Observation(id=row["id"], ordinal=row["ordinal"], content=row["body"], created_at=row["created_at"])
+    """Build an Observation from a row of id, ordinal, body and times."""
+    return Observation(
+        id=row["id"], ordinal=row["ordinal"], content=row["body"], created_at=row["created_at"],
+        updated_at=row["updated_at"],
+    )  # fmt: skip
 
 
 def shown(of: Observation) -> ShownObservation:
@@ -139,7 +142,11 @@ def append(
         )
         change.write(record, vectors)
         change.queries.run("observations.add", entity=entity.id, ordinal=ordinal, id=record.id)
-        made.append(Observation(id=record.id, ordinal=ordinal, content=content, created_at=change.now))
+        made.append(
+            Observation(
+                id=record.id, ordinal=ordinal, content=content, created_at=change.now, updated_at=change.now
+            )
+        )  # fmt: skip
     return made
 
 
@@ -174,8 +181,11 @@ def _stored(made: Iterable[Observation]) -> list[StoredObservation]:
 
 
 @cleaned
-def replace(graph: Graph, name: str, ordinal: int, content: str) -> ReplacedObservation:
-    """Replace the text of an observation; raise NotFoundError if there is no such node or ordinal."""
+def replace(graph: Graph, name: str, ordinal: int, content: str, seen: str = "") -> ReplacedObservation:
+    """Replace the text of an observation. Raise NotFoundError if there is no such node or ordinal.
+
+    Raise ChangedMeanwhileError if it was changed after it was `seen`.
+    """
     passage = text(name, content)
     vectors = graph.passages([passage])
 
@@ -186,6 +196,7 @@ def replace(graph: Graph, name: str, ordinal: int, content: str) -> ReplacedObse
             raise NotFoundError(
                 f"Node {name!r} has no observation {ordinal}. open_nodes shows its observations with their ordinals."
             )
+        records.demand_unchanged(there.updated_at, seen)
         records.change(change.queries, there.id, content, (), vectors.get(passage), change.now)
         change.touch([entity.id])
         change.lacking.add(there.id)

@@ -141,25 +141,27 @@ def _text(row: Row) -> str:
     return records.text_of(row["kind"], row["name"], row["type"], row["body"])
 
 
-def restore(graph: Graph, ids: Sequence[str], at: str | None = None) -> list[Restored]:
+def restore(graph: Graph, ids: Sequence[str], at: str | None = None, seen: str = "") -> list[Restored]:
     """Undo the last change of each id: all of them, or none.
 
     A deleted record is undeleted, a living one gets its previous text (with `at`, its text at that time), a summary is
     replaced by its originals. Raise NotFoundError if there is nothing to restore, InvalidInputError for an invalid time
-    or a conflict.
+    or a conflict, ChangedMeanwhileError if a record was changed or deleted after it was `seen`.
     """
     until = timestamp(moment(at)) if at else ""
 
     def work(change: Change) -> list[Restored]:
         named = short_ids.resolve(change.queries, "ID", ids, graph.scope.session, "ids.ever")
-        return _restore_all(change, list(dict.fromkeys(named)), until)
+        return _restore_all(change, list(dict.fromkeys(named)), until, seen)
 
     return graph.change(work)
 
 
-def _restore_all(change: Change, ids: Sequence[str], until: str) -> list[Restored]:
+def _restore_all(change: Change, ids: Sequence[str], until: str, seen: str) -> list[Restored]:
     """Restore entities first and relations last; skip what was restored or deleted along with another one."""
     found = {key: change.queries.one("history.record", id=key) for key in ids}
+    for row in filter(None, found.values()):
+        records.demand_unchanged(row["deleted_at"] or row["updated_at"], seen)
     kinds = {key: row["kind"] if row else "relation" for key, row in found.items()}
     order = sorted(ids, key=lambda one: (kinds[one] != Kind.ENTITY, kinds[one] == "relation"))
     settled: set[str] = set()

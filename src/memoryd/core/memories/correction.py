@@ -9,7 +9,7 @@ from memoryd.core.records import records, short_ids
 from memoryd.core.records.deduplication import fingerprint
 from memoryd.core.scope import Scope
 from memoryd.core.security.secrets import cleaned
-from memoryd.errors import ChangedMeanwhileError, InvalidInputError, NotFoundError
+from memoryd.errors import InvalidInputError, NotFoundError
 from memoryd.model import CLIENT, Kind
 from memoryd.store.base import Queries, Row
 from memoryd.text import unstorable
@@ -68,10 +68,7 @@ def correct(scope: Scope, correction: Correction) -> Corrected:
 
     def work(queries: Queries) -> tuple[Corrected, bool]:
         row = _memory(scope, queries, correction.id)
-        if correction.seen not in ("", row["updated_at"]):
-            raise ChangedMeanwhileError(
-                "This memory was changed after it was read. Nothing was changed by this; look at it, and try again."
-            )
+        records.demand_unchanged(row["updated_at"], correction.seen)
         now = scope.engine.clock.now()
         body = row["body"] if content is None else content
         had = json.loads(row["tags"])

@@ -11,6 +11,7 @@ from types import MappingProxyType
 import numpy as np
 
 from memoryd.core.records.access_counts import Access
+from memoryd.errors import ChangedMeanwhileError
 from memoryd.model import GENERAL, Ending, Kind, Record
 from memoryd.store.base import Queries, Row, Vector
 
@@ -107,6 +108,17 @@ def retag(queries: Queries, record_id: str, tags: Sequence[str], now: str) -> No
     queries.run("versions.keep_tags", **values, importance=0.0)
     queries.run("records.retag", **values)
     event(queries, "update", [record_id], now)
+
+
+def demand_unchanged(changed: str, seen: str) -> None:
+    """Raise ChangedMeanwhileError if a record was last `changed` at another time than was `seen`; '' is any.
+
+    Ask within the transaction that changes it.
+    """
+    if seen not in ("", changed):
+        raise ChangedMeanwhileError(
+            "It was changed again since it was read. Nothing was changed by this; look at it, and try again."
+        )
 
 
 def supersede(queries: Queries, ids: Sequence[str], by: str, ending: Ending, reason: str, now: str) -> int:

@@ -18,7 +18,7 @@ from memoryd.core.access.oauth_clients import OAuthClient
 from memoryd.core.access.redirects import acceptable
 from memoryd.core.access.tokens import LEVELS, Level
 from memoryd.core.engine import Engine
-from memoryd.errors import BusyError, InvalidInputError, StoreError
+from memoryd.errors import InvalidInputError, StoreError
 from memoryd.server.auth.forms import UNSTORED, OAuthProblem, Rate, demand_resource, form_of, json_of
 from memoryd.server.auth.metadata import METHODS, REGISTER, REVOKE, TOKEN, resource_of, scope_of
 from memoryd.text import unstorable
@@ -112,10 +112,7 @@ class Endpoints:
             redirects = redirects_in(given)
             method = given.get("token_endpoint_auth_method") or "client_secret_basic"  # RFC 7591, 2
             method = method if method in METHODS else "none"
-            try:
-                client, secret = self._engine.oauth_clients.register(name_in(given), redirects, method)
-            except BusyError as error:
-                raise OAuthProblem("temporarily_unavailable", str(error), 503) from None
+            client, secret = self._engine.oauth_clients.register(name_in(given), redirects, method)
             body: dict[str, Any] = {
                 "client_id": client.id, "client_id_issued_at": int(time.time()), "client_name": client.name,
                 "redirect_uris": client.redirect_uris, "token_endpoint_auth_method": client.method,

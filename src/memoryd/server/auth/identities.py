@@ -1,6 +1,5 @@
 """People of an identity provider: they log in there (OpenID Connect), or bring a token that it signed."""
 
-import hashlib
 import hmac
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -8,7 +7,7 @@ from urllib.parse import urlencode
 
 from memoryd.core.access import login_rules
 from memoryd.core.access.accounts import Person, subject_from
-from memoryd.core.access.hashes import pkce_challenge
+from memoryd.core.access.hashes import derived, pkce_challenge
 from memoryd.core.access.tokens import LEVELS, NAME_LENGTH, Grant
 from memoryd.core.base.clock import timestamp
 from memoryd.core.engine import Engine
@@ -116,5 +115,5 @@ def _needed(settings: Settings, field: str) -> str:
 
 
 def _derived(browser: str, key: str, purpose: str) -> str:
-    """Return a secret of one login that only its browser's cookie gives: nothing of it has to be kept."""
-    return hmac.new(browser.encode(), f"{purpose} {key}".encode(), hashlib.sha256).hexdigest()
+    """Return a secret of one login that only its browser's cookie gives."""
+    return derived(browser, f"{purpose} {key}")

@@ -1,6 +1,5 @@
 """The pages on which a person logs in and decides on a client."""
 
-import hashlib
 import hmac
 import logging
 import re
@@ -15,6 +14,7 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 from starlette.routing import BaseRoute, Route
 
 from memoryd.core.access.accounts import Person
+from memoryd.core.access.hashes import derived
 from memoryd.core.access.logins import REQUEST_TIME, Asked, Authorization
 from memoryd.core.access.oauth_clients import OAuthClient
 from memoryd.core.access.redirects import host_of, is_local
@@ -261,7 +261,11 @@ class LoginPages:
         key = _key(form)
         site, origin = request.headers.get("sec-fetch-site", "same-origin"), request.headers.get("origin")
         own = site == "same-origin" and origin in (None, self._issuer)
-        if not own or not browser or not hmac.compare_digest(_sign(browser, key), form.get("sign", "")):
+        if own and not browser:
+            minutes = int(REQUEST_TIME.total_seconds() // 60)
+            why = f"This took longer than {minutes} minutes, or your browser takes no cookies."
+            raise OAuthProblem("access_denied", f"{why} Begin again in your client.", 403)
+        if not own or not hmac.compare_digest(_sign(browser, key), form.get("sign", "")):
             raise OAuthProblem("access_denied", "This form does not belong to this browser. Begin again.", 403)
         return key, browser, form
 
@@ -304,7 +308,7 @@ def _key(given: Mapping[str, str]) -> str:
 
 def _sign(browser: str, key: str) -> str:
     """Return what only a page that this browser was shown knows, against forms of other sites."""
-    return hmac.new(browser.encode(), key.encode(), hashlib.sha256).hexdigest()
+    return derived(browser, key)
 
 
 def _problem(text: str, status: int) -> Response:

@@ -49,6 +49,7 @@ from memoryd.server.http.entry import (
     security,
     undecided,
 )
+from memoryd.server.http.mcp_sessions import McpSessions
 from memoryd.server.http.metrics import HealthChecks, Metrics
 from memoryd.server.http.tools import Plain
 from memoryd.server.threads import share_heaps
@@ -205,8 +206,7 @@ def assembled(
     settings = engine.settings
     beyond = TransportSecuritySettings(enable_dns_rebinding_protection=False)  # Entrance has checked the names
     lasting = settings.http_sessions
-    server.streamable_http_app(transport_security=beyond, json_response=not streams, stateless_http=not lasting)
-    manager = server.session_manager
+    manager = McpSessions(server, security_settings=beyond, json_response=not streams, stateless=not lasting)
 
     @asynccontextmanager
     async def lifespan(_: Starlette) -> AsyncIterator[None]:
@@ -222,7 +222,7 @@ def assembled(
     public = settings.public_url
     gate = auth.Auth(calls, documents or ClientDocuments())
     locked = partial(Guard, issuer=public, level="write" if gate.issues else None)
-    stream = _Stream(server, callers, sse)
+    stream = _Stream(server, manager, callers, sse)
     routes: list[BaseRoute] = [
         Route("/mcp", locked(gate.guarding(manager.asgi_app)), methods=None if lasting else ["POST"]),
         Route(SSE, locked(stream), methods=["GET"]),
@@ -257,8 +257,11 @@ async def _refused(_request: Request, error: Exception) -> Response:
 class _Stream:
     """GET /sse: a legacy stream, which lasts as long as its client listens."""
 
-    def __init__(self, server: Server[Any], callers: Callers, transport: SseServerTransport) -> None:
+    def __init__(
+        self, server: Server[Any], manager: McpSessions, callers: Callers, transport: SseServerTransport
+    ) -> None:
         self._server = server
+        self._manager = manager
         self._callers = callers
         self._transport = transport
 
@@ -267,7 +270,7 @@ class _Stream:
         self._callers.opened[stream] = scope.get(ADMISSION, Admission())
         try:
             async with self._transport.connect_sse(scope, receive, send) as (incoming, outgoing):
-                state = self._server.session_manager._lifespan_state  # noqa: SLF001 - one lifespan for all transports
+                state = self._manager._lifespan_state  # noqa: SLF001 - one lifespan for all transports
                 await serve_loop(
                     self._server, incoming, outgoing, lifespan_state=state, session_id=stream,
                     init_options=self._server.create_initialization_options(),

@@ -26,6 +26,7 @@ from memoryd.server.calls import RETRY, Calls
 from memoryd.server.connection import ADMISSION, Admission, Caller, client_name, session_name
 from memoryd.server.http.entry import Refusal, header_of
 from memoryd.server.http.openapi import SESSION, document
+from memoryd.settings import SESSION_LENGTH
 from memoryd.toolsets.registry import Tool
 
 MASKED, LIKE = "X-Memory-Masked", "X-Memory-Reads-Like"
@@ -57,8 +58,8 @@ class Plain:
         try:
             arguments = await _arguments(request)
             caller = Caller(
-                session_id=session_name(header_of(request, SESSION)) or admission.grant.principal,
-                grant=admission.grant, workspace=admission.workspace, remote=True,
+                session_id=_session(request) or admission.grant.principal, grant=admission.grant,
+                workspace=admission.workspace, remote=True,
                 client=client_name(request.headers.get("user-agent", "")),
             )  # fmt: skip
             answer, _ = await self._calls.run(caller, tool, arguments)
@@ -85,6 +86,14 @@ class Plain:
     @cached_property
     def _document(self) -> bytes:
         return json.dumps(document(self._calls.tools), ensure_ascii=False).encode()
+
+
+def _session(request: Request) -> str:
+    """Return the session that a request names, '' if it names none. Raise InvalidInputError if that cannot be one."""
+    name = header_of(request, SESSION)
+    if name and session_name(name) is None:
+        raise InvalidInputError(f"{SESSION} has at most {SESSION_LENGTH} characters; this one has {len(name):,}.")
+    return name
 
 
 async def _arguments(request: Request) -> Mapping[str, Any]:

@@ -145,7 +145,7 @@ def _away(visit: Visit, **fields: Any) -> dict[str, Any] | None:
 
 
 def _replace(visit: Visit, graph: Graph, name: str) -> Outcome:
-    observations.replace(graph, name, int(visit.number("ordinal", -1)), _text(visit))
+    observations.replace(graph, name, int(visit.number("ordinal", -1)), _text(visit), visit.text("seen"))
     return "Corrected.", undoing(visit, visit.text("id")) if visit.text("id") else None
 
 
@@ -159,8 +159,8 @@ def _summarize(visit: Visit, graph: Graph, name: str) -> Outcome:
     text = visit.text("content").replace("\r\n", "\n").strip()
     if len(text) > TEXT:
         raise InvalidInputError(f"A summary has at most {TEXT:,} characters.")
-    entities.set_summary(graph, name, text)
-    fields = {"verb": "summarize", "name": name, "content": before.summary or ""}
+    done = entities.set_summary(graph, name, text, visit.text("seen"))
+    fields = {"verb": "summarize", "name": name, "content": before.summary or "", "seen": done.updated_at}
     return "Summary written." if text else "Summary removed.", {"path": "/n", "fields": fields}
 
 

@@ -54,21 +54,21 @@ INSERT INTO observation_details (workspace_id, entity_id, ordinal, id) VALUES (:
 
 -- name: observations.of
 -- The living observations of some entities, in the order of their ordinals.
-SELECT o.entity_id, o.ordinal, r.id, r.body, r.created_at
+SELECT o.entity_id, o.ordinal, r.id, r.body, r.created_at, r.updated_at
 FROM observation_details o JOIN records r ON r.workspace_id = o.workspace_id AND r.id = o.id
 WHERE o.workspace_id = :workspace AND o.entity_id IN (SELECT value FROM json_each(:entities)) AND r.deleted_at IS NULL
 ORDER BY o.entity_id, o.ordinal
 
 -- name: observations.onward
 -- The living observations of an entity from an ordinal on.
-SELECT o.ordinal, r.id, r.body, r.created_at
+SELECT o.ordinal, r.id, r.body, r.created_at, r.updated_at
 FROM observation_details o JOIN records r ON r.workspace_id = o.workspace_id AND r.id = o.id
 WHERE o.workspace_id = :workspace AND o.entity_id = :entity AND o.ordinal >= :ordinal AND r.deleted_at IS NULL
 ORDER BY o.ordinal LIMIT :limit
 
 -- name: observations.latest
 -- The last living observations of an entity, backwards.
-SELECT o.ordinal, r.id, r.body, r.created_at
+SELECT o.ordinal, r.id, r.body, r.created_at, r.updated_at
 FROM observation_details o JOIN records r ON r.workspace_id = o.workspace_id AND r.id = o.id
 WHERE o.workspace_id = :workspace AND o.entity_id = :entity AND r.deleted_at IS NULL
 ORDER BY o.ordinal DESC LIMIT :limit

@@ -6,10 +6,10 @@ INSERT INTO authorizations (
 VALUES (:id, :client, :client_name, :redirect_uri, :state, :challenge, :asked, '', '', '', '', '', '', '', '', '', :until)
 
 -- name: authorizations.by_id
--- A request to log in that has not ended.
+-- A request to log in that has not ended: it has no code, or the one that :code is the hash of and that was not used.
 SELECT id, client, client_name, redirect_uri, state, challenge, asked, browser, subject, person, level, workspace,
   until, code, login, used_at, expires_at
-FROM authorizations WHERE id = :id AND code = '' AND expires_at > :now
+FROM authorizations WHERE id = :id AND (code = '' OR code = :code) AND used_at = '' AND expires_at > :now
 
 -- name: authorizations.by_code
 -- The request that a code was issued for, also when it was used.

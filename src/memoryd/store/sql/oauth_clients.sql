@@ -11,9 +11,11 @@ VALUES (:id, :name, :secret, :method, :redirect_uris, :now, '')
 -- Somebody lets a client in.
 UPDATE oauth_clients SET used_at = :now WHERE id = :id
 
--- name: clients.number
--- How many clients are registered that were never let in.
-SELECT count(*) AS number FROM oauth_clients WHERE used_at = ''
+-- name: clients.make_room
+-- Forget the oldest clients that were never let in, but for :most.
+DELETE FROM oauth_clients WHERE id IN (
+  SELECT id FROM oauth_clients WHERE used_at = '' ORDER BY created_at, id LIMIT (
+    SELECT CASE WHEN count(*) > :most THEN count(*) - :most ELSE 0 END FROM oauth_clients WHERE used_at = ''))
 
 -- name: clients.tidy
 -- Forget the clients that registered before :before and were never let in, and those that were last let in before :last.

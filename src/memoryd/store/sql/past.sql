@@ -107,7 +107,8 @@ SELECT min(created_at) AS at FROM records WHERE workspace_id = :workspace AND ki
 
 -- name: past.observations
 -- What was observed of some entities at a time.
-SELECT o.entity_id, o.ordinal, r.id, coalesce(v.body, r.body) AS body, r.created_at
+SELECT o.entity_id, o.ordinal, r.id, coalesce(v.body, r.body) AS body, r.created_at,
+  CASE WHEN r.updated_at <= :at THEN r.updated_at ELSE :at END AS updated_at
 FROM observation_details o JOIN records r ON r.workspace_id = o.workspace_id AND r.id = o.id
 LEFT JOIN versions v ON v.workspace_id = r.workspace_id AND v.id = r.id AND v.until = (
   SELECT min(w.until) FROM versions w WHERE w.workspace_id = r.workspace_id AND w.id = r.id AND w.until > :at)

@@ -1,0 +1,26 @@
+"""Sessions of clients with a handshake, and how many of them a sender may have."""
+
+import math
+
+from mcp.server.auth.middleware.bearer_auth import AuthorizationContext
+from mcp.server.streamable_http import StreamableHTTPServerTransport
+from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
+
+MOST = 250  # sessions of a token or a person, as many as their open requests; one takes 50 KB
+
+
+class McpSessions(StreamableHTTPSessionManager):
+    """The sessions of a server. Many clients leave theirs without a word, and all of a sender's count together.
+
+    For one too many, that which its sender has left alone for longest ends, as it would after 30 minutes without use: a
+    client that comes back gets 404, and begins another.
+    """
+
+    def _admit_session(self, requestor: AuthorizationContext | None) -> StreamableHTTPServerTransport | None:
+        owners = self._session_owners
+        own = [one.idle_scope for key, one in self._server_instances.items() if owners.get(key) == requestor]
+        living = [scope for scope in own if scope and not scope.cancel_called]
+        idle = [scope for scope in living if scope.deadline < math.inf]
+        if len(living) >= MOST and idle:
+            min(idle, key=lambda scope: scope.deadline).cancel()
+        return super()._admit_session(requestor)
