@@ -41,7 +41,14 @@ class PostgresUpkeep:
             return [StoredFile(self._rows.place, asked(connection, "upkeep.server")["size"], None)]
 
     def problems(self, workspace: Workspace | None) -> list[str]:
-        """Check what reading, writing and searching need; Postgres itself checks the rows."""
+        """Check what reading, writing and searching need; Postgres itself checks the rows.
+
+        Raise StoreError if there is no schema, and none can be made.
+        """
+        if not self._rows.has_schema():
+            if not self._rows.read_only:
+                self._rows.rehearse()
+            return []
         with self._rows.connection() as connection:
             server, lacks = asked(connection, "upkeep.server"), lacking(connection, 1)
             invalid = connection.execute(statements()["upkeep.invalid"]).fetchall()
