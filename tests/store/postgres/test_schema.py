@@ -104,6 +104,29 @@ def test_tables_of_another_program_are_left_alone_and_a_schema_of_its_own_helps(
         assert store.upkeep.problems(None) == []
 
 
+def test_doctor_says_how_what_was_dropped_is_made_again(site: Site) -> None:
+    site.extended()
+    with closing(PostgresStore(site.url)) as store:
+        store.placement.create(None)
+        assert store.upkeep.problems(None) == []
+        site.inside("DROP INDEX records_name, acts_operation", "DROP TRIGGER records_reworded ON records")
+        said = store.upkeep.problems(None)
+        assert [problem.partition(" was dropped")[0] for problem in said] == [
+            "the index records_name",
+            "the trigger records_reworded",
+            "the index acts_operation",
+        ]
+        site.inside(*(problem.partition("say: ")[2] for problem in said))
+        assert store.upkeep.problems(None) == []
+        site.inside("DROP EXTENSION unaccent CASCADE")
+        assert [problem.partition(" was dropped")[0] for problem in store.upkeep.problems(None)] == [
+            "the extension unaccent",
+            "the text search configuration memoryd",
+        ]
+        with pytest.raises(StoreError, match=r"cannot be used .*run `memoryd doctor`"):
+            words(store, workspace(), "red")
+
+
 PLAIN = "TEMPLATE template0 LOCALE_PROVIDER libc LOCALE 'C' ENCODING"
 
 

@@ -122,7 +122,7 @@ _MEANINGS: tuple[tuple[_Known, type[StoreError], str, str], ...] = (  # the firs
         "The database at {place} ended this transaction", "try again, and let the role have longer ones if this stays",
     ),
     (
-        (errors.UndefinedTable, errors.UndefinedFunction, errors.InternalError), StoreError,
+        (errors.UndefinedTable, errors.UndefinedFunction, errors.UndefinedObject, errors.InternalError), StoreError,
         "The database at {place} cannot be used", "run `memoryd doctor`, or restore a backup",
     ),
     (

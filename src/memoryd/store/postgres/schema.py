@@ -1,5 +1,7 @@
 """The schema on Postgres: what it requires of a server, and how it is brought up to date."""
 
+import re
+
 from psycopg import errors
 
 from memoryd.errors import StoreError
@@ -22,6 +24,11 @@ def version_of(connection: Connection) -> int:
     """Return the version of the schema; 0 if there is none. Change nothing."""
     known = asked(connection, "upkeep.known")["known"]
     return int(asked(connection, "upkeep.version")["version"]) if known else 0
+
+
+_MAKING = re.compile(
+    r"^CREATE (?:UNIQUE )?(INDEX|TRIGGER) (\w+)\b[^;]*?\sON (\w+)[^;]*;|^DROP TABLE (\w+);", re.MULTILINE
+)
 
 
 def bring_up_to_date(connection: Connection, place: str, *, read_only: bool) -> None:
@@ -62,6 +69,18 @@ def bring_up_to_date(connection: Connection, place: str, *, read_only: bool) -> 
             "Nothing was changed. Name a database of its own in MEMORY_DATABASE_URL, or give it a schema there: CREATE "
             f'SCHEMA memoryd AUTHORIZATION "{role}"; ALTER ROLE "{role}" SET search_path = memoryd, public;'
         ) from error
+
+
+def dropped(connection: Connection) -> list[str]:
+    """Return what somebody has dropped: indexes and triggers, with the statement that makes one again, and words."""
+    there = {row["name"] for row in connection.execute(load("postgres")["upkeep.parts"]).fetchall()}
+    made = list(_MAKING.finditer("\n".join(migrations("postgres"))))
+    gone = {part[4] for part in made}
+    words = [] if "memoryd" in there else ["the text search configuration memoryd was dropped. Restore a backup."]
+    return words + [
+        f"the {part[1].lower()} {part[2]} was dropped. As the owner of the tables, say: {' '.join(part[0].split())}"
+        for part in made if part[2] and part[2] not in there and part[3] not in gone
+    ]  # fmt: skip
 
 
 def lacking(connection: Connection, version: int) -> list[str]:

@@ -60,6 +60,12 @@ SELECT current_setting('server_version') AS server, current_user AS role, curren
   coalesce(has_schema_privilege(current_schema(), 'CREATE'), false) AS may_create,
   coalesce((SELECT checksum_failures FROM pg_stat_database WHERE datname = current_database()), 0) AS broken_pages
 
+-- name: upkeep.parts
+-- The names of indexes, triggers and configurations of text search.
+SELECT relname AS name FROM pg_class WHERE relkind IN ('i', 'I') AND pg_table_is_visible(oid)
+UNION ALL SELECT tgname FROM pg_trigger WHERE pg_table_is_visible(tgrelid)
+UNION ALL SELECT cfgname FROM pg_ts_config WHERE pg_ts_config_is_visible(oid)
+
 -- name: upkeep.invalid
 -- Invalid indexes: building them failed, and no process is building them now.
 SELECT n.nspname AS place, c.relname AS name FROM pg_index i
