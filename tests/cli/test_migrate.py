@@ -45,6 +45,16 @@ def test_from_sqlite_to_postgres_and_back(home: Path, source: Path, url: str, tm
     assert "yeast" in recalled.stdout
 
 
+def test_tokens_and_people_that_stay_behind_are_named(home: Path, source: Path, url: str) -> None:
+    run(home, "--data-dir", source, "token", "create", "ci", MEMORY_DATABASE_URL="")
+    run(home, "--data-dir", source, "token", "create", "laptop", MEMORY_DATABASE_URL="")
+    run(home, "token", "create", "laptop", MEMORY_DATABASE_URL=url)
+    said = run(home, "migrate", "--from", source, "--to", url).stdout
+    assert "Not copied are tokens and people: ci. Before you serve" in said
+    again = json.loads(run(home, "migrate", "--from", source, "--to", url, "--json").stdout)
+    assert again["stayed"] == ["ci"]
+
+
 def test_a_difference_ends_it_with_1_and_a_sentence(home: Path, source: Path, url: str) -> None:
     run(home, "migrate", "--from", source, "--to", url)
     run(home, "store", "more", MEMORY_DATABASE_URL=url)

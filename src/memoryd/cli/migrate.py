@@ -35,6 +35,13 @@ def migrate(
     outcome.demand_same()
     if not as_json:
         out.print("Source and target hold the same.")
+    if outcome.stayed and not as_json:
+        out.print(
+            f"Not copied are tokens and people: {', '.join(outcome.stayed)}. Before you serve the target over HTTP, "
+            "make new ones there with `memoryd token create` or `memoryd login set`: a server without any lets in "
+            "everyone on its machine.",
+            soft_wrap=True, markup=False,
+        )  # fmt: skip
 
 
 def _print(outcome: MigrationOutcome) -> None:

@@ -44,3 +44,15 @@ def test_each_host_is_shown_with_its_port(url: str, place: str) -> None:
 def test_hosts_and_ports_that_do_not_pair_are_refused() -> None:
     with pytest.raises(InvalidInputError, match="names 3 hosts and 2 ports"):
         GivenServer("host=a,b,c port=1,2")
+
+
+@pytest.mark.parametrize("password", ["ge@heim", "ge/heim", "12/heim", "ge:a@b,heim"])
+def test_a_password_that_is_not_encoded_is_not_taken_for_a_host_and_shown(password: str) -> None:
+    with pytest.raises(InvalidInputError, match="of what stands for user and password every @") as caught:
+        GivenServer(f"postgresql://u:{password}@host:5432/x")
+    assert "heim" not in str(caught.value)
+    assert caught.value.__context__ is None
+
+
+def test_an_abstract_socket_is_a_host() -> None:
+    assert GivenServer("host=@memory dbname=x").place == "@memory:5432/x"

@@ -1,6 +1,7 @@
 """The storage suite on Postgres."""
 
 import re
+import subprocess
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
@@ -14,6 +15,7 @@ from memoryd.errors import UncertainError
 from memoryd.store import sql
 from memoryd.store.base import Queries, Store
 from memoryd.store.postgres import schema
+from memoryd.store.postgres.managed_server import PROGRAMS
 from memoryd.store.postgres.queries import PostgresQueries
 from memoryd.store.postgres.store import PostgresStore
 from memoryd.text import LETTERS, MARKS, segmented
@@ -53,6 +55,24 @@ def test_texts_without_blanks_are_indexed_again(postgres: str, tmp_path: Path, m
             ["消えた文"],
         )
         assert store.upkeep.problems(here) == []
+
+
+@pytest.mark.process
+def test_a_dump_that_postgres_made_is_restored_whole(
+    store: PostgresStore, url: str, postgres: str, tmp_path: Path
+) -> None:
+    here = workspace()
+    put(store, here, "red plain")
+    put(store, here, "数据库端口是5433")
+    restored = database(postgres, tmp_path / "restored", like=postgres.replace("/postgres?", "/template1?"))
+    dump = tmp_path / "memory.dump"
+    subprocess.run([PROGRAMS / "pg_dump", "-Fc", "-f", dump, "-d", url], check=True)
+    subprocess.run([PROGRAMS / "pg_restore", "--exit-on-error", "-d", restored, dump], check=True)
+    with closing(PostgresStore(restored)) as again:
+        assert words(again, here, "red") == ["red plain"]
+        put(again, here, "red again")
+        assert sorted(words(again, here, "red")) == ["red again", "red plain"]
+        assert words(again, here, "端口") == ["数据库端口是5433"]
 
 
 @given(st.lists(st.sampled_from([*re.findall(r"\w", LETTERS), *MARKS, *"a 1。-é\U000e0100"])).map("".join))

@@ -75,7 +75,8 @@ class Doctor:
 
     def examine(self) -> Diagnosis:
         """Examine everything. Nothing is changed, except that an older database is migrated to the current schema."""
-        findings = [*slips(current()), *self._models(), *self._registry(), *self._place()]
+        findings = [*slips(current()), *self._models(), *self._registry()]
+        findings += _guarded(self._store.place, self._place())
         findings += self._exposed()
         findings += _guarded("journal", self._journal())
         for place in self._places():
@@ -175,6 +176,8 @@ class Doctor:
         """Check that the database is this machine's alone, that it can be written, and that the disk has space."""
         path = self._store.placement.path(None)
         if path is None:
+            if self._empty:
+                self._store.upkeep.problems(None)
             return
         if shared := shared_folder(path):
             yield Finding(str(shared.path), f"the database is in {shared.problem}", REMEDY)

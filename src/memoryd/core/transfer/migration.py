@@ -66,10 +66,15 @@ class MigrationOutcome:
 
     moved: Sequence[Moved]
     differences: Sequence[Difference]
+    stayed: Sequence[str] = ()
+    """The tokens and people of the source that the target does not have: who may come in is not copied."""
 
     def as_dict(self) -> dict[str, Any]:
         """Return the result for JSON."""
-        return {"workspaces": list(map(asdict, self.moved)), "differences": list(map(asdict, self.differences))}
+        return {
+            "workspaces": list(map(asdict, self.moved)), "differences": list(map(asdict, self.differences)),
+            "stayed": list(self.stayed),
+        }  # fmt: skip
 
     def demand_same(self) -> None:
         """Raise StoreError unless the target holds what the source does."""
@@ -170,7 +175,8 @@ class Migration:
         if not self._steady:
             for workspace in every:
                 self._source.read(workspace, partial(self._verify, workspace))
-        return MigrationOutcome([self._moved(workspace) for workspace in every], self._differences)
+        stayed = self._source.read(None, _let_in).difference(self._target.read(None, _let_in))
+        return MigrationOutcome([self._moved(workspace) for workspace in every], self._differences, sorted(stayed))
 
     # before anything is written --------------------------------------------------------------------------------------
 
@@ -287,6 +293,11 @@ class Migration:
 
 def _put(table: str, page: Sequence[Row], queries: Queries) -> None:
     rows.put(queries, table, page)
+
+
+def _let_in(queries: Queries) -> set[str]:
+    """Return the names of tokens and people."""
+    return {row["name"] for table in ("tokens", "accounts") for row in queries.all(f"{table}.all")}
 
 
 def _size(queries: Queries) -> int:

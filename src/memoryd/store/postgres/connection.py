@@ -38,7 +38,7 @@ class Connection(psycopg.Connection[Row]):
     @classmethod
     def open(cls, url: str, watch: Callable[["Connection", float], None]) -> Self:
         """Connect; raise psycopg.OperationalError. `watch` gets the connection and the seconds since a statement."""
-        connection = cls.connect(url, row_factory=dict_row)
+        connection = cls.connect(url, row_factory=dict_row, client_encoding="UTF8")
         connection.watch = watch
         return connection
 

@@ -33,6 +33,11 @@ def is_refusal(error: psycopg.OperationalError) -> bool:
     return any(sign in str(error) for sign in REFUSALS)
 
 
+def is_crowded(error: psycopg.OperationalError) -> bool:
+    """Return whether a connection failed because the server, the database or the role has as many as it may."""
+    return any(sign in str(error) for sign in CROWDED)
+
+
 def refused_connection(failures: Mapping[str, psycopg.OperationalError], place: str, replaced: str) -> StoreError:
     """Return the error for failed connections to each of these servers, with causes and next step.
 
@@ -42,10 +47,10 @@ def refused_connection(failures: Mapping[str, psycopg.OperationalError], place: 
     if len(causes) > 1:
         causes = [f"{host}: {cause.rpartition('failed: ')[2]}" for host, cause in zip(failures, causes, strict=True)]
     cause = "; ".join(causes)
-    if any(sign in cause for sign in CROWDED):
+    if any(map(is_crowded, failures.values())):
         return StoreBusyError(
             f"The server at {place} has no connection left ({cause}). Nothing was stored by this call; try again, and "
-            "raise its max_connections if this stays."
+            "raise its max_connections, or the limit of the role or the database, if this stays."
         )
     step = next((step for sign, step in REFUSALS.items() if sign in cause), "")
     if any(isinstance(error, ReplacedError) for error in failures.values()):
@@ -113,7 +118,11 @@ _MEANINGS: tuple[tuple[_Known, type[StoreError], str, str], ...] = (  # the firs
         "let the tables' owner grant it, or name another role",
     ),
     (
-        (errors.UndefinedTable, errors.UndefinedFunction, errors.InternalError), StoreError,
+        (errors.IdleInTransactionSessionTimeout, errors.TransactionTimeout), TransientError,
+        "The database at {place} ended this transaction", "try again, and let the role have longer ones if this stays",
+    ),
+    (
+        (errors.UndefinedTable, errors.UndefinedFunction, errors.UndefinedObject, errors.InternalError), StoreError,
         "The database at {place} cannot be used", "run `memoryd doctor`, or restore a backup",
     ),
     (

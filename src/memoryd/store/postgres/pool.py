@@ -13,7 +13,7 @@ from memoryd.deadline import time_left
 from memoryd.errors import StoreBusyError, StoreError
 from memoryd.store.base.rows import closed
 from memoryd.store.postgres.connection import Connection, ReplacedError, SilentError
-from memoryd.store.postgres.failures import is_refusal, refused_connection
+from memoryd.store.postgres.failures import is_crowded, is_refusal, refused_connection
 from memoryd.store.postgres.queries import configure, limited, statements
 from memoryd.store.postgres.server import Server, ServerAddress, hosts
 from memoryd.store.postgres.timelines import Lineage, Timelines
@@ -112,7 +112,7 @@ class Pool:
     def connect(self) -> Connection:
         """Return a new connection, which the caller closes; raise StoreError, at once if waiting would not help.
 
-        Of several servers, wait for one to take over.
+        Of several servers, wait for one to take over. Of a server that has none left, return one that was lent out.
         """
         until, pauses = time.monotonic() + FAILOVER, iter(PAUSES)
         while True:
@@ -126,6 +126,8 @@ class Pool:
                     return self._attempt(host)
                 except psycopg.OperationalError as error:
                     failures[host.place] = error
+            if all(map(is_crowded, failures.values())) and (returned := self._take()):
+                return returned
             pause = next(pauses, AGAIN if self.fails_over and time.monotonic() < until else None)
             if pause is None or pause > time_left() or all(map(is_refusal, failures.values())):
                 refused = refused_connection(failures, self._server.place, self._timelines.remedy)

@@ -26,6 +26,7 @@ from memoryd.store.postgres.timelines import Timelines
 
 T = TypeVar("T")
 
+ONE_SNAPSHOT, LATEST = IsolationLevel.REPEATABLE_READ, IsolationLevel.READ_COMMITTED
 TRIES = 5  # of a transaction that got in the way of another one's, or lost its connection
 
 
@@ -50,7 +51,8 @@ class PostgresRows:
         with explained(self.place):
             self.prepare()
             with self._pool.connection(writing=writing) as connection:
-                connection.isolation_level = IsolationLevel.REPEATABLE_READ if snapshot else None  # both go with BEGIN
+                # both go with BEGIN; a writer that waited for its turn has to see what the one before it wrote
+                connection.isolation_level = ONE_SNAPSHOT if snapshot else LATEST
                 connection.read_only = snapshot or self.read_only or None
                 try:
                     yield connection
@@ -73,7 +75,7 @@ class PostgresRows:
         before = self._failure
         with self._lock:
             if self._failure and self._failure is not before:  # somebody tried while this call waited
-                raise StoreError(str(self._failure))
+                raise type(self._failure)(str(self._failure))
             if not self._ready:
                 try:
                     self._bring_up_to_date()
@@ -84,6 +86,12 @@ class PostgresRows:
 
     def _bring_up_to_date(self) -> None:
         with self.apart() as connection:
+            connection.autocommit, connection.isolation_level = True, LATEST
+            bring_up_to_date(connection, self.place, read_only=self.read_only)
+
+    def rehearse(self) -> None:
+        """Make the schema and undo it; raise StoreError if it cannot be made."""
+        with self.apart() as connection, connection.transaction(force_rollback=True):
             bring_up_to_date(connection, self.place, read_only=self.read_only)
 
     @contextmanager

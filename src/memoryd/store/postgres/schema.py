@@ -1,5 +1,7 @@
 """The schema on Postgres: what it requires of a server, and how it is brought up to date."""
 
+import re
+
 from psycopg import errors
 
 from memoryd.errors import StoreError
@@ -24,16 +26,21 @@ def version_of(connection: Connection) -> int:
     return int(asked(connection, "upkeep.version")["version"]) if known else 0
 
 
+_MAKING = re.compile(
+    r"^CREATE (?:UNIQUE )?(INDEX|TRIGGER) (\w+)\b[^;]*?\sON (\w+)[^;]*;|^DROP TABLE (\w+);", re.MULTILINE
+)
+
+
 def bring_up_to_date(connection: Connection, place: str, *, read_only: bool) -> None:
     """Apply the scripts that the database lacks, each with its number in one transaction, one process at a time.
 
+    The connection commits by itself, unless all is part of a transaction of the caller's.
     Raise StoreError, before anything is touched, if the database is newer or lacks what the schema requires.
     """
     found, scripts = version_of(connection), migrations("postgres")
     if lacks := lacking(connection, found):
         problem, _, remedy = lacks[0].partition(". ")
         raise StoreError(f"At {place} {problem}. Nothing was changed. {remedy}")
-    connection.rollback()
     connection.limit = None
     if read_only and found < len(scripts):
         raise StoreError(
@@ -47,17 +54,41 @@ def bring_up_to_date(connection: Connection, place: str, *, read_only: bool) -> 
             if version_of(connection) < version:  # no other process did so while this one waited
                 connection.execute(load("postgres")["upkeep.patience"])
                 connection.execute(script)
-                connection.execute("CREATE TABLE IF NOT EXISTS schema_version (version INTEGER PRIMARY KEY)")
+                if version == 1:
+                    connection.execute("CREATE TABLE schema_version (version INTEGER PRIMARY KEY)")
                 connection.execute("INSERT INTO schema_version (version) VALUES (%s)", (version,))
 
     try:
         migrate(f"The database at {place}", found, scripts, apply)
     except errors.InsufficientPrivilege as error:
         raise StoreError(_for_an_operator(connection, place, str(error).splitlines()[0])) from error
+    except (errors.DuplicateTable, errors.DuplicateFunction, errors.DuplicateObject) as error:
+        role = asked(connection, "upkeep.server")["role"]
+        raise StoreError(
+            f"At {place} another program has a name that memoryd's schema needs ({str(error).splitlines()[0]}). "
+            "Nothing was changed. Name a database of its own in MEMORY_DATABASE_URL, or give it a schema there: CREATE "
+            f'SCHEMA memoryd AUTHORIZATION "{role}"; ALTER ROLE "{role}" SET search_path = memoryd, public;'
+        ) from error
+
+
+def dropped(connection: Connection) -> list[str]:
+    """Return what somebody has dropped: indexes and triggers, with the statement that makes one again, and words."""
+    there = {row["name"] for row in connection.execute(load("postgres")["upkeep.parts"]).fetchall()}
+    made = list(_MAKING.finditer("\n".join(migrations("postgres"))))
+    gone = {part[4] for part in made}
+    words = [] if "memoryd" in there else ["the text search configuration memoryd was dropped. Restore a backup."]
+    return words + [
+        f"the {part[1].lower()} {part[2]} was dropped. As the owner of the tables, say: {' '.join(part[0].split())}"
+        for part in made if part[2] and part[2] not in there and part[3] not in gone
+    ]  # fmt: skip
 
 
 def lacking(connection: Connection, version: int) -> list[str]:
-    """Return which extensions are missing or too old, each with what to do."""
+    """Return what is wrong with the encoding, and with extensions, each with what to do."""
+    encoding = asked(connection, "upkeep.encoding")["encoding"]
+    if encoding != "UTF8":
+        making = "Create a database with TEMPLATE template0 ENCODING 'UTF8'; pg_dump and pg_restore move what there is."
+        return [f"the encoding is {encoding}, which does not hold every text. {making}"]
     rows = {row["name"]: row for row in connection.execute(load("postgres")["upkeep.extensions"]).fetchall()}
     return [text for name in NEEDED if (text := _lack(name, rows.get(name, {}), version))]
 
@@ -68,7 +99,7 @@ def _lack(name: str, row: Row, version: int) -> str:
     package = f"pgvector {least} or later" if name == "vector" else f"the contrib extension {name}"
     if installed := row.get("installed"):
         if _number(installed) >= NEEDED[name]:
-            return ""
+            return "" if row["in_path"] else _hidden(name, row)
         before = "As" if _will_do(name, row) else f"Install {package} on the server; then, as"
         return (
             f"the extension {name} is version {installed}, and {least} is needed. "
@@ -82,6 +113,15 @@ def _lack(name: str, row: Row, version: int) -> str:
     return ""
 
 
+def _hidden(name: str, row: Row) -> str:
+    """Return that an extension lies in a schema where the role does not look, or may not."""
+    return (
+        f"the extension {name} lies in the schema {row['place']}, where the role {row['role']} does not look. "
+        f'Say GRANT USAGE ON SCHEMA "{row["place"]}" TO "{row["role"]}"; and add the schema to what SHOW search_path '
+        f'says, by ALTER ROLE "{row["role"]}" SET search_path.'
+    )
+
+
 def _will_do(name: str, row: Row) -> bool:
     return bool(row) and _number(row["available"]) >= NEEDED[name]
 
@@ -93,7 +133,6 @@ def _number(version: str) -> tuple[int, ...]:
 def _for_an_operator(connection: Connection, place: str, cause: str) -> str:
     """Return the error that names the statements which an operator must run once."""
     server = asked(connection, "upkeep.server")
-    connection.rollback()
     extensions = "; ".join(f"CREATE EXTENSION IF NOT EXISTS {name}" for name in NEEDED)
     grant = f'GRANT CREATE ON SCHEMA {server["place"] or "public"} TO "{server["role"]}"'
     return (

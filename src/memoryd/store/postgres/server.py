@@ -52,13 +52,12 @@ class GivenServer(ForeignServer):
     """The server that MEMORY_DATABASE_URL names, or several. Raise InvalidInputError if that is no URL."""
 
     def __init__(self, url: str, *, read_only: bool = False) -> None:
-        try:
-            parts: dict[str, Any] = dict(conninfo.conninfo_to_dict(url))
-        except psycopg.ProgrammingError:  # its text repeats the URL, and with it the password
+        parts = _parts(url)
+        if parts is None:
             raise InvalidInputError(
                 f"MEMORY_DATABASE_URL cannot be read. Write {EXAMPLE}, or postgresql:managed; of what stands for "
                 "user and password every @ : / ? # % and blank as %40 %3A %2F %3F %23 %25 %20."
-            ) from None
+            )
         defaults = PARAMETERS
         if any("," in str(parts.get(key, "")) for key in LISTS):
             several = OF_SEVERAL if not read_only else OF_SEVERAL | {"target_session_attrs": "any"}
@@ -82,6 +81,20 @@ class ServerAddress:
     place: str
     """Its address for people."""
     url: str
+
+
+def _parts(url: str) -> dict[str, Any] | None:
+    """Return what a URL says; None if it is none, or if host, port or database has a piece of a password.
+
+    These are shown to people, and get one where an @ or / in it is not encoded.
+    """
+    try:
+        parts: dict[str, Any] = dict(conninfo.conninfo_to_dict(url))
+    except psycopg.ProgrammingError:  # its text repeats the URL, and with it the password
+        return None
+    shown = f"{str(parts.get('host', ''))[1:]}{parts.get('dbname', '')}"  # an abstract socket begins with @
+    ports = str(parts.get("port") or "0").replace(",", "0")
+    return parts if "@" not in shown and ports.isdecimal() else None
 
 
 def hosts(url: str) -> list[ServerAddress]:

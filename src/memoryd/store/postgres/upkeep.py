@@ -11,7 +11,7 @@ from memoryd.store.base import Row, StoredFile
 from memoryd.store.base.index import UNIT
 from memoryd.store.postgres.queries import PostgresQueries, statements
 from memoryd.store.postgres.rows import PostgresRows
-from memoryd.store.postgres.schema import asked, lacking, version_of
+from memoryd.store.postgres.schema import asked, dropped, lacking, version_of
 from memoryd.store.postgres.search import PostgresIndex, build
 
 
@@ -41,9 +41,16 @@ class PostgresUpkeep:
             return [StoredFile(self._rows.place, asked(connection, "upkeep.server")["size"], None)]
 
     def problems(self, workspace: Workspace | None) -> list[str]:
-        """Check what reading, writing and searching need; Postgres itself checks the rows."""
+        """Check what reading, writing and searching need; Postgres itself checks the rows.
+
+        Raise StoreError if there is no schema, and none can be made.
+        """
+        if not self._rows.has_schema():
+            if not self._rows.read_only:
+                self._rows.rehearse()
+            return []
         with self._rows.connection() as connection:
-            server, lacks = asked(connection, "upkeep.server"), lacking(connection, 1)
+            server, lacks = asked(connection, "upkeep.server"), lacking(connection, 1) + dropped(connection)
             invalid = connection.execute(statements()["upkeep.invalid"]).fetchall()
         if server["read_only"] and not self._rows.read_only:
             lacks.append("it takes no writes. Let MEMORY_DATABASE_URL name a server that does.")

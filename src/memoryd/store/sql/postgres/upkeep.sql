@@ -28,18 +28,28 @@ SELECT set_config('statement_timeout', '0', true)
 SELECT pg_advisory_xact_lock(1835363684) IS NULL AS locked
 
 -- name: upkeep.known
--- Whether there is a schema of ours. Not by to_regclass, whose cache may not yet know what a process made that this one
+-- Whether there is a schema of ours: other programs have a table of that name, too. Not by to_regclass, whose cache may not yet know what a process made that this one
 -- has just waited for.
-SELECT EXISTS (SELECT FROM pg_class WHERE relname = 'schema_version' AND pg_table_is_visible(oid)) AS known
+SELECT EXISTS (SELECT FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid AND a.attname = 'version'
+  WHERE c.relname = 'schema_version' AND c.relnatts = 1 AND a.atttypid = 'integer'::regtype
+    AND pg_table_is_visible(c.oid)) AS known
 
 -- name: upkeep.version
 -- Which it is.
 SELECT coalesce(max(version), 0) AS version FROM schema_version
 
 -- name: upkeep.extensions
--- What the schema needs of the server: the version that is there to be had, and the one in use.
-SELECT name, default_version AS available, installed_version AS installed FROM pg_available_extensions
+-- What the schema needs of the server: the version that is there to be had, the one in use, and whether its names are
+-- found.
+SELECT a.name, a.default_version AS available, a.installed_version AS installed, n.nspname AS place,
+  current_user AS role, n.nspname = ANY (current_schemas(true)) AS in_path
+FROM pg_available_extensions a LEFT JOIN (pg_extension e JOIN pg_namespace n ON n.oid = e.extnamespace)
+  ON e.extname = a.name
 WHERE name IN ('vector', 'btree_gin', 'unaccent')
+
+-- name: upkeep.encoding
+-- In which every text is kept.
+SELECT current_setting('server_encoding') AS encoding
 
 -- name: upkeep.server
 -- Which server, where it is, how it stands, and what this role may do there.
@@ -49,6 +59,12 @@ SELECT current_setting('server_version') AS server, current_user AS role, curren
   current_setting('transaction_read_only') = 'on' AS read_only,
   coalesce(has_schema_privilege(current_schema(), 'CREATE'), false) AS may_create,
   coalesce((SELECT checksum_failures FROM pg_stat_database WHERE datname = current_database()), 0) AS broken_pages
+
+-- name: upkeep.parts
+-- The names of indexes, triggers and configurations of text search.
+SELECT relname AS name FROM pg_class WHERE relkind IN ('i', 'I') AND pg_table_is_visible(oid)
+UNION ALL SELECT tgname FROM pg_trigger WHERE pg_table_is_visible(tgrelid)
+UNION ALL SELECT cfgname FROM pg_ts_config WHERE pg_ts_config_is_visible(oid)
 
 -- name: upkeep.invalid
 -- Invalid indexes: building them failed, and no process is building them now.
