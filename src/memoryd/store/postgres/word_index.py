@@ -68,6 +68,8 @@ class Known:
     def __init__(self) -> None:
         self.roll = Roll()
         self.postings = Postings()
+        self.counted = 0
+        """The size that is part of the sum over all workspaces."""
 
     @property
     def bytes(self) -> int:
@@ -80,13 +82,21 @@ class PostgresWordIndex:
 
     def __init__(self) -> None:
         self._known: OrderedDict[str, Known] = OrderedDict()
+        self._bytes = 0
         self._extents = Recent()
         self._lock = threading.Lock()
 
     def search(self, queries: Queries, query: WordQuery, allowed: Filter, limit: int) -> Scored:
         """Return the records that match, best first."""
+        known = self._of(queries.workspace_id)
+        try:
+            return self._search(queries, known, query, allowed, limit)
+        finally:
+            self._count(queries.workspace_id, known)
+
+    def _search(self, queries: Queries, known: Known, query: WordQuery, allowed: Filter, limit: int) -> Scored:
         asked = visible(allowed) | {"match": query.tsquery() if query.syntax else ""}
-        known, (number, length) = self._of(queries.workspace_id), self._extent(queries, asked["kinds"])
+        number, length = self._extent(queries, asked["kinds"])
         postings = _caught_up(queries, known, query.terms(), {"kinds": asked["kinds"], "length": length})
         numbers = np.concatenate([posting.rids for posting in postings])
         parts = [posting.parts * rarity(len(posting.rids), number) for posting in postings]
@@ -107,20 +117,24 @@ class PostgresWordIndex:
     @property
     def bytes(self) -> int:
         """The size in memory of what is known of all workspaces."""
-        with self._lock:
-            return self._size()
-
-    def _size(self) -> int:
-        return sum(known.bytes for known in self._known.values())
+        return self._bytes
 
     def _of(self, workspace_id: str) -> Known:
-        """Return what is known of a workspace; forget those that were searched longest ago where memory lacks."""
         with self._lock:
             known = self._known.setdefault(workspace_id, Known())
             self._known.move_to_end(workspace_id)
-            while len(self._known) > 1 and self._size() > MEMORY:
-                self._known.popitem(last=False)
             return known
+
+    def _count(self, workspace_id: str, known: Known) -> None:
+        """Count what a search added; forget the workspaces that were searched longest ago where memory lacks."""
+        with self._lock:
+            if self._known.get(workspace_id) is not known:
+                return
+            size = known.bytes
+            self._bytes, known.counted = self._bytes + size - known.counted, size
+            while len(self._known) > 1 and self._bytes > MEMORY:
+                _, oldest = self._known.popitem(last=False)
+                self._bytes -= oldest.counted
 
     def _extent(self, queries: Queries, kinds: str) -> tuple[int, float]:
         """Return how many records of some kinds there are, and their mean number of different words."""
