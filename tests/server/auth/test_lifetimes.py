@@ -123,6 +123,18 @@ def test_what_an_operator_sees_and_ends(server: HttpServer, client: Plain) -> No
         assert secret.split("_")[-1] not in log + listed
 
 
+def test_whose_workspace_is_archived_is_told_so(server: HttpServer, client: Plain) -> None:
+    browser = Browser(server, password="another long password")
+    with beside(server) as engine:
+        engine.accounts.set("ann", "another long password", "read", "team")
+        engine.workspaces.archive("team")
+        page = browser.logs_in(browser.opens(client.asks()), name="ann")
+        engine.workspaces.restore("team")
+        engine.accounts.remove("ann")
+    assert page.status_code == 403
+    assert "archived or gone" in page.text
+
+
 def test_another_password_ends_the_logins(server: HttpServer) -> None:
     with beside(server) as engine:
         engine.accounts.set("ann", "another long password", "read", "team")

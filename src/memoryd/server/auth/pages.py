@@ -216,11 +216,15 @@ class LoginPages:
     def _consent_page(self, key: str, browser: str) -> Response:
         found = self._engine.logins.decided(key, browser)
         assert found.person is not None, "a browser is noted with its person"
+        workspaces = self._workspaces(found.person)
+        if not workspaces:
+            why = "The workspace that you may let clients into is archived or gone. Ask whoever runs this server."
+            raise OAuthProblem("access_denied", why, 403)
         levels = LEVELS[: LEVELS.index(found.person.level) + 1]
         level = found.asked.level if found.asked.level in levels else levels[-1]
         page = render(
             "oauth_consent.html", key=key, sign=_sign(browser, key), person=found.person.name, levels=levels,
-            level=level, workspaces=self._workspaces(found.person),
+            level=level, workspaces=workspaces,
             every=self._every_workspace and not found.person.workspace, **_about(found.asked),
         )  # fmt: skip
         return HTMLResponse(page)
