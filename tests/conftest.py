@@ -9,7 +9,7 @@ import tempfile
 import threading
 from collections.abc import Callable, Generator, Iterator
 from contextlib import ExitStack, closing, suppress
-from functools import cache
+from functools import cache, partial
 from importlib import import_module  # Windows has no managed server
 from pathlib import Path
 from threading import Event
@@ -48,10 +48,16 @@ IN_MEMORY = Path("/dev/shm")
 FOR_FILES, FOR_DATABASES = 4 << 30, 16 << 30  # bytes free; containers often have 64 MB, and tests leave 10 GB
 
 
-def pytest_configure() -> None:
-    """Keep the tests' files in memory where there is room: they wait for a disk otherwise, and none cuts its power."""
-    if _in_memory(FOR_FILES):
-        os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", str(IN_MEMORY))
+def pytest_configure(config: pytest.Config) -> None:
+    """Keep the tests' files in memory where there is room: they wait for a disk otherwise, and none cuts its power.
+
+    Each run has a directory of its own: pytest closes that of all runs to others, also to the account of a Postgres
+    that another run has started.
+    """
+    if "PYTEST_DEBUG_TEMPROOT" not in os.environ:  # a worker has that of its run
+        root = tempfile.mkdtemp(prefix="tests-", dir=IN_MEMORY if _in_memory(FOR_FILES) else None)
+        os.environ["PYTEST_DEBUG_TEMPROOT"] = root
+        config.add_cleanup(partial(shutil.rmtree, root, ignore_errors=True))
     gc.disable()  # until all is collected: nothing of it is garbage
 
 

@@ -77,6 +77,7 @@ class Tab:
         self.page.fill("#key", served.page.access.ticket())
         self.page.click("button[type=submit]")
         self.page.wait_for_selector(".card, #results .empty")
+        self.page.wait_for_load_state()  # the page listens to keys once all of it is there
 
     def _hear(self, message: Any) -> None:
         aborted = "sendAbort" in message.text or "afterRequest" in message.text  # a newer search replaced an older one
