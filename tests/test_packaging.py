@@ -117,6 +117,26 @@ def test_the_package_is_the_one_of_the_registry_entry() -> None:
     assert package["identifier"] in project["scripts"]  # so that `uvx NAME` starts it
 
 
+def test_the_source_distribution_has_what_these_tests_read() -> None:
+    included = tomllib.loads(text("pyproject.toml"))["tool"]["hatch"]["build"]["targets"]["sdist"]["include"]
+    source = Path(__file__).read_text(encoding="utf-8")
+    named = {name.partition("/")[0] for name in re.findall(r'(?<![.\w])(?:read|text)\("([^"]+)"\)', source)}
+    assert named | {PLUGIN.parent.name} <= {*included, "pyproject.toml"}  # which is always a part of it
+    assert [name for name in included if not (ROOT / name).exists()] == []
+
+
+def test_the_links_of_the_readme_lead_from_a_package_index_to_the_pages_of_the_version() -> None:
+    (substitution,) = tomllib.loads(text("pyproject.toml"))["tool"]["hatch"]["metadata"]["hooks"]["fancy-pypi-readme"][
+        "substitutions"
+    ]
+    shown = re.sub(substitution["pattern"], substitution["replacement"], text("README.md"))
+    begin = f"{REPOSITORY}/blob/v$HFPR_VERSION/"  # the builder of the package puts the version there
+    pages = re.findall(rf"\]\({re.escape(begin)}([^)#]*)", shown)
+    assert "docs/maintenance.md" in pages
+    assert [page for page in pages if not (ROOT / page).is_file()] == []
+    assert re.findall(r"\]\((?!https://)[^)]*\)", shown) == []
+
+
 def test_the_bundle_is_of_its_schema() -> None:
     manifest = read("mcpb/manifest.json")
     jsonschema.Draft7Validator(read("tests/schemas/mcpb-manifest-v0.4.schema.json")).validate(manifest)
