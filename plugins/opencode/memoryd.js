@@ -2,7 +2,7 @@
 // Copy this file to ~/.config/opencode/plugins/, or to .opencode/plugins/ of a project.
 
 import { spawn } from "node:child_process"
-import { mkdir, open, writeFile } from "node:fs/promises"
+import { closeSync, mkdirSync, openSync, writeFileSync } from "node:fs"
 import { homedir } from "node:os"
 import { join } from "node:path"
 
@@ -22,22 +22,23 @@ export const Memoryd = async ({ client, directory }) => ({
       parts: parts.filter((part) => part.type === "text" || part.type === "reasoning"),
     }))
     const texts = messages.at(-1)?.parts.filter((part) => part.type === "text") ?? []
-    await hand(directory, { info: { id, parentID, title, directory }, messages }, texts.at(-1)?.text)
+    hand(directory, { info: { id, parentID, title, directory }, messages }, texts.at(-1)?.text)
   },
 })
 
-// The process goes on by itself: it neither holds the agent up nor ends with it.
-async function hand(cwd, session, last_assistant_message) {
-  await mkdir(FOLDER, { recursive: true, mode: 0o700 })
+// The process goes on by itself: it neither holds the agent up nor ends with it. Nothing is awaited before it runs, since
+// `opencode run` exits as soon as the session is idle.
+function hand(cwd, session, last_assistant_message) {
+  mkdirSync(FOLDER, { recursive: true, mode: 0o700 })
   const transcript_path = join(FOLDER, `${session.info.id}.json`)
   const given = join(FOLDER, `${session.info.id}.hook`)
   const event = { session_id: session.info.id, transcript_path, cwd, hook_event_name: "stop", last_assistant_message }
-  await writeFile(transcript_path, JSON.stringify(session), { mode: 0o600 })
-  await writeFile(given, JSON.stringify(event), { mode: 0o600 })
-  const stdin = await open(given)
+  writeFileSync(transcript_path, JSON.stringify(session), { mode: 0o600 })
+  writeFileSync(given, JSON.stringify(event), { mode: 0o600 })
+  const stdin = openSync(given)
   const [program, ...words] = [...COMMAND, "--workspace", WORKSPACE]
-  const child = spawn(program, words, { cwd, detached: true, stdio: [stdin.fd, "ignore", "ignore"] })
+  const child = spawn(program, words, { cwd, detached: true, stdio: [stdin, "ignore", "ignore"] })
   child.on("error", () => {}) // uvx is not there: the agent goes on
   child.unref()
-  await stdin.close()
+  closeSync(stdin)
 }

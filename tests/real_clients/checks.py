@@ -8,6 +8,7 @@ import time
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
+from pathlib import Path
 
 from memoryd.cli.clients.catalog import CLIENTS
 from memoryd.cli.clients.edit_json import is_toml, parsed
@@ -252,7 +253,8 @@ def together(agents: Sequence[Agent], place: Place, models: Sequence[Model]) -> 
     for agent, problem in zip(agents, problems, strict=True):
         yield Outcome(f"{agent.name} at once", problem)
     running = json.loads(place.memoryd("service", "status", "--json"))
-    one = len(running["services"]) == 1 and not running["silent"]
+    ours = [one for one in running["services"] if Path(one["place"]).is_relative_to(place.home)]
+    one = len(ours) == 1 and not running["silent"]  # the user's others may be listed too
     yield Outcome("one service", "" if one else f"not one service: {running}")
     found = place.memoryd("recall", "Which number does each keep?")
     lost = [fact for fact in facts if fact not in found]
