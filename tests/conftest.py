@@ -153,7 +153,7 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None]:
 def postgres(testrun_uid: str) -> Iterator[str]:
     """The URL of a server that all workers of a run share; the last one to end stops it.
 
-    Not below pytest's directory: another run of pytest closes that to the account of the server.
+    Not below the directory of the tests' files, which may lie in memory that is too small for databases.
     """
     place = IN_MEMORY if _in_memory(FOR_DATABASES) else Path(tempfile.gettempdir())  # which has files by the 100,000
     shared = place / f"memoryd-{testrun_uid[:12]}"

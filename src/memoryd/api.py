@@ -59,7 +59,7 @@ class Memory:
 
     def close(self) -> None:
         """Finish what was accepted, and close the files. A second call does nothing, nor does one in a fork."""
-        if self._process in (None, os.getpid()):
+        if not self._forked:
             self._engine.close()
 
     # memories --------------------------------------------------------------------------------------------------------
@@ -198,9 +198,14 @@ class Memory:
         }  # fmt: skip
         return tool.run(Call(self._engine, workspace, self._session), given)
 
+    @property
+    def _forked(self) -> bool:
+        """Whether this is a fork of the process that uses it: threads, models and files stayed there."""
+        return self._process not in (None, os.getpid())
+
     def _demand_own(self) -> None:
-        """Raise InvalidInputError in a fork of the process that uses it: threads, models and files stayed there."""
-        if self._process not in (None, os.getpid()):
+        """Raise InvalidInputError in such a fork."""
+        if self._forked:
             raise InvalidInputError(
                 f"This Memory is in use by process {self._process}, of which this one is a fork. Close it before the "
                 "fork and make one in each process, or start this process by `spawn`."

@@ -13,6 +13,7 @@ from memoryd.core.memories.memories import Memories
 from memoryd.core.scope import Scope
 from memoryd.model import GENERAL
 from memoryd.settings import Settings
+from tests.clients import environment
 from tests.services import served
 
 NOMIC = "ollama:nomic-embed-text"
@@ -22,6 +23,17 @@ NONE = {"MEMORY_EMBEDDER": "none", "MEMORY_RERANKER": "none"}
 def engine(home: Path, **variables: str) -> Engine:
     """An engine whose background work is done when a test asks for it."""
     return Engine(Settings.read({"MEMORY_DATA_DIR": str(home), **NONE, **variables}))
+
+
+@contextmanager
+def with_models(home: Path, model_dir: Path) -> Iterator[Engine]:
+    """An engine whose bundled models are loaded."""
+    models = {"MEMORY_EMBEDDER": "bundled", "MEMORY_RERANKER": "bundled", "MEMORY_MODEL_DIR": str(model_dir)}
+    with Engine(Settings.read(environment(home) | models)) as made:
+        made.helpers.start()
+        assert made.helpers.embedder.get(60)
+        assert made.helpers.reranker.get(60)
+        yield made
 
 
 def memories(of: Engine, session: str = "", name: str = "default") -> Memories:

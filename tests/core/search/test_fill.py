@@ -18,7 +18,7 @@ from memoryd.models import helpers
 from memoryd.models.helpers import Helpers
 from memoryd.settings import Settings
 from tests.clients import environment
-from tests.core.kit import memories
+from tests.core.kit import memories, with_models
 
 COAST = [
     "Anselm: The lamp in the lighthouse has to be cleaned every morning before the boats go out.",
@@ -32,11 +32,7 @@ ASKED = "lighthouse lamp rapeseed steps fog Anselm"
 
 @pytest.fixture(scope="module")
 def coast(tmp_path_factory: pytest.TempPathFactory, model_dir: Path) -> Iterator[Engine]:
-    models = {"MEMORY_EMBEDDER": "bundled", "MEMORY_RERANKER": "bundled", "MEMORY_MODEL_DIR": str(model_dir)}
-    with Engine(Settings.read(environment(tmp_path_factory.mktemp("coast")) | models)) as here:
-        here.helpers.start()
-        assert here.helpers.embedder.get(60)
-        assert here.helpers.reranker.get(60)
+    with with_models(tmp_path_factory.mktemp("coast"), model_dir) as here:
         for turn in COAST:
             memories(here, "one").store(turn)
         yield here

@@ -10,9 +10,7 @@ from memoryd.core.scope import Scope
 from memoryd.core.search import ranking
 from memoryd.core.search.pipeline import Search
 from memoryd.model import Filter
-from memoryd.settings import Settings
-from tests.clients import environment
-from tests.core.kit import memories
+from tests.core.kit import memories, with_models
 
 ENGLISH = [
     "Marta is allergic to peanuts and always carries an adrenaline pen.",
@@ -32,11 +30,7 @@ STRANGE = ["Which TLS version does the billing API require?", "What is the licen
 
 @pytest.fixture(scope="module")
 def mixed(tmp_path_factory: pytest.TempPathFactory, model_dir: Path) -> Iterator[Engine]:
-    models = {"MEMORY_EMBEDDER": "bundled", "MEMORY_RERANKER": "bundled", "MEMORY_MODEL_DIR": str(model_dir)}
-    with Engine(Settings.read(environment(tmp_path_factory.mktemp("mixed")) | models)) as here:
-        here.helpers.start()
-        assert here.helpers.embedder.get(60)
-        assert here.helpers.reranker.get(60)
+    with with_models(tmp_path_factory.mktemp("mixed"), model_dir) as here:
         for text in OTHERS:
             memories(here, name="others").store(text)
             memories(here).store(text)

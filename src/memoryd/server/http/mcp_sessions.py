@@ -6,7 +6,9 @@ from mcp.server.auth.middleware.bearer_auth import AuthorizationContext
 from mcp.server.streamable_http import StreamableHTTPServerTransport
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 
-MOST = 250  # sessions of a token or a person, as many as their open requests; one takes 50 KB
+from memoryd.server.http.entry import AT_ONCE
+
+MOST = AT_ONCE  # sessions of a token or a person, as many as their open requests; one takes 50 KB
 
 
 class McpSessions(StreamableHTTPSessionManager):

@@ -13,6 +13,11 @@ from memoryd.store.sql import load, migrations
 NEEDED = {"vector": (0, 8), "btree_gin": (1,), "unaccent": (1,)}
 """The extensions, and their lowest versions."""
 
+_MAKING = re.compile(
+    r"^CREATE (?:UNIQUE )?(INDEX|TRIGGER) (\w+)\b[^;]*?\sON (\w+)[^;]*;|^DROP TABLE (\w+);", re.MULTILINE
+)
+"""What the scripts make that can be dropped without its table, and the tables that they drop themselves."""
+
 
 def asked(connection: Connection, name: str) -> Row:
     """Return the one row of a statement without parameters."""
@@ -24,11 +29,6 @@ def version_of(connection: Connection) -> int:
     """Return the version of the schema; 0 if there is none. Change nothing."""
     known = asked(connection, "upkeep.known")["known"]
     return int(asked(connection, "upkeep.version")["version"]) if known else 0
-
-
-_MAKING = re.compile(
-    r"^CREATE (?:UNIQUE )?(INDEX|TRIGGER) (\w+)\b[^;]*?\sON (\w+)[^;]*;|^DROP TABLE (\w+);", re.MULTILINE
-)
 
 
 def bring_up_to_date(connection: Connection, place: str, *, read_only: bool) -> None:

@@ -28,8 +28,8 @@ SELECT set_config('statement_timeout', '0', true)
 SELECT pg_advisory_xact_lock(1835363684) IS NULL AS locked
 
 -- name: upkeep.known
--- Whether there is a schema of ours: other programs have a table of that name, too. Not by to_regclass, whose cache may not yet know what a process made that this one
--- has just waited for.
+-- Whether there is a schema of ours: other programs have a table of that name, too. Not by to_regclass, whose cache may
+-- not yet know what a process made that this one has just waited for.
 SELECT EXISTS (SELECT FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid AND a.attname = 'version'
   WHERE c.relname = 'schema_version' AND c.relnatts = 1 AND a.atttypid = 'integer'::regtype
     AND pg_table_is_visible(c.oid)) AS known
