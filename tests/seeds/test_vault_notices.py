@@ -230,6 +230,19 @@ def test_switching_to_another_project_changes_the_list(listen: Listen) -> None:
     ears.is_told(LIST)
 
 
+def test_switching_right_after_the_first_request_is_told(listen: Listen, monkeypatch: pytest.MonkeyPatch) -> None:
+    look = change_feed.Changes._run
+
+    def later(changes: change_feed.Changes) -> None:
+        time.sleep(0.4)  # a busy machine
+        look(changes)
+
+    monkeypatch.setattr(change_feed.Changes, "_run", later)
+    ears = listen(K, toolsets="projects,vault")
+    ears.ok("create_project", name="p")
+    ears.is_told(LIST, K)
+
+
 def test_another_session_is_another_list(listen: Listen) -> None:
     ears = listen(K, toolsets="projects,vault")
     ears.ok("set_session_id", session_id="other")

@@ -144,7 +144,7 @@ class MemoryServer(Server[Any]):
             await self._join(ctx)
         answer = await call_next(ctx)
         if begins:
-            self._notices.connected(ctx)
+            await self._notices.connected(ctx)
         return answer
 
     async def _join(self, ctx: Any) -> None:

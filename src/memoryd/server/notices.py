@@ -5,16 +5,19 @@ from collections.abc import Callable, Coroutine, Mapping
 from contextlib import suppress
 from typing import Any
 
+from anyio import move_on_after, to_thread
 from mcp import types
 from mcp.server.subscriptions import InMemorySubscriptionBus, ListenHandler, ResourcesListChanged, ResourceUpdated
 
-from memoryd.core.records.change_feed import Changed
+from memoryd.core.records.change_feed import Changed, CurrentWorkspace
 from memoryd.errors import InvalidParamsError, MemorydError
+from memoryd.model import Workspace
 from memoryd.server.calls import Calls
 from memoryd.server.connection import Callers, connection_of, on_close
 from memoryd.toolsets import resources
 
 MOST = 1_000  # maximum subscriptions of a connection
+PATIENCE = 1.0  # seconds that a client waits for a database that is slow or unreachable
 MOMENT = 0.05  # seconds within which several changes become one notice
 
 Wanted = dict[str, str]
@@ -71,7 +74,7 @@ class Notices:
 
     # legacy connections ----------------------------------------------------------------------------------------------
 
-    def connected(self, ctx: Any) -> None:
+    async def connected(self, ctx: Any) -> None:
         """Send notices of changes to a lasting connection from now on."""
         connection, session = connection_of(ctx), ctx.session
         wanted = self._wanted[connection] = {}
@@ -82,7 +85,7 @@ class Notices:
             for uri in uris:
                 await session.send_resource_updated(uri)
 
-        end = self._watch(ctx, connection, wanted, send)
+        end = await self._watch(ctx, connection, wanted, send)
 
         async def ended() -> None:
             self._wanted.pop(connection, None)
@@ -118,7 +121,7 @@ class Notices:
             for uri in uris:
                 await bus.publish(ResourceUpdated(uri=uri))
 
-        end = self._watch(ctx, object(), wanted, send)
+        end = await self._watch(ctx, object(), wanted, send)
         handler = ListenHandler(bus)
         self._listening.add(handler)
         try:
@@ -140,7 +143,7 @@ class Notices:
             if ctx.request is None or whose is connection_of(ctx):
                 heard(Changed(listed=True))
 
-    def _watch(self, ctx: Any, whose: object, wanted: Wanted, send: Send) -> Callable[[], None]:
+    async def _watch(self, ctx: Any, whose: object, wanted: Wanted, send: Send) -> Callable[[], None]:
         """Send changes in the sender's current workspace and own session; return a function that ends this."""
         loop = asyncio.get_running_loop()
         gathered = _Gathered(loop, send)
@@ -154,7 +157,10 @@ class Notices:
             with suppress(RuntimeError):  # the loop is closed, since the client is gone
                 loop.call_soon_threadsafe(gathered.add, listed, uris)
 
-        end = self._calls.engine.changes.watch(lambda: self._calls.watched(self._callers.caller(ctx)), heard)
+        def where() -> Workspace | None:
+            return self._calls.watched(self._callers.caller(ctx))
+
+        end = self._calls.engine.changes.watch(where, heard, await _place(where))
         self._heard[whose] = heard
 
         def ended() -> None:
@@ -162,6 +168,17 @@ class Notices:
             end()
 
         return ended
+
+
+async def _place(where: CurrentWorkspace) -> str | None:
+    """Return the id of the current workspace; None if there is none, or a slow or unreachable database did not tell.
+
+    In the latter case the client is soon notified that its resources may have changed.
+    """
+    with suppress(MemorydError), move_on_after(PATIENCE):
+        workspace = await to_thread.run_sync(where, abandon_on_cancel=True)
+        return workspace.id if workspace else None
+    return None
 
 
 def _concerned(uris: list[str], wanted: Mapping[str, str], *, every: bool) -> list[str]:

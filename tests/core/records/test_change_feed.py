@@ -49,7 +49,8 @@ class Watch:
         self.threads: set[str] = set()
         self.looked = threading.Event()
         """Set each time that it was asked where to look."""
-        self.end = of.changes.watch(self._where, self._heard)
+        now = self._where()
+        self.end = of.changes.watch(self._where, self._heard, now.id if now else None)
 
     def _where(self) -> Workspace | None:
         self.looked.set()
@@ -155,6 +156,16 @@ def test_nothing_is_missed_that_came_before_the_first_look(open_one: Open) -> No
         watch = Watch(here)
         keyed.commit("vault", "k", "A text.")
     watch.hears(created(("", "k")))
+
+
+def test_another_place_is_told_where_it_came_before_the_first_look(open_one: Open) -> None:
+    here = open_one()
+    for name in ("one", "two"):
+        vault(here, name=name).commit("vault", "old", "It was there before.")
+    with held_up(here):
+        watch = Watch(here, "one")
+        watch.name = "two"
+    watch.hears(GONE)
 
 
 def test_a_vault_that_comes_to_be_is_told_with_what_is_in_it(open_one: Open) -> None:

@@ -39,12 +39,13 @@ class Changes:
         self._stopping = threading.Event()
         self._thread: threading.Thread | None = None
 
-    def watch(self, where: CurrentWorkspace, heard: Callable[[Changed], None]) -> Callable[[], None]:
+    def watch(self, where: CurrentWorkspace, heard: Callable[[Changed], None], place: str | None) -> Callable[[], None]:
         """Call `heard`, from another thread, with each change from now on in the workspace that `where` returns.
 
+        `place` is the id of the one that it returns now: the first look may come after it has become another.
         Return a function that ends the watch.
         """
-        watcher = Watcher(self._store, where, heard, self._clock.now())
+        watcher = Watcher(self._store, where, heard, self._clock.now(), place)
         with self._lock:
             self._watchers.append(watcher)
             if self._thread is None and not self._stopping.is_set():
@@ -76,21 +77,23 @@ class Changes:
 class Watcher:
     """One watch: what to call, and the last event that it was called with."""
 
-    def __init__(self, store: Store, where: CurrentWorkspace, heard: Callable[[Changed], None], since: str) -> None:
+    def __init__(
+        self, store: Store, where: CurrentWorkspace, heard: Callable[[Changed], None], since: str, place: str | None
+    ) -> None:
         self._store = store
         self._where = where
         self._heard = heard
         self._since = since
-        self._place: str | None = None
-        self._seq = 0
-        self._looked = False
+        self._place = place
+        self._seq: int | None = None
+        """The last event; None before the first look."""
         self._failed = False
 
     def look(self, written: set[str] | None) -> None:
         """Report new changes. `written` are the ids of the workspaces that were written to; None is unknown."""
         try:
             workspace = self._where()
-            turned = not self._looked or (workspace.id if workspace else None) != self._place
+            turned = self._seq is None or (workspace.id if workspace else None) != self._place
             if turned:
                 self._turn_to(workspace)
             if workspace and (turned or self._failed or written is None or workspace.id in written):
@@ -101,12 +104,13 @@ class Watcher:
 
     def _turn_to(self, workspace: Workspace | None) -> None:
         """Start at the time of `watch`; after a change of workspace, at now."""
-        time = FOREVER if self._place else self._since
+        place = workspace.id if workspace else None
+        moved = place != self._place
+        time = FOREVER if moved and self._place else self._since
         row = self._store.read(workspace, lambda q: q.one("events.before", time=time)) if workspace else None
-        self._place, self._seq = workspace.id if workspace else None, row["seq"] if row else 0
-        if self._looked:
+        self._place, self._seq = place, row["seq"] if row else 0
+        if moved:
             self._heard(Changed(listed=True, unknown=True))
-        self._looked = True
 
     def _report(self, workspace: Workspace) -> None:
         while events := self._store.read(workspace, self._news):
