@@ -2,6 +2,7 @@
 
     python -m bench.load [--minutes 10] [--clients 64] [--store sqlite|postgres] [--processes 1] [--every 30]
     python -m bench.load --store postgres --processes 1 2 4        # one after the other, each with a new database
+    python -m bench.load --stored 5000 --reading                  # what searches keep in memory, if nothing is added
 
 Half of the clients speak each era of MCP, every eighth calls tools over plain HTTP. Four workspaces are shared. Before
 several processes stands HAProxy as docs/scale.md configures it, or a proxy of a few lines where it is not installed. A
@@ -30,7 +31,7 @@ import psycopg
 from prometheus_client.parser import text_string_to_metric_families
 
 from bench.http import LEGACY, META, MODERN, Json, free_port, serving
-from bench.speed import fact, question, show
+from bench.speed import fact, fill, question, show
 from memoryd.core.engine import Engine
 from memoryd.server.answers import RETRY_AFTER
 from memoryd.settings import Settings
@@ -42,6 +43,7 @@ Processes = dict[str, list[psutil.Process]]
 """Whose CPU is counted, by what they do."""
 PLAIN = "plain HTTP"
 ERAS = LEGACY, MODERN, PLAIN
+WRITING = "memory_store", "create_entities", "add_memory"
 HEADS = [
     "processes", "calls a second", "p50, p99, ms", "cores", "connections", "PSS at start, middle, end, MB",
     "to be tried again", "failed",
@@ -49,8 +51,8 @@ HEADS = [
 INFO = {"protocolVersion": LEGACY, "capabilities": {}, "clientInfo": {"name": "bench", "version": "0"}}
 
 
-def asked(chance: random.Random, number: int) -> tuple[str, Json]:
-    """A call of a tool, as agents mix them."""
+def asked(chance: random.Random, number: int, *, reading: bool) -> tuple[str, Json]:
+    """A call of a tool, as agents mix them; with `reading` one that stores nothing."""
     name = f"thing {chance.randrange(200)}"
     kinds: list[tuple[int, str, Json]] = [
         (30, "memory_store", {"content": fact(number)}),
@@ -62,6 +64,7 @@ def asked(chance: random.Random, number: int) -> tuple[str, Json]:
         (5, "add_memory", {"prompt": question(number), "thought": question(number + 1), "response": fact(number)}),
         (5, "query_raw_memories", {"query": question(number)}),
     ]
+    kinds = [kind for kind in kinds if not reading or kind[1] not in WRITING]
     _, tool, arguments = chance.choices(kinds, [weight for weight, *_ in kinds])[0]
     return tool, arguments
 
@@ -102,8 +105,8 @@ class FailedError(Exception):
 class LoadClient:
     """One client."""
 
-    def __init__(self, http: httpx2.AsyncClient, url: str, token: str, number: int) -> None:
-        self._http, self._url = http, url
+    def __init__(self, http: httpx2.AsyncClient, url: str, token: str, number: int, *, reading: bool) -> None:
+        self._http, self._url, self._reading = http, url, reading
         self._era = PLAIN if number % 8 == 7 else (LEGACY, MODERN)[number % 2]
         self._chance = random.Random(number)
         self._numbers = itertools.count(number * 10**6)
@@ -120,7 +123,7 @@ class LoadClient:
     async def work(self, seen: Seen, end: float) -> None:
         """Call one tool after another."""
         while time.monotonic() < end:
-            tool, arguments = asked(self._chance, next(self._numbers))
+            tool, arguments = asked(self._chance, next(self._numbers), reading=self._reading)
             before = time.perf_counter()
             try:
                 await self._call(tool, arguments)
@@ -163,16 +166,14 @@ def _message(method: str, params: Json) -> Json:
     return {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
 
 
-async def load(
-    url: str, token: str, clients: int, seconds: float, processes: Processes, every: float, database: str
-) -> Seen:
-    """What many clients see in so many seconds."""
-    seen = Seen()
-    async with httpx2.AsyncClient(timeout=180, limits=httpx2.Limits(max_connections=clients)) as http:
-        each = [LoadClient(http, url, token, number) for number in range(clients)]
+async def load(given: argparse.Namespace, url: str, token: str, processes: Processes, database: str) -> Seen:
+    """What many clients see in so many minutes."""
+    seen, seconds = Seen(), 60 * given.minutes
+    async with httpx2.AsyncClient(timeout=180, limits=httpx2.Limits(max_connections=given.clients)) as http:
+        each = [LoadClient(http, url, token, number, reading=given.reading) for number in range(given.clients)]
         await asyncio.gather(*(one.begin() for one in each))
         begun, used = time.monotonic(), cpu(processes)
-        watching = asyncio.create_task(_watch(seen, processes["servers"], begun, every, database))
+        watching = asyncio.create_task(_watch(seen, processes["servers"], begun, given.every, database))
         await asyncio.gather(*(one.work(seen, begun + seconds) for one in each))
         seen.seconds = time.monotonic() - begun
         seen.cores = {who: (now - used[who]) / seen.seconds for who, now in cpu(processes).items()}
@@ -227,14 +228,17 @@ def connections(database: str) -> int:
 # the servers ---------------------------------------------------------------------------------------------------------
 
 
-def prepared(directory: str, database: str) -> tuple[dict[str, str], str]:
-    """The environment of a memory with the workspaces of this bench, and a token."""
+def prepared(directory: str, database: str, stored: int) -> tuple[dict[str, str], str]:
+    """The environment of a memory with the workspaces of this bench, so many memories in each, and a token."""
     ours = {"MEMORY_RATE_LIMIT": "none"}
     ours |= {"MEMORY_DATA_DIR": directory, "MEMORY_MODEL_DIR": str(Settings.read().models)}
     ours |= {"MEMORY_DATABASE_URL": database} if database else {}
     with Engine(Settings.read(ours), fetch=False) as engine:
+        engine.helpers.embedder.start()
         for number in range(WORKSPACES):
-            engine.workspaces.ensure(f"bench{number}")
+            workspace = engine.workspaces.ensure(f"bench{number}")
+            if stored:
+                fill(engine, workspace, stored * number, stored * (number + 1))
         return ours, engine.tokens.create("bench")
 
 
@@ -272,7 +276,7 @@ def tried(given: argparse.Namespace, number: int) -> Seen:
         database = "" if given.store == "sqlite" else given.store
         if given.store == "postgres":
             database = ends.enter_context(closing(ManagedServer(Path(directory)))).url()
-        ours, token = prepared(directory, database)
+        ours, token = prepared(directory, database, given.stored)
         ports = [free_port() for _ in range(number)]
         command = ("memoryd", "serve", "--transport", "http", "--toolsets", "recall,graph,journal")
         servers = [
@@ -287,7 +291,7 @@ def tried(given: argparse.Namespace, number: int) -> Seen:
                 installed("haproxy", ports, Path(directory)) if which("haproxy") else balanced(ports, sticky=True)
             )
         processes = running(servers, Path(directory))
-        seen = asyncio.run(load(url, token, given.clients, 60 * given.minutes, processes, given.every, database))
+        seen = asyncio.run(load(given, url, token, processes, database))
         print(", ".join(kept(urls[0], token)))
         return seen
 
@@ -299,6 +303,8 @@ def main() -> None:
     parser.add_argument("--store", default="sqlite", help="sqlite, postgres (a server of its own), or a URL")
     parser.add_argument("--processes", type=int, nargs="+", default=[1])
     parser.add_argument("--every", type=float, default=30, help="seconds between looks at the memory")
+    parser.add_argument("--stored", type=int, default=0, help="memories in each of the four workspaces before")
+    parser.add_argument("--reading", action="store_true", help="the clients store nothing")
     given = parser.parse_args()
     rows = []
     for number in given.processes:

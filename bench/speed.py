@@ -135,7 +135,7 @@ def calls() -> None:
             embed, _ = median_ms(lambda n: model.embed_query(question(n)), 50)
             stored = 0
             for size in SIZES:
-                _fill(engine, workspace, stored, size)
+                fill(engine, workspace, stored, size)
                 stored = size
                 store, _ = median_ms(lambda n: memories.store(fact(10**6 + size + n)), 50)  # noqa: B023
                 recall, _ = median_ms(lambda n: memories.recall(question(n), 500), 50)
@@ -194,7 +194,7 @@ def _found(scope: Scope, text: str, *, one_pass: bool = False) -> Scored:
     return scope.read(lambda q: scope.index.words(q, asked, Filter(), 100))
 
 
-def _fill(engine: Engine, workspace: Workspace, start: int, end: int) -> None:
+def fill(engine: Engine, workspace: Workspace, start: int, end: int) -> None:
     """Facts with vectors of their own words: real ones would take a minute and change nothing that is measured."""
     texts = [fact(number) for number in range(start, end)]
     vectors = clustered(end - start, start)
@@ -220,7 +220,7 @@ def served() -> None:
             engine.helpers.embedder.start()
             model = engine.helpers.embedder.get(60)
             assert model is not None, "run `memoryd models pull` first"
-            _fill(engine, engine.workspaces.ensure("default"), 0, SIZES[-1])
+            fill(engine, engine.workspaces.ensure("default"), 0, SIZES[-1])
             embed, _ = median_ms(lambda n: model.embed_query(question(n)), 50)
         environment = {
             "MEMORY_DATA_DIR": directory,
