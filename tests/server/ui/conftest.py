@@ -2,10 +2,12 @@
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from tests.server.ui.kit import Site, Visitor, site
+from tests.server.ui.tab import Served, Tab
 
 
 @pytest.fixture
@@ -17,3 +19,18 @@ def here(home: Path) -> Iterator[Site]:
 @pytest.fixture
 def owner(here: Site) -> Visitor:
     return here.owner()
+
+
+@pytest.fixture(scope="module")
+def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    made = Served(tmp_path_factory.mktemp("browser"))
+    yield made
+    made.stop()
+
+
+@pytest.fixture
+def tab(browser: Any, served: Served) -> Iterator[Tab]:
+    made = Tab(browser, served)
+    yield made
+    made.context.close()
+    assert made.complaints == []

@@ -2,110 +2,24 @@
 
 import json
 import threading
-from collections.abc import Callable, Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from memoryd.core.engine import Engine
 from memoryd.core.graph import entities
 from memoryd.core.graph.entities import NewEntity
 from memoryd.core.graph.transaction import Graph
 from memoryd.core.memories import listing
 from memoryd.core.memories.memories import Criteria, Memories
 from memoryd.core.scope import Scope
-from memoryd.server.http.app import prepared
-from memoryd.server.ui.app import Page
-from memoryd.server.ui.local import application
-from memoryd.settings import Settings
-from tests.clients import environment, until
-from tests.server.browser import PICTURES
-from tests.server.ui.demo import LIGHTHOUSE, MANY, NODES, crowd, fill
+from tests.clients import until
+from tests.server.ui.demo import LIGHTHOUSE, MANY, NODES, crowd
+from tests.server.ui.tab import PHONE, SCREEN, Served, Tab, cards
 from tests.server.ui.test_texts import PAYLOADS
 
-SHOWN = {"memories-light", "corrected", "graph-dark", "memories-phone"}
-"""The pictures of docs/ui.md."""
-SCREEN, PHONE = {"width": 1280, "height": 860}, {"width": 390, "height": 844}
-
 pytestmark = [pytest.mark.process, pytest.mark.slow]
-
-
-class Served:
-    """A page on a port of this machine, over the demo's memory or another one."""
-
-    def __init__(self, home: Path, filled: Callable[[Engine], Scope] = fill, **settings: str) -> None:
-        self.engine = Engine(Settings.read(environment(home, None, MEMORY_PORT="0", **settings)), fetch=False)
-        self.page = Page(self.engine)
-        self.scope = filled(self.engine)
-        self.url = ""
-        self._thread = threading.Thread(target=self._run, daemon=True)
-        self._server = prepared(self.engine, made=lambda _: application(self.engine, self.page), announce=self._heard)
-        self._thread.start()
-        until(lambda: self.url, "the page")
-
-    def _run(self) -> None:
-        self._server.run()
-
-    def _heard(self, address: str) -> None:
-        self.url = address.replace("127.0.0.1", "memoryd.localhost")
-
-    def stop(self) -> None:
-        self._server.should_exit = True
-        self._thread.join(30)
-
-
-@pytest.fixture(scope="module")
-def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
-    made = Served(tmp_path_factory.mktemp("browser"))
-    yield made
-    made.stop()
-
-
-class Tab:
-    """A signed-in tab that hears of every complaint."""
-
-    def __init__(self, browser: Any, served: Served) -> None:
-        self.served = served
-        self.complaints: list[str] = []
-        self.context = browser.new_context(viewport=SCREEN)
-        self.page = self.context.new_page()
-        self.page.on("pageerror", lambda error: self.complaints.append(str(error)))
-        self.page.on("console", self._hear)
-        self.page.goto(f"{served.url}/ui/login?next=/ui/w/default")
-        self.page.fill("#key", served.page.access.ticket())
-        self.page.click("button[type=submit]")
-        self.page.wait_for_selector(".card, #results .empty")
-        self.page.wait_for_load_state()  # the page listens to keys once all of it is there
-
-    def _hear(self, message: Any) -> None:
-        aborted = "sendAbort" in message.text or "afterRequest" in message.text  # a newer search replaced an older one
-        if message.type == "error" and not aborted:
-            self.complaints.append(message.text)
-
-    def go(self, path: str = "", wait: str = "#main") -> None:
-        self.page.goto(f"{self.served.url}/ui/w/default{path}")
-        self.page.wait_for_selector(wait)
-
-    def sees(self, text: str, within: str = "#main") -> None:
-        until(lambda: text in self.page.locator(within).inner_text(), f"{text!r} on the page", 30)
-
-    def misses(self, text: str, within: str = "#results") -> None:
-        until(lambda: text not in self.page.locator(within).inner_text(), f"no {text!r} on the page", 30)
-
-    def picture(self, name: str) -> None:
-        """Take a picture of docs/ui.md, where they are wanted."""
-        if PICTURES and name in SHOWN:
-            self.page.screenshot(path=Path(PICTURES) / f"{name}.png")
-
-
-@pytest.fixture
-def tab(browser: Any, served: Served) -> Iterator[Tab]:
-    made = Tab(browser, served)
-    yield made
-    made.context.close()
-    assert made.complaints == []
 
 
 VIEWS = {
@@ -419,12 +333,6 @@ def test_a_hundred_thousand_memories_are_read_searched_and_counted_page_by_page(
     tab.context.close()
     served.stop()
     assert tab.complaints == []
-
-
-def cards(tab: Tab) -> list[str]:
-    """The ids of the memories in the list."""
-    found: list[str] = tab.page.evaluate("[...document.querySelectorAll('#results .card')].map((e) => e.dataset.id)")
-    return found
 
 
 def counts(tab: Tab) -> list[str]:

@@ -25,10 +25,13 @@ document.addEventListener("htmx:confirm", (event) => {
 const cards = () => /** @type {HTMLElement[]} */ ([...document.querySelectorAll(".card[tabindex]")]);
 let left = /** @type {{id: string | undefined, at: number} | null} */ (null);
 document.addEventListener("htmx:beforeSwap", (event) => {
-  const { target, requestConfig } = /** @type {any} */ (event).detail, place = target.closest("article, #results"), focused = document.activeElement;
-  // a list that was asked for before somebody began to type
-  if (requestConfig.elt === document.body && (target.querySelector(".editing") || unsaved(target))) /** @type {any} */ (event).detail.shouldSwap = false;
-  if (!place?.contains(focused)) return;
+  const { target, requestConfig: { elt } } = /** @type {any} */ (event).detail, place = target.closest("article, #results"), focused = document.activeElement;
+  // a list that was asked for before somebody began to correct a memory in it, or asked for another one
+  const correcting = target.querySelector('.editing, [data-do="edit"].htmx-request') || unsaved(target);
+  const another = target.matches("#results, #main") && document.querySelector("#busy.htmx-request, a.htmx-request");
+  const late = elt.matches("body, #toast") ? correcting || another : elt.closest("#search") && correcting && !focused?.closest("#search");
+  if (late) /** @type {any} */ (event).detail.shouldSwap = false;
+  if (late || !place?.contains(focused)) return;
   const card = /** @type {HTMLElement | null} */ (focused?.closest("article") ?? null);
   left = { id: card?.dataset.id, at: Math.max(0, [...document.querySelectorAll("article.card")].indexOf(/** @type {HTMLElement} */ (card))) };
 });

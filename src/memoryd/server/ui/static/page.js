@@ -26,7 +26,7 @@ function current() {
 
 function press(/** @type {string} */ what) {
   const button = /** @type {HTMLElement | null} */ (current()?.querySelector(`[data-do="${what}"]`));
-  if (button) h.process(button); // a key may come before htmx has looked at what it has just put there
+  if (button) h.process(button); // a key may come before htmx has looked at the page
   button?.click();
 }
 
@@ -82,12 +82,12 @@ document.addEventListener("input", (event) => {
   if (shown) shown.textContent = String(Number(range.value));
 });
 
-// By hand, so that it works from the moment on that it is seen.
+// By hand, so that it works as soon as it is seen; from the toast, as of all that waits behind a request of the body htmx sends the last alone.
 function undo(/** @type {HTMLElement} */ button) {
   const { path = "/restore", ...values } = JSON.parse(button.dataset.undo || "{}");
   button.remove();
   const panel = path === "/n" && $("#panel"); // it answers with the node as it is then
-  h.ajax("POST", base() + path, { values, target: panel || "#toast", swap: panel ? "innerHTML" : "none" }).then(() => { if (path === "/n" && $("main[data-fresh]")) refresh(); });
+  h.ajax("POST", base() + path, { values, source: "#toast", target: panel || "#toast", swap: panel ? "innerHTML" : "none" }).then(() => { if (path === "/n" && $("main[data-fresh]")) refresh(); });
 }
 
 // Enter searches by meaning: the search by words that waits for the next letter does not come after it.
