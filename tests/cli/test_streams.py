@@ -1,5 +1,8 @@
 """Commands whose streams are closed or empty, as under a service manager or cron."""
 
+import errno
+import io
+import os
 import sys
 from pathlib import Path
 
@@ -23,3 +26,23 @@ def test_a_command_does_its_work_though_its_streams_are_closed(
     for stream in (sys.stdin, sys.stdout, sys.stderr):
         stream.close()
     assert ended.value.code == code
+
+
+class FullDisk(io.StringIO):
+    """A file on a disk that takes nothing more."""
+
+    def write(self, _text: str) -> int:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+
+@pytest.mark.parametrize("arguments", [["--version"], ["--help"], ["recall", "--help"], ["workspace", "list"]])
+def test_what_cannot_be_printed_is_said_in_one_line(
+    arguments: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("MEMORY_DATA_DIR", str(tmp_path))
+    monkeypatch.setattr(sys, "stdout", FullDisk())
+    monkeypatch.setattr(sys, "argv", ["memoryd", *arguments])
+    with pytest.raises(SystemExit) as ended:
+        cli.main()
+    assert ended.value.code == 1
+    assert capsys.readouterr().err.splitlines() == ["[Errno 28] No space left on device"]

@@ -10,6 +10,7 @@ from typer.main import get_command
 
 from memoryd import __version__, extras
 from memoryd.cli.frame import (
+    FAILED,
     DataDir,
     Db,
     Host,
@@ -18,6 +19,7 @@ from memoryd.cli.frame import (
     Toolsets,
     Transport,
     WorkspaceName,
+    fail,
     overrides,
     tolerate_streams,
 )
@@ -108,4 +110,7 @@ def root(
 def main() -> None:
     """Run the `memoryd` command."""
     tolerate_streams()
-    app(prog_name="memoryd")
+    try:
+        app(prog_name="memoryd")
+    except OSError as error:  # of --help or --version: a command reports its own
+        raise SystemExit(fail(str(error), FAILED).exit_code) from None
