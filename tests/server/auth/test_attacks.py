@@ -177,6 +177,7 @@ def test_a_form_that_is_sent_twice_is_answered_twice_until_the_code_is_used(serv
     for answer in ("allow", "deny"):
         late = browser.allows(consent, answer=answer)
         assert (late.status_code, "let this client in already" in late.text) == (404, True)
+        assert "did not work" not in late.text
     assert works(server, issued["access_token"])
 
 
@@ -207,6 +208,18 @@ def test_a_denied_client_is_told(server: HttpServer, client: Plain) -> None:
     answer = browser.allows(browser.logs_in(browser.opens(client.asks())), answer="deny")
     assert told(answer.headers["location"]) == {"error": "access_denied", "state": "s", "iss": server.url}
     assert "consent denied" in acts(server)
+
+
+def test_a_client_that_is_denied_twice_is_told_twice_and_stays_denied(server: HttpServer, client: Plain) -> None:
+    browser, before = Browser(server), acts(server).count("consent denied")
+    page = browser.opens(client.asks())
+    consent = browser.logs_in(page)
+    first, second = browser.allows(consent, answer="deny"), browser.allows(consent, answer="deny")
+    assert (second.status_code, second.headers["location"]) == (303, first.headers["location"])
+    assert acts(server).count("consent denied") == before + 1
+    assert browser.allows(consent).status_code == 404
+    assert browser.logs_in(page).status_code == 404
+    assert browser.asks("GET", str(consent.url)).status_code == 404
 
 
 def test_no_choice_beyond_what_is_there(server: HttpServer, client: Plain) -> None:

@@ -29,6 +29,10 @@ ACCESS, REFRESH = f"{PREFIX}_access_", f"{PREFIX}_refresh_"
 """How tokens begin, so that scanners of secrets know them."""
 
 
+class LetInError(NotFoundError):
+    """You have let this client in already. Go on there."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Asked:
     """What a client asks for."""
@@ -110,9 +114,10 @@ class Logins:
             raise _over()
         return _authorization(row)
 
-    def _waiting(self, queries: Queries, key: str, code: str = "") -> Row | None:
-        """Return a request that has no code yet, or this one while it is not used."""
-        return queries.one("authorizations.by_id", id=hashed(key), code=code and hashed(code), now=self._clock.now())
+    def _waiting(self, queries: Queries, key: str, code: str = "", *, denied: bool = False) -> Row | None:
+        """Return a request that has no code yet, or this one while it is not used; or, if asked for, one `denied`."""
+        row = queries.one("authorizations.by_id", id=hashed(key), code=code and hashed(code), now=self._clock.now())
+        return row if row and (denied or not row["used_at"]) else None
 
     def identify(self, key: str, browser: str, person: Person) -> None:
         """Note who decides on a request, in which browser. Raise NotFoundError if it is over or somebody else does."""
@@ -168,24 +173,27 @@ class Logins:
         return code, self._store.write(None, write)
 
     def deny(self, key: str, browser: str) -> Asked:
-        """End a request without letting the client in. Raise NotFoundError if it is over."""
+        """End a request without letting the client in, also if it was denied already, as by a double click.
+
+        Raise NotFoundError if it is over.
+        """
 
         def write(queries: Queries) -> Asked:
-            found = self._decided(queries, key, browser)
-            queries.run("authorizations.remove", id=found.id)
-            self._end(queries, found.login, "login revoked")
-            name = found.person.name if found.person else ""
-            access_log.note(queries, self._clock, "consent denied", name, found.asked.client_name)
+            found = self._decided(queries, key, browser, denied=True)
+            if queries.run("authorizations.deny", id=found.id, now=self._clock.now()):
+                self._end(queries, found.login, "login revoked")
+                name = found.person.name if found.person else ""
+                access_log.note(queries, self._clock, "consent denied", name, found.asked.client_name)
             return found.asked
 
         return self._store.write(None, write)
 
-    def _decided(self, queries: Queries, key: str, browser: str) -> Authorization:
+    def _decided(self, queries: Queries, key: str, browser: str, *, denied: bool = False) -> Authorization:
         code = _code(key, browser)
         done = queries.one("authorizations.by_code", code=hashed(code))
         if done and done["used_at"]:
-            raise NotFoundError("You have let this client in already. Go on there.")
-        row = self._waiting(queries, key, code)
+            raise LetInError
+        row = self._waiting(queries, key, code, denied=denied)
         if row is None or not row["browser"] or not hmac.compare_digest(row["browser"], hashed(browser)):
             raise _over()
         return _authorization(row)

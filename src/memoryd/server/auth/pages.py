@@ -15,7 +15,7 @@ from starlette.routing import BaseRoute, Route
 
 from memoryd.core.access.accounts import Person
 from memoryd.core.access.hashes import derived
-from memoryd.core.access.logins import REQUEST_TIME, Asked, Authorization
+from memoryd.core.access.logins import REQUEST_TIME, Asked, Authorization, LetInError
 from memoryd.core.access.oauth_clients import OAuthClient
 from memoryd.core.access.redirects import host_of, is_local
 from memoryd.core.access.tokens import LEVELS, Level
@@ -99,6 +99,8 @@ class LoginPages:
             except ProviderAwayError as error:
                 log.warning("%s", error)
                 answer = _problem(str(error), 503)
+            except LetInError as error:
+                answer = _problem(str(error), 404, "Already let in")
             except MemorydError as error:
                 answer = _problem(str(error), 404 if isinstance(error, NotFoundError) else 400)
             answer.headers.update(HEADERS)
@@ -315,5 +317,5 @@ def _sign(browser: str, key: str) -> str:
     return derived(browser, key)
 
 
-def _problem(text: str, status: int) -> Response:
-    return HTMLResponse(render("oauth_problem.html", text=text), status)
+def _problem(text: str, status: int, heading: str = "This did not work") -> Response:
+    return HTMLResponse(render("oauth_problem.html", heading=heading, text=text), status)

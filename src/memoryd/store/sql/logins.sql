@@ -6,10 +6,10 @@ INSERT INTO authorizations (
 VALUES (:id, :client, :client_name, :redirect_uri, :state, :challenge, :asked, '', '', '', '', '', '', '', '', '', :until)
 
 -- name: authorizations.by_id
--- A request to log in that has not ended: it has no code, or the one that :code is the hash of and that was not used.
+-- A request to log in that has not expired: it has no code, or the one that :code is the hash of.
 SELECT id, client, client_name, redirect_uri, state, challenge, asked, browser, subject, person, level, workspace,
   until, code, login, used_at, expires_at
-FROM authorizations WHERE id = :id AND (code = '' OR code = :code) AND used_at = '' AND expires_at > :now
+FROM authorizations WHERE id = :id AND (code = '' OR code = :code) AND expires_at > :now
 
 -- name: authorizations.by_code
 -- The request that a code was issued for, also when it was used.
@@ -20,7 +20,7 @@ FROM authorizations WHERE code = :code
 -- Somebody has logged in, with this browser.
 UPDATE authorizations SET browser = :browser, subject = :subject, person = :person, level = :level,
   workspace = :project, until = :until
-WHERE id = :id AND code = '' AND (browser = '' OR browser = :browser) AND expires_at > :now
+WHERE id = :id AND code = '' AND used_at = '' AND (browser = '' OR browser = :browser) AND expires_at > :now
 
 -- name: authorizations.grant
 -- Issue a code, once.
@@ -31,9 +31,9 @@ WHERE id = :id AND code = '' AND expires_at > :now
 -- Use a code, once.
 UPDATE authorizations SET used_at = :now WHERE code = :code AND used_at = ''
 
--- name: authorizations.remove
--- End a request to log in.
-DELETE FROM authorizations WHERE id = :id
+-- name: authorizations.deny
+-- End a request to log in, once: it stands without a code, as one that was used, until it expires.
+UPDATE authorizations SET code = '', login = '', used_at = :now WHERE id = :id AND used_at = ''
 
 -- name: authorizations.remove_of
 -- End the requests of a person.
