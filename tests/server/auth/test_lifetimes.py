@@ -226,3 +226,17 @@ def test_clients_that_were_never_let_in_make_room(tmp_path: Path, monkeypatch: p
         unused = [clients.register(f"unused {number}", [BACK], "none")[0].id for number in range(5)]
         assert [clients.get(one) is not None for one in unused] == [False, False, True, True, True]
         assert clients.get(used.id)
+        registered = {entry.detail for entry in access_log.last(engine.store, 10)}
+        assert registered == {used.id, *unused[2:]}, "nor do their entries in the list grow without end"
+
+
+@pytest.mark.stores
+def test_of_refused_logins_the_latest_are_listed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(access_log, "REFUSED", 3)
+    settings = Settings.read(environment(tmp_path) | NO_MODELS)
+    with Engine(settings, fetch=False) as engine:
+        engine.accounts.set("owner", PASSWORD)
+        for number in range(5):
+            engine.logins.refuse(f"nobody {number}", "an address")
+        listed = [entry.subject for entry in access_log.last(engine.store, 10)]
+        assert listed == ["nobody 4", "nobody 3", "nobody 2", "owner"]

@@ -9,6 +9,7 @@ from memoryd.core.base.clock import Clock
 from memoryd.store.base import Queries, Row, Store
 
 KEPT = timedelta(days=365)
+REFUSED = 10_000  # refused logins that are kept: strangers make more than 100,000 a day
 SHOWN = 200  # characters of a name or a detail: strangers choose them
 
 AccessAct = Literal[

@@ -136,8 +136,13 @@ class Logins:
             raise _over()
 
     def refuse(self, name: str, sender: str) -> None:
-        """Note that somebody gave a wrong password."""
-        self._store.write(None, lambda q: access_log.note(q, self._clock, "login refused", name, detail=sender))
+        """Note that somebody gave a wrong password; of many such entries the latest are kept."""
+
+        def write(queries: Queries) -> None:
+            access_log.note(queries, self._clock, "login refused", name, detail=sender)
+            queries.run("access_log.forget_refused", most=access_log.REFUSED)
+
+        self._store.write(None, write)
 
     def decided(self, key: str, browser: str) -> Authorization:
         """Return a request whose person sits before this browser, until its code is used. Raise NotFoundError."""
@@ -313,6 +318,7 @@ class Logins:
             queries.run("login_tokens.tidy", now=now)
             queries.run("logins.tidy", now=now, before=before)
             queries.run("clients.tidy", before=before, last=last)
+            queries.run("access_log.forget_clients")
             queries.run("access_log.tidy", before=self._clock.ago(access_log.KEPT))
 
         def ended(queries: Queries) -> bool:
