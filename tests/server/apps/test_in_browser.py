@@ -199,6 +199,37 @@ def test_what_others_wrote_meanwhile_stands_beside_the_draft(browser: Any, serve
     frame.close()
 
 
+def test_an_undo_that_is_refused_stands_before_no_earlier_one(browser: Any, server: Talk) -> None:
+    frame = opened(browser, server, "First.", "Second.")
+    (stored,) = server.call("memory_browse", query="second")["memories"]
+    frame.app.locator("li", has_text="First.").press("Delete")
+    frame.shows("Second.")
+    frame.app.locator("li", has_text="Second.").press("e")
+    frame.app.fill("textarea", "Second, mine.")
+    frame.press("Control+Enter")
+    frame.shows("Second, mine.")
+    server.call("memory_correct", id=stored["id"], content="Second, theirs.")
+    frame.press("u")
+    frame.sees("changed again since", "#said.wrong")
+    frame.shows("Second, theirs.")
+    frame.press("u")
+    frame.shows("First.", "Second, theirs.")
+    frame.close()
+
+
+def test_a_memory_that_somebody_else_has_restored_keeps_its_text_in_an_undo(browser: Any, server: Talk) -> None:
+    frame = opened(browser, server, "First.")
+    (stored,) = server.call("memory_browse", query="first")["memories"]
+    server.call("memory_correct", id=stored["id"], content="First, corrected.")
+    frame.app.locator("li").press("Delete")
+    frame.shows()
+    server.call("memory_restore", ids=[stored["id"]])
+    frame.press("u")
+    frame.sees("Undone.", "#said")
+    frame.shows("First, corrected.")
+    frame.close()
+
+
 def test_a_tag_with_a_comma_stays_one(browser: Any, server: Talk) -> None:
     id_ = server.call("memory_store", content="Ann moved.", tags=["Paris, France", "a.b"])["id"]
     frame = Frame(browser, server)
