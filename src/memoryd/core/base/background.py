@@ -75,4 +75,5 @@ class Worker:
         try:
             chore(self._stopping.is_set)
         except MemorydError as error:
-            log.warning("%s", error)
+            if not self._stopping.is_set():  # else the store was closed meanwhile, as it should be
+                log.warning("%s", error)

@@ -6,7 +6,7 @@ from psycopg import errors
 
 from memoryd.errors import StoreError
 from memoryd.store.base import Row
-from memoryd.store.migrate import migrate
+from memoryd.store.migrate import outstanding
 from memoryd.store.postgres.connection import Connection
 from memoryd.store.sql import load, migrations
 
@@ -48,18 +48,9 @@ def bring_up_to_date(connection: Connection, place: str, *, read_only: bool) -> 
             "read-only may not make. Start any other memoryd process there once."
         )
 
-    def apply(version: int, script: str) -> None:
-        with connection.transaction():
-            connection.execute(load("postgres")["upkeep.queue"])
-            if version_of(connection) < version:  # no other process did so while this one waited
-                connection.execute(load("postgres")["upkeep.patience"])
-                connection.execute(script)
-                if version == 1:
-                    connection.execute("CREATE TABLE schema_version (version INTEGER PRIMARY KEY)")
-                connection.execute("INSERT INTO schema_version (version) VALUES (%s)", (version,))
-
     try:
-        migrate(f"The database at {place}", found, scripts, apply)
+        for version, script in outstanding(f"The database at {place}", found, scripts):
+            _apply(connection, version, script)
     except errors.InsufficientPrivilege as error:
         raise StoreError(_for_an_operator(connection, place, str(error).splitlines()[0])) from error
     except (errors.DuplicateTable, errors.DuplicateFunction, errors.DuplicateObject) as error:
@@ -69,6 +60,17 @@ def bring_up_to_date(connection: Connection, place: str, *, read_only: bool) -> 
             "Nothing was changed. Name a database of its own in MEMORY_DATABASE_URL, or give it a schema there: CREATE "
             f'SCHEMA memoryd AUTHORIZATION "{role}"; ALTER ROLE "{role}" SET search_path = memoryd, public;'
         ) from error
+
+
+def _apply(connection: Connection, version: int, script: str) -> None:
+    with connection.transaction():
+        connection.execute(load("postgres")["upkeep.queue"])
+        if version_of(connection) < version:  # no other process did so while this one waited
+            connection.execute(load("postgres")["upkeep.patience"])
+            connection.execute(script)
+            if version == 1:
+                connection.execute("CREATE TABLE schema_version (version INTEGER PRIMARY KEY)")
+            connection.execute("INSERT INTO schema_version (version) VALUES (%s)", (version,))
 
 
 def dropped(connection: Connection) -> list[str]:

@@ -19,7 +19,7 @@ from memoryd.model import Workspace
 from memoryd.store.base import Queries
 from memoryd.store.base.rows import archived, closed
 from memoryd.store.columns import MOVED
-from memoryd.store.migrate import migrate
+from memoryd.store.migrate import outstanding
 from memoryd.store.sql import copying, counting, migrations
 from memoryd.store.sqlite.connection import (
     BUSY_MS,
@@ -106,23 +106,21 @@ class SqliteFile:
         """Refuse a foreign or newer file, else bring the schema up to date; another process may do the same."""
         if _foreign(connection):
             raise StoreError(f"{self.path} is a database of another program. It was not touched; choose another file.")
-        scripts = migrations("sqlite")
-        version = connection.pragma("user_version")
-        can_log = version <= len(scripts) and not self.at_rest and not connection.readonly("main")
+        out_of_date = bool(self._outstanding(connection))
+        can_log = not self.at_rest and not connection.readonly("main")
         if can_log and connection.pragma("journal_mode") != "wal":
             self._demand_name()
             _log_ahead(connection)  # a new file, or one from a backup or the archive that is put to use
-        if version == len(scripts):
+        if not out_of_date:
             return
+        with immediate(connection):  # all or nothing, and one wait for the disk
+            for version, script in self._outstanding(connection):  # another process may have been faster
+                connection.execute(script)
+                connection.pragma("user_version", version)
+            connection.pragma("application_id", APPLICATION_ID)
 
-        def apply(version: int, script: str) -> None:
-            with immediate(connection):
-                if connection.pragma("user_version") < version:  # a process that started with us may have been faster
-                    connection.execute(script)
-                    connection.pragma("application_id", APPLICATION_ID)
-                    connection.pragma("user_version", version)
-
-        migrate(str(self.path), connection.pragma("user_version"), scripts, apply)
+    def _outstanding(self, connection: apsw.Connection) -> list[tuple[int, str]]:
+        return outstanding(str(self.path), connection.pragma("user_version"), migrations("sqlite"))
 
     def _demand_name(self) -> None:
         """Raise StoreError if the file was moved or removed: writes to it would be lost with the process."""

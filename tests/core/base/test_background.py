@@ -1,0 +1,32 @@
+"""The background thread: what it says of work that failed."""
+
+from collections.abc import Callable
+from queue import SimpleQueue
+from threading import Event
+
+import pytest
+
+from memoryd.core.base.background import Worker
+from memoryd.errors import StoreError
+from tests.clients import PATIENCE
+
+
+def test_a_chore_that_fails_is_told_once_and_not_while_the_process_ends(caplog: pytest.LogCaptureFixture) -> None:
+    runs, closed = SimpleQueue[int](), Event()
+
+    def chore(_stopping: Callable[[], bool]) -> None:
+        runs.put(1)
+        if "The disk is full." in caplog.messages:
+            closed.wait(PATIENCE)
+            raise StoreError("The store is closed.")
+        raise StoreError("The disk is full.")
+
+    worker = Worker([chore])
+    worker.start()
+    for _ in range(2):
+        worker.wake()
+        runs.get(timeout=PATIENCE)
+    worker.stop(0.0)
+    closed.set()
+    worker.stop(PATIENCE)
+    assert caplog.messages == ["The disk is full."]
