@@ -63,6 +63,7 @@ def environment(home: Path, models: Path | None = None, **settings: str) -> dict
     }
 
 
+@cache
 def database(server: str, home: Path, like: str = "") -> str:
     """The URL of a database for a home on a Postgres server, made on first use: empty, or a copy of that at a URL."""
     name = "t" + hashlib.sha256(str(home).encode()).hexdigest()[:16]
