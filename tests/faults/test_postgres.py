@@ -271,6 +271,8 @@ def test_who_cannot_connect_is_told_why_and_never_the_password(
         ("server does not support SSL, but SSL was required", "change sslmode"),
         ("transaction blocks not allowed in statement pooling mode", "pool_mode = transaction"),
         ("unsupported startup parameter: options", "Take it out"),
+        ('FATAL:  database "x" is not currently accepting connections', "ALLOW_CONNECTIONS true"),
+        ('FATAL:  pg_hba.conf rejects connection for host "b", user "u", database "x"', "Let the server accept"),
     ],
 )
 def test_what_waiting_does_not_mend_is_told_at_once(said: str, step: str) -> None:

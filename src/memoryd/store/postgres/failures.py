@@ -15,6 +15,8 @@ REFUSALS = {  # refusals that only a person can resolve, by a part of the server
     "password authentication failed": "Correct user and password in MEMORY_DATABASE_URL.",
     "no password supplied": "Put a password into MEMORY_DATABASE_URL.",
     "no pg_hba.conf entry": "Let the server accept this user from here in its pg_hba.conf.",
+    "pg_hba.conf rejects": "Let the server accept this user from here in its pg_hba.conf.",
+    "not currently accepting connections": "Let it: ALTER DATABASE ... ALLOW_CONNECTIONS true.",
     "not permitted to log in": "Name another user in MEMORY_DATABASE_URL, or let this one log in.",
     "permission denied for database": "Let this user connect to it, or name another one in MEMORY_DATABASE_URL.",
     "root certificate file": "Put the authority's certificate there, or name it by sslrootcert in the URL.",
