@@ -16,7 +16,7 @@ from memoryd.model import Interaction, Workspace
 from memoryd.settings import Settings
 from memoryd.store.base import Queries, Store
 from memoryd.store.postgres import pool, rows
-from memoryd.store.postgres.failures import TransientError
+from memoryd.store.postgres.failures import TransientError, is_refusal, refused_connection
 from memoryd.store.postgres.queries import PostgresQueries
 from memoryd.store.postgres.store import PostgresStore
 from tests.clients import NO_MODELS, until
@@ -243,6 +243,7 @@ def test_a_deadlock_is_nobodys_trouble(server: Cluster) -> None:
         (lambda url: url.replace("postgres@", "secretive:geheim@"), r"password authentication failed.*Correct user"),
         (lambda url: url.replace("postgres@", "secretive@"), r"no password supplied\).*Put a password"),
         (lambda _: "postgresql://u:geheim@nowhere.invalid/x", r"nowhere.invalid.*Correct the host"),
+        (lambda _: "postgresql://u:geheim@/?service=none", r"service none cannot .*pg_service.conf"),
         (lambda _: "postgresql://u:geheim@127.0.0.1:1/x", r"127.0.0.1:1/x.*refused.*Start the server"),
     ],
 )
@@ -259,6 +260,39 @@ def test_who_cannot_connect_is_told_why_and_never_the_password(
         store.placement.exists()
     assert "geheim" not in str(caught.value) + store.place
     assert "Nothing was stored" in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("said", "step"),
+    [
+        ('root certificate file "/root.crt" does not exist', "sslrootcert"),
+        ('server certificate for "a" does not match host name "b"', "as its certificate does"),
+        ("SSL error: certificate verify failed", "certificate of the server's authority"),
+        ("server does not support SSL, but SSL was required", "change sslmode"),
+        ("transaction blocks not allowed in statement pooling mode", "pool_mode = transaction"),
+        ("unsupported startup parameter: options", "Take it out"),
+        ('FATAL:  database "x" is not currently accepting connections', "ALLOW_CONNECTIONS true"),
+        ('FATAL:  pg_hba.conf rejects connection for host "b", user "u", database "x"', "Let the server accept"),
+    ],
+)
+def test_what_waiting_does_not_mend_is_told_at_once(said: str, step: str) -> None:
+    error = psycopg.OperationalError(f'connection to server at "a", port 5432 failed: {said}\n')
+    assert is_refusal(error)
+    assert step in str(refused_connection({"a": error}, "a", ""))
+
+
+def test_what_the_server_forbids_is_not_taken_for_a_lost_connection(server: Cluster, here: Workspace) -> None:
+    url = server.database(temp_file_limit="0", work_mem="64kB")
+    with closing(PostgresStore(url)) as store:
+        store.placement.create(None)
+        rows = "SELECT count(*) FROM (SELECT * FROM generate_series(1, 100000) ORDER BY random())"
+        with pytest.raises(StoreError, match=r"came to a limit .*temp_file_limit") as caught:
+            store.read(here, lambda q: connection_of(q).execute(rows))
+        assert not isinstance(caught.value, TransientError)
+        ask(url, "CREATE FUNCTION frozen() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE 'frozen'; END $$")
+        ask(url, "CREATE TRIGGER frozen BEFORE INSERT ON records EXECUTE FUNCTION frozen()")
+        with pytest.raises(StoreError, match=r"forbids this at .*\(frozen\).*Nothing was stored"):
+            put(store, here, "text")
 
 
 def test_a_url_that_cannot_be_read_is_not_repeated() -> None:

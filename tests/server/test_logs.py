@@ -35,6 +35,11 @@ def test_the_level_decides() -> None:
     assert [line["message"] for line in logged(script, "info")] == ["a", "b"]
 
 
+def test_what_only_follows_from_an_error_of_postgres_is_not_logged() -> None:
+    script = "import logging; log = logging.getLogger('psycopg'); log.warning('error ignored'); log.error('b')"
+    assert [line["message"] for line in logged(script)] == ["b"]
+
+
 def test_an_exception_keeps_its_traceback() -> None:
     (line,) = logged("import logging\ntry: 1 / 0\nexcept ZeroDivisionError: logging.exception('failed')")
     assert "ZeroDivisionError: division by zero" in line["exception"]

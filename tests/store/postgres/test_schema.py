@@ -15,6 +15,7 @@ from memoryd.errors import StoreError
 from memoryd.settings import Settings
 from memoryd.store.postgres.failures import TransientError, explained
 from memoryd.store.postgres.store import PostgresStore
+from memoryd.store.sql import migrations
 from tests.clients import NO_MODELS
 from tests.store.clusters import ask
 from tests.store.kit import put, together, words, workspace
@@ -28,8 +29,8 @@ class Site:
     def __init__(self, server: str, name: str, making: str) -> None:
         self._server, self.role = server, name
         self.admin(f"CREATE ROLE {name} LOGIN", f"CREATE DATABASE {name} OWNER {name} {making}")
-        self._inside = server.replace("/postgres?", f"/{name}?")
-        self.url = self._inside.replace("postgres@", f"{name}@")
+        self.inside_url = server.replace("/postgres?", f"/{name}?")
+        self.url = self.inside_url.replace("postgres@", f"{name}@")
 
     def admin(self, *statements: str) -> None:
         for statement in statements:
@@ -37,7 +38,7 @@ class Site:
 
     def inside(self, *statements: str) -> None:
         for statement in statements:
-            ask(self._inside, statement)
+            ask(self.inside_url, statement)
 
     def extended(self, schema: str = "public") -> None:
         self.inside(*(f"CREATE EXTENSION {name} SCHEMA {schema}" for name in EXTENSIONS))
@@ -125,6 +126,91 @@ def test_doctor_says_how_what_was_dropped_is_made_again(site: Site) -> None:
         ]
         with pytest.raises(StoreError, match=r"cannot be used .*run `memoryd doctor`"):
             words(store, workspace(), "red")
+
+
+def remedies(problems: list[str]) -> list[str]:
+    return [problem.partition("say: ")[2].partition(";")[0] for problem in problems]
+
+
+def test_doctor_says_which_keys_a_restore_did_not_make_or_nobody_has_validated(site: Site) -> None:
+    site.extended()
+    with closing(PostgresStore(site.url)) as store:
+        store.placement.create(None)
+        again = "workspace_id_id_fkey FOREIGN KEY (workspace_id, id) REFERENCES records ON DELETE CASCADE NOT VALID"
+        site.inside(
+            "ALTER TABLE records DROP CONSTRAINT records_pkey CASCADE",
+            "ALTER TABLE projects DROP CONSTRAINT projects_name_key",
+            "ALTER TABLE records ADD PRIMARY KEY (workspace_id, id)",
+            f"ALTER TABLE memory_details ADD CONSTRAINT memory_details_{again}",
+        )
+        said = store.upkeep.problems(None)
+        assert "the key memory_details_workspace_id_id_fkey is not validated" in str(said)
+        assert "the key embeddings_workspace_id_id_fkey is missing" in str(said)
+        assert "the key projects_name_key is missing" in str(said)
+        assert len(said) == 11
+        assert all("restore the backup again" in problem for problem in said)
+        site.inside(*remedies(said))
+        assert store.upkeep.problems(None) == []
+
+
+def test_doctor_says_which_triggers_are_disabled(site: Site) -> None:
+    site.extended()
+    with closing(PostgresStore(site.url)) as store:
+        store.placement.create(None)
+        site.inside("ALTER TABLE records DISABLE TRIGGER records_gone", "ALTER TABLE embeddings DISABLE TRIGGER ALL")
+        said = store.upkeep.problems(None)
+        assert remedies(said) == [
+            "ALTER TABLE embeddings ENABLE TRIGGER ALL",
+            "ALTER TABLE records ENABLE TRIGGER USER",
+        ]
+        assert "start memoryd's processes again" in said[0]
+        site.inside(*remedies(said))
+        assert store.upkeep.problems(None) == []
+
+
+def test_a_schema_that_got_another_name_is_told_and_works_again(site: Site) -> None:
+    site.extended()
+    site.inside(f"CREATE SCHEMA AUTHORIZATION {site.role}")
+    here = workspace()
+    with closing(PostgresStore(site.url)) as store:
+        put(store, here, "before")
+    site.inside(f'ALTER SCHEMA {site.role} RENAME TO "New"')
+    site.set(search_path='"New", public')
+    with closing(PostgresStore(site.url)) as store:
+        assert words(store, here, "before") == ["before"]
+        with pytest.raises(StoreError, match="run `memoryd doctor`"):
+            put(store, here, "red")
+        said = store.upkeep.problems(None)
+        assert "the function words_of(text) does not look in its own schema" in said[-1]
+        site.inside(*(remedy.replace("FUNCTION ", 'FUNCTION "New".') for remedy in remedies(said)))
+        put(store, here, "red")
+        assert store.upkeep.problems(None) == []
+
+
+def test_a_role_that_does_not_own_the_tables_is_told_what_it_lacks(site: Site) -> None:
+    with closing(PostgresStore(site.inside_url)) as store:
+        put(store, workspace(), "red")
+    site.inside(f"GRANT SELECT ON ALL TABLES IN SCHEMA public TO {site.role}")
+    with closing(PostgresStore(site.url, read_only=True)) as store:
+        assert store.upkeep.problems(None) == []
+    with closing(PostgresStore(site.url)) as store:
+        (said,) = store.upkeep.problems(None)
+        assert f"the role {site.role} may not use access_log, " in said
+        site.inside(*remedies([said]), "ALTER TABLE records ENABLE ROW LEVEL SECURITY")
+        (said,) = store.upkeep.problems(None)
+        assert f"hides rows of records from the role {site.role}" in said
+        site.inside(*remedies([said]))
+        assert store.upkeep.problems(None) == []
+        put(store, workspace(), "green")
+
+
+def test_who_does_not_own_an_older_schema_is_told_whose_it_is(site: Site) -> None:
+    with closing(PostgresStore(site.inside_url)) as store:
+        store.placement.create(None)
+    last = len(migrations("postgres"))
+    grants = "GRANT ALL ON SCHEMA public", "GRANT SELECT, INSERT ON ALL TABLES IN SCHEMA public"
+    site.inside(f"DELETE FROM schema_version WHERE version = {last}", *(f"{each} TO {site.role}" for each in grants))
+    assert "`memoryd doctor` once with their owner, postgres" in site.refusal()
 
 
 PLAIN = "TEMPLATE template0 LOCALE_PROVIDER libc LOCALE 'C' ENCODING"

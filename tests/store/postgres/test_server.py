@@ -1,5 +1,7 @@
 """The addresses of servers: what a URL says, what it leaves open, and how it is shown."""
 
+from pathlib import Path
+
 import pytest
 from psycopg import conninfo
 
@@ -39,6 +41,28 @@ def test_each_host_is_shown_with_its_port(url: str, place: str) -> None:
     server = GivenServer(url)
     assert server.place == place
     assert [host.place for host in hosts(server.url())] == place.partition("/")[0].split(",")
+
+
+@pytest.mark.parametrize(
+    ("environ", "url", "place"),
+    [
+        ({"PGHOST": "a", "PGPORT": "6000", "PGDATABASE": "x"}, "postgresql://", "a:6000/x"),
+        ({"PGHOST": "a,b", "PGUSER": "u"}, "postgresql://", "a:5432,b:5432/u"),
+        ({"PGHOST": "a", "PGPORT": "6000"}, "postgresql://b/x", "b:6000/x"),
+        ({"PGSERVICE": "memory", "PGHOST": "a"}, "postgresql://u@/", "c:7000/y"),
+        ({"PGHOST": "a"}, "postgresql://?service=memory", "service memory"),
+        ({"PGUSER": "ann@corp"}, "postgresql://a", "a:5432/ann@corp"),
+    ],
+)
+def test_what_a_url_leaves_open_is_shown_as_libpq_has_it(
+    environ: dict[str, str], url: str, place: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "services").write_text("[memory]\nhost=c\nport=7000\ndbname=y\n")
+    for name, value in {**environ, "PGSERVICEFILE": str(tmp_path / "services")}.items():
+        monkeypatch.setenv(name, value)
+    server = GivenServer(url)
+    assert server.place == place
+    assert len(hosts(server.url())) == 1 + place.count(",")
 
 
 def test_hosts_and_ports_that_do_not_pair_are_refused() -> None:

@@ -14,12 +14,13 @@ from hypothesis import strategies as st
 from memoryd.errors import UncertainError
 from memoryd.store import sql
 from memoryd.store.base import Queries, Store
-from memoryd.store.postgres import schema
+from memoryd.store.postgres import pool, schema
 from memoryd.store.postgres.managed_server import PROGRAMS
 from memoryd.store.postgres.queries import PostgresQueries
 from memoryd.store.postgres.store import PostgresStore
 from memoryd.text import LETTERS, MARKS, segmented
-from tests.clients import database
+from tests.clients import database, until
+from tests.store.clusters import ask
 from tests.store.kit import LATER, add, change, put, words, workspace
 from tests.store.test_storage import Storage
 
@@ -111,6 +112,24 @@ def test_what_is_acknowledged_is_in_the_log_on_disk(store: PostgresStore, url: s
     for _ in range(5):
         place = store.write(workspace(), work)
         assert asked(url, f"SELECT pg_current_wal_flush_lsn() >= '{place}'")
+
+
+def test_connections_that_a_burst_left_are_given_back(
+    store: PostgresStore, url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def connections() -> int:
+        ours = "datname = current_database() AND application_name = 'memoryd'"
+        return int(ask(url, f"SELECT count(*) FROM pg_stat_activity WHERE {ours}")[0])
+
+    monkeypatch.setattr(pool, "IDLE", 0.5)
+    with store.connection(), store.connection(), store.connection():
+        assert connections() == 3
+
+    def one_is_left() -> bool:
+        with store.connection():  # steady use of one, which the others are not needed for
+            return connections() == 1
+
+    until(one_is_left, "the end of the others")
 
 
 def test_those_who_listen_hear_each_commit_and_only_those(store: PostgresStore, url: str) -> None:

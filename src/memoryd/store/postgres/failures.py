@@ -15,8 +15,17 @@ REFUSALS = {  # refusals that only a person can resolve, by a part of the server
     "password authentication failed": "Correct user and password in MEMORY_DATABASE_URL.",
     "no password supplied": "Put a password into MEMORY_DATABASE_URL.",
     "no pg_hba.conf entry": "Let the server accept this user from here in its pg_hba.conf.",
+    "pg_hba.conf rejects": "Let the server accept this user from here in its pg_hba.conf.",
+    "not currently accepting connections": "Let it: ALTER DATABASE ... ALLOW_CONNECTIONS true.",
     "not permitted to log in": "Name another user in MEMORY_DATABASE_URL, or let this one log in.",
     "permission denied for database": "Let this user connect to it, or name another one in MEMORY_DATABASE_URL.",
+    "root certificate file": "Put the authority's certificate there, or name it by sslrootcert in the URL.",
+    "certificate verify failed": "Name the certificate of the server's authority by sslrootcert in the URL.",
+    "does not match host name": "Name the host in MEMORY_DATABASE_URL as its certificate does.",
+    "does not support SSL": "Let the server take TLS, or change sslmode in MEMORY_DATABASE_URL.",
+    "statement pooling mode": "Let the pooler lend connections for a transaction: pool_mode = transaction.",
+    "unsupported startup parameter": "Take it out of MEMORY_DATABASE_URL; the role can have it by ALTER ROLE ... SET.",
+    "definition of service": "Correct its name, or enter it in ~/.pg_service.conf.",
     "does not exist": "Create it on the server, or correct MEMORY_DATABASE_URL.",
     "resolve host": "Correct the host in MEMORY_DATABASE_URL, or wait for the network.",
     "translate host name": "Correct the host in MEMORY_DATABASE_URL, or wait for the network.",
@@ -114,6 +123,14 @@ _MEANINGS: tuple[tuple[_Known, type[StoreError], str, str], ...] = (  # the firs
     ),
     (errors.DiskFull, StoreError, "The disk of {place} is full", "make room on the server"),
     (
+        (errors.ConfigurationLimitExceeded, errors.OutOfMemory, errors.ProgramLimitExceeded), StoreError,
+        "The server of {place} came to a limit", "raise it for this role, or ask for less",
+    ),
+    (
+        errors.RaiseException, StoreError, "A trigger that is not memoryd's forbids this at {place}",
+        "ask who runs the database",
+    ),
+    (
         errors.InsufficientPrivilege, StoreError, "The role of MEMORY_DATABASE_URL may not do this at {place}",
         "let the tables' owner grant it, or name another role",
     ),
@@ -122,7 +139,10 @@ _MEANINGS: tuple[tuple[_Known, type[StoreError], str, str], ...] = (  # the firs
         "The database at {place} ended this transaction", "try again, and let the role have longer ones if this stays",
     ),
     (
-        (errors.UndefinedTable, errors.UndefinedFunction, errors.UndefinedObject, errors.InternalError), StoreError,
+        (
+            errors.UndefinedTable, errors.UndefinedFunction, errors.UndefinedObject, errors.InternalError,
+            errors.IoError, errors.UndefinedFile,
+        ), StoreError,
         "The database at {place} cannot be used", "run `memoryd doctor`, or restore a backup",
     ),
     (

@@ -19,7 +19,7 @@ from memoryd.store.postgres.server import Server, ServerAddress, hosts
 from memoryd.store.postgres.timelines import Lineage, Timelines
 
 WAIT = 30.0  # seconds to wait for a connection if all are lent out
-IDLE = 300.0  # seconds after which an unused connection is no longer trusted
+IDLE = 300.0  # seconds after which an unused connection is no longer trusted, nor kept from others
 PAUSES = (0.1, 0.2, 0.4, 0.8, 1.6)  # seconds between attempts to connect: a server that restarts is back in a moment
 FAILOVER = 30.0  # seconds in which one of several servers may take over
 AGAIN = 1.0  # seconds between attempts to connect, after the pauses above
@@ -106,6 +106,9 @@ class Pool:
             connection.end()
         else:
             self._idle.append((time.monotonic(), connection))
+        with suppress(IndexError):  # the first is the one that was used longest ago
+            while time.monotonic() - self._idle[0][0] >= IDLE:
+                self._idle.pop(0)[1].end()
 
     # connecting ------------------------------------------------------------------------------------------------------
 

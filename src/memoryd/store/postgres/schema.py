@@ -1,7 +1,5 @@
 """The schema on Postgres: what it requires of a server, and how it is brought up to date."""
 
-import re
-
 from psycopg import errors
 
 from memoryd.errors import StoreError
@@ -12,11 +10,6 @@ from memoryd.store.sql import load, migrations
 
 NEEDED = {"vector": (0, 8), "btree_gin": (1,), "unaccent": (1,)}
 """The extensions, and their lowest versions."""
-
-_MAKING = re.compile(
-    r"^CREATE (?:UNIQUE )?(INDEX|TRIGGER) (\w+)\b[^;]*?\sON (\w+)[^;]*;|^DROP TABLE (\w+);", re.MULTILINE
-)
-"""What the scripts make that can be dropped without its table, and the tables that they drop themselves."""
 
 
 def asked(connection: Connection, name: str) -> Row:
@@ -73,18 +66,6 @@ def _apply(connection: Connection, version: int, script: str) -> None:
             connection.execute("INSERT INTO schema_version (version) VALUES (%s)", (version,))
 
 
-def dropped(connection: Connection) -> list[str]:
-    """Return what somebody has dropped: indexes and triggers, with the statement that makes one again, and words."""
-    there = {row["name"] for row in connection.execute(load("postgres")["upkeep.parts"]).fetchall()}
-    made = list(_MAKING.finditer("\n".join(migrations("postgres"))))
-    gone = {part[4] for part in made}
-    words = [] if "memoryd" in there else ["the text search configuration memoryd was dropped. Restore a backup."]
-    return words + [
-        f"the {part[1].lower()} {part[2]} was dropped. As the owner of the tables, say: {' '.join(part[0].split())}"
-        for part in made if part[2] and part[2] not in there and part[3] not in gone
-    ]  # fmt: skip
-
-
 def lacking(connection: Connection, version: int) -> list[str]:
     """Return what is wrong with the encoding, and with extensions, each with what to do."""
     encoding = asked(connection, "upkeep.encoding")["encoding"]
@@ -135,6 +116,11 @@ def _number(version: str) -> tuple[int, ...]:
 def _for_an_operator(connection: Connection, place: str, cause: str) -> str:
     """Return the error that names the statements which an operator must run once."""
     server = asked(connection, "upkeep.server")
+    if server["owner"]:
+        return (
+            f"The role {server['role']} may not bring memoryd's tables at {place} up to date ({cause}). Nothing was "
+            f"changed. Run `memoryd doctor` once with their owner, {server['owner']}, in MEMORY_DATABASE_URL."
+        )
     extensions = "; ".join(f"CREATE EXTENSION IF NOT EXISTS {name}" for name in NEEDED)
     grant = f'GRANT CREATE ON SCHEMA {server["place"] or "public"} TO "{server["role"]}"'
     return (

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 import psycopg
-from psycopg import conninfo
+from psycopg import conninfo, pq
 
 from memoryd.errors import InvalidInputError
 from memoryd.store.journal import ForeignServer, State
@@ -21,6 +21,7 @@ PARAMETERS: dict[str, Any] = {  # of each connection; a machine that vanished is
 }
 OF_SEVERAL: dict[str, Any] = {"connect_timeout": 3, "target_session_attrs": "read-write"}
 LISTS = ("host", "hostaddr", "port")
+PLACES = (*LISTS, "dbname", "user")
 
 
 class Server(Protocol):
@@ -58,12 +59,16 @@ class GivenServer(ForeignServer):
                 f"MEMORY_DATABASE_URL cannot be read. Write {EXAMPLE}, or postgresql:managed; of what stands for "
                 "user and password every @ : / ? # % and blank as %40 %3A %2F %3F %23 %25 %20."
             )
+        if not parts.get("service"):  # the entry of one comes before the environment, and libpq alone reads it
+            parts = _defaults() | parts
+            parts.setdefault("dbname", parts.get("user"))
         defaults = PARAMETERS
         if any("," in str(parts.get(key, "")) for key in LISTS):
             several = OF_SEVERAL if not read_only else OF_SEVERAL | {"target_session_attrs": "any"}
             defaults = PARAMETERS | several
         self._url = conninfo.make_conninfo("", **(defaults | parts))
-        self.place = f"{','.join(host.place for host in hosts(self._url))}/{parts.get('dbname') or ''}"
+        where = ",".join(host.place for host in hosts(self._url))
+        self.place = "/".join(filter(None, (where, parts.get("dbname"))))
 
     def exists(self) -> bool:
         """Return True: only a connection could find out."""
@@ -97,6 +102,12 @@ def _parts(url: str) -> dict[str, Any] | None:
     return parts if "@" not in shown and ports.isdecimal() else None
 
 
+def _defaults() -> dict[str, Any]:
+    """Return where libpq looks for what a URL leaves open: PGHOST and its like, or what PGSERVICE names."""
+    options = ((option.keyword.decode(), option.val) for option in pq.Conninfo.get_defaults())
+    return {name: value.decode() for name, value in options if value and name in PLACES}
+
+
 def hosts(url: str) -> list[ServerAddress]:
     """Return the servers of a URL, in the order in which they are tried. Raise InvalidInputError."""
     parts: dict[str, Any] = dict(conninfo.conninfo_to_dict(url))
@@ -114,5 +125,7 @@ def hosts(url: str) -> list[ServerAddress]:
 
 
 def _host(parts: dict[str, Any]) -> ServerAddress:
-    address = parts.get("host") or parts.get("hostaddr") or "local"
-    return ServerAddress(f"{address}:{parts.get('port') or 5432}", conninfo.make_conninfo("", **parts))
+    service = f"service {parts['service']}" if parts.get("service") else ""
+    address = parts.get("host") or parts.get("hostaddr") or service or "local"
+    port = parts.get("port") or ("" if service else 5432)
+    return ServerAddress(f"{address}:{port}" if port else address, conninfo.make_conninfo("", **parts))

@@ -9,9 +9,10 @@ from psycopg import sql
 from memoryd.model import Workspace
 from memoryd.store.base import Row, StoredFile
 from memoryd.store.base.index import UNIT
+from memoryd.store.postgres.checks import changed
 from memoryd.store.postgres.queries import PostgresQueries, statements
 from memoryd.store.postgres.rows import PostgresRows
-from memoryd.store.postgres.schema import asked, dropped, lacking, version_of
+from memoryd.store.postgres.schema import asked, lacking, version_of
 from memoryd.store.postgres.search import PostgresIndex, build
 
 
@@ -50,7 +51,8 @@ class PostgresUpkeep:
                 self._rows.rehearse()
             return []
         with self._rows.connection() as connection:
-            server, lacks = asked(connection, "upkeep.server"), lacking(connection, 1) + dropped(connection)
+            server, lacks = asked(connection, "upkeep.server"), lacking(connection, 1)
+            lacks += changed(connection, read_only=self._rows.read_only)
             invalid = connection.execute(statements()["upkeep.invalid"]).fetchall()
         if server["read_only"] and not self._rows.read_only:
             lacks.append("it takes no writes. Let MEMORY_DATABASE_URL name a server that does.")

@@ -58,13 +58,34 @@ SELECT current_setting('server_version') AS server, current_user AS role, curren
   pg_database_size(current_database()) AS size,
   current_setting('transaction_read_only') = 'on' AS read_only,
   coalesce(has_schema_privilege(current_schema(), 'CREATE'), false) AS may_create,
+  (SELECT pg_get_userbyid(relowner) FROM pg_class WHERE relname = 'schema_version' AND pg_table_is_visible(oid)
+     AND NOT pg_has_role(relowner, 'USAGE')) AS owner,
   coalesce((SELECT checksum_failures FROM pg_stat_database WHERE datname = current_database()), 0) AS broken_pages
 
 -- name: upkeep.parts
--- The names of indexes, triggers and configurations of text search.
-SELECT relname AS name FROM pg_class WHERE relkind IN ('i', 'I') AND pg_table_is_visible(oid)
-UNION ALL SELECT tgname FROM pg_trigger WHERE pg_table_is_visible(tgrelid)
-UNION ALL SELECT cfgname FROM pg_ts_config WHERE pg_ts_config_is_visible(oid)
+-- The names of indexes, triggers, keys and configurations of text search, and whether they hold for rows from before.
+SELECT relname AS name, true AS valid FROM pg_class WHERE relkind IN ('i', 'I') AND pg_table_is_visible(oid)
+UNION ALL SELECT tgname, true FROM pg_trigger WHERE pg_table_is_visible(tgrelid)
+UNION ALL SELECT conname, convalidated FROM pg_constraint WHERE contype <> 'c' AND pg_table_is_visible(conrelid)
+UNION ALL SELECT cfgname, true FROM pg_ts_config WHERE pg_ts_config_is_visible(oid)
+
+-- name: upkeep.disabled
+-- Tables with triggers that do not fire, and whether keys are among these.
+SELECT coalesce(pg_partition_root(tgrelid), tgrelid)::regclass::text AS name, bool_or(tgisinternal) AS keys
+FROM pg_trigger WHERE tgenabled IN ('D', 'R') AND pg_table_is_visible(tgrelid) GROUP BY 1 ORDER BY 1
+
+-- name: upkeep.misled
+-- Functions that look for what they name elsewhere than where they lie: somebody has moved or renamed their schema.
+SELECT p.oid::regprocedure::text AS name, p.pronamespace::regnamespace::text AS place FROM pg_proc p
+WHERE p.proname IN ('words_of', 'forget_vectors', 'note_word_change') AND pg_function_is_visible(p.oid)
+  AND format('search_path=%s, pg_temp', p.pronamespace::regnamespace) <> ALL (coalesce(p.proconfig, '{}'))
+ORDER BY 1
+
+-- name: upkeep.rights
+-- What this role may not do with each table, and whether policies hide rows of it.
+SELECT c.relname AS name, row_security_active(c.oid) AS hidden,
+  ARRAY(SELECT r FROM unnest('{SELECT,INSERT,UPDATE,DELETE}'::text[]) r WHERE NOT has_table_privilege(c.oid, r)) AS lacks
+FROM pg_class c WHERE c.relkind IN ('r', 'p') AND NOT c.relispartition AND pg_table_is_visible(c.oid) ORDER BY 1
 
 -- name: upkeep.invalid
 -- Invalid indexes: building them failed, and no process is building them now.

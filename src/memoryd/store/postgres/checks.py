@@ -1,0 +1,112 @@
+"""What an administrator or a restore has changed about the schema, each with what to say to the server."""
+
+import re
+from collections.abc import Iterator
+from functools import cache
+
+from memoryd.store.base import Row
+from memoryd.store.postgres.connection import Connection
+from memoryd.store.postgres.schema import asked
+from memoryd.store.sql import load, migrations
+
+OWNER = "As the owner of the tables, say:"
+AGAIN = "if it fails, a restore has lost rows: restore the backup again"
+_MAKING = re.compile(
+    r"^CREATE (?:UNIQUE )?(INDEX|TRIGGER) (\w+)\b[^;]*?\sON (\w+)[^;]*;|^DROP TABLE (\w+);", re.MULTILINE
+)
+"""What the scripts make that can be dropped without its table, and the tables that they drop themselves."""
+_TABLE = re.compile(r"^CREATE TABLE (\w+) \((.*?)\)(?: PARTITION[^;]*)?;$", re.MULTILINE | re.DOTALL)
+
+
+def changed(connection: Connection, *, read_only: bool) -> list[str]:
+    """Return what is missing, off or forbidden of what reading, or also writing, needs."""
+    return [
+        *_missing(connection), *_disabled(connection), *_misled(connection),
+        *_barred(connection, ["SELECT"] if read_only else ["SELECT", "INSERT", "UPDATE", "DELETE"]),
+    ]  # fmt: skip
+
+
+def _missing(connection: Connection) -> Iterator[str]:
+    """Yield the indexes, triggers, keys and words that were dropped, or were never restored."""
+    there = {row["name"]: row["valid"] for row in _asked(connection, "upkeep.parts")}
+    if "memoryd" not in there:
+        yield "the text search configuration memoryd was dropped. Restore a backup."
+    for part in _MAKING.finditer(_scripts()):
+        if part[2] and part[2] not in there and part[3] in _tables():
+            yield f"the {part[1].lower()} {part[2]} was dropped. {OWNER} {' '.join(part[0].split())}"
+    for table, key, definition in _keys():
+        if key not in there:
+            yield f"the key {key} is missing. {OWNER} ALTER TABLE {table} ADD {definition}; {AGAIN}."
+        elif not there[key]:
+            yield f"the key {key} is not validated. {OWNER} ALTER TABLE {table} VALIDATE CONSTRAINT {key}; {AGAIN}."
+
+
+def _disabled(connection: Connection) -> Iterator[str]:
+    for row in _asked(connection, "upkeep.disabled"):
+        who, which = ("As a superuser, say:", "ALL") if row["keys"] else (OWNER, "USER")
+        if row["name"] in _tables():
+            step = f"ALTER TABLE {row['name']} ENABLE TRIGGER {which}; then start memoryd's processes again."
+            yield f"triggers of {row['name']} are disabled. {who} {step}"
+
+
+def _misled(connection: Connection) -> Iterator[str]:
+    for row in _asked(connection, "upkeep.misled"):
+        step = f"ALTER FUNCTION {row['name']} SET search_path = {row['place']}, pg_temp;"
+        yield f"the function {row['name']} does not look in its own schema, {row['place']}. {OWNER} {step}"
+
+
+def _barred(connection: Connection, needed: list[str]) -> Iterator[str]:
+    """Yield what the role lacks: rights, or rows that row-level security hides."""
+    server, ours = asked(connection, "upkeep.server"), _tables()
+    rows = [row for row in _asked(connection, "upkeep.rights") if row["name"] in ours]
+    if lacking := [row["name"] for row in rows if not set(needed).isdisjoint(row["lacks"])]:
+        step = f'GRANT {", ".join(needed)} ON ALL TABLES IN SCHEMA {server["place"]} TO "{server["role"]}";'
+        yield f"the role {server['role']} may not use {', '.join(lacking)} as it needs. {OWNER} {step}"
+    if hidden := [row["name"] for row in rows if row["hidden"]]:
+        problem = f"row-level security hides rows of {', '.join(hidden)} from the role {server['role']}"
+        yield f'{problem}. As a superuser, say: ALTER ROLE "{server["role"]}" BYPASSRLS;'
+
+
+def _asked(connection: Connection, name: str) -> list[Row]:
+    return connection.execute(load("postgres")[name]).fetchall()
+
+
+# what the scripts make -----------------------------------------------------------------------------------------------
+
+
+@cache
+def _scripts() -> str:
+    return re.sub("--.*", "", "\n".join(migrations("postgres")))
+
+
+@cache
+def _tables() -> set[str]:
+    """Return the names of the tables."""
+    made = {name for name, _ in _TABLE.findall(_scripts())}
+    return made - {part[4] for part in _MAKING.finditer(_scripts())}
+
+
+@cache
+def _keys() -> list[tuple[str, str, str]]:
+    """Return table, name and definition of each key, by the names that Postgres gives them."""
+    found = []
+    for table, body in _TABLE.findall(_scripts()):
+        for part in re.split(r",(?![^(]*\))", body) if table in _tables() else ():
+            if definition := _key(" ".join(part.split())):
+                kind, columns = definition.split()[0], definition.partition("(")[2].partition(")")[0]
+                named = f"{table}_{columns.replace(', ', '_')}"
+                names = {"PRIMARY": f"{table}_pkey", "FOREIGN": f"{named}_fkey", "UNIQUE": f"{named}_key"}
+                found.append((table, names[kind], definition))
+    return found
+
+
+def _key(part: str) -> str:
+    """Return the definition of a key in a part of a table's definition, or ''."""
+    if part.startswith(("PRIMARY KEY", "FOREIGN KEY", "UNIQUE")):
+        return part
+    column, _, rest = part.partition(" ")
+    of_column = re.search("PRIMARY KEY|UNIQUE|REFERENCES.*", rest)
+    if of_column is None:
+        return ""
+    references = of_column[0] if of_column[0].startswith("REFERENCES") else ""
+    return f"FOREIGN KEY ({column}) {references}" if references else f"{of_column[0]} ({column})"
