@@ -60,7 +60,7 @@ def resolved(environ: Mapping[str, str]) -> dict[str, str]:
     Without that where none is given and the user has no home.
     """
     found = {name: value for name, value in environ.items() if value}
-    if data := _user_data(found):
+    if data := user_data(environ):
         found.setdefault("MEMORY_DATA_DIR", data)
     for name in FILES:
         if name in found:
@@ -75,11 +75,17 @@ def at(data_dir: object, db_path: object) -> dict[str, str]:
     return resolved({**current(), **files})
 
 
-def _user_data(environ: Mapping[str, str]) -> str:
-    """Return the platform's data directory, as platformdirs has it; '' without a home. Not on Windows."""
-    home = os.path.expanduser("~")  # noqa: PTH111
-    if sys.platform != "darwin" and (given := environ.get("XDG_DATA_HOME", "").strip()):
+def user_data(environ: Mapping[str, str]) -> str:
+    """Return the directory of this user's data; '' without a home that is an absolute path, and on Windows.
+
+    By this one rule connector and server meet: platformdirs, which takes long to load, reads such variables otherwise
+    from version to version.
+    """
+    if sys.platform == "win32":
+        return ""
+    if sys.platform != "darwin" and os.path.isabs(given := environ.get("XDG_DATA_HOME", "").strip()):  # noqa: PTH117
         return f"{given}/memoryd"
+    home = environ.get("HOME", os.path.expanduser("~"))  # noqa: PTH111
     below = "Library/Application Support" if sys.platform == "darwin" else ".local/share"
     return f"{home}/{below}/memoryd" if os.path.isabs(home) else ""  # noqa: PTH117
 

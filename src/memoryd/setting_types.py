@@ -1,11 +1,13 @@
 """The types of settings that a variable gives as a text: lists of words, and paths; where a user's data lie."""
 
+import sys
 from pathlib import Path
 from typing import Annotated
 
 import platformdirs
 from pydantic import BeforeValidator
 
+from memoryd import environment
 from memoryd.errors import InvalidInputError
 
 
@@ -23,12 +25,14 @@ def _path(value: object) -> object:
 
 def user_data() -> Path:
     """Return where the data of this user lie. Raise InvalidInputError without a home."""
-    try:
+    if sys.platform == "win32":
         return platformdirs.user_data_path("memoryd", appauthor=False)
-    except RuntimeError:
-        raise InvalidInputError(
-            "This user has no home directory. Set HOME, or MEMORY_DATA_DIR and MEMORY_MODEL_DIR."
-        ) from None
+    if found := environment.user_data(environment.current()):
+        return Path(found)
+    raise InvalidInputError(
+        "This user has no home directory, or HOME is no absolute path. Set HOME, or MEMORY_DATA_DIR and "
+        "MEMORY_MODEL_DIR."
+    )
 
 
 WordList = Annotated[tuple[str, ...], BeforeValidator(_words)]

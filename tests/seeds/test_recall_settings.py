@@ -5,7 +5,6 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import apsw
-import platformdirs
 import pytest
 
 from memoryd import prompts
@@ -183,7 +182,8 @@ def test_a_value_that_nothing_can_hold_is_named(variable: str, value: str) -> No
 
 
 def test_a_home_directory_that_is_no_text_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(platformdirs, "user_data_path", lambda *_, **__: Path("/home/caf\udce9"))
+    monkeypatch.delenv("XDG_DATA_HOME", raising=False)
+    monkeypatch.setenv("HOME", "/home/caf\udce9")
     with pytest.raises(InvalidInputError, match="MEMORY_DATA_DIR"):
         Settings.read({})
     assert Settings.read({"MEMORY_DATA_DIR": "/data"}).data_dir == Path("/data")

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from memoryd import environment as environment_of
+from memoryd.errors import InvalidInputError
 from memoryd.settings import Settings, variables
 from tests.clients import LEGACY, MODERN, PATIENCE, Json, environment, until
 from tests.commands import run
@@ -206,13 +207,25 @@ def test_the_cut_names_settings_that_there_are() -> None:
 
 
 def test_the_data_directory_is_the_one_of_the_settings(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    for environ in ({}, {"XDG_DATA_HOME": str(tmp_path)}, {"MEMORY_DATA_DIR": "~/x"}, {"MEMORY_DATA_DIR": "x/../y"}):
+    where = [{"XDG_DATA_HOME": place} for place in (str(tmp_path), "x", "~/x", " ")]
+    for environ in ({}, *where, {"MEMORY_DATA_DIR": "~/x"}, {"MEMORY_DATA_DIR": "x/../y"}):
         for name in ("XDG_DATA_HOME", "MEMORY_DATA_DIR"):
             monkeypatch.delenv(name, raising=False)
         for name, value in environ.items():
             monkeypatch.setenv(name, value)
         resolved = environment_of.resolved(environment_of.current())["MEMORY_DATA_DIR"]
         assert Path(resolved).resolve() == Settings.read().data_dir.resolve()
+
+
+@pytest.mark.parametrize("home", ["", "x", "."])
+def test_a_home_that_is_no_absolute_path_is_refused(monkeypatch: pytest.MonkeyPatch, home: str) -> None:
+    """The account's own home would take what is meant for another."""
+    monkeypatch.delenv("XDG_DATA_HOME", raising=False)
+    monkeypatch.setenv("HOME", home)
+    assert "MEMORY_DATA_DIR" not in environment_of.resolved(environment_of.current())
+    with pytest.raises(InvalidInputError, match="HOME is no absolute path"):
+        Settings.read()
+    assert Settings.read(data_dir="/data", model_dir="/models").data_dir == Path("/data")
 
 
 def test_the_connector_loads_nothing_but_itself() -> None:
