@@ -11,6 +11,6 @@ def outstanding(place: str, found: int, scripts: tuple[str, ...]) -> list[tuple[
     if found > len(scripts):
         raise StoreError(
             f"{place} has schema version {found}; this memoryd knows versions up to {len(scripts)}. "
-            "It was not touched. Upgrade memoryd to the version that wrote it."
+            "It was not touched. Upgrade memoryd to the version that wrote it; if that is done, restart this process."
         )
     return list(enumerate(scripts[found:], start=found + 1))

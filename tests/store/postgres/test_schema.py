@@ -92,6 +92,17 @@ def test_extensions_where_the_role_does_not_look_are_named_with_their_schema(sit
         assert words(store, here, "uberfahrt") == ["Überfahrt"]
 
 
+def test_what_fails_since_another_process_has_made_it_newer_is_explained(site: Site) -> None:
+    site.extended()
+    newest = len(migrations("postgres")) + 1
+    with closing(PostgresStore(site.url)) as store:
+        put(store, workspace(), "kept")
+        site.inside(f"INSERT INTO schema_version VALUES ({newest})", "ALTER TABLE records RENAME COLUMN body TO text")
+        for access in (lambda: words(store, workspace(), "kept"), lambda: put(store, workspace(), "more")):
+            with pytest.raises(StoreError, match=f"has schema version {newest}.*restart this process"):
+                access()
+
+
 @pytest.mark.parametrize("taken", ["schema_version (version TEXT, success BOOLEAN)", "sessions (id INTEGER)"])
 def test_tables_of_another_program_are_left_alone_and_a_schema_of_its_own_helps(site: Site, taken: str) -> None:
     site.extended()

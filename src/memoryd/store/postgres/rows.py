@@ -62,9 +62,11 @@ class PostgresRows:
                     if self._pool.fails_over and not self.read_only:
                         raise ReplacedError(str(error)) from error
                     raise
-                except errors.UndefinedTable:  # it was dropped, or restored from before there was a schema: look again
-                    self._ready = False
+                except (errors.UndefinedTable, errors.UndefinedColumn, errors.UndefinedFunction):
+                    self._ready = False  # dropped, restored from before there was a schema, or made newer: look again
                     self._pool.let_go()
+                    connection.end()
+                    self.prepare()
                     raise
 
     def prepare(self) -> None:

@@ -122,6 +122,15 @@ class SqliteFile:
     def _outstanding(self, connection: apsw.Connection) -> list[tuple[int, str]]:
         return outstanding(str(self.path), connection.pragma("user_version"), migrations("sqlite"))
 
+    @contextmanager
+    def _of_this_version(self, connection: apsw.Connection) -> Iterator[None]:
+        """Raise StoreError for a statement that fails since another process has brought the file to a newer schema."""
+        try:
+            yield
+        except (apsw.SQLError, apsw.ConstraintError):
+            self._outstanding(connection)
+            raise
+
     def _demand_name(self) -> None:
         """Raise StoreError if the file was moved or removed: writes to it would be lost with the process."""
         if not self.path.exists():
@@ -136,7 +145,8 @@ class SqliteFile:
             connection = self._take_reader()
             try:
                 connection.execute("BEGIN")
-                yield connection
+                with self._of_this_version(connection):
+                    yield connection
             finally:
                 if connection.in_transaction:
                     connection.execute("ROLLBACK")
@@ -232,7 +242,7 @@ class SqliteFile:
 
     def _run(self, job: _Job, finished: list[tuple[_Job, Any]]) -> None:
         queries = SqliteQueries(self._writer, job.workspace)
-        with savepoint(self._writer):
+        with savepoint(self._writer), self._of_this_version(self._writer):
             if job.guarded and job.workspace and queries.one("placement.marked"):
                 raise archived(job.workspace)
             result = job.work(queries)
