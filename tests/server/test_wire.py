@@ -2,6 +2,7 @@
 
 import math
 from pathlib import Path
+from typing import Any, cast
 
 import anyio
 from mcp import types
@@ -44,3 +45,33 @@ def test_who_reads_no_answers_is_read_no_further(home: Path) -> None:
         anyio.run(ask)
     assert ASKED - AT_ONCE - 2 <= unread < ASKED
     assert sorted(answered, key=str) == sorted(range(ASKED), key=str), "all are answered once the client reads"
+
+
+def test_a_request_that_is_cancelled_by_its_number_as_text_counts_no_more() -> None:
+    read: list[object] = []
+
+    class Silent:
+        """A server that answers nothing."""
+
+        def create_initialization_options(self) -> None:
+            return
+
+        async def run(self, requests: Any, answers: Any, _options: None) -> None:
+            async with requests, answers:
+                read.extend([getattr(line.message, "id", None) async for line in requests])
+
+    async def ask() -> None:
+        asks, lines_in = anyio.create_memory_object_stream[SessionMessage](math.inf)
+        lines_out, answers = anyio.create_memory_object_stream[SessionMessage](0)
+        for number in range(2 * AT_ONCE):
+            asks.send_nowait(request(number))
+            params = {"requestId": str(number)}
+            cancelled = types.JSONRPCNotification(jsonrpc="2.0", method="notifications/cancelled", params=params)
+            asks.send_nowait(SessionMessage(cancelled))
+        asks.close()
+        async with lines_in, lines_out, answers:
+            with anyio.move_on_after(5):
+                await converse(cast("MemoryServer", Silent()), lines_in, lines_out, lambda: None)
+
+    anyio.run(ask)
+    assert [number for number in read if number is not None] == list(range(2 * AT_ONCE))

@@ -7,6 +7,7 @@ from typing import Any
 import anyio
 from anyio.abc import ObjectReceiveStream, ObjectSendStream
 from mcp import types
+from mcp.shared.dispatcher import coerce_request_id
 from mcp.shared.jsonrpc_dispatcher import cancelled_request_id_from_params
 from mcp.shared.message import SessionMessage
 from pydantic import ValidationError
@@ -63,7 +64,7 @@ class _Wire:
                     await self._begin()
                 if isinstance(line.message, types.JSONRPCRequest) and line.message.method != ENDLESS:
                     await self._fewer_than(AT_ONCE)
-                    self._running.add(line.message.id)
+                    self._running.add(coerce_request_id(line.message.id))
                 await self._requests.send(line)
                 if isinstance(line.message, types.JSONRPCNotification) and line.message.method == CANCELLED:
                     self._done(cancelled_request_id_from_params(line.message.params))
@@ -96,7 +97,7 @@ class _Wire:
 
     def _done(self, number: types.RequestId | None) -> None:
         if number is not None:
-            self._running.discard(number)
+            self._running.discard(coerce_request_id(number))  # a client may cancel 7 as "7"
             self._answered.set()
 
 
