@@ -192,6 +192,8 @@ WRONG: list[tuple[str, Json, str]] = [
     ("memory_store", {"content": None}, "content"),
     ("memory_store", {"content": ["x"]}, "content"),
     ("memory_store", {"content": {"x": 1}}, "content"),
+    ("memory_store", {"content": ["x" * 10_000]}, "content"),
+    ("memory_store", {"content": "x", "y" * 10_000: 1}, "yyy"),
     ("memory_store", {"content": True}, "content"),
     ("memory_store", {"content": "x" * 10_001}, "content"),
     ("memory_store", {"content": "x", "tags": "a"}, "tags"),
@@ -211,6 +213,7 @@ WRONG: list[tuple[str, Json, str]] = [
     ("memory_recall", {"query": "x", "token_budget": 1.5}, "token_budget"),
     ("memory_recall", {"query": "x", "token_budget": "many"}, "token_budget"),
     ("memory_recall", {"query": "x", "token_budget": 10**30}, "token_budget"),
+    ("memory_recall", {"query": "x", "token_budget": 10**4_000}, "token_budget"),
     ("memory_recall", {"query": "x", "format": "xml"}, "format"),
     ("memory_recall", {"query": "x", "kinds": ["cat"]}, "kinds"),
     ("memory_recall", {"query": "x" * 2_001}, "query"),
@@ -261,6 +264,7 @@ def test_an_unknown_tool_is_a_protocol_error(legacy: Wire, modern: Wire, name: s
         error = server.request("tools/call", {"name": name, "arguments": {}, **meta})["error"]
         assert error["code"] == -32602
         assert "Unknown tool" in error["message"]
+        assert len(error["message"]) < 1_000
 
 
 def test_the_sdk_client_sees_the_protocol_error(era: Agent) -> None:

@@ -22,7 +22,7 @@ from memoryd.server.calls import Calls
 from memoryd.server.connection import DISCOVER, HELLO, Callers, is_lasting, is_modern, on_close, progress_to
 from memoryd.server.notices import Notices
 from memoryd.server.resources import Completions, Prompts, Resources
-from memoryd.toolsets.registry import Call, Tool
+from memoryd.toolsets.registry import Call, Tool, shortened
 
 log = logging.getLogger(__name__)
 
@@ -187,7 +187,7 @@ class MemoryServer(Server[Any]):
         caller = self.callers.caller(ctx)
         if (tool := self._calls.tool(params.name, caller.grant, app=memories.shown_by(ctx))) is None:
             known = ", ".join(self._calls.offered(caller.grant))
-            raise MCPError(types.INVALID_PARAMS, f"Unknown tool: {params.name}. There are: {known}.")
+            raise MCPError(types.INVALID_PARAMS, f"Unknown tool: {shortened(params.name)}. There are: {known}.")
         try:
             answer, call = await self._calls.run(caller, tool, params.arguments or {}, progress_to(ctx))
             if answer.session:

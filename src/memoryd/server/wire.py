@@ -7,6 +7,7 @@ from typing import Any
 import anyio
 from anyio.abc import ObjectReceiveStream, ObjectSendStream
 from mcp import types
+from mcp.shared.dispatcher import coerce_request_id
 from mcp.shared.jsonrpc_dispatcher import cancelled_request_id_from_params
 from mcp.shared.message import SessionMessage
 from pydantic import ValidationError
@@ -16,6 +17,7 @@ from memoryd.server.connection import Opening
 
 LAST_CALLS = 1.8  # seconds that running calls may still take: a client waits three for the end
 
+AT_ONCE = 250  # unanswered requests of a client, as over HTTP; more are read once it has read an answer
 ENDLESS = "subscriptions/listen"
 CANCELLED = "notifications/cancelled"  # the request it names is never answered
 
@@ -23,7 +25,7 @@ CANCELLED = "notifications/cancelled"  # the request it names is never answered
 async def converse(server: MemoryServer, lines_in: Any, lines_out: Any, closed: Callable[[], None]) -> None:
     """Serve one client of the SDK's transport until its last answer; call `closed` when it has closed its side."""
     wire = _Wire(lines_in, lines_out, closed)
-    async with anyio.create_task_group() as tasks:
+    async with wire.eras, wire.answers, anyio.create_task_group() as tasks:
         tasks.start_soon(wire.read)
         tasks.start_soon(wire.write)
         async for requests in wire.eras:
@@ -32,7 +34,10 @@ async def converse(server: MemoryServer, lines_in: Any, lines_out: Any, closed: 
 
 
 class _Wire:
-    """Connects the SDK's transport and server: answers lines that are not messages, and lets last calls finish."""
+    """Connects the SDK's transport and server: answers lines that are not messages, and lets last calls finish.
+
+    A client that reads no answers is read no further, so that what it asks does not take the memory of all clients.
+    """
 
     def __init__(self, lines_in: Any, lines_out: Any, closed: Callable[[], None]) -> None:
         self._in, self._out, self._closed = lines_in, lines_out, closed
@@ -43,7 +48,7 @@ class _Wire:
         self.answers, self._answers = anyio.create_memory_object_stream[SessionMessage](0)
         self._opening = Opening()
         self._running: set[types.RequestId] = set()
-        self._idle = anyio.Event()
+        self._answered = anyio.Event()
 
     async def read(self) -> None:
         """Forward requests until EOF; then wait for the last answers and close."""
@@ -58,7 +63,8 @@ class _Wire:
                     await self._finish()
                     await self._begin()
                 if isinstance(line.message, types.JSONRPCRequest) and line.message.method != ENDLESS:
-                    self._running.add(line.message.id)
+                    await self._fewer_than(AT_ONCE)
+                    self._running.add(coerce_request_id(line.message.id))
                 await self._requests.send(line)
                 if isinstance(line.message, types.JSONRPCNotification) and line.message.method == CANCELLED:
                     self._done(cancelled_request_id_from_params(line.message.params))
@@ -72,10 +78,14 @@ class _Wire:
     async def _finish(self) -> None:
         """Wait for the answers of running calls, and close."""
         with anyio.move_on_after(LAST_CALLS):
-            while self._running:
-                self._idle = anyio.Event()
-                await self._idle.wait()
+            await self._fewer_than(1)
         await self._requests.aclose()
+
+    async def _fewer_than(self, number: int) -> None:
+        """Wait until fewer requests than this are unanswered."""
+        while len(self._running) >= number:
+            self._answered = anyio.Event()
+            await self._answered.wait()
 
     async def write(self) -> None:
         """Forward answers."""
@@ -87,8 +97,8 @@ class _Wire:
 
     def _done(self, number: types.RequestId | None) -> None:
         if number is not None:
-            self._running.discard(number)
-            self._idle.set()
+            self._running.discard(coerce_request_id(number))  # a client may cancel 7 as "7"
+            self._answered.set()
 
 
 def _refusal(error: Exception) -> types.JSONRPCError | None:

@@ -30,6 +30,7 @@ Needs = Literal["workspace", "project", "nothing"]
 or in no workspace."""
 
 SHOWN_ERRORS = 10  # wrong arguments that one error names
+REPEATED = 100  # characters of an argument, or of its name, that an error repeats
 
 # what the arguments of several toolsets are made of
 NonEmptyText = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]
@@ -196,7 +197,7 @@ def _explain(tool: str, arguments: type[Arguments], error: ValidationError) -> s
     """Return a sentence for each wrong argument; for an unknown one, with what the tool takes."""
     wrong = []
     for one in error.errors()[:SHOWN_ERRORS]:
-        place = ".".join(map(str, one["loc"])) or "arguments"
+        place = shortened(".".join(map(str, one["loc"]))) or "arguments"
         if one["type"] == "extra_forbidden":
             wrong.append(f"{place}: {_unknown(tool, arguments, one['loc'])}")
         else:
@@ -219,9 +220,15 @@ def _unknown(tool: str, arguments: type[Arguments], place: Sequence[int | str]) 
 
 
 def _given(value: object) -> str:
-    if isinstance(value, str | list):
-        return f" (it has {len(value)})" if len(value) > 50 else f" (it is {value!r})"
-    return f" (it is {value!r})" if isinstance(value, int | float | bool) or value is None else ""
+    if isinstance(value, str | list) and len(value) > 50:
+        return f" (it has {len(value)})"
+    shown = isinstance(value, str | list | int | float | bool) or value is None
+    return f" (it is {shortened(repr(value))})" if shown else ""
+
+
+def shortened(text: str) -> str:
+    """Return the beginning of what a caller sent, as an error repeats it: whole it may fill a model's context."""
+    return text if len(text) <= REPEATED else f"{text[:REPEATED]}…"
 
 
 Toolset = Sequence[Tool[Any, Any]]

@@ -8,7 +8,7 @@ from mcp import MCPError, types
 
 from memoryd.core.memories.memories import Memories
 from memoryd.core.scope import Scope
-from tests.clients import until
+from tests.clients import LEGACY, until
 from tests.http import WORKSPACE, HttpServer, beside, remote, serving
 
 MODES = ("auto", "legacy", "sse")
@@ -112,6 +112,18 @@ def test_a_the_memories_of_a_connection_go_with_it(server: HttpServer, mode: str
             assert len(agent.ok("search_memories", query="only while", scope="session")["results"]) == 1
     with remote(server, "auto", X_Memory_Workspace="two") as reader:
         until(lambda: reader.ok("search_memories", query="only while")["results"] == [], "the end of the session")
+
+
+def test_who_resumes_a_stream_gets_a_new_one(server: HttpServer) -> None:
+    headers = {WORKSPACE: "one", "Accept": "application/json, text/event-stream"}
+    client_info = {"name": "t", "version": "1"}
+    params = {"protocolVersion": LEGACY, "capabilities": {}, "clientInfo": client_info}
+    hello = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": params}
+    session = server.request("POST", "/mcp", headers=headers, json=hello).headers["Mcp-Session-Id"]
+    resumed = headers | {"Mcp-Session-Id": session, "Last-Event-ID": "7"}
+    with server.connect() as client, client.stream("GET", "/mcp", headers=resumed) as stream:
+        assert stream.status_code == 200
+        assert stream.headers["Content-Type"].startswith("text/event-stream")
 
 
 def test_a_modern_request_has_a_session_where_it_names_one(server: HttpServer) -> None:

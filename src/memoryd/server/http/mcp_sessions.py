@@ -5,9 +5,11 @@ import math
 from mcp.server.auth.middleware.bearer_auth import AuthorizationContext
 from mcp.server.streamable_http import StreamableHTTPServerTransport
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
+from starlette.types import Receive, Scope, Send
 
 from memoryd.server.http.entry import AT_ONCE
 
+RESUMED = b"last-event-id"
 MOST = AT_ONCE  # sessions of a token or a person, as many as their open requests; one takes 50 KB
 
 
@@ -26,3 +28,8 @@ class McpSessions(StreamableHTTPSessionManager):
         if len(living) >= MOST and idle:
             min(idle, key=lambda scope: scope.deadline).cancel()
         return super()._admit_session(requestor)
+
+    async def _handle_request(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Give a client that resumes its stream a new one: nothing is kept to be repeated, and the SDK would fail."""
+        headers = [one for one in scope["headers"] if one[0] != RESUMED]
+        await super()._handle_request({**scope, "headers": headers}, receive, send)
