@@ -28,6 +28,8 @@ HOOKS = Path(__file__).parents[2] / "hooks"
 @pytest.fixture(scope="module")
 def home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     with homes(tmp_path_factory) as shared:
+        with connected(shared) as wire:
+            wire.call("memory_store", content="There is a database.")
         yield shared
 
 
