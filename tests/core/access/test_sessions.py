@@ -253,7 +253,8 @@ def test_what_a_newcomer_writes_while_a_session_ends_stays(tmp_path: Path, monke
         with engine(tmp_path) as last:
             for number in range(6):
                 commit(last, "s", f"k{number}")
-            last.clock._last = datetime.now(UTC) + timedelta(seconds=9)  # clocks differ
+            for clock, ahead in ((last.clock, 9), (newcomer.clock, 1)):  # clocks differ
+                clock._last = datetime.now(UTC) + timedelta(seconds=ahead)
             real, turns = last.store.write, []
 
             def write(workspace: Any, work: Any) -> Any:

@@ -167,10 +167,10 @@ def test_a_socket_of_somebody_else_is_not_used(home: Path) -> None:
 
 
 @root
-def test_somebody_else_is_refused(home: Path) -> None:
-    begun(home)
-    with connected(home) as wire:
-        where = Path(place(home).socket)
+def test_somebody_else_is_refused(near: Path) -> None:
+    begun(near)
+    with connected(near) as wire:
+        where = Path(place(near).socket)
         where.parent.chmod(0o711)
         where.chmod(0o666)
         command = [sys.executable, "-c", STRANGER, str(where.parent), where.name, "asks"]
@@ -178,7 +178,7 @@ def test_somebody_else_is_refused(home: Path) -> None:
         where.parent.chmod(0o700)
         assert asked.stdout.strip() in ("b''", ""), asked
         assert wire.result("ping") == {}
-        assert "refused" in Path(place(home).log).read_text()
+        assert "refused" in Path(place(near).log).read_text()
 
 
 @pytest.mark.slow

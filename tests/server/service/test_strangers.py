@@ -29,15 +29,6 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
         yield shared
 
 
-@pytest.fixture
-def near(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A home whose path is short, so that the sockets are in it."""
-    home = tmp_path_factory.mktemp("h") / "home"
-    if not place(home).directory.startswith(str(home)):
-        pytest.skip("temporary directories have long names here")
-    return home
-
-
 def stranger(home: Path) -> socket.socket:
     """A connection that has not said what it is for."""
     connection = socket.socket(socket.AF_UNIX)
