@@ -323,7 +323,7 @@ def _finding(subject: str, text: str) -> Finding:
     problem, _, remedy = text.removeprefix(f"{subject} ").rstrip(".").rpartition(". ")
     if not problem:
         problem, remedy = remedy, "Run `memoryd doctor` again; if this stays, restore a backup"
-    return Finding(subject, problem, f"{remedy}.")
+    return Finding(subject, problem, remedy if remedy.endswith(";") else f"{remedy}.")  # SQL is to be copied
 
 
 def _named(workspace: Workspace) -> str:
