@@ -399,6 +399,20 @@ def test_a_full_disk_is_told_and_recovers(small_disk: Path) -> None:
     integrity(file)
 
 
+def test_a_disk_without_room_to_read_is_said_to_be_full(small_disk: Path) -> None:
+    here, file = workspace(), small_disk / "memory.db"
+    with closing(made(SingleFile(file))) as store:
+        put(store, here, "earlier")
+    with (small_disk / "ballast").open("wb", buffering=0) as ballast, suppress(OSError):
+        while True:
+            ballast.write(bytes(4096))
+    with closing(SqliteStore(SingleFile(file))) as store:
+        with pytest.raises(StoreError, match=r"The disk of .* is full.*free some space"):
+            words(store, here, "earlier")
+        (small_disk / "ballast").unlink()
+        assert words(store, here, "earlier") == ["earlier"]
+
+
 @pytest.mark.files
 def test_a_server_on_a_full_disk_answers(small_disk: Path, tmp_path: Path) -> None:
     environ = environment(tmp_path, MEMORY_DATA_DIR=str(small_disk / "data"))

@@ -1,6 +1,7 @@
 """Connections to SQLite, through apsw: how they are opened and queried, and what their errors mean."""
 
 import os
+import shutil
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from functools import cache
@@ -18,6 +19,7 @@ from memoryd.store.sqlite import fork
 from memoryd.text import segmented
 
 BUSY_MS = 30_000  # eight processes that write at once exceed five seconds now and then
+SHARED = 32 * 2**10  # bytes of the index of a write-ahead log, at least; without them SQLite tells of an I/O error
 CACHES = 64 * 2**20  # bytes of pages that all connections of this process together keep, as far as that is possible
 
 WRITTEN_AT, ROLLBACK = 18, b"\x01"  # where a file says how it is written: not with a write-ahead log
@@ -261,7 +263,16 @@ _MESSAGES: dict[type[Exception], str] = {  # errors from outside; apsw's other o
 def store_error(error: BaseException, path: Path) -> BaseException:
     """Return the StoreError for an error of a database or a file; any other error as it is."""
     text = next((text for kind, text in _MESSAGES.items() if isinstance(error, kind)), None)
+    if isinstance(error, apsw.IOError) and _is_full(path):
+        text = _MESSAGES[apsw.FullError]
     if text is None:
         return error
     busy = isinstance(error, apsw.BusyError | apsw.LockedError)
     return (StoreBusyError if busy else StoreError)(text.format(path=path, error=error, seconds=BUSY_MS / 1000))
+
+
+def _is_full(path: Path) -> bool:
+    """Return whether a disk lacks the room that processes take to read a database together."""
+    with suppress(OSError):
+        return shutil.disk_usage(path.parent).free < SHARED
+    return False
