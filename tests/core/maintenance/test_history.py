@@ -188,6 +188,18 @@ def test_what_was_believed_is_found_by_words_where_the_model_fails(tmp_path: Pat
         assert "Berlin" in kept.recall("Where was the office?", 500, as_of=before).text
 
 
+def test_the_last_change_is_undone_even_if_the_clock_was_set_back(
+    one: Engine, graph: Graph, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kept = memories(one).store("The lamp is red.")
+    for text, day in (("The lamp is green.", 9), ("The lamp is blue.", 5)):
+        with monkeypatch.context() as patched:
+            patched.setattr(one.clock, "now", lambda day=day: f"2040-01-0{day}T00:00:00.000Z")
+            correction.correct(graph.scope, Correction(id=kept.id, content=text))
+    (done,) = restore(graph, [kept.id])
+    assert done.text == "The lamp is green."
+
+
 def test_any_of_the_earlier_texts_can_be_restored(graph: Graph) -> None:
     for text in ("left", "came back"):
         observations.replace(graph, "Ann", 0, text)

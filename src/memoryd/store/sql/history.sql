@@ -77,10 +77,12 @@ WHERE d.workspace_id = :workspace AND d.superseded_by = :id AND d.ending = 'comp
 
 -- name: history.version
 -- The last earlier version of a record with another text, or of a node with another name; if there is none, the last one with other tags.
+-- The last one is that which ended when the present text began: clocks are set back, and those of machines differ.
 SELECT v.body, v.tags, v.importance, v.client, v.tool, coalesce(v.name, r.name) AS name
 FROM versions v JOIN records r ON r.workspace_id = v.workspace_id AND r.id = v.id
 WHERE v.workspace_id = :workspace AND v.id = :id
-ORDER BY CASE WHEN v.body <> r.body OR r.kind = 'entity' AND v.name <> r.name THEN 0 ELSE 1 END, v.until DESC LIMIT 1
+ORDER BY CASE WHEN v.body <> r.body OR r.kind = 'entity' AND v.name <> r.name THEN 0 ELSE 1 END,
+  CASE WHEN v.until = r.updated_at THEN 0 ELSE 1 END, v.until DESC LIMIT 1
 
 -- name: history.before
 -- The version of a record that ended at a certain time.
