@@ -85,9 +85,14 @@ def user_data(environ: Mapping[str, str]) -> str:
         return ""
     if sys.platform != "darwin" and os.path.isabs(given := environ.get("XDG_DATA_HOME", "").strip()):  # noqa: PTH117
         return f"{given}/memoryd"
-    home = environ.get("HOME", os.path.expanduser("~"))  # noqa: PTH111
     below = "Library/Application Support" if sys.platform == "darwin" else ".local/share"
-    return f"{home}/{below}/memoryd" if os.path.isabs(home) else ""  # noqa: PTH117
+    return f"{found}/{below}/memoryd" if (found := home(environ)) else ""
+
+
+def home(environ: Mapping[str, str]) -> str:
+    """Return the home of this user; '' without one that is an absolute path."""
+    found = environ.get("HOME", os.path.expanduser("~"))  # noqa: PTH111
+    return found if os.path.isabs(found) else ""  # noqa: PTH117
 
 
 def of_connection(environ: Mapping[str, str]) -> dict[str, str]:

@@ -10,6 +10,8 @@ from pydantic import BeforeValidator
 from memoryd import environment
 from memoryd.errors import InvalidInputError
 
+NO_HOME = "This user has no home directory, or HOME is no absolute path."
+
 
 def _words(value: object) -> object:
     """Split `a, b c` into `("a", "b", "c")`."""
@@ -29,10 +31,13 @@ def user_data() -> Path:
         return platformdirs.user_data_path("memoryd", appauthor=False)
     if found := environment.user_data(environment.current()):
         return Path(found)
-    raise InvalidInputError(
-        "This user has no home directory, or HOME is no absolute path. Set HOME, or MEMORY_DATA_DIR and "
-        "MEMORY_MODEL_DIR."
-    )
+    raise InvalidInputError(f"{NO_HOME} Set HOME, or MEMORY_DATA_DIR and MEMORY_MODEL_DIR.")
+
+
+def demand_home() -> None:
+    """Raise InvalidInputError for a user without a home, for whom platformdirs would take the account's, or fail."""
+    if sys.platform != "win32" and not environment.home(environment.current()):
+        raise InvalidInputError(f"{NO_HOME} Set HOME.")
 
 
 WordList = Annotated[tuple[str, ...], BeforeValidator(_words)]

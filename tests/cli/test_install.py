@@ -243,6 +243,22 @@ def test_a_client_that_was_never_started(at_home: Run, home: Path, client: str) 
     assert "command" in entry(home / FILES[client], client)
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="HOME means nothing there")
+@every_client
+@pytest.mark.parametrize("given", ["rel", ".", ""])
+def test_a_home_that_is_no_absolute_path_is_refused(
+    at_home: Run, home: Path, monkeypatch: pytest.MonkeyPatch, client: str, given: str
+) -> None:
+    """It would lead to files of the current directory, or of the account, which nobody named."""
+    monkeypatch.chdir(home)
+    monkeypatch.setenv("HOME", given)
+    monkeypatch.setenv("MEMORY_DATA_DIR", str(home / "data"))
+    for wanted in ("install", "uninstall"):
+        done = at_home(wanted, client, "--dry-run", code=2)
+        assert "HOME is no absolute path" in done.stderr
+    assert list(home.iterdir()) == []
+
+
 def test_where_macos_keeps_them(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HOME", str(home))
     monkeypatch.setattr(platformdirs, "PlatformDirs", platformdirs.macos.MacOS)

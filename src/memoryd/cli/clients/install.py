@@ -30,6 +30,7 @@ from memoryd.cli.clients.safe_replace import FileChange, change
 from memoryd.cli.frame import command, note
 from memoryd.errors import InvalidInputError, MemorydError, NotFoundError
 from memoryd.loopback import is_loopback
+from memoryd.setting_types import demand_home
 from memoryd.settings import AUTO, DEFAULT_WORKSPACE, Settings
 from memoryd.toolsets import chosen
 
@@ -150,6 +151,8 @@ class _Place:
     """Where the entry of a name belongs in a client's configuration."""
 
     def __init__(self, client: Client, name: str, file: Path | None) -> None:
+        if not file:
+            demand_home()
         self.client = client
         self.file = file.expanduser().absolute() if file else client.file()
         self.rules = client.permissions() if client.permissions and not file else None
