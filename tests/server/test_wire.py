@@ -13,7 +13,8 @@ from mcp.shared.message import SessionMessage
 from memoryd.core.engine import Engine
 from memoryd.server.app import MemoryServer
 from memoryd.server.calls import Calls
-from memoryd.server.wire import AT_ONCE, converse
+from memoryd.server.connection import AT_ONCE
+from memoryd.server.wire import converse
 from memoryd.settings import Settings
 from tests.clients import PATIENCE, environment
 from tests.wires import envelope

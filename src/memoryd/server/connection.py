@@ -22,6 +22,7 @@ _STATE = "memoryd/session"
 _CLIENT = "memoryd/client"
 CLIENT_LENGTH = 100  # maximum characters of a client's name
 _CHOSEN = "memoryd/chosen"
+AT_ONCE = 250  # maximum unanswered requests: of a token, a quarter of the connections, and of a client over stdio
 PAUSE = 0.1  # seconds between notices of progress
 
 

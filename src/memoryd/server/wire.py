@@ -13,11 +13,10 @@ from mcp.shared.message import SessionMessage
 from pydantic import ValidationError
 
 from memoryd.server.app import MemoryServer
-from memoryd.server.connection import Opening
+from memoryd.server.connection import AT_ONCE, Opening
 
 LAST_CALLS = 1.8  # seconds that running calls may still take: a client waits three for the end
 
-AT_ONCE = 250  # unanswered requests of a client, as over HTTP; more are read once it has read an answer
 ENDLESS = "subscriptions/listen"
 CANCELLED = "notifications/cancelled"  # the request it names is never answered
 

@@ -29,7 +29,7 @@ from memoryd.model import Workspace
 from memoryd.server.auth.app import DOCUMENTS, OAUTH, is_from_anywhere
 from memoryd.server.auth.metadata import challenge
 from memoryd.server.calls import RETRY, Calls
-from memoryd.server.connection import ADMISSION, Admission
+from memoryd.server.connection import ADMISSION, AT_ONCE, Admission
 from memoryd.server.http.openapi import WORKSPACE
 from memoryd.server.ui.access import ROOT
 from memoryd.settings import Settings
@@ -42,7 +42,6 @@ BOUND = ("/mcp", SSE, "/tools/")  # the paths that use a workspace
 LOCKED = "memoryd.locked"  # in the ASGI scope
 HEALTH = "/health"  # open to everyone; with a token the answer has details
 OPEN = (HEALTH, "/health/live", "/openapi.json")  # no token needed: they reveal no stored data
-AT_ONCE = 250  # maximum open requests of a token, streams included: a quarter of the connections
 
 _HOST = re.compile(r"(\[[0-9A-Fa-f:.]+\]|[^][:/?#@\s]+)(?::\d{1,5})?")  # RFC 9110, 7.2: uri-host [ ":" port ]
 _BY_PROXIES = re.compile(

@@ -7,7 +7,7 @@ from mcp.server.streamable_http import StreamableHTTPServerTransport
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 from starlette.types import Receive, Scope, Send
 
-from memoryd.server.http.entry import AT_ONCE
+from memoryd.server.connection import AT_ONCE
 
 RESUMED = b"last-event-id"
 MOST = AT_ONCE  # sessions of a token or a person, as many as their open requests; one takes 50 KB

@@ -28,7 +28,7 @@ def changed(connection: Connection, *, read_only: bool) -> list[str]:
 
 def _missing(connection: Connection) -> Iterator[str]:
     """Yield the indexes, triggers, keys and words that were dropped, or were never restored."""
-    there = {row["name"]: row["valid"] for row in _asked(connection, "upkeep.parts")}
+    there = {row["name"]: row["valid"] for row in _rows(connection, "upkeep.parts")}
     if "memoryd" not in there:
         yield "the text search configuration memoryd was dropped. Restore a backup."
     for part in _MAKING.finditer(_scripts()):
@@ -42,7 +42,7 @@ def _missing(connection: Connection) -> Iterator[str]:
 
 
 def _disabled(connection: Connection) -> Iterator[str]:
-    for row in _asked(connection, "upkeep.disabled"):
+    for row in _rows(connection, "upkeep.disabled"):
         who, which = ("As a superuser, say:", "ALL") if row["keys"] else (OWNER, "USER")
         if row["name"] in _tables():
             step = f"ALTER TABLE {row['name']} ENABLE TRIGGER {which}; then start memoryd's processes again."
@@ -50,7 +50,7 @@ def _disabled(connection: Connection) -> Iterator[str]:
 
 
 def _misled(connection: Connection) -> Iterator[str]:
-    for row in _asked(connection, "upkeep.misled"):
+    for row in _rows(connection, "upkeep.misled"):
         step = f"ALTER FUNCTION {row['name']} SET search_path = {row['place']}, pg_temp;"
         yield f"the function {row['name']} does not look in its own schema, {row['place']}. {OWNER} {step}"
 
@@ -58,7 +58,7 @@ def _misled(connection: Connection) -> Iterator[str]:
 def _barred(connection: Connection, needed: list[str]) -> Iterator[str]:
     """Yield what the role lacks: rights, or rows that row-level security hides."""
     server, ours = asked(connection, "upkeep.server"), _tables()
-    rows = [row for row in _asked(connection, "upkeep.rights") if row["name"] in ours]
+    rows = [row for row in _rows(connection, "upkeep.rights") if row["name"] in ours]
     if lacking := [row["name"] for row in rows if not set(needed).isdisjoint(row["lacks"])]:
         step = f'GRANT {", ".join(needed)} ON ALL TABLES IN SCHEMA {server["place"]} TO "{server["role"]}";'
         yield f"the role {server['role']} may not use {', '.join(lacking)} as it needs. {OWNER} {step}"
@@ -67,7 +67,7 @@ def _barred(connection: Connection, needed: list[str]) -> Iterator[str]:
         yield f'{problem}. As a superuser, say: ALTER ROLE "{server["role"]}" BYPASSRLS;'
 
 
-def _asked(connection: Connection, name: str) -> list[Row]:
+def _rows(connection: Connection, name: str) -> list[Row]:
     return connection.execute(load("postgres")[name]).fetchall()
 
 
