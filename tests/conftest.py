@@ -20,6 +20,7 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from memoryd import disk
+from memoryd import environment as environ
 from memoryd.models import helpers, weights
 from memoryd.models.onnx import BundledEmbedder, BundledReranker
 from memoryd.models.providers import Spec
@@ -58,6 +59,7 @@ def pytest_configure(config: pytest.Config) -> None:
         root = tempfile.mkdtemp(prefix="tests-", dir=IN_MEMORY if _in_memory(FOR_FILES) else None)
         os.environ["PYTEST_DEBUG_TEMPROOT"] = root
         config.add_cleanup(partial(shutil.rmtree, root, ignore_errors=True))
+    environ.limit_threads()  # also of the workers, which start after this
     gc.disable()  # until all is collected: nothing of it is garbage
 
 

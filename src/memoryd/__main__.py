@@ -3,7 +3,7 @@
 import gc
 import sys
 
-from memoryd import extras
+from memoryd import environment, extras
 
 if sys.platform != "win32":
     from memoryd import connect
@@ -16,6 +16,7 @@ def main() -> None:
     """Be the connector of an MCP client, or run a command."""
     if sys.platform != "win32":  # Python has no Unix sockets there
         connect.main()
+    environment.limit_threads()
     gc.disable()  # imports create a million objects that stay; collecting among them takes a fifth of the start-up time
     run = extras.named(COMMANDS["command"])
     gc.freeze()  # the collector skips imported objects from now on

@@ -18,7 +18,6 @@ from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
-from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
 from memoryd.model import Filter, Kind, VectorSet
 from memoryd.store.base import Queries, Row, Vector
@@ -378,19 +377,12 @@ def _grown(values: NDArray[Any], rows: int) -> NDArray[Any]:
     return grown
 
 
-@functools.cache
-def _use_one_thread() -> None:
-    """Limit BLAS in this process: a product takes a millisecond, so that a second thread only spins."""
-    threadpool_limits(limits=1, user_api="blas")
-
-
 class VectorIndexes:
     """The indexes in use, each loaded at its first use and updated from the file."""
 
     def __init__(self) -> None:
         self._indexes: OrderedDict[tuple[str, VectorSet, int], _Kept] = OrderedDict()
         self._lock = threading.Lock()
-        _use_one_thread()
 
     def ask(
         self, queries: Queries, sets: Sequence[VectorSet], dim: int, question: Callable[[VectorIndex], T]
