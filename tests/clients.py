@@ -68,10 +68,15 @@ def database(server: str, home: Path, like: str = "") -> str:
     """The URL of a database for a home on a Postgres server, made on first use: empty, or a copy of that at a URL."""
     name = "t" + hashlib.sha256(str(home).encode()).hexdigest()[:16]
     template = conninfo_to_dict(like)["dbname"] if like else _template(server)
-    with psycopg.connect(server, autocommit=True) as connection:
-        if not _exists(connection, name):
-            connection.execute(f"CREATE DATABASE {name} TEMPLATE {template} STRATEGY file_copy")
+    if not _exists(_connection(server), name):
+        _connection(server).execute(f"CREATE DATABASE {name} TEMPLATE {template} STRATEGY file_copy")
     return server.replace("/postgres?", f"/{name}?")
+
+
+@cache
+def _connection(server: str) -> psycopg.Connection[Any]:
+    """A connection that stays: each one starts a process of the server, which costs as much as making a database."""
+    return psycopg.connect(server, autocommit=True)
 
 
 @cache
