@@ -15,7 +15,7 @@ NAMING = "set_session_id"
 INTERNAL_ERROR = -32603
 UNKNOWN = (
     "The service of memoryd ended during this call. It is unknown whether the call took effect; check before you "
-    "repeat it."
+    "repeat it. `memoryd service logs` may tell why."
 )
 
 
