@@ -17,7 +17,7 @@ from tests.house_tree import PACKAGE, Located, imports, located, nodes, own_impo
 
 _PLAIN = {
     "errors", "hidden", "model", "text", "query_syntax", "prompts", "extras", "disk", "private", "loopback",
-    "certificates", "environment", "deadline", "origin", "setting_types",
+    "certificates", "proxies", "environment", "deadline", "origin", "setting_types",
 }  # fmt: skip
 _GROUND = _PLAIN | {"settings"}
 _CORE = _GROUND | {"store", "models", "core"}
@@ -45,7 +45,7 @@ ORDER = (
 HOMES = {
     **dict.fromkeys(("mcp", "mcp_types"), ("toolsets/", "server/")),
     **dict.fromkeys(("psycopg", "psycopg_pool", "pgvector"), ("store/postgres/",)),
-    "httpx2": ("certificates.py", "store/chroma/", "models/", "server/auth/"),
+    "httpx2": ("certificates.py", "proxies.py", "store/chroma/", "models/", "server/auth/"),
     "apsw": ("store/sqlite/",),
     **dict.fromkeys(("onnxruntime", "tokenizers", "fastembed", "openai"), ("models/",)),
     **dict.fromkeys(("typer", "rich", "tomlkit"), ("cli/",)),

@@ -77,6 +77,30 @@ def test_a_long_passage_is_sent_in_chunks_and_comes_back_in_order(service: Servi
     assert rows[-1, 2] < 0.1
 
 
+@pytest.mark.parametrize(("make", "answer"), BOTH)
+def test_no_proxy_is_between_this_machine_and_itself(
+    service: Service, make: Make, answer: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    service.answer = answer
+    monkeypatch.setenv("ALL_PROXY", "http://127.0.0.1:1")
+    assert make(service.url).dim == 3
+
+
+@pytest.mark.parametrize("make", EITHER)
+def test_a_socks_proxy_is_used_for_others(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ALL_PROXY", "socks5://127.0.0.1:1")
+    with pytest.raises(ModelError, match=r"refused|Connection error"):  # by the proxy; the host has no address
+        make("http://model.invalid")
+
+
+@pytest.mark.parametrize("make", EITHER)
+@pytest.mark.parametrize("proxy", ["socks4://127.0.0.1:1", "http://x:abc"])
+def test_what_is_no_proxy_is_named(make: Make, proxy: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ALL_PROXY", proxy)
+    with pytest.raises(InvalidInputError, match="HTTPS_PROXY"):
+        make("http://model.invalid")
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("text", ["", " \n", "\0", "a\ud800b"])
 @pytest.mark.parametrize(("make", "answer"), BOTH)

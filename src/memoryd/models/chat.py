@@ -12,6 +12,7 @@ from memoryd.errors import ModelError
 from memoryd.models.budget import HourlyBudget
 from memoryd.models.llm import Completion, Llm
 from memoryd.origin import address
+from memoryd.proxies import uses_proxies
 from memoryd.settings import Settings
 from memoryd.text import estimate_tokens
 
@@ -38,7 +39,7 @@ class Chat:
             base_url=settings.llm_base_url,
             timeout=None,
             max_retries=RETRIES,
-            http_client=openai.DefaultAsyncHttpxClient(verify=trusted()),
+            http_client=openai.DefaultAsyncHttpxClient(verify=trusted(), trust_env=uses_proxies(settings.llm_base_url)),
         )
         self._model = settings.llm_model
         self._takes_schemas = True

@@ -6,9 +6,9 @@ import httpx2
 
 from memoryd.certificates import trusted
 from memoryd.errors import InvalidInputError, ModelError
-from memoryd.loopback import is_loopback
 from memoryd.models.base import HURRY, TextEmbedder
 from memoryd.origin import address
+from memoryd.proxies import uses_proxies
 from memoryd.settings import Settings
 
 DEFAULT = "nomic-embed-text"
@@ -31,9 +31,8 @@ class OllamaEmbedder(TextEmbedder):
         super().__init__("ollama", self._model)
         self._url = base_url(settings.ollama_host)
         self._place = address(self._url)
-        local = is_loopback(urlsplit(self._url).hostname or "")
         self._timeout = timeout
-        self._client = httpx2.Client(verify=trusted(), trust_env=not local)
+        self._client = httpx2.Client(verify=trusted(), trust_env=uses_proxies(self._url))
         try:
             self._learn_dim()
         except ModelError:

@@ -6,6 +6,7 @@ from memoryd.certificates import trusted
 from memoryd.errors import ModelError
 from memoryd.models.base import HURRY, TextEmbedder
 from memoryd.origin import address
+from memoryd.proxies import uses_proxies
 from memoryd.settings import Settings
 
 DEFAULT = "text-embedding-3-small"
@@ -32,7 +33,7 @@ class OpenAIEmbedder(TextEmbedder):
             base_url=settings.openai_base_url,
             timeout=timeout,
             max_retries=1,
-            http_client=openai.DefaultHttpxClient(verify=trusted()),
+            http_client=openai.DefaultHttpxClient(verify=trusted(), trust_env=uses_proxies(settings.openai_base_url)),
         )
         self._place = address(str(self._client.base_url))
         self._hurried = self._client.with_options(timeout=min(HURRY, timeout), max_retries=0)

@@ -16,9 +16,10 @@ from typing import Protocol
 import httpx2
 
 from memoryd.certificates import trusted
-from memoryd.errors import ModelError
+from memoryd.errors import InvalidInputError, ModelError
 from memoryd.models.weights import Weight, put, sha256, wrong
 from memoryd.models.workplace import workplace
+from memoryd.proxies import uses_proxies
 
 log = logging.getLogger(__name__)
 
@@ -99,7 +100,14 @@ class Repository:
             try:
                 url = f"{self.url}/{weight.member}"
                 with (
-                    httpx2.stream("GET", url, follow_redirects=True, timeout=_HTTP_TIMEOUT, verify=trusted()) as answer,
+                    httpx2.stream(
+                        "GET",
+                        url,
+                        follow_redirects=True,
+                        timeout=_HTTP_TIMEOUT,
+                        verify=trusted(),
+                        trust_env=uses_proxies(url),
+                    ) as answer,
                     file.open("wb") as out,
                 ):
                     answer.raise_for_status()
@@ -107,7 +115,7 @@ class Repository:
                         if out.tell() > weight.size:
                             break
                         out.write(part)
-            except httpx2.HTTPError as error:
+            except (httpx2.HTTPError, InvalidInputError) as error:
                 cause = str(error) or type(error).__name__
                 raise ModelError(f"{self.name} did not deliver {weight.member}: {cause}") from error
             yield weight, file

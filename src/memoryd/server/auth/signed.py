@@ -11,6 +11,7 @@ import jwt
 
 from memoryd.certificates import trusted
 from memoryd.errors import InvalidInputError, ProviderAwayError
+from memoryd.proxies import uses_proxies
 
 log = logging.getLogger(__name__)
 
@@ -114,14 +115,15 @@ class Provider:
 def fetched(method: str, url: str, **options: Any) -> Claims:
     """Return a JSON object of the provider. Raise ProviderAwayError."""
     try:
-        with httpx2.stream(method, url, timeout=SECONDS, follow_redirects=False, verify=trusted(), **options) as answer:
+        options |= {"timeout": SECONDS, "verify": trusted(), "trust_env": uses_proxies(url)}
+        with httpx2.stream(method, url, follow_redirects=False, **options) as answer:
             body = bytearray()
             for part in answer.iter_bytes():
                 body += part
                 if len(body) > LARGEST:
                     raise ProviderAwayError(f"The answer of {url} is larger than {LARGEST} bytes.")
         found = httpx2.Response(answer.status_code, content=bytes(body)).json()
-    except (httpx2.HTTPError, ValueError) as error:
+    except (httpx2.HTTPError, InvalidInputError, ValueError) as error:
         raise ProviderAwayError(f"{url} cannot be fetched: {type(error).__name__}.") from None
     if answer.status_code != 200 or not isinstance(found, dict):
         raise ProviderAwayError(f"{url} is answered with {answer.status_code}.")

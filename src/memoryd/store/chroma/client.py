@@ -14,8 +14,8 @@ import httpx2
 
 from memoryd.certificates import trusted
 from memoryd.errors import StoreAwayError, StoreError
-from memoryd.loopback import is_loopback
 from memoryd.origin import address
+from memoryd.proxies import uses_proxies
 from memoryd.store.chroma.database import OTHER_MODEL, ChromaDatabase, GoneError, TakenError
 from memoryd.store.journal import ForeignServer, State
 
@@ -79,10 +79,10 @@ class Chroma:
         self.place = server.place
         self._lock = threading.Lock()
         self._known: str | None = None
-        host = urlsplit(f"//{server.place}").hostname  # None: a path, where memoryd's own server is
-        local = host is None or is_loopback(host)
+        elsewhere = urlsplit(f"//{server.place}").hostname is not None  # a path is where memoryd's own server is
+        proxies = elsewhere and uses_proxies(f"//{server.place}")
         limit = httpx2.Timeout(ANSWER, connect=CONNECT)
-        self._http = httpx2.Client(timeout=limit, verify=trusted(), trust_env=not local)
+        self._http = httpx2.Client(timeout=limit, verify=trusted(), trust_env=proxies)
 
     def state(self) -> State:
         """Return the server's state, without a request."""
