@@ -230,7 +230,8 @@ def test_nothing_on_this_side_of_the_internet_is_asked(publisher: Publisher) -> 
     [
         "http://x.example/c", "https://x.example", "https://x.example/", "https://x.example/a/../c",
         "https://u@x.example/c", "https://x.example/c#f", "https://x.example:port/c", f"https://x.example/{'c' * 600}",
-        "https://\u0445.example/c", "https:///c",
+        "https://\u0445.example/c", "https:///c", "https://a..b/c", "https://.example/c",
+        "https://x.example/\x7f", "https://x.exam\tple/c", f"https://{'c' * 64}.example/c",
     ],
 )  # fmt: skip
 def test_addresses_that_are_no_documents(url: str) -> None:

@@ -106,7 +106,9 @@ def _place(url: str) -> tuple[str, int]:
     try:
         parts = urlsplit(url)
         port = parts.port or 443
-    except ValueError:
+        (parts.hostname or "").encode("idna")  # as a name is asked for: no empty label, none over 63 characters
+        httpx2.URL(url)
+    except (ValueError, httpx2.InvalidURL):
         raise _wrong(url, "is no address") from None
     steps = parts.path.split("/")
     fine = parts.scheme == "https" and parts.hostname and parts.path not in ("", "/") and not parts.fragment
