@@ -50,6 +50,7 @@ from memoryd.server.http.entry import (
     undecided,
 )
 from memoryd.server.http.mcp_sessions import McpSessions
+from memoryd.server.http.messages import Messages
 from memoryd.server.http.metrics import HealthChecks, Metrics
 from memoryd.server.http.tools import Plain
 from memoryd.server.threads import share_heaps
@@ -224,9 +225,9 @@ def assembled(
     locked = partial(Guard, issuer=public, level="write" if gate.issues else None)
     stream = _Stream(server, manager, callers, sse)
     routes: list[BaseRoute] = [
-        Route("/mcp", locked(gate.guarding(manager.asgi_app)), methods=None if lasting else ["POST"]),
+        Route("/mcp", locked(gate.guarding(Messages(manager.asgi_app))), methods=None if lasting else ["POST"]),
         Route(SSE, locked(stream), methods=["GET"]),
-        Mount(MESSAGES, locked(sse.handle_post_message)),
+        Mount(MESSAGES, locked(Messages(sse.handle_post_message))),
         Route("/tools/{name}", locked(request_response(plain.call)), methods=["POST"]),
         Route("/openapi.json", plain.openapi),
         Route("/health", health.ready),
