@@ -103,7 +103,7 @@ class _Wire:
 def refusal_of(error: Exception | None) -> types.JSONRPCError:
     """Return the answer to what the SDK could not read as a message, for which it has none or pydantic's text."""
     problems = _problems(error)
-    broken = any(problem["type"] in _BROKEN for problem in problems)
+    broken = any(problem["type"] in _BROKEN for problem in problems) or (isinstance(error, ValueError) and not problems)
     whole = next((problem["input"] for problem in problems if broken or _of_whole(problem)), None)
     code = types.PARSE_ERROR if broken else types.INVALID_REQUEST
     text = "Parse error: this is not valid JSON in UTF-8." if broken else "Invalid request: not a JSON-RPC message."

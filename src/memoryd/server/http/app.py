@@ -280,14 +280,6 @@ class _Stream:
             del self._callers.opened[stream]
 
 
-def _is_wrong(record: logging.LogRecord) -> bool:
-    """Return whether the SDK logs what is an error: that a client has gone is none."""
-    return not (record.exc_info and isinstance(record.exc_info[1], ClientDisconnect))
-
-
-logging.getLogger("mcp.server.streamable_http").addFilter(_is_wrong)
-
-
 class Logged:
     """ASGI middleware: logs one line for each request, without its content."""
 
