@@ -325,6 +325,14 @@ def test_listen_is_acknowledged_first_and_brings_only_what_was_asked(wire: Open,
 
 
 @pytest.mark.parametrize("era", [MODERN])
+def test_a_stream_has_as_many_resources_as_a_connection(listen: Listen) -> None:
+    ears = listen()
+    wanted = {"resourceSubscriptions": [f"{VAULT}/{number}" for number in range(1_001)]}
+    error = ears.wire.request("subscriptions/listen", {"_meta": ears.meta, "notifications": wanted})["error"]
+    assert (error["code"], "can have 1000 subscriptions" in error["message"]) == (-32602, True)
+
+
+@pytest.mark.parametrize("era", [MODERN])
 def test_each_stream_has_its_own_and_ends_when_it_is_cancelled(listen: Listen) -> None:
     ears = listen()
     second = ears.listen(K, listed=False)

@@ -17,6 +17,7 @@ from memoryd.server.connection import Callers, connection_of, on_close
 from memoryd.toolsets import resources
 
 MOST = 1_000  # maximum subscriptions of a connection
+TOO_MANY = f"A connection can have {MOST} subscriptions."
 PATIENCE = 1.0  # seconds that a client waits for a database that is slow or unreachable
 MOMENT = 0.05  # seconds within which several changes become one notice
 
@@ -99,7 +100,7 @@ class Notices:
         wanted = self._wanted.get(connection_of(ctx), {})
         _drop(wanted, place.uri)
         if len(wanted) >= MOST:
-            raise InvalidParamsError(f"A connection can have {MOST} subscriptions. Unsubscribe from one first.")
+            raise InvalidParamsError(f"{TOO_MANY} Unsubscribe from one first.")
         wanted[params.uri] = place.uri
         return types.EmptyResult()
 
@@ -112,6 +113,8 @@ class Notices:
 
     async def listen(self, ctx: Any, params: types.SubscriptionsListenRequestParams) -> types.SubscriptionsListenResult:
         """Handle subscriptions/listen, which is answered when it ends."""
+        if len(params.notifications.resource_subscriptions or ()) > MOST:
+            raise InvalidParamsError(f"{TOO_MANY} Listen for fewer.")
         bus = InMemorySubscriptionBus()
         wanted = {uri: _normal_form(uri) for uri in params.notifications.resource_subscriptions or ()}
 

@@ -1,7 +1,7 @@
 """A client of stdio's kind, on whatever carries its lines: both eras of the protocol, bad lines, a prompt end."""
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import anyio
@@ -55,8 +55,8 @@ class _Wire:
         async with self._eras:
             async for line in self._in:
                 if isinstance(line, Exception):
-                    if refusal := _refusal(line):
-                        await self._out.send(SessionMessage(refusal))
+                    if not _is_blank(line):
+                        await self._out.send(SessionMessage(refusal_of(line)))
                     continue
                 if self._opening.turns(line.message):
                     await self._finish()
@@ -100,16 +100,23 @@ class _Wire:
             self._answered.set()
 
 
-def _refusal(error: Exception) -> types.JSONRPCError | None:
-    """Return the answer to a line that is not a message, which the SDK would ignore; None for a blank line."""
-    problems = error.errors() if isinstance(error, ValidationError) else []
-    broken = any(problem["type"] in _BROKEN for problem in problems)
+def refusal_of(error: Exception | None) -> types.JSONRPCError:
+    """Return the answer to what the SDK could not read as a message, for which it has none or pydantic's text."""
+    problems = _problems(error)
+    broken = any(problem["type"] in _BROKEN for problem in problems) or (isinstance(error, ValueError) and not problems)
     whole = next((problem["input"] for problem in problems if broken or _of_whole(problem)), None)
-    if isinstance(whole, str) and not whole.strip():
-        return None
     code = types.PARSE_ERROR if broken else types.INVALID_REQUEST
-    text = "Parse error: the line is not valid JSON in UTF-8." if broken else "Invalid request: not a JSON-RPC message."
+    text = "Parse error: this is not valid JSON in UTF-8." if broken else "Invalid request: not a JSON-RPC message."
     return types.JSONRPCError(jsonrpc="2.0", id=_id_of(whole), error=types.ErrorData(code=code, message=text))
+
+
+def _is_blank(error: Exception) -> bool:
+    """Return whether a line that is not a message has nothing in it, which is no error."""
+    return any(isinstance(line := problem["input"], str) and not line.strip() for problem in _problems(error))
+
+
+def _problems(error: Exception | None) -> Sequence[Mapping[str, Any]]:
+    return error.errors() if isinstance(error, ValidationError) else ()
 
 
 _BROKEN = {"json_invalid", "string_unicode"}

@@ -150,7 +150,8 @@ def test_a_forged_form_is_refused(server: HttpServer, client: Plain) -> None:
     page = victim.opens(client.asks())
     stranger = thief.logs_in(page)
     assert (stranger.status_code, "takes no cookies" in stranger.text) == (403, True)
-    assert victim.logs_in(page, sign="0" * 64).status_code == 403, "without the page"
+    for sign in ("0" * 64, "\u00e9", ""):
+        assert victim.logs_in(page, sign=sign).status_code == 403, "without the page"
     form = hidden(page.text) | {"password": PASSWORD}
     for headers in ({"Sec-Fetch-Site": "cross-site"}, {"Sec-Fetch-Site": "same-site"}, {"Origin": "null"}):
         assert victim.asks("POST", "/oauth/login", data=form, headers=headers).status_code == 403, headers
@@ -331,6 +332,9 @@ def test_a_client_with_a_secret_has_to_know_it(server: HttpServer, method: str) 
         "code_verifier": "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk",
     }
     assert server.request("POST", "/oauth/token", data=fields, auth=basic).status_code == 200, "also without client_id"
+    for unreadable in ("Basic \u00e4", "Basic =", "Basic /w=="):
+        headers = {"Authorization": unreadable.encode("latin-1")}
+        assert server.request("POST", "/oauth/token", data=fields, headers=headers).status_code == 401
     with beside(server) as engine:
         kept = engine.store.read(None, lambda q: q.one("clients.by_id", id=client.registered["client_id"]))
     assert secret not in str(kept)

@@ -2,6 +2,7 @@
 
 import ipaddress
 import json
+import socket
 import ssl
 import threading
 from collections.abc import Iterator
@@ -13,11 +14,14 @@ from typing import Any
 import anyio
 import pytest
 import trustme
+from anyio import to_thread
 
 from memoryd.core.access.redirects import acceptable
 from memoryd.errors import InvalidInputError
+from memoryd.server.auth import documents
 from memoryd.server.auth.documents import ClientDocuments, IpAddress, is_public
 from memoryd.server.http.app import application
+from tests.clients import PATIENCE
 from tests.http import HttpServer, bearer
 from tests.server.auth.kit import BACK, Browser, Plain, Storage, let_in, provider, published, told
 
@@ -225,12 +229,41 @@ def test_nothing_on_this_side_of_the_internet_is_asked(publisher: Publisher) -> 
     assert len(publisher.asked) == before
 
 
+def test_slow_name_servers_hold_nobody_elses_threads(monkeypatch: pytest.MonkeyPatch) -> None:
+    end, asked = threading.Event(), list[str]()
+
+    def slow(host: str, *_: object, **__: object) -> list[object]:
+        asked.append(host)
+        end.wait(PATIENCE)
+        return []
+
+    monkeypatch.setattr(documents, "SECONDS", 0.2)
+    monkeypatch.setattr(socket, "getaddrinfo", slow)
+
+    async def ask(known: ClientDocuments, number: int) -> None:
+        with pytest.raises(InvalidInputError, match="could not be fetched"):
+            await known.get(f"https://{number}.example/c")
+
+    async def main() -> None:
+        known = ClientDocuments()
+        async with anyio.create_task_group() as tasks:
+            for number in range(50):
+                tasks.start_soon(ask, known, number)
+            await anyio.wait_all_tasks_blocked()
+            assert to_thread.current_default_thread_limiter().borrowed_tokens == 0
+        end.set()
+
+    anyio.run(main)
+    assert asked
+
+
 @pytest.mark.parametrize(
     "url",
     [
         "http://x.example/c", "https://x.example", "https://x.example/", "https://x.example/a/../c",
         "https://u@x.example/c", "https://x.example/c#f", "https://x.example:port/c", f"https://x.example/{'c' * 600}",
-        "https://\u0445.example/c", "https:///c",
+        "https://\u0445.example/c", "https:///c", "https://a..b/c", "https://.example/c",
+        "https://x.example/\x7f", "https://x.exam\tple/c", f"https://{'c' * 64}.example/c",
     ],
 )  # fmt: skip
 def test_addresses_that_are_no_documents(url: str) -> None:

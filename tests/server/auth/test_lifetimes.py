@@ -11,10 +11,11 @@ import pytest
 
 from memoryd.core.access import access_log, logins, oauth_clients
 from memoryd.core.access.accounts import Person
+from memoryd.core.access.hashes import hashed
 from memoryd.core.access.logins import Asked, Issued
 from memoryd.core.engine import Engine
 from memoryd.settings import Settings
-from tests.clients import NO_MODELS, environment
+from tests.clients import NO_MODELS, environment, until
 from tests.http import SESSION, WORKSPACE, HttpServer, bearer, beside, free_port, memoryd
 from tests.server.auth.kit import BACK, CHALLENGE, PASSWORD, VERIFIER, Browser, Plain, published, works
 
@@ -228,6 +229,35 @@ def test_clients_that_were_never_let_in_make_room(tmp_path: Path, monkeypatch: p
         assert clients.get(used.id)
         registered = {entry.detail for entry in access_log.last(engine.store, 10)}
         assert registered == {used.id, *unused[2:]}, "nor do their entries in the list grow without end"
+
+
+@pytest.mark.stores
+def test_requests_that_nobody_has_logged_in_for_make_room(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(logins, "MOST", 3)
+    settings = Settings.read(environment(tmp_path) | NO_MODELS)
+    with Engine(settings, fetch=False) as engine:
+        asked = Asked(client="c", client_name="c", redirect_uri=BACK, challenge=CHALLENGE)
+        person = Person(subject="owner", name="owner", level="admin", workspace="", until="9")
+        decided = engine.logins.begin(asked)
+        engine.logins.identify(decided, "browser", person)
+        strangers = [engine.logins.begin(asked) for _ in range(5)]
+        assert engine.logins.decided(decided, "browser").person == person
+        assert sum(kept(engine, key) is not None for key in strangers) == 3
+
+
+@pytest.mark.stores
+def test_a_request_that_was_not_granted_is_forgotten_soon(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(logins, "REQUEST_TIME", timedelta(0))
+    with Engine(Settings.read(environment(tmp_path) | NO_MODELS), fetch=False) as engine:
+        key = engine.logins.begin(Asked(client="c", client_name="c", redirect_uri=BACK, challenge=CHALLENGE))
+        until(lambda: engine.clock.now() > kept(engine, key)["expires_at"], "its end")
+        engine.logins.tidy(lambda: False)
+        assert kept(engine, key) is None, "without a day's delay"
+
+
+def kept(engine: Engine, key: str) -> Any:
+    """The row of a request, also if it has expired."""
+    return engine.store.read(None, lambda q: q.one("authorizations.by_id", id=hashed(key), code="", now=""))
 
 
 @pytest.mark.stores

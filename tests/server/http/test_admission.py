@@ -169,6 +169,19 @@ def test_frames_that_are_wrong_do_no_harm(place: Place) -> None:
             assert raw.answer()[0] in (0, 400, 401)
 
 
+def test_a_body_of_many_small_chunks_is_refused(place: Place) -> None:
+    named = b"Authorization: Bearer " + granted(place.server, "chunks").encode() + b"\r\n"
+    head, end = CALL + named + b"Transfer-Encoding: chunked\r\n\r\n", b"1\r\n}\r\n0\r\n\r\n"
+    for chunks, status in (
+        (b"1\r\n \r\n" * 900, 200),
+        (b"1\r\n \r\n" * 1_100, 400),
+        (b"60\r\n%b\r\n" % (b" " * 96) * 9_000, 200),
+    ):
+        with place.raw() as raw:
+            raw.send(head + b"1\r\n{\r\n" + chunks + end)
+            assert raw.answer()[0] == status
+
+
 @pytest.mark.slow
 def test_a_body_of_two_lengths_is_refused(place: Place) -> None:
     with place.raw() as raw:

@@ -1,5 +1,6 @@
 """What stands against pages, strangers, too much at once, and ends that nobody planned."""
 
+import gzip
 import signal
 import socket
 import ssl
@@ -167,6 +168,16 @@ def test_a_body_that_is_too_large(server: HttpServer, path: str, status: int) ->
     chunks = (b"100000\r\n" + b" " * 0x100000 + b"\r\n") * 5
     for rest in (f"Content-Length: {LARGEST + 1}\r\n\r\n".encode(), b"Transfer-Encoding: chunked\r\n\r\n" + chunks):
         assert raw(server, head.encode() + rest).startswith(f"HTTP/1.1 {status} ".encode())
+
+
+@pytest.mark.parametrize("encoding", ["gzip", "x-gzip", "deflate", "identity, br", "ZSTD"])
+@pytest.mark.parametrize("path", ["/mcp", "/sse/messages/", "/tools/memory_store", "/ui/login"])
+def test_a_compressed_body_is_not_read(server: HttpServer, path: str, encoding: str) -> None:
+    bomb = gzip.compress(b" " * 10_000_000)
+    headers = {"Content-Encoding": encoding, WORKSPACE: "one", "Content-Type": "application/json"}
+    answer = server.request("POST", path, content=bomb, headers=headers)
+    assert (answer.status_code, answer.headers["Accept-Encoding"]) == (415, "identity")
+    assert "without Content-Encoding" in answer.json()["error"]
 
 
 @contextmanager

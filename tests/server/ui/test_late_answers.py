@@ -100,3 +100,16 @@ def test_a_view_that_is_asked_for_takes_the_place_of_the_one_asked_for_before(ta
     with tab.page.expect_event("requestfailed", lambda request: request.url.endswith("/history")):
         tab.page.click("nav >> text=Vault")
     tab.page.wait_for_selector("main[data-view=vault]")
+
+
+def test_an_answer_of_the_search_does_not_come_after_another_view(tab: Tab) -> None:
+    search, over = Held(tab, "q=cellar"), list[str]()
+    tab.page.on("requestfailed", lambda request: over.append(request.url))
+    tab.page.fill("#q", "cellar")
+    search.wait()
+    tab.page.click("nav >> text=Vault")
+    tab.page.wait_for_selector("main[data-view=vault]")
+    until(lambda: tab.page.evaluate("1") and any("q=cellar" in url for url in over), "the end of the search", 10)
+    assert tab.page.url.endswith("/vault")
+    tab.page.go_back()
+    tab.page.wait_for_selector("#search")

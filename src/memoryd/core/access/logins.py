@@ -19,6 +19,7 @@ from memoryd.errors import InvalidInputError, NotFoundError
 from memoryd.store.base import Queries, Row, Store
 
 REQUEST_TIME = timedelta(minutes=10)  # in which a person logs in and consents
+MOST = 5_000  # requests for which no one has logged in
 CODE_TIME = timedelta(seconds=60)
 ACCESS_TIME = timedelta(hours=1)
 REFRESH_TIME = timedelta(days=90)  # since the last use
@@ -96,15 +97,23 @@ class Logins:
     # a person decides ------------------------------------------------------------------------------------------------
 
     def begin(self, asked: Asked) -> str:
-        """Keep a request for REQUEST_TIME, and return its key."""
+        """Keep a request for REQUEST_TIME, and return its key.
+
+        Anybody may make some: of those for which no one has logged in, the oldest make room.
+        """
         key = secrets.token_urlsafe(32)
         row = {
             "id": hashed(key), "client": asked.client, "client_name": asked.client_name,
             "redirect_uri": asked.redirect_uri, "state": asked.state, "challenge": asked.challenge,
             "asked": asked.level, "until": self._clock.ago(-REQUEST_TIME),
         }  # fmt: skip
+
+        def add(queries: Queries) -> None:
+            queries.run("authorizations.add", **row)
+            queries.run("authorizations.make_room", most=MOST)
+
         self._store.placement.create(None)
-        self._store.write(None, lambda q: q.run("authorizations.add", **row))
+        self._store.write(None, add)
         return key
 
     def pending(self, key: str) -> Authorization:

@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 
 import anyio
 import httpx2
-from anyio import to_thread
+from anyio import CapacityLimiter, to_thread
 
 from memoryd.certificates import trusted
 from memoryd.core.access.oauth_clients import OAuthClient, called
@@ -27,6 +27,7 @@ SECONDS = 5.0
 FRESH = 600.0  # seconds for which a document is not fetched again
 MOST = 500  # documents that are kept
 LENGTH = 500  # characters of an address
+NAMES = 4  # names that are looked up at the same time: whose name servers are slow must not hold everybody's threads
 TRANSLATED = ipaddress.ip_network("64:ff9b::/96")  # RFC 6052: IPv4 addresses, also private ones
 
 IpAddress = ipaddress.IPv4Address | ipaddress.IPv6Address
@@ -49,6 +50,7 @@ class ClientDocuments:
         self._reaches = reaches
         self._tls = tls
         self._known: dict[str, tuple[float, OAuthClient]] = {}
+        self._names = CapacityLimiter(NAMES)
 
     async def get(self, url: str) -> OAuthClient:
         """Return the client of a document. Raise InvalidInputError."""
@@ -63,7 +65,9 @@ class ClientDocuments:
         host, port = _place(url)
         try:
             with anyio.fail_after(SECONDS):
-                address = await to_thread.run_sync(self._resolved, host, port, abandon_on_cancel=True)
+                address = await to_thread.run_sync(
+                    self._resolved, host, port, abandon_on_cancel=True, limiter=self._names
+                )
                 return await self._read(url, host, address)
         except (OSError, httpx2.HTTPError, TimeoutError) as error:
             failed = f"could not be fetched ({type(error).__name__})"
@@ -106,7 +110,9 @@ def _place(url: str) -> tuple[str, int]:
     try:
         parts = urlsplit(url)
         port = parts.port or 443
-    except ValueError:
+        (parts.hostname or "").encode("idna")  # as a name is asked for: no empty label, none over 63 characters
+        httpx2.URL(url)
+    except (ValueError, httpx2.InvalidURL):
         raise _wrong(url, "is no address") from None
     steps = parts.path.split("/")
     fine = parts.scheme == "https" and parts.hostname and parts.path not in ("", "/") and not parts.fragment

@@ -1,7 +1,6 @@
 """The endpoints that clients call themselves: they register, fetch tokens and revoke them."""
 
 import base64
-import binascii
 import logging
 import time
 from collections.abc import Callable, Mapping
@@ -185,7 +184,7 @@ def _basic(request: Request) -> tuple[str, str] | None:
         return None
     try:
         name, _, secret = base64.b64decode(value, validate=True).decode().partition(":")
-    except (binascii.Error, UnicodeDecodeError):
+    except ValueError:
         raise _unknown() from None
     if unstorable(unquote_plus(name)):
         raise _unknown()

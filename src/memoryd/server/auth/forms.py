@@ -61,13 +61,16 @@ def sender_of(request: Request) -> str:
     return str(ipaddress.ip_network((address, 64), strict=False)) if address.version == 6 else host
 
 
-async def body_of(request: Request) -> bytes:
-    """Return the body of a request. Raise HTTPException if it is too long."""
+async def body_of(request: Request, most: int = BODY) -> bytes:
+    """Return the body of a request. Raise HTTPException if it is too long, ClientDisconnect if it does not end."""
+    too_large = HTTPException(413, f"The body is larger than {most} bytes.")
+    if int(request.headers.get("content-length") or 0) > most:
+        raise too_large
     received = bytearray()
     async for part in request.stream():
         received += part
-        if len(received) > BODY:
-            raise HTTPException(413, f"The body is larger than {BODY} bytes.")
+        if len(received) > most:
+            raise too_large
     return bytes(received)
 
 

@@ -271,7 +271,7 @@ class LoginPages:
             minutes = int(REQUEST_TIME.total_seconds() // 60)
             why = f"This took longer than {minutes} minutes, or your browser takes no cookies."
             raise OAuthProblem("access_denied", f"{why} Begin again in your client.", 403)
-        if not own or not hmac.compare_digest(_sign(browser, key), form.get("sign", "")):
+        if not own or not hmac.compare_digest(_sign(browser, key).encode(), form.get("sign", "").encode()):
             raise OAuthProblem("access_denied", "This form does not belong to this browser. Begin again.", 403)
         return key, browser, form
 

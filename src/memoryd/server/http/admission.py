@@ -32,6 +32,7 @@ SWEEP = 1.0  # seconds between checks of the deadlines
 MOST = 1_000  # maximum connections
 RESERVED = 256  # descriptors reserved for databases and models
 
+CHUNKS, SMALLEST = 1_000, 64  # how many chunks a body may have, and more if they have so many bytes on average
 LENGTHS = {b"content-length", b"transfer-encoding"}  # what says where a body ends
 _BLANK_LINE = re.compile(rb"\n\r?\n")  # the end of a head for h11
 
@@ -122,6 +123,8 @@ class _Parser(h11.Connection):
 
     refusal = HTTPStatus.BAD_REQUEST
     """The status to answer an invalid request with."""
+    _chunks = _content = 0
+    """Of the body: a chunk costs as much as a thousand bytes of one, and all that has arrived is parsed in one go."""
 
     def next_event(self) -> Any:
         if self.their_state is h11.IDLE and (status := excess(self.trailing_data[0])):
@@ -130,6 +133,12 @@ class _Parser(h11.Connection):
         event = super().next_event()
         if isinstance(event, h11.Request) and dict(event.headers).keys() >= LENGTHS:
             raise h11.RemoteProtocolError("two lengths")  # a proxy may have read the other one (RFC 9112, 6.1)
+        if isinstance(event, h11.Request):
+            self._chunks = self._content = 0
+        if isinstance(event, h11.Data):
+            self._chunks, self._content = self._chunks + event.chunk_start, self._content + len(event.data)
+            if self._chunks > CHUNKS + self._content // SMALLEST:
+                raise h11.RemoteProtocolError("small chunks")
         return event
 
 

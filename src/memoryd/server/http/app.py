@@ -50,6 +50,7 @@ from memoryd.server.http.entry import (
     undecided,
 )
 from memoryd.server.http.mcp_sessions import McpSessions
+from memoryd.server.http.messages import Messages
 from memoryd.server.http.metrics import HealthChecks, Metrics
 from memoryd.server.http.tools import Plain
 from memoryd.server.threads import share_heaps
@@ -224,9 +225,9 @@ def assembled(
     locked = partial(Guard, issuer=public, level="write" if gate.issues else None)
     stream = _Stream(server, manager, callers, sse)
     routes: list[BaseRoute] = [
-        Route("/mcp", locked(gate.guarding(manager.asgi_app)), methods=None if lasting else ["POST"]),
+        Route("/mcp", locked(gate.guarding(Messages(manager.asgi_app))), methods=None if lasting else ["POST"]),
         Route(SSE, locked(stream), methods=["GET"]),
-        Mount(MESSAGES, locked(sse.handle_post_message)),
+        Mount(MESSAGES, locked(Messages(sse.handle_post_message))),
         Route("/tools/{name}", locked(request_response(plain.call)), methods=["POST"]),
         Route("/openapi.json", plain.openapi),
         Route("/health", health.ready),
@@ -277,14 +278,6 @@ class _Stream:
                 )  # fmt: skip
         finally:
             del self._callers.opened[stream]
-
-
-def _is_wrong(record: logging.LogRecord) -> bool:
-    """Return whether the SDK logs what is an error: that a client has gone is none."""
-    return not (record.exc_info and isinstance(record.exc_info[1], ClientDisconnect))
-
-
-logging.getLogger("mcp.server.streamable_http").addFilter(_is_wrong)
 
 
 class Logged:

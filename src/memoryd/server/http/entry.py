@@ -44,6 +44,7 @@ HEALTH = "/health"  # open to everyone; with a token the answer has details
 OPEN = (HEALTH, "/health/live", "/openapi.json")  # no token needed: they reveal no stored data
 
 _HOST = re.compile(r"(\[[0-9A-Fa-f:.]+\]|[^][:/?#@\s]+)(?::\d{1,5})?")  # RFC 9110, 7.2: uri-host [ ":" port ]
+_COMPRESSED = re.compile(r"\b(gzip|compress|deflate|br|zstd)\b", re.IGNORECASE)
 _BY_PROXIES = re.compile(
     r"(x-)?(original-)?forwarded(-.+)?|via|x-real-ip|(x-proxyuser|true-client|x-client|x-cluster-client)-ip|x-scheme"
     r"|front-end-https|cdn-loop|(x-envoy|x-amzn?|x-azure|x-arr|x-appengine|x-vercel|cf|fly|ngrok|tailscale)-.+"
@@ -186,6 +187,9 @@ class Entrance:
             raise Refusal(421, "Invalid Host header")
         if origin and not name_of(origin.partition("://")[2]):
             raise Refusal(403, "Invalid Origin header")
+        if _COMPRESSED.search(request.headers.get("content-encoding", "")):
+            text = "The body is compressed. Send it as it is, without Content-Encoding."
+            raise Refusal(415, text, **{"Accept-Encoding": "identity"})
         if is_open(request):
             return
         try:

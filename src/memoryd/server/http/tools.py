@@ -21,10 +21,11 @@ from memoryd.errors import (
     TimedOutError,
     UncertainError,
 )
+from memoryd.server.auth.forms import body_of
 from memoryd.server.auth.step_up import insufficient
 from memoryd.server.calls import RETRY, Calls
 from memoryd.server.connection import ADMISSION, Admission, Caller, client_name, session_name
-from memoryd.server.http.entry import Refusal, header_of
+from memoryd.server.http.entry import header_of
 from memoryd.server.http.openapi import SESSION, document
 from memoryd.settings import SESSION_LENGTH
 from memoryd.toolsets.registry import Tool
@@ -63,8 +64,6 @@ class Plain:
                 client=client_name(request.headers.get("user-agent", "")),
             )  # fmt: skip
             answer, _ = await self._calls.run(caller, tool, arguments)
-        except Refusal as refused:
-            return refused.response
         except MemorydError as error:
             status = next(status for kind, status in STATUS if isinstance(error, kind))
             retry = error.seconds if isinstance(error, OverloadedError) else RETRY
@@ -99,14 +98,7 @@ def _session(request: Request) -> str:
 async def _arguments(request: Request) -> Mapping[str, Any]:
     if request.headers.get("content-type", "").partition(";")[0].strip().lower() != "application/json":
         raise InvalidInputError("Send the arguments as application/json.")
-    too_large = Refusal(413, f"The body is larger than {LARGEST} bytes.")
-    if int(request.headers.get("content-length") or 0) > LARGEST:
-        raise too_large
-    body = bytearray()
-    async for part in request.stream():
-        body += part
-        if len(body) > LARGEST:
-            raise too_large
+    body = await body_of(request, LARGEST)
     try:
         arguments = json.loads(body or b"{}")
     except (ValueError, RecursionError) as error:

@@ -5,6 +5,12 @@ INSERT INTO authorizations (
   code, login, used_at, expires_at)
 VALUES (:id, :client, :client_name, :redirect_uri, :state, :challenge, :asked, '', '', '', '', '', '', '', '', '', :until)
 
+-- name: authorizations.make_room
+-- Forget the oldest requests for which no one has logged in, but for :most.
+DELETE FROM authorizations WHERE id IN (
+  SELECT id FROM authorizations WHERE subject = '' ORDER BY expires_at, id LIMIT (
+    SELECT CASE WHEN count(*) > :most THEN count(*) - :most ELSE 0 END FROM authorizations WHERE subject = ''))
+
 -- name: authorizations.by_id
 -- A request to log in that has not expired: it has no code, or the one that :code is the hash of.
 SELECT id, client, client_name, redirect_uri, state, challenge, asked, browser, subject, person, level, workspace,
@@ -110,7 +116,7 @@ DELETE FROM login_tokens WHERE login IN (SELECT id FROM logins WHERE subject = :
 -- name: logins.ended
 -- Whether there is anything to forget.
 SELECT 1 AS yes FROM login_tokens WHERE expires_at < :now
-UNION ALL SELECT 1 FROM authorizations WHERE expires_at < :before
+UNION ALL SELECT 1 FROM authorizations WHERE (code = '' AND expires_at < :now) OR expires_at < :before
 UNION ALL SELECT 1 FROM oauth_clients WHERE used_at = '' AND created_at < :before
 UNION ALL SELECT 1 FROM logins WHERE expires_at < :now
 LIMIT 1

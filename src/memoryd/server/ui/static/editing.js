@@ -31,6 +31,8 @@ document.addEventListener("htmx:beforeSwap", (event) => {
   const another = target.matches("#results, #main") && document.querySelector("#busy.htmx-request, a.htmx-request");
   const late = elt.matches("body, #toast") ? correcting || another : elt.closest("#search") && correcting && !focused?.closest("#search");
   if (late) /** @type {any} */ (event).detail.shouldSwap = false;
+  // what was searched for before another view came would put its own address in the place of that view's
+  else target.querySelector("#search")?.dispatchEvent(new CustomEvent("htmx:abort", { bubbles: true, detail: {} }));
   if (late || !place?.contains(focused)) return;
   const card = /** @type {HTMLElement | null} */ (focused?.closest("article") ?? null);
   left = { id: card?.dataset.id, at: Math.max(0, [...document.querySelectorAll("article.card")].indexOf(/** @type {HTMLElement} */ (card))) };

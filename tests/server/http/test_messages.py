@@ -1,0 +1,78 @@
+"""What comes as a message and is none, and requests that cannot be told apart."""
+
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+from mcp import types
+
+from tests.clients import LEGACY, PATIENCE, Json
+from tests.http import Ears, HttpThread, serving
+from tests.server.http.test_safety import ERAS, locked
+
+INVALID, BROKEN = types.INVALID_REQUEST, types.PARSE_ERROR
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[HttpThread]:
+    with serving(tmp_path_factory.mktemp("messages"), "--workspace", "default") as server:
+        yield server
+
+
+@pytest.mark.parametrize(
+    ("body", "code", "number"),
+    [
+        (b"", BROKEN, None), (b"{", BROKEN, None), (b"[" * 10_000, BROKEN, None), (b"\xff", BROKEN, None),
+        (b'{"jsonrpc": "2.0", "id": "\\ud800", "method": "ping"}', BROKEN, None),
+        (b'{"jsonrpc": "2.0", "id": ' + b"9" * 100_000 + b', "method": "ping"}', BROKEN, None),
+        (b"[]", INVALID, None), (b"null", INVALID, None), (b"1", INVALID, None), (b"[" * 99 + b"]" * 99, INVALID, None),
+        (b'[{"jsonrpc": "2.0", "id": 1, "method": "ping"}]', INVALID, None),
+        (b'{"jsonrpc": "2.0", "id": 7}', INVALID, 7), (b'{"jsonrpc": "2.0", "id": 7, "method": 8}', INVALID, 7),
+        (b'{"jsonrpc": "2.0", "id": "a", "method": "ping", "params": []}', INVALID, "a"),
+        (b'{"jsonrpc": "2.0", "id": null, "method": "ping"}', INVALID, None),
+        (b'{"jsonrpc": "2.0", "id": true, "method": "ping"}', INVALID, None),
+        (b'{"jsonrpc": "2.0", "id": 1.5, "method": "ping"}', INVALID, None),
+        (b'{"jsonrpc": "2.0", "id": NaN, "method": "ping"}', INVALID, None),
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("era", ERAS)
+def test_what_is_no_message_is_refused_in_plain_words(
+    server: HttpThread, era: str, body: bytes, code: int, number: object
+) -> None:
+    with closing(Ears(server, era, {})) as ears:
+        headers = ears.headers({"json": {"method": "ping", "params": {}}}) | {"Content-Type": "application/json"}
+        answer = server.request("POST", ears._post_to, content=body, headers=headers)
+    assert (answer.status_code, answer.headers["content-type"]) == (400, "application/json")
+    told = answer.json()
+    assert (told["id"], told["error"]["code"]) == (number, code)
+    assert told["error"]["message"] in (
+        "Parse error: this is not valid JSON in UTF-8.", "Invalid request: not a JSON-RPC message.",
+    )  # fmt: skip
+
+
+@pytest.mark.files
+def test_an_id_is_of_one_request_of_a_session_at_a_time(tmp_path: Path) -> None:
+    def asked(number: object, method: str = "tools/list", **params: Any) -> Json:
+        return {"jsonrpc": "2.0", "id": number, "method": method, "params": params}
+
+    slow = asked(7, "tools/call", name="memory_store", arguments={"content": "slow"})
+    with (
+        serving(tmp_path, "--workspace", "default") as server,
+        closing(Ears(server, LEGACY, {})) as mine,
+        closing(Ears(server, LEGACY, {})) as other,
+        ThreadPoolExecutor(2) as pool,
+    ):
+        assert server.tool("memory_store", content="before").status_code == 200
+        with locked(server, "default"):
+            both = {pool.submit(mine.post, slow) for _ in range(2)}
+            refused = next(as_completed(both, PATIENCE))
+            for answer in (refused.result(), mine.post(asked(7)), mine.post(asked("7"))):
+                assert (answer.status_code, str(answer.json()["id"])) == (400, "7")
+                assert "another request of this session has this id" in answer.json()["error"]["message"]
+            assert mine.post(asked(8)).status_code == other.post(asked(7)).status_code == 200
+        (done,) = both - {refused}
+        assert done.result(PATIENCE).json()["result"]["structuredContent"]["status"] == "stored"
+        assert mine.post(asked(7)).status_code == 200
