@@ -5,14 +5,16 @@ import signal
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from pathlib import Path
 from typing import Any, TypeVar
+from unittest.mock import patch
 
 import anyio
 import pytest
 from mcp import Client, types
 
+from memoryd.core.base.clock import moment, timestamp
 from memoryd.core.engine import Engine
 from memoryd.server.app import MemoryServer
 from memoryd.server.calls import Calls
@@ -216,8 +218,9 @@ def test_they_go_when_the_connection_closes(a: Agent, pipe: Pipe, home: Path, ho
 def later(home: Path, days: float) -> Iterator[Engine]:
     """Another process, so many days later."""
     with Engine(Settings.read(environment(home)), fetch=False) as engine:
-        engine.clock._last = datetime.now(UTC) + timedelta(days=days)
-        yield engine
+        present = engine.clock.now
+        with patch.object(engine.clock, "now", lambda: timestamp(moment(present()) + timedelta(days=days))):
+            yield engine
 
 
 def test_what_a_killed_process_left_goes_after_a_day(pipe: Pipe, home: Path) -> None:

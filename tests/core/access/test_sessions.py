@@ -221,11 +221,12 @@ def test_who_goes_on_says_so_also_after_a_sleep(tmp_path: Path, brief: None) -> 
         assert left(tmp_path) == ["k"], "it ends nothing of its own"
 
 
-def test_a_process_renews_by_the_time_of_day(tmp_path: Path) -> None:
+def test_a_process_renews_by_the_time_of_day(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with engine(tmp_path) as here:
         here.sessions.join("s")
         commit(here, "s", "k")
-        here.clock._last = datetime.now(UTC) + timedelta(days=3)  # the machine slept
+        later = here.clock.ago(timedelta(days=-3))
+        monkeypatch.setattr(here.clock, "now", lambda: later)  # the machine slept
         here.sessions.tend(never)
         assert left(tmp_path) == ["k"]
 

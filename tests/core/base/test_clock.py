@@ -32,6 +32,15 @@ def test_the_clock_is_the_clock_of_the_world() -> None:
     assert now < FOREVER
 
 
+@pytest.mark.parametrize(("ahead", "follows"), [(timedelta(days=5000), True), (timedelta(hours=12), False)])
+def test_a_clock_that_was_far_ahead_is_right_again(ahead: timedelta, *, follows: bool) -> None:
+    clock = Clock()
+    clock._last = datetime.now(UTC) + ahead  # the machine's was wrong, and was set back
+    first, second = clock.now(), clock.now()
+    assert first < second
+    assert (first <= timestamp(datetime.now(UTC) + timedelta(seconds=1))) is follows
+
+
 @pytest.mark.parametrize(
     ("text", "expected"),
     [

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
@@ -53,6 +54,17 @@ def test_a_lease_runs_out_unless_it_is_renewed(open_one: Open, monkeypatch: pyte
         assert one.take("work", 0.6)
     until(lambda: two.take("work"), "the end of the lease")
     assert not one.take("work")
+
+
+def test_a_process_that_died_with_a_wrong_clock_keeps_no_lease(open_one: Open, monkeypatch: pytest.MonkeyPatch) -> None:
+    died, ahead, two = open_one(), open_one(), open_one().leases
+    for one, days in ((died, 5000), (ahead, 0.5)):
+        wrong = one.clock.ago(timedelta(days=-days))
+        monkeypatch.setattr(one.clock, "now", lambda time=wrong: time)
+    assert died.leases.take("work")
+    assert two.take("work")
+    assert ahead.leases.take("other work")
+    assert not two.take("other work"), "it may live, with a clock that differs"
 
 
 def test_of_many_who_want_it_one_has_it(open_one: Open) -> None:

@@ -9,6 +9,7 @@ from functools import partial
 from pathlib import Path
 from subprocess import PIPE
 from typing import Any
+from unittest.mock import patch
 
 import apsw
 import pytest
@@ -366,6 +367,19 @@ def test_one_workspace_is_purged(here: Engine, tmp_path: Path) -> None:
     keeper = Retention(here.store, here.workspaces, here.clock, here.leases, 0)
     keeper.purge_workspace(here.workspaces.ensure("other"))
     assert there(tmp_path) == {ids["default"]}
+
+
+def test_a_purge_is_logged_with_its_time(here: Engine, caplog: pytest.LogCaptureFixture) -> None:
+    here.retention.purge(never)
+    memories(here).forget(Criteria(ids=(memories(here).store("text").id,)))
+    caplog.set_level("INFO", "memoryd.core.records.retention")
+    here.retention.purge(never)
+    assert caplog.messages == []
+    later = here.clock.ago(timedelta(days=-5000))
+    with patch.object(here.clock, "now", lambda: later):  # the machine's clock is wrong
+        before = here.clock.ago(timedelta(days=30))
+        here.retention.purge(never)
+    assert caplog.messages == [f"purged 1 record(s) of default that were deleted until {before}"]
 
 
 @pytest.mark.slow

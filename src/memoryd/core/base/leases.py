@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import timedelta
 
-from memoryd.core.base.clock import Clock
+from memoryd.core.base.clock import ASTRAY, Clock
 from memoryd.store.base import Store
 
 TERM = 20.0  # seconds until a lease expires; after the death of its holder others wait for so long
@@ -30,7 +30,8 @@ class Leases:
         if now < self._taken.get(name, -math.inf) + RENEWAL:
             return True
         until, present = self._clock.ago(timedelta(seconds=-term)), self._clock.now()
-        row = {"name": name, "holder": self._holder, "until": until, "now": present}
+        astray = self._clock.ago(-ASTRAY)
+        row = {"name": name, "holder": self._holder, "until": until, "now": present, "astray": astray}
         mine = self._store.write(None, lambda q: bool(q.run("leases.take", **row)))
         self._taken |= {name: now} if mine else {}
         return mine

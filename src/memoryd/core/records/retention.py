@@ -1,5 +1,6 @@
 """Background work on the store: purging after the retention, unfinished archiving, indexes."""
 
+import logging
 from collections.abc import Callable
 from datetime import timedelta
 
@@ -9,6 +10,7 @@ from memoryd.core.workspaces.registry import Workspaces, going_on
 from memoryd.model import Workspace
 from memoryd.store.base import Queries, Store
 
+log = logging.getLogger(__name__)
 PURGEABLE = ("records.purgeable", "relations.purgeable", "versions.purgeable")
 FOREVER_DAYS = 365_000  # a longer retention would lead back before the calendar
 
@@ -48,17 +50,23 @@ class Retention:
         before = self._clock.ago(self._retention)
         if self._store.read(workspace, lambda q: _purgeable(q, before)):
             with self._leases.alone(f"purge {workspace.id}") as mine:
-                if mine:
-                    self._store.write(workspace, lambda q: _remove(q, before))
+                purged = self._store.write(workspace, lambda q: _remove(q, before)) if mine else 0
+            if purged:  # with the time: a clock that is wrong empties the trash
+                log.info("purged %d record(s) of %s that were deleted until %s", purged, workspace.name, before)
 
 
 def _purgeable(queries: Queries, before: str) -> bool:
     return any(queries.one(statement, before=before) for statement in PURGEABLE)
 
 
-def _remove(queries: Queries, before: str) -> None:
-    """Delete rows and words in one transaction: without the rows, leftover words could not be found."""
+def _remove(queries: Queries, before: str) -> int:
+    """Delete rows and words in one transaction, and return the number of records.
+
+    Without the rows, leftover words could not be found.
+    """
     queries.run("relations.purge", before=before)
     queries.run("versions.purge", before=before)
-    if queries.run("records.purge", before=before):
+    purged = queries.run("records.purge", before=before)
+    if purged:
         queries.run("words.optimize")
+    return purged

@@ -1,8 +1,8 @@
 -- name: leases.take
--- Take a lease until :until if it is free, expired or the holder's own.
+-- Take a lease until :until if it is free, expired, the holder's own, or taken by a clock that was wrong.
 INSERT INTO leases (name, holder, expires_at) VALUES (:name, :holder, :until)
 ON CONFLICT (name) DO UPDATE SET holder = excluded.holder, expires_at = excluded.expires_at
-WHERE leases.holder = excluded.holder OR leases.expires_at < :now
+WHERE leases.holder = excluded.holder OR leases.expires_at < :now OR leases.expires_at > :astray
 
 -- name: leases.release
 -- Release a lease.
