@@ -18,10 +18,13 @@ def main() -> None:
         connect.main()
     environment.limit_threads()
     gc.disable()  # imports create a million objects that stay; collecting among them takes a fifth of the start-up time
-    run = extras.named(COMMANDS["command"])
-    gc.freeze()  # the collector skips imported objects from now on
-    gc.enable()
-    run()
+    try:
+        run = extras.named(COMMANDS["command"])
+        gc.freeze()  # the collector skips imported objects from now on
+        gc.enable()
+        run()
+    except KeyboardInterrupt:  # before a command has begun, which ends with this code, too
+        sys.exit(130)
 
 
 if __name__ == "__main__":

@@ -45,6 +45,13 @@ def numbers(said: str) -> list[tuple[str, ...]]:
     return re.findall(r"^(\w+) +(\d+) +(\d+) +(\d+) *$", said, re.MULTILINE)
 
 
+@pytest.mark.parametrize(
+    "command", [("export",), ("export", "--format", "markdown"), ("backup",), ("models", "export")]
+)
+def test_nothing_is_written_to_a_file_called_like_stdout(home: Path, command: tuple[str, ...]) -> None:
+    assert "name one" in run(home, *command, "-", code=2).stderr
+
+
 @pytest.mark.process
 def test_out_of_one_home_and_into_another(filled: Path, tmp_path: Path, file: Path) -> None:
     said = process(filled, "export", file, "--all")

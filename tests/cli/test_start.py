@@ -1,5 +1,6 @@
 """A command imports what it needs: each is a process that a person, or an agent at every turn, waits for."""
 
+import gc
 import json
 import subprocess
 import sys
@@ -7,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from memoryd import __main__ as entry
+from memoryd import extras
 from tests.clients import PATIENCE, environment
 
 SERVER = {"mcp", "mcp_types", "starlette", "uvicorn", "onnxruntime", "httpx2", "limits"}
@@ -48,3 +51,15 @@ def test_a_command_imports_what_it_needs(home: Path, arguments: list[str], needl
     modules = loaded(home, *arguments, stdin=json.dumps({"session_id": "s", "transcript_path": "/nowhere"}))
     assert "memoryd.cli" in modules
     assert modules & needless == set()
+
+
+def test_ctrl_c_before_a_command_has_begun_is_no_failure(monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(_target: str) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(sys, "argv", ["memoryd", "recall", "port"])
+    monkeypatch.setattr(extras, "named", interrupted)
+    with pytest.raises(SystemExit) as ended:
+        entry.main()
+    gc.enable()
+    assert ended.value.code == 130

@@ -35,14 +35,17 @@ class FullDisk(io.StringIO):
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
 
-@pytest.mark.parametrize("arguments", [["--version"], ["--help"], ["recall", "--help"], ["workspace", "list"]])
+@pytest.mark.parametrize("arguments", [["--version"], ["--help"], ["recall", "--help"], ["store", "Tea is green."]])
 def test_what_cannot_be_printed_is_said_in_one_line(
     arguments: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setenv("MEMORY_DATA_DIR", str(tmp_path))
+    for name, value in ({"MEMORY_DATA_DIR": str(tmp_path)} | NO_MODELS).items():
+        monkeypatch.setenv(name, value)
     monkeypatch.setattr(sys, "stdout", FullDisk())
     monkeypatch.setattr(sys, "argv", ["memoryd", *arguments])
     with pytest.raises(SystemExit) as ended:
         cli.main()
     assert ended.value.code == 1
-    assert capsys.readouterr().err.splitlines() == ["[Errno 28] No space left on device"]
+    (line,) = capsys.readouterr().err.splitlines()
+    assert line.startswith("[Errno 28] No space left on device")
+    assert ("stays changed" in line) == (arguments[0] == "store")

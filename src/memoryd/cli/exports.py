@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from memoryd.cli import show
-from memoryd.cli.frame import PLACE, AsJson, command, note, out, reported
+from memoryd.cli.frame import PLACE, AsJson, command, new_file, note, out, reported
 from memoryd.core.engine import Engine
 from memoryd.core.journal.journal import Journal
 from memoryd.core.scope import Scope
@@ -58,7 +58,7 @@ def export(
     """Write a workspace, or all of them, into one file of JSON lines, or a folder of Markdown; `import` reads both."""
     if form not in EXPORT_FORMATS:
         raise InvalidInputError(f"There is no format {form[:50]!r}. There are: {', '.join(EXPORT_FORMATS)}.")
-    path = file.expanduser().absolute()
+    path = new_file(file)
     if form == "markdown":
         _notebook(settings, path, every=every, as_json=as_json)
         return

@@ -5,6 +5,7 @@ import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from inspect import Parameter, Signature, signature
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -65,6 +66,8 @@ OPTIONS: Mapping[str, tuple[Any, Any]] = {
 FILES = ("data_dir", "db_path")
 PLACE = (*FILES, "workspace")
 
+UNPRINTED = ", where the output goes. What the command changed stays changed: look before you repeat it."
+"""What follows the error of a stream, which unlike a file has no name."""
 UNFOLDED = 1_000  # columns if stdout is not a terminal: programs that read a table need whole lines
 
 
@@ -118,8 +121,10 @@ def errors_reported() -> Iterator[None]:
         yield
     except InvalidInputError as error:
         raise fail(str(error), WRONG_INPUT) from None
-    except (MemorydError, OSError) as error:
+    except MemorydError as error:
         raise fail(str(error), FAILED) from None
+    except OSError as error:
+        raise fail(f"{error}{'' if error.filename else UNPRINTED}", FAILED) from None
     except KeyboardInterrupt:
         raise typer.Exit(INTERRUPTED) from None
 
@@ -133,6 +138,13 @@ def fail(message: str, code: int) -> typer.Exit:
 def note(message: str) -> None:
     """Print a note on stderr."""
     err.print(Text(printable(message), style="yellow"), soft_wrap=True)
+
+
+def new_file(given: Path) -> Path:
+    """Return the whole path of a file to write. Raise InvalidInputError for `-`, by which stdout is meant."""
+    if str(given) == "-":
+        raise InvalidInputError("What is written appears whole or not at all, so it needs a file: name one.")
+    return given.expanduser().absolute()
 
 
 # terminal output -----------------------------------------------------------------------------------------------------

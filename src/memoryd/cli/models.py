@@ -6,7 +6,7 @@ from typing import Annotated, Any
 import typer
 
 from memoryd.cli import show
-from memoryd.cli.frame import FILES, AsJson, command, out, reported
+from memoryd.cli.frame import FILES, AsJson, command, new_file, out, reported
 from memoryd.core.engine import Engine
 from memoryd.errors import ModelError
 from memoryd.models import archive, weights
@@ -36,7 +36,7 @@ def export(
     settings: Settings, file: Annotated[Path, typer.Argument(help="The archive; an existing file is replaced.")]
 ) -> None:
     """Write the bundled models into one file, for a machine without a network."""
-    target = file.expanduser().absolute()
+    target = new_file(file)
     archive.export_archive(weights.place(settings), target)
     out.print(f"Wrote {target}: {show.size(target.stat().st_size)}.", soft_wrap=True)
 

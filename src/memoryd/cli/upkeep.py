@@ -7,7 +7,7 @@ import typer
 from rich.text import Text
 
 from memoryd.cli import service, show
-from memoryd.cli.frame import FAILED, FILES, AsJson, command, out, reported
+from memoryd.cli.frame import FAILED, FILES, AsJson, command, new_file, out, reported
 from memoryd.core.admin.doctor import Diagnosis, Doctor
 from memoryd.core.engine import Engine
 from memoryd.core.transfer import migration
@@ -68,7 +68,7 @@ def backup(
     as_json: AsJson = False,
 ) -> None:
     """Write everything into one file, consistent even while others write, and check it."""
-    target = file.expanduser().absolute()
+    target = new_file(file)
     with Engine(settings, fetch=False) as engine, reported() as report:
         engine.demand_database()
         records = migration.backup(engine, target, report)
