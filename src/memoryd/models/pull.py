@@ -158,7 +158,7 @@ def _fetch(directory: Path, temporary: Path, report: PullProgress) -> str:
             for weight, file in source.fetch(wanted, into, report):
                 put(file, directory, weight)
         except ModelError as error:
-            failures.append(str(error))
+            failures.append(str(error).rstrip("."))
         else:
             if failures:
                 log.warning("models: downloaded from %s after: %s", source.name, "; ".join(failures))
