@@ -10,6 +10,7 @@ import pytest
 
 from memoryd import cli
 from tests.clients import NO_MODELS
+from tests.commands import run
 
 
 @pytest.mark.parametrize(("arguments", "code"), [(["store"], 2), (["store", "Tea is green.", "--json"], 0)])
@@ -35,17 +36,32 @@ class FullDisk(io.StringIO):
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
 
-@pytest.mark.parametrize("arguments", [["--version"], ["--help"], ["recall", "--help"], ["store", "Tea is green."]])
+@pytest.mark.parametrize("arguments", [["--version"], ["--help"], ["recall", "--help"]])
 def test_what_cannot_be_printed_is_said_in_one_line(
     arguments: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    for name, value in ({"MEMORY_DATA_DIR": str(tmp_path)} | NO_MODELS).items():
-        monkeypatch.setenv(name, value)
+    monkeypatch.setenv("MEMORY_DATA_DIR", str(tmp_path))
     monkeypatch.setattr(sys, "stdout", FullDisk())
     monkeypatch.setattr(sys, "argv", ["memoryd", *arguments])
     with pytest.raises(SystemExit) as ended:
         cli.main()
     assert ended.value.code == 1
+    assert capsys.readouterr().err.splitlines() == ["[Errno 28] No space left on device"]
+
+
+@pytest.mark.parametrize("arguments", [[], ["--json"]])
+def test_a_memory_whose_receipt_cannot_be_printed_is_not_reported_as_lost(
+    arguments: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name, value in ({"MEMORY_DATA_DIR": str(tmp_path)} | NO_MODELS).items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.setattr(sys, "argv", ["memoryd", "store", "Tea is green.", *arguments])
+    with monkeypatch.context() as full:
+        full.setattr(sys, "stdout", FullDisk())
+        with pytest.raises(SystemExit) as ended:
+            cli.main()
+    assert ended.value.code == 1
     (line,) = capsys.readouterr().err.splitlines()
-    assert line.startswith("[Errno 28] No space left on device")
-    assert ("stays changed" in line) == (arguments[0] == "store")
+    assert "could not be written (No space left on device)" in line
+    assert "check before you repeat it" in line
+    assert "Tea is green." in run(tmp_path, "inspect", "--view", "recent", MEMORY_DATA_DIR=str(tmp_path)).stdout

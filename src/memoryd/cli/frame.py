@@ -14,7 +14,7 @@ from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, T
 from rich.text import Text
 
 from memoryd.core.records.records import written_by
-from memoryd.errors import InvalidInputError, MemorydError
+from memoryd.errors import InvalidInputError, MemorydError, UncertainError
 from memoryd.hidden import shown
 from memoryd.settings import Settings
 
@@ -66,15 +66,34 @@ OPTIONS: Mapping[str, tuple[Any, Any]] = {
 FILES = ("data_dir", "db_path")
 PLACE = (*FILES, "workspace")
 
-UNPRINTED = ", where the output goes. What the command changed stays changed: look before you repeat it."
-"""What follows the error of a stream, which unlike a file has no name."""
 UNFOLDED = 1_000  # columns if stdout is not a terminal: programs that read a table need whole lines
+
+
+@contextmanager
+def delivered() -> Iterator[None]:
+    """Raise UncertainError if stdout takes nothing more: the caller would repeat what the command has already done."""
+    try:
+        yield
+    except OSError as error:
+        raise UncertainError(
+            f"The output could not be written ({error.strerror}). What the command changes may be changed already: "
+            "check before you repeat it."
+        ) from None
+
+
+class _Output(Console):
+    """Stdout."""
+
+    def print(self, *objects: Any, **how: Any) -> None:
+        with delivered():
+            super().print(*objects, **how)
 
 
 def _console(*, stderr: bool) -> Console:
     stream = sys.stderr if stderr else sys.stdout
     width = None if stream and stream.isatty() else UNFOLDED
-    return Console(markup=False, emoji=False, highlight=False, stderr=stderr, width=width)
+    kind = Console if stderr else _Output
+    return kind(markup=False, emoji=False, highlight=False, stderr=stderr, width=width)
 
 
 out, err = _console(stderr=False), _console(stderr=True)
@@ -121,10 +140,8 @@ def errors_reported() -> Iterator[None]:
         yield
     except InvalidInputError as error:
         raise fail(str(error), WRONG_INPUT) from None
-    except MemorydError as error:
+    except (MemorydError, OSError) as error:
         raise fail(str(error), FAILED) from None
-    except OSError as error:
-        raise fail(f"{error}{'' if error.filename else UNPRINTED}", FAILED) from None
     except KeyboardInterrupt:
         raise typer.Exit(INTERRUPTED) from None
 

@@ -9,7 +9,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from memoryd.cli.frame import out, printable
+from memoryd.cli.frame import delivered, out, printable
 from memoryd.model import Workspace
 
 SHOWN = 400  # characters of a memory in a list
@@ -18,7 +18,9 @@ SHOWN = 400  # characters of a memory in a list
 def as_json(value: object) -> None:
     """One JSON value; beyond ASCII only where the stream can carry it."""
     unicode = (sys.stdout.encoding or "").lower().startswith("utf")
-    out.file.write(json.dumps(value, ensure_ascii=not unicode, indent=1) + "\n")
+    with delivered():
+        out.file.write(json.dumps(value, ensure_ascii=not unicode, indent=1) + "\n")
+        out.file.flush()
 
 
 def verbatim(text: str, console: Console = out, style: str = "") -> None:
