@@ -3,13 +3,14 @@
 import errno
 import io
 import os
+import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
 from memoryd import cli
-from tests.clients import NO_MODELS
+from tests.clients import NO_MODELS, PATIENCE, environment
 from tests.commands import run
 
 
@@ -65,3 +66,17 @@ def test_a_memory_whose_receipt_cannot_be_printed_is_not_reported_as_lost(
     assert "could not be written (No space left on device)" in line
     assert "check before you repeat it" in line
     assert "Tea is green." in run(tmp_path, "inspect", "--view", "recent", MEMORY_DATA_DIR=str(tmp_path)).stdout
+
+
+@pytest.mark.process
+@pytest.mark.parametrize("arguments", [[], ["--json"]])
+def test_who_reads_no_further_is_told_nothing(arguments: list[str], home: Path) -> None:
+    run(home, "store", "Tea is green.")
+    command = [sys.executable, "-m", "memoryd", "inspect", *arguments]
+    reader, writer = os.pipe()
+    os.close(reader)
+    ended = subprocess.run(
+        command, stdout=writer, stderr=subprocess.PIPE, env=environment(home), timeout=PATIENCE, check=False
+    )
+    os.close(writer)
+    assert (ended.returncode, ended.stderr) == (1, b"")

@@ -74,6 +74,8 @@ def delivered() -> Iterator[None]:
     """Raise UncertainError if stdout takes nothing more: the caller would repeat what the command has already done."""
     try:
         yield
+    except BrokenPipeError:  # who reads has enough, as `head` has
+        out.on_broken_pipe()
     except OSError as error:
         raise UncertainError(
             f"The output could not be written ({error.strerror}). What the command changes may be changed already: "

@@ -161,6 +161,14 @@ def test_a_disk_that_is_nearly_full(patient: Patient, monkeypatch: pytest.Monkey
     assert "the disk has 0 MiB left" in patient.finding().problem
 
 
+def test_a_file_where_the_directory_has_to_be(patient: Patient) -> None:
+    patient.data.parent.mkdir(exist_ok=True)
+    patient.data.write_text("in the way")
+    assert "it is a file" in patient.finding().problem
+    with pytest.raises(StoreError, match="is no directory"):
+        patient.store("nowhere")
+
+
 # database files ------------------------------------------------------------------------------------------------------
 
 

@@ -182,7 +182,9 @@ class Doctor:
         if shared := shared_folder(path):
             yield Finding(str(shared.path), f"the database is in {shared.problem}", REMEDY)
         folder = next(parent for parent in path.parents if parent.exists())
-        if not os.access(folder, os.W_OK) or (path.exists() and not os.access(path, os.W_OK)):
+        if not folder.is_dir():
+            yield Finding(str(folder), "it is a file where a directory has to be", "Choose another place.")
+        elif not os.access(folder, os.W_OK) or (path.exists() and not os.access(path, os.W_OK)):
             yield Finding(str(path), "this user cannot write it", "Give the user write access to it and its directory.")
         needed = max(LITTLE_SPACE, sum(place.size for place in self._places()))
         if (free := shutil.disk_usage(folder).free) < needed:

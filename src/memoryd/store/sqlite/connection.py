@@ -233,6 +233,7 @@ def explained(path: Path) -> Iterator[None]:
 
 
 _MESSAGES: dict[type[Exception], str] = {  # errors from outside; apsw's other ones are faults of this code
+    FileExistsError: "{path} cannot be opened: {error.filename} is no directory. Choose another place.",
     apsw.BusyError: "Another process kept {path} locked for {seconds:g} s. Nothing was stored by this call; try again.",
     apsw.LockedError: "{path} was locked by another process. Nothing was stored by this call; try again.",
     apsw.FullError: "The disk of {path} is full. Nothing was stored by this call; free some space.",
