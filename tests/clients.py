@@ -1,5 +1,6 @@
 """Clients of a real server process: `Agent` is the MCP SDK's, driven from synchronous tests; `Wire` is raw lines."""
 
+import atexit
 import hashlib
 import json
 import sys
@@ -76,7 +77,9 @@ def database(server: str, home: Path, like: str = "") -> str:
 @cache
 def _connection(server: str) -> psycopg.Connection[Any]:
     """A connection that stays: each one starts a process of the server, which costs as much as making a database."""
-    return psycopg.connect(server, autocommit=True)
+    made = psycopg.connect(server, autocommit=True)
+    atexit.register(made.close)
+    return made
 
 
 @cache
