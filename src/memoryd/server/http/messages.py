@@ -1,6 +1,7 @@
 """Bodies that are no messages, and requests that would never be answered: they are refused before the SDK sees them."""
 
 from mcp import types
+from mcp.server.streamable_http import MCP_SESSION_ID_HEADER
 from mcp.server.transport_security import DEFAULT_MAX_REQUEST_BODY_SIZE
 from pydantic_core import from_json
 from starlette.requests import Request
@@ -10,7 +11,6 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from memoryd.server.auth.forms import body_of
 from memoryd.server.wire import refusal_of
 
-SESSION = "mcp-session-id"
 IN_USE = "Invalid request: another request of this session has this id and is not answered yet. Give each its own."
 
 
@@ -31,7 +31,7 @@ class Messages:
         request = Request(scope, receive)
         read = [await body_of(request, DEFAULT_MAX_REQUEST_BODY_SIZE)]
         number, refusal = _read(read[0])
-        session = request.headers.get(SESSION)
+        session = request.headers.get(MCP_SESSION_ID_HEADER)
         asked = {(session, str(number))} if session and number is not None else set()
         if asked & self._open:
             refusal = types.JSONRPCError(

@@ -9,7 +9,6 @@ from anyio import CapacityLimiter, to_thread
 from limits import parse
 from limits.storage import MemoryStorage
 from limits.strategies import MovingWindowRateLimiter
-from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response, StreamingResponse
 from starlette.routing import BaseRoute, Mount, Route, Router
@@ -23,6 +22,7 @@ from memoryd.core.scope import Scope as CoreScope
 from memoryd.core.workspaces.registry import usable
 from memoryd.errors import InvalidInputError, MemorydError, NotFoundError, StoreError
 from memoryd.model import Workspace
+from memoryd.server.auth.forms import body_of
 from memoryd.server.ui import (
     audit,
     correcting,
@@ -109,7 +109,7 @@ class Page:
                 return _refused(403, "This page is not for other sites.")
             if request.method not in SAFE and not (is_own(request) and "hx-request" in request.headers):
                 return _refused(403, "Changes are made from the page itself alone.")
-            form = parse_qs((await _body(request)).decode(errors="replace"), keep_blank_values=True)
+            form = parse_qs((await body_of(request, BODY)).decode(errors="replace"), keep_blank_values=True)
             try:
                 return await to_thread.run_sync(self._answered, request, view, form, limiter=self._threads)
             except MemorydError as error:
@@ -168,7 +168,7 @@ class Page:
 
     async def _login(self, request: Request) -> Response:
         """Open a session. The key proves who asks, from wherever: the private file of `memoryd ui` posts one too."""
-        form = parse_qs((await _body(request)).decode(errors="replace"))
+        form = parse_qs((await body_of(request, BODY)).decode(errors="replace"))
         key, target = form.get("key", [""])[0].strip(), _next(form.get("next", [""])[0])
         sender = request.client.host if request.client else ""
         if not self._limiter.test(ATTEMPTS, sender):
@@ -213,16 +213,6 @@ def _allowed(visit: Visit, right: Right) -> bool:
 def _next(given: str) -> str:
     """Return the page to go to after a login: only one of ours."""
     return given if given.startswith(f"{ROOT}/") and "\\" not in given and "//" not in given else f"{ROOT}/"
-
-
-async def _body(request: Request) -> bytes:
-    """Return the body of a request. Raise HTTPException if it is too long."""
-    received = bytearray()
-    async for chunk in request.stream():
-        received += chunk
-        if len(received) > BODY:
-            raise HTTPException(413, "The form is too long.")
-    return bytes(received)
 
 
 # answers -------------------------------------------------------------------------------------------------------------
