@@ -29,6 +29,7 @@ from memoryd.settings import Settings
 from memoryd.store.sql import migrations
 from memoryd.store.sqlite import file as sqlite_file
 from memoryd.store.sqlite.file import SqliteFile
+from tests import places
 from tests.clients import POSTGRES, SERVICE, Agent, agent, environment, process_agent, until
 from tests.wires import ProcessWire, StreamWire, Wire
 
@@ -45,18 +46,14 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--service", choices=("on", "off"), default="off", help="Whether processes share a service.")
 
 
-IN_MEMORY = Path("/dev/shm")
-FOR_FILES, FOR_DATABASES = 4 << 30, 16 << 30  # bytes free; containers often have 64 MB, and tests leave 10 GB
-
-
 def pytest_configure(config: pytest.Config) -> None:
-    """Keep the tests' files in memory where there is room: they wait for a disk otherwise, and none cuts its power.
+    """Keep the tests' files in memory where there is room.
 
     Each run has a directory of its own: pytest closes that of all runs to others, also to the account of a Postgres
     that another run has started.
     """
     if "PYTEST_DEBUG_TEMPROOT" not in os.environ:  # a worker has that of its run
-        root = tempfile.mkdtemp(prefix="tests-", dir=IN_MEMORY if _in_memory(FOR_FILES) else None)
+        root = tempfile.mkdtemp(prefix="tests-", dir=places.for_files())
         os.environ["PYTEST_DEBUG_TEMPROOT"] = root
         config.add_cleanup(partial(shutil.rmtree, root, ignore_errors=True))
     environ.limit_threads()  # also of the workers, which start after this
@@ -75,21 +72,6 @@ def pytest_sessionfinish() -> None:
     """Collect once what is garbage: pytest does so five times more, which then finds nothing to look at."""
     gc.collect()
     gc.freeze()
-
-
-def _in_memory(space: int) -> bool:
-    """Whether there are so many bytes free in memory where files may lie, programs among them."""
-    return (
-        IN_MEMORY.is_dir()
-        and min(shutil.disk_usage(IN_MEMORY).free, _available()) > space
-        and not os.statvfs(IN_MEMORY).f_flag & os.ST_NOEXEC
-    )
-
-
-def _available() -> int:
-    """The bytes of memory that Linux could give."""
-    lines = Path("/proc/meminfo").read_text(encoding="ascii").splitlines()
-    return next(int(line.split()[1]) << 10 for line in lines if line.startswith("MemAvailable:"))
 
 
 NEEDS = {"pipe": "process", "spawn": "process", "model_dir": "models", "postgres": "servers", "chroma": "servers"}
@@ -160,12 +142,8 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None]:
 
 @pytest.fixture(scope="session")
 def postgres(testrun_uid: str) -> Iterator[str]:
-    """The URL of a server that all workers of a run share; the last one to end stops it.
-
-    Not below the directory of the tests' files, which may lie in memory that is too small for databases.
-    """
-    place = IN_MEMORY if _in_memory(FOR_DATABASES) else Path(tempfile.gettempdir())  # which has files by the 100,000
-    shared = place / f"memoryd-{testrun_uid[:12]}"
+    """The URL of a server that all workers of a run share; the last one to end stops it."""
+    shared = places.for_databases() / f"memoryd-{testrun_uid[:12]}"
     managed = import_module("memoryd.store.postgres.managed_server")
     with closing(managed.ManagedServer(shared)) as server:
         url = server.url()

@@ -17,7 +17,7 @@ from tests.house_tree import PACKAGE, Located, imports, located, nodes, own_impo
 
 _PLAIN = {
     "errors", "hidden", "model", "text", "query_syntax", "prompts", "extras", "disk", "private", "loopback",
-    "certificates", "proxies", "environment", "deadline", "origin", "setting_types",
+    "certificates", "proxies", "environment", "daemon", "deadline", "origin", "setting_types",
 }  # fmt: skip
 _GROUND = _PLAIN | {"settings"}
 _CORE = _GROUND | {"store", "models", "core"}

@@ -17,6 +17,7 @@ import psycopg
 
 from memoryd.store.postgres import managed_server
 from memoryd.store.postgres.managed_server import ManagedServer
+from tests import places
 from tests.clients import until
 
 _numbers = itertools.count()
@@ -107,7 +108,7 @@ def of_several(*clusters: Cluster, name: str = "postgres", **parameters: str) ->
 def replicated(address: str = "") -> Iterator[tuple[Cluster, Cluster]]:
     """A primary, which may be reached by TCP, and a standby, for which commits wait."""
     with cluster(address) as primary:
-        directory = Path(tempfile.mkdtemp(prefix="memoryd-"))
+        directory = Path(tempfile.mkdtemp(prefix="memoryd-", dir=places.for_databases()))
         standby = primary.standby(directory)
         with closing(standby.server):
             primary.ask("ALTER SYSTEM SET synchronous_standby_names = standby")
@@ -121,8 +122,7 @@ def replicated(address: str = "") -> Iterator[tuple[Cluster, Cluster]]:
 
 @contextmanager
 def cluster(address: str = "") -> Iterator[Cluster]:
-    """Not below pytest's directory: another run of pytest closes that to the account of the server."""
-    directory = Path(tempfile.mkdtemp(prefix="memoryd-"))
+    directory = Path(tempfile.mkdtemp(prefix="memoryd-", dir=places.for_databases()))
     made = Cluster(directory, address)
     made.ask("ALTER SYSTEM SET fsync = off")  # processes are killed here, no machines
     made.ask("SELECT pg_reload_conf()")
