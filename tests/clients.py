@@ -3,6 +3,7 @@
 import atexit
 import hashlib
 import json
+import os
 import sys
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
@@ -45,6 +46,15 @@ POSTGRES: list[str] = []
 SERVICE = {"MEMORY_SERVICE": "off"}
 """Whether processes share a service; what is not about that has its servers to itself."""
 NO_MODELS = {"MEMORY_EMBEDDER": "none", "MEMORY_RERANKER": "none"}
+SIGNALS_ELSEWHERE = """
+import signal
+import threading
+import time
+
+threading.Thread(target=time.sleep, args=(1e6,), daemon=True).start()
+signal.pthread_sigmask(signal.SIG_BLOCK, (signal.SIGTERM, signal.SIGINT))
+"""
+"""Signals come to another thread than the main one, and interrupt no wait of that."""
 MODERN, LEGACY = "2026-07-28", "2025-11-25"
 
 
@@ -62,6 +72,13 @@ def environment(home: Path, models: Path | None = None, **settings: str) -> dict
         **({"MEMORY_MODEL_DIR": str(models)} if models else NO_MODELS),
         **settings,
     }
+
+
+def beginning_with(code: str, home: Path) -> str:
+    """The PYTHONPATH of processes that begin with some code."""
+    (home / "site").mkdir(parents=True)
+    (home / "site/sitecustomize.py").write_text(code)
+    return os.pathsep.join([str(home / "site"), str(SOURCE)])
 
 
 @cache

@@ -1,7 +1,6 @@
 """The stdio transport: lines that are no messages, a pure stdout, a prompt and clean end."""
 
 import json
-import os
 import signal
 import subprocess
 import sys
@@ -14,7 +13,8 @@ import pytest
 
 from memoryd.server.ending import STORE
 from memoryd.server.wire import LAST_CALLS
-from tests.clients import LEGACY, NO_MODELS, PATIENCE, SOURCE, environment, rows_of, until
+from tests import clients
+from tests.clients import LEGACY, NO_MODELS, PATIENCE, beginning_with, environment, rows_of, until
 from tests.conftest import Pipe
 from tests.forks import Fork
 from tests.wires import ProcessWire, envelope
@@ -329,11 +329,30 @@ def test_signals_while_it_writes_lose_nothing_acknowledged(pipe: Pipe, home: Pat
     assert stored <= total(home)
 
 
+@posix
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGTERM, 0), (signal.SIGINT, 130)])
+def test_a_signal_that_interrupts_no_wait(pipe: Pipe, home: Path, number: signal.Signals, code: int) -> None:
+    server = pipe(PYTHONPATH=beginning_with(clients.SIGNALS_ELSEWHERE, home))
+    server.handshake()
+    server.signal(number)
+    assert ended(server) == code
+
+
 NO_LOOP_SIGNALS = """
 import asyncio
+import signal
 
-asyncio.SelectorEventLoop.add_signal_handler = asyncio.AbstractEventLoop.add_signal_handler
-asyncio.SelectorEventLoop.remove_signal_handler = asyncio.AbstractEventLoop.remove_signal_handler
+
+class Loop(asyncio.SelectorEventLoop):
+    add_signal_handler = asyncio.AbstractEventLoop.add_signal_handler
+    remove_signal_handler = asyncio.AbstractEventLoop.remove_signal_handler
+
+    def run_forever(self):
+        signal.set_wakeup_fd(self._csock.fileno())
+        super().run_forever()
+
+
+asyncio.DefaultEventLoopPolicy._loop_factory = Loop
 """
 
 
@@ -341,9 +360,7 @@ asyncio.SelectorEventLoop.remove_signal_handler = asyncio.AbstractEventLoop.remo
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGTERM, 0), (signal.SIGINT, 130)])
 def test_a_loop_that_takes_no_signals(pipe: Pipe, home: Path, number: signal.Signals, code: int) -> None:
     """As on Windows: the server starts, serves, ends at EOF, and ends cleanly on a signal."""
-    (home / "site").mkdir(parents=True)
-    (home / "site/sitecustomize.py").write_text(NO_LOOP_SIGNALS)
-    path = os.pathsep.join([str(home / "site"), str(SOURCE)])
+    path = beginning_with(NO_LOOP_SIGNALS, home)
     server, other = pipe(PYTHONPATH=path), pipe(PYTHONPATH=path)
     server.handshake()
     other.handshake()

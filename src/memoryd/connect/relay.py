@@ -2,6 +2,7 @@
 
 import os
 import select
+import signal
 import socket
 import time
 from collections import deque
@@ -49,6 +50,7 @@ class Relay:
         """When all must be over, once the client has closed."""
         self._read, self._over = True, False
         self._heard = time.monotonic()
+        self._woken = _woken()
         self._use(service)
 
     def run(self) -> None:
@@ -73,6 +75,8 @@ class Relay:
                 self._write_client(event)
             elif handle == STDIN:
                 self._read_client(event)
+            elif handle == self._woken:
+                os.read(self._woken, LINE)
             elif self._service:
                 self._serve(self._service, event)
         if self._service and self._seems_hung() and not self._alive():
@@ -82,6 +86,7 @@ class Relay:
 
     def _poll(self) -> select.poll:
         poll = select.poll()
+        poll.register(self._woken, select.POLLIN)
         poll.register(STDOUT, select.POLLOUT if self._answers else 0)
         self._listens = self._read and self._queued < FULL
         if self._listens:
@@ -243,3 +248,11 @@ def _read() -> bytes:
         return os.read(STDIN, LINE)
     except ConnectionError:
         return b""
+
+
+def _woken() -> int:
+    """Return a pipe that a signal writes to: one that comes just before a wait begins would not end it otherwise."""
+    woken, waking = os.pipe()
+    os.set_blocking(waking, False)
+    signal.set_wakeup_fd(waking)
+    return woken

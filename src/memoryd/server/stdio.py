@@ -5,16 +5,17 @@ import logging
 import os
 import select
 import signal
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
+from typing import Any
 
 import anyio
 from mcp.server.stdio import stdio_server
 
 from memoryd.core.engine import Engine
 from memoryd.core.maintenance import scheduler
+from memoryd.daemon import started
 from memoryd.server.app import MemoryServer
 from memoryd.server.calls import Calls
 from memoryd.server.ending import end_soon
@@ -36,7 +37,7 @@ def serve(engine: Engine) -> None:
 
 
 async def _serve(server: MemoryServer, engine: Engine) -> None:
-    threading.Thread(target=_end_with_client, args=(engine,), name="memoryd-client", daemon=True).start()
+    started(partial(_end_with_client, engine), "memoryd-client")
     async with stdio_server(_stdin()) as (lines_in, lines_out), anyio.create_task_group() as tasks:
         tasks.start_soon(_end_on_signal, engine)
         await converse(server, lines_in, lines_out, partial(end_soon, engine, last_calls=LAST_CALLS))
@@ -69,7 +70,7 @@ async def _end_on_signal(engine: Engine) -> None:
 
 @contextmanager
 def _signals(*numbers: signal.Signals) -> Iterator[asyncio.Future[int]]:
-    """Yield a future for the first of these signals. It uses Python's handlers, since Windows' event loop has none."""
+    """Yield a future for the first of these signals."""
     loop = asyncio.get_running_loop()
     came: asyncio.Future[int] = loop.create_future()
 
@@ -80,7 +81,12 @@ def _signals(*numbers: signal.Signals) -> Iterator[asyncio.Future[int]]:
     def handle(number: int, _frame: object) -> None:
         loop.call_soon_threadsafe(first, number)
 
-    before = {number: signal.signal(number, handle) for number in numbers}
+    before: dict[signal.Signals, Any] = {}
+    try:
+        for number in numbers:  # a handler of Python's would run only once the loop has something else to do
+            loop.add_signal_handler(number, first, number)
+    except RuntimeError:  # on Windows none can be added, and any signal wakes the loop
+        before = {number: signal.signal(number, handle) for number in numbers}
     try:
         yield came
     finally:

@@ -15,7 +15,16 @@ import pytest
 
 from memoryd import __version__
 from memoryd.connect.conversation import UNKNOWN
-from tests.clients import LEGACY, PATIENCE, SOURCE, environment, rows_of, until
+from tests.clients import (
+    LEGACY,
+    PATIENCE,
+    SIGNALS_ELSEWHERE,
+    SOURCE,
+    beginning_with,
+    environment,
+    rows_of,
+    until,
+)  # fmt: skip
 from tests.forks import Fork
 from tests.server.service.kit import ON, Connector, begun, connected, connector, gone, kill, pid, place, services, state
 from tests.wires import ProcessWire, envelope
@@ -295,3 +304,11 @@ def test_signals_end_a_connector_and_its_session(home: Path, number: signal.Sign
         wire.signal(number)
         assert wire.wait() == {signal.SIGTERM: 0, signal.SIGINT: 130}[number]
         until(lambda: texts(home) == [], "the end of a session")
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_signal_that_interrupts_no_wait_of_a_connector(home: Path, number: signal.Signals) -> None:
+    begun(home)
+    with connected(home, PYTHONPATH=beginning_with(SIGNALS_ELSEWHERE, home)) as wire:
+        wire.signal(number)
+        assert wire.wait() == {signal.SIGTERM: 0, signal.SIGINT: 130}[number]
