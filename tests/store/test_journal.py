@@ -2,6 +2,7 @@
 
 import uuid
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -172,6 +173,12 @@ def test_a_failure_while_replacing_changes_nothing(kept: JournalStore) -> None:
 def test_trying_out_leaves_nothing_behind(kept: JournalStore) -> None:
     kept.try_out()
     assert kept.numbers() == {"memories": 0, "summaries": 0}
+
+
+def test_several_try_it_out_at_once(kept: JournalStore) -> None:
+    with ThreadPoolExecutor(4) as pool:
+        for done in [pool.submit(kept.try_out) for _ in range(40)]:
+            done.result()
 
 
 def test_workspaces_do_not_meet(kept_by: Engine, kept: JournalStore) -> None:

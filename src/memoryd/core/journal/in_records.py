@@ -188,7 +188,7 @@ class JournalRows:
         mark = {"operation": "try_out", "subject": str(uuid.uuid4())}
         self._scope.write(lambda q: q.run("events.add", now=self._engine.clock.now(), **mark))
         found = self._scope.read(lambda q: q.one("events.there", **mark))
-        self._scope.write(lambda q: q.run("events.remove", operation=mark["operation"]))
+        self._scope.write(lambda q: q.run("events.remove", **mark))
         if not found:
             raise StoreError(
                 f"{self._engine.store.place} does not return a row that it has just accepted. Run `memoryd doctor`."

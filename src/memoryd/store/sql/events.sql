@@ -17,8 +17,8 @@ SELECT seq FROM events WHERE workspace_id = :workspace AND at < :time ORDER BY a
 SELECT 1 AS yes FROM events WHERE workspace_id = :workspace AND operation = :operation AND subject = :subject LIMIT 1
 
 -- name: events.remove
--- Forget that something happened.
-DELETE FROM events WHERE workspace_id = :workspace AND operation = :operation
+-- Forget that something happened to something.
+DELETE FROM events WHERE workspace_id = :workspace AND operation = :operation AND subject = :subject
 
 -- name: events.subjects
 -- What events after one are about.
