@@ -48,6 +48,7 @@ from memoryd.text import STOP_WORDS
 
 SIZES = (100, 1_000, 10_000)
 DIM, TOP = 384, 10
+WIDTH = 200  # characters of a table in a file
 Floats = NDArray[np.float32]
 
 
@@ -63,10 +64,11 @@ def median_ms(work: Callable[[int], object], rounds: int) -> tuple[float, float]
 
 
 def show(title: str, head: list[str], rows: list[list[str]]) -> None:
+    """Print a table, whole also into a file."""
     table = Table(*head, title=title, title_justify="left")
     for row in rows:
         table.add_row(*row)
-    Console().print(table)
+    Console(width=None if sys.stdout.isatty() else WIDTH).print(table)
 
 
 # start ---------------------------------------------------------------------------------------------------------------

@@ -54,6 +54,10 @@ class OverloadedError(BusyError):
         self.seconds = seconds
 
 
+class NoThreadError(BusyError):
+    """The system allows no more threads (`ulimit -u`, a container's pids). Nothing was done; raise it and try again."""
+
+
 class TimedOutError(MemorydError):
     """The call took too long."""
 

@@ -458,9 +458,11 @@ def _explain(error: ValidationError) -> str:
 
 
 def shown(field: str, value: object) -> str:
-    """Return the value of a setting for messages and logs: `(set)` for a secret, host and port for a URL."""
+    """Return the value of a setting for messages and logs: `(set)` for a secret, host and port for a URL, on or off."""
     if not Settings.model_fields[field].repr:
         return "(set)"
+    if isinstance(value, bool):
+        return "on" if value else "off"
     return address(str(value)) if field in URLS else str(value)
 
 

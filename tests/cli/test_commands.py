@@ -300,16 +300,23 @@ print(json.dumps([(each.exit_code, each.output) for each in ended]))
 """
 
 
+NOT_WRITTEN: dict[tuple[str, ...], str] = {
+    ("store", "x"): "Permission denied",
+    ("recall", "x"): "There is no database yet",
+    ("doctor",): "this user cannot write it",
+    ("models", "pull"): "choose another directory with MEMORY_MODEL_DIR",
+}
+NOT_ENTERED: dict[tuple[str, ...], str] = {
+    ("store", "x"): "_meta.db cannot be opened",
+    ("doctor",): "this user cannot write it",
+}
+
+
 @pytest.mark.process
-def test_a_directory_that_may_not_be_written(home: Path) -> None:
-    said: dict[tuple[str, ...], str] = {
-        ("store", "x"): "Permission denied",
-        ("recall", "x"): "There is no database yet",
-        ("doctor",): "this user cannot write it",
-        ("models", "pull"): "choose another directory with MEMORY_MODEL_DIR",
-    }
+@pytest.mark.parametrize(("mode", "said"), [(0o555, NOT_WRITTEN), (0o000, NOT_ENTERED)], ids=["written", "entered"])
+def test_a_directory_that_may_not_be(mode: int, said: dict[tuple[str, ...], str], home: Path) -> None:
     with tempfile.TemporaryDirectory() as folder:
-        Path(folder).chmod(0o555)
+        Path(folder).chmod(mode)
         ended = forks.run(
             [sys.executable, "-c", WITHOUT_RIGHTS, json.dumps(list(said))],
             env=environment(home) | {"MEMORY_DATA_DIR": f"{folder}/x"},

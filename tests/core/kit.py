@@ -1,16 +1,19 @@
 """Engines without a server, and an Ollama that answers over real HTTP."""
 
 import hashlib
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import numpy as np
 
 from memoryd.core.engine import Engine
 from memoryd.core.memories.memories import Memories
 from memoryd.core.scope import Scope
+from memoryd.daemon import REFUSED
 from memoryd.model import GENERAL
 from memoryd.settings import Settings
 from tests.clients import environment
@@ -42,6 +45,13 @@ def memories(of: Engine, session: str = "", name: str = "default") -> Memories:
 
 def never() -> bool:
     return False
+
+
+@contextmanager
+def no_threads() -> Iterator[None]:
+    """As where the system allows no more of them."""
+    with patch.object(threading, "_start_new_thread", side_effect=RuntimeError(REFUSED)):
+        yield
 
 
 def embedded(of: Engine, name: str = "default") -> dict[str, int]:

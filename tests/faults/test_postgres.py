@@ -240,8 +240,8 @@ def test_a_deadlock_is_nobodys_trouble(server: Cluster) -> None:
     [
         (lambda url: url.replace("@/", "@/no"), r'database "no.*" does not exist\).*Create it on the server'),
         (lambda url: url.replace("postgres@", "nobody@"), r'role "nobody" does not exist\).*Create it on the server'),
-        (lambda url: url.replace("postgres@", "secretive:geheim@"), r"password authentication failed.*Correct user"),
-        (lambda url: url.replace("postgres@", "secretive@"), r"no password supplied\).*Put a password"),
+        (lambda url: url.replace("postgres@", "secretive:geheim@"), r"authentication failed.*Correct user.*PGPASSWORD"),
+        (lambda url: url.replace("postgres@", "secretive@"), r"no password supplied\).*Put a password.*PGPASSWORD"),
         (lambda _: "postgresql://u:geheim@nowhere.invalid/x", r"nowhere.invalid.*Correct the host"),
         (lambda _: "postgresql://u:geheim@/?service=none", r"service none cannot .*pg_service.conf"),
         (lambda _: "postgresql://u:geheim@127.0.0.1:1/x", r"127.0.0.1:1/x.*refused.*Start the server"),

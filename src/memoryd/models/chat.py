@@ -1,13 +1,13 @@
 """A language model behind an endpoint with OpenAI's chat completions API."""
 
 import asyncio
-import threading
 from collections.abc import Mapping
 from typing import Any
 
 import openai
 
 from memoryd.certificates import trusted
+from memoryd.daemon import started
 from memoryd.errors import ModelError
 from memoryd.models.budget import HourlyBudget
 from memoryd.models.llm import Completion, Llm
@@ -45,7 +45,7 @@ class Chat:
         self._takes_schemas = True
         self.name = f"{self._model} at {address(str(self._client.base_url))}"
         self._loop = asyncio.new_event_loop()
-        threading.Thread(target=self._loop.run_forever, name="memoryd-llm", daemon=True).start()
+        started(self._loop.run_forever, "memoryd-llm")
 
     def ask(self, system: str, prompt: str, tokens: int, schema: Mapping[str, Any], seconds: float) -> Completion:
         """See Endpoint. After an endpoint refused a schema, none is sent any more: the prompt contains it too."""

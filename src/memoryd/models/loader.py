@@ -6,7 +6,8 @@ import time
 from collections.abc import Callable
 from typing import Generic, Literal, TypeVar
 
-from memoryd.errors import MemorydError
+from memoryd.daemon import started
+from memoryd.errors import MemorydError, NoThreadError
 from memoryd.models.native import EXIT_PATIENCE
 
 T = TypeVar("T")
@@ -57,8 +58,11 @@ class Loader(Generic[T]):
             if self._state in ("loading", "ready") or too_early:
                 return
             self._state, self._reason, self._began = "loading", "", time.monotonic()
-        thread = threading.Thread(target=self._run, name="memoryd-load", daemon=True)
-        thread.start()  # before it is registered: a thread that was not started cannot be joined
+        try:
+            thread = started(self._run, "memoryd-load")
+        except NoThreadError as error:
+            self._settle("failed", None, str(error))
+            return
         atexit.register(thread.join, EXIT_PATIENCE)  # a load is native code too: see native.py
 
     def get(self, wait: float = 0.0) -> T | None:

@@ -15,11 +15,13 @@ from memoryd.core.base.progress import CountProgress, ignore_progress
 from memoryd.core.engine import Engine
 from memoryd.core.records.records import written_by
 from memoryd.core.workspaces.registry import usable
+from memoryd.daemon import REFUSED
 from memoryd.deadline import time_limit
 from memoryd.errors import (
     InvalidInputError,
     MemorydError,
     NotFoundError,
+    NoThreadError,
     OverloadedError,
     StoreError,
     TimedOutError,
@@ -180,7 +182,7 @@ class Calls:
     async def hop(self, work: Callable[[], T], *, writing: bool = False, lasting: bool = False) -> T:
         """Run work in one of the threads; lasting work has threads of its own, and no time limit.
 
-        Raise OverloadedError if nothing was begun because too many calls are waiting, or TimedOutError.
+        Raise OverloadedError if nothing was begun because too many calls are waiting, NoThreadError, or TimedOutError.
         """
         share = self._lasting if lasting else self._share
         timeout, patience = (math.inf, math.inf) if lasting else (self._timeout, self._max_wait)
@@ -195,6 +197,10 @@ class Calls:
                     f"The call took longer than {timeout:g} s and goes on without an answer. Check whether it took "
                     "effect, and ask for less."
                 ) from None
+            except RuntimeError as error:
+                if str(error) == REFUSED:
+                    raise NoThreadError from error
+                raise
 
 
 @asynccontextmanager

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import pytest
 
@@ -229,6 +230,31 @@ def test_a_process_renews_by_the_time_of_day(tmp_path: Path, monkeypatch: pytest
         monkeypatch.setattr(here.clock, "now", lambda: later)  # the machine slept
         here.sessions.tend(never)
         assert left(tmp_path) == ["k"]
+
+
+def test_a_clock_that_was_far_ahead_keeps_no_session(tmp_path: Path) -> None:
+    def held(of: Engine, session: str) -> None:
+        later = of.clock.ago(timedelta(days=-5000))
+        with patch.object(of.clock, "now", lambda: later):  # the machine's clock is wrong
+            of.sessions.join(session)
+            commit(of, session, session)
+
+    def tended(of: Engine, days: float) -> None:
+        later = of.clock.ago(timedelta(days=-days))
+        with patch.object(of.clock, "now", lambda: later):
+            of.sessions.tend(never)
+
+    gone = engine(tmp_path)
+    held(gone, "gone")
+    killed(gone)
+    with engine(tmp_path) as here, engine(tmp_path) as other:
+        held(here, "here")
+        tended(other, 0)
+        assert left(tmp_path) == ["gone", "here"], "who lives has time to hold it by the right clock"
+        tended(here, 0)
+        tended(here, 0.7)
+        tended(other, 1.1)
+        assert left(tmp_path) == ["here"]
 
 
 def test_an_end_that_was_interrupted_is_gone_on_with(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

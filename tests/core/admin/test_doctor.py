@@ -93,6 +93,11 @@ def test_nothing_is_made_where_nothing_was_stored(patient: Patient) -> None:
     assert not patient.data.exists()
 
 
+def test_who_looks_into_the_other_store_learns_where_something_is(patient: Patient) -> None:
+    (patient.data / "postgres").mkdir(parents=True)
+    assert f"but in {patient.data}/postgres, which MEMORY_DATABASE_URL=postg" in patient.examine().facts["store"]
+
+
 def test_facts(patient: Patient) -> None:
     patient.store("one", "two")
     patient.store("three", workspace="other")
@@ -116,8 +121,9 @@ def test_who_writes_another_script_learns_that_the_embedder_is_english(embedded:
 
 
 def test_changed_settings_go_by_their_variables_and_keep_secrets() -> None:
-    settings = Settings.read({"MEMORY_NAMESPACE": "work", "OPENAI_API_KEY": "sk-secret", "MEMORY_DURABILITY": "full"})
-    assert changed(settings) == {"MEMORY_NAMESPACE": "work", "OPENAI_API_KEY": "(set)"}
+    given = {"MEMORY_NAMESPACE": "work", "OPENAI_API_KEY": "sk-secret", "MEMORY_DURABILITY": "full"}
+    settings = Settings.read({**given, "MEMORY_SERVICE": "off"})
+    assert changed(settings) == {"MEMORY_NAMESPACE": "work", "OPENAI_API_KEY": "(set)", "MEMORY_SERVICE": "off"}
 
 
 def test_a_slip_in_a_variable_is_told_what_was_meant() -> None:

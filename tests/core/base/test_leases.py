@@ -67,6 +67,26 @@ def test_a_process_that_died_with_a_wrong_clock_keeps_no_lease(open_one: Open, m
     assert not two.take("other work"), "it may live, with a clock that differs"
 
 
+def test_one_process_gets_the_time_that_was_noted_long_enough_ago(
+    open_one: Open, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one, two, age = open_one(), open_one(), timedelta(days=2)
+    present = one.clock.ago(timedelta())
+    ahead = {days: one.clock.ago(timedelta(days=-days)) for days in (1, 3, 5000)}
+
+    def seen(of: Engine, time: str) -> str | None:
+        monkeypatch.setattr(of.clock, "now", lambda: time)
+        return of.leases.seen_before("work", age)
+
+    assert seen(one, present) is None, "none was noted"
+    assert seen(two, ahead[1]) is None
+    assert seen(two, ahead[3]) == present
+    assert seen(one, ahead[3]) is None, "it was the other's"
+    assert seen(one, ahead[5000]) == ahead[3]
+    assert seen(two, ahead[3]) is None, "a clock was wrong"
+    assert seen(two, ahead[5000]) == ahead[3], "and its time was replaced"
+
+
 def test_of_many_who_want_it_one_has_it(open_one: Open) -> None:
     every = [open_one().leases for _ in range(4)]
     took: list[bool] = []

@@ -20,7 +20,7 @@ from memoryd.core.engine import Engine
 from memoryd.core.memories.memories import Criteria
 from memoryd.core.records import records
 from memoryd.core.records.access_counts import Accesses
-from memoryd.core.records.retention import Retention
+from memoryd.core.records.retention import WITNESSED, Retention
 from memoryd.errors import InvalidInputError, ModelError, StoreError
 from memoryd.model import Kind, Record, Workspace
 from memoryd.settings import Settings
@@ -316,7 +316,12 @@ def aged(of: Engine, texts: list[str], days: float) -> list[str]:
 
 
 def purge(of: Engine, days: float) -> None:
-    Retention(of.store, of.workspaces, of.clock, of.leases, days).purge(never)
+    """Purge by a clock that has been right for long enough."""
+    keeper = Retention(of.store, of.workspaces, of.clock, of.leases, days)
+    for ago in (WITNESSED, timedelta()):
+        time = of.clock.ago(ago)
+        with patch.object(of.clock, "now", lambda time=time: time):
+            keeper.purge(never)
 
 
 def there(tmp_path: Path) -> set[str]:
@@ -370,16 +375,38 @@ def test_one_workspace_is_purged(here: Engine, tmp_path: Path) -> None:
 
 
 def test_a_purge_is_logged_with_its_time(here: Engine, caplog: pytest.LogCaptureFixture) -> None:
-    here.retention.purge(never)
-    memories(here).forget(Criteria(ids=(memories(here).store("text").id,)))
     caplog.set_level("INFO", "memoryd.core.records.retention")
-    here.retention.purge(never)
-    assert caplog.messages == []
-    later = here.clock.ago(timedelta(days=-5000))
-    with patch.object(here.clock, "now", lambda: later):  # the machine's clock is wrong
-        before = here.clock.ago(timedelta(days=30))
-        here.retention.purge(never)
-    assert caplog.messages == [f"purged 1 record(s) of default that were deleted until {before}"]
+    aged(here, ["old"], 32)
+    purge(here, 30)
+    (message,) = caplog.messages
+    assert message.startswith("purged 1 record(s) of default that were deleted until ")
+    purge(here, 30)
+    assert caplog.messages == [message]
+
+
+def purge_later(of: Engine, days: float) -> None:
+    later = of.clock.ago(timedelta(days=-days))
+    with patch.object(of.clock, "now", lambda: later):
+        of.retention.purge(never)
+
+
+@pytest.mark.parametrize("wrong", [5000, -5000])
+def test_a_clock_that_is_wrong_for_less_than_a_day_empties_no_trash(here: Engine, tmp_path: Path, wrong: float) -> None:
+    old, young = aged(here, ["old"], 32)[0], aged(here, ["young"], 1)[0]
+    purge_later(here, 0)
+    assert there(tmp_path) == {old, young}, "how long the clock has been right is unknown"
+    for days in (wrong, wrong + 0.9, 1):
+        purge_later(here, days)
+        assert young in there(tmp_path)
+    purge_later(here, 2.1)
+    assert there(tmp_path) == {young}, "it has been right for a day"
+
+
+def test_what_was_forgotten_goes_also_if_a_server_seldom_runs(here: Engine, tmp_path: Path) -> None:
+    aged(here, ["old"], 20)
+    for days in (40, 130):
+        purge_later(here, days)
+    assert there(tmp_path) == set()
 
 
 @pytest.mark.slow

@@ -1,5 +1,6 @@
 """A team's identity provider: people log in there, or bring its tokens."""
 
+import math
 import threading
 import time
 from collections.abc import Iterator
@@ -168,7 +169,7 @@ def test_tokens_of_the_provider(relying: HttpServer, fake: FakeProvider) -> None
     wrong: list[dict[str, Any]] = [
         {"aud": "https://memory.example.org/mcp"}, {"aud": None}, {"iss": "https://evil.example"},
         {"exp": time.time() - 60}, {"exp": None}, {"sub": None}, {"email": "eve@evil.example"},
-        {"email_verified": None}, {"nbf": time.time() + 600},
+        {"email_verified": None}, {"nbf": time.time() + 600}, {"exp": 1e20}, {"exp": math.inf},
     ]  # fmt: skip
     assert [status(relying, fake.token(resource, **changed)) for changed in wrong] == [401] * len(wrong)
 

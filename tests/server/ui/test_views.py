@@ -5,13 +5,16 @@ import json
 import re
 import zipfile
 from contextlib import aclosing
+from html import unescape
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import anyio
 import pytest
 from anyio import CapacityLimiter
 
+from memoryd.core.base.clock import FOREVER
 from memoryd.core.graph import entities, relations
 from memoryd.core.graph.entities import NewEntity
 from memoryd.core.graph.relations import Edge
@@ -264,6 +267,24 @@ def test_the_days_are_told(owner: Visitor, stored: str) -> None:
 
 
 @pytest.mark.stores
+def test_the_last_day_of_the_calendar_has_none_after_it(here: Site, owner: Visitor) -> None:
+    with patch.object(here.engine.clock, "now", lambda: FOREVER):
+        Memories(here.scope).store("It was imported so.")
+    assert "31 December 9999" in owner.seen("/timeline").text
+
+
+@pytest.mark.parametrize("number", ["NaN", "inf", "-inf", "1e20", "twelve"])
+def test_what_is_no_number_is_named(owner: Visitor, number: str) -> None:
+    for path in ("/vault?offset=", "/sessions/none?offset=", "/timeline?days=", "/recall?q=x&budget="):
+        answer = owner.get(path + number)
+        assert (answer.status_code, f"is a number, not {number!r}" in unescape(answer.text)) == (400, True), path
+
+
+def test_what_no_store_can_hold_is_looked_for_in_vain(owner: Visitor, stored: str) -> None:
+    for path in ("?after=", "/history?after=", "/graph/list?start=", "?q="):
+        assert owner.get(f"{path}%00").status_code == 200, path
+
+
 def test_proposals_are_accepted_or_refused(here: Site, owner: Visitor) -> None:
     for number in (1, 2):
         Memories(here.scope).store(f"The mirror {number} does not run in Oslo.")

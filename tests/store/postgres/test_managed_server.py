@@ -89,6 +89,27 @@ def test_processes_share_one_server_and_the_last_one_stops_it(made: Path) -> Non
     gone(made)
 
 
+def test_what_the_environment_says_of_other_servers_is_not_for_this_one(
+    made: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "services").write_text("[other]\nhost=192.0.2.1\nhostaddr=192.0.2.1\noptions=-c nonsense=1\n")
+    elsewhere = {
+        "HOST": "192.0.2.1", "HOSTADDR": "192.0.2.1", "PORT": "6000", "USER": "somebody", "DATABASE": "other",
+        "PASSWORD": "secret", "OPTIONS": "-c nonsense=1", "REQUIREAUTH": "scram-sha-256", "CHANNELBINDING": "require",
+        "REQUIREPEER": "somebody", "SSLMODE": "verify-full", "SSLROOTCERT": "system", "SSLNEGOTIATION": "direct",
+        "GSSENCMODE": "disable", "TARGETSESSIONATTRS": "standby", "CONNECT_TIMEOUT": "5", "CLIENTENCODING": "LATIN1",
+        "SERVICEFILE": str(tmp_path / "services"), "SERVICE": "other", "APPNAME": "other",
+    }  # fmt: skip
+    for name, value in elsewhere.items():
+        monkeypatch.setenv(f"PG{name}", value)
+    settings = Settings.read({"MEMORY_DATABASE_URL": "postgresql:managed", "MEMORY_DATA_DIR": str(made)})
+    here = workspace()
+    with closing(open_store(settings)) as store:
+        put(store, here, "kept")
+        assert words(store, here, "kept") == ["kept"]
+    gone(made)
+
+
 def test_a_killed_process_is_no_user_any_more(made: Path) -> None:
     first = using(made)
     number = pid(made)

@@ -2,6 +2,7 @@
 
 import os
 import random
+import resource
 import shutil
 import stat
 import threading
@@ -141,6 +142,20 @@ def test_a_place_that_cannot_be_made_is_told(nobody: tuple[list[int], Path], her
     assert out.startswith("refused:")
     assert "cannot be opened" in out
     assert "exists and is writable" in out
+
+
+def test_too_many_open_files_are_named(tmp_path: Path, here: Workspace) -> None:
+    file, (soft, hard) = tmp_path / "memory.db", resource.getrlimit(resource.RLIMIT_NOFILE)
+    made(SingleFile(file)).close()
+    with closing(SqliteStore(SingleFile(file))) as store:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (3, hard))
+        try:
+            with pytest.raises(StoreError, match=r"as many files open as it may.* raise `ulimit -n`"):
+                put(store, here, "text")
+        finally:
+            resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+        put(store, here, "kept")
+        assert words(store, here, "kept") == ["kept"]
 
 
 def test_a_directory_in_place_of_a_file_is_told(tmp_path: Path, here: Workspace) -> None:

@@ -9,7 +9,7 @@ from datetime import timedelta
 from functools import partial
 
 from memoryd.core.base.batches import batches
-from memoryd.core.base.clock import FOREVER, Clock
+from memoryd.core.base.clock import ASTRAY, FOREVER, Clock
 from memoryd.core.base.leases import Leases
 from memoryd.core.records import records
 from memoryd.core.workspaces.registry import Workspaces, going_on, workspace_of
@@ -100,7 +100,7 @@ class Sessions:
         unused = not session or (due is None and session in self._own and not writing)
         if self._kept is not None or unused:
             return
-        if due is None or self._clock.now() >= due:
+        if due is None or not self._clock.now() < due <= self._clock.ago(-ASTRAY):
             until = FOREVER if self._persist else self._clock.ago(-TERM)
             row = {"principal": principal, "session": session, "holder": self._holder, "until": until}
             self._store.placement.create(None)
@@ -127,6 +127,7 @@ class Sessions:
         self.renew()
         if not self._workspaces.all("active"):
             return
+        self._shorten()
         now = self._clock.now()
         for row in self._store.read(None, lambda q: q.all("sessions.expired", now=now)):
             name = f"session {row['principal']} {row['id']}"
@@ -139,6 +140,12 @@ class Sessions:
         for principal, session in list(self._held):
             if self._joined[principal, session] or session in self._own:
                 self.hold(session, principal)
+
+    def _shorten(self) -> None:
+        """Give the holds of a clock that was far ahead the term that they would have now."""
+        astray = {"astray": self._clock.ago(-TERM - ASTRAY), "forever": FOREVER}
+        if self._store.read(None, lambda q: q.one("sessions.astray", **astray)):
+            self._store.write(None, lambda q: q.run("sessions.shorten", **astray, until=self._clock.ago(-TERM)))
 
     def _end_expired(self, session: Session, now: str) -> None:
         who = {"principal": session[0], "session": session[1]}

@@ -21,6 +21,7 @@ from memoryd.models.llm import described
 from memoryd.models.loader import Loader
 from memoryd.models.providers import Spec
 from memoryd.settings import Settings, shown, variables
+from memoryd.store import MANAGED
 from memoryd.store.base import Queries, Row, StoredFile
 from memoryd.store.sqlite.store import SqliteStore
 from memoryd.text import is_latin
@@ -135,9 +136,16 @@ class Doctor:
 
     def _described(self) -> str:
         try:
-            return self._store.upkeep.describe() + (" (nothing is stored yet)" if self._empty else "")
+            return self._store.upkeep.describe() + (f" (nothing is stored yet{self._beside()})" if self._empty else "")
         except StoreError:
             return f"{self._store.place} (out of reach)"
+
+    def _beside(self) -> str:
+        """Return where a client stored that has the other setting, which a terminal may lack."""
+        managed = self._settings.data_dir / "postgres"
+        if self._settings.database_url or not managed.is_dir():
+            return ""
+        return f", but in {managed}, which MEMORY_DATABASE_URL={MANAGED} reads"
 
     def _counts(self, workspace: Workspace) -> Iterator[tuple[str, Any]]:
         """Yield the counts of a workspace; if it cannot be read, only its name (another check reports it)."""
@@ -181,7 +189,7 @@ class Doctor:
             return
         if shared := shared_folder(path):
             yield Finding(str(shared.path), f"the database is in {shared.problem}", REMEDY)
-        folder = next(parent for parent in path.parents if parent.exists())
+        folder = next(parent for parent in path.parents if os.access(parent, os.F_OK))
         if not folder.is_dir():
             yield Finding(str(folder), "it is a file where a directory has to be", "Choose another place.")
         elif not os.access(folder, os.W_OK) or (path.exists() and not os.access(path, os.W_OK)):

@@ -5,11 +5,14 @@ import math
 import threading
 import time
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 
-from memoryd.errors import MemorydError
+from memoryd.daemon import started
+from memoryd.errors import MemorydError, NoThreadError
 
 log = logging.getLogger(__name__)
 
+THREAD = "memoryd-worker"
 START = 2.0  # seconds after the start during which a new server serves only its client
 SELDOM = 300.0  # seconds between searches for work that other processes left unfinished
 AGAIN = 20.0  # seconds between retries of work that could not be done, e.g. because another process was doing it
@@ -29,32 +32,29 @@ class Worker:
         self._lock = threading.Lock()
         self._woken = threading.Event()
         self._stopping = threading.Event()
-        self._thread = self._another()
+        self._thread: threading.Thread | None = None
 
     def start(self) -> None:
         """Start the thread; return immediately."""
         with self._lock:
-            self._thread.start()
+            self._thread = started(self._run, THREAD)
 
     def wake(self) -> None:
         """Run the chores soon, because there is something to do."""
         self._woken.set()
         with self._lock:
-            died = self._thread.ident is not None and not self._thread.is_alive()
+            died = self._thread is not None and not self._thread.is_alive()
             if died and not self._stopping.is_set():
-                self._thread = self._another()
-                self._thread.start()
+                with suppress(NoThreadError):  # the next wake() tries it again
+                    self._thread = started(self._run, THREAD)
 
     def stop(self, wait: float) -> None:
         """Stop the thread; wait at most `wait` seconds for the current chore."""
         with self._lock:
             self._stopping.set()
         self._woken.set()
-        if self._thread.is_alive():
+        if self._thread and self._thread.is_alive():
             self._thread.join(wait)
-
-    def _another(self) -> threading.Thread:
-        return threading.Thread(target=self._run, name="memoryd-worker", daemon=True)
 
     def _run(self) -> None:
         self._woken.wait(START)

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import timedelta
 
-from memoryd.core.base.clock import ASTRAY, Clock
-from memoryd.store.base import Store
+from memoryd.core.base.clock import ASTRAY, FOREVER, Clock
+from memoryd.store.base import Queries, Store
 
 TERM = 20.0  # seconds until a lease expires; after the death of its holder others wait for so long
 PAUSE = 0.2  # seconds between attempts
@@ -35,6 +35,23 @@ class Leases:
         mine = self._store.write(None, lambda q: bool(q.run("leases.take", **row)))
         self._taken |= {name: now} if mine else {}
         return mine
+
+    def seen_before(self, name: str, age: timedelta) -> str | None:
+        """Return the time that was noted under a name if that was `age` ago, and note the present one in its place.
+
+        Return None if it was not, or if none was noted, or one of a clock that was wrong; that one is replaced.
+        """
+
+        def work(queries: Queries) -> str | None:
+            now, row = self._clock.now(), queries.one("leases.noted", name=name)
+            noted = row["expires_at"] if row else FOREVER
+            right = noted <= self._clock.ago(-ASTRAY)
+            if right and noted > self._clock.ago(age):
+                return None
+            queries.run("leases.note", name=name, now=now)
+            return noted if right else None
+
+        return self._store.write(None, work)
 
     def release(self, name: str) -> None:
         """Give up a lease, if this process holds it."""

@@ -5,6 +5,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from memoryd.core.base.clock import FOREVER, Clock
+from memoryd.daemon import started
 from memoryd.errors import MemorydError
 from memoryd.model import Workspace
 from memoryd.store.base import Queries, Row, Store
@@ -49,8 +50,7 @@ class Changes:
         with self._lock:
             self._watchers.append(watcher)
             if self._thread is None and not self._stopping.is_set():
-                self._thread = threading.Thread(target=self._run, name="memoryd-changes", daemon=True)
-                self._thread.start()
+                self._thread = started(self._run, "memoryd-changes")
 
         def end() -> None:
             with self._lock:

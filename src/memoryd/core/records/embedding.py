@@ -25,6 +25,7 @@ from memoryd.core.records.backlog import Backlog, Lacking
 from memoryd.core.records.records import Embedded, embed
 from memoryd.core.security.secrets import Secrets
 from memoryd.core.workspaces.registry import Workspaces, going_on
+from memoryd.daemon import started
 from memoryd.errors import MemorydError, ModelError
 from memoryd.model import GENERAL, Filter, Workspace
 from memoryd.models.embedders import Embedder
@@ -245,9 +246,7 @@ class Embedding:
         with self._lock:
             thread = self._hurrying.get(workspace.id)
             if thread is None or not thread.is_alive():
-                work = partial(self._embed_soon, workspace, embedder, ids)
-                thread = threading.Thread(target=work, name="memoryd-hurry", daemon=True)
-                thread.start()
+                thread = started(partial(self._embed_soon, workspace, embedder, ids), "memoryd-hurry")
                 self._hurrying[workspace.id] = thread
             return thread
 

@@ -4,7 +4,7 @@ import logging
 from collections.abc import Callable
 from datetime import timedelta
 
-from memoryd.core.base.clock import Clock
+from memoryd.core.base.clock import Clock, moment, timestamp
 from memoryd.core.base.leases import Leases
 from memoryd.core.workspaces.registry import Workspaces, going_on
 from memoryd.model import Workspace
@@ -12,6 +12,7 @@ from memoryd.store.base import Queries, Store
 
 log = logging.getLogger(__name__)
 PURGEABLE = ("records.purgeable", "relations.purgeable", "versions.purgeable")
+WITNESSED = timedelta(days=1)  # for so long a clock has to have been where it is before the trash goes by it
 FOREVER_DAYS = 365_000  # a longer retention would lead back before the calendar
 
 
@@ -47,12 +48,23 @@ class Retention:
 
     def purge_workspace(self, workspace: Workspace) -> None:
         """Delete expired rows, words and vectors of one workspace for good, unless another process is doing so."""
-        before = self._clock.ago(self._retention)
-        if self._store.read(workspace, lambda q: _purgeable(q, before)):
+        expired = self._clock.ago(self._retention)
+        if self._store.read(workspace, lambda q: _purgeable(q, expired)) and (before := self._before(workspace)):
             with self._leases.alone(f"purge {workspace.id}") as mine:
                 purged = self._store.write(workspace, lambda q: _remove(q, before)) if mine else 0
-            if purged:  # with the time: a clock that is wrong empties the trash
+            if purged:
                 log.info("purged %d record(s) of %s that were deleted until %s", purged, workspace.name, before)
+
+    def _before(self, workspace: Workspace) -> str | None:
+        """Return until which time of deletion to purge; None: nothing now.
+
+        It is counted from when this was asked before, WITNESSED ago or earlier: if a clock that has jumped years ahead
+        is set right within that time, it costs nothing. A shorter retention is kept to the letter.
+        """
+        if self._retention < WITNESSED:
+            return self._clock.ago(self._retention)
+        seen = self._leases.seen_before(f"purge of {workspace.id}", WITNESSED)
+        return timestamp(moment(seen) - self._retention) if seen else None
 
 
 def _purgeable(queries: Queries, before: str) -> bool:

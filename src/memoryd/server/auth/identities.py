@@ -81,11 +81,11 @@ class Identities:
         try:
             claims = self.provider.claims(token, resource_of(self._public))
             person = self._person(claims)
-        except (InvalidInputError, NotFoundError):
+            until = timestamp(datetime.fromtimestamp(float(claims["exp"]), UTC))
+        except (InvalidInputError, NotFoundError, ValueError, OverflowError, OSError):  # the last three: not a time
             return None
         named = [level for level in LEVELS if level in str(claims.get("scope", "")).split()]
         level = min(person.level, named[-1], key=LEVELS.index) if named else person.level
-        until = timestamp(datetime.fromtimestamp(float(claims["exp"]), UTC))
         return Grant(principal=person.subject, level=level, workspace=person.workspace, expires_at=until)
 
     # what they may do -----------------------------------------------------------------------------------------------

@@ -98,7 +98,7 @@ class Provider:
                 token, self._key(head.get("kid")), algorithms=ALGORITHMS, audience=audience, issuer=issuers,
                 leeway=LEEWAY, options={"require": ["exp", "iss", "aud", "sub"]},
             )  # fmt: skip
-        except (jwt.PyJWTError, ValueError, RecursionError) as error:
+        except (jwt.PyJWTError, ValueError, OverflowError, RecursionError) as error:
             raise InvalidInputError(f"The token is not valid: {type(error).__name__}.") from None
         return claims
 

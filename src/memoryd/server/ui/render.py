@@ -76,8 +76,9 @@ def day(time: str) -> str:
 
 
 def next_day(day: str) -> str:
-    """Return the day after a day."""
-    return (datetime.fromisoformat(day) + timedelta(days=1)).date().isoformat()
+    """Return the day after a day; '' after the last of the calendar."""
+    date = datetime.fromisoformat(day).date()
+    return (date + timedelta(days=1)).isoformat() if date < date.max else ""
 
 
 def plural(kind: str, number: int = 2) -> str:

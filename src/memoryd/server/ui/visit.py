@@ -1,5 +1,6 @@
 """One request to the page: what it asks for, of which workspace, and what its sender may do there."""
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
@@ -16,6 +17,7 @@ from memoryd.model import Workspace
 from memoryd.server.ui.access import ROOT
 from memoryd.server.ui.kept import Kept
 from memoryd.server.ui.render import render
+from memoryd.text import storable
 
 VIEWS = (
     ("memories", "", "Memories"), ("recall", "/recall", "Recall"), ("graph", "/graph", "Graph"),
@@ -26,6 +28,7 @@ VIEWS = (
 """The views of a workspace: name, address below it, and title."""
 
 CLIENT = "memoryd ui"
+LARGEST = 1 << 53  # of numbers, up to which floats have every whole one
 
 Right = Literal["see", "correct", "forget", "administer"]
 """What a view takes: to see, to change memories, to delete them, or everything."""
@@ -100,7 +103,7 @@ class Visit:
     def text(self, name: str, default: str = "") -> str:
         """Return a field of the form, else of the address."""
         given = self.form.get(name) or self.request.query_params.getlist(name)
-        return given[-1] if given else default
+        return storable(given[-1]) if given else default
 
     def texts(self, name: str) -> tuple[str, ...]:
         """Return all values of a field that are not blank."""
@@ -111,9 +114,12 @@ class Visit:
         """Return a field as a number. Raise InvalidInputError."""
         text = self.text(name)
         try:
-            return float(text) if text else default
+            found = float(text) if text else default
         except ValueError:
-            raise InvalidInputError(f"{name} is a number, not {text[:50]!r}.") from None
+            found = math.nan
+        if text and not abs(found) <= LARGEST:
+            raise InvalidInputError(f"{name} is a number, not {text[:50]!r}.")
+        return found
 
     @property
     def part(self) -> bool:

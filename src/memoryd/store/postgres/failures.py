@@ -12,8 +12,8 @@ from memoryd.store.postgres.connection import Connection, ReplacedError, SilentE
 from memoryd.store.sql import load
 
 REFUSALS = {  # refusals that only a person can resolve, by a part of the server's message, and the next step
-    "password authentication failed": "Correct user and password in MEMORY_DATABASE_URL.",
-    "no password supplied": "Put a password into MEMORY_DATABASE_URL.",
+    "password authentication failed": "Correct user and password in MEMORY_DATABASE_URL, PGPASSWORD or ~/.pgpass.",
+    "no password supplied": "Put a password into ~/.pgpass, PGPASSWORD or MEMORY_DATABASE_URL.",
     "no pg_hba.conf entry": "Let the server accept this user from here in its pg_hba.conf.",
     "pg_hba.conf rejects": "Let the server accept this user from here in its pg_hba.conf.",
     "not currently accepting connections": "Let it: ALTER DATABASE ... ALLOW_CONNECTIONS true.",

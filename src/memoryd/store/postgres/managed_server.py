@@ -21,9 +21,10 @@ from dataclasses import dataclass
 from importlib.metadata import distribution
 from pathlib import Path
 from typing import Any
-from urllib.parse import quote
+from urllib.parse import quote, urlencode
 
 import psutil  # type: ignore[import-untyped]
+from psycopg import pq
 
 from memoryd import disk
 from memoryd.environment import current
@@ -36,6 +37,8 @@ LONGEST = 103 if sys.platform == "darwin" else 107  # bytes of a socket's path
 SOCKET = ".s.PGSQL.5432"
 ACCOUNTS = ("embedded_postgres", "postgres")  # whom root lets run it: Postgres refuses to run as root
 CTYPE = "en_US.UTF-8" if sys.platform == "darwin" else "C.UTF-8"  # what is a letter; both are part of their systems
+ANYWAY = ("user", "dbname", "service", "connect_timeout", "client_encoding")
+"""Parameters that the URL has in another place, or that an empty text is no value of."""
 OPTIONS = {
     "listen_addresses": "",
     "unix_socket_permissions": "0700",
@@ -70,7 +73,8 @@ class ManagedServer(SharedServer):
 
     def _up(self) -> str:
         running = self._ready() or self._started()
-        return f"postgresql://postgres@/postgres?host={quote(running.socket, safe='')}&port=5432"
+        parameters = _without_environment() | {"host": running.socket, "port": "5432"}
+        return f"postgresql://postgres@/postgres?{urlencode(parameters, quote_via=quote, safe='')}"
 
     # running ---------------------------------------------------------------------------------------------------------
 
@@ -189,6 +193,16 @@ class ManagedServer(SharedServer):
                 f"Postgres took more than {START:.0f} s to start in {self.place}. Nothing was stored by this call; "
                 "try again."
             ) from error
+
+
+def _without_environment() -> dict[str, str]:
+    """Return what libpq is to use in place of what PGHOSTADDR, PGOPTIONS and their like say of another server."""
+    options = ((option.keyword.decode(), option) for option in pq.Conninfo.get_defaults())
+    return {
+        name: (option.compiled or b"").decode()
+        for name, option in options
+        if option.envvar and option.val != option.compiled and name not in ANYWAY
+    }
 
 
 def _account() -> int:

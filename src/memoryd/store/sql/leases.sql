@@ -7,3 +7,12 @@ WHERE leases.holder = excluded.holder OR leases.expires_at < :now OR leases.expi
 -- name: leases.release
 -- Release a lease.
 DELETE FROM leases WHERE name = :name AND holder = :holder
+
+-- name: leases.noted
+-- The time that was noted under a name.
+SELECT expires_at FROM leases WHERE name = :name
+
+-- name: leases.note
+-- Note the present time under a name; no one holds that.
+INSERT INTO leases (name, holder, expires_at) VALUES (:name, '', :now)
+ON CONFLICT (name) DO UPDATE SET expires_at = excluded.expires_at

@@ -39,3 +39,11 @@ SELECT DISTINCT principal, id FROM session_holders WHERE expires_at < :now
 -- name: sessions.forget
 -- Delete expired holders.
 DELETE FROM session_holders WHERE principal = :principal AND id = :session AND expires_at < :now
+
+-- name: sessions.astray
+-- Whether a process holds a session for longer than any that goes by the right clock, and not for ever.
+SELECT 1 AS yes FROM session_holders WHERE expires_at > :astray AND expires_at < :forever LIMIT 1
+
+-- name: sessions.shorten
+-- Let these holds end as if they were made now: who lives renews them.
+UPDATE session_holders SET expires_at = :until WHERE expires_at > :astray AND expires_at < :forever

@@ -1,5 +1,6 @@
 """Connections to SQLite, through apsw: how they are opened and queried, and what their errors mean."""
 
+import errno
 import os
 import shutil
 from collections.abc import Iterable, Iterator, Mapping
@@ -261,15 +262,32 @@ _MESSAGES: dict[type[Exception], str] = {  # errors from outside; apsw's other o
 }
 
 
+_TOO_MANY_FILES = (
+    "{path} cannot be opened: this process has as many files open as it may. Nothing was stored by this call; "
+    "raise `ulimit -n`, or end some clients."
+)
+
+
 def store_error(error: BaseException, path: Path) -> BaseException:
     """Return the StoreError for an error of a database or a file; any other error as it is."""
     text = next((text for kind, text in _MESSAGES.items() if isinstance(error, kind)), None)
     if isinstance(error, apsw.IOError) and _is_full(path):
         text = _MESSAGES[apsw.FullError]
+    if isinstance(error, apsw.CantOpenError | OSError) and _too_many_files():
+        text = _TOO_MANY_FILES
     if text is None:
         return error
     busy = isinstance(error, apsw.BusyError | apsw.LockedError)
     return (StoreBusyError if busy else StoreError)(text.format(path=path, error=error, seconds=BUSY_MS / 1000))
+
+
+def _too_many_files() -> bool:
+    """Return whether no other file can be opened; SQLite does not say so."""
+    try:
+        os.close(os.open(os.devnull, os.O_RDONLY))
+    except OSError as error:
+        return error.errno in (errno.EMFILE, errno.ENFILE)
+    return False
 
 
 def _is_full(path: Path) -> bool:

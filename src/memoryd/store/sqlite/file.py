@@ -14,6 +14,7 @@ from typing import Any, TypeVar
 import apsw
 
 from memoryd import disk
+from memoryd.daemon import started
 from memoryd.errors import StoreBusyError, StoreError
 from memoryd.model import Workspace
 from memoryd.store.base import Queries
@@ -194,8 +195,7 @@ class SqliteFile:
             if self._closing:
                 raise closed()
             if self._thread is None:
-                self._thread = threading.Thread(target=self._serve, name=f"writer {self.path.name}", daemon=True)
-                self._thread.start()
+                self._thread = started(self._serve, f"writer {self.path.name}")
             self._jobs.put(job)
         result: T = job.done.result()
         return result

@@ -42,10 +42,11 @@ class SqlitePlacement:
         return [path for path in self._layout.own_files() if path.name not in known]
 
     def exists(self) -> bool:
-        """Return whether there is a registry; raise StoreError if it is lost but workspaces exist."""
+        """Return whether there is a registry; raise StoreError if it is lost but workspaces exist, or out of reach."""
         registry = self._layout.path(None)
-        if registry.exists():
-            return True
+        with explained(registry):
+            if registry.exists():
+                return True
         others = self._layout.others()  # each is created after the registry: so look again
         if others and not registry.exists():
             raise missing(registry)
