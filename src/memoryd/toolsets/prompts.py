@@ -4,13 +4,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from memoryd.core.memories.memories import Memories
+from memoryd.core.search.briefing import BUDGET, CONTEXT_BUDGET
 from memoryd.errors import InvalidParamsError
 from memoryd.text import unstorable
-from memoryd.toolsets.registry import Call
+from memoryd.toolsets.registry import COMPLETED, Call
 
 BUDGETS = ("400", "800", "2000", "5000")
-COMPLETED = 100  # values of a completion (the protocol's most)
-LARGEST_BUDGET = 50_000
 TEXT = 2_000
 
 
@@ -39,7 +38,7 @@ PROMPTS = (
         "briefing", "Briefing from memory", "What memory knows that bears on a task, is important or recent.",
         (
             Argument("task", "What the conversation is about."),
-            Argument("token_budget", "Most tokens of the briefing (800)."),
+            Argument("token_budget", f"Most tokens of the briefing ({CONTEXT_BUDGET})."),
         ),
     ),
     Prompt(
@@ -88,9 +87,9 @@ def completed(prompt: Prompt, call: Call, argument: str, value: str) -> list[str
 
 
 def _briefing(call: Call, given: Mapping[str, str]) -> str:
-    asked = given.get("token_budget") or "800"
-    if not asked.isascii() or not asked.isdigit() or not 1 <= int(asked) <= LARGEST_BUDGET:
-        raise InvalidParamsError(f"token_budget must be a number from 1 to {LARGEST_BUDGET} (it is {asked[:100]!r}).")
+    asked = given.get("token_budget") or str(CONTEXT_BUDGET)
+    if not asked.isascii() or not asked.isdigit() or not 1 <= int(asked) <= BUDGET:
+        raise InvalidParamsError(f"token_budget must be a number from 1 to {BUDGET} (it is {asked[:100]!r}).")
     task = given.get("task", "").strip() or None
     briefing = Memories(call.scope).context(task, int(asked))
     about = f" for this task: {task}" if task else ""

@@ -29,6 +29,7 @@ Needs = Literal["workspace", "project", "nothing"]
 """Where a tool runs: in the workspace in force; b: in the project that the session chose, where projects are offered;
 or in no workspace."""
 
+COMPLETED = 100  # values of a completion (the protocol's most)
 SHOWN_ERRORS = 10  # wrong arguments that one error names
 BLANK = "must hold something besides blanks"  # what the one pattern of all arguments, \S, demands
 REPEATED = 100  # characters of an argument, or of its name, that an error repeats
