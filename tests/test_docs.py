@@ -226,6 +226,13 @@ def test_variables_exist(page: Path) -> None:
     assert named <= known
 
 
+@every_page_about_this
+def test_tests_exist(page: Path) -> None:
+    """By their path, or by their path below tests/."""
+    named = set(re.findall(r"`((?:[\w/]+/)?test_\w+\.py)`", page.read_text(encoding="utf-8")))
+    assert [name for name in named if not ((ROOT / name).is_file() or (ROOT / "tests" / name).is_file())] == []
+
+
 def test_the_openapi_document_is_up_to_date() -> None:
     tools = chosen(["all"], read_only=False)
     kept = json.loads((ROOT / "docs/openapi.json").read_text(encoding="utf-8"))

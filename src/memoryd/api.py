@@ -73,7 +73,10 @@ class Memory:
         )
 
     def correct(self, id: str, content: str, *, tags: Sequence[str] = ()) -> StoredMemory:  # noqa: A002 - the tools' name
-        """Store a fact in place of another, which `recall` with an earlier `as_of` still finds. Raise NotFoundError."""
+        """Store a fact in place of another, which `recall` with an earlier `as_of` still finds. Raise NotFoundError.
+
+        It is a new memory: of the other's tags and importance it has none. Return what `store` does.
+        """
         return self.store(content, tags=tags, supersedes=[id])
 
     def recall(

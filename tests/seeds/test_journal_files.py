@@ -280,6 +280,16 @@ def test_a_directory_and_a_missing_file_are_refused(full: Agent) -> None:
         assert f"There is no file '{name}'" in full.refused("import_database", file=name)
 
 
+def test_an_export_goes_by_its_name_too(full: Agent) -> None:
+    before, file = everything(full), export(full)
+    copied = full.data / "exports" / "copied.jsonl"
+    copied.write_text(file.read_text())
+    for name in (file.name, f"{file.parent.name}/{file.name}", copied.name, str(copied)):
+        emptied(full)
+        assert full.ok("import_database", file=name)["newMemories"] == 3
+        assert everything(full) == before
+
+
 def test_another_workspaces_exports_are_refused(full: Agent) -> None:
     other = full.data / "exports" / "another"
     other.mkdir(parents=True, exist_ok=True)

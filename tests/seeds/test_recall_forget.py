@@ -22,6 +22,14 @@ def test_forget_by_ids_needs_no_confirmation(memory: Agent) -> None:
     assert memory.ok("memory_forget", ids=[first])["message"] == "No memories match the criteria."
 
 
+def test_an_id_that_no_memory_has_is_named(words: Agent) -> None:
+    first, second = words.store_all(FACTS[:2])
+    gone = words.ok("memory_forget", ids=[first[:8], "nowhere", "x" * 300])
+    assert gone["ids"] == [first]
+    assert gone["message"] == f"No living memory has the id nowhere, {'x' * 100}."
+    assert "message" not in words.ok("memory_forget", ids=[second, "nowhere"], before="2999-01-01", dry_run=True)
+
+
 def test_what_was_forgotten_can_be_stored_anew(memory: Agent) -> None:
     first = memory.store(FACTS[0], tags=["old"])
     memory.ok("memory_forget", ids=[first])

@@ -77,7 +77,12 @@ def test_forgetting_by_query_leaves_the_graph_alone(memory: Agent) -> None:
     told = json.dumps(memory.ok("memory_forget", query="likes tea", dry_run=True))
     opened = memory.ok("open_nodes", names=["Ada", "Bob"])
     assert all(node["id"] not in told for node in opened["entities"])
-    assert memory.ok("memory_forget", ids=[opened["entities"][0]["id"]])["forgotten"] == 0
+    ada = opened["entities"][0]["id"]
+    hint = f"{ada} is of the kind entity, of 'Ada': the graph's tools delete that."
+    alone = memory.ok("memory_forget", ids=[ada])
+    assert (alone["forgotten"], alone["message"]) == (0, f"No memories match the criteria. {hint}")
+    beside = memory.ok("memory_forget", ids=[memory.store("Nobody keeps this."), ada])
+    assert (beside["forgotten"], beside["message"]) == (1, f"No living memory has the id {ada}. {hint}")
 
 
 def test_a_briefing_tells_of_the_graph_what_bears_on_the_task(memory: Agent) -> None:

@@ -153,10 +153,12 @@ def test_a_reader_of_nothing_is_told_so(start: Start) -> None:
 def test_remember_names_the_tools_that_are_there(a: Agent, start: Start) -> None:
     text = prompt(a, "remember")
     assert "`memory_store`" in text
-    assert "`memory_recall`" in text
+    assert "`memory_recall`; its `format` `list` shows ids" in text
+    assert "what has changed is stored as the new fact, with the id of the old one in `supersedes`.\n" in text
     keyed = prompt(start("--toolsets", "vault"), "remember")
     assert "`commit_memory`" in keyed
     assert "`search_memories`" in keyed
+    assert "what has changed is committed under the key that it has.\n" in keyed
     assert "memory_store" not in keyed
 
 

@@ -43,6 +43,21 @@ def test_arguments_are_described_and_strict(tool: Tool[Any, Any]) -> None:
         tool.arguments.model_validate({"surely_unknown": 1})
 
 
+@every_tool
+def test_the_one_pattern_demands_more_than_blanks(tool: Tool[Any, Any]) -> None:
+    """So an error can say that in words."""
+    patterns = {part["pattern"] for _, part in _parts(tool.arguments.model_json_schema()) if "pattern" in part}
+    assert patterns <= {r"\S"}
+
+
+def test_blanks_alone_are_refused_in_words() -> None:
+    with pytest.raises(InvalidInputError) as error:
+        chosen(["recall"], read_only=False)["memory_store"]._valid({"content": " "})
+    assert str(error.value) == (
+        "Invalid arguments for memory_store. content: must hold something besides blanks (it is ' ')"
+    )
+
+
 @pytest.mark.slow
 @every_tool
 def test_objects_within_arguments_are_strict_too(tool: Tool[Any, Any]) -> None:

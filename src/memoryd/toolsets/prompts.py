@@ -4,13 +4,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from memoryd.core.memories.memories import Memories
+from memoryd.core.search.briefing import BUDGET, CONTEXT_BUDGET
 from memoryd.errors import InvalidParamsError
 from memoryd.text import unstorable
-from memoryd.toolsets.registry import Call
+from memoryd.toolsets.registry import COMPLETED, Call
 
 BUDGETS = ("400", "800", "2000", "5000")
-COMPLETED = 100  # values of a completion (the protocol's most)
-LARGEST_BUDGET = 50_000
 TEXT = 2_000
 
 
@@ -39,7 +38,7 @@ PROMPTS = (
         "briefing", "Briefing from memory", "What memory knows that bears on a task, is important or recent.",
         (
             Argument("task", "What the conversation is about."),
-            Argument("token_budget", "Most tokens of the briefing (800)."),
+            Argument("token_budget", f"Most tokens of the briefing ({CONTEXT_BUDGET})."),
         ),
     ),
     Prompt(
@@ -49,13 +48,19 @@ PROMPTS = (
     ),
 )  # fmt: skip
 
+_CHANGED = {
+    "memory_store": "stored as the new fact, with the id of the old one in `supersedes`",
+    "commit_memory": "committed under the key that it has",
+}
+"""What becomes of a fact that has changed, by the tool that stores; the first one that is offered does."""
+
 _REMEMBER = """\
 Go through our conversation so far and keep in memory what later conversations should know{about}: decisions and their \
 reasons, facts, preferences, names, numbers, dates, and what is still open.
 
 - One self-contained fact a call of `{tool}`, with names and dates written out; no "he", "it", "yesterday".
 - Leave out what is trivial, what holds only for this conversation, and secrets such as passwords and keys.
-- Look first whether it is known (`{look}`); what has changed is stored as the new fact.{tag}
+- Look first whether it is known ({look}); what has changed is {changed}.{tag}
 
 Then tell me in a few lines what you stored."""
 
@@ -88,9 +93,9 @@ def completed(prompt: Prompt, call: Call, argument: str, value: str) -> list[str
 
 
 def _briefing(call: Call, given: Mapping[str, str]) -> str:
-    asked = given.get("token_budget") or "800"
-    if not asked.isascii() or not asked.isdigit() or not 1 <= int(asked) <= LARGEST_BUDGET:
-        raise InvalidParamsError(f"token_budget must be a number from 1 to {LARGEST_BUDGET} (it is {asked[:100]!r}).")
+    asked = given.get("token_budget") or str(CONTEXT_BUDGET)
+    if not asked.isascii() or not asked.isdigit() or not 1 <= int(asked) <= BUDGET:
+        raise InvalidParamsError(f"token_budget must be a number from 1 to {BUDGET} (it is {asked[:100]!r}).")
     task = given.get("task", "").strip() or None
     briefing = Memories(call.scope).context(task, int(asked))
     about = f" for this task: {task}" if task else ""
@@ -99,12 +104,14 @@ def _briefing(call: Call, given: Mapping[str, str]) -> str:
 
 def _remember(tools: Mapping[str, object], given: Mapping[str, str]) -> str:
     topic, tag = given.get("topic", "").strip(), given.get("tag", "").strip()
+    tool = _storing(tools)
     return _REMEMBER.format(
-        about=f", as far as it concerns {topic}" if topic else "", tool=_storing(tools),
-        look="memory_recall" if "memory_recall" in tools else "search_memories",
+        about=f", as far as it concerns {topic}" if topic else "", tool=tool, changed=_CHANGED[tool],
+        look="`memory_recall`; its `format` `list` shows ids" if "memory_recall" in tools else "`search_memories`",
         tag=f"\n- Tag each with `{tag}`." if tag else "",
     )  # fmt: skip
 
 
-def _storing(tools: Mapping[str, object]) -> str | None:
-    return next((name for name in ("memory_store", "commit_memory") if name in tools), None)
+def _storing(tools: Mapping[str, object]) -> str:
+    """Return the tool that stores; '' without one."""
+    return next((name for name in _CHANGED if name in tools), "")

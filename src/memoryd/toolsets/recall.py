@@ -64,7 +64,9 @@ class MemoryRecallArguments(Arguments):
     """What to find."""
 
     query: Annotated[Query, Field(description="A question in natural language.")]
-    token_budget: Annotated[AnswerBudget | None, Field(description="Most tokens of the answer (default 500).")] = None
+    token_budget: Annotated[
+        AnswerBudget | None, Field(description="Most tokens of the answer (default 500, or as the server is set).")
+    ] = None
     tags: Annotated[Tags, Field(description="Only memories with ALL of these tags.")] = []
     as_of: Annotated[Time | None, Field(description="What was believed at this ISO 8601 time.")] = None
     kinds: Annotated[list[Kind], Field(max_length=len(Kind), description="Only these kinds of records.")] = []

@@ -29,7 +29,9 @@ Needs = Literal["workspace", "project", "nothing"]
 """Where a tool runs: in the workspace in force; b: in the project that the session chose, where projects are offered;
 or in no workspace."""
 
+COMPLETED = 100  # values of a completion (the protocol's most)
 SHOWN_ERRORS = 10  # wrong arguments that one error names
+BLANK = "must hold something besides blanks"  # what the one pattern of all arguments, \S, demands
 REPEATED = 100  # characters of an argument, or of its name, that an error repeats
 
 # what the arguments of several toolsets are made of
@@ -201,7 +203,8 @@ def _explain(tool: str, arguments: type[Arguments], error: ValidationError) -> s
         if one["type"] == "extra_forbidden":
             wrong.append(f"{place}: {_unknown(tool, arguments, one['loc'])}")
         else:
-            wrong.append(f"{place}: {one['msg'].removeprefix('Value error, ')}{_given(one['input'])}")
+            why = BLANK if one["type"] == "string_pattern_mismatch" else one["msg"].removeprefix("Value error, ")
+            wrong.append(f"{place}: {why}{_given(one['input'])}")
     if error.error_count() > SHOWN_ERRORS:
         wrong.append(f"and {error.error_count() - SHOWN_ERRORS} more")
     return f"Invalid arguments for {tool}. " + "; ".join(wrong)

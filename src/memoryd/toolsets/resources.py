@@ -12,12 +12,11 @@ from memoryd.core.security.prompt_injection import suspicious
 from memoryd.errors import InvalidParamsError, NotFoundError
 from memoryd.model import Record
 from memoryd.text import unstorable
-from memoryd.toolsets.registry import Call
+from memoryd.toolsets.registry import COMPLETED, Call
 
 VAULT, SESSION = "memory://vault", "memory://session"
 PAGE, LARGEST_PAGE = 100, 1_000
 LISTED = 100  # resources a page of the list
-COMPLETED = 100  # values of a completion (the protocol's most)
 _ESCAPE = re.compile(r"%(?![0-9A-Fa-f]{2})")
 
 

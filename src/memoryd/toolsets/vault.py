@@ -31,7 +31,7 @@ def _plain(schema: dict[str, Any]) -> None:
     schema |= schema.pop("anyOf")[0]
 
 
-Optional = Field(default_factory=lambda: None, json_schema_extra=_plain)
+Omittable = Field(default_factory=lambda: None, json_schema_extra=_plain)
 
 # commit_memory -------------------------------------------------------------------------------------------------------
 
@@ -93,10 +93,10 @@ class PruneMemoryArguments(Arguments):
     """What to delete; filters combine with AND."""
 
     scope: Annotated[AnyScope, Field(description="Where to delete.")]
-    key: Annotated[MemoryKey | None, Optional, Field(description="If provided, delete only this key (within scope).")]
+    key: Annotated[MemoryKey | None, Omittable, Field(description="If provided, delete only this key (within scope).")]
     older_than: Annotated[
         Annotated[str, Field(min_length=1, max_length=100)] | None,
-        Optional,
+        Omittable,
         Field(description="ISO 8601 datetime. Delete entries created before this timestamp."),
     ]
     tags: Annotated[Tags, Field(description="Delete entries matching ALL these tags.")] = []

@@ -293,3 +293,13 @@ def test_what_lives_through_the_whole_reading_is_shown_exactly_once(random: Any,
         shown = facts(pages)
         assert all(shown[n].count(text) == 1 for n in names for text in said[n])
         assert all(edges(pages).count(one) == 1 for one in related)
+
+
+@pytest.mark.parametrize("tokens", [1, 30, 45, 60, 100, 300])
+def test_what_is_pending_is_counted_whatever_fits(graph: Graph, tokens: int) -> None:
+    for number in range(9):
+        make(graph, f"node {number}", "a fact")
+    told = view.pending_summaries(graph, tokens)
+    assert_within(told, tokens)
+    assert len(told["result"]) + told["omitted"] == 9
+    assert bool(told["result"]) == (tokens >= 60), "as soon as one fits"

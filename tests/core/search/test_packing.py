@@ -109,3 +109,12 @@ def test_what_is_not_laid_out_would_not_have_fitted(layout: type[BriefingLayout]
     tagged = [replace(one, record=replace(one.record, tags=tuple(draw.sample("abc", 2)))) for one in hits]
     for budget in (200, 900):
         assert brief(tagged, budget, layout(ASKED)).text == plain(tagged, budget, layout(ASKED))
+
+
+def test_what_has_no_shared_tag_needs_a_heading_only_below_others() -> None:
+    tagged = [replace(one, record=replace(one.record, tags=("trips",))) for one in map(hit, (1, 2), ("Porto", "Faro"))]
+    other = hit(3, "Lisbon")
+    date = "(2026-03-04)"
+    trips = f"trips:\n- Porto {date}\n- Faro {date}"
+    assert brief([*tagged, other], 500, SummaryLayout("")).text == f"{trips}\nAlso:\n- Lisbon {date}"
+    assert brief([other, *tagged], 500, SummaryLayout("")).text == f"- Lisbon {date}\n{trips}"

@@ -41,4 +41,4 @@ def page(graph: Graph, time: str, words: str, start: str, limit: int) -> list[En
 def beginning(graph: Graph) -> str:
     """Return when the first entity was made that is still known; '' if there is none."""
     row = graph.read(lambda q: q.one("past.beginning"))
-    return row["at"] or "" if row else ""
+    return (row and row["at"]) or ""

@@ -52,7 +52,7 @@ def rename(graph: Graph, name: str, new_name: str) -> Entity:
 
 def call(change: Change, node_id: str, name: str) -> None:
     """Give a node a name that no other node has, within a change."""
-    seen = [one.id for one in observations.of(change.queries, [node_id]).get(node_id, [])]
+    seen = [one.id for one in observations.of(change.queries, [node_id])[node_id]]
     neighbours = [
         key for relation in relations.of(change.queries, [node_id]) for key in (relation.source, relation.target)
     ]
@@ -76,7 +76,7 @@ def merge(graph: Graph, name: str, into: str) -> MergedNodes:
 
     def work(change: Change) -> MergedNodes:
         gone, kept = demand(change.queries, name, into)
-        seen = {one.content: one.id for one in observations.of(change.queries, [gone.id]).get(gone.id, [])}
+        seen = {one.content: one.id for one in observations.of(change.queries, [gone.id])[gone.id]}
         known = observations.same(change.queries, [kept.id], seen)[kept.id]
         new = [text for text in seen if text not in known]
         gained = observations.append(change, kept, new, {})

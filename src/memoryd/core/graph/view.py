@@ -389,7 +389,8 @@ def relation_gaps(graph: Graph, tokens: int) -> BudgetedList[RelationGap]:
 
 def pending_summaries(graph: Graph, tokens: int) -> BudgetedList[PendingSummary]:
     """Return as many nodes that wait for a summary as fit, the last observed first."""
-    found, total = report.pending(graph, Budget(tokens).at_most(LEAST_PENDING))
+    most = Budget(tokens, LIST_FRAME).at_most(LEAST_PENDING)
+    found, total = report.pending(graph, max(most, 1))  # one row at least, which knows how many there are
     return _cut(list(map(results.pending, found)), tokens, total)
 
 

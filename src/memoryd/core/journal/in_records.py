@@ -136,7 +136,7 @@ class JournalRows:
         """Delete all summaries but no turns; return how many were deleted."""
 
         def work(queries: Queries) -> int:
-            ids = [row["id"] for row in queries.all("summaries.ids", category="")]
+            ids = _ids(queries, "summaries.ids", category="")
             return records.delete(queries, ids, self._engine.clock.now()) if ids else 0
 
         gone = self._scope.write(work)

@@ -31,10 +31,10 @@ FORGOTTEN_BY_QUERY = 10  # d: top-10 matches
 TASK_SHARE = 0.7  # of a briefing's budget
 IMPORTANT = 0.7  # importance from which a memory is in every briefing
 BRIEFED = 20  # recent, and important, memories that a briefing considers
+SESSIONS = 3  # summaries of sessions that a briefing considers
 WRITTEN: dict[Format, str] = {"answer": ANSWER_QUESTION, "summary": SUMMARIZE_MEMORIES}
 """The formats that a language model writes, where there is one."""
 NOT_THERE = "Not in memory: nothing that was found answers this."
-SESSIONS = 3  # summaries of sessions that it considers
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,10 +10,11 @@ from memoryd.core.memories.memories import Criteria, Memories
 from memoryd.core.records import short_ids
 from memoryd.core.search.briefing import Briefing, Format
 from memoryd.core.search.hits import FoundRecord, found, whole
-from memoryd.model import Hit, Kind
+from memoryd.model import Hit, Kind, Record
 from memoryd.text import cut
 
 PREVIEW = 25  # tokens of a memory that would be forgotten
+NAMED_IDS, NAMED_ID = 10, 100  # ids that a message repeats, and characters of each
 
 MemoryView = Literal["stats", "recent", "important", "tags", "export"]
 
@@ -55,7 +56,7 @@ class ForgottenMemories(Searched):
     preview: NotRequired[list[str]]
     """How the memories begin that would be forgotten, in the order of `ids`."""
     message: NotRequired[str]
-    """Why there is nothing to forget."""
+    """Why there is nothing to forget, or which ids no memory has."""
 
 
 class InspectedMemories(TypedDict):
@@ -102,20 +103,25 @@ def forgotten(memories: Memories, criteria: Criteria, *, confirm: bool, dry_run:
         "degraded": gone.degraded, "forgotten": 0 if dry_run else len(gone.best),
         "ids": [record.id for record in gone.best], "dry_run": dry_run,
         "preview": [cut(record.body, PREVIEW) for record in gone.best] if dry_run else [],
-        "message": "" if gone.best else _none_forgotten(memories, criteria.ids or ()),
+        "message": _not_forgotten(memories, criteria, gone.best),
     }  # fmt: skip
     return without_empty(result, "degraded", "preview", "message")
 
 
-def _none_forgotten(memories: Memories, ids: Sequence[str]) -> str:
-    """Return why nothing was forgotten; if an id is the graph's, which tools delete it."""
-    others = [hit.record for hit in memories.get(ids) if hit.record.kind in (Kind.ENTITY, Kind.OBSERVATION)]
-    hint = (
-        f" {others[0].id} is of the kind {others[0].kind}, of {others[0].name!r}: the graph's tools delete that."
-        if others
-        else ""
-    )
-    return f"No memories match the criteria.{hint}"
+def _not_forgotten(memories: Memories, criteria: Criteria, gone: Sequence[Record]) -> str:
+    """Return why nothing matches, or which of the ids that were given alone none does; '' where all is done.
+
+    If one of them is of the graph, say so: its own tools delete it.
+    """
+    missing = _unnamed(criteria.ids or (), gone)
+    if gone and not (missing and criteria.ids_alone):
+        return ""
+    named = ", ".join(given[:NAMED_ID] for given in missing[:NAMED_IDS])
+    why = f"No living memory has the id {named}." if gone else "No memories match the criteria."
+    for one in (hit.record for hit in memories.get(missing)):
+        if one.kind in (Kind.ENTITY, Kind.OBSERVATION):
+            return f"{why} {one.id} is of the kind {one.kind}, of {one.name!r}: the graph's tools delete that."
+    return why
 
 
 def inspected(memories: Memories, view: MemoryView, limit: int) -> InspectedMemories:
@@ -134,9 +140,14 @@ def inspected(memories: Memories, view: MemoryView, limit: int) -> InspectedMemo
 def inspected_by_id(memories: Memories, ids: Sequence[str]) -> InspectedMemories:
     """Return the records of any kind with these ids or beginnings of ids, and those that are not there."""
     hits = memories.get(ids)
-    missing = [given for given in ids if not any(short_ids.names(given, hit.record.id) for hit in hits)]
+    missing = _unnamed(ids, [hit.record for hit in hits])
     result: InspectedMemories = {"view": "ids", "memories": fields(hits), "not_found": missing}
     return without_empty(result, "not_found")
+
+
+def _unnamed(ids: Sequence[str], found: Sequence[Record]) -> list[str]:
+    """Return those of some ids, or beginnings of ids, that are of no record that was found."""
+    return [given for given in ids if not any(short_ids.names(given, record.id) for record in found)]
 
 
 def fields(hits: Sequence[Hit]) -> list[dict[str, Any]]:

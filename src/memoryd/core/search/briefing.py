@@ -135,14 +135,15 @@ class SummaryLayout(BriefingLayout):
         return shortened(rank, left)
 
     def text(self, lines: Sequence[Line]) -> str:
-        """Return the clusters in the order of their best hits."""
+        """Return the clusters in the order of their best hits; what has no shared tag needs no heading at the top."""
         clusters = _clusters([line.hit for line in lines])
         if len(set(clusters)) < 2:  # one cluster needs no heading
             return super().text(lines)
-        parts = []
+        parts: list[str] = []
         for label in dict.fromkeys(clusters):
-            bullets = [line.text for line, own in zip(lines, clusters, strict=True) if own == label]
-            parts.append("\n".join([f"{_heading(label)}:", *bullets]))
+            if parts or label != OTHERS:
+                parts.append(f"{_heading(label)}:")
+            parts += [line.text for line, own in zip(lines, clusters, strict=True) if own == label]
         return "\n".join(parts)
 
 

@@ -48,7 +48,10 @@ class Search:
     def read(
         self, query: str, allowed: Filter, as_of: str = "", *, named: bool = False
     ) -> tuple[Found, dict[str, str]]:
-        """Return what may bear on a query in each workspace that is read, and if `named` the short form of each id."""
+        """Return what may bear on a query in each workspace that is read, and if `named` the short form of each id.
+
+        With `as_of`, a time, it is what existed then, as it was.
+        """
 
         def work(scope: Scope, question: Question) -> tuple[Found, dict[str, str]]:
             found = Search(scope, self._profile).find(question, allowed, as_of, joined=bool(self._scope.included))
@@ -58,15 +61,12 @@ class Search:
         short = {key: name for *_, names in parts for key, name in names.items()}
         return self.union([(workspace, found) for workspace, found, _ in parts]), short
 
-    def hits(self, query: str, allowed: Filter, as_of: str = "") -> Findings[Hit]:
-        """Return the records that bear on a query, best first, each with the parts of its score.
-
-        With `as_of`, a time, return those that existed then, as they were.
-        """
-        return self.ranked(self._scope.ask(query, lambda question: self.find(question, allowed, as_of)), fill=True)
+    def hits(self, query: str, allowed: Filter) -> Findings[Hit]:
+        """Return the records of this workspace alone that bear on a query, best first."""
+        return self.ranked(self._scope.ask(query, lambda question: self.find(question, allowed)), fill=True)
 
     def find(self, question: Question, allowed: Filter, as_of: str = "", *, joined: bool = False) -> Found:
-        """Return the records that may bear on a question, with all that ranking needs of them.
+        """Return the records that may bear on a question, with all that ranking needs of them; `as_of`: see `read`.
 
         `joined`: it will be ranked together with what other workspaces have, which may let more of it through the gate.
         """

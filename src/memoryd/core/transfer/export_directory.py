@@ -21,22 +21,25 @@ class ExportDirectory:
         return self._own / f"memory-backup-{now.translate(str.maketrans('', '', '-:.'))}.jsonl"
 
     def find(self, file: str) -> Path:
-        """Return the path of a file; raise InvalidInputError unless it is one of the workspace or was copied here."""
+        """Return the path of a file, by name that of the workspace first.
+
+        Raise InvalidInputError unless it is one of the workspace or was copied here.
+        """
         exports, own = self._exports.resolve(), self._own.resolve()
         try:
-            path = (exports / Path(file)).resolve()
-            exists = path.is_file()
+            paths = [(directory / Path(file)).resolve() for directory in (own, exports)]
+            path = next(filter(Path.is_file, paths), None)
         except (OSError, ValueError, RuntimeError) as error:
             raise InvalidInputError(
                 f"{file[:200]!r} is no path ({type(error).__name__}). Give the name of a file."
             ) from None
         directory = "the server's directory of exports" if self._discreet else str(self._exports)
-        if path.parent not in (exports, own):
+        if (path or paths[-1]).parent not in (exports, own):
             raise InvalidInputError(
                 f"{file[:200]!r} is outside of the directory of exports. Copy the file into {directory}, and give its "
                 "name."
             )
-        if not exists:
+        if path is None:
             raise InvalidInputError(f"There is no file {file[:200]!r} in {directory}. Check its name.")
         return path
 

@@ -9,7 +9,7 @@ from memoryd.core.graph.view import CURSOR, GraphPage, OpenedNodes
 from memoryd.core.transfer.server_memory import LOOKED_UP
 from memoryd.toolsets.graph import shapes
 from memoryd.toolsets.graph.shapes import ITEMS, graph_of
-from memoryd.toolsets.registry import Answer, Arguments, Call, NonEmptyText, Tool, Toolset
+from memoryd.toolsets.registry import Answer, Arguments, Call, Time, Tool, Toolset
 
 
 class OpenNodesArguments(Arguments):
@@ -17,9 +17,7 @@ class OpenNodesArguments(Arguments):
 
     names: Annotated[list[shapes.NodeName], Field(min_length=1, max_length=ITEMS, description="Exact names.")]
     token_budget: shapes.TokenBudget = shapes.BUDGET
-    as_of: Annotated[
-        NonEmptyText | None, Field(max_length=100, description="Show the nodes as they were at this ISO 8601 time.")
-    ] = None
+    as_of: Annotated[Time | None, Field(description="Show the nodes as they were at this ISO 8601 time.")] = None
 
 
 class ReadGraphArguments(Arguments):

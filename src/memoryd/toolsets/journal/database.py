@@ -125,7 +125,7 @@ TOOLS: Toolset = (
     ),
     Tool(
         name="export_database", title="Export to a file",
-        description="Export the entire memory database to a JSONL file.",
+        description="Export the journal to a JSONL file: all turns and session summaries, but no other memories.",
         arguments=ExportDatabaseArguments, result=ExportedJournal, capability="write", handler=_export, lasting=True,
         error_text=error_text,
     ),
