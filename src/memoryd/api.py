@@ -65,17 +65,21 @@ class Memory:
     # memories --------------------------------------------------------------------------------------------------------
 
     def store(
-        self, content: str, *, tags: Sequence[str] = (), importance: float = 0.5, supersedes: Sequence[str] = ()
-    ) -> StoredMemory:
-        """Store one fact; return its id, and whether it is new, merged with an equal one, or replaces others."""
+        self, content: str, *, tags: Sequence[str] | None = None, importance: float | None = None,
+        supersedes: Sequence[str] = (),
+    ) -> StoredMemory:  # fmt: skip
+        """Store one fact; return its id, and whether it is new, merged with an equal one, or replaces others.
+
+        Without `tags` or `importance` it has those of what it replaces; if that is nothing, none and .5.
+        """
         return self._run(  # type: ignore[no-any-return]
             "memory_store", content=content, tags=tags, importance=importance, supersedes=supersedes
         )
 
-    def correct(self, id: str, content: str, *, tags: Sequence[str] = ()) -> StoredMemory:  # noqa: A002 - the tools' name
+    def correct(self, id: str, content: str, *, tags: Sequence[str] | None = None) -> StoredMemory:  # noqa: A002 - the tools' name
         """Store a fact in place of another, which `recall` with an earlier `as_of` still finds. Raise NotFoundError.
 
-        It is a new memory: of the other's tags and importance it has none. Return what `store` does.
+        It has the other's importance, and its tags unless others are given. Return what `store` does.
         """
         return self.store(content, tags=tags, supersedes=[id])
 

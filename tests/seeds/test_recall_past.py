@@ -105,6 +105,20 @@ def test_superseding_again_changes_nothing(now: Agent) -> None:
     assert now.ok("memory_store", content="The database is Postgres 16.", supersedes=[old]) == first
 
 
+def test_what_supersedes_keeps_tags_and_importance_unless_others_are_given(now: Agent) -> None:
+    olds = [
+        now.ok("memory_store", content=f"The port is {n}.", tags=["infra", tag], importance=weight)["id"]
+        for n, tag, weight in ((1, "db", 0.9), (2, "staging", 0.2))
+    ]
+    for _ in range(2):  # the second time it is there already
+        new = now.ok("memory_store", content="The ports are 3 and 4.", supersedes=olds)["id"]
+        (kept,) = now.ok("memory_inspect", ids=[new])["memories"]
+        assert (kept["tags"], kept["importance"]) == (["infra", "db", "staging"], 0.9)
+    other = now.ok("memory_store", content="There are no ports.", tags=[], importance=0.1, supersedes=[new])["id"]
+    (given,) = now.ok("memory_inspect", ids=[other])["memories"]
+    assert (given["tags"], given["importance"]) == ([], 0.1)
+
+
 @pytest.mark.parametrize("wrong", ["nope", "itself"])
 def test_only_a_living_memory_can_be_superseded(now: Agent, wrong: str) -> None:
     there = now.store("The database is Postgres 16.")

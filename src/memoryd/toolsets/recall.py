@@ -50,9 +50,13 @@ STORED = {
 
 
 def _store(call: Call, arguments: MemoryStoreArguments) -> Answer[StoredMemory]:
+    given = arguments.model_fields_set
     stored = _memories(call).store(
-        arguments.content, arguments.tags, arguments.importance, arguments.supersedes
-    )  # fmt: skip
+        arguments.content,
+        arguments.tags if "tags" in given else None,
+        arguments.importance if "importance" in given else None,
+        arguments.supersedes,
+    )
     text = STORED[stored.status].format(stored.id, ", ".join(stored.superseded))
     return Answer({"id": stored.id, "status": stored.status}, text)
 

@@ -22,13 +22,14 @@ from memoryd.core.security.secrets import cleaned, matched
 from memoryd.errors import InvalidInputError, ModelError, NotFoundError
 from memoryd.model import Filter, Findings, Hit, Kind, Record, Workspace
 from memoryd.prompts import ANSWER_QUESTION, SUMMARIZE_MEMORIES
-from memoryd.store.base import Queries
+from memoryd.store.base import Queries, Row
 from memoryd.text import estimate_tokens
 
 log = logging.getLogger(__name__)
 
 FORGOTTEN_BY_QUERY = 10  # d: top-10 matches
 TASK_SHARE = 0.7  # of a briefing's budget
+UNWEIGHED = 0.5  # the importance of a memory to which none is given
 IMPORTANT = 0.7  # importance from which a memory is in every briefing
 BRIEFED = 20  # recent, and important, memories that a briefing considers
 SESSIONS = 3  # summaries of sessions that a briefing considers
@@ -78,31 +79,42 @@ class Memories:
 
     @cleaned
     def store(
-        self, content: str, tags: Sequence[str] = (), importance: float = 0.5, supersedes: Sequence[str] = ()
+        self,
+        content: str,
+        tags: Sequence[str] | None = None,
+        importance: float | None = None,
+        supersedes: Sequence[str] = (),
     ) -> Stored:
         """Store a text verbatim; durable when this returns. An equal text is merged with the existing memory.
 
-        The memories that it `supersedes` are only found by questions about an earlier time. Raise NotFoundError if
-        some of them do not exist; nothing is stored then.
+        The memories that it `supersedes` are only found by questions about an earlier time. Where `tags` or
+        `importance` is None, it has theirs. Raise NotFoundError if some of them do not exist; nothing is stored then.
         """
         demand_own(self._scope, "supersedes", supersedes)
         embedded = self._scope.passages([content])[0]
-        tags = tuple(dict.fromkeys(tags))
 
         def work(queries: Queries) -> Stored:
             now = self._engine.clock.now()  # inside the transaction: times are in the order of commits
             print_ = fingerprint(content)
-            if same := queries.one("memories.same", fingerprint=print_, scope=""):
-                union = list(dict.fromkeys([*json.loads(same["tags"]), *tags]))
-                records.retag(queries, same["id"], union, now)
-                queries.run("memories.change", id=same["id"], importance=importance)
-                return self._superseding(queries, Stored(same["id"], "merged"), supersedes, now)
-            record = Record(
-                id=records.new_id(), kind=Kind.MEMORY, body=content, tags=tags, session_id=self._scope.session or None
-            )
-            records.add(queries, record, embedded, now)
-            queries.run("memories.add", id=record.id, fingerprint=print_, importance=importance, consolidated=0)
-            return self._superseding(queries, Stored(record.id, "stored"), supersedes, now)
+            same = queries.one("memories.same", fingerprint=print_, scope="")
+            old = self._replaceable(queries, supersedes, same["id"] if same else "")
+            labels = tags if tags is not None else [tag for row in old for tag in json.loads(row["tags"])]
+            weight = max((row["importance"] for row in old), default=UNWEIGHED) if importance is None else importance
+            if same:
+                stored = Stored(same["id"], "merged")
+                records.retag(queries, stored.id, list(dict.fromkeys([*json.loads(same["tags"]), *labels])), now)
+                queries.run("memories.change", id=stored.id, importance=weight)
+            else:
+                stored = Stored(records.new_id(), "stored")
+                labels, session = tuple(dict.fromkeys(labels)), self._scope.session or None
+                record = Record(id=stored.id, kind=Kind.MEMORY, body=content, tags=labels, session_id=session)
+                records.add(queries, record, embedded, now)
+                queries.run("memories.add", id=stored.id, fingerprint=print_, importance=weight, consolidated=0)
+            if not old:
+                return stored
+            living = [row["id"] for row in old if row["living"]]
+            records.supersede(queries, living, stored.id, "superseded", "replaced by a newer memory on request", now)
+            return Stored(stored.id, "updated", tuple(row["id"] for row in old))
 
         stored = self._scope.write(work)
         self._engine.stored(self._scope.workspace)
@@ -110,21 +122,18 @@ class Memories:
             self._scope.embed_later([stored.id])
         return stored
 
-    def _superseding(self, queries: Queries, stored: Stored, ids: Sequence[str], now: str) -> Stored:
-        """Let a memory replace others; raise NotFoundError for ids that it cannot replace."""
-        if not ids:
-            return stored
-        ids = short_ids.resolve(queries, "supersedes", ids, self._scope.session, "ids.living", "ids.ever")
-        rows = queries.all("memories.replaceable", ids=json.dumps(ids), by=stored.id)
-        replaceable = {row["id"]: row["living"] for row in rows}
-        if missing := [key for key in dict.fromkeys(ids) if key not in replaceable or key == stored.id]:
+    def _replaceable(self, queries: Queries, given: Sequence[str], by: str) -> list[Row]:
+        """Return the memories that one replaces, which may be there already, `by`; raise NotFoundError if it cannot."""
+        if not given:
+            return []
+        ids = short_ids.resolve(queries, "supersedes", given, self._scope.session, "ids.living", "ids.ever")
+        rows = {row["id"]: row for row in queries.all("memories.replaceable", ids=json.dumps(ids), by=by)}
+        if missing := [key for key in dict.fromkeys(ids) if key not in rows or key == by]:
             raise NotFoundError(
                 f"supersedes: {', '.join(key[:100] for key in missing[:10])}: no living memory without a key has this "
                 "id, or its text is the one to store. Nothing was stored; memory_recall in the format list shows ids."
             )
-        living = [key for key in replaceable if replaceable[key]]
-        records.supersede(queries, living, stored.id, "superseded", "replaced by a newer memory on request", now)
-        return Stored(stored.id, "updated", tuple(dict.fromkeys(ids)))
+        return [rows[key] for key in dict.fromkeys(ids)]
 
     # recalling -------------------------------------------------------------------------------------------------------
 

@@ -11,7 +11,7 @@ WHERE workspace_id = :workspace AND id = :id
 
 -- name: memories.replaceable
 -- Those of some memories without a key that live, or whose place a certain one has taken already.
-SELECT r.id, CASE WHEN r.deleted_at IS NULL THEN 1 ELSE 0 END AS living
+SELECT r.id, r.tags, d.importance, CASE WHEN r.deleted_at IS NULL THEN 1 ELSE 0 END AS living
 FROM records r JOIN memory_details d ON d.workspace_id = r.workspace_id AND d.id = r.id
 WHERE r.workspace_id = :workspace AND r.id IN (SELECT value FROM json_each(:ids)) AND r.kind = 'memory' AND r.name IS NULL
   AND r.scope = '' AND (r.deleted_at IS NULL OR d.superseded_by = :by)
