@@ -11,7 +11,7 @@ from memoryd.core.security.secrets import cleaned
 from memoryd.errors import InvalidInputError
 from memoryd.model import Entity
 
-NAME = 1_000  # characters of a name
+NAME = 500  # characters of a name that a node is given here; an imported one may be longer
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,11 +8,12 @@ from typing import Annotated
 
 from pydantic import AliasChoices, Field, StringConstraints
 
+from memoryd.core.graph.renaming import NAME
 from memoryd.core.graph.transaction import Graph
 from memoryd.core.transfer.server_memory import LOOKED_UP
 from memoryd.toolsets.registry import Arguments, Call
 
-NAME, TYPE, CONTENT, SUMMARY = 500, 200, 10_000, 10_000
+TYPE, CONTENT, SUMMARY = 200, 10_000, 10_000
 ITEMS, MATCHES, LIMIT, DAYS, ORDINAL = 1_000, 100, 1_000, 36_500, 10**9
 BUDGET, MOST = 20_000, 1_000_000
 
