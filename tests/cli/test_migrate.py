@@ -81,6 +81,11 @@ def test_a_name_that_is_taken_is_said_in_one_line(home: Path, source: Path, url:
     [
         (["migrate", "--from", "{source}", "--to", "{source}"], 2, "the same place"),
         (["migrate", "--from", "{source}/none", "--to", "{source}.db"], 1, "holds no workspace"),
+        (["migrate", "--from", "", "--to", "{source}.db"], 2, "--from is empty"),
+        (["migrate", "--from", "{source}", "--to", ":memory:"], 2, "--to: ':memory:': it names no file"),
+        (["migrate", "--from", "file:x?mode=memory", "--to", "{source}.db"], 2, "--from: 'file:x?mode=memory': it nam"),
+        (["migrate", "--from", "{source}", "--to", "postgresql:"], 2, "--to cannot be read"),
+        (["migrate", "--from", "postgresql://127.0.0.1:9/x", "--to", "{source}.db"], 1, "correct --from;"),
         (["--read-only", "migrate", "--from", "{source}", "--to", "{source}.db"], 2, "--read-only"),
     ],
 )
@@ -91,6 +96,14 @@ def test_what_cannot_be_is_said_and_nothing_is_made(
     assert said in ended.stderr
     assert ended.stderr.count("\n") == 1
     assert sorted(path.name for path in source.parent.iterdir()) == ["home", "source"]
+
+
+def test_a_link_to_the_source_is_no_target(home: Path, source: Path, tmp_path: Path) -> None:
+    link = tmp_path / "link"
+    link.symlink_to(source)
+    assert "the same place" in run(home, "migrate", "--from", source, "--to", link, code=2).stderr
+    into = run(home, "migrate", "--from", source, "--to", link / "memory.db", code=2)
+    assert "is a part of the source" in into.stderr
 
 
 @pytest.mark.slow

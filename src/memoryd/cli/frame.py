@@ -2,7 +2,7 @@
 
 import os
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from inspect import Parameter, Signature, signature
 from pathlib import Path
@@ -114,6 +114,7 @@ def command(*fields: str) -> Callable[[Callable[..., None]], Callable[..., None]
         def run(ctx: typer.Context, **given: Any) -> None:
             own = overrides(**{name: given.pop(name) for name in fields})
             with errors_reported(), written_by("", ctx.command_path):
+                _demand_text(given.values())
                 function(Settings.read(**{**(ctx.obj or {}), **own}), **given)
 
         _, *parameters = signature(function).parameters.values()
@@ -124,6 +125,15 @@ def command(*fields: str) -> Callable[[Callable[..., None]], Callable[..., None]
         return run
 
     return decorate
+
+
+def _demand_text(given: Iterable[object]) -> None:
+    """Raise InvalidInputError for bytes that are no text; a path may have them, as files do."""
+    for one in given:
+        if isinstance(one, list):
+            _demand_text(one)
+        elif isinstance(one, str) and any("\ud800" <= letter <= "\udfff" for letter in one):
+            raise InvalidInputError(f"{one[:100]!r} holds bytes that are not UTF-8. Nothing was done; use plain text.")
 
 
 def _parameter(name: str, declared: Any, default: Any) -> Parameter:
