@@ -4,6 +4,7 @@ import sys
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -17,6 +18,7 @@ from memoryd.core.memories import correction
 from memoryd.core.memories.correction import CONTENT, Correction
 from memoryd.core.memories.view import ForgottenMemories, InspectedMemories, RecalledMemories
 from memoryd.core.records.records import origin
+from memoryd.core.records.short_ids import names
 from memoryd.core.scope import together
 from memoryd.core.security import secrets
 from memoryd.errors import InvalidInputError, MemorydError, NotFoundError, UncertainError
@@ -232,7 +234,7 @@ def inspect(
         else:
             results.inspected(result)
         if missing := result.get("not_found"):
-            raise NotFoundError(f"There is no memory {', '.join(missing)} in {tools.workspace!r}.")
+            raise _missing(missing, tools)
 
 
 # correcting ----------------------------------------------------------------------------------------------------------
@@ -300,10 +302,14 @@ def forget(
             if gone["ids"] and not dry_run:
                 _ask(gone)
                 gone = _forgotten(tools, gone["ids"])
+        alone = () if tag or query or before else ids or ()
+        unknown = [one for one in alone if not any(map(partial(names, one), gone["ids"]))]
         if as_json:
             show.as_json(gone)
-        else:
+        elif gone["ids"] or not unknown:
             results.forgotten(gone)
+        if unknown:
+            raise _missing(unknown, tools)
 
 
 def _ask(preview: ForgottenMemories) -> None:
@@ -315,6 +321,10 @@ def _ask(preview: ForgottenMemories) -> None:
         )
     results.forgettable(preview, PREVIEWED, err)
     typer.confirm("Forget them?", abort=True, err=True)
+
+
+def _missing(ids: Sequence[str], tools: Tools) -> NotFoundError:
+    return NotFoundError(f"There is no memory {', '.join(ids)} in {tools.workspace!r}.")
 
 
 def _forgotten(tools: Tools, ids: Sequence[str]) -> ForgottenMemories:
