@@ -379,6 +379,8 @@ def test_a_backup_serves_as_a_database(run: Run, tmp_path: Path) -> None:
     run("store", "of default")
     run("--workspace", "other", "store", "of other")
     target = tmp_path / "new folder/backup file.db"
+    assert "There is no directory" in told(run("backup", str(target), code=2))
+    target.parent.mkdir()
     result = json.loads(run("backup", str(target), "--json").stdout)
     assert (result["file"], result["records"]) == (str(target), 2)
     assert "of other" in run("--db", str(target), "recall", "other", "--workspace", "other").stdout

@@ -116,6 +116,6 @@ def test_no_password_is_shown(home: Path, source: Path) -> None:
 def test_a_backup_of_postgres_serves_as_a_database(home: Path, url: str, tmp_path: Path) -> None:
     run(home, "store", "The ship sails north.", MEMORY_DATABASE_URL=url)
     said = run(home, "backup", tmp_path / "all.db", MEMORY_DATABASE_URL=url)
-    assert re.match(rf"Wrote {tmp_path}/all\.db: 1 records, ", said.stdout)
+    assert re.match(rf"Wrote {tmp_path}/all\.db: 1 record, ", said.stdout)
     assert "sails" in run(home, "--db", tmp_path / "all.db", "recall", "ship", MEMORY_DATABASE_URL="").stdout
     assert "exists already" in run(home, "backup", tmp_path / "all.db", code=1, MEMORY_DATABASE_URL=url).stderr

@@ -1,7 +1,11 @@
 """Commands on what does not exist, is empty, or contradicts itself: they say so, and do nothing else."""
 
 import json
+from pathlib import Path
 
+import pytest
+
+from memoryd.cli.frame import Progress
 from tests.cli.test_commands import Run, data, run, stored, told
 
 __all__ = ["data", "run"]  # fixtures
@@ -29,3 +33,52 @@ def test_a_deleted_memory_has_no_other_time_to_go_back_to(run: Run) -> None:
     assert run("restore", key, "--at", deleted["at"]).stdout == f"Restored memory {key}: Tea is black.\n"
     assert "no ISO 8601" in told(run("restore", key, "--at", "", code=2)).replace("not an", "no")
     assert "Tea is green." in run("restore", key, "--at", changed["at"].lower()).stdout
+
+
+# files ---------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("command", ["backup", "export", "export --format markdown", "models export"])
+def test_no_directory_is_made_for_a_file(run: Run, tmp_path: Path, command: str) -> None:
+    stored(run, "Tea is green.")
+    assert told(run(*command.split(), str(tmp_path / "none/file"), code=2)) == (
+        f"There is no directory {tmp_path}/none. Nothing was written; make it, or choose another.\n"
+    )
+    assert not (tmp_path / "none").exists()
+
+
+@pytest.mark.parametrize("command", ["import", "backup", "export", "export --format markdown"])
+def test_an_empty_name_is_not_this_directory(
+    run: Run, tmp_path: Path, command: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stored(run, "Tea is green.")
+    (tmp_path / "here").mkdir()
+    monkeypatch.chdir(tmp_path / "here")
+    assert "it is empty" in run(*command.split(), "", code=2).stderr
+    assert list(Path().iterdir()) == []
+
+
+@pytest.mark.parametrize("command", ["import", "export"])
+@pytest.mark.parametrize("before", [False, True])
+def test_all_workspaces_and_one_contradict_each_other(run: Run, tmp_path: Path, command: str, *, before: bool) -> None:
+    stored(run, "Tea is green.")
+    run("export", str(tmp_path / "all"), "--all", MEMORY_NAMESPACE="default")
+    options = ["--workspace", "one"]
+    words = [*options[: 2 * before], command, str(tmp_path / "all"), "--all", *options[2 * before :]]
+    assert "leave one of both out" in told(run(*words, code=2))
+
+
+@pytest.mark.parametrize("command", ["backup", "export"])
+def test_of_two_at_once_one_has_the_name(
+    run: Run, tmp_path: Path, command: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stored(run, "Tea is green.")
+    file = tmp_path / "file"
+
+    def update(*_given: object, **_how: object) -> None:
+        file.write_text("of the faster one")
+
+    monkeypatch.setattr(Progress, "update", update)
+    assert "exists already" in run(command, str(file), code=1 if command == "backup" else 2).stderr
+    assert file.read_text() == "of the faster one"
+    assert [path.name for path in tmp_path.iterdir() if path.name.startswith("file")] == ["file"]

@@ -115,6 +115,8 @@ def command(*fields: str) -> Callable[[Callable[..., None]], Callable[..., None]
             own = overrides(**{name: given.pop(name) for name in fields})
             with errors_reported(), written_by("", ctx.command_path):
                 _demand_text(given.values())
+                if given.get("every") and "workspace" in {**(ctx.obj or {}), **own}:
+                    raise InvalidInputError("--all means every workspace, and --workspace one: leave one of both out.")
                 function(Settings.read(**{**(ctx.obj or {}), **own}), **given)
 
         _, *parameters = signature(function).parameters.values()
@@ -169,11 +171,27 @@ def note(message: str) -> None:
     err.print(Text(printable(message), style="yellow"), soft_wrap=True)
 
 
+def named(given: str) -> Path:
+    """Return the path of an argument. Raise BadParameter for an empty one, which pathlib takes for `.`."""
+    if not given:
+        raise typer.BadParameter("it is empty. Name a file; `.` is this directory.")
+    return Path(given)
+
+
 def new_file(given: Path) -> Path:
-    """Return the whole path of a file to write. Raise InvalidInputError for `-`, by which stdout is meant."""
+    """Return the whole path of a file to write.
+
+    Raise InvalidInputError for `-`, by which stdout is meant, and where its directory is missing: a typing error, or a
+    disk that is not mounted.
+    """
     if str(given) == "-":
         raise InvalidInputError("What is written appears whole or not at all, so it needs a file: name one.")
-    return given.expanduser().absolute()
+    path = given.expanduser().absolute()
+    if not path.parent.is_dir():
+        raise InvalidInputError(
+            f"There is no directory {path.parent}. Nothing was written; make it, or choose another."
+        )
+    return path
 
 
 # terminal output -----------------------------------------------------------------------------------------------------

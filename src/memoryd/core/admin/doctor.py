@@ -24,7 +24,7 @@ from memoryd.settings import Settings, shown, variables
 from memoryd.store import MANAGED
 from memoryd.store.base import Queries, Row, StoredFile
 from memoryd.store.sqlite.store import SqliteStore
-from memoryd.text import is_latin
+from memoryd.text import counted, is_latin
 
 LOAD = 60.0  # seconds to wait for a model: a provider may have to download it
 LISTED = 5  # maximum paths readable by others in a report
@@ -252,7 +252,8 @@ class Doctor:
         owners = self._store.read(place.inside, lambda q: q.all("doctor.owners"))
         if lost := sum(row["number"] for row in owners if row["workspace_id"] not in self._registered):
             yield Finding(
-                place.name, f"{lost} records belong to a workspace that is not in the registry",
+                place.name,
+                f"{counted(lost, 'record belongs', 'records belong')} to a workspace that is not in the registry",
                 f"Restore {self._store.place} from a copy or a backup.",
             )  # fmt: skip
 
@@ -262,19 +263,23 @@ class Doctor:
         """Report vectors that are damaged, missing, or of another model."""
         subject = _named(workspace)
         if bad := self._damaged(workspace):
-            yield Finding(subject, f"{bad} vectors are damaged", "Make them again with `memoryd doctor --repair`.")
+            yield Finding(
+                subject,
+                f"{counted(bad, 'vector is', 'vectors are')} damaged",
+                "Make them again with `memoryd doctor --repair`.",
+            )
         embedder = self._engine.helpers.embedder.get()
         if embedder is None:
             return
         if missing := self._engine.embedding.unembedded(workspace):
             yield Finding(
-                subject, f"{missing} records have no vector of {embedder.name} yet",
+                subject, f"{counted(missing, 'record has', 'records have')} no vector of {embedder.name} yet",
                 "A running server makes them in the background; `memoryd doctor --repair` makes them now.",
             )  # fmt: skip
         for model, number in self._engine.embedding.sets(workspace).items():
             if model != embedder.name:
                 yield Finding(
-                    subject, f"{number} records still have vectors of {model}",
+                    subject, f"{counted(number, 'record still has', 'records still have')} vectors of {model}",
                     "Another client may use them. If none does, `memoryd doctor --repair` drops them.",
                 )  # fmt: skip
 
