@@ -4,11 +4,14 @@ import json
 from pathlib import Path
 
 import pytest
+from rich.progress import Progress
 
-from memoryd.cli.frame import Progress
 from tests.cli.test_commands import Run, data, run, stored, told
 
 __all__ = ["data", "run"]  # fixtures
+
+
+LISTED = ((["token"], "tokens"), (["login"], "people"))
 
 
 # ids and times -------------------------------------------------------------------------------------------------------
@@ -82,3 +85,32 @@ def test_of_two_at_once_one_has_the_name(
     assert "exists already" in run(command, str(file), code=1 if command == "backup" else 2).stderr
     assert file.read_text() == "of the faster one"
     assert [path.name for path in tmp_path.iterdir() if path.name.startswith("file")] == ["file"]
+
+
+# credentials ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("command", ["token create ci", "login set anna"])
+@pytest.mark.parametrize("name", ["", " "])
+def test_a_credential_for_an_empty_workspace_is_not_one_for_all(run: Run, command: str, name: str) -> None:
+    stored(run, "Tea is green.")
+    words = [*command.split(), "--workspace", name]
+    assert "--workspace is empty" in told(run(*words, code=2, stdin="a long password"))
+    assert run(command.split(maxsplit=1)[0], "list").stdout.startswith("No ")
+
+
+@pytest.mark.parametrize(
+    "command", ["token create ci", "token revoke mine", "login set anna", "login remove me", "access revoke me"]
+)
+def test_where_nothing_may_be_written_credentials_stay(run: Run, command: str) -> None:
+    run("token", "create", "mine")
+    run("login", "set", "me", stdin="a long password")
+    said = told(run("--read-only", *command.split(), code=2, stdin="a long password"))
+    assert said == f"{' '.join(command.split()[:2])} writes, which --read-only (MEMORY_READ_ONLY) forbids.\n"
+    assert [len(json.loads(run(*of, "list", "--json").stdout)[name]) for of, name in LISTED] == [1, 1]
+
+
+@pytest.mark.parametrize("option", ["--db", "--data-dir", "--workspace"])
+def test_an_empty_option_does_not_mean_the_default(run: Run, data: Path, option: str) -> None:
+    assert told(run(option, "", "store", "x", code=2)) == f"{option} is empty. Name one, or leave it out.\n"
+    assert not data.exists()

@@ -115,6 +115,9 @@ def command(*fields: str) -> Callable[[Callable[..., None]], Callable[..., None]
             own = overrides(**{name: given.pop(name) for name in fields})
             with errors_reported(), written_by("", ctx.command_path):
                 _demand_text(given.values())
+                if empty := [name for name, value in {**(ctx.obj or {}), **own}.items() if value == ""]:
+                    option = empty[0].removesuffix("_path").replace("_", "-")
+                    raise InvalidInputError(f"--{option} is empty. Name one, or leave it out.")
                 if given.get("every") and "workspace" in {**(ctx.obj or {}), **own}:
                     raise InvalidInputError("--all means every workspace, and --workspace one: leave one of both out.")
                 function(Settings.read(**{**(ctx.obj or {}), **own}), **given)
@@ -127,6 +130,19 @@ def command(*fields: str) -> Callable[[Callable[..., None]], Callable[..., None]
         return run
 
     return decorate
+
+
+def demand_writable(settings: Settings, what: str) -> None:
+    """Raise InvalidInputError where nothing may be written."""
+    if settings.read_only:
+        raise InvalidInputError(f"{what} writes, which --read-only (MEMORY_READ_ONLY) forbids.")
+
+
+def bound(workspace: str | None) -> str:
+    """Return the workspace that a credential is bound to, '' for none. Raise InvalidInputError for an empty name."""
+    if workspace is not None and not workspace.strip():
+        raise InvalidInputError("--workspace is empty. Name one, or leave it out to allow every workspace.")
+    return workspace or ""
 
 
 def _demand_text(given: Iterable[object]) -> None:

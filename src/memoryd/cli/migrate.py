@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from memoryd.cli import show
-from memoryd.cli.frame import AsJson, command, out, reported
+from memoryd.cli.frame import AsJson, command, demand_writable, out, reported
 from memoryd.core.transfer import migration as core
 from memoryd.core.transfer.migration import MigrationOutcome
 from memoryd.errors import InvalidInputError, MemorydError
@@ -26,8 +26,7 @@ def migrate(
     as_json: AsJson = False,
 ) -> None:
     """Copy the whole memory to another database and verify it. What is there already is not written twice."""
-    if settings.read_only:
-        raise InvalidInputError("migrate writes, which --read-only (MEMORY_READ_ONLY) forbids.")
+    demand_writable(settings, "migrate")
     places = {"--from": source, "--to": target}
     for option, place in places.items():
         _check(option, place, settings)

@@ -6,7 +6,7 @@ from typing import Annotated, Any
 import typer
 
 from memoryd.cli import show
-from memoryd.cli.frame import FILES, AsJson, command, named, new_file, out, reported
+from memoryd.cli.frame import FILES, AsJson, command, demand_writable, named, new_file, out, reported
 from memoryd.core.engine import Engine
 from memoryd.errors import ModelError
 from memoryd.models import archive, weights
@@ -59,6 +59,7 @@ def use(
     model: Annotated[str, typer.Argument(help="`multilingual`, or any value of MEMORY_EMBEDDER.")],
 ) -> None:
     """Fetch an embedding model and embed all that is stored; until that is done, searches use the old vectors."""
+    demand_writable(settings, "models use")
     with Engine(settings.model_copy(update={"embedder": model, "reranker": "none"})) as engine, reported() as report:
         engine.demand_database()
         report(f"loading {model}", 0.0)
