@@ -1,6 +1,8 @@
 """Commands on what does not exist, is empty, or contradicts itself: they say so, and do nothing else."""
 
+import errno
 import json
+import os
 from pathlib import Path
 
 import pytest
@@ -85,6 +87,33 @@ def test_of_two_at_once_one_has_the_name(
     assert "exists already" in run(command, str(file), code=1 if command == "backup" else 2).stderr
     assert file.read_text() == "of the faster one"
     assert [path.name for path in tmp_path.iterdir() if path.name.startswith("file")] == ["file"]
+
+
+def test_a_remedy_for_several_files_is_given_once(run: Run, tmp_path: Path) -> None:
+    models = {"MEMORY_MODEL_DIR": str(tmp_path / "none"), "MEMORY_EMBEDDER": "bundled", "MEMORY_RERANKER": "bundled"}
+    said = run("doctor", code=1, **models).stdout
+    assert said.count("the model file is missing.\n") == 4
+    assert said.count("  Run `memoryd models pull`.\n") == 1
+
+
+@pytest.mark.parametrize("form", ["jsonl", "markdown"])
+@pytest.mark.parametrize(
+    ("error", "remedy"),
+    [
+        (errno.ENOSPC, "No space left on device. Make room, or"),
+        (errno.EACCES, "Permission denied. Choose a place that this user may write."),
+        (errno.EIO, "Input/output error. Choose another place."),
+    ],
+)
+def test_room_is_made_on_a_full_disk_alone(
+    run: Run, tmp_path: Path, form: str, error: int, remedy: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_given: object) -> None:
+        raise OSError(error, os.strerror(error))
+
+    stored(run, "Tea is green.")
+    monkeypatch.setattr(os, "fsync", refuse)
+    assert f"cannot be written: {remedy}" in told(run("export", "--format", form, str(tmp_path / "x"), code=1))
 
 
 # credentials ---------------------------------------------------------------------------------------------------------

@@ -52,9 +52,13 @@ def _print(diagnosis: Diagnosis) -> None:
         heads = ("workspace", "records", "deleted", "embedded")
         show.numbers(heads, [(w["name"], *(w.get(head, "?") for head in heads[1:])) for w in workspaces])
         out.print()
+    alike: dict[tuple[str, str], list[str]] = {}
     for finding in diagnosis.findings:
-        show.verbatim(f"! {finding.subject}: {finding.problem}.", style="red")
-        show.verbatim(f"  {finding.remedy}")
+        alike.setdefault((finding.problem, finding.remedy), []).append(finding.subject)
+    for (problem, remedy), subjects in alike.items():
+        for subject in subjects:
+            show.verbatim(f"! {subject}: {problem}.", style="red")
+        show.verbatim(f"  {remedy}")
     if not diagnosis.findings:
         out.print(Text("All is well.", style="green"))
 

@@ -102,12 +102,14 @@ def test_facts(patient: Patient) -> None:
     patient.store("one", "two")
     patient.store("three", workspace="other")
     patient.sql("UPDATE records SET deleted_at = updated_at WHERE body = 'two'")
+    patient.store("four")
+    patient.sql("UPDATE records SET deleted_at = updated_at, kind = 'summary' WHERE body = 'four'")
     diagnosis = patient.examine()
     assert diagnosis.findings == []
     facts = diagnosis.facts
     assert {"memoryd", "python", "store", "durability", "models", "embedder", "reranker"} <= facts.keys()
     assert facts["workspaces"] == [
-        {"name": "default", "records": {"memory": 1}, "deleted": 1, "embedded": {}},
+        {"name": "default", "records": {"memory": 1}, "deleted": 2, "embedded": {}},
         {"name": "other", "records": {"memory": 1}, "deleted": 0, "embedded": {}},
     ]
     assert [Path(path).name for path in facts["files"]] == ["_meta.db", "memory.db"]

@@ -71,6 +71,8 @@ class Doctor:
         """The ids of all workspaces."""
         self._known = False
         """Whether the registry could be read."""
+        self._refused = False
+        """Whether the registry could not be read, which is a finding of its own."""
         self._empty = False
         """Whether nothing was ever stored."""
 
@@ -155,7 +157,7 @@ class Doctor:
             models = self._engine.embedding.sets(workspace)
         except StoreError:
             return
-        yield "records", {row["kind"]: row["living"] for row in kinds}
+        yield "records", {row["kind"]: row["living"] for row in kinds if row["living"]}
         yield "deleted", sum(row["number"] - row["living"] for row in kinds)
         yield "embedded", models
 
@@ -192,7 +194,7 @@ class Doctor:
         folder = next(parent for parent in path.parents if os.access(parent, os.F_OK))
         if not folder.is_dir():
             yield Finding(str(folder), "it is a file where a directory has to be", "Choose another place.")
-        elif not os.access(folder, os.W_OK) or (path.exists() and not os.access(path, os.W_OK)):
+        elif not self._refused and not (os.access(folder, os.W_OK) and _may_write(path)):
             yield Finding(str(path), "this user cannot write it", "Give the user write access to it and its directory.")
         needed = max(LITTLE_SPACE, sum(place.size for place in self._places()))
         if (free := shutil.disk_usage(folder).free) < needed:
@@ -215,6 +217,7 @@ class Doctor:
             self._empty = not self._store.placement.exists()
             every = self._engine.workspaces.all()
         except StoreError as error:
+            self._refused = True
             yield _finding(self._store.place, str(error))
             return
         files = {w.id: self._store.placement.path(w) for w in every}
@@ -288,6 +291,10 @@ class Doctor:
         self._report(f"checking the vectors of {workspace.name}", 0.0)
         embedder = self._engine.helpers.embedder.get()
         return self._store.upkeep.damaged(workspace, {embedder.name: embedder.dim} if embedder else {}, drop=drop)
+
+
+def _may_write(path: Path) -> bool:
+    return not path.exists() or os.access(path, os.W_OK)
 
 
 # parts that need no engine -------------------------------------------------------------------------------------------

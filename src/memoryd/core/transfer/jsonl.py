@@ -217,5 +217,5 @@ def write(path: Path, head: Mapping[str, Any], fill: Callable[[Target], None]) -
             target.end()
             _demand_new(path)  # another export may have been faster
     except OSError as error:
-        raise StoreError(f"{path} cannot be written ({error}). Make room, or choose another place.") from error
+        raise StoreError(f"{path} cannot be written: {disk.cause(error)}") from error
     return Written(path, target.number - 2, path.stat().st_size)
