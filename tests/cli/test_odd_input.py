@@ -3,6 +3,7 @@
 import errno
 import json
 import os
+import sys
 from pathlib import Path
 
 import pytest
@@ -143,3 +144,38 @@ def test_where_nothing_may_be_written_credentials_stay(run: Run, command: str) -
 def test_an_empty_option_does_not_mean_the_default(run: Run, data: Path, option: str) -> None:
     assert told(run(option, "", "store", "x", code=2)) == f"{option} is empty. Name one, or leave it out.\n"
     assert not data.exists()
+
+
+# texts, tags, services -----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("text", ["", " \t"])
+def test_blanks_are_nothing_to_store_or_to_look_for(run: Run, data: Path, text: str) -> None:
+    assert told(run("store", text, code=2)).startswith("Nothing to store: ")
+    assert told(run("recall", text, code=2)).startswith("Nothing to look for: ")
+    assert not data.exists()
+
+
+def test_tags_are_not_given_and_taken_at_once(run: Run) -> None:
+    key = stored(run, "Tea is green.")
+    assert "leave one of both out" in told(run("edit", key, "--tag", "tea", "--no-tags", code=2))
+
+
+def test_a_failed_inclusion_makes_no_workspace(run: Run) -> None:
+    assert "There are: none yet." in told(run("workspace", "include", "nope", code=1))
+    assert run("workspace", "list").stdout == "No workspaces yet.\n"
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no service there")
+def test_where_no_service_ever_ran_none_is_stopped(run: Run, data: Path) -> None:
+    assert run("service", "stop").stdout == "No service runs.\n"
+    assert "no service was started" in told(run("service", "logs"))
+    (data / "service").mkdir(parents=True)
+    (data / "service").chmod(0o755)
+    assert "chmod 700" in told(run("service", "stop", code=2))
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no pipes with a name there")
+def test_models_do_not_come_from_a_pipe(run: Run, tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    assert "is no file" in told(run("models", "import", str(tmp_path / "pipe"), code=2))

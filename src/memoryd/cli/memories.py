@@ -32,6 +32,7 @@ from memoryd.toolsets.registry import Answer, Call
 if TYPE_CHECKING:
     from memoryd.connect.channel import Lines
 
+NOTHING = "Nothing to store: give the content as a text, or pipe it in."
 PREVIEWED = 20  # memories that are shown before they are forgotten
 TagsOption = Annotated[list[str] | None, typer.Option("--tag", metavar="TAG", help="Only with ALL of these tags.")]
 BudgetOption = Annotated[int | None, typer.Option("--budget", metavar="TOKENS", help="Maximum tokens of the answer.")]
@@ -146,6 +147,8 @@ def store(
 ) -> None:
     """Store a memory."""
     content = _piped() if text in (None, ["-"]) else " ".join(text or ())
+    if not content.strip():
+        raise InvalidInputError(NOTHING)
     with opened(settings, make=True) as tools:
         tools.use_meaning()
         _tell(tools.run("memory_store", content=content, tags=tag, importance=importance), as_json=as_json)
@@ -155,7 +158,7 @@ def _piped() -> str:
     """Return the text on stdin; raise InvalidInputError if there is none, or certainly too much."""
     data = b"" if sys.stdin.isatty() else sys.stdin.buffer.read(8 * CONTENT)
     if not data.strip():
-        raise InvalidInputError("Nothing to store: give the content as a text, or pipe it in.")
+        raise InvalidInputError(NOTHING)
     if len(data) == 8 * CONTENT:  # a character has at most four bytes; line ends at the end do not count
         raise InvalidInputError(f"What stdin holds is too long: a memory has at most {CONTENT} characters. Split it.")
     try:
@@ -181,6 +184,8 @@ def recall(
     as_json: AsJson = False,
 ) -> None:
     """Find memories relevant to a question, by words and by meaning."""
+    if not any(map(str.strip, query)):
+        raise InvalidInputError("Nothing to look for: give a question.")
     with opened(settings) as tools:
         tools.use_meaning()
         answer = tools.run(
@@ -256,6 +261,8 @@ def edit(
     """Correct a memory in place: its text, tags or importance. Its earlier text is kept, and can be restored."""
     if settings.read_only:
         raise InvalidInputError("edit changes the memory, which --read-only (MEMORY_READ_ONLY) forbids.")
+    if tag and no_tags:
+        raise InvalidInputError("--tag gives tags, and --no-tags takes all away: leave one of both out.")
     with Engine(settings, fetch=False) as engine, secrets.noted() as masked:
         workspace = engine.workspace(make=False)
         OwnTools(engine, workspace).use_meaning()
