@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.test_commands import Run, data, run
+from tests.cli.test_commands import Run, data, run, told
 from tests.cli.test_install import at_home, beside, entry, prepared
 
 __all__ = ["at_home", "data", "run"]  # fixtures
@@ -95,3 +95,8 @@ def test_comments_are_refused_where_something_is_ours(at_home: Run, home: Path) 
     hooks.write_text(HOOK, encoding="utf-8")
     assert "docs/hooks.md" in at_home("uninstall", "cursor", code=1).stderr
     assert hooks.read_text(encoding="utf-8") == HOOK
+
+
+def test_an_entry_without_a_name_is_not_looked_for(at_home: Run, home: Path) -> None:
+    prepared(home, "cursor", '{"mcpServers": {"": {"command": "memoryd"}}}')
+    assert "--name is empty" in told(at_home("uninstall", "cursor", "--name", "", code=2))

@@ -132,6 +132,8 @@ def uninstall(
     dry_run: DryRun = False,
 ) -> None:
     """Take memoryd out of the configuration of a client; memories stay."""
+    if not name:
+        raise InvalidInputError("--name is empty. Name the server, or leave it out.")
     place = _Place(CLIENTS[client], name, file)
     try:
         done = [change(place.file, lambda text: place.drop(text, force=force), dry_run=dry_run)]
