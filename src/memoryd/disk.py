@@ -17,6 +17,9 @@ SUFFIX = ".partial"
 CANNOT_SYNC = {errno.EINVAL, errno.ENOTSUP, errno.EACCES}
 """The errors of systems that cannot sync a directory, or where the user may write it but not open it."""
 
+FULL = {errno.ENOSPC, errno.EDQUOT}
+REFUSED = {errno.EACCES, errno.EPERM, errno.EROFS}
+
 
 def make_directory(path: Path) -> None:
     """Create a directory and its missing parents; leave an existing one as it is. Raise OSError."""
@@ -31,6 +34,17 @@ def make_file(path: Path) -> None:
     """Create an empty file unless it exists; follow a symbolic link. Raise OSError."""
     with suppress(FileExistsError):
         os.close(os.open(os.path.realpath(path), os.O_WRONLY | os.O_CREAT | os.O_EXCL, FILE))
+
+
+def cause(error: OSError) -> str:
+    """Return why something could not be written, and what to do about it."""
+    if error.errno in FULL:
+        remedy = "Make room, or choose another place."
+    elif error.errno in REFUSED:
+        remedy = "Choose a place that this user may write."
+    else:
+        remedy = "Choose another place."
+    return f"{error.strerror or error}. {remedy}"
 
 
 @contextmanager

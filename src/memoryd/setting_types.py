@@ -1,16 +1,20 @@
 """The types of settings that a variable gives as a text: lists of words, and paths; where a user's data lie."""
 
+import re
 import sys
 from pathlib import Path
 from typing import Annotated
 
 import platformdirs
-from pydantic import BeforeValidator
+from pydantic import BeforeValidator, TypeAdapter, ValidationError
 
 from memoryd import environment
 from memoryd.errors import InvalidInputError
 
 NO_HOME = "This user has no home directory, or HOME is no absolute path."
+
+NO_FILE = r":memory:|[A-Za-z][A-Za-z0-9+.-]+:"
+"""A database in memory, or a URL such as SQLite and SQLAlchemy take; C: is a drive."""
 
 
 def _words(value: object) -> object:
@@ -19,10 +23,20 @@ def _words(value: object) -> object:
 
 
 def _path(value: object) -> object:
+    if isinstance(value, str) and re.match(NO_FILE, value):
+        raise ValueError("it names no file on a disk. Give a path; that of a file with such a name begins with `./`.")
     try:
         return Path(value).expanduser().absolute() if isinstance(value, str) and value else value or None
     except RuntimeError as error:
         raise ValueError(f"{error} Name the directory in full.") from None
+
+
+def as_path(given: str) -> Path:
+    """Return the whole path of a place that somebody names. Raise InvalidInputError."""
+    try:
+        return _AS_PATH.validate_python(given)
+    except ValidationError as error:
+        raise InvalidInputError(f"{given!r}: {error.errors()[0]['ctx']['error']}") from None
 
 
 def user_data() -> Path:
@@ -43,3 +57,5 @@ def demand_home() -> None:
 WordList = Annotated[tuple[str, ...], BeforeValidator(_words)]
 GivenPath = Annotated[Path, BeforeValidator(_path)]
 FilePath = Annotated[Path | None, BeforeValidator(_path)]
+
+_AS_PATH = TypeAdapter(GivenPath)

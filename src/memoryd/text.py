@@ -56,6 +56,11 @@ _RUN = re.compile(f"[{LETTERS}][{LETTERS}{MARKS}]*")
 _BETWEEN = re.compile(f"[{MARKS}]+")
 
 
+def counted(number: int, noun: str, nouns: str = "") -> str:
+    """Return a number with its noun, whose plural takes an s unless it is given."""
+    return f"{number} {noun if number == 1 else nouns or noun + 's'}"
+
+
 def unstorable(text: str) -> re.Match[str] | None:
     """Return the first character that no database or protocol can carry, a NUL or a lone surrogate, or None."""
     return _UNSTORABLE.search(text)

@@ -301,14 +301,14 @@ print(json.dumps([(each.exit_code, each.output) for each in ended]))
 
 
 NOT_WRITTEN: dict[tuple[str, ...], str] = {
-    ("store", "x"): "Permission denied",
+    ("store", "x"): "do not allow it",
     ("recall", "x"): "There is no database yet",
     ("doctor",): "this user cannot write it",
     ("models", "pull"): "choose another directory with MEMORY_MODEL_DIR",
 }
 NOT_ENTERED: dict[tuple[str, ...], str] = {
-    ("store", "x"): "_meta.db cannot be opened",
-    ("doctor",): "this user cannot write it",
+    ("store", "x"): "_meta.db cannot be opened: the rights of",
+    ("doctor",): "run memoryd as the owner",
 }
 
 
@@ -323,6 +323,7 @@ def test_a_directory_that_may_not_be(mode: int, said: dict[tuple[str, ...], str]
             capture_output=True, text=True, timeout=PATIENCE, check=True,
         )  # fmt: skip
     for (arguments, expected), (code, output) in zip(said.items(), json.loads(ended.stdout), strict=True):
+        assert arguments != ("doctor",) or output.count(folder + "/x/_meta.db: ") == 1, output
         assert code == 1, arguments
         assert expected in output, arguments
         assert "Traceback" not in output
@@ -379,6 +380,8 @@ def test_a_backup_serves_as_a_database(run: Run, tmp_path: Path) -> None:
     run("store", "of default")
     run("--workspace", "other", "store", "of other")
     target = tmp_path / "new folder/backup file.db"
+    assert "There is no directory" in told(run("backup", str(target), code=2))
+    target.parent.mkdir()
     result = json.loads(run("backup", str(target), "--json").stdout)
     assert (result["file"], result["records"]) == (str(target), 2)
     assert "of other" in run("--db", str(target), "recall", "other", "--workspace", "other").stdout

@@ -81,6 +81,11 @@ def test_a_name_that_is_taken_is_said_in_one_line(home: Path, source: Path, url:
     [
         (["migrate", "--from", "{source}", "--to", "{source}"], 2, "the same place"),
         (["migrate", "--from", "{source}/none", "--to", "{source}.db"], 1, "holds no workspace"),
+        (["migrate", "--from", "", "--to", "{source}.db"], 2, "--from is empty"),
+        (["migrate", "--from", "{source}", "--to", ":memory:"], 2, "--to: ':memory:': it names no file"),
+        (["migrate", "--from", "file:x?mode=memory", "--to", "{source}.db"], 2, "--from: 'file:x?mode=memory': it nam"),
+        (["migrate", "--from", "{source}", "--to", "postgresql:"], 2, "--to cannot be read"),
+        (["migrate", "--from", "postgresql://127.0.0.1:9/x", "--to", "{source}.db"], 1, "correct --from;"),
         (["--read-only", "migrate", "--from", "{source}", "--to", "{source}.db"], 2, "--read-only"),
     ],
 )
@@ -93,6 +98,14 @@ def test_what_cannot_be_is_said_and_nothing_is_made(
     assert sorted(path.name for path in source.parent.iterdir()) == ["home", "source"]
 
 
+def test_a_link_to_the_source_is_no_target(home: Path, source: Path, tmp_path: Path) -> None:
+    link = tmp_path / "link"
+    link.symlink_to(source)
+    assert "the same place" in run(home, "migrate", "--from", source, "--to", link, code=2).stderr
+    into = run(home, "migrate", "--from", source, "--to", link / "memory.db", code=2)
+    assert "is a part of the source" in into.stderr
+
+
 @pytest.mark.slow
 def test_no_password_is_shown(home: Path, source: Path) -> None:
     url = "postgresql://someone:geheim@127.0.0.1:9/nowhere?connect_timeout=1"
@@ -103,6 +116,6 @@ def test_no_password_is_shown(home: Path, source: Path) -> None:
 def test_a_backup_of_postgres_serves_as_a_database(home: Path, url: str, tmp_path: Path) -> None:
     run(home, "store", "The ship sails north.", MEMORY_DATABASE_URL=url)
     said = run(home, "backup", tmp_path / "all.db", MEMORY_DATABASE_URL=url)
-    assert re.match(rf"Wrote {tmp_path}/all\.db: 1 records, ", said.stdout)
+    assert re.match(rf"Wrote {tmp_path}/all\.db: 1 record, ", said.stdout)
     assert "sails" in run(home, "--db", tmp_path / "all.db", "recall", "ship", MEMORY_DATABASE_URL="").stdout
     assert "exists already" in run(home, "backup", tmp_path / "all.db", code=1, MEMORY_DATABASE_URL=url).stderr

@@ -68,6 +68,26 @@ def test_a_memory_whose_receipt_cannot_be_printed_is_not_reported_as_lost(
     assert "Tea is green." in run(tmp_path, "inspect", "--view", "recent", MEMORY_DATA_DIR=str(tmp_path)).stdout
 
 
+@pytest.mark.parametrize(
+    "command",
+    [
+        "store", "recall", "forget", "inspect", "restore", "purge --yes", "edit", "workspace use", "workspace create",
+        "workspace include", "token create", "login set", "login remove", "token revoke", "migrate --to x --from",
+    ],
+)  # fmt: skip
+def test_bytes_that_are_no_text_are_refused(command: str, tmp_path: Path) -> None:
+    ended = run(tmp_path, *command.split(), os.fsdecode(b"gr\xfcn"), MEMORY_DATA_DIR=str(tmp_path / "data"), code=2)
+    assert "'gr\\udcfcn' holds bytes that are not UTF-8" in ended.stderr
+    assert (ended.stdout, ended.stderr.count("\n"), (tmp_path / "data").exists()) == ("", 1, False)
+
+
+@pytest.mark.parametrize("given", [":memory:", "file:x.db", "sqlite:///x.db"])
+def test_what_is_no_path_makes_no_file(given: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert "it names no file" in run(tmp_path, "--db", given, "store", "x", code=2).stderr
+    assert list(tmp_path.iterdir()) == []
+
+
 @pytest.mark.process
 @pytest.mark.parametrize("arguments", [[], ["--json"]])
 def test_who_reads_no_further_is_told_nothing(arguments: list[str], home: Path) -> None:

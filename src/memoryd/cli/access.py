@@ -5,7 +5,7 @@ from typing import Annotated
 import typer
 
 from memoryd.cli import show
-from memoryd.cli.frame import FILES, AsJson, command
+from memoryd.cli.frame import FILES, AsJson, command, demand_writable
 from memoryd.core.access import access_log
 from memoryd.core.access.logins import Login
 from memoryd.core.base.clock import FOREVER
@@ -42,6 +42,7 @@ def revoke(
     which: Annotated[str, typer.Argument(help="The id of a login, or the name of a person or a client.")],
 ) -> None:
     """End a login, or all those of a person or a client, at once."""
+    demand_writable(settings, "access revoke")
     with Engine(settings, fetch=False) as engine:
         ended = engine.logins.revoke(which)
     for one in ended:

@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from memoryd.cli import show
-from memoryd.cli.frame import PLACE, AsJson, command, new_file, note, out, reported
+from memoryd.cli.frame import PLACE, AsJson, command, named, new_file, note, out, reported
 from memoryd.core.engine import Engine
 from memoryd.core.journal.journal import Journal
 from memoryd.core.scope import Scope
@@ -46,7 +46,9 @@ Every = Annotated[bool, typer.Option("--all", help="Every workspace that is not 
 @command(*PLACE)
 def export(
     settings: Settings,
-    file: Annotated[Path, typer.Argument(help="The new file; of Markdown the folder, new or of an earlier export.")],
+    file: Annotated[
+        Path, typer.Argument(parser=named, help="The new file; of Markdown the folder, new or of an earlier export.")
+    ],
     *,
     form: Annotated[
         str, typer.Option("--format", metavar="jsonl|markdown", help="For memoryd, or for people, Obsidian and git.")

@@ -2,7 +2,7 @@
 
 import os
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from inspect import Parameter, Signature, signature
 from pathlib import Path
@@ -114,6 +114,12 @@ def command(*fields: str) -> Callable[[Callable[..., None]], Callable[..., None]
         def run(ctx: typer.Context, **given: Any) -> None:
             own = overrides(**{name: given.pop(name) for name in fields})
             with errors_reported(), written_by("", ctx.command_path):
+                _demand_text(given.values())
+                if empty := [name for name, value in {**(ctx.obj or {}), **own}.items() if value == ""]:
+                    option = empty[0].removesuffix("_path").replace("_", "-")
+                    raise InvalidInputError(f"--{option} is empty. Name one, or leave it out.")
+                if given.get("every") and "workspace" in {**(ctx.obj or {}), **own}:
+                    raise InvalidInputError("--all means every workspace, and --workspace one: leave one of both out.")
                 function(Settings.read(**{**(ctx.obj or {}), **own}), **given)
 
         _, *parameters = signature(function).parameters.values()
@@ -124,6 +130,28 @@ def command(*fields: str) -> Callable[[Callable[..., None]], Callable[..., None]
         return run
 
     return decorate
+
+
+def demand_writable(settings: Settings, what: str) -> None:
+    """Raise InvalidInputError where nothing may be written."""
+    if settings.read_only:
+        raise InvalidInputError(f"{what} writes, which --read-only (MEMORY_READ_ONLY) forbids.")
+
+
+def bound(workspace: str | None) -> str:
+    """Return the workspace that a credential is bound to, '' for none. Raise InvalidInputError for an empty name."""
+    if workspace is not None and not workspace.strip():
+        raise InvalidInputError("--workspace is empty. Name one, or leave it out to allow every workspace.")
+    return workspace or ""
+
+
+def _demand_text(given: Iterable[object]) -> None:
+    """Raise InvalidInputError for bytes that are no text; a path may have them, as files do."""
+    for one in given:
+        if isinstance(one, list):
+            _demand_text(one)
+        elif isinstance(one, str) and any("\ud800" <= letter <= "\udfff" for letter in one):
+            raise InvalidInputError(f"{one[:100]!r} holds bytes that are not UTF-8. Nothing was done; use plain text.")
 
 
 def _parameter(name: str, declared: Any, default: Any) -> Parameter:
@@ -159,11 +187,27 @@ def note(message: str) -> None:
     err.print(Text(printable(message), style="yellow"), soft_wrap=True)
 
 
+def named(given: str) -> Path:
+    """Return the path of an argument. Raise BadParameter for an empty one, which pathlib takes for `.`."""
+    if not given:
+        raise typer.BadParameter("it is empty. Name a file; `.` is this directory.")
+    return Path(given)
+
+
 def new_file(given: Path) -> Path:
-    """Return the whole path of a file to write. Raise InvalidInputError for `-`, by which stdout is meant."""
+    """Return the whole path of a file to write.
+
+    Raise InvalidInputError for `-`, by which stdout is meant, and where its directory is missing: a typing error, or a
+    disk that is not mounted.
+    """
     if str(given) == "-":
         raise InvalidInputError("What is written appears whole or not at all, so it needs a file: name one.")
-    return given.expanduser().absolute()
+    path = given.expanduser().absolute()
+    if not path.parent.is_dir():
+        raise InvalidInputError(
+            f"There is no directory {path.parent}. Nothing was written; make it, or choose another."
+        )
+    return path
 
 
 # terminal output -----------------------------------------------------------------------------------------------------

@@ -19,6 +19,7 @@ from memoryd.core.scope import Scope
 from memoryd.errors import InvalidInputError
 from memoryd.models.llm import CountingWriter, configured
 from memoryd.settings import Settings
+from memoryd.text import counted
 
 SHOWN = 200  # characters of a text in a list
 
@@ -166,15 +167,15 @@ def _ask(scope: Scope, ids: list[str]) -> None:
 
 
 def _tell_purged(done: Purged) -> None:
-    number = len(done.ids)
-    show.verbatim(f"Removed {number} {'record' if number == 1 else 'records'} for good.")
+    show.verbatim(f"Removed {counted(len(done.ids), 'record')} for good.")
     for trace in done.traces:
         why = f"in {', '.join(trace.holders)} too" if trace.holders else "purge does not change this file"
         note(f"{trace.path} still holds {trace.text!r}: {why}.")
     if done.proven:
         size = f"{done.size / 2**20:.1f} MB"
         show.verbatim(
-            f"{done.pieces} pieces of the texts were looked for in {len(done.files)} files ({size}): none left."
+            f"{counted(done.pieces, 'piece')} of the texts searched for in {counted(len(done.files), 'file')} "
+            f"({size}): none left."
         )
     elif not done.files:
         note("The files are the database server's; its log and its backups were not searched.")

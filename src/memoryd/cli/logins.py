@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from memoryd.cli import show
-from memoryd.cli.frame import FILES, AsJson, command, note
+from memoryd.cli.frame import FILES, AsJson, bound, command, demand_writable, note
 from memoryd.core.access.tokens import Level
 from memoryd.core.engine import Engine
 from memoryd.errors import InvalidInputError
@@ -27,15 +27,17 @@ def set_(
     name: Annotated[str, typer.Argument(help="Who logs in.")] = OWNER,
     *,
     level: Annotated[Level, typer.Option(help="The most that they may let a client do.")] = "admin",
-    workspace: Annotated[str, typer.Option(metavar="NAME", help="Only this workspace.")] = "",
+    workspace: Annotated[str | None, typer.Option(metavar="NAME", help="Only this workspace.")] = None,
 ) -> None:
     """Set the password of a person: it is asked for, or read as one line from stdin.
 
     Another password ends the logins that were made with the one before.
     """
+    demand_writable(settings, "login set")
+    allowed = bound(workspace)
     password = _typed() if sys.stdin.isatty() else sys.stdin.readline().rstrip("\r\n")
     with Engine(settings, fetch=False) as engine:
-        changed = engine.accounts.set(name, password, level, workspace)
+        changed = engine.accounts.set(name, password, level, allowed)
     show.verbatim(f"{name} has {'another' if changed else 'a'} password.")
     if changed:
         note("All logins of this person have ended.")
@@ -75,6 +77,7 @@ def list_(settings: Settings, *, as_json: AsJson = False) -> None:
 @command(*FILES)
 def remove(settings: Settings, name: Annotated[str, typer.Argument(help="Who.")]) -> None:
     """Remove a person: the password, and all logins made with it."""
+    demand_writable(settings, "login remove")
     with Engine(settings, fetch=False) as engine:
         engine.accounts.remove(name)
     show.verbatim(f"{name} can log in no more; all their logins have ended.")

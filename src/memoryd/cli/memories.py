@@ -4,6 +4,7 @@ import sys
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -17,6 +18,7 @@ from memoryd.core.memories import correction
 from memoryd.core.memories.correction import CONTENT, Correction
 from memoryd.core.memories.view import ForgottenMemories, InspectedMemories, RecalledMemories
 from memoryd.core.records.records import origin
+from memoryd.core.records.short_ids import names
 from memoryd.core.scope import together
 from memoryd.core.security import secrets
 from memoryd.errors import InvalidInputError, MemorydError, NotFoundError, UncertainError
@@ -30,6 +32,7 @@ from memoryd.toolsets.registry import Answer, Call
 if TYPE_CHECKING:
     from memoryd.connect.channel import Lines
 
+NOTHING = "Nothing to store: give the content as a text, or pipe it in."
 PREVIEWED = 20  # memories that are shown before they are forgotten
 TagsOption = Annotated[list[str] | None, typer.Option("--tag", metavar="TAG", help="Only with ALL of these tags.")]
 BudgetOption = Annotated[int | None, typer.Option("--budget", metavar="TOKENS", help="Maximum tokens of the answer.")]
@@ -144,6 +147,8 @@ def store(
 ) -> None:
     """Store a memory."""
     content = _piped() if text in (None, ["-"]) else " ".join(text or ())
+    if not content.strip():
+        raise InvalidInputError(NOTHING)
     with opened(settings, make=True) as tools:
         tools.use_meaning()
         _tell(tools.run("memory_store", content=content, tags=tag, importance=importance), as_json=as_json)
@@ -153,7 +158,7 @@ def _piped() -> str:
     """Return the text on stdin; raise InvalidInputError if there is none, or certainly too much."""
     data = b"" if sys.stdin.isatty() else sys.stdin.buffer.read(8 * CONTENT)
     if not data.strip():
-        raise InvalidInputError("Nothing to store: give the content as a text, or pipe it in.")
+        raise InvalidInputError(NOTHING)
     if len(data) == 8 * CONTENT:  # a character has at most four bytes; line ends at the end do not count
         raise InvalidInputError(f"What stdin holds is too long: a memory has at most {CONTENT} characters. Split it.")
     try:
@@ -179,6 +184,8 @@ def recall(
     as_json: AsJson = False,
 ) -> None:
     """Find memories relevant to a question, by words and by meaning."""
+    if not any(map(str.strip, query)):
+        raise InvalidInputError("Nothing to look for: give a question.")
     with opened(settings) as tools:
         tools.use_meaning()
         answer = tools.run(
@@ -232,7 +239,7 @@ def inspect(
         else:
             results.inspected(result)
         if missing := result.get("not_found"):
-            raise NotFoundError(f"There is no memory {', '.join(missing)} in {tools.workspace!r}.")
+            raise _missing(missing, tools)
 
 
 # correcting ----------------------------------------------------------------------------------------------------------
@@ -254,6 +261,8 @@ def edit(
     """Correct a memory in place: its text, tags or importance. Its earlier text is kept, and can be restored."""
     if settings.read_only:
         raise InvalidInputError("edit changes the memory, which --read-only (MEMORY_READ_ONLY) forbids.")
+    if tag and no_tags:
+        raise InvalidInputError("--tag gives tags, and --no-tags takes all away: leave one of both out.")
     with Engine(settings, fetch=False) as engine, secrets.noted() as masked:
         workspace = engine.workspace(make=False)
         OwnTools(engine, workspace).use_meaning()
@@ -300,10 +309,14 @@ def forget(
             if gone["ids"] and not dry_run:
                 _ask(gone)
                 gone = _forgotten(tools, gone["ids"])
+        alone = () if tag or query or before else ids or ()
+        unknown = [one for one in alone if not any(map(partial(names, one), gone["ids"]))]
         if as_json:
             show.as_json(gone)
-        else:
+        elif gone["ids"] or not unknown:
             results.forgotten(gone)
+        if unknown:
+            raise _missing(unknown, tools)
 
 
 def _ask(preview: ForgottenMemories) -> None:
@@ -315,6 +328,10 @@ def _ask(preview: ForgottenMemories) -> None:
         )
     results.forgettable(preview, PREVIEWED, err)
     typer.confirm("Forget them?", abort=True, err=True)
+
+
+def _missing(ids: Sequence[str], tools: Tools) -> NotFoundError:
+    return NotFoundError(f"There is no memory {', '.join(ids)} in {tools.workspace!r}.")
 
 
 def _forgotten(tools: Tools, ids: Sequence[str]) -> ForgottenMemories:

@@ -1,14 +1,16 @@
 """Copy the memory to another database: migrate."""
 
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from typing import Annotated
 
 import typer
 
 from memoryd.cli import show
-from memoryd.cli.frame import AsJson, command, out, reported
+from memoryd.cli.frame import AsJson, command, demand_writable, out, reported
 from memoryd.core.transfer import migration as core
 from memoryd.core.transfer.migration import MigrationOutcome
-from memoryd.errors import InvalidInputError
+from memoryd.errors import InvalidInputError, MemorydError
 from memoryd.settings import Settings
 
 PLACE = "`postgresql://...`, a file, or a data directory"
@@ -24,9 +26,11 @@ def migrate(
     as_json: AsJson = False,
 ) -> None:
     """Copy the whole memory to another database and verify it. What is there already is not written twice."""
-    if settings.read_only:
-        raise InvalidInputError("migrate writes, which --read-only (MEMORY_READ_ONLY) forbids.")
-    with reported() as report:
+    demand_writable(settings, "migrate")
+    places = {"--from": source, "--to": target}
+    for option, place in places.items():
+        _check(option, place, settings)
+    with _named(places), reported() as report:
         outcome = core.migrate(source, target, settings, report)
     if as_json:
         show.as_json(outcome.as_dict())
@@ -42,6 +46,26 @@ def migrate(
             "everyone on its machine.",
             soft_wrap=True, markup=False,
         )  # fmt: skip
+
+
+def _check(option: str, place: str, settings: Settings) -> None:
+    """Raise InvalidInputError, which names the option, for what is no place."""
+    if not place:
+        raise InvalidInputError(f"{option} is empty. It takes {PLACE}.")
+    try:
+        core.at(place, settings)
+    except InvalidInputError as error:
+        raise InvalidInputError(f"{option}: {error}") from None
+
+
+@contextmanager
+def _named(places: Mapping[str, str]) -> Iterator[None]:
+    """Let errors name the options that give a URL, and not the setting that does it elsewhere."""
+    options = " or ".join(option for option, place in places.items() if place.startswith(core.SERVER))
+    try:
+        yield
+    except MemorydError as error:
+        raise type(error)(str(error).replace("MEMORY_DATABASE_URL", options)) from error
 
 
 def _print(outcome: MigrationOutcome) -> None:

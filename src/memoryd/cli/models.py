@@ -6,7 +6,7 @@ from typing import Annotated, Any
 import typer
 
 from memoryd.cli import show
-from memoryd.cli.frame import FILES, AsJson, command, new_file, out, reported
+from memoryd.cli.frame import FILES, AsJson, command, demand_writable, named, new_file, out, reported
 from memoryd.core.engine import Engine
 from memoryd.errors import ModelError
 from memoryd.models import archive, weights
@@ -33,7 +33,8 @@ def pull(settings: Settings) -> None:
 @models.command()
 @command("data_dir")
 def export(
-    settings: Settings, file: Annotated[Path, typer.Argument(help="The archive; an existing file is replaced.")]
+    settings: Settings,
+    file: Annotated[Path, typer.Argument(parser=named, help="The archive; an existing file is replaced.")],
 ) -> None:
     """Write the bundled models into one file, for a machine without a network."""
     target = new_file(file)
@@ -43,7 +44,9 @@ def export(
 
 @models.command(name="import")
 @command("data_dir")
-def import_(settings: Settings, file: Annotated[Path, typer.Argument(help="As `models export` wrote it.")]) -> None:
+def import_(
+    settings: Settings, file: Annotated[Path, typer.Argument(parser=named, help="As `models export` wrote it.")]
+) -> None:
     """Install the models of an archive after verifying them; any other file is refused, and nothing is changed."""
     archive.import_archive(file.expanduser().absolute(), settings.models)
     out.print(f"The models in {settings.models} are verified.", soft_wrap=True)
@@ -56,6 +59,7 @@ def use(
     model: Annotated[str, typer.Argument(help="`multilingual`, or any value of MEMORY_EMBEDDER.")],
 ) -> None:
     """Fetch an embedding model and embed all that is stored; until that is done, searches use the old vectors."""
+    demand_writable(settings, "models use")
     with Engine(settings.model_copy(update={"embedder": model, "reranker": "none"})) as engine, reported() as report:
         engine.demand_database()
         report(f"loading {model}", 0.0)

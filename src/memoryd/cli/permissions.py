@@ -38,6 +38,8 @@ def _with(rule: str, text: str) -> str:
 
 
 def _without(rule: str, text: str) -> str:
+    if rule not in text:  # then it need not be JSON either
+        return text
     rules = edit_json.value_at(edit_json.parsed(text, toml=False), RULES)
     there = isinstance(rules, list) and rule in rules
     return edit_json.drop(text, [*RULES, rules.index(rule)], toml=False) if there else text

@@ -7,6 +7,7 @@ from rich.console import Console
 from memoryd.cli.frame import out
 from memoryd.cli.show import SHOWN, cards, facts, numbers, verbatim
 from memoryd.core.memories.view import ForgottenMemories, InspectedMemories
+from memoryd.text import counted
 
 
 def inspected(result: InspectedMemories) -> None:
@@ -27,18 +28,14 @@ def forgotten(result: ForgottenMemories) -> None:
     if result["dry_run"] and result["ids"]:
         forgettable(result, len(result["ids"]))
     else:
-        verbatim(result.get("message") or f"Forgot {_memories(result['forgotten'])}.")
+        verbatim(result.get("message") or f"Forgot {counted(result['forgotten'], 'memory', 'memories')}.")
 
 
 def forgettable(result: ForgottenMemories, most: int, console: Console = out) -> None:
     """Print what would be forgotten, a line each, at most so many."""
     ids, previews = result["ids"], result["preview"]
-    verbatim(f"Would forget {_memories(len(ids))}:", console)
+    verbatim(f"Would forget {counted(len(ids), 'memory', 'memories')}:", console)
     for one, text in list(zip(ids, previews, strict=True))[:most]:
         verbatim(f"- {one}: {' '.join(text.split())}", console)
     if len(ids) > most:
         verbatim(f"... and {len(ids) - most} more", console)
-
-
-def _memories(number: int) -> str:
-    return f"{number} {'memory' if number == 1 else 'memories'}"

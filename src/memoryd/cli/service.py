@@ -14,6 +14,7 @@ from memoryd.cli import show
 from memoryd.cli.frame import FAILED, FILES, AsJson, command, fail, note
 from memoryd.errors import InvalidInputError
 from memoryd.settings import Settings
+from memoryd.text import counted
 
 if sys.platform != "win32":
     from memoryd.connect import channel
@@ -46,6 +47,9 @@ def status(settings: Settings, *, as_json: AsJson = False) -> None:
 def stop(settings: Settings) -> None:
     """End the service of this memory; the next call of a client starts another."""
     place = _address(settings)
+    if place is None:
+        show.verbatim("No service runs.")
+        return
     try:
         state = channel.state(place.socket, "stop")
     except TimeoutError:
@@ -53,7 +57,7 @@ def stop(settings: Settings) -> None:
     except OSError:
         show.verbatim("No service runs.")
     else:
-        show.verbatim(f"The service {state['pid']} ends; it had {state['clients']} clients.")
+        show.verbatim(f"The service {state['pid']} ends; it had {counted(state['clients'], 'client')}.")
 
 
 @services.command()
@@ -62,7 +66,11 @@ def logs(
     settings: Settings, *, lines: Annotated[int, typer.Option(min=1, metavar="N", help="How many lines.")] = 50
 ) -> None:
     """Show the end of the log of the service of this memory."""
-    log = Path(_address(settings).log)
+    place = _address(settings)
+    if place is None:
+        note("There is no log: no service was started for this memory.")
+        return
+    log = Path(place.log)
     texts: list[str] = []
     for path in (log.with_suffix(".log.1"), log):
         with suppress(FileNotFoundError):
@@ -108,12 +116,16 @@ def described(settings: Settings) -> str:
     if not settings.service:
         return "off"
     try:
-        state = channel.state(_address(settings).socket)
+        place = _address(settings)
+        if place is None:
+            return "none"
+        state = channel.state(place.socket)
     except TimeoutError:
         return "does not answer"
     except (OSError, InvalidInputError):
         return "none"
-    return f"{state['memoryd']}, process {state['pid']}, {state['clients']} clients, {_memory(state)}, up {_up(state)}"
+    clients = counted(state["clients"], "client")
+    return f"{state['memoryd']}, process {state['pid']}, {clients}, {_memory(state)}, up {_up(state)}"
 
 
 def _row(state: dict[str, Any]) -> tuple[object, ...]:
@@ -128,10 +140,13 @@ def _up(state: dict[str, Any]) -> timedelta:
     return timedelta(seconds=state["seconds"])
 
 
-def _address(settings: Settings) -> "Address":
+def _address(settings: Settings) -> "Address | None":
+    """Return where the service of this memory is; None if there never was one. Raise InvalidInputError."""
     if sys.platform == "win32":
         raise InvalidInputError("There is no service on Windows: each client has a server of its own.")
     place = address(environment.at(settings.data_dir, settings.db_path), make=False)
-    if place is None:
-        raise InvalidInputError(f"There is no service: {settings.data_dir} has none, and no socket can be made there.")
+    if place is None and (room := settings.data_dir / "service").exists():
+        raise InvalidInputError(
+            f"There is no service: {room} is not this user's alone. Correct its rights (chmod 700)."
+        )
     return place

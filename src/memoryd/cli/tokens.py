@@ -5,7 +5,7 @@ from typing import Annotated
 import typer
 
 from memoryd.cli import show
-from memoryd.cli.frame import FILES, AsJson, command, note, out
+from memoryd.cli.frame import FILES, AsJson, bound, command, demand_writable, note, out
 from memoryd.core.access.tokens import Level, Token
 from memoryd.core.base.clock import FOREVER
 from memoryd.core.engine import Engine
@@ -28,10 +28,11 @@ def create(
     *,
     level: Annotated[Level, typer.Option(help="What it allows.")] = "write",
     allow: Annotated[str | None, typer.Option(metavar="TOOL,...", help="Only these tools, instead of a level.")] = None,
-    workspace: Annotated[str, typer.Option(metavar="NAME", help="Only this workspace.")] = "",
+    workspace: Annotated[str | None, typer.Option(metavar="NAME", help="Only this workspace.")] = None,
     expires: Annotated[float, typer.Option(metavar="DAYS", min=0, help="Days that it is valid; 0: for ever.")] = 0,
 ) -> None:
     """Create a token, and print it on the last line: it is not shown again."""
+    demand_writable(settings, "token create")
     tools = [tool.strip() for tool in (allow or "").split(",") if tool.strip()]
     if allow is not None and not tools:
         raise InvalidInputError("--allow names no tool. Leave it out to allow those of a level.")
@@ -39,7 +40,7 @@ def create(
     if unknown := [tool for tool in tools if tool not in offered]:
         raise InvalidInputError(f"There is no tool {unknown[0]!r}. There are: {', '.join(offered)}.")
     with Engine(settings, fetch=False) as engine:
-        token = engine.tokens.create(name, level, tools, workspace, expires)
+        token = engine.tokens.create(name, level, tools, bound(workspace), expires)
     note("From now on every request over HTTP needs a token. Send it as `Authorization: Bearer TOKEN`.")
     out.print(token, soft_wrap=True)
 
@@ -63,6 +64,7 @@ def list_(settings: Settings, *, as_json: AsJson = False) -> None:
 @command(*FILES)
 def revoke(settings: Settings, name: Annotated[str, typer.Argument(help="Its name or id.")]) -> None:
     """Revoke a token, effective at once."""
+    demand_writable(settings, "token revoke")
     with Engine(settings, fetch=False) as engine:
         show.verbatim(f"Revoked the token {engine.tokens.revoke(name).name}.")
 

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from memoryd.cli import exports, intake, show, transcripts
-from memoryd.cli.frame import FAILED, PLACE, AsJson, command, fail, note, out, reported
+from memoryd.cli.frame import FAILED, PLACE, AsJson, command, fail, named, note, out, reported
 from memoryd.core.agents import transcript_source
 from memoryd.core.engine import Engine
 from memoryd.core.graph.transaction import Graph
@@ -43,7 +43,9 @@ def import_(
     settings: Settings,
     path: Annotated[
         Path,
-        typer.Argument(help="What `memoryd export`, another memory or an agent has written: a file, a folder, a zip."),
+        typer.Argument(
+            parser=named, help="What `memoryd export`, another memory or an agent has written: a file, a folder, a zip."
+        ),
     ],
     *,
     form: Annotated[

@@ -7,11 +7,12 @@ import typer
 from rich.text import Text
 
 from memoryd.cli import service, show
-from memoryd.cli.frame import FAILED, FILES, AsJson, command, new_file, out, reported
+from memoryd.cli.frame import FAILED, FILES, AsJson, command, named, new_file, out, reported
 from memoryd.core.admin.doctor import Diagnosis, Doctor
 from memoryd.core.engine import Engine
 from memoryd.core.transfer import migration
 from memoryd.settings import Settings
+from memoryd.text import counted
 
 # doctor --------------------------------------------------------------------------------------------------------------
 
@@ -51,9 +52,13 @@ def _print(diagnosis: Diagnosis) -> None:
         heads = ("workspace", "records", "deleted", "embedded")
         show.numbers(heads, [(w["name"], *(w.get(head, "?") for head in heads[1:])) for w in workspaces])
         out.print()
+    alike: dict[tuple[str, str], list[str]] = {}
     for finding in diagnosis.findings:
-        show.verbatim(f"! {finding.subject}: {finding.problem}.", style="red")
-        show.verbatim(f"  {finding.remedy}")
+        alike.setdefault((finding.problem, finding.remedy), []).append(finding.subject)
+    for (problem, remedy), subjects in alike.items():
+        for subject in subjects:
+            show.verbatim(f"! {subject}: {problem}.", style="red")
+        show.verbatim(f"  {remedy}")
     if not diagnosis.findings:
         out.print(Text("All is well.", style="green"))
 
@@ -64,7 +69,7 @@ def _print(diagnosis: Diagnosis) -> None:
 @command(*FILES)
 def backup(
     settings: Settings,
-    file: Annotated[Path, typer.Argument(help="A new file; MEMORY_DB_PATH can point to it.")],
+    file: Annotated[Path, typer.Argument(parser=named, help="A new file; MEMORY_DB_PATH can point to it.")],
     as_json: AsJson = False,
 ) -> None:
     """Write everything into one file, consistent even while others write, and check it."""
@@ -76,4 +81,4 @@ def backup(
     if as_json:
         show.as_json({"file": str(target), "size": size, "records": records})
     else:
-        out.print(f"Wrote {target}: {records} records, {show.size(size)}.", soft_wrap=True)
+        out.print(f"Wrote {target}: {counted(records, 'record')}, {show.size(size)}.", soft_wrap=True)

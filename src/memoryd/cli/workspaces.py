@@ -141,6 +141,8 @@ def include(
     if names:
         _demand_writable(settings)
     with Engine(settings, fetch=False) as engine:
+        for one in names or ():
+            engine.workspaces.find(one)  # before the workspace in force is made
         workspace = engine.workspace(make=bool(names))
         if names:
             workspace = engine.workspaces.include(workspace.name, names, remove=remove)

@@ -34,6 +34,8 @@ def import_archive(file: Path, directory: Path) -> None:
     Only the expected members are read, up to their expected size. Raise InvalidInputError for any other file,
     ModelError if `directory` cannot be written, OSError if `file` cannot be read.
     """
+    if file.exists() and not file.is_file():  # reading a pipe or a device may never end
+        raise InvalidInputError(f"{file} is no file. {_NEXT}")
     if file.stat().st_size > MOST:
         raise InvalidInputError(f"{file} is not an archive of the models: it is too large. {_NEXT}")
     with file.open("rb") as opened, workplace(directory) as temporary:

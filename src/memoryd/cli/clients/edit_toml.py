@@ -60,7 +60,8 @@ def _headers(text: str) -> Iterator[tuple[int, tuple[str, ...]]]:
             continue
         way = []
         while held:
-            ((name, held),) = (held[0] if isinstance(held, list) else held).items()
+            ((name, held),) = held.items()
+            held = held[0] if isinstance(held, list) else held
             way.append(name)
         yield line.start(), tuple(way)
 

@@ -88,7 +88,7 @@ def drop(client: ClientName, *, dry_run: bool) -> FileChange | None:
 
     def edit(text: str) -> str:
         for event in place.events:
-            while keys := _ours(text, event):
+            while OURS.search(text) and (keys := _ours(text, event)):  # a text without any need not be JSON
                 text = edit_json.drop(text, keys, toml=False)
         return text
 

@@ -132,6 +132,8 @@ def uninstall(
     dry_run: DryRun = False,
 ) -> None:
     """Take memoryd out of the configuration of a client; memories stay."""
+    if not name:
+        raise InvalidInputError("--name is empty. Name the server, or leave it out.")
     place = _Place(CLIENTS[client], name, file)
     try:
         done = [change(place.file, lambda text: place.drop(text, force=force), dry_run=dry_run)]
@@ -187,7 +189,12 @@ class _Place:
         return text
 
     def drop(self, text: str, *, force: bool) -> str:
-        """A text without the entry, and without the question that belongs to it."""
+        """A text without the entry, and without the question that belongs to it.
+
+        One that does not name the entry stays, whether or not it could be edited.
+        """
+        if (self._name if self._toml else f'"{self._name}"') not in text:
+            return text
         held = edit_json.parsed(text, toml=self._toml)
         if (old := edit_json.value_at(held, self._keys)) is None:
             return text

@@ -38,7 +38,7 @@ def change(file: Path, edit: Callable[[str], str], *, dry_run: bool) -> FileChan
 
     Raises RefusedError, with the file as it was.
     """
-    file = file.resolve()  # a link stays a link: what it leads to is changed
+    file = Path(os.path.realpath(file))  # a link stays a link: what it leads to is changed
     for _ in range(TRIES):
         before = _read(file)
         old = _decoded(before or b"")
@@ -61,6 +61,8 @@ def change(file: Path, edit: Callable[[str], str], *, dry_run: bool) -> FileChan
 
 def _read(file: Path) -> bytes | None:
     try:
+        if not stat.S_ISREG(file.stat().st_mode):  # reading a pipe waits, and a device would be replaced by a file
+            raise RefusedError("it is no plain file.")
         return file.read_bytes()
     except FileNotFoundError:
         return None

@@ -24,7 +24,7 @@ from memoryd.settings import Settings, shown, variables
 from memoryd.store import MANAGED
 from memoryd.store.base import Queries, Row, StoredFile
 from memoryd.store.sqlite.store import SqliteStore
-from memoryd.text import is_latin
+from memoryd.text import counted, is_latin
 
 LOAD = 60.0  # seconds to wait for a model: a provider may have to download it
 LISTED = 5  # maximum paths readable by others in a report
@@ -71,6 +71,8 @@ class Doctor:
         """The ids of all workspaces."""
         self._known = False
         """Whether the registry could be read."""
+        self._refused = False
+        """Whether the registry could not be read, which is a finding of its own."""
         self._empty = False
         """Whether nothing was ever stored."""
 
@@ -155,7 +157,7 @@ class Doctor:
             models = self._engine.embedding.sets(workspace)
         except StoreError:
             return
-        yield "records", {row["kind"]: row["living"] for row in kinds}
+        yield "records", {row["kind"]: row["living"] for row in kinds if row["living"]}
         yield "deleted", sum(row["number"] - row["living"] for row in kinds)
         yield "embedded", models
 
@@ -192,7 +194,7 @@ class Doctor:
         folder = next(parent for parent in path.parents if os.access(parent, os.F_OK))
         if not folder.is_dir():
             yield Finding(str(folder), "it is a file where a directory has to be", "Choose another place.")
-        elif not os.access(folder, os.W_OK) or (path.exists() and not os.access(path, os.W_OK)):
+        elif not self._refused and not (os.access(folder, os.W_OK) and _may_write(path)):
             yield Finding(str(path), "this user cannot write it", "Give the user write access to it and its directory.")
         needed = max(LITTLE_SPACE, sum(place.size for place in self._places()))
         if (free := shutil.disk_usage(folder).free) < needed:
@@ -215,6 +217,7 @@ class Doctor:
             self._empty = not self._store.placement.exists()
             every = self._engine.workspaces.all()
         except StoreError as error:
+            self._refused = True
             yield _finding(self._store.place, str(error))
             return
         files = {w.id: self._store.placement.path(w) for w in every}
@@ -252,7 +255,8 @@ class Doctor:
         owners = self._store.read(place.inside, lambda q: q.all("doctor.owners"))
         if lost := sum(row["number"] for row in owners if row["workspace_id"] not in self._registered):
             yield Finding(
-                place.name, f"{lost} records belong to a workspace that is not in the registry",
+                place.name,
+                f"{counted(lost, 'record belongs', 'records belong')} to a workspace that is not in the registry",
                 f"Restore {self._store.place} from a copy or a backup.",
             )  # fmt: skip
 
@@ -262,19 +266,23 @@ class Doctor:
         """Report vectors that are damaged, missing, or of another model."""
         subject = _named(workspace)
         if bad := self._damaged(workspace):
-            yield Finding(subject, f"{bad} vectors are damaged", "Make them again with `memoryd doctor --repair`.")
+            yield Finding(
+                subject,
+                f"{counted(bad, 'vector is', 'vectors are')} damaged",
+                "Make them again with `memoryd doctor --repair`.",
+            )
         embedder = self._engine.helpers.embedder.get()
         if embedder is None:
             return
         if missing := self._engine.embedding.unembedded(workspace):
             yield Finding(
-                subject, f"{missing} records have no vector of {embedder.name} yet",
+                subject, f"{counted(missing, 'record has', 'records have')} no vector of {embedder.name} yet",
                 "A running server makes them in the background; `memoryd doctor --repair` makes them now.",
             )  # fmt: skip
         for model, number in self._engine.embedding.sets(workspace).items():
             if model != embedder.name:
                 yield Finding(
-                    subject, f"{number} records still have vectors of {model}",
+                    subject, f"{counted(number, 'record still has', 'records still have')} vectors of {model}",
                     "Another client may use them. If none does, `memoryd doctor --repair` drops them.",
                 )  # fmt: skip
 
@@ -283,6 +291,10 @@ class Doctor:
         self._report(f"checking the vectors of {workspace.name}", 0.0)
         embedder = self._engine.helpers.embedder.get()
         return self._store.upkeep.damaged(workspace, {embedder.name: embedder.dim} if embedder else {}, drop=drop)
+
+
+def _may_write(path: Path) -> bool:
+    return not path.exists() or os.access(path, os.W_OK)
 
 
 # parts that need no engine -------------------------------------------------------------------------------------------

@@ -19,7 +19,7 @@ def timestamp(moment: datetime) -> str:
 def moment(text: str) -> datetime:
     """Parse an ISO 8601 text, as UTC if it has no offset. Raise InvalidInputError."""
     try:
-        parsed = datetime.fromisoformat(text.strip())
+        parsed = datetime.fromisoformat(text.strip().upper())  # RFC 3339 allows t and z
         return (parsed if parsed.tzinfo else parsed.replace(tzinfo=UTC)).astimezone(UTC)
     except (ValueError, OverflowError):
         raise InvalidInputError(f"{text!r} is not an ISO 8601 time such as 2026-03-04T05:06:07Z.") from None

@@ -148,7 +148,7 @@ def restore(graph: Graph, ids: Sequence[str], at: str | None = None, seen: str =
     replaced by its originals. Raise NotFoundError if there is nothing to restore, InvalidInputError for an invalid time
     or a conflict, ChangedMeanwhileError if a record was changed or deleted after it was `seen`.
     """
-    until = timestamp(moment(at)) if at else ""
+    until = "" if at is None else timestamp(moment(at))
 
     def work(change: Change) -> list[Restored]:
         named = short_ids.resolve(change.queries, "ID", ids, graph.scope.session, "ids.ever")
@@ -174,6 +174,11 @@ def _restore(change: Change, key: str, until: str, settled: set[str]) -> Restore
         return _relation(change, key)
     if row["deleted_at"] is None:
         return _originals(change, row, settled) or _version(change, row, until)
+    if until not in ("", row["deleted_at"]):
+        raise InvalidInputError(
+            f"{key} is deleted, since {row['deleted_at']}. Nothing was restored; restore it without a time first, then "
+            "the text that it had."
+        )
     _demand_room(change.queries, row)
     along = _with_entity(change, row) if row["kind"] == Kind.ENTITY else []
     if row["kind"] == Kind.OBSERVATION:

@@ -57,7 +57,7 @@ def write(folder: Path, files: Iterable[tuple[str, str]]) -> int:
         else:
             disk.rename(waiting, folder)
     except OSError as error:
-        raise StoreError(f"{folder} cannot be written ({error}). Make room, or choose another place.") from error
+        raise StoreError(f"{folder} cannot be written: {disk.cause(error)}") from error
     finally:
         shutil.rmtree(waiting, ignore_errors=True)
     return size

@@ -202,15 +202,20 @@ class Target:
         self.put({END: {"lines": self.number, "sha256": self._digest.hexdigest()}})
 
 
-def write(path: Path, head: Mapping[str, Any], fill: Callable[[Target], None]) -> Written:
-    """Write a new file, which appears only when complete; raise InvalidInputError if it exists."""
+def _demand_new(path: Path) -> None:
     if path.exists():
         raise InvalidInputError(f"{path} exists already. Nothing was written; choose a new file name.")
+
+
+def write(path: Path, head: Mapping[str, Any], fill: Callable[[Target], None]) -> Written:
+    """Write a new file, which appears only when complete; raise InvalidInputError if it exists."""
+    _demand_new(path)
     try:
         with disk.appearing(path) as unfinished, unfinished.open("wb") as file:
             target = Target(file, head)
             fill(target)
             target.end()
+            _demand_new(path)  # another export may have been faster
     except OSError as error:
-        raise StoreError(f"{path} cannot be written ({error}). Make room, or choose another place.") from error
+        raise StoreError(f"{path} cannot be written: {disk.cause(error)}") from error
     return Written(path, target.number - 2, path.stat().st_size)

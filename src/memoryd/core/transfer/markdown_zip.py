@@ -3,6 +3,7 @@
 import zipfile
 from pathlib import Path
 
+from memoryd import disk
 from memoryd.core.base.progress import Progress
 from memoryd.core.engine import Engine
 from memoryd.core.transfer import markdown_export
@@ -28,4 +29,4 @@ def export(engine: Engine, workspace: Workspace, path: Path, report: Progress) -
     try:
         return engine.store.read(workspace, work)
     except OSError as error:
-        raise StoreError(f"{path} cannot be written ({error}). Make room, or choose another place.") from error
+        raise StoreError(f"{path} cannot be written: {disk.cause(error)}") from error

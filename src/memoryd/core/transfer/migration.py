@@ -5,6 +5,7 @@ that was killed is simply run again. A workspace is registered last, so an incom
 """
 
 import json
+import os
 from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import asdict, dataclass, replace
@@ -19,6 +20,7 @@ from memoryd.core.security.secrets import Secrets
 from memoryd.core.workspaces.registry import ARCHIVED, Workspaces
 from memoryd.errors import InvalidInputError, NotFoundError, StoreError
 from memoryd.model import Workspace
+from memoryd.setting_types import as_path
 from memoryd.settings import Settings
 from memoryd.store import open_store, rows
 from memoryd.store.base import Queries, Row, Store
@@ -91,13 +93,19 @@ class MigrationOutcome:
 
 
 def at(place: str, settings: Settings) -> Settings:
-    """Return settings for a place: the URL of a database, a file, or a data directory."""
+    """Return settings for a place: the URL of a database, a file, or a data directory. Raise InvalidInputError."""
     if place.startswith(SERVER):
         return settings.model_copy(update={"database_url": place, "db_path": None})
-    path = Path(place).expanduser().absolute()
+    path = as_path(place)
     single = path.is_file() or (not path.exists() and bool(path.suffix))
     update: dict[str, Any] = {"db_path": path} if single else {"db_path": None, "data_dir": path}
     return settings.model_copy(update={"database_url": None, **update})
+
+
+def _really(place: Settings) -> Settings:
+    """Return the same place without links."""
+    real = {name: Path(os.path.realpath(path)) for name in ("data_dir", "db_path") if (path := getattr(place, name))}
+    return place.model_copy(update=real)
 
 
 @contextmanager
@@ -109,7 +117,7 @@ def opened(place: str, settings: Settings) -> Iterator[Store]:
 
 def migrate(source: str, target: str, settings: Settings, report: StepProgress) -> MigrationOutcome:
     """Copy everything from one place to another. Raise MemorydError; what was written until then stays."""
-    if at(source, settings) == at(target, settings):
+    if _really(at(source, settings)) == _really(at(target, settings)):
         raise InvalidInputError("Source and target are the same place. Name two.")
     with opened(source, settings) as here, opened(target, settings) as there:
         return Migration(here, there, report).run()
@@ -183,7 +191,8 @@ class Migration:
     def _check_places(self, every: Sequence[Workspace]) -> None:
         """Raise InvalidInputError if the target is a file of the source."""
         file = self._target.placement.path(None)
-        if file and file in [self._source.placement.path(workspace) for workspace in (None, *every)]:
+        parts = [self._source.placement.path(workspace) for workspace in (None, *every)]
+        if file and os.path.realpath(file) in [os.path.realpath(path) for path in parts if path]:
             raise InvalidInputError(f"{file} is a part of the source. Choose another target.")
 
     def _check_names(self, every: Sequence[Workspace]) -> None:

@@ -11,6 +11,7 @@ from memoryd.core.memories import listing
 from memoryd.errors import InvalidInputError
 from memoryd.server.ui.answers import changed, toast
 from memoryd.server.ui.visit import View, Visit
+from memoryd.text import counted
 
 WHATS = ("deleted", "changed", "merged", "superseded", "compacted", *DONE.values())
 KINDS = ("memory", "entity", "observation", "relation", "interaction", "summary")
@@ -55,7 +56,8 @@ def purge(visit: Visit) -> Response:
         raise InvalidInputError("What was typed is not what was asked for. Nothing was removed.")
     done = purging.purge(visit.scope, [story.now.record.id])
     if done.proven:
-        text = f"Removed for good. {len(done.files)} files were searched for its text: none holds it."
+        files = counted(len(done.files), "file was", "files were")
+        text = f"Removed for good. {files} searched for its text: none holds it."
     elif done.traces:
         text = f"Removed for good, but {done.traces[0].path.name} still holds its words" + (
             ", since another record says them too." if done.traces[0].holders else "; purge does not change that file."

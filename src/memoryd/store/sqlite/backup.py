@@ -54,10 +54,15 @@ def written(target: Path) -> Iterator[Path]:
 
     Raise StoreError if there is such a file.
     """
-    if target.exists():
-        raise StoreError(f"{target} exists already. Nothing was written; choose a new file name.")
+    _demand_new(target)
     with explained(target), ExitStack() as undo, disk.appearing(target) as unfinished:
         undo.callback(remove, unfinished)  # a failure leaves its log, too
         yield unfinished
         with closing(connect(unfinished, "FULL")) as connection:
             connection.pragma("journal_mode", "delete")  # no write-ahead log
+        _demand_new(target)  # another backup may have been faster
+
+
+def _demand_new(target: Path) -> None:
+    if target.exists():
+        raise StoreError(f"{target} exists already. Nothing was written; choose a new file name.")

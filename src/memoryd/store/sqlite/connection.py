@@ -3,6 +3,7 @@
 import errno
 import os
 import shutil
+import sys
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from functools import cache
@@ -258,6 +259,8 @@ _MESSAGES: dict[type[Exception], str] = {  # errors from outside; apsw's other o
     apsw.TooBigError: "A text is too large for {path}. Nothing was stored by this call; store it in parts.",
     apsw.ConstraintError: "A row would break a rule of {path} ({error}). Nothing was stored by this call; "
     "change what was to be stored.",
+    PermissionError: "{path} cannot be opened: {rights}. Nothing was stored by this call; run memoryd as the owner, "
+    "let this user read and write there, or choose another place (MEMORY_DATA_DIR).",
     OSError: "{path} cannot be opened ({error}). Check that its directory exists and is writable.",
 }
 
@@ -278,7 +281,21 @@ def store_error(error: BaseException, path: Path) -> BaseException:
     if text is None:
         return error
     busy = isinstance(error, apsw.BusyError | apsw.LockedError)
-    return (StoreBusyError if busy else StoreError)(text.format(path=path, error=error, seconds=BUSY_MS / 1000))
+    rights = _rights(path) if isinstance(error, PermissionError) else ""
+    return (StoreBusyError if busy else StoreError)(
+        text.format(path=path, error=error, seconds=BUSY_MS / 1000, rights=rights)
+    )
+
+
+def _rights(path: Path) -> str:
+    """Return whose rights do not allow what: those of a file, or of the innermost directory that can be seen."""
+    seen = next(place for place in (path, *path.parents) if os.access(place, os.F_OK))
+    owner = ""
+    if sys.platform != "win32":
+        owner = f", which belongs to the user {seen.stat().st_uid},"
+        with suppress(KeyError):  # a user without a name
+            owner = f", which belongs to {seen.owner()},"
+    return f"the rights of {seen}{owner} do not allow it"
 
 
 def _too_many_files() -> bool:
