@@ -222,6 +222,18 @@ def test_requests_may_come_in_pieces_and_one_after_another(place: Place) -> None
         assert raw.answer()[0] == 200
 
 
+@pytest.mark.parametrize(
+    ("url", "host", "status"),
+    [
+        (b"http://localhost/health/live", b"localhost", 200), (b"HTTP://127.0.0.1:80/health/live?x", b"evil", 200),
+        (b"http://evil/health/live", b"localhost", 421), (b"http://x@localhost/health/live", b"localhost", 421),
+        (b"http:///health/live", b"localhost", 421), (b"http://localhost", b"localhost", 404),
+    ],
+)  # fmt: skip
+def test_a_whole_url_may_be_asked_for_and_names_the_host(place: Place, url: bytes, host: bytes, status: int) -> None:
+    assert place.ask(b"GET " + url + b" HTTP/1.1\r\nHost: " + host + b"\r\n\r\n") == status
+
+
 @pytest.mark.slow
 @pytest.mark.skipif(not Path("/proc/self/fd").exists(), reason="looks into /proc")
 @pytest.mark.parametrize("security", SECURITY)

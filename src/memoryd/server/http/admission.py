@@ -34,6 +34,7 @@ RESERVED = 256  # descriptors reserved for databases and models
 
 CHUNKS, SMALLEST = 1_000, 64  # how many chunks a body may have, and more if they have so many bytes on average
 LENGTHS = {b"content-length", b"transfer-encoding"}  # what says where a body ends
+_ABSOLUTE = re.compile(rb"https?://([^/?#]*)", re.IGNORECASE)
 _BLANK_LINE = re.compile(rb"\n\r?\n")  # the end of a head for h11
 
 
@@ -135,11 +136,23 @@ class _Parser(h11.Connection):
             raise h11.RemoteProtocolError("two lengths")  # a proxy may have read the other one (RFC 9112, 6.1)
         if isinstance(event, h11.Request):
             self._chunks = self._content = 0
+            return _in_origin_form(event)
         if isinstance(event, h11.Data):
             self._chunks, self._content = self._chunks + event.chunk_start, self._content + len(event.data)
             if self._chunks > CHUNKS + self._content // SMALLEST:
                 raise h11.RemoteProtocolError("small chunks")
         return event
+
+
+def _in_origin_form(request: h11.Request) -> h11.Request:
+    """Return a request for a whole URL, as proxies get it, as one for its path; its host counts (RFC 9112, 3.2.2)."""
+    found = _ABSOLUTE.match(request.target)
+    if not found:
+        return request
+    rest = request.target[found.end() :]
+    headers = [(b"host", found[1]), *((name, value) for name, value in request.headers if name != b"host")]
+    target = rest if rest.startswith(b"/") else b"/" + rest
+    return h11.Request(method=request.method, target=target, headers=headers, http_version=request.http_version)
 
 
 class HttpConnection(H11Protocol):
