@@ -314,10 +314,13 @@ def test_who_takes_no_answer_is_cut(tmp_path: Path, monkeypatch: pytest.MonkeyPa
         until(lambda: not raw.send(b"G"), "the end")
 
 
-def test_who_waits_longest_makes_room(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_who_waits_longest_makes_room(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
     with hurried(tmp_path, monkeypatch, MOST=8) as server, ExitStack() as held:
         crowd = [held.enter_context(closing(Raw(server.port))) for _ in range(20)]
         assert all(raw.ended() for raw in crowd[:16])
+        assert len([line for line in caplog.messages if line.startswith("there are too many connections")]) == 1
         strangers = [held.enter_context(closing(Raw(server.port, None, f"127.0.0.{n}"))) for n in range(2, 7)]
         for raw in (crowd[-1], strangers[-1]):
             raw.send(HELLO + b"\r\n")
