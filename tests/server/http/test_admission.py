@@ -176,7 +176,8 @@ def test_a_body_of_many_small_chunks_is_refused(place: Place) -> None:
     for chunks, status in (
         (b"1\r\n \r\n" * 900, 200),
         (b"1\r\n \r\n" * 1_100, 400),
-        (b"60\r\n%b\r\n" % (b" " * 96) * 9_000, 200),
+        (b"60\r\n%b\r\n" % (b" " * 96) * 9_000, 400),
+        (b"120\r\n%b\r\n" % (b" " * 288) * 9_000, 200),
     ):
         with place.raw() as raw:
             raw.send(head + b"1\r\n{\r\n" + chunks + end)

@@ -37,7 +37,7 @@ RESERVED = 256  # descriptors reserved for databases and models
 
 REPORTED = 60.0  # seconds between reports of too many connections
 
-CHUNKS, SMALLEST = 1_000, 64  # how many chunks a body may have, and more if they have so many bytes on average
+CHUNKS, SMALLEST = 1_000, 256  # how many chunks a body may have, and more if they have so many bytes on average
 LENGTHS = {b"content-length", b"transfer-encoding"}  # what says where a body ends
 _ABSOLUTE = re.compile(rb"https?://([^/?#]*)", re.IGNORECASE)
 _BLANK_LINE = re.compile(rb"\n\r?\n")  # the end of a head for h11
