@@ -52,3 +52,11 @@ def test_a_model_that_gets_no_thread_is_not_waited_for() -> None:
     assert (loader.state, loader.reason) == ("failed", str(NoThreadError()))
     loader.start()
     until(lambda: loader.get() == "model", "the model")
+
+
+def test_a_watch_that_gets_no_thread_is_none(tmp_path: Path) -> None:
+    with engine(tmp_path) as here:
+        with no_threads(), pytest.raises(NoThreadError):
+            here.changes.watch(lambda: None, lambda _: None, None)
+        assert here.changes._watchers == []
+        here.changes.watch(lambda: None, lambda _: None, None)()

@@ -181,3 +181,16 @@ def test_doctor_tells_what_memoryd_may_not_close(tmp_path: Path, monkeypatch: py
         findings = Doctor(here, ignored).examine().findings
     assert str(home) in {finding.subject for finding in findings if "other users" in finding.problem}
     assert mode(home) == 0o755
+
+
+def test_what_another_user_shares_with_a_group_alone_is_that_users_choice(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    home = tmp_path / "volume"
+    home.mkdir()
+    (home / "memory.db").touch()
+    owner = home.stat().st_uid
+    for mode, owned, found in ((0o770, False, False), (0o770, True, True), (0o775, False, True)):
+        home.chmod(mode)
+        monkeypatch.setattr(os, "geteuid", lambda owned=owned: owner if owned else owner + 1)
+        assert bool(private.exposed(home)) == found

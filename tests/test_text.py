@@ -88,6 +88,25 @@ def test_queries(query: str, emitted: str) -> None:
     assert parsed.fts5() == emitted
 
 
+@pytest.mark.parametrize(
+    ("query", "emitted"),
+    [
+        ("a* " * 600, '"a"*'), (" OR ".join(["a*", "b"] * 200), '"a"* OR "b"'), ('"x y" ' * 300, '"x y"'),
+        ("(a* b*) " * 200, '"a"* AND "b"*'), ("a*" + " NOT b" * 200, '"a"* NOT "b"'), ("a* A* b a*", '"a"* AND "b"'),
+    ],
+)  # fmt: skip
+def test_what_a_query_repeats_is_looked_for_once(query: str, emitted: str) -> None:
+    parsed = parse_query(query)
+    assert parsed
+    assert parsed.fts5() == emitted
+
+
+def test_a_query_of_many_prefixes_is_taken_literally() -> None:
+    parsed = parse_query(" OR ".join(f"(a* OR x{number})" for number in range(51)))
+    assert parsed
+    assert not parsed.syntax
+
+
 @pytest.mark.parametrize("query", ["", "   ", "?!", '""', "***", "🚀", '"" *'])
 def test_without_a_word_there_is_no_query(query: str) -> None:
     assert parse_query(query) is None

@@ -38,9 +38,13 @@ def close_file(paths: Iterable[Path]) -> None:
 
 
 def exposed(directory: Path) -> list[Path]:
-    """Return the paths of a data directory that other users can read, inner paths first."""
+    """Return the paths of a data directory that other users can read, inner paths first.
+
+    None where another user owns it and shares it with a group alone, as a container's volume has it (fsGroup).
+    """
     directory = Path(os.path.realpath(directory))
-    if not _mode(directory) & OTHERS:
+    mode = _mode(directory)
+    if not mode & OTHERS or (not mode & stat.S_IRWXO and directory.stat().st_uid != os.geteuid()):
         return []
     entries, for_all = _entries(directory), _mode(directory) & stat.S_ISVTX  # shared, like /tmp
     alone = not for_all and all(_is_one_of(entry, OURS + BESIDE) for entry in entries)

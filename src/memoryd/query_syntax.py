@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import accumulate, pairwise
 from typing import Literal
 
 from memoryd.text import SIGNS, STOP_WORDS, composed, content_words, ends_run, is_letter, words
@@ -111,16 +111,13 @@ def typed_query(text: str) -> WordQuery | None:
         return parsed
     *whole, last = words(text)
     parts = [Phrase(word) for word in whole if word not in STOP_WORDS]
-    expression: Expression = Phrase(last, prefix=text[-1:].isalnum())
-    for part in reversed(parts):
-        expression = Both("AND", part, expression)
-    return WordQuery(expression, every=True)
+    return WordQuery(_joined("AND", [*parts, Phrase(last, prefix=text[-1:].isalnum())]), every=True)
 
 
 def literal_query(text: str) -> WordQuery | None:
     """Return a query for any of the content words of a text, or None if it has no words."""
     terms = content_words(text)
-    return WordQuery(_any([_phrase([term]) for term in terms])) if terms else None
+    return WordQuery(_joined("OR", [_phrase([term]) for term in terms])) if terms else None
 
 
 def _phrase(found: Sequence[str], *, prefix: bool = False) -> Phrase:
@@ -130,10 +127,11 @@ def _phrase(found: Sequence[str], *, prefix: bool = False) -> Phrase:
     return Phrase(" ".join(found), prefix=prefix or (bool(found) and is_letter(found[-1])))
 
 
-def _any(parts: Sequence[Expression]) -> Expression:
-    expression = parts[0]
-    for part in parts[1:]:
-        expression = Both("OR", expression, part)
+def _joined(operator: Literal["AND", "OR"], parts: Sequence[Expression]) -> Expression:
+    """Return a chain of the parts, each once: an index looks for what is repeated again and again."""
+    expression, *others = {_fts5(part): part for part in parts}.values()
+    for part in others:
+        expression = Both(operator, expression, part)
     return expression
 
 
@@ -203,7 +201,9 @@ def _is_bare(token: re.Match[str]) -> bool:
 class _Parser:
     """Recursive descent over FTS5's grammar without columns and NEAR: OR < AND and adjacency < NOT < brackets."""
 
-    DEPTH = 50
+    DEPTH = 50  # of brackets
+    NESTED = 30  # brackets of FTS5's syntax: its parser takes 100 symbols, and up to three for each level
+    PREFIXES = 50  # a prefix of one letter takes 15 ms with 10,000 memories
 
     def __init__(self, tokens: Sequence[re.Match[str]]) -> None:
         self._tokens = tokens
@@ -214,7 +214,10 @@ class _Parser:
             expression = self._or()
         except _NotParsedError:
             return None
-        return expression if self._peek() is None else None
+        written = _fts5(expression)
+        if self._peek() is not None or _nesting(written) > self.NESTED or written.count('"*') > self.PREFIXES:
+            return None
+        return expression
 
     def _peek(self) -> str | None:
         return self._tokens[self._place].group() if self._place < len(self._tokens) else None
@@ -226,23 +229,23 @@ class _Parser:
         return False
 
     def _or(self) -> Expression:
-        left = self._and()
+        parts = [self._and()]
         while self._take("OR"):
-            left = Both("OR", left, self._and())
-        return left
+            parts.append(self._and())
+        return _joined("OR", parts)
 
     def _and(self) -> Expression:
-        left = self._not()
+        parts = [self._not()]
         while self._take("AND") or self._peek() not in (None, "OR", ")", "NOT"):
-            left = Both("AND", left, self._not())
-        return left
+            parts.append(self._not())
+        return _joined("AND", parts)
 
     def _not(self) -> Expression:
         left = self._atom()
         unwanted = []
         while self._take("NOT"):
             unwanted.append(self._atom())
-        return Both("NOT", left, _any(unwanted)) if unwanted else left  # a chain of NOTs would nest too deep
+        return Both("NOT", left, _joined("OR", unwanted)) if unwanted else left  # a chain of NOTs would nest too deep
 
     def _atom(self) -> Expression:
         if self._take("("):
@@ -260,6 +263,11 @@ class _Parser:
         self._place += 1
         inner = words(match["phrase"] if match["phrase"] is not None else match["word"])
         return _phrase(inner, prefix=bool(match["begins"] or match["star"]))
+
+
+def _nesting(fts5: str) -> int:
+    """Return how many brackets of a query for FTS5 are open at once; its words have none."""
+    return max(accumulate((character == "(") - (character == ")") for character in fts5))
 
 
 class _NotParsedError(Exception):

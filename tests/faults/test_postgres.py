@@ -268,6 +268,7 @@ def test_who_cannot_connect_is_told_why_and_never_the_password(
         ('root certificate file "/root.crt" does not exist', "sslrootcert"),
         ('server certificate for "a" does not match host name "b"', "as its certificate does"),
         ("SSL error: certificate verify failed", "certificate of the server's authority"),
+        ('service file "/services" not found', "PGSERVICEFILE"),
         ("server does not support SSL, but SSL was required", "change sslmode"),
         ("transaction blocks not allowed in statement pooling mode", "pool_mode = transaction"),
         ("unsupported startup parameter: options", "Take it out"),

@@ -1,5 +1,6 @@
 """Ollama and OpenAI against servers that speak their protocols over real HTTP."""
 
+import gc
 import socket
 import time
 from collections.abc import Callable
@@ -91,6 +92,16 @@ def test_a_socks_proxy_is_used_for_others(make: Make, monkeypatch: pytest.Monkey
     monkeypatch.setenv("ALL_PROXY", "socks5://127.0.0.1:1")
     with pytest.raises(ModelError, match=r"refused|Connection error"):  # by the proxy; the host has no address
         make("http://model.invalid")
+
+
+@pytest.mark.filterwarnings("ignore:unclosed")  # neither HTTP client closes the connection to such a proxy
+@pytest.mark.parametrize("make", EITHER)
+def test_a_proxy_that_says_nothing_is_not_waited_for(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        monkeypatch.setenv("ALL_PROXY", f"socks5://127.0.0.1:{silent.getsockname()[1]}")
+        with pytest.raises(ModelError, match="took too long"):
+            make("http://model.invalid")
+    gc.collect()
 
 
 @pytest.mark.parametrize("make", EITHER)

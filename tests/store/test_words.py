@@ -9,7 +9,7 @@ import pytest
 
 from memoryd.core.records import records
 from memoryd.model import Filter, Kind, Workspace
-from memoryd.query_syntax import WordQuery, parse_query
+from memoryd.query_syntax import WordQuery, parse_query, typed_query
 from memoryd.store.base import Store
 from tests.store.kit import by_words, change, forget, put, words, workspace
 
@@ -87,13 +87,21 @@ class Words(ABC):
         "query",
         ['"', "a AND", "NEAR(a b)", "title: x", "{a}", "-b", "a* b^2", "' OR 1=1 --", "(((", "AND OR NOT", "x" * 2000,
          "a" + " OR b" * 400, "a" + " AND b" * 400, NOTS, '"un"balanced"', "body : y", "\u202etxt", "a\tb\n",
-         "%s %d {0}", "\\", "w00 kmemory"],
+         "%s %d {0}", "\\", "w00 kmemory", "(a OR " * 45 + "b*" + ")" * 45, "(a " * 45 + "b*" + ")" * 45,
+         "(a OR b AND c NOT " * 20 + "b" + ")" * 20],
     )  # fmt: skip
     def test_no_query_fails(self, store: Store, here: Workspace, query: str) -> None:
         put(store, here, "a b x y un txt")
         query_ = parse_query(query)
         if query_:
             by_words(store, here, query_, Filter(kinds=(Kind.MEMORY,), tags=("t",)), 10)
+
+    def test_a_long_text_that_is_being_typed_is_found(self, store: Store, here: Workspace) -> None:
+        text = " ".join(f"w{number}" for number in range(1_200))
+        put(store, here, text, tags=("t",))
+        query = typed_query(text[:-1])
+        assert query
+        assert len(by_words(store, here, query, Filter(tags=("t",)), 10)) == 1
 
     @pytest.mark.parametrize(
         ("text", "query"),

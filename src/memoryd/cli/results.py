@@ -28,7 +28,8 @@ def forgotten(result: ForgottenMemories) -> None:
     if result["dry_run"] and result["ids"]:
         forgettable(result, len(result["ids"]))
     else:
-        verbatim(result.get("message") or f"Forgot {counted(result['forgotten'], 'memory', 'memories')}.")
+        number = result["forgotten"]
+        verbatim(f"Forgot {counted(number, 'memory', 'memories')}." if number else result["message"])
 
 
 def forgettable(result: ForgottenMemories, most: int, console: Console = out) -> None:

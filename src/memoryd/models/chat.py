@@ -1,16 +1,15 @@
 """A language model behind an endpoint with OpenAI's chat completions API."""
 
-import asyncio
 from collections.abc import Mapping
 from typing import Any
 
 import openai
 
 from memoryd.certificates import trusted
-from memoryd.daemon import started
 from memoryd.errors import ModelError
 from memoryd.models.budget import HourlyBudget
 from memoryd.models.llm import Completion, Llm
+from memoryd.models.request_loop import RequestLoop
 from memoryd.origin import address
 from memoryd.proxies import uses_proxies
 from memoryd.settings import Settings
@@ -27,11 +26,7 @@ def open_llm(settings: Settings) -> Llm:
 
 
 class Chat:
-    """See models.llm.Endpoint. Requests run in a separate event loop, so that a late one can be cancelled.
-
-    The time-outs of the HTTP client would not bound a request: they restart with each byte and each attempt, and do not
-    cover the look-up of the host name.
-    """
+    """See models.llm.Endpoint."""
 
     def __init__(self, settings: Settings) -> None:
         self._client = openai.AsyncOpenAI(
@@ -44,22 +39,18 @@ class Chat:
         self._model = settings.llm_model
         self._takes_schemas = True
         self.name = f"{self._model} at {address(str(self._client.base_url))}"
-        self._loop = asyncio.new_event_loop()
-        started(self._loop.run_forever, "memoryd-llm")
+        self._loop = RequestLoop("memoryd-llm")
 
     def ask(self, system: str, prompt: str, tokens: int, schema: Mapping[str, Any], seconds: float) -> Completion:
         """See Endpoint. After an endpoint refused a schema, none is sent any more: the prompt contains it too."""
-        request = asyncio.run_coroutine_threadsafe(self._ask(system, prompt, tokens, schema), self._loop)
         try:
-            return request.result(seconds)
+            return self._loop.result(self._ask(system, prompt, tokens, schema), seconds)
         except TimeoutError as error:
             raise ModelError(
                 f"{self.name} did not answer in time. Check its load, or raise MEMORY_LLM_TIMEOUT."
             ) from error
         except openai.OpenAIError as error:
             raise self._failed(error) from error
-        finally:
-            request.cancel()
 
     async def _ask(self, system: str, prompt: str, tokens: int, schema: Mapping[str, Any]) -> Completion:
         if self._takes_schemas:

@@ -13,6 +13,7 @@ from pydantic import (
     TypeAdapter,
     ValidationError,
     field_validator,
+    model_validator,
 )
 
 from memoryd.core.access.tokens import EVERYTHING, Grant
@@ -32,6 +33,7 @@ or in no workspace."""
 COMPLETED = 100  # values of a completion (the protocol's most)
 SHOWN_ERRORS = 10  # wrong arguments that one error names
 BLANK = "must hold something besides blanks"  # what the one pattern of all arguments, \S, demands
+FIELDS = 100  # of an object; no tool takes half as many
 REPEATED = 100  # characters of an argument, or of its name, that an error repeats
 
 # what the arguments of several toolsets are made of
@@ -47,6 +49,13 @@ class Arguments(BaseModel):
     """The arguments of a tool, or an object within them. Unknown fields and text that no store can keep are errors."""
 
     model_config = ConfigDict(extra="forbid", defer_build=True)  # a server builds only what it offers
+
+    @model_validator(mode="before")
+    @classmethod
+    def _few(cls, value: object) -> object:
+        if isinstance(value, dict) and len(value) > FIELDS:  # each would become an error of its own
+            raise ValueError(f"{len(value):,} fields are too many")
+        return value
 
     @field_validator("*", mode="before")
     @classmethod

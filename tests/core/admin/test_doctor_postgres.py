@@ -101,6 +101,19 @@ def test_a_server_out_of_reach(home: Path, monkeypatch: pytest.MonkeyPatch) -> N
 
 
 @pytest.mark.process
+def test_an_order_of_texts_that_has_changed(home: Path, server: Cluster) -> None:
+    server.ask("CREATE DATABASE ordered TEMPLATE template0 LOCALE_PROVIDER builtin BUILTIN_LOCALE 'C.UTF-8'")
+    patient = Patient(home, server.to("ordered"))
+    patient.store("text")
+    server.ask("UPDATE pg_database SET datcollversion = '0' WHERE datname = 'ordered'")
+    finding = patient.finding()
+    assert "they may miss rows" in finding.problem
+    for statement in finding.remedy.partition(": ")[2].split("; "):
+        ask(patient.url, statement)
+    assert patient.examine().findings == []
+
+
+@pytest.mark.process
 def test_an_index_that_is_not_valid_is_built_anew(patient: Patient) -> None:
     patient.store("findable")
     ask(patient.url, "UPDATE pg_index SET indisvalid = false WHERE indexrelid = 'records_words'::regclass")

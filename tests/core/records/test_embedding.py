@@ -435,7 +435,7 @@ def test_a_worker_that_died_goes_on_when_it_is_woken(monkeypatch: pytest.MonkeyP
 
     background = Worker([chore])
     background.wake()
-    assert "memoryd-worker" not in {thread.name for thread in threading.enumerate()}, "it was not started"
+    assert background._thread is None, "it was not started"
     background.start()
     runs.get(timeout=10)
     assert died.get(timeout=10) is ZeroDivisionError

@@ -14,6 +14,7 @@ import httpx2
 import pytest
 import trustme
 
+from memoryd.server.auth import forms
 from memoryd.server.http import admission, entry, mcp_sessions
 from tests.clients import LEGACY, MODERN, PATIENCE, until
 from tests.http import Ears, HttpServer, HttpThread, bearer, granted, serving
@@ -175,7 +176,8 @@ def test_a_body_of_many_small_chunks_is_refused(place: Place) -> None:
     for chunks, status in (
         (b"1\r\n \r\n" * 900, 200),
         (b"1\r\n \r\n" * 1_100, 400),
-        (b"60\r\n%b\r\n" % (b" " * 96) * 9_000, 200),
+        (b"60\r\n%b\r\n" % (b" " * 96) * 9_000, 400),
+        (b"120\r\n%b\r\n" % (b" " * 288) * 9_000, 200),
     ):
         with place.raw() as raw:
             raw.send(head + b"1\r\n{\r\n" + chunks + end)
@@ -202,6 +204,22 @@ def test_who_goes_in_the_middle_of_a_body_is_no_error(place: Place, path: bytes,
     until(lambda: place.server.running() == 0, "its end")
 
 
+@pytest.mark.parametrize("path", [b"/mcp", b"/tools/memory_inspect"])
+def test_bodies_that_come_slowly_take_so_much_memory(
+    place: Place, monkeypatch: pytest.MonkeyPatch, path: bytes
+) -> None:
+    monkeypatch.setattr(forms._UnderWay, "MOST", 150_000)
+    named = b"Authorization: Bearer " + granted(place.server, f"slowly {path!r}").encode() + b"\r\n"
+    head = CALL.replace(b"/tools/memory_inspect", path) + b"Accept: application/json, text/event-stream\r\n" + named
+    with place.raw() as slow:
+        slow.send(head + b"Content-Length: 200000\r\n\r\n" + b" " * 100_000)
+        until(lambda: forms._under_way.size == 100_000, "the first part")
+        assert place.ask(head + b"Content-Length: 100000\r\n\r\n", b" " * 100_000) == 503
+        assert place.ask(CALL + named + b"Content-Length: 2\r\n\r\n{}") == 200
+    until(lambda: forms._under_way.size == 0, "the end of the slow one")
+    assert place.ask(CALL + named + b"Content-Length: 100000\r\n\r\n", b"{}" + b" " * 99_998) == 200
+
+
 # honest clients ------------------------------------------------------------------------------------------------------
 
 
@@ -220,6 +238,18 @@ def test_requests_may_come_in_pieces_and_one_after_another(place: Place) -> None
         assert raw.answer() == (100, b"")
         raw.send(b"{}")
         assert raw.answer()[0] == 200
+
+
+@pytest.mark.parametrize(
+    ("url", "host", "status"),
+    [
+        (b"http://localhost/health/live", b"localhost", 200), (b"HTTP://127.0.0.1:80/health/live?x", b"evil", 200),
+        (b"http://evil/health/live", b"localhost", 421), (b"http://x@localhost/health/live", b"localhost", 421),
+        (b"http:///health/live", b"localhost", 421), (b"http://localhost", b"localhost", 404),
+    ],
+)  # fmt: skip
+def test_a_whole_url_may_be_asked_for_and_names_the_host(place: Place, url: bytes, host: bytes, status: int) -> None:
+    assert place.ask(b"GET " + url + b" HTTP/1.1\r\nHost: " + host + b"\r\n\r\n") == status
 
 
 @pytest.mark.slow
@@ -302,10 +332,13 @@ def test_who_takes_no_answer_is_cut(tmp_path: Path, monkeypatch: pytest.MonkeyPa
         until(lambda: not raw.send(b"G"), "the end")
 
 
-def test_who_waits_longest_makes_room(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_who_waits_longest_makes_room(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
     with hurried(tmp_path, monkeypatch, MOST=8) as server, ExitStack() as held:
         crowd = [held.enter_context(closing(Raw(server.port))) for _ in range(20)]
         assert all(raw.ended() for raw in crowd[:16])
+        assert len([line for line in caplog.messages if line.startswith("there are too many connections")]) == 1
         strangers = [held.enter_context(closing(Raw(server.port, None, f"127.0.0.{n}"))) for n in range(2, 7)]
         for raw in (crowd[-1], strangers[-1]):
             raw.send(HELLO + b"\r\n")

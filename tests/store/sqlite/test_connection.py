@@ -4,10 +4,12 @@ import shutil
 from contextlib import closing
 from pathlib import Path
 
+import apsw
 import pytest
 
 from memoryd.errors import StoreError
 from memoryd.model import Workspace
+from memoryd.store.sqlite.connection import store_error
 from memoryd.store.sqlite.layout import SingleFile
 from memoryd.store.sqlite.store import SqliteStore
 from tests.store.kit import made, put, words
@@ -43,3 +45,9 @@ def test_a_backup_that_was_copied_over_a_crashed_database_is_not_mixed_with_its_
     shutil.copy(tmp_path / "backup.db", place)
     with closing(SqliteStore(SingleFile(place))) as store:
         assert words(store, here, "old OR new") == ["old"]
+
+
+def test_a_place_for_temporary_files_that_is_none_is_named(tmp_path: Path) -> None:
+    """SQLite opens one for what memory does not take, and says no more than of a database."""
+    error = store_error(apsw.CantOpenError("unable to open database file"), tmp_path / "memory.db")
+    assert "temporary files (TMPDIR)" in str(error)

@@ -44,13 +44,13 @@ class Changes:
         """Call `heard`, from another thread, with each change from now on in the workspace that `where` returns.
 
         `place` is the id of the one that it returns now: the first look may come after it has become another.
-        Return a function that ends the watch.
+        Return a function that ends the watch. Raise NoThreadError.
         """
         watcher = Watcher(self._store, where, heard, self._clock.now(), place)
         with self._lock:
-            self._watchers.append(watcher)
             if self._thread is None and not self._stopping.is_set():
                 self._thread = started(self._run, "memoryd-changes")
+            self._watchers.append(watcher)
 
         def end() -> None:
             with self._lock:

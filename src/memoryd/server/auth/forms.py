@@ -15,6 +15,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
+from memoryd.server.calls import RETRY
 from memoryd.text import unstorable
 
 BODY = 64 * 1024  # bytes
@@ -61,17 +62,41 @@ def sender_of(request: Request) -> str:
     return str(ipaddress.ip_network((address, 64), strict=False)) if address.version == 6 else host
 
 
+class _UnderWay:
+    """The bytes of all bodies that are being received: who sends many slowly must not take all memory."""
+
+    MOST = 256 * 2**20  # 64 of the largest bodies
+    size = 0
+
+    def take(self, part: bytes, received: bytearray) -> None:
+        """Add a part to what was received. Raise HTTPException if it is too much; a body of BODY is always taken."""
+        received += part
+        self.size += len(part)
+        if self.size > self.MOST and len(received) > BODY:
+            text = "Too much is being sent at the moment. Try again later, or send less at once."
+            raise HTTPException(503, text, {"Retry-After": str(RETRY)})
+
+
+_under_way = _UnderWay()
+
+
 async def body_of(request: Request, most: int = BODY) -> bytes:
-    """Return the body of a request. Raise HTTPException if it is too long, ClientDisconnect if it does not end."""
+    """Return the body of a request.
+
+    Raise HTTPException if it is too long, or too much comes at once, and ClientDisconnect if it does not end.
+    """
     too_large = HTTPException(413, f"The body is larger than {most} bytes.")
     if int(request.headers.get("content-length") or 0) > most:
         raise too_large
     received = bytearray()
-    async for part in request.stream():
-        received += part
-        if len(received) > most:
-            raise too_large
-    return bytes(received)
+    try:
+        async for part in request.stream():
+            _under_way.take(part, received)
+            if len(received) > most:
+                raise too_large
+        return bytes(received)
+    finally:
+        _under_way.size -= len(received)
 
 
 async def form_of(request: Request) -> dict[str, str]:

@@ -5,6 +5,7 @@ The parser is always h11, whatever else is installed, so that each limit is chec
 
 import asyncio
 import json
+import logging
 import math
 import re
 import ssl
@@ -15,6 +16,8 @@ from typing import Any
 import h11
 from mcp.server.transport_security import DEFAULT_MAX_REQUEST_BODY_SIZE
 from uvicorn.protocols.http.h11_impl import H11Protocol
+
+log = logging.getLogger(__name__)
 
 if sys.platform != "win32":  # Windows limits no descriptors
     import resource
@@ -32,8 +35,11 @@ SWEEP = 1.0  # seconds between checks of the deadlines
 MOST = 1_000  # maximum connections
 RESERVED = 256  # descriptors reserved for databases and models
 
-CHUNKS, SMALLEST = 1_000, 64  # how many chunks a body may have, and more if they have so many bytes on average
+REPORTED = 60.0  # seconds between reports of too many connections
+
+CHUNKS, SMALLEST = 1_000, 256  # how many chunks a body may have, and more if they have so many bytes on average
 LENGTHS = {b"content-length", b"transfer-encoding"}  # what says where a body ends
+_ABSOLUTE = re.compile(rb"https?://([^/?#]*)", re.IGNORECASE)
 _BLANK_LINE = re.compile(rb"\n\r?\n")  # the end of a head for h11
 
 
@@ -70,6 +76,7 @@ class Door:
         self._waiting: dict[HttpConnection, None] = {}
         """The connections without a request; the first has waited longest."""
         self._sweeper: asyncio.TimerHandle | None = None
+        self._reported = -math.inf
 
     def enter(self, newcomer: "HttpConnection") -> bool:
         """Accept a connection; return False if all others are busy.
@@ -78,17 +85,29 @@ class Door:
         behind a proxy, all connections come from its address.
         """
         alike = [one for one in self._waiting if one.address == newcomer.address]
-        if len(alike) >= self._most // 2:
-            alike[0].cut()
-        elif len(self._open) >= self._most:
+        crowded = len(alike) >= self._most // 2
+        if crowded or len(self._open) >= self._most:
+            self._report()
             if not self._waiting:
                 return False
-            next(iter(self._waiting)).cut()
+            (alike[0] if crowded else next(iter(self._waiting))).cut()
         self._open.add(newcomer)
         self._waiting[newcomer] = None
         if self._sweeper is None:
             self._sweep()
         return True
+
+    def _report(self) -> None:
+        """Log that connections are ended for want of room, once in a while."""
+        now = asyncio.get_running_loop().time()
+        if now < self._reported + REPORTED:
+            return
+        self._reported = now
+        more = "" if self._most >= MOST else ", as few files may be open (`ulimit -n`)"
+        log.warning(
+            "there are too many connections: the oldest ones without a request are ended, or new ones. At most %d may "
+            "be open%s, half of them without a request from one address", self._most, more,
+        )  # fmt: skip
 
     def _sweep(self) -> None:
         loop = asyncio.get_running_loop()
@@ -135,11 +154,23 @@ class _Parser(h11.Connection):
             raise h11.RemoteProtocolError("two lengths")  # a proxy may have read the other one (RFC 9112, 6.1)
         if isinstance(event, h11.Request):
             self._chunks = self._content = 0
+            return _in_origin_form(event)
         if isinstance(event, h11.Data):
             self._chunks, self._content = self._chunks + event.chunk_start, self._content + len(event.data)
             if self._chunks > CHUNKS + self._content // SMALLEST:
                 raise h11.RemoteProtocolError("small chunks")
         return event
+
+
+def _in_origin_form(request: h11.Request) -> h11.Request:
+    """Return a request for a whole URL, as proxies get it, as one for its path; its host counts (RFC 9112, 3.2.2)."""
+    found = _ABSOLUTE.match(request.target)
+    if not found:
+        return request
+    rest = request.target[found.end() :]
+    headers = [(b"host", found[1]), *((name, value) for name, value in request.headers if name != b"host")]
+    target = rest if rest.startswith(b"/") else b"/" + rest
+    return h11.Request(method=request.method, target=target, headers=headers, http_version=request.http_version)
 
 
 class HttpConnection(H11Protocol):

@@ -21,7 +21,7 @@ _TABLE = re.compile(r"^CREATE TABLE (\w+) \((.*?)\)(?: PARTITION[^;]*)?;$", re.M
 def changed(connection: Connection, *, read_only: bool) -> list[str]:
     """Return what is missing, off or forbidden of what reading, or also writing, needs."""
     return [
-        *_missing(connection), *_disabled(connection), *_misled(connection),
+        *_missing(connection), *_disabled(connection), *_misled(connection), *_misordered(connection),
         *_barred(connection, ["SELECT"] if read_only else ["SELECT", "INSERT", "UPDATE", "DELETE"]),
     ]  # fmt: skip
 
@@ -53,6 +53,15 @@ def _misled(connection: Connection) -> Iterator[str]:
     for row in _rows(connection, "upkeep.misled"):
         step = f"ALTER FUNCTION {row['name']} SET search_path = {row['place']}, pg_temp;"
         yield f"the function {row['name']} does not look in its own schema, {row['place']}. {OWNER} {step}"
+
+
+def _misordered(connection: Connection) -> Iterator[str]:
+    """Yield whether indexes over texts were made in the order of another version of the system's libraries."""
+    for row in _rows(connection, "upkeep.collation"):
+        problem = f"the system orders texts as its version {row['now']} does, and indexes as {row['made']} did"
+        database = f'DATABASE "{row["name"]}"'
+        step = f"REINDEX {database}; ALTER {database} REFRESH COLLATION VERSION;"
+        yield f"{problem}: they may miss rows. As the owner of the database, say: {step}"
 
 
 def _barred(connection: Connection, needed: list[str]) -> Iterator[str]:

@@ -242,7 +242,8 @@ _MESSAGES: dict[type[Exception], str] = {  # errors from outside; apsw's other o
     apsw.NotADBError: "{path} is not a SQLite database. It was not touched; choose another file.",
     apsw.ReadOnlyError: "{path} is read-only. Nothing was stored; make it writable or choose another place.",
     apsw.CorruptError: "{path} is damaged ({error}). Run `memoryd doctor`, or restore a backup.",
-    apsw.CantOpenError: "{path} cannot be opened ({error}). Check that its directory exists and is writable.",
+    apsw.CantOpenError: "{path} cannot be opened ({error}). Check that its directory exists and is writable, and so is "
+    "that for temporary files (TMPDIR).",
     **dict.fromkeys(
         (apsw.IOError, apsw.NoLFSError),
         "{path} could not be read or written ({error}). Nothing was stored by this call; check the disk.",

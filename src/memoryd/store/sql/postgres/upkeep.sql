@@ -81,6 +81,11 @@ WHERE p.proname IN ('words_of', 'forget_vectors', 'note_word_change') AND pg_fun
   AND format('search_path=%s, pg_temp', p.pronamespace::regnamespace) <> ALL (coalesce(p.proconfig, '{}'))
 ORDER BY 1
 
+-- name: upkeep.collation
+-- With which version of the system's order of texts the database was made, if there is another now.
+SELECT datname AS name, datcollversion AS made, pg_database_collation_actual_version(oid) AS now FROM pg_database
+WHERE datname = current_database() AND datcollversion <> pg_database_collation_actual_version(oid)
+
 -- name: upkeep.rights
 -- What this role may not do with each table, and whether policies hide rows of it.
 SELECT c.relname AS name, row_security_active(c.oid) AS hidden,

@@ -1,0 +1,45 @@
+"""An event loop in a thread of its own, whose requests are cancelled when they are late."""
+
+import asyncio
+from collections.abc import Coroutine
+from concurrent.futures import CancelledError
+from typing import Any, TypeVar
+
+from memoryd.daemon import started
+
+T = TypeVar("T")
+
+
+class RequestLoop:
+    """Runs requests for threads that wait for them.
+
+    The time-outs of the HTTP client would not bound a request: they restart with each byte and each attempt, and do not
+    cover the look-up of the host name, nor what a SOCKS proxy answers.
+    """
+
+    def __init__(self, name: str) -> None:
+        self._loop = asyncio.new_event_loop()
+        self._thread = started(self._run, name)
+
+    def _run(self) -> None:
+        self._loop.run_forever()
+        if left := asyncio.all_tasks(self._loop):
+            for task in left:
+                task.cancel()
+            self._loop.run_until_complete(asyncio.gather(*left, return_exceptions=True))
+        self._loop.close()
+
+    def result(self, request: Coroutine[Any, Any, T], seconds: float) -> T:
+        """Return what a request yields. Raise TimeoutError, and cancel it, if that takes longer, or this is closed."""
+        future = asyncio.run_coroutine_threadsafe(request, self._loop)
+        try:
+            return future.result(seconds)
+        except CancelledError as error:
+            raise TimeoutError from error
+        finally:
+            future.cancel()
+
+    def close(self) -> None:
+        """Cancel what still runs, and end the thread."""
+        self._loop.call_soon_threadsafe(self._loop.stop)
+        self._thread.join()
