@@ -433,9 +433,9 @@ def test_a_worker_that_died_goes_on_when_it_is_woken(monkeypatch: pytest.MonkeyP
         if errors:
             raise errors.pop(0)
 
-    background = Worker([chore])
+    background, before = Worker([chore]), set(threading.enumerate())
     background.wake()
-    assert background._thread is None, "it was not started"
+    assert not set(threading.enumerate()) - before, "it was not started"
     background.start()
     runs.get(timeout=10)
     assert died.get(timeout=10) is ZeroDivisionError
