@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from rich.progress import Progress
 
+from memoryd.cli import show
 from tests.cli.test_commands import Run, data, run, stored, told
 
 __all__ = ["data", "run"]  # fixtures
@@ -179,3 +180,21 @@ def test_where_no_service_ever_ran_none_is_stopped(run: Run, data: Path) -> None
 def test_models_do_not_come_from_a_pipe(run: Run, tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
     assert "is no file" in told(run("models", "import", str(tmp_path / "pipe"), code=2))
+
+
+# sizes ---------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("count", "shown"),
+    [
+        (0, "0 bytes"),
+        (999, "999 bytes"),
+        (999_499, "999 kB"),
+        (999_600, "1 MB"),
+        (1_234_567, "1.23 MB"),
+        (2e12, "2 TB"),
+    ],
+)
+def test_a_size_has_three_figures(count: int, shown: str) -> None:
+    assert show.size(count) == shown

@@ -14,7 +14,6 @@ from memoryd.core.maintenance import history as changes
 from memoryd.core.maintenance.actions import Act
 from memoryd.core.maintenance.history import HistoryEntry, Restored
 from memoryd.core.maintenance.purging import Purged
-from memoryd.core.memories import listing
 from memoryd.core.scope import Scope
 from memoryd.errors import InvalidInputError
 from memoryd.models.llm import CountingWriter, configured
@@ -160,9 +159,8 @@ def _ask(scope: Scope, ids: list[str]) -> None:
     """Show what would be removed and ask; raise InvalidInputError without a terminal."""
     if not sys.stdin.isatty():
         raise InvalidInputError("Removing for good needs confirmation, and stdin is not a terminal. Add --yes.")
-    for one in ids:
-        record = listing.story(scope, one).now.record
-        err.print(f"- {record.id} {_short(record.body or record.name or '')}", soft_wrap=True)
+    for one in purging.subjects(scope, ids):
+        show.verbatim(f"- {one['kind']} {one['id']}: {_short(one['text'])}", err)
     typer.confirm("Remove this for good? It cannot be undone.", abort=True, err=True)
 
 

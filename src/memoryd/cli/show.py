@@ -74,11 +74,11 @@ def numbers(heads: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
 def size(count: int) -> str:
     """Bytes, for people."""
     amount = float(count)
-    for unit in ("bytes", "kB", "MB"):
-        if amount < 1000:
+    for unit in ("bytes", "kB", "MB", "GB"):
+        if amount < 999.5:  # what rounds to less than 1000
             return f"{amount:.3g} {unit}"
         amount /= 1000
-    return f"{amount:.3g} GB"
+    return f"{amount:.3g} TB"
 
 
 def _plain(value: object) -> str:

@@ -62,6 +62,8 @@ def test_what_is_deleted_goes_too_and_an_entity_with_all_of_it(scope: Scope) -> 
         graph, [NewEntity(name="Ann", type="p", observations=(SECRET,)), NewEntity(name="Bob", type="p")]
     )
     relations.create(graph, [Edge("Ann", "Bob", "knows")])
+    shown = {(row["kind"], row["text"]) for row in purging.subjects(scope, [gone.id, ann.entity.id])}
+    assert shown == {("memory", SECRET), ("entity", "Ann"), ("observation", SECRET)}
     done = purging.purge(scope, [gone.id, ann.entity.id])
     assert len(done.ids) == 3
     assert [one.record.id for one in listing.page(scope, Facets()).records] == [bob.entity.id]
@@ -77,6 +79,15 @@ def test_who_else_says_it_is_named(home: Path, scope: Scope) -> None:
     assert not done.proven
     assert {trace.path.name for trace in done.traces} == {"memory.db", "copy.jsonl"}
     assert {trace.holders for trace in done.traces} == {(other.id,)}
+
+
+def test_a_relation_is_shown_before_it_is_purged(scope: Scope) -> None:
+    graph = Graph(scope)
+    entities.create(graph, [NewEntity(name="Ann", type="p"), NewEntity(name="Bob", type="p")])
+    (edge,) = relations.create(graph, [Edge("Ann", "Bob", "knows")])["created"]
+    (shown,) = purging.subjects(scope, [edge["id"]])
+    assert (shown["kind"], shown["text"]) == ("relation", "Ann knows Bob")
+    assert purging.purge(scope, [edge["id"]]).ids == (edge["id"],)
 
 
 def test_an_unknown_id_purges_nothing(scope: Scope) -> None:

@@ -19,7 +19,7 @@ from memoryd.core.agents.hooks import Event, Hooks
 from memoryd.core.base.progress import ignore_progress
 from memoryd.core.base.results import compact
 from memoryd.core.engine import Engine
-from memoryd.core.graph import entities, observations, relations
+from memoryd.core.graph import entities, observations, relations, renaming
 from memoryd.core.graph.entities import NewEntity
 from memoryd.core.graph.observations import Deletion
 from memoryd.core.graph.relations import Edge
@@ -469,3 +469,12 @@ def test_an_audit_looks_at_what_a_record_said_before(home: Path) -> None:
         run(engine, "commit_memory", {"scope": "vault", "key": "api", "content": "It is in the safe."})
         (found,) = findings(engine, engine.workspaces.all())
     assert (found.kind, found.where, found.what) == ("versions", "body", KIND)
+
+
+def test_an_audit_looks_at_how_a_node_was_called_before(home: Path) -> None:
+    with opened(home, "allow") as engine:
+        graph = Graph(Scope(engine, engine.workspaces.ensure("default")))
+        entities.create(graph, [NewEntity(name=SAID, type="note")])
+        renaming.rename(graph, SAID, "Ann")
+        (found,) = findings(engine, engine.workspaces.all())
+    assert (found.kind, found.where, found.what) == ("versions", "name", KIND)

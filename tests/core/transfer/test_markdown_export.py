@@ -20,7 +20,7 @@ from memoryd.core.transfer.formats import basic_memory
 from memoryd.core.transfer.formats.items import SourceEntity, SourceRelation
 from memoryd.core.transfer.formats.notes import note
 from memoryd.core.transfer.formats.source import opened
-from memoryd.errors import InvalidInputError
+from memoryd.errors import InvalidInputError, StoreError
 from tests.core.exports_kit import everything
 from tests.core.transfer.formats_kit import bring
 
@@ -143,3 +143,10 @@ def test_names_of_files_are_such_as_every_system_takes(given: str, name: str) ->
 def test_names_that_differ_in_case_alone_are_two_files() -> None:
     names = FileNames()
     assert [names.free("e", name) for name in ("Ann", "ann", "ANN")] == ["e/Ann", "e/ann (2)", "e/ANN (3)"]
+
+
+def test_a_folder_that_cannot_be_made_is_named_and_nothing_is_left(tmp_path: Path) -> None:
+    target = tmp_path / ("folder" * 50)  # longer than a name may be
+    with pytest.raises(StoreError, match="cannot be written: File name too long"):
+        folder.write(target, [("a.md", "text")])
+    assert list(tmp_path.iterdir()) == []

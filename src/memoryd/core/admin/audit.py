@@ -23,7 +23,7 @@ LOOKED_AT: Mapping[str, Sequence[str]] = {
     "records": ("name", "type", "body", "tags", "session_id"),
     "memory_details": ("reason",),
     "summary_details": ("technologies",),
-    "versions": ("body", "tags"),
+    "versions": ("name", "body", "tags"),
     "relations": ("relation_type",),
     "perspectives": ("template",),
     "events": ("subject",),

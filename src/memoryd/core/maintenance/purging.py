@@ -9,7 +9,7 @@ from pathlib import Path
 from memoryd.core.records import records, short_ids
 from memoryd.core.scope import Scope
 from memoryd.errors import NotFoundError
-from memoryd.store.base import Queries
+from memoryd.store.base import Queries, Row
 
 PIECE = 24  # characters of a text that are looked for together: fewer may stand elsewhere by chance
 PIECES = 64  # of one text, evenly spread; each is looked for in every file
@@ -52,21 +52,15 @@ def purge(scope: Scope, ids: Sequence[str]) -> Purged:
     """
 
     def work(queries: Queries) -> tuple[list[str], list[str]]:
-        named = short_ids.resolve(queries, "ID", ids, scope.session, "ids.ever")
-        wanted = json.dumps(list(dict.fromkeys(named)))
-        there = queries.all("purge.subjects", ids=wanted)
+        there = _subjects(queries, scope, ids)
         found = [row["id"] for row in there]
-        if missing := [key for key in named if key not in found]:
-            raise NotFoundError(
-                f"There is no record {', '.join(key[:100] for key in missing[:10])}. Nothing was removed."
-            )
         texts = [row["text"] for row in queries.all("purge.texts", ids=json.dumps(found))]
         now = scope.engine.clock.now()
         records.act(queries, "purge", found, now)
         for row in there:
             if row["kind"] == "relation":
                 records.sign(queries, "purge_relation", row["id"], now)
-        queries.run("purge.relations", ids=wanted)
+        queries.run("purge.relations", ids=json.dumps(found))
         queries.run("records.erase", ids=json.dumps(found))
         queries.run("words.optimize")
         return found, texts
@@ -77,6 +71,20 @@ def purge(scope: Scope, ids: Sequence[str]) -> Purged:
     traces = [trace for path in files for trace in _traces(scope, path, pieces)]
     size = sum(path.stat().st_size for path in files if path.exists())
     return Purged(tuple(found), len(pieces), tuple(files), size, tuple(traces))
+
+
+def subjects(scope: Scope, ids: Sequence[str]) -> list[Row]:
+    """Return `id`, `kind` and `text` of all that purge would remove, but for an entity's relations; see there."""
+    return scope.read(lambda q: _subjects(q, scope, ids))
+
+
+def _subjects(queries: Queries, scope: Scope, ids: Sequence[str]) -> list[Row]:
+    named = short_ids.resolve(queries, "ID", ids, scope.session, "ids.ever")
+    there = queries.all("purge.subjects", ids=json.dumps(list(dict.fromkeys(named))))
+    found = {row["id"] for row in there}
+    if missing := [key for key in named if key not in found]:
+        raise NotFoundError(f"There is no record {', '.join(key[:100] for key in missing[:10])}. Nothing was removed.")
+    return there
 
 
 def _pieces(text: str) -> list[str]:

@@ -7,7 +7,6 @@ touched.
 import hashlib
 import json
 import os
-import shutil
 import tempfile
 from collections.abc import Iterable
 from contextlib import suppress
@@ -25,6 +24,7 @@ from memoryd.model import Workspace
 from memoryd.store.base import Queries
 
 LIST = ".memoryd-export.json"
+NAMED = 50  # characters of its name that stand in that of a folder which is being filled for it
 Digests = dict[str, list[str]]
 """The SHA-256 of what was written into each file, by its path below the folder."""
 
@@ -45,21 +45,23 @@ def export(engine: Engine, workspace: Workspace, folder: Path, report: StepProgr
 
 
 def write(folder: Path, files: Iterable[tuple[str, str]]) -> int:
-    """Write files into a folder; return their size in bytes. Raise InvalidInputError before anything is changed."""
-    written = _listed(folder)
-    disk.make_directory(folder.parent)
-    waiting = Path(tempfile.mkdtemp(prefix=f".{folder.name}.", suffix=disk.SUFFIX, dir=folder.parent))
+    """Write files into a folder; return their size in bytes.
+
+    Raise InvalidInputError before anything is changed, or StoreError.
+    """
     try:
-        new, size = _fill(waiting, files)
-        _check(folder, written, new)
-        if folder.exists():
-            _replace(folder, waiting, written, new)
-        else:
-            disk.rename(waiting, folder)
+        written = _listed(folder)
+        disk.make_directory(folder.parent)
+        name, parent = f".{folder.name[:NAMED]}.", folder.parent
+        with tempfile.TemporaryDirectory(disk.SUFFIX, name, parent, ignore_cleanup_errors=True) as waiting:
+            new, size = _fill(Path(waiting), files)
+            _check(folder, written, new)
+            if folder.exists():
+                _replace(folder, Path(waiting), written, new)
+            else:
+                disk.rename(Path(waiting), folder)
     except OSError as error:
         raise StoreError(f"{folder} cannot be written: {disk.cause(error)}") from error
-    finally:
-        shutil.rmtree(waiting, ignore_errors=True)
     return size
 
 

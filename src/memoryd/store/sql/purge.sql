@@ -1,11 +1,16 @@
 -- name: purge.subjects
--- What goes with some ids: the records and relations themselves, and the observations of entities.
-SELECT id, kind FROM records WHERE workspace_id = :workspace AND id IN (SELECT value FROM json_each(:ids))
+-- What goes with some ids: the records and relations themselves, and the observations of entities; and what each says.
+SELECT id, kind, CASE kind WHEN 'entity' THEN name ELSE body END AS text FROM records
+WHERE workspace_id = :workspace AND id IN (SELECT value FROM json_each(:ids))
 UNION
-SELECT id, 'relation' FROM relations WHERE workspace_id = :workspace AND id IN (SELECT value FROM json_each(:ids))
+SELECT x.id, 'relation', s.name || ' ' || x.relation_type || ' ' || t.name FROM relations x
+JOIN records s ON s.workspace_id = x.workspace_id AND s.id = x.from_entity
+JOIN records t ON t.workspace_id = x.workspace_id AND t.id = x.to_entity
+WHERE x.workspace_id = :workspace AND x.id IN (SELECT value FROM json_each(:ids))
 UNION
-SELECT id, 'observation' FROM observation_details
-WHERE workspace_id = :workspace AND entity_id IN (SELECT value FROM json_each(:ids))
+SELECT o.id, 'observation', r.body FROM observation_details o
+JOIN records r ON r.workspace_id = o.workspace_id AND r.id = o.id
+WHERE o.workspace_id = :workspace AND o.entity_id IN (SELECT value FROM json_each(:ids))
 
 -- name: purge.texts
 -- All texts of some records, present and earlier.
